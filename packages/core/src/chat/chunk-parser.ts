@@ -1,0 +1,104 @@
+import { type ErrorFields, errorFieldsOf, isRecord, parseJSON } from "../error-body.js";
+import { createEventParser, type ServerSentEvent } from "../sse.js";
+import type { Chunk } from "./chunk.js";
+
+/** How a stream's bytes ended, told apart by what the bytes said. */
+export type StreamEnd =
+  /** `[DONE]`, or a whole JSON answer in the place of a stream. */
+  | { readonly type: "done" }
+  /** The bytes are over, and none of them said that the answer is. */
+  | { readonly type: "cut" }
+  /** An error was sent: in a frame, as an `error` event, as a line, or as a JSON body. */
+  | { readonly type: "error"; readonly fields: ErrorFields; readonly body: string; readonly asBody: boolean }
+  /** A page or a text that is no stream, in the place of one. */
+  | { readonly type: "not-a-stream"; readonly body: string }
+  /** A frame that is no JSON. */
+  | { readonly type: "malformed"; readonly frame: string };
+
+/** Where a chunk parser puts what it reads; after `onEnd` nothing more comes. */
+export interface ChunkHandlers {
+  onChunk(chunk: Chunk): void;
+  onEnd(end: StreamEnd): void;
+}
+
+const LESS_THAN = 0x3c;
+const OPENING_BRACE = 0x7b;
+const OPENING_BRACKET = 0x5b;
+
+/** Turns a chat stream's bytes into chunks, and says how they ended. */
+export function createChunkParser({ onChunk, onEnd }: ChunkHandlers) {
+  const events = createEventParser({
+    onEvent: readEvent,
+    onUnknownField: (name, value) => name === "error" && endWithError(value),
+  });
+  const decoder = new TextDecoder();
+  let isStream: boolean | undefined;
+  let whole = "";
+  let ended = false;
+
+  return {
+    push(bytes: Uint8Array): void {
+      if (isStream === undefined) isStream = looksLikeStream(bytes);
+      if (isStream === false) whole += decoder.decode(bytes, { stream: true });
+      else if (!ended) events.push(bytes);
+    },
+    /** The bytes are over. */
+    end(): void {
+      if (isStream === false) return readWhole(whole + decoder.decode());
+      const unfinished = events.end();
+      if (ended) return;
+      // an event without its blank line is whole if its JSON is; `[DONE]` often comes so
+      if (unfinished && (isDone(unfinished.data) || isRecord(parseJSON(unfinished.data))))
+        readEvent(unfinished);
+      end({ type: "cut" });
+    },
+  };
+
+  function readEvent({ event, data }: ServerSentEvent): void {
+    if (ended || data === "") return;
+    if (event === "error") return endWithError(data);
+    if (isDone(data)) return end({ type: "done" });
+    const chunk = parseJSON(data);
+    if (!isRecord(chunk)) {
+      // an event of another name is none of the chat's, and may carry anything
+      if (event === "message") end({ type: "malformed", frame: data });
+    } else if (isErrorFrame(chunk)) endWithError(data);
+    else onChunk(chunk);
+  }
+
+  function readWhole(text: string): void {
+    const json = parseJSON(text.replace(/^\uFEFF/, ""));
+    if (!isRecord(json) && !Array.isArray(json)) return end({ type: "not-a-stream", body: text });
+    if (Array.isArray(json) || isErrorFrame(json))
+      return end({ type: "error", fields: errorFieldsOf(json) ?? {}, body: text, asBody: true });
+    onChunk(json);
+    end({ type: "done" });
+  }
+
+  function endWithError(text: string): void {
+    const fields = errorFieldsOf(parseJSON(text) ?? text) ?? {};
+    end({ type: "error", fields, body: text, asBody: false });
+  }
+
+  function end(how: StreamEnd): void {
+    if (ended) return;
+    ended = true;
+    onEnd(how);
+  }
+}
+
+/** No line of an event stream starts with a bracket: gateways send errors, pages and answers in its place. */
+function looksLikeStream(bytes: Uint8Array): boolean | undefined {
+  const start = bytes[0] === 0xef ? 3 : 0;
+  const first = bytes.subarray(start).find((byte) => byte > 0x20);
+  if (first === undefined) return undefined;
+  return first !== LESS_THAN && first !== OPENING_BRACE && first !== OPENING_BRACKET;
+}
+
+function isDone(data: string): boolean {
+  return data.trimEnd() === "[DONE]";
+}
+
+function isErrorFrame(frame: Record<string, unknown>): boolean {
+  return Boolean(frame.error) || (frame.choices === undefined && typeof frame.message === "string");
+}

@@ -1,0 +1,93 @@
+import { readText } from "../body.js";
+import { apiErrorOf, errorFieldsOf, excerpt, isRecord, parseJSON } from "../error-body.js";
+import { ResponseError } from "../errors.js";
+import { type Client, openExchange, post, type RequestOptions, requestIdOf } from "../http.js";
+import type { UncheckedRequest } from "../validate.js";
+import { accumulate, emptyMessage } from "./accumulate.js";
+import type { Chunk } from "./chunk.js";
+import { CHAT_PATH, checkedChatRequest } from "./request.js";
+import type { ChatRequest } from "./schema.js";
+import { type ChatTurn, createAnswerReader } from "./turn.js";
+
+/** The headers come with the whole answer, and a thinking model takes minutes. */
+const HEADERS_MS = 600_000;
+
+/**
+ * Asks a chat model and gives its whole answer at once (spec, `POST /v1/chat/completions`).
+ *
+ * @throws {ValidationError} when a rule of the model is broken; nothing was sent
+ * @throws {APIError} when the gateway refuses
+ * @throws {ConnectionError} when there was no answer
+ * @throws {TimeoutError} phase `headers`, `idle` or `total`
+ * @throws {ResponseError} when the answer does not fit the spec; `path` names the field
+ * @example
+ * ```ts
+ * const { message, usage } = await completeChat(client, {
+ *   model: "gamma-chat-1-6-251015",
+ *   messages: [{ role: "user", content: "Say hello in Hindi" }],
+ * });
+ * ```
+ */
+export async function completeChat(
+  client: Client,
+  request: ChatRequest | UncheckedRequest,
+  options: RequestOptions = {},
+): Promise<ChatTurn> {
+  const body = checkedChatRequest(client, request, false);
+  const exchange = openExchange(client, CHAT_PATH, options, HEADERS_MS);
+  try {
+    const response = await post(client, exchange, body, options.headers);
+    const requestId = requestIdOf(response);
+    const text = client.scrub(await readText(client, exchange, response));
+    const json = parseJSON(text.replace(/^\uFEFF/, ""));
+    if (!isRecord(json) || (json.choices === undefined && errorFieldsOf(json)?.message !== undefined))
+      throw apiErrorOf(response, text, { requestId });
+    const path = misfitOf(json);
+    if (path !== undefined)
+      throw new ResponseError(
+        `the answer does not fit the spec at ${path}`,
+        { path, body: excerpt(text) },
+        { requestId },
+      );
+    return turnOf(json, client.clock.now() - exchange.startedAt);
+  } finally {
+    exchange.end();
+  }
+}
+
+function turnOf(completion: Chunk, totalMs: number): ChatTurn {
+  let message = emptyMessage;
+  const answer = createAnswerReader((delta) => {
+    message = accumulate(message, delta);
+  });
+  answer.read(completion);
+  answer.finish();
+  return answer.turn(message, { totalMs });
+}
+
+/** The path of the first documented field that has another type than the spec gives it. */
+function misfitOf({ id, model, choices, usage }: Record<string, unknown>): string | undefined {
+  if (!isTextOrNone(id)) return "id";
+  if (!isTextOrNone(model)) return "model";
+  if (!Array.isArray(choices) || choices.length === 0) return "choices";
+  for (const [index, choice] of choices.entries()) {
+    const at = `choices.${index}`;
+    if (!isRecord(choice)) return at;
+    if (!isTextOrNone(choice.finish_reason)) return `${at}.finish_reason`;
+    if (!isRecord(choice.message)) return `${at}.message`;
+    const { content, reasoning_content, tool_calls } = choice.message;
+    if (!isTextOrNone(content) && !Array.isArray(content)) return `${at}.message.content`;
+    if (!isTextOrNone(reasoning_content)) return `${at}.message.reasoning_content`;
+    if (tool_calls != null && !(Array.isArray(tool_calls) && tool_calls.every(isRecord)))
+      return `${at}.message.tool_calls`;
+  }
+  if (usage == null) return undefined;
+  if (!isRecord(usage)) return "usage";
+  return ["prompt_tokens", "completion_tokens", "total_tokens"]
+    .filter((name) => typeof usage[name] !== "number")
+    .map((name) => `usage.${name}`)[0];
+}
+
+function isTextOrNone(value: unknown): boolean {
+  return value == null || typeof value === "string";
+}

@@ -1,0 +1,238 @@
+import * as v from "valibot";
+import type { Issue } from "../errors.js";
+import { type ChatModel, chatModels } from "../models.js";
+import { issuesOf, rule } from "../validate.js";
+
+const alpha = chatModels["alpha-v4.1-flash"];
+const gamma = chatModels["gamma-chat-1-6-251015"];
+const delta = chatModels["delta-5.3"];
+
+const between = (from: number, to: number) => v.pipe(v.number(), v.minValue(from), v.maxValue(to));
+const integerBetween = (from: number, to: number) =>
+  v.pipe(v.number(), v.integer(), v.minValue(from), v.maxValue(to));
+
+const IMAGE_DATA_URL = /^data:image\/(?:jpe?g|png|gif|webp);base64,[\w+/]+={0,2}$/i;
+
+/** A text part of a message's `content`. */
+export const textPart = v.strictObject({ type: v.literal("text"), text: v.string() });
+
+/** An image part: a public http(s) URL, or a Base64 data URL of a JPEG, PNG, GIF or WebP image. */
+export const imagePart = v.strictObject({
+  type: v.literal("image_url"),
+  image_url: v.strictObject({
+    url: v.pipe(
+      v.string(),
+      rule(
+        "image-url",
+        (url) => IMAGE_DATA_URL.test(url) || (/^https?:/i.test(url) && URL.canParse(url)),
+        "must be an http(s) URL or a Base64 data URL of a JPEG, PNG, GIF or WebP image",
+      ),
+    ),
+    detail: v.optional(v.picklist(["low", "high", "original", "auto"])),
+  }),
+});
+
+type TextPart = v.InferInput<typeof textPart>;
+type ImagePart = v.InferInput<typeof imagePart>;
+
+const anyPart = v.variant("type", [textPart, imagePart]);
+const textParts = v.array(
+  v.variant("type", [textPart], "images are accepted only in user messages of models with image input"),
+);
+
+// lazy, not union: a union would report "neither fits" where the path of the broken part is wanted
+const textContent: v.GenericSchema<string | TextPart[]> = v.lazy((input) =>
+  Array.isArray(input) ? textParts : v.string(),
+);
+const partsContent: v.GenericSchema<string | (TextPart | ImagePart)[]> = v.lazy((input) =>
+  Array.isArray(input) ? v.array(anyPart) : v.string(),
+);
+const assistantContent: v.GenericSchema<string | TextPart[] | null> = v.lazy((input) =>
+  input === null ? v.null() : textContent,
+);
+
+/** A tool call as the model made it and as it is sent back: `function.arguments` is JSON as text. */
+export const toolCall = v.strictObject({
+  id: v.string(),
+  type: v.literal("function"),
+  function: v.strictObject({ name: v.string(), arguments: v.string() }),
+});
+
+const commonFields = {
+  name: v.optional(v.string()),
+  reasoning_content: v.optional(v.nullable(v.string())),
+  tool_call_id: v.optional(v.string()),
+  tool_calls: v.optional(v.nullable(v.array(toolCall))),
+};
+
+const assistantMessage = v.strictObject({
+  role: v.literal("assistant"),
+  content: assistantContent,
+  ...commonFields,
+});
+const contentOrCalls = rule<v.InferOutput<typeof assistantMessage>>(
+  "content",
+  ({ content, tool_calls }) => content !== null || !!tool_calls?.length,
+  "must be text or parts; null is accepted only beside tool_calls",
+);
+
+function messagesOf<Content>(userContent: v.GenericSchema<Content>) {
+  const message = v.variant("role", [
+    v.strictObject({ role: v.literal("system"), content: textContent, ...commonFields }),
+    v.strictObject({ role: v.literal("user"), content: userContent, ...commonFields }),
+    v.pipe(assistantMessage, v.forward(contentOrCalls, ["content"])),
+    v.strictObject({
+      role: v.literal("tool"),
+      content: textContent,
+      ...commonFields,
+      tool_call_id: v.pipe(v.string(), v.nonEmpty()),
+    }),
+  ]);
+  return v.pipe(v.array(message), v.minLength(1));
+}
+
+/** A tool that the model may call: `function.parameters` is a JSON Schema. */
+export const toolDefinition = v.strictObject({
+  type: v.literal("function"),
+  function: v.strictObject({
+    name: v.pipe(v.string(), v.nonEmpty()),
+    description: v.optional(v.string()),
+    parameters: v.pipe(
+      v.record(v.string(), v.unknown()),
+      rule("tool-parameters", (schema) => !Array.isArray(schema), "must be a JSON Schema object"),
+    ),
+    strict: v.optional(v.boolean()),
+  }),
+});
+
+const namedToolChoice = v.strictObject({
+  type: v.literal("function"),
+  function: v.strictObject({ name: v.pipe(v.string(), v.nonEmpty()) }),
+});
+const toolChoice: v.GenericSchema<"none" | "auto" | "required" | v.InferInput<typeof namedToolChoice>> =
+  v.lazy((input) =>
+    typeof input === "object" && input !== null ? namedToolChoice : v.picklist(["none", "auto", "required"]),
+  );
+
+const stopOf = (most: number): v.GenericSchema<string | string[]> =>
+  v.lazy((input) => (Array.isArray(input) ? v.pipe(v.array(v.string()), v.maxLength(most)) : v.string()));
+
+const tools = { tools: v.optional(v.array(toolDefinition)), tool_choice: v.optional(toolChoice) };
+const stream = v.optional(v.boolean());
+
+/** A request to `alpha-v4.1-flash` (spec, `POST /v1/chat/completions`). */
+export const alphaChatRequest = v.strictObject({
+  model: v.literal("alpha-v4.1-flash"),
+  messages: messagesOf(partsContent),
+  thinking: v.optional(v.nullable(v.strictObject({ type: v.optional(v.picklist(alpha.thinking)) }))),
+  reasoning_effort: v.optional(v.picklist(alpha.reasoningEffort)),
+  max_tokens: v.optional(integerBetween(1, alpha.maxTokens)),
+  response_format: v.optional(v.strictObject({ type: v.optional(v.picklist(["text", "json_object"])) })),
+  stop: v.optional(stopOf(alpha.stop)),
+  stream,
+  stream_options: v.optional(v.strictObject({ include_usage: v.optional(v.boolean()) })),
+  temperature: v.optional(between(0, 2)),
+  top_p: v.optional(between(0, 1)),
+  ...tools,
+  frequency_penalty: v.optional(between(-2, 2)),
+  presence_penalty: v.optional(between(-2, 2)),
+  user_id: v.optional(v.pipe(v.string(), v.maxLength(512), v.regex(/^[a-zA-Z0-9\-_]+$/))),
+});
+
+/** A request to `gamma-chat-1-6-251015`. */
+export const gammaChatRequest = v.strictObject({
+  model: v.literal("gamma-chat-1-6-251015"),
+  messages: messagesOf(textContent),
+  max_tokens: v.optional(integerBetween(1, gamma.maxTokens)),
+  temperature: v.optional(between(0, 2)),
+  top_p: v.optional(between(0, 1)),
+  frequency_penalty: v.optional(between(-2, 2)),
+  presence_penalty: v.optional(between(-2, 2)),
+  stream,
+  stop: v.optional(v.string()),
+});
+
+/**
+ * A request to `delta-5.3`. The spec mentions two numeric fields (0 to 1) and an array (at most 4) without
+ * their names: `temperature`, `top_p` and `stop` are our assumption, and so is that tools work as elsewhere.
+ */
+export const deltaChatRequest = v.strictObject({
+  model: v.literal("delta-5.3"),
+  messages: messagesOf(textContent),
+  thinking: v.optional(v.strictObject({ type: v.optional(v.picklist(delta.thinking)) })),
+  reasoning_effort: v.optional(v.picklist(delta.reasoningEffort)),
+  max_tokens: v.optional(integerBetween(1, delta.maxTokens)),
+  temperature: v.optional(between(0, 1)),
+  top_p: v.optional(between(0, 1)),
+  stop: v.optional(stopOf(delta.stop)),
+  stream,
+  ...tools,
+});
+
+const schemas: { readonly [Model in ChatModel]: v.GenericSchema } = {
+  "alpha-v4.1-flash": alphaChatRequest,
+  "gamma-chat-1-6-251015": gammaChatRequest,
+  "delta-5.3": deltaChatRequest,
+};
+
+export type AlphaChatRequest = v.InferInput<typeof alphaChatRequest>;
+export type GammaChatRequest = v.InferInput<typeof gammaChatRequest>;
+export type DeltaChatRequest = v.InferInput<typeof deltaChatRequest>;
+
+/** What `completeChat` and `streamChat` take, discriminated by `model`; the gateway's own field names. */
+export type ChatRequest = AlphaChatRequest | GammaChatRequest | DeltaChatRequest;
+/** One message of a request's `messages`. */
+export type ChatRequestMessage = AlphaChatRequest["messages"][number];
+/** A tool offered to the model. */
+export type ToolDefinition = v.InferInput<typeof toolDefinition>;
+/** A tool call on the wire. */
+export type ToolCall = v.InferInput<typeof toolCall>;
+
+/**
+ * Checks a chat request by the rules of its model, without sending anything.
+ *
+ * @returns `issues`, which the gateway would refuse, and `warnings`, which it would silently ignore.
+ * @example
+ * ```ts
+ * const { issues } = checkChatRequest({ model: "delta-5.3", messages: [], max_tokens: 0 });
+ * // issues[0] = { path: "messages", message: "must not be empty (…)", rule: "chat.delta.messages" }
+ * ```
+ */
+export function checkChatRequest(request: unknown): { issues: Issue[]; warnings: Issue[] } {
+  const model = (request as { model?: unknown } | null | undefined)?.model;
+  if (typeof model !== "string" || !Object.hasOwn(schemas, model)) {
+    const known = Object.keys(schemas).join(", ");
+    const message = `must be one of ${known}; send another model's request through unchecked()`;
+    return { issues: [{ path: "model", message, rule: "chat.model" }], warnings: [] };
+  }
+  const { family } = chatModels[model as ChatModel];
+  const issues = issuesOf(schemas[model as ChatModel], request, `chat.${family}`);
+  return { issues, warnings: issues.length === 0 ? warningsOf(request as ChatRequest) : [] };
+}
+
+function warningsOf(request: ChatRequest): Issue[] {
+  const warnings: Issue[] = [];
+  const warn = (path: string, name: string, message: string) =>
+    warnings.push({ path, message, rule: `chat.${chatModels[request.model].family}.${name}` });
+  if (request.model === "delta-5.3" && request.tools)
+    warn("tools", "tools-unlisted", "the spec does not list tools for this model; they may be ignored");
+  if (request.model !== "alpha-v4.1-flash") return warnings;
+
+  const effortOff = request.reasoning_effort === "none";
+  if (request.thinking?.type === "enabled" && effortOff)
+    warn(
+      "reasoning_effort",
+      "thinking-contradicted",
+      '"none" turns off the thinking that `thinking` turns on',
+    );
+  if (request.thinking?.type !== "disabled" && !effortOff) {
+    for (const field of ["temperature", "frequency_penalty", "presence_penalty"] as const)
+      if (request[field] !== undefined)
+        warn(field, `${field.replace("_", "-")}-ignored`, "has no effect while thinking is on");
+    if (request.top_p !== undefined && request.top_p < 0.95)
+      warn("top_p", "top-p-raised", "is treated as 0.95 while thinking is on");
+  }
+  if (request.response_format?.type === "json_object" && !/json/i.test(JSON.stringify(request.messages)))
+    warn("messages", "json-not-asked", "JSON mode needs a message that asks for JSON");
+  return warnings;
+}

@@ -1,0 +1,266 @@
+import { type ByteReader, readBody } from "../body.js";
+import { apiErrorOf, type ErrorFields } from "../error-body.js";
+import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../errors.js";
+import { type Client, openExchange, post, type RequestOptions, requestIdOf } from "../http.js";
+import type { UncheckedRequest } from "../validate.js";
+import { accumulate, emptyMessage } from "./accumulate.js";
+import { createChunkParser, type StreamEnd } from "./chunk-parser.js";
+import type { ChatDelta, ChatMessage } from "./delta.js";
+import { textStreamOf, wireInit, wireStreamOf } from "./relay.js";
+import { CHAT_PATH, checkedChatRequest } from "./request.js";
+import type { ChatRequest } from "./schema.js";
+import { type ChatTiming, type ChatTurn, createAnswerReader } from "./turn.js";
+
+/**
+ * An answer under way. Iterate it for deltas, or only await `result()`; leaving the loop aborts the request.
+ * It can be read once, by one reader, and nothing is read from the network faster than it is consumed.
+ */
+export interface ChatStream extends AsyncIterable<ChatDelta> {
+  /** The message as far as it has been delivered; whole once the stream has ended. */
+  readonly snapshot: ChatMessage;
+  /** Milliseconds so far: what `ChatTurn.timing` will say. */
+  readonly timing: ChatTiming;
+  /** The whole answer; reads the stream itself unless somebody else does. */
+  result(): Promise<ChatTurn>;
+  /** Ends the request now. What is awaited rejects with `reason`, by default an `AbortError`. */
+  abort(reason?: unknown): void;
+  /** The text alone, as a stream of strings. */
+  toTextStream(): ReadableStream<string>;
+  /** The answer as server-sent events again, for a server that passes it on. */
+  toResponse(init?: ResponseInit): Response;
+}
+
+/** Thinking models may be silent for minutes before their first byte. */
+const HEADERS_MS = 300_000;
+
+/**
+ * Asks a chat model and streams its answer (spec, `POST /v1/chat/completions` with `stream: true`).
+ *
+ * The request is checked and sent at once; errors come out of the iteration and of `result()`. The stream is a
+ * success only if a `finish_reason` or `[DONE]` arrived.
+ *
+ * @param request the gateway's own fields; `stream` need not be given
+ * @throws {ValidationError} when a rule of the model is broken; nothing was sent
+ * @throws {APIError} when the gateway refuses
+ * @throws {ConnectionError} when there was no answer
+ * @throws {TimeoutError} phase `headers`, `idle` or `total`; with `partial` once the stream had begun
+ * @throws {StreamError} when the stream broke off or carried an error; `partial` has the message so far
+ * @example
+ * ```ts
+ * const stream = streamChat(client, { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] });
+ * for await (const delta of stream) if (delta.type === "text-delta") process.stdout.write(delta.text);
+ * const { outcome, usage } = await stream.result();
+ * ```
+ */
+export function streamChat(
+  client: Client,
+  request: ChatRequest | UncheckedRequest,
+  options: RequestOptions = {},
+): ChatStream {
+  const { clock } = client;
+  const exchange = openExchange(client, CHAT_PATH, options, HEADERS_MS);
+  const turn = deferred<ChatTurn>();
+  const answer = createAnswerReader(receive);
+  const parser = createChunkParser({ onChunk: answer.read, onEnd: endWith });
+  let queue: ChatDelta[] = [];
+  let delivered = 0;
+  let message = emptyMessage;
+  let requestId: string | undefined;
+  let firstTokenMs: number | undefined;
+  let totalMs: number | undefined;
+  let readBy: "a loop" | "result()" | undefined;
+  let end: StreamEnd | undefined;
+  let failure: { error: unknown } | undefined;
+  let body: ByteReader | undefined;
+
+  const opening = open();
+  opening.catch(settleWithError);
+  exchange.signal.addEventListener("abort", () => settleWithError(exchange.signal.reason));
+
+  const stream: ChatStream = {
+    get snapshot() {
+      return message;
+    },
+    get timing() {
+      return timing();
+    },
+    result() {
+      // a loop that starts in the same tick comes first
+      if (!readBy) queueMicrotask(() => readBy ?? drain());
+      return turn.promise;
+    },
+    abort: (reason = abortError("The stream was aborted")) => exchange.abort(reason),
+    toTextStream: () => textStreamOf(stream),
+    toResponse: (init) => new Response(wireStreamOf(stream, turn.promise), wireInit(init)),
+    [Symbol.asyncIterator]() {
+      if (readBy) throw new TypeError(`this stream is already read by ${readBy}; a stream can be read once`);
+      readBy = "a loop";
+      return { next: () => Promise.resolve(next()), return: leave };
+    },
+  };
+  return stream;
+
+  async function open(): Promise<ByteReader> {
+    const response = await post(client, exchange, checkedChatRequest(client, request, true), options.headers);
+    requestId = requestIdOf(response);
+    client.emit({ type: "stream-start", path: CHAT_PATH, firstByteMs: clock.now() - exchange.startedAt });
+    body = readBody(client, exchange, response);
+    return body;
+  }
+
+  function next(): Promise<Step> | Step {
+    if (failure) return Promise.reject(failure.error);
+    if (delivered < queue.length) return deliver();
+    if (end) return finish();
+    if (body) return body.read(advance, lose);
+    return opening.then((opened) => opened.read(advance, lose), lose);
+  }
+
+  function advance(bytes: Uint8Array | undefined): Promise<Step> | Step {
+    if (delivered === queue.length) {
+      queue = [];
+      delivered = 0;
+    }
+    if (bytes) parser.push(bytes);
+    else parser.end();
+    return next();
+  }
+
+  function receive(delta: ChatDelta): void {
+    if (firstTokenMs === undefined && delta.type !== "usage") firstTokenMs = clock.now() - exchange.startedAt;
+    queue.push(delta);
+  }
+
+  function deliver(): Step {
+    const value = queue[delivered++] as ChatDelta;
+    message = accumulate(message, value);
+    return { done: false, value };
+  }
+
+  function endWith(how: StreamEnd): void {
+    end = how;
+    if (succeeded(how)) answer.finish();
+  }
+
+  function succeeded({ type }: StreamEnd): boolean {
+    return type === "done" || (type === "cut" && answer.finished);
+  }
+
+  function finish(): Promise<Step> | Step {
+    if (totalMs !== undefined) return over;
+    if (!succeeded(end as StreamEnd)) return lose(errorOfEnd(end as StreamEnd));
+    settle();
+    if (end?.type === "done") body?.release();
+    turn.resolve(answer.turn(message, timing()));
+    return over;
+  }
+
+  /** The connection failed, the caller aborted, or the stream said so: nothing that came is lost. */
+  function lose(cause: unknown): Promise<Step> | Step {
+    if (!exchange.signal.aborted && !isGatewayError(cause) && answer.finished) {
+      end = { type: "cut" };
+      answer.finish();
+      return next();
+    }
+    settleWithError(cause);
+    return Promise.reject(failure?.error);
+  }
+
+  function settleWithError(cause: unknown): void {
+    if (failure || totalMs !== undefined) return;
+    while (delivered < queue.length) deliver();
+    const error = exchange.signal.aborted || isGatewayError(cause) ? withPartial(cause) : cutError(cause);
+    failure = { error };
+    settle(error);
+    body?.cancel();
+    turn.reject(error);
+  }
+
+  function settle(error?: unknown): void {
+    totalMs = clock.now() - exchange.startedAt;
+    exchange.end();
+    client.emit({ type: "stream-end", path: CHAT_PATH, totalMs, ...(error !== undefined && { error }) });
+  }
+
+  function withPartial(cause: unknown): unknown {
+    if (!isGatewayError(cause) || cause.name !== "TimeoutError" || !body) return cause;
+    return new TimeoutError(cause.message, cause.phase, { partial: message, requestId });
+  }
+
+  function errorOfEnd(how: StreamEnd): unknown {
+    switch (how.type) {
+      case "not-a-stream":
+        return apiErrorOf({ status: 200 }, client.scrub(how.body), { requestId });
+      case "error":
+        return how.asBody
+          ? apiErrorOf({ status: 200 }, client.scrub(how.body), { requestId })
+          : serverError(how.fields);
+      case "malformed":
+        return streamError(
+          "malformed",
+          `a frame of the stream is no JSON: ${client.scrub(how.frame.slice(0, 80))}`,
+        );
+      default:
+        return cutError();
+    }
+  }
+
+  function serverError({ message: said = "the gateway reported an error", type, code }: ErrorFields) {
+    return streamError("server-error", client.scrub(said), { type, apiCode: code });
+  }
+
+  function cutError(cause?: unknown) {
+    const text = "the stream broke off before its end; `partial` has the message so far";
+    return streamError("truncated", text, {}, cause);
+  }
+
+  function streamError(
+    reason: StreamFailure,
+    text: string,
+    fields: { type?: string | undefined; apiCode?: string | undefined } = {},
+    cause?: unknown,
+  ): StreamError<ChatMessage> {
+    return new StreamError(text, { reason, partial: message, ...fields }, { cause, requestId });
+  }
+
+  function timing(): ChatTiming {
+    return {
+      ...(firstTokenMs !== undefined && { firstTokenMs }),
+      totalMs: totalMs ?? clock.now() - exchange.startedAt,
+    };
+  }
+
+  async function drain(): Promise<void> {
+    readBy = "result()";
+    try {
+      while (!(await next()).done);
+    } catch {
+      // `turn` has been rejected with it
+    }
+  }
+
+  async function leave(): Promise<Step> {
+    if (end && succeeded(end)) while (!(await next()).done);
+    else exchange.abort(abortError("The loop over the stream was left before its end"));
+    return over;
+  }
+}
+
+type Step = IteratorResult<ChatDelta, undefined>;
+const over: Step = { done: true, value: undefined };
+
+function abortError(message: string): DOMException {
+  return new DOMException(message, "AbortError");
+}
+
+function deferred<T>() {
+  let resolve!: (value: T) => void;
+  let reject!: (reason: unknown) => void;
+  const promise = new Promise<T>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
+  // whoever iterates gets the error from the loop; nobody has to ask for the result as well
+  promise.catch(() => {});
+  return { promise, resolve, reject };
+}

@@ -1,0 +1,126 @@
+import { type Clock, systemClock } from "./clock.js";
+import { ConfigurationError } from "./errors.js";
+import type { ClientEvent } from "./events.js";
+import type { Client, RetryOptions, Timeouts } from "./http.js";
+
+/** What `createClient` takes. Only `baseURL` is required. */
+export interface ClientOptions {
+  /**
+   * The gateway, or the proxy in front of it: `https://gateway.example.com`. A trailing `/v1` is accepted. In
+   * browsers it may be relative (`/api`).
+   */
+  readonly baseURL: string;
+  /** The bearer key, or a function that gives it, asked for each request. Not for browsers: use the Worker proxy. */
+  readonly apiKey?: string | (() => string | Promise<string>) | undefined;
+  /** Sent with every request, for example to authenticate with a proxy; a function is asked for each request. */
+  readonly headers?: HeadersInit | (() => HeadersInit | Promise<HeadersInit>) | undefined;
+  /** Whether cookies go along: as of `fetch`. */
+  readonly credentials?: RequestCredentials | undefined;
+  /** Another `fetch`: the emulator's, a Worker's service binding, a test's. It gets a `Request`. */
+  readonly fetch?: ((request: Request) => Promise<Response>) | undefined;
+  readonly timeouts?: Timeouts | undefined;
+  readonly retry?: RetryOptions | undefined;
+  /** Told what happens, for logs and meters. Its own errors surface as uncaught ones and disturb no request. */
+  readonly onEvent?: ((event: ClientEvent) => void) | undefined;
+  /** Time, for tests. */
+  readonly clock?: Clock | undefined;
+  /** Sends an API key from a browser, where every visitor can read it. For tools that nobody else opens. */
+  readonly dangerouslyAllowBrowser?: boolean | undefined;
+}
+
+/**
+ * Makes the client that every verb takes first. It holds no connection and needs no closing.
+ *
+ * @throws {ConfigurationError} when an option can't work; the message says which and what to do
+ * @example
+ * ```ts
+ * const client = createClient({ baseURL: "https://gateway.example.com", apiKey: process.env.GATEWAY_API_KEY });
+ * ```
+ */
+export function createClient(options: ClientOptions): Client {
+  const { apiKey, credentials, timeouts = {}, retry, onEvent, clock = systemClock } = options;
+  const baseURL = checkedBaseURL(options.baseURL);
+  if (apiKey !== undefined && inBrowser() && !options.dangerouslyAllowBrowser)
+    throw new ConfigurationError(
+      "apiKey: a key given in a browser can be read by every visitor. Let @sluice/worker-proxy add it and set " +
+        "baseURL to the proxy; or, if nobody else opens this page, set dangerouslyAllowBrowser: true",
+    );
+  if (typeof apiKey === "string") checkedKey(apiKey);
+  checkTimes("timeouts", timeouts);
+  checkTimes("retry", retry);
+  let lastKey: string | undefined;
+
+  return Object.freeze<Client>({
+    baseURL,
+    credentials,
+    timeouts,
+    retry: { limit: 2, maxDelayMs: 30_000, ...retry },
+    clock,
+    // called detached: a `fetch` taken from an object would lose its `this`, and the global one throws with another
+    fetch: options.fetch ?? ((request) => globalThis.fetch(request)),
+    headers,
+    scrub: (text) => (lastKey ? text.replaceAll(lastKey, "[redacted]") : text),
+    emit,
+  });
+
+  async function headers(): Promise<Headers> {
+    const given = typeof options.headers === "function" ? await options.headers() : options.headers;
+    const all = new Headers(given);
+    if (apiKey === undefined) return all;
+    lastKey = checkedKey(typeof apiKey === "function" ? await apiKey() : apiKey);
+    all.set("authorization", `Bearer ${lastKey}`);
+    return all;
+  }
+
+  function emit(event: ClientEvent): void {
+    try {
+      onEvent?.(event);
+    } catch (error) {
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
+  }
+}
+
+function checkedBaseURL(baseURL: unknown): string {
+  const fail = (problem: string) => {
+    throw new ConfigurationError(
+      `baseURL: ${problem}; give the gateway's address, https://gateway.example.com`,
+    );
+  };
+  if (typeof baseURL !== "string" || baseURL.trim() === "") return fail("is missing");
+  const here = (globalThis as { location?: { href?: string } }).location?.href;
+  if (!URL.canParse(baseURL, here)) return fail(`${JSON.stringify(baseURL)} is no URL`);
+  const { protocol, username, password, search, hash } = new URL(baseURL, here);
+  if (!/^https?:$/.test(protocol)) return fail(`has the protocol ${protocol} instead of https:`);
+  if (username || password)
+    return fail("carries a name or password, which would end up in logs; use `headers`");
+  if (search || hash) return fail("has a query or a fragment, which would be lost");
+  return baseURL.trim().replace(/\/+$/, "").replace(/\/v1$/, "");
+}
+
+function checkedKey(key: unknown): string {
+  const fail = (problem: string) => {
+    throw new ConfigurationError(`apiKey: ${problem}`);
+  };
+  if (typeof key !== "string" || key === "")
+    return fail("is empty; is the environment variable set? Leave it out if a proxy adds it");
+  if (/^bearer\s/i.test(key)) return fail('give the key alone: "Bearer " is added');
+  if (!/^[\x21-\x7e]+$/.test(key))
+    return fail("has a space, a line break or another character no header can carry");
+  return key;
+}
+
+function checkTimes(option: string, times: object | undefined): void {
+  for (const [name, value] of Object.entries(times ?? {}))
+    if (value !== undefined && !(typeof value === "number" && value >= 0))
+      throw new ConfigurationError(
+        `${option}.${name}: must be a number from 0 up, got ${JSON.stringify(value)}`,
+      );
+}
+
+/** Browsers and their workers call themselves Mozilla; Node, Deno, Bun and workerd do not. */
+function inBrowser(): boolean {
+  return /^Mozilla\//.test(globalThis.navigator?.userAgent ?? "");
+}

@@ -1,0 +1,99 @@
+import { APIError } from "./errors.js";
+
+/** As much of an error's body as an error keeps. */
+const BODY_LIMIT = 8192;
+
+/** The text that an error keeps of an answer: its first 8 KB. */
+export function excerpt(body: string): string {
+  return body.length > BODY_LIMIT ? `${body.slice(0, BODY_LIMIT)}…` : body;
+}
+
+/** What an answer without a message of its own is said to be. */
+export interface AnswerLine {
+  readonly status: number;
+  readonly statusText?: string;
+}
+
+/**
+ * Reads an error answer in whichever form gateways send it: `{error: {message, type, code, param}}`, only code
+ * and message, flat, `{error: "text"}`, `{detail}`, in an array, a JSON string, HTML, text or nothing.
+ */
+export function apiErrorOf(
+  answer: AnswerLine,
+  body: string,
+  details: { requestId?: string | undefined; retryAfterMs?: number | undefined } = {},
+): APIError {
+  const text = body.replace(/^\uFEFF/, "").trim();
+  const fields = errorFieldsOf(parseJSON(text));
+  return new APIError(
+    fields?.message ?? messageOfText(answer, text),
+    {
+      status: answer.status,
+      body: excerpt(body),
+      type: fields?.type,
+      apiCode: fields?.code,
+      param: fields?.param,
+      retryAfterMs: details.retryAfterMs,
+    },
+    { requestId: details.requestId },
+  );
+}
+
+/** What a body says about an error, in the gateway's own words; absent where it says nothing. */
+export interface ErrorFields {
+  readonly message?: string | undefined;
+  readonly type?: string | undefined;
+  readonly code?: string | undefined;
+  readonly param?: string | undefined;
+}
+
+/** Finds the error in a parsed body of any of the known forms; undefined where it is none of them. */
+export function errorFieldsOf(json: unknown): ErrorFields | undefined {
+  if (Array.isArray(json)) return errorFieldsOf(json[0]);
+  if (typeof json === "string") return { message: json };
+  if (!isRecord(json)) return undefined;
+  const { error, detail } = json;
+  if (typeof error === "string") return { message: error, code: textOf(json.code), type: textOf(json.type) };
+  const source = isRecord(error) ? error : json;
+  return {
+    message: textOf(source.message) ?? (detail === undefined ? undefined : detailText(detail)),
+    type: textOf(source.type),
+    code: textOf(source.code),
+    param: textOf(source.param),
+  };
+}
+
+/** `text` as JSON, or undefined. */
+export function parseJSON(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a value is an object with fields, and not an array. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function textOf(value: unknown): string | undefined {
+  if (typeof value === "number") return String(value);
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function detailText(detail: unknown): string {
+  return typeof detail === "string" ? detail : JSON.stringify(detail);
+}
+
+function messageOfText({ status, statusText }: AnswerLine, text: string): string {
+  const line = `HTTP ${status}${statusText ? ` ${statusText}` : ""}`;
+  if (text === "") return `${line}: the answer is empty`;
+  if (text.startsWith("<")) {
+    const title = /<title[^>]*>([^<]*)/i.exec(text)?.[1]?.trim();
+    const page = title ? `the page "${title}"` : "a page";
+    return `${line}: the answer is ${page} and not the gateway's JSON; check the base URL`;
+  }
+  if (/^[[{"]/.test(text)) return `${line}: the answer is JSON without a readable error message`;
+  return text.length > 500 ? `${text.slice(0, 500)}…` : text;
+}
