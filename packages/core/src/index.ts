@@ -11,10 +11,19 @@ export {
   type ToolCall,
   type ToolDefinition,
 } from "./chat/schema.js";
+export {
+  type ChatParams,
+  type ChatState,
+  type ChatStatus,
+  type ChatStore,
+  type ChatStoreOptions,
+  createChatStore,
+  type ThreadMessage,
+} from "./chat/store.js";
 export { type ChatStream, streamChat } from "./chat/stream.js";
 export type { ChatAlternative, ChatTiming, ChatToolCall, ChatTurn } from "./chat/turn.js";
 export { type ClientOptions, createClient } from "./client.js";
-export type { Clock } from "./clock.js";
+export { type Clock, systemClock } from "./clock.js";
 export {
   type AnyGatewayError,
   APIError,
@@ -36,4 +45,5 @@ export {
 export type { ClientEvent } from "./events.js";
 export type { Client, RequestOptions, RetryOptions, Timeouts } from "./http.js";
 export { type ChatModel, chatModels } from "./models.js";
+export { createRegistry, createStore, type Registry, type Store, type StoreControl } from "./store.js";
 export { type UncheckedRequest, unchecked } from "./validate.js";

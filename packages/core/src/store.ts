@@ -1,0 +1,120 @@
+import type { Clock } from "./clock.js";
+
+/** State that anybody can watch: what React's `useSyncExternalStore` takes, and no more. */
+export interface Store<State> {
+  /** The state as last published: the same object until listeners are told of another. */
+  readonly getSnapshot: () => State;
+  /** Calls `listener` after each change; returns how to stop it. */
+  readonly subscribe: (listener: () => void) => () => void;
+}
+
+/** The owner's side of a store. */
+export interface StoreControl<State> extends Store<State> {
+  /** Something changed: publishes at once if `throttleMs` have passed since the last time, otherwise when they have. */
+  readonly changed: () => void;
+  /** Publishes now, for changes that nobody should wait for. */
+  readonly flush: () => void;
+}
+
+/**
+ * A store whose state is computed when it is published, at most once in `throttleMs`: a thousand changes between
+ * two frames cost one computation and one notification.
+ */
+export function createStore<State>(
+  compute: () => State,
+  { throttleMs, clock }: { throttleMs: number; clock: Clock },
+): StoreControl<State> {
+  const listeners = new Set<() => void>();
+  let snapshot = compute();
+  let publishedAt = Number.NEGATIVE_INFINITY;
+  let scheduled: AbortController | undefined;
+
+  return {
+    getSnapshot: () => snapshot,
+    subscribe(listener) {
+      // wrapped, so that a listener given twice is two subscriptions
+      const entry = () => listener();
+      listeners.add(entry);
+      return () => void listeners.delete(entry);
+    },
+    changed() {
+      if (scheduled) return;
+      const wait = publishedAt + throttleMs - clock.now();
+      if (wait <= 0) return flush();
+      scheduled = new AbortController();
+      clock.sleep(wait, scheduled.signal).then(flush, () => {});
+    },
+    flush,
+  };
+
+  function flush(): void {
+    scheduled?.abort();
+    scheduled = undefined;
+    publishedAt = clock.now();
+    snapshot = compute();
+    for (const listener of [...listeners]) listener();
+  }
+}
+
+/** Values shared by key, each kept for as long as somebody holds it and a while longer. */
+export interface Registry<Value> {
+  /** The value of `key`, made by `create` if there is none. Looking is not holding. */
+  get(key: unknown, create: () => Value): Value;
+  /** Holds `value` under `key`, and brings it back if it was disposed of meanwhile; returns how to let go. */
+  hold(key: unknown, value: Value): () => void;
+}
+
+/**
+ * A registry that counts who holds a value. One that nobody holds is disposed of only after `lingerMs`, so that a
+ * remount, a route change or StrictMode finds it as it was.
+ */
+export function createRegistry<Value>({
+  dispose,
+  lingerMs,
+  clock,
+}: {
+  dispose: (value: Value) => void;
+  lingerMs: (key: unknown) => number;
+  clock: Clock;
+}): Registry<Value> {
+  interface Entry {
+    readonly value: Value;
+    holders: number;
+    leaving?: AbortController;
+  }
+  const entries = new Map<unknown, Entry>();
+
+  return {
+    get(key, create) {
+      const known = entries.get(key);
+      if (known) return known.value;
+      const value = create();
+      entries.set(key, { value, holders: 0 });
+      linger(key);
+      return value;
+    },
+    hold(key, value) {
+      const entry: Entry = entries.get(key) ?? { value, holders: 0 };
+      entries.set(key, entry);
+      entry.leaving?.abort();
+      entry.holders += 1;
+      return () => {
+        entry.holders -= 1;
+        if (entry.holders === 0) linger(key);
+      };
+    },
+  };
+
+  function linger(key: unknown): void {
+    const entry = entries.get(key);
+    if (!entry) return;
+    entry.leaving = new AbortController();
+    clock.sleep(lingerMs(key), entry.leaving.signal).then(
+      () => {
+        entries.delete(key);
+        dispose(entry.value);
+      },
+      () => {},
+    );
+  }
+}

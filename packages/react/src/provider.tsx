@@ -1,0 +1,29 @@
+import { type Client, ConfigurationError } from "@sluice/core";
+import { createContext, type ReactNode, useContext } from "react";
+
+const ClientContext = createContext<Client | undefined>(undefined);
+
+/**
+ * Gives every hook below it the client.
+ *
+ * @example
+ * ```tsx
+ * const client = createClient({ baseURL: "/api" });
+ * root.render(<GatewayProvider client={client}><App /></GatewayProvider>);
+ * ```
+ */
+export function GatewayProvider({ client, children }: { client: Client; children?: ReactNode }) {
+  return <ClientContext.Provider value={client}>{children}</ClientContext.Provider>;
+}
+
+/**
+ * The client of the nearest {@link GatewayProvider}.
+ *
+ * @throws {ConfigurationError} when there is none
+ */
+export function useClient(): Client {
+  const client = useContext(ClientContext);
+  if (!client)
+    throw new ConfigurationError("no client: wrap the app in <GatewayProvider client={createClient({ … })}>");
+  return client;
+}
