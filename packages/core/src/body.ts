@@ -31,6 +31,7 @@ export function readBody(client: Client, exchange: Exchange, response: Response)
   let waitingSince: number | undefined;
 
   signal.addEventListener("abort", () => cancel(signal.reason), { signal: closed.signal });
+  if (signal.aborted) cancel(signal.reason);
   if (idleMs !== Number.POSITIVE_INFINITY) void watchIdle();
   return { read, cancel, release };
 

@@ -23,7 +23,11 @@ export function apiErrorOf(
   body: string,
   details: { requestId?: string | undefined; retryAfterMs?: number | undefined } = {},
 ): APIError {
-  const text = body.replace(/^\uFEFF/, "").trim();
+  // some answer a request for a stream with an error as an event
+  const text = body
+    .replace(/^\uFEFF/, "")
+    .trim()
+    .replace(/^data:\s*(.*)[\s\S]*$/, "$1");
   const fields = errorFieldsOf(parseJSON(text));
   return new APIError(
     fields?.message ?? messageOfText(answer, text),

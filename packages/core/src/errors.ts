@@ -27,11 +27,15 @@ export abstract class GatewayError extends Error {
   /** A literal per class, `"api"`, `"timeout"`, …: what `name` says, in kebab case. */
   abstract readonly code: string;
   readonly requestId?: string;
-  readonly [brand] = true;
 
   constructor(message: string, { cause, requestId }: ErrorDetails = {}) {
     super(message, cause === undefined ? undefined : { cause });
     if (requestId !== undefined) this.requestId = requestId;
+  }
+
+  /** On the prototype, not on each error: a copy of an error's fields is no error. */
+  get [brand](): true {
+    return true;
   }
 
   /** For logs: every own field, with keys, data URIs and the queries of URLs redacted. */
@@ -40,7 +44,7 @@ export abstract class GatewayError extends Error {
     return redactDeep({
       ...this,
       message: this.message,
-      ...(cause === undefined ? {} : { cause: cause instanceof Error ? String(cause) : cause }),
+      ...(cause === undefined ? {} : { cause }),
     }) as Record<string, unknown>;
   }
 }
@@ -233,6 +237,6 @@ function redactDeep(value: unknown): unknown {
   if (typeof value === "string") return redact(value);
   if (Array.isArray(value)) return value.map(redactDeep);
   if (typeof value !== "object" || value === null) return value;
-  if (isGatewayError(value)) return value.toJSON();
+  if (value instanceof Error) return isGatewayError(value) ? value.toJSON() : redact(String(value));
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, redactDeep(entry)]));
 }

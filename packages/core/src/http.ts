@@ -112,6 +112,7 @@ export async function post(
   extraHeaders?: HeadersInit,
 ): Promise<Response> {
   const { path, signal, retry } = exchange;
+  signal.throwIfAborted();
   const headers = await client.headers();
   for (const [name, value] of new Headers(extraHeaders)) headers.set(name, value);
   headers.set("content-type", "application/json");
@@ -161,7 +162,7 @@ async function fetchOnce(
   );
   client.emit({ type: "request", path, attempt });
   try {
-    const response = await client.fetch(request);
+    const response = await unlessAborted(client.fetch(request), signal, answered.signal);
     const requestId = requestIdOf(response);
     const { status } = response;
     const ms = client.clock.now() - startedAt;
@@ -174,6 +175,15 @@ async function fetchOnce(
   } finally {
     answered.abort();
   }
+}
+
+/** `answer`, or the signal's reason: a `fetch` of somebody else's may not listen to its request's signal. */
+function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal, over: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { signal: over });
+    if (signal.aborted) reject(signal.reason);
+    answer.then(resolve, reject);
+  });
 }
 
 /** The gateway's or the proxy's id of a request, if the answer names one. */

@@ -8,8 +8,16 @@ export type StreamEnd =
   | { readonly type: "done" }
   /** The bytes are over, and none of them said that the answer is. */
   | { readonly type: "cut" }
-  /** An error was sent: in a frame, as an `error` event, as a line, or as a JSON body. */
-  | { readonly type: "error"; readonly fields: ErrorFields; readonly body: string; readonly asBody: boolean }
+  /**
+   * An error was sent: in a frame, as an `error` event, as a line, or as a JSON body. Before the first chunk it
+   * is the gateway's refusal, whatever the HTTP status says.
+   */
+  | {
+      readonly type: "error";
+      readonly fields: ErrorFields;
+      readonly body: string;
+      readonly isRefusal: boolean;
+    }
   /** A page or a text that is no stream, in the place of one. */
   | { readonly type: "not-a-stream"; readonly body: string }
   /** A frame that is no JSON. */
@@ -29,11 +37,12 @@ const OPENING_BRACKET = 0x5b;
 export function createChunkParser({ onChunk, onEnd }: ChunkHandlers) {
   const events = createEventParser({
     onEvent: readEvent,
-    onUnknownField: (name, value) => name === "error" && endWithError(value),
+    onUnknownField: readErrorLine,
   });
   const decoder = new TextDecoder();
   let isStream: boolean | undefined;
   let whole = "";
+  let begun = false;
   let ended = false;
 
   return {
@@ -63,21 +72,29 @@ export function createChunkParser({ onChunk, onEnd }: ChunkHandlers) {
       // an event of another name is none of the chat's, and may carry anything
       if (event === "message") end({ type: "malformed", frame: data });
     } else if (isErrorFrame(chunk)) endWithError(data);
-    else onChunk(chunk);
+    else {
+      begun = true;
+      onChunk(chunk);
+    }
+  }
+
+  /** Some gateways send an error as a bare line, `error: {…}`; one that was cut is a cut, not a message. */
+  function readErrorLine(name: string, value: string): void {
+    const isCut = value.startsWith("{") && parseJSON(value) === undefined;
+    if (name === "error" && !isCut) endWithError(value);
   }
 
   function readWhole(text: string): void {
     const json = parseJSON(text.replace(/^\uFEFF/, ""));
     if (!isRecord(json) && !Array.isArray(json)) return end({ type: "not-a-stream", body: text });
-    if (Array.isArray(json) || isErrorFrame(json))
-      return end({ type: "error", fields: errorFieldsOf(json) ?? {}, body: text, asBody: true });
+    if (Array.isArray(json) || isErrorFrame(json)) return endWithError(text);
     onChunk(json);
     end({ type: "done" });
   }
 
   function endWithError(text: string): void {
     const fields = errorFieldsOf(parseJSON(text) ?? text) ?? {};
-    end({ type: "error", fields, body: text, asBody: false });
+    end({ type: "error", fields, body: text, isRefusal: !begun });
   }
 
   function end(how: StreamEnd): void {

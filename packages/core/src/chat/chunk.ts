@@ -49,7 +49,7 @@ export interface ChoiceReader {
 
 /** Creates the reader of one choice; `emit` gets its deltas in order. */
 export function createChoiceReader(emit: (delta: ChatDelta) => void): ChoiceReader {
-  const calls: { wireIndex: number; call: ToolCall }[] = [];
+  const calls: { wireIndex: number; id: string; name: string; text: string }[] = [];
   let finishReason: string | null = null;
   let refusal: string | undefined;
   let started = false;
@@ -71,9 +71,13 @@ export function createChoiceReader(emit: (delta: ChatDelta) => void): ChoiceRead
       if (delta) readDelta(delta);
     },
     finish() {
-      calls.forEach(({ call }, index) => {
-        const id = call.id || `call-${index}`;
-        emit({ type: "tool-call", index, toolCall: { ...call, id, function: { ...call.function } } });
+      calls.forEach(({ id, name, text }, index) => {
+        const toolCall: ToolCall = {
+          id: id || `call-${index}`,
+          type: "function",
+          function: { name, arguments: text },
+        };
+        emit({ type: "tool-call", index, toolCall });
       });
     },
   };
@@ -102,30 +106,27 @@ export function createChoiceReader(emit: (delta: ChatDelta) => void): ChoiceRead
 
   function readToolCall(entry: ToolCallDelta, position: number): void {
     const index = openCall(entry, position);
-    const { call } = calls[index] as { call: ToolCall };
+    const call = calls[index] as (typeof calls)[number];
     // identity is set, never appended: services repeat it, or send it empty later on
     if (entry.id) call.id = entry.id;
-    if (entry.function?.name) call.function.name = entry.function.name;
+    if (entry.function?.name) call.name = entry.function.name;
     const text = argumentsText(entry.function?.arguments);
     if (text === "") return;
-    call.function.arguments += text;
+    call.text += text;
     push({ type: "tool-call-delta", index, arguments: text });
   }
 
   /** The call that an entry belongs to: by its index, else by its id, else by its place in the array. */
   function openCall({ index: wireIndex, id, function: fn }: ToolCallDelta, position: number): number {
     const known = calls.findLastIndex((other) =>
-      wireIndex == null && id ? other.call.id === id : other.wireIndex === (wireIndex ?? position),
+      wireIndex == null && id ? other.id === id : other.wireIndex === (wireIndex ?? position),
     );
-    const call = calls[known]?.call;
+    const call = calls[known];
     const isAnother = id && fn?.name && call?.id && call.id !== id;
     if (call && !isAnother) return known;
-    const opened = { id: id ?? "", name: fn?.name ?? "" };
-    calls.push({
-      wireIndex: wireIndex ?? position,
-      call: { id: opened.id, type: "function", function: { name: opened.name, arguments: "" } },
-    });
-    push({ type: "tool-call-start", index: calls.length - 1, ...opened });
+    const identity = { id: id ?? "", name: fn?.name ?? "" };
+    calls.push({ wireIndex: wireIndex ?? position, ...identity, text: "" });
+    push({ type: "tool-call-start", index: calls.length - 1, ...identity });
     return calls.length - 1;
   }
 

@@ -41,5 +41,5 @@ export interface ChatMessage {
   readonly content: string;
   /** The model's thinking, where it showed any. */
   readonly reasoning_content?: string;
-  readonly tool_calls?: ToolCall[];
+  readonly tool_calls?: readonly ToolCall[];
 }

@@ -97,9 +97,9 @@ export const toolDefinition = v.strictObject({
   function: v.strictObject({
     name: v.pipe(v.string(), v.nonEmpty()),
     description: v.optional(v.string()),
-    parameters: v.pipe(
-      v.record(v.string(), v.unknown()),
-      rule("tool-parameters", (schema) => !Array.isArray(schema), "must be a JSON Schema object"),
+    parameters: v.custom<Record<string, unknown>>(
+      (schema) => typeof schema === "object" && schema !== null && !Array.isArray(schema),
+      "must be a JSON Schema object",
     ),
     strict: v.optional(v.boolean()),
   }),
@@ -175,18 +175,22 @@ const schemas: { readonly [Model in ChatModel]: v.GenericSchema } = {
   "delta-5.3": deltaChatRequest,
 };
 
-export type AlphaChatRequest = v.InferInput<typeof alphaChatRequest>;
-export type GammaChatRequest = v.InferInput<typeof gammaChatRequest>;
-export type DeltaChatRequest = v.InferInput<typeof deltaChatRequest>;
+/** What a schema takes, `as const` values and frozen state included. */
+type Input<Schema extends v.GenericSchema> = ReadonlyDeep<v.InferInput<Schema>>;
+type ReadonlyDeep<T> = T extends object ? { readonly [Key in keyof T]: ReadonlyDeep<T[Key]> } : T;
+
+export type AlphaChatRequest = Input<typeof alphaChatRequest>;
+export type GammaChatRequest = Input<typeof gammaChatRequest>;
+export type DeltaChatRequest = Input<typeof deltaChatRequest>;
 
 /** What `completeChat` and `streamChat` take, discriminated by `model`; the gateway's own field names. */
 export type ChatRequest = AlphaChatRequest | GammaChatRequest | DeltaChatRequest;
 /** One message of a request's `messages`. */
 export type ChatRequestMessage = AlphaChatRequest["messages"][number];
 /** A tool offered to the model. */
-export type ToolDefinition = v.InferInput<typeof toolDefinition>;
+export type ToolDefinition = Input<typeof toolDefinition>;
 /** A tool call on the wire. */
-export type ToolCall = v.InferInput<typeof toolCall>;
+export type ToolCall = Input<typeof toolCall>;
 
 /**
  * Checks a chat request by the rules of its model, without sending anything.

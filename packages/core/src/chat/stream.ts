@@ -192,7 +192,7 @@ export function streamChat(
       case "not-a-stream":
         return apiErrorOf({ status: 200 }, client.scrub(how.body), { requestId });
       case "error":
-        return how.asBody
+        return how.isRefusal
           ? apiErrorOf({ status: 200 }, client.scrub(how.body), { requestId })
           : serverError(how.fields);
       case "malformed":

@@ -1,0 +1,335 @@
+import { type ClientEvent, completeChat, createClient, isGatewayError, streamChat } from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { clientOf, DONE, frame, question, rejectionOf, streamAnswer } from "./support/gateway.js";
+
+const inBrowser = /^Mozilla\//.test(globalThis.navigator?.userAgent ?? "");
+const key = "sk-live-0123456789abcdef";
+/** In a browser these suites are the tool that nobody else opens. */
+const withKey = { apiKey: key, dangerouslyAllowBrowser: true };
+
+const completion = {
+  id: "c-1",
+  object: "chat.completion",
+  created: 1,
+  model: "delta-5.3",
+  choices: [
+    {
+      index: 0,
+      message: { role: "assistant", reasoning_content: "Hm.", content: "Blue light scatters." },
+      finish_reason: "stop",
+    },
+  ],
+  usage: {
+    prompt_tokens: 3,
+    completion_tokens: 5,
+    total_tokens: 8,
+    completion_tokens_details: { reasoning_tokens: 1 },
+  },
+};
+const json = (body: unknown, init?: ResponseInit) => Response.json(body, init);
+const refusal = (status: number, headers?: HeadersInit) =>
+  json({ error: { message: `refused with ${status}`, code: "x" } }, { status, ...(headers && { headers }) });
+
+describe("createClient", () => {
+  test.each([
+    ["https://gateway.test", "https://gateway.test/v1/chat/completions"],
+    ["https://gateway.test/", "https://gateway.test/v1/chat/completions"],
+    ["https://gateway.test/v1", "https://gateway.test/v1/chat/completions"],
+    ["https://gateway.test/v1/", "https://gateway.test/v1/chat/completions"],
+    ["https://gateway.test/api/v1", "https://gateway.test/api/v1/chat/completions"],
+  ])("takes %s for its root", async (baseURL, url) => {
+    const { client, requests } = clientOf(() => json(completion), { baseURL });
+    await completeChat(client, question);
+    expect(requests[0]?.url).toBe(url);
+  });
+
+  test.each([
+    ["", /baseURL: is missing/],
+    ["gateway", /baseURL: "gateway" is no URL/],
+    ["ftp://gateway.test", /ftp:/],
+    ["https://me:secret@gateway.test", /name or password/],
+    ["https://gateway.test?key=1", /query/],
+  ])("refuses %j as a base URL and says what to give", (baseURL, message) => {
+    if (inBrowser && baseURL === "gateway") return expect(createClient({ baseURL }).baseURL).toBe("gateway");
+    expect(() => createClient({ baseURL })).toThrow(message);
+    expect(() => createClient({ baseURL })).toThrow(/gateway's address/);
+  });
+
+  test.each([
+    ["", /is empty/],
+    ["Bearer sk-1", /give the key alone/],
+    ["sk-1\n", /line break/],
+  ])("refuses %j as a key, without repeating it", (apiKey, message) => {
+    expect(() =>
+      createClient({ baseURL: "https://gateway.test", apiKey, dangerouslyAllowBrowser: true }),
+    ).toThrow(message);
+  });
+
+  test("refuses a key in a browser, and says what to do instead", () => {
+    const create = () => createClient({ baseURL: "https://gateway.test", apiKey: key });
+    if (!inBrowser) return expect(create).not.toThrow();
+    expect(create).toThrow(/worker-proxy.*dangerouslyAllowBrowser/s);
+    expect(create).not.toThrow(key);
+    expect(() => createClient({ baseURL: "https://gateway.test", ...withKey })).not.toThrow();
+  });
+
+  test("refuses a time that is none", () => {
+    expect(() => createClient({ baseURL: "https://gateway.test", timeouts: { idleMs: -1 } })).toThrow(
+      /timeouts.idleMs/,
+    );
+    expect(() => createClient({ baseURL: "https://gateway.test", retry: { limit: Number.NaN } })).toThrow(
+      /retry.limit/,
+    );
+  });
+
+  test("gives a frozen client in which the key can't be found", async () => {
+    const { client } = clientOf(() => json(completion), withKey);
+    await completeChat(client, question);
+    expect(Object.isFrozen(client)).toBe(true);
+    expect(JSON.stringify(client)).not.toContain(key);
+    expect(Object.values(client).map(String).join()).not.toContain(key);
+  });
+});
+
+describe("signing", () => {
+  test("sends the key as the bearer, once, and the client's headers under the request's", async () => {
+    const { client, requests } = clientOf(() => json(completion), {
+      ...withKey,
+      headers: { "x-app": "1", "x-user": "a" },
+    });
+    await completeChat(client, question, { headers: { "x-user": "b" } });
+    const { headers } = requests[0] as Request;
+    expect(headers.get("authorization")).toBe(`Bearer ${key}`);
+    expect([headers.get("x-app"), headers.get("x-user")]).toEqual(["1", "b"]);
+  });
+
+  test("asks a key's function for each request", async () => {
+    let turn = 0;
+    const { client, requests } = clientOf(() => json(completion), {
+      ...withKey,
+      apiKey: async () => `key-${++turn}`,
+    });
+    await completeChat(client, question);
+    await completeChat(client, question);
+    expect(requests.map(({ headers }) => headers.get("authorization"))).toEqual([
+      "Bearer key-1",
+      "Bearer key-2",
+    ]);
+  });
+
+  test("scrubs the key from what an answer echoes", async () => {
+    const { client } = clientOf(
+      () => json({ error: { message: `bad key ${key}` } }, { status: 401 }),
+      withKey,
+    );
+    const error = (await rejectionOf(completeChat(client, question))) as Error & { body: string };
+    expect(error.message).toBe("bad key [redacted]");
+    expect(`${error.body}${JSON.stringify(error)}${error.stack}`).not.toContain(key);
+  });
+
+  test("follows no redirect: the key goes to no other address", async () => {
+    const { client, requests } = clientOf(
+      () => new Response(null, { status: 307, headers: { location: "https://evil.test/" } }),
+      withKey,
+    );
+    const error = await rejectionOf(completeChat(client, question));
+    expect(error).toMatchObject({ name: "APIError", status: 307 });
+    expect((error as Error).message).toMatch(/redirects.*baseURL/);
+    expect(requests).toHaveLength(1);
+    expect(requests[0]?.redirect).toBe("manual");
+  });
+});
+
+describe("retry", () => {
+  const soon = { "retry-after": "0" };
+
+  test.each([408, 429, 500, 502, 503, 529])(
+    "repeats a request refused with %i, twice at most",
+    async (status) => {
+      const { client, requests } = clientOf((_, nth) => (nth < 3 ? refusal(status, soon) : json(completion)));
+      expect((await completeChat(client, question)).message.content).toBe("Blue light scatters.");
+      expect(requests).toHaveLength(3);
+
+      const never = clientOf(() => refusal(status, soon));
+      expect(await rejectionOf(streamChat(never.client, question).result())).toMatchObject({
+        status,
+        message: `refused with ${status}`,
+      });
+      expect(never.requests).toHaveLength(3);
+    },
+  );
+
+  test.each([400, 401, 403, 404, 422])("does not repeat a request refused with %i", async (status) => {
+    const { client, requests } = clientOf(() => refusal(status, soon));
+    expect(await rejectionOf(completeChat(client, question))).toMatchObject({
+      name: "APIError",
+      status,
+      apiCode: "x",
+    });
+    expect(requests).toHaveLength(1);
+  });
+
+  test("sends the same body and a fresh signature each time", async () => {
+    const { client, requests } = clientOf(
+      (_, nth) => (nth < 2 ? refusal(429, soon) : json(completion)),
+      withKey,
+    );
+    await completeChat(client, question);
+    const bodies = await Promise.all(requests.map((request) => request.text()));
+    expect(bodies[1]).toBe(bodies[0]);
+    expect(requests[1]?.headers.get("authorization")).toBe(`Bearer ${key}`);
+  });
+
+  test("repeats after a connection that failed, and says so when it keeps failing", async () => {
+    const dead = clientOf(
+      () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } })),
+      { retry: { limit: 1, maxDelayMs: 1 } },
+    );
+    const error = await rejectionOf(completeChat(dead.client, question));
+    expect(error).toMatchObject({ name: "ConnectionError", outcome: "not-sent" });
+    expect((error as Error).cause).toBeInstanceOf(TypeError);
+    expect(dead.requests).toHaveLength(2);
+  });
+
+  test("says that the gateway may have the request when the connection broke later", async () => {
+    const reset = clientOf(
+      () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } })),
+      { retry: { limit: 0 } },
+    );
+    expect(await rejectionOf(completeChat(reset.client, question))).toMatchObject({ outcome: "unknown" });
+  });
+
+  test("does not wait for a Retry-After beyond maxDelayMs: the error says how long it would be", async () => {
+    const { client, requests } = clientOf(() => refusal(429, { "retry-after": "3600" }));
+    expect(await rejectionOf(completeChat(client, question))).toMatchObject({
+      status: 429,
+      retryAfterMs: 3_600_000,
+    });
+    expect(requests).toHaveLength(1);
+  });
+
+  test("reads Retry-After as seconds, with a fraction too, or as a date; anything else is none", async () => {
+    const retryAfterMs = async (value: string) => {
+      const { client } = clientOf(() => refusal(429, { "retry-after": value }), { retry: { limit: 0 } });
+      return ((await rejectionOf(completeChat(client, question))) as { retryAfterMs?: number }).retryAfterMs;
+    };
+    expect(await retryAfterMs("0.5")).toBe(500);
+    expect(await retryAfterMs("Wed, 21 Oct 2015 07:28:00 GMT")).toBe(0);
+    expect(await retryAfterMs("Wed, 21 Oct 2037 07:28:00 GMT")).toBeGreaterThan(1e9);
+    expect(await retryAfterMs("soon")).toBeUndefined();
+  });
+
+  test("never repeats a stream that has begun", async () => {
+    const { client, requests } = clientOf(() => streamAnswer(frame({ content: "Hel" })));
+    expect(await rejectionOf(streamChat(client, question).result())).toMatchObject({ reason: "truncated" });
+    expect(requests).toHaveLength(1);
+  });
+
+  test("stops waiting when the caller aborts", async () => {
+    const controller = new AbortController();
+    const { client } = clientOf(() => refusal(429, { "retry-after": "20" }), {
+      onEvent: ({ type }) => type === "retry" && controller.abort(),
+    });
+    expect(await rejectionOf(completeChat(client, question, { signal: controller.signal }))).toMatchObject({
+      name: "AbortError",
+    });
+  });
+});
+
+describe("completeChat", () => {
+  test("gives the whole answer as a turn", async () => {
+    const { client, requests } = clientOf(() => json(completion, { headers: { "x-request-id": "r-1" } }));
+    const turn = await completeChat(client, question);
+    expect(turn).toMatchObject({
+      message: { role: "assistant", reasoning_content: "Hm.", content: "Blue light scatters." },
+      finishReason: "stop",
+      outcome: "complete",
+      usage: completion.usage,
+      raw: completion,
+    });
+    expect(await requests[0]?.json()).toEqual(question);
+  });
+
+  test.each([
+    ["choices", { ...completion, choices: [] }],
+    ["choices.0.message", { ...completion, choices: [{ index: 0, finish_reason: "stop" }] }],
+    [
+      "choices.0.message.content",
+      { ...completion, choices: [{ message: { content: 7 }, finish_reason: "stop" }] },
+    ],
+    ["choices.0.finish_reason", { ...completion, choices: [{ message: { content: "" }, finish_reason: 1 }] }],
+    ["usage.total_tokens", { ...completion, usage: { prompt_tokens: 1, completion_tokens: 1 } }],
+  ])("says at which field an answer does not fit: %s", async (path, body) => {
+    const { client } = clientOf(() => json(body));
+    expect(await rejectionOf(completeChat(client, question))).toMatchObject({ name: "ResponseError", path });
+  });
+
+  test("refuses to stream, as streamChat refuses not to", async () => {
+    const { client, requests } = clientOf(() => json(completion));
+    expect(await rejectionOf(completeChat(client, { ...question, stream: true }))).toMatchObject({
+      issues: [{ path: "stream", rule: "chat.stream" }],
+    });
+    expect(await rejectionOf(streamChat(client, { ...question, stream: false }).result())).toMatchObject({
+      name: "ValidationError",
+    });
+    expect(requests).toHaveLength(0);
+  });
+
+  test("aborts with the caller's signal although the body's handler does not listen", async () => {
+    const controller = new AbortController();
+    const { client } = clientOf(() => new Response(new ReadableStream({ start: () => controller.abort() })));
+    expect(await rejectionOf(completeChat(client, question, { signal: controller.signal }))).toMatchObject({
+      name: "AbortError",
+    });
+  });
+});
+
+describe("onEvent", () => {
+  test("tells the life of a request, without its body, its headers or the key", async () => {
+    const events: ClientEvent[] = [];
+    const { client } = clientOf(
+      (_, nth) =>
+        nth === 1
+          ? refusal(429, { "retry-after": "0" })
+          : streamAnswer(frame({ content: "Hi" }, "stop") + DONE),
+      { ...withKey, onEvent: (event) => events.push(event) },
+    );
+    await streamChat(client, question).result();
+    expect(events.map(({ type }) => type)).toEqual([
+      "request",
+      "response",
+      "retry",
+      "request",
+      "response",
+      "stream-start",
+      "stream-end",
+    ]);
+    expect(events[1]).toMatchObject({ path: "/v1/chat/completions", status: 429 });
+    expect(JSON.stringify(events)).not.toContain(key);
+    expect(JSON.stringify(events)).not.toContain("sky");
+  });
+
+  test("warns of what the gateway would silently ignore, and sends it all the same", async () => {
+    const events: ClientEvent[] = [];
+    const { client, requests } = clientOf(() => json(completion), { onEvent: (event) => events.push(event) });
+    await completeChat(client, {
+      model: "alpha-v4.1-flash",
+      messages: [{ role: "user", content: "Hi" }],
+      temperature: 0,
+    });
+    expect(events[0]).toMatchObject({
+      type: "warning",
+      issue: { path: "temperature", rule: "chat.alpha.temperature-ignored" },
+    });
+    expect(await requests[0]?.json()).toMatchObject({ temperature: 0 });
+  });
+});
+
+test("a request that breaks a rule is not sent", async () => {
+  const { client, requests } = clientOf(() => json(completion));
+  const error = await rejectionOf(completeChat(client, { ...question, max_tokens: 0 }));
+  expect(isGatewayError(error) && error.name === "ValidationError" && error.issues).toEqual([
+    { path: "max_tokens", message: "expected >=1, got 0", rule: "chat.delta.max-tokens" },
+  ]);
+  expect(requests).toHaveLength(0);
+});

@@ -1,0 +1,95 @@
+import { errorCases } from "virtual:conformance";
+import {
+  APIError,
+  completeChat,
+  isGatewayError,
+  redact,
+  StreamError,
+  streamChat,
+  ValidationError,
+} from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { clientOf, question, rejectionOf } from "./support/gateway.js";
+
+describe.skipIf(!errorCases)("recorded error answers (skipped where the data is absent)", () => {
+  for (const { id, status, headers, body, expected } of errorCases ?? []) {
+    const { "content-length": _, ...rest } = headers;
+    const answer = () => new Response(body, { status, headers: rest });
+
+    test(`${id} is an APIError with what it says`, async () => {
+      const { client } = clientOf(answer, { retry: { limit: 0 } });
+      if (expected.not_error_required) {
+        expect((await completeChat(client, question)).message.content).not.toBe("");
+        expect((await streamChat(client, question).result()).message.content).not.toBe("");
+        return;
+      }
+      for (const sent of [completeChat(client, question), streamChat(client, question).result()]) {
+        const error = await rejectionOf(sent);
+        if (!(error instanceof APIError)) throw error;
+        expect(error.status).toBe(expected.status);
+        expect(expected.code_may_be ?? [expected.code]).toContain(error.apiCode ?? null);
+        expect(error.type ?? null).toBe(expected.type);
+        expect(expected.param_may_be ?? [expected.param]).toContain(error.param ?? null);
+        if (expected.message !== null) expect(error.message).toBe(expected.message);
+        else expect(error.message).toContain(String(status));
+        expect(error.message).not.toMatch(/SyntaxError|Unexpected (token|end)/);
+        expect(error.body.length).toBeLessThanOrEqual(8193);
+      }
+    });
+  }
+});
+
+describe("the error family", () => {
+  test("is known by one guard, also when it comes from another copy of the package", () => {
+    const foreign = Object.assign(new Error("x"), { [Symbol.for("sluice.GatewayError")]: true });
+    expect(isGatewayError(new ValidationError([]))).toBe(true);
+    expect(isGatewayError(foreign)).toBe(true);
+    for (const other of [new Error("x"), new DOMException("x", "AbortError"), undefined, null, "x"])
+      expect(isGatewayError(other)).toBe(false);
+  });
+
+  test("says every broken rule, a line each, with the field's path first", () => {
+    const error = new ValidationError([
+      { path: "max_tokens", message: "expected >=1, got 0", rule: "chat.alpha.max-tokens" },
+      { path: "", message: "is no object", rule: "chat" },
+    ]);
+    expect(error.message).toBe("max_tokens: expected >=1, got 0\nis no object");
+  });
+
+  test("as JSON has its fields, and no key, data URI or signature", () => {
+    const body =
+      "key sk-1234567890abc, Authorization: Bearer topsecret123, data:image/png;base64,iVBORw0KGgoAAAANSUhEUg==, https://cdn.test/v.mp4?X-Sig=abcdef&e=1";
+    const error = new APIError(
+      "denied for sk-1234567890abc",
+      { status: 403, type: "t", apiCode: "c", body },
+      { requestId: "r-1", cause: new Error("Bearer topsecret123") },
+    );
+    const json = JSON.parse(JSON.stringify(error)) as Record<string, unknown>;
+    expect(json).toMatchObject({
+      name: "APIError",
+      code: "api",
+      status: 403,
+      type: "t",
+      apiCode: "c",
+      requestId: "r-1",
+    });
+    for (const secret of ["1234567890abc", "topsecret123", "iVBORw0KGgo", "abcdef"])
+      expect(JSON.stringify(error)).not.toContain(secret);
+    expect(JSON.stringify(error)).toContain("https://cdn.test/v.mp4?[redacted]");
+  });
+
+  test("as JSON keeps the partial message", () => {
+    const error = new StreamError("cut", {
+      reason: "truncated",
+      partial: { role: "assistant", content: "Hel" },
+    });
+    expect(JSON.parse(JSON.stringify(error))).toMatchObject({
+      reason: "truncated",
+      partial: { content: "Hel" },
+    });
+  });
+
+  test("redacts credentials in URLs", () => {
+    expect(redact("see https://me:pass@host.test/x")).toBe("see https://[redacted]@host.test/x");
+  });
+});

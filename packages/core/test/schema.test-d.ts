@@ -1,0 +1,33 @@
+import { type ChatRequest, type Client, streamChat } from "@sluice/core";
+import { test } from "vitest";
+
+declare const client: Client;
+const messages = [{ role: "user" as const, content: "Hello" }];
+const accepts = (_: ChatRequest) => {};
+
+test("the types refuse what the tables refuse", () => {
+  accepts({ model: "alpha-v4.1-flash", messages, thinking: { type: "disabled" }, reasoning_effort: "none" });
+  accepts({ model: "gamma-chat-1-6-251015", messages, stop: "END" });
+  accepts({ model: "delta-5.3", messages, reasoning_effort: "max" });
+
+  // @ts-expect-error an unknown model
+  accepts({ model: "alpha-v5", messages });
+  // @ts-expect-error no messages
+  accepts({ model: "delta-5.3" });
+  // @ts-expect-error delta always thinks
+  accepts({ model: "delta-5.3", messages, thinking: { type: "disabled" } });
+  // @ts-expect-error an effort that only alpha has
+  accepts({ model: "delta-5.3", messages, reasoning_effort: "none" });
+  // @ts-expect-error gamma has no tools
+  accepts({ model: "gamma-chat-1-6-251015", messages, tools: [] });
+  // @ts-expect-error gamma takes one stop string
+  accepts({ model: "gamma-chat-1-6-251015", messages, stop: ["END"] });
+  const image = { type: "image_url" as const, image_url: { url: "https://a.test/b.png" } };
+  accepts({ model: "alpha-v4.1-flash", messages: [{ role: "user", content: [image] }] });
+  // @ts-expect-error images are for user messages
+  accepts({ model: "alpha-v4.1-flash", messages: [{ role: "system", content: [image] }] });
+  // @ts-expect-error a tool message names its call
+  accepts({ model: "alpha-v4.1-flash", messages: [{ role: "tool", content: "12 °C" }] });
+  // @ts-expect-error the signal is an option, not a part of the request
+  streamChat(client, { model: "delta-5.3", messages, signal: AbortSignal.abort() });
+});

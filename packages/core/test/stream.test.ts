@@ -1,0 +1,509 @@
+import { type ChatDelta, isGatewayError, StreamError, streamChat } from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import {
+  clientOf,
+  DONE,
+  event,
+  frame,
+  inPieces,
+  openBody,
+  question,
+  rejectionOf,
+  settled,
+  stoppedClock,
+  streamAnswer,
+} from "./support/gateway.js";
+
+const greeting =
+  frame({ role: "assistant", content: "" }) + frame({ content: "Hel" }) + frame({ content: "lo" });
+const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+const whole = greeting + frame({}, "stop", { usage }) + DONE;
+
+function streaming(content: string) {
+  return streamChat(clientOf(() => streamAnswer(content)).client, question);
+}
+
+async function all(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
+  const deltas: ChatDelta[] = [];
+  for await (const delta of stream) deltas.push(delta);
+  return deltas;
+}
+
+describe("a whole answer", () => {
+  test("comes as deltas that end with usage and finish", async () => {
+    expect(await all(streaming(whole))).toEqual([
+      { type: "text-delta", text: "Hel" },
+      { type: "text-delta", text: "lo" },
+      { type: "usage", usage },
+      { type: "finish", finishReason: "stop", outcome: "complete" },
+    ]);
+  });
+
+  test("is the same turn through result() alone and beside a loop", async () => {
+    const alone = await streaming(whole).result();
+    const looped = streaming(whole);
+    const beside = looped.result();
+    await all(looped);
+    for (const turn of [alone, await beside]) {
+      expect(turn).toMatchObject({
+        message: { role: "assistant", content: "Hello" },
+        finishReason: "stop",
+        outcome: "complete",
+        usage,
+        model: "delta-5.3",
+        id: "chat-1",
+        toolCalls: [],
+      });
+    }
+  });
+
+  test("asks for a stream and adds nothing else to the request", async () => {
+    const { client, requests } = clientOf(() => streamAnswer(whole));
+    await streamChat(client, question, { headers: { "x-trace": "7" } }).result();
+    const [request] = requests as [Request];
+    expect(request.url).toBe("https://gateway.test/v1/chat/completions");
+    expect(await request.json()).toEqual({ ...question, stream: true });
+    expect(request.headers.get("content-type")).toBe("application/json");
+    expect(request.headers.get("x-trace")).toBe("7");
+  });
+
+  test("grows in the snapshot, delta by delta, without changing snapshots taken before", async () => {
+    const stream = streaming(whole);
+    const seen = [stream.snapshot];
+    for await (const _ of stream) seen.push(stream.snapshot);
+    expect(seen.map(({ content }) => content)).toEqual(["", "Hel", "Hello", "Hello", "Hello"]);
+  });
+
+  test("tells reasoning apart from text", async () => {
+    const { message } = await streaming(
+      frame({ reasoning_content: "Hm." }) + frame({ content: "Yes." }) + frame({}, "stop") + DONE,
+    ).result();
+    expect(message).toEqual({ role: "assistant", reasoning_content: "Hm.", content: "Yes." });
+  });
+
+  test.each([
+    ["stop", "complete"],
+    ["length", "length"],
+    ["content_filter", "content-filter"],
+    ["insufficient_system_resource", "insufficient-resource"],
+    ["a word of tomorrow", "complete"],
+  ])("that finishes with %s has the outcome %s", async (finishReason, outcome) => {
+    const turn = await streaming(greeting + frame({}, finishReason) + DONE).result();
+    expect(turn).toMatchObject({ finishReason, outcome });
+  });
+
+  test("is complete with a finish reason and no [DONE], and with [DONE] and no finish reason", async () => {
+    expect(await streaming(greeting + frame({}, "stop")).result()).toMatchObject({ outcome: "complete" });
+    expect(await streaming(greeting + DONE).result()).toMatchObject({
+      finishReason: null,
+      outcome: "complete",
+    });
+  });
+
+  test("is complete when the connection breaks after its finish reason", async () => {
+    const connection = openBody();
+    const { client } = clientOf(() => streamAnswer(connection.body));
+    const turn = streamChat(client, question).result();
+    connection.send(greeting + frame({}, "stop"));
+    await settled();
+    connection.drop();
+    expect(await turn).toMatchObject({ outcome: "complete", message: { content: "Hello" } });
+  });
+
+  test("measures the time to the first token and the speed after it", async () => {
+    const clock = stoppedClock();
+    const connection = openBody();
+    const { client } = clientOf(() => streamAnswer(connection.body), { clock });
+    const turn = streamChat(client, question).result();
+    await clock.advance(400);
+    connection.send(greeting);
+    await clock.advance(2000);
+    connection.send(frame({}, "stop", { usage: { ...usage, completion_tokens: 80 } }) + DONE);
+    connection.end();
+    expect((await turn).timing).toEqual({ firstTokenMs: 400, totalMs: 2400, tokensPerSecond: 40 });
+  });
+});
+
+describe("tool calls", () => {
+  const call = (entry: object, finish: string | null = null) => frame({ tool_calls: [entry] }, finish);
+
+  test("start, grow and are whole, in parallel, with their arguments parsed", async () => {
+    const stream = streaming(
+      call({ index: 0, id: "a", type: "function", function: { name: "weather", arguments: "" } }) +
+        call({ index: 1, id: "b", type: "function", function: { name: "time", arguments: '{"zone"' } }) +
+        call({ index: 0, function: { arguments: '{"city":"Oslo"}' } }) +
+        call({ index: 1, id: "", function: { name: "", arguments: ':"CET"}' } }) +
+        frame({}, "tool_calls") +
+        DONE,
+    );
+    const types = (await all(stream)).map(({ type }) => type);
+    expect(types).toEqual([
+      "tool-call-start",
+      "tool-call-start",
+      "tool-call-delta",
+      "tool-call-delta",
+      "tool-call-delta",
+      "tool-call",
+      "tool-call",
+      "finish",
+    ]);
+    const { toolCalls, outcome } = await stream.result();
+    expect(outcome).toBe("tool-calls");
+    expect(toolCalls).toEqual([
+      { id: "a", name: "weather", arguments: '{"city":"Oslo"}', input: { city: "Oslo" } },
+      { id: "b", name: "time", arguments: '{"zone":"CET"}', input: { zone: "CET" } },
+    ]);
+  });
+
+  test.each([
+    ["without an index, each with an id of its own", [{ id: "a" }, { id: "b" }]],
+    [
+      "counted from 1",
+      [
+        { index: 1, id: "a" },
+        { index: 2, id: "b" },
+      ],
+    ],
+    [
+      "that share an index but not an id",
+      [
+        { index: 0, id: "a" },
+        { index: 0, id: "b" },
+      ],
+    ],
+  ])("%s are two calls", async (_, identities) => {
+    const frames = identities.map((identity) =>
+      call({ ...identity, type: "function", function: { name: "weather", arguments: "{}" } }),
+    );
+    const { toolCalls } = await streaming(frames.join("") + frame({}, "tool_calls") + DONE).result();
+    expect(toolCalls.map(({ id }) => id)).toEqual(["a", "b"]);
+  });
+
+  test("with arguments that are no JSON keep their text and have no input", async () => {
+    const cut = call(
+      { index: 0, id: "a", function: { name: "weather", arguments: '{"city":"Os' } },
+      "length",
+    );
+    const { toolCalls, outcome } = await streaming(cut + DONE).result();
+    expect(outcome).toBe("length");
+    expect(toolCalls).toEqual([{ id: "a", name: "weather", arguments: '{"city":"Os', input: undefined }]);
+  });
+});
+
+describe("an answer that did not end", () => {
+  const endings: [string, string, object][] = [
+    ["is cut", greeting, { reason: "truncated" }],
+    ["is cut inside a frame", greeting + frame({ content: "!" }).slice(0, 40), { reason: "truncated" }],
+    [
+      "carries an error frame",
+      greeting + event({ error: { message: "out of memory", type: "server_error", code: "oom" } }),
+      { reason: "server-error", message: "out of memory", type: "server_error", apiCode: "oom" },
+    ],
+    [
+      "carries an error event",
+      `${greeting}event: error\ndata: {"error":{"message":"upstream died"}}\n\n`,
+      { reason: "server-error", message: "upstream died" },
+    ],
+    [
+      "carries an error line",
+      `${greeting}error: {"message":"failed to decode"}\n\n`,
+      { reason: "server-error", message: "failed to decode" },
+    ],
+    ["carries a frame that is no JSON", `${greeting}data: {"choices":[{"delta"\n\n`, { reason: "malformed" }],
+  ];
+
+  test.each(endings)("because it %s is an error with the text so far", async (_, content, expected) => {
+    const stream = streaming(content);
+    const deltas: ChatDelta[] = [];
+    const error = await rejectionOf(
+      (async () => {
+        for await (const delta of stream) deltas.push(delta);
+      })(),
+    );
+    expect(error).toBeInstanceOf(StreamError);
+    expect(error).toMatchObject({ ...expected, partial: { role: "assistant", content: "Hello" } });
+    expect(deltas.some(({ type }) => type === "finish")).toBe(false);
+    expect(await rejectionOf(stream.result())).toBe(error);
+    expect(stream.snapshot.content).toBe("Hello");
+  });
+
+  test("because the connection dropped is truncated, with the connection's error as its cause", async () => {
+    const connection = openBody();
+    const { client } = clientOf(() => streamAnswer(connection.body));
+    const stream = streamChat(client, question);
+    const failure = rejectionOf(stream.result());
+    connection.send(greeting);
+    await settled();
+    connection.drop();
+    const error = await failure;
+    expect(error).toMatchObject({ name: "StreamError", reason: "truncated", partial: { content: "Hello" } });
+    expect((error as Error).cause).toBeInstanceOf(TypeError);
+  });
+
+  test("because its body is empty is truncated, not an empty success", async () => {
+    expect(await rejectionOf(streaming("").result())).toMatchObject({
+      reason: "truncated",
+      partial: { content: "" },
+    });
+  });
+});
+
+describe("what is no stream", () => {
+  const answer = (body: string, type: string) =>
+    clientOf(() => new Response(body, { headers: { "content-type": type } })).client;
+
+  test("an HTML page with status 200 is an error that points to the base URL", async () => {
+    const client = answer("<!doctype html><title>Console</title>", "text/html");
+    const error = await rejectionOf(streamChat(client, question).result());
+    expect(error).toMatchObject({ name: "APIError", status: 200 });
+    expect((error as Error).message).toMatch(/200.*Console.*base URL/);
+  });
+
+  test("a JSON error with status 200 is that error", async () => {
+    const client = answer('{"error":{"message":"no quota","code":"quota"}}', "application/json");
+    expect(await rejectionOf(streamChat(client, question).result())).toMatchObject({
+      name: "APIError",
+      message: "no quota",
+      apiCode: "quota",
+    });
+  });
+
+  test("a whole completion in the place of a stream is read as what it is", async () => {
+    const completion = {
+      id: "c",
+      model: "m",
+      choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
+      usage,
+    };
+    const turn = await streamChat(answer(JSON.stringify(completion), "application/json"), question).result();
+    expect(turn).toMatchObject({
+      message: { content: "Hi" },
+      finishReason: "stop",
+      outcome: "complete",
+      usage,
+    });
+  });
+
+  test("a stream that calls itself JSON is read as a stream", async () => {
+    const turn = await streamChat(answer(whole, "application/json"), question).result();
+    expect(turn.message.content).toBe("Hello");
+  });
+});
+
+describe("stopping", () => {
+  function connected() {
+    const connection = openBody();
+    const { client, requests } = clientOf(() => streamAnswer(connection.body));
+    return { connection, client, requests };
+  }
+
+  test("abort() rejects with an AbortError, keeps the snapshot and drops the connection", async () => {
+    const { connection, client } = connected();
+    const stream = streamChat(client, question);
+    const iterator = stream[Symbol.asyncIterator]();
+    connection.send(greeting);
+    await iterator.next();
+    stream.abort();
+    const error = await rejectionOf(stream.result());
+    expect(error).toMatchObject({ name: "AbortError" });
+    expect(isGatewayError(error)).toBe(false);
+    await settled();
+    expect(connection.cancelled).toBe(true);
+    // "lo" had come with "Hel" and had not been delivered yet: it is not lost
+    expect(stream.snapshot.content).toBe("Hello");
+    expect(await rejectionOf(iterator.next() as Promise<unknown>)).toBe(error);
+  });
+
+  test("the caller's signal rejects with the caller's reason, before and after the headers", async () => {
+    const reason = new Error("the page was closed");
+    const before = new AbortController();
+    const { client } = clientOf(() => new Promise<never>(() => {}));
+    const pending = rejectionOf(streamChat(client, question, { signal: before.signal }).result());
+    before.abort(reason);
+    expect(await pending).toBe(reason);
+
+    const after = new AbortController();
+    const { connection, client: other } = connected();
+    const streaming = rejectionOf(streamChat(other, question, { signal: after.signal }).result());
+    connection.send(greeting);
+    await settled();
+    after.abort(reason);
+    expect(await streaming).toBe(reason);
+  });
+
+  test("a signal that is aborted already sends nothing", async () => {
+    const { client, requests } = connected();
+    await rejectionOf(streamChat(client, question, { signal: AbortSignal.abort() }).result());
+    expect(requests).toHaveLength(0);
+  });
+
+  test("leaving the loop aborts the request", async () => {
+    const { connection, client, requests } = connected();
+    const stream = streamChat(client, question);
+    connection.send(greeting);
+    for await (const _ of stream) break;
+    await settled();
+    expect(connection.cancelled).toBe(true);
+    expect(requests[0]?.signal.aborted).toBe(true);
+    expect(await rejectionOf(stream.result())).toMatchObject({ name: "AbortError" });
+  });
+
+  test("leaving the loop after the end is not an abort", async () => {
+    const stream = streaming(whole);
+    for await (const { type } of stream) if (type === "finish") break;
+    expect(await stream.result()).toMatchObject({ outcome: "complete" });
+  });
+
+  test("no listener stays on a signal that outlives its requests", async () => {
+    const { signal } = new AbortController();
+    let listeners = 0;
+    const add = signal.addEventListener.bind(signal);
+    signal.addEventListener = (...args: Parameters<typeof add>) => {
+      listeners += 1;
+      const options = args[2] as { signal?: AbortSignal };
+      options.signal?.addEventListener("abort", () => (listeners -= 1));
+      return add(...args);
+    };
+    for (let turn = 0; turn < 3; turn += 1) {
+      await streamChat(clientOf(() => streamAnswer(whole)).client, question, { signal }).result();
+    }
+    expect(listeners).toBe(0);
+  });
+});
+
+describe("time", () => {
+  function timed(timeouts: object) {
+    const clock = stoppedClock();
+    const connection = openBody();
+    const { client } = clientOf(() => streamAnswer(connection.body), { clock, timeouts });
+    return { clock, connection, client };
+  }
+
+  test("a stream that falls silent ends as an idle timeout with the text so far", async () => {
+    const { clock, connection, client } = timed({ idleMs: 1000 });
+    const failure = rejectionOf(streamChat(client, question).result());
+    connection.send(greeting);
+    await clock.advance(1000);
+    expect(await failure).toMatchObject({
+      name: "TimeoutError",
+      phase: "idle",
+      partial: { content: "Hello" },
+    });
+    expect(connection.cancelled).toBe(true);
+  });
+
+  test("any byte is a sign of life, a comment too", async () => {
+    const { clock, connection, client } = timed({ idleMs: 1000 });
+    const turn = streamChat(client, question).result();
+    for (let beat = 0; beat < 5; beat += 1) {
+      await clock.advance(900);
+      connection.send(": keep-alive\n\n");
+    }
+    await clock.advance(900);
+    connection.send(whole);
+    connection.end();
+    expect(await turn).toMatchObject({ outcome: "complete" });
+  });
+
+  test("a consumer that takes its time is no silence of the gateway", async () => {
+    const { clock, connection, client } = timed({ idleMs: 1000 });
+    const iterator = streamChat(client, question)[Symbol.asyncIterator]();
+    connection.send(greeting);
+    await iterator.next();
+    await clock.advance(60_000);
+    connection.send(frame({}, "stop") + DONE);
+    connection.end();
+    const rest: unknown[] = [];
+    for (let step = await iterator.next(); !step.done; step = await iterator.next())
+      rest.push(step.value.type);
+    expect(rest).toEqual(["text-delta", "finish"]);
+  });
+
+  test("no headers in time, and no end in time, are timeouts of their own phases", async () => {
+    const silent = clientOf(() => new Promise<never>(() => {}), { clock: stoppedClock() });
+    const clock = silent.client.clock as ReturnType<typeof stoppedClock>;
+    const headers = rejectionOf(
+      streamChat(silent.client, question, { timeouts: { headersMs: 500 } }).result(),
+    );
+    await clock.advance(500);
+    expect(await headers).toMatchObject({ name: "TimeoutError", phase: "headers" });
+
+    const { clock: other, connection, client } = timed({ totalMs: 3000 });
+    const total = rejectionOf(streamChat(client, question).result());
+    connection.send(greeting);
+    await other.advance(3000);
+    expect(await total).toMatchObject({ phase: "total", partial: { content: "Hello" } });
+  });
+});
+
+describe("reading", () => {
+  test("takes nothing from the network before it is asked to", async () => {
+    let given = 0;
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          given += 1;
+          controller.enqueue(inPieces(frame({ content: "." }), 10_000)[0] as Uint8Array);
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const iterator = streamChat(clientOf(() => streamAnswer(body)).client, question)[Symbol.asyncIterator]();
+    await settled();
+    expect(given).toBe(0);
+    await iterator.next();
+    await iterator.next();
+    await settled();
+    expect(given).toBe(2);
+    await iterator.return?.();
+  });
+
+  test("gives each delta once when next() is called without waiting", async () => {
+    const iterator = streaming(whole)[Symbol.asyncIterator]();
+    const steps = await Promise.all(Array.from({ length: 6 }, () => iterator.next()));
+    expect(steps.map(({ value }) => value?.type)).toEqual([
+      "text-delta",
+      "text-delta",
+      "usage",
+      "finish",
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test("is for one reader: a second one is told so", async () => {
+    const stream = streaming(whole);
+    await all(stream);
+    expect(() => stream[Symbol.asyncIterator]()).toThrow(/already read/);
+  });
+
+  test("as a text stream gives the text", async () => {
+    let text = "";
+    const reader = streaming(whole).toTextStream().getReader();
+    for (let step = await reader.read(); !step.done; step = await reader.read()) text += step.value;
+    expect(text).toBe("Hello");
+  });
+
+  test("as a response is the same answer to the next client, and an error stays an error", async () => {
+    const relayed = (content: string) => clientOf(() => streaming(content).toResponse()).client;
+    const tools =
+      frame({ reasoning_content: "Hm." }) +
+      frame({ tool_calls: [{ index: 0, id: "a", function: { name: "f", arguments: "{}" } }] });
+    for (const content of [whole, `${tools}${frame({}, "tool_calls", { usage })}${DONE}`]) {
+      const direct = await streaming(content).result();
+      const again = await streamChat(relayed(content), question).result();
+      for (const field of [
+        "message",
+        "toolCalls",
+        "finishReason",
+        "outcome",
+        "usage",
+        "model",
+        "id",
+      ] as const)
+        expect(again[field]).toEqual(direct[field]);
+    }
+    const error = await rejectionOf(streamChat(relayed(greeting), question).result());
+    expect(error).toMatchObject({ reason: "server-error", partial: { content: "Hello" } });
+  });
+});

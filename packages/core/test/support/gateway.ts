@@ -1,0 +1,170 @@
+import { type Client, type ClientOptions, type Clock, createClient } from "@sluice/core";
+
+const encoder = new TextEncoder();
+
+/** `text`, or bytes, in pieces of `size` bytes. */
+export function inPieces(content: string | Uint8Array, size: number): Uint8Array[] {
+  const bytes = typeof content === "string" ? encoder.encode(content) : content;
+  const pieces: Uint8Array[] = [];
+  for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.slice(at, at + size));
+  return pieces;
+}
+
+/** A body that gives one piece for each read, and no piece before it is asked for. */
+export function bodyOf(pieces: readonly Uint8Array[]): ReadableStream<Uint8Array> {
+  let at = 0;
+  return new ReadableStream(
+    {
+      pull(controller) {
+        const piece = pieces[at++];
+        if (piece) controller.enqueue(piece);
+        else controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** A body under the test's control, as a connection is under the gateway's. */
+export function openBody() {
+  let controller!: ReadableStreamDefaultController<Uint8Array>;
+  let cancelled = false;
+  const body = new ReadableStream<Uint8Array>({
+    start(given) {
+      controller = given;
+    },
+    cancel() {
+      cancelled = true;
+    },
+  });
+  return {
+    body,
+    send: (text: string) => controller.enqueue(encoder.encode(text)),
+    end: () => controller.close(),
+    drop: () => controller.error(new TypeError("terminated")),
+    get cancelled() {
+      return cancelled;
+    },
+  };
+}
+
+/** A frame of a chat stream: `frame({ content: "Hi" })`. */
+export function frame(delta: object, finish_reason: string | null = null, rest: object = {}): string {
+  return event({
+    id: "chat-1",
+    object: "chat.completion.chunk",
+    created: 1_755_000_000,
+    model: "delta-5.3",
+    choices: [{ index: 0, delta, finish_reason }],
+    ...rest,
+  });
+}
+
+/** Any JSON as an event. */
+export function event(json: unknown): string {
+  return `data: ${JSON.stringify(json)}\n\n`;
+}
+
+export const DONE = "data: [DONE]\n\n";
+
+/** An answer of the gateway: an event stream in the given pieces. */
+export function streamAnswer(content: string | readonly Uint8Array[] | ReadableStream<Uint8Array>): Response {
+  const body =
+    content instanceof ReadableStream
+      ? content
+      : bodyOf(typeof content === "string" ? [encoder.encode(content)] : content);
+  return new Response(body, { headers: { "content-type": "text/event-stream; charset=utf-8" } });
+}
+
+/** A client whose gateway is `answer`; `requests` has what was sent. */
+export function clientOf(
+  answer: (request: Request, nth: number) => Response | Promise<Response>,
+  options: Partial<ClientOptions> = {},
+): { client: Client; requests: Request[] } {
+  const requests: Request[] = [];
+  const client = createClient({
+    baseURL: "https://gateway.test",
+    fetch: async (request) => {
+      requests.push(request.clone());
+      return answer(request, requests.length);
+    },
+    ...options,
+  });
+  return { client, requests };
+}
+
+/** A request that every rule of its model accepts. */
+export const question = {
+  model: "delta-5.3",
+  messages: [{ role: "user", content: "Why is the sky blue?" }],
+} as const;
+
+/** A clock that stands still until it is told. */
+export function stoppedClock(): Clock & { advance(ms: number): Promise<void> } {
+  let now = 0;
+  const sleepers = new Set<{ until: number; wake: () => void }>();
+  return {
+    now: () => now,
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(signal.reason);
+        const sleeper = { until: now + ms, wake: resolve };
+        sleepers.add(sleeper);
+        signal?.addEventListener("abort", () => {
+          sleepers.delete(sleeper);
+          reject(signal.reason);
+        });
+      }),
+    async advance(ms) {
+      const target = now + ms;
+      for (;;) {
+        await settled();
+        const due = [...sleepers].filter(({ until }) => until <= target).sort((a, b) => a.until - b.until)[0];
+        if (!due) break;
+        now = Math.max(now, due.until);
+        sleepers.delete(due);
+        due.wake();
+      }
+      now = target;
+      await settled();
+    },
+  };
+}
+
+/** Resolves when everything that waits for nothing but promises has run. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) {
+    await new Promise<void>((resolve) => {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => {
+        port1.close();
+        resolve();
+      };
+      port2.postMessage(undefined);
+    });
+  }
+}
+
+/** Numbers in [0, 1) that are the same in each run. */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** What `promise` rejects with; fails if it does not. */
+export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error("expected a rejection");
+}
+
+/** The bytes of a Base64 text. */
+export function bytesOfBase64(base64: string): Uint8Array {
+  return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+}

@@ -1,0 +1,43 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+
+const candidates = [
+  process.env["CHROMIUM"],
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/opt/google/chrome/chrome",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+  "C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe",
+];
+
+/** Without them a headless Chromium without a network looks for hosts of its maker, many times over. */
+export const chromiumFlags = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/** Where a Chromium is on this machine, if it has one. */
+export function findChromium(): string | undefined {
+  return candidates.find((path) => path && existsSync(path));
+}
+
+/** Makes sure of a Chromium where it can: installs the distribution's own when root on Debian. */
+export function ensureChromium(): string | undefined {
+  if (!findChromium() && process.getuid?.() === 0 && existsSync("/usr/bin/apt-get")) {
+    console.log("No Chromium here: installing the distribution's own");
+    apt("update", "-qq");
+    apt("install", "-y", "-qq", "--no-install-recommends", "chromium", "fonts-noto-color-emoji");
+  }
+  return findChromium();
+}
+
+function apt(...args: string[]): void {
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  spawnSync("apt-get", args, { env, stdio: ["ignore", "ignore", "inherit"] });
+}

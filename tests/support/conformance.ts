@@ -1,0 +1,42 @@
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Plugin } from "vitest/config";
+
+/** Where the recorded data lies: beside the checkout, or where SLUICE_CONFORMANCE_DIR says. */
+export const conformanceDir = resolve(
+  process.env["SLUICE_CONFORMANCE_DIR"] ?? new URL("../../../shared/conformance", import.meta.url).pathname,
+);
+
+/**
+ * Makes the recorded data importable in every runtime as `virtual:conformance`, without a copy of it in the repo.
+ * Where the data is absent its parts are undefined, and the suites that need it say that they are skipped.
+ */
+export function conformanceData(): Plugin {
+  const id = "virtual:conformance";
+  return {
+    name: "conformance-data",
+    resolveId: (source) => (source === id ? `\0${id}` : undefined),
+    load(source) {
+      if (source !== `\0${id}`) return undefined;
+      const data = existsSync(conformanceDir) ? readAll() : {};
+      return ["sseCases", "errorCases", "streams"]
+        .map((name) => `export const ${name} = ${JSON.stringify(data[name])};`)
+        .join("\n");
+    },
+  };
+}
+
+function readAll(): Record<string, unknown> {
+  const read = (file: string) => readFileSync(resolve(conformanceDir, file));
+  const json = (file: string) => JSON.parse(read(file).toString("utf8"));
+  const expected = json("streams/expected.json");
+  return {
+    sseCases: json("sse-cases.json").cases,
+    errorCases: json("errors.json").cases,
+    streams: json("streams/index.json").map(({ id, file }: { id: string; file: string }) => ({
+      id,
+      base64: read(file).toString("base64"),
+      expected: expected[id],
+    })),
+  };
+}

@@ -1,0 +1,64 @@
+import { cloudflareTest } from "@cloudflare/vitest-plugin";
+import { playwright } from "@vitest/browser-playwright";
+import { defineConfig } from "vitest/config";
+import { chromiumFlags, findChromium } from "./scripts/chromium.ts";
+import { conformanceData } from "./tests/support/conformance.ts";
+
+const chromium = findChromium();
+const source = (path: string) => new URL(`./packages/${path}`, import.meta.url).pathname;
+
+/** Tests import what a user imports, and run on the sources. */
+const alias = [
+  { find: "@sluice/core/sse", replacement: source("core/src/sse.ts") },
+  { find: "@sluice/core/schemas", replacement: source("core/src/schemas.ts") },
+  { find: "@sluice/core", replacement: source("core/src/index.ts") },
+  { find: "@sluice/react", replacement: source("react/src/index.ts") },
+  { find: "@sluice/emulator", replacement: source("emulator/src/index.ts") },
+  { find: "@sluice/worker-proxy", replacement: source("worker-proxy/src/index.ts") },
+];
+const shared = { resolve: { alias }, plugins: [conformanceData()] };
+const coreSuite = ["packages/core/test/**/*.test.ts"];
+
+export default defineConfig({
+  test: {
+    reporters: ["default", "./scripts/closing-line.ts"],
+    projects: [
+      {
+        ...shared,
+        test: {
+          name: "core in node",
+          environment: "node",
+          include: coreSuite,
+          typecheck: {
+            enabled: true,
+            include: ["packages/core/test/**/*.test-d.ts"],
+            tsconfig: "packages/core/test/tsconfig.json",
+          },
+        },
+      },
+      {
+        ...shared,
+        plugins: [conformanceData(), cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01" } })],
+        test: { name: "core in workerd", include: coreSuite },
+      },
+      ...(chromium
+        ? [
+            {
+              ...shared,
+              test: {
+                name: "core in chromium",
+                include: coreSuite,
+                browser: {
+                  enabled: true,
+                  headless: true,
+                  screenshotFailures: false,
+                  provider: playwright({ launchOptions: { executablePath: chromium, args: chromiumFlags } }),
+                  instances: [{ browser: "chromium" as const }],
+                },
+              },
+            },
+          ]
+        : []),
+    ],
+  },
+});
