@@ -58,8 +58,9 @@ describe("a chat", () => {
     chat.subscribe(() => seen.push(chat.getSnapshot().status));
     expect(chat.getSnapshot()).toMatchObject({ status: "ready", messages: [] });
     const answer = chat.send("Hello?");
-    await settled();
+    await connection.wanted();
     connection.send(hello.slice(0, -40));
+    await connection.wanted();
     await clock.advance(100);
     connection.send(hello.slice(-40));
     connection.end();
@@ -98,11 +99,13 @@ describe("a chat", () => {
     const { chat, clock, connection } = live({ throttleMs: 50 });
     let told = 0;
     const answer = chat.send("Hello?");
-    await settled();
+    await connection.wanted();
     chat.subscribe(() => (told += 1));
     connection.send(frame({ content: "." }).repeat(500));
+    await connection.wanted();
     await clock.advance(10);
     connection.send(frame({ content: "." }).repeat(500));
+    await connection.wanted();
     await clock.advance(49);
     expect(told).toBeLessThanOrEqual(2);
     expect(chat.getSnapshot().messages.at(-1)?.content).toHaveLength(1000);
@@ -116,9 +119,9 @@ describe("a chat", () => {
   test("stopped keeps the text that came, and the next message can be sent at once", async () => {
     const { chat, connection, connections } = live();
     const answer = chat.send("Hello?");
-    await settled();
+    await connection.wanted();
     connection.send(frame({ content: "Hel" }));
-    await settled();
+    await connection.wanted();
     chat.stop();
     const message = await answer;
     expect(message).toMatchObject({ content: "Hel", outcome: "stopped" });
@@ -173,9 +176,9 @@ describe("a chat", () => {
   test("cleared while an answer streams is empty and stays so", async () => {
     const { chat, connection } = live();
     const answer = chat.send("Hello?");
-    await settled();
+    await connection.wanted();
     connection.send(frame({ content: "Hel" }));
-    await settled();
+    await connection.wanted();
     chat.clear();
     expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready" });
     await answer;

@@ -105,7 +105,7 @@ describe("a whole answer", () => {
     const { client } = clientOf(() => streamAnswer(connection.body));
     const turn = streamChat(client, question).result();
     connection.send(greeting + frame({}, "stop"));
-    await settled();
+    await connection.wanted();
     connection.drop();
     expect(await turn).toMatchObject({ outcome: "complete", message: { content: "Hello" } });
   });
@@ -115,8 +115,10 @@ describe("a whole answer", () => {
     const connection = openBody();
     const { client } = clientOf(() => streamAnswer(connection.body), { clock });
     const turn = streamChat(client, question).result();
+    await connection.wanted();
     await clock.advance(400);
     connection.send(greeting);
+    await connection.wanted();
     await clock.advance(2000);
     connection.send(frame({}, "stop", { usage: { ...usage, completion_tokens: 80 } }) + DONE);
     connection.end();
@@ -233,7 +235,7 @@ describe("an answer that did not end", () => {
     const stream = streamChat(client, question);
     const failure = rejectionOf(stream.result());
     connection.send(greeting);
-    await settled();
+    await connection.wanted();
     connection.drop();
     const error = await failure;
     expect(error).toMatchObject({ name: "StreamError", reason: "truncated", partial: { content: "Hello" } });
@@ -326,7 +328,7 @@ describe("stopping", () => {
     const { connection, client: other } = connected();
     const streaming = rejectionOf(streamChat(other, question, { signal: after.signal }).result());
     connection.send(greeting);
-    await settled();
+    await connection.wanted();
     after.abort(reason);
     expect(await streaming).toBe(reason);
   });
@@ -383,6 +385,7 @@ describe("time", () => {
     const { clock, connection, client } = timed({ idleMs: 1000 });
     const failure = rejectionOf(streamChat(client, question).result());
     connection.send(greeting);
+    await connection.wanted();
     await clock.advance(1000);
     expect(await failure).toMatchObject({
       name: "TimeoutError",
@@ -395,9 +398,11 @@ describe("time", () => {
   test("any byte is a sign of life, a comment too", async () => {
     const { clock, connection, client } = timed({ idleMs: 1000 });
     const turn = streamChat(client, question).result();
+    await connection.wanted();
     for (let beat = 0; beat < 5; beat += 1) {
       await clock.advance(900);
       connection.send(": keep-alive\n\n");
+      await connection.wanted();
     }
     await clock.advance(900);
     connection.send(whole);
@@ -431,6 +436,7 @@ describe("time", () => {
     const { clock: other, connection, client } = timed({ totalMs: 3000 });
     const total = rejectionOf(streamChat(client, question).result());
     connection.send(greeting);
+    await connection.wanted();
     await other.advance(3000);
     expect(await total).toMatchObject({ phase: "total", partial: { content: "Hello" } });
   });

@@ -25,21 +25,41 @@ export function bodyOf(pieces: readonly Uint8Array[]): ReadableStream<Uint8Array
   );
 }
 
-/** A body under the test's control, as a connection is under the gateway's. */
+/**
+ * A body under the test's control, as a connection is under the gateway's. `wanted()` resolves as soon as the
+ * client waits for bytes and has read all that were sent.
+ */
 export function openBody() {
   let controller!: ReadableStreamDefaultController<Uint8Array>;
   let cancelled = false;
-  const body = new ReadableStream<Uint8Array>({
-    start(given) {
-      controller = given;
+  let isWanted = false;
+  let tell: () => void = () => {};
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(given) {
+        controller = given;
+      },
+      pull() {
+        isWanted = true;
+        tell();
+      },
+      cancel() {
+        cancelled = true;
+      },
     },
-    cancel() {
-      cancelled = true;
-    },
-  });
+    { highWaterMark: 0 },
+  );
   return {
     body,
-    send: (text: string) => controller.enqueue(encoder.encode(text)),
+    wanted: () =>
+      new Promise<void>((resolve) => {
+        tell = resolve;
+        if (isWanted) resolve();
+      }),
+    send(text: string) {
+      isWanted = false;
+      controller.enqueue(encoder.encode(text));
+    },
     end: () => controller.close(),
     drop: () => controller.error(new TypeError("terminated")),
     get cancelled() {
