@@ -1,0 +1,72 @@
+import type { Ask } from "./ask.js";
+import type { Draft } from "./reply.js";
+import { tokenize } from "./tokens.js";
+
+/** What the model says, in tokens, within its limits. */
+export interface Reply {
+  readonly reasoning: readonly string[];
+  readonly content: readonly string[];
+  readonly calls: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly fragments: readonly string[];
+  }[];
+  readonly finishReason: "stop" | "length" | "content_filter" | "tool_calls";
+}
+
+const SCENE_TOKENS = 24;
+
+/**
+ * Cuts a draft by `stop`, by the scenes that cut, and by `max_tokens`, which thinking counts towards. A thinking
+ * model plans: it never spends more than half of its tokens before it speaks.
+ *
+ * @param id names the tool calls, `call_<id>_0` and so on.
+ */
+export function withinBudget(draft: Draft, ask: Ask, id: string): Reply {
+  let content = tokenize(cutAtStop(draft.content, ask.stops));
+  const calls = draft.calls.map(({ name, arguments: text }) => ({ name, fragments: tokenize(text) }));
+  let finishReason: Reply["finishReason"] = calls.length > 0 ? "tool_calls" : "stop";
+  for (const [scene, reason] of [
+    ["length", "length"],
+    ["filter", "content_filter"],
+  ] as const) {
+    if (!ask.cues.names.has(scene) || content.length === 0) continue;
+    content = content.slice(0, SCENE_TOKENS);
+    finishReason = reason;
+  }
+
+  const said = content.length + sum(calls.map(({ fragments }) => fragments.length));
+  const thought = tokenize(draft.reasoning);
+  if (thought.length + said <= ask.maxTokens)
+    return { reasoning: thought, content, calls: named(calls), finishReason };
+
+  const reasoning = thought.slice(0, Math.floor(ask.maxTokens / 2));
+  let left = ask.maxTokens - reasoning.length;
+  if (said > left) finishReason = "length";
+  const fitting = content.slice(0, left);
+  left -= fitting.length;
+  const callsInPart = calls.flatMap(({ name, fragments }) => {
+    const part = fragments.slice(0, left);
+    left -= part.length;
+    return part.length > 0 ? [{ name, fragments: part }] : [];
+  });
+  return { reasoning, content: fitting, calls: named(callsInPart), finishReason };
+
+  function named(list: readonly { name: string; fragments: string[] }[]): Reply["calls"] {
+    return list.map((call, index) => ({ id: `call_${id}_${index}`, ...call }));
+  }
+}
+
+/** How many tokens a reply is, thinking included. */
+export function completionTokens({ reasoning, content, calls }: Reply): number {
+  return reasoning.length + content.length + sum(calls.map(({ fragments }) => fragments.length));
+}
+
+function cutAtStop(text: string, stops: readonly string[]): string {
+  const starts = stops.map((stop) => text.indexOf(stop)).filter((start) => start >= 0);
+  return starts.length > 0 ? text.slice(0, Math.min(...starts)) : text;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

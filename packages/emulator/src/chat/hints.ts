@@ -1,0 +1,39 @@
+/** Values that a prompt offers for a tool's arguments. Numbers and quotes are used up in their order. */
+export interface Hints {
+  readonly prompt: string;
+  readonly quotes: string[];
+  readonly places: readonly string[];
+  readonly numbers: number[];
+}
+
+const PLACE = /\b(?:in|for|to|at|from|near) (\p{Lu}[\p{L}\p{M}'’-]*(?: \p{Lu}[\p{L}\p{M}'’-]*)*)/gu;
+const QUOTE = /"([^"]+)"|“([^”]+)”|'([^']{2,})'(?!\w)/g;
+const NUMBER = /(?<![\p{L}\p{N}_.-])-?\d+(?:\.\d+)?(?![\p{L}\p{N}_-]|\.\d)/gu;
+
+const PLACE_NAMES = /^(city|town|place|location|country|destination|address)/i;
+const TEXT_NAMES =
+  /^(query|q|question|text|prompt|message|topic|input|search|term|content|title|subject|body)$/i;
+
+export function hintsOf(prompt: string): Hints {
+  return {
+    prompt,
+    quotes: [...prompt.matchAll(QUOTE)].map(
+      ([, straight, curly, single]) => straight ?? curly ?? single ?? "",
+    ),
+    places: [...prompt.matchAll(PLACE)].map(([, place]) => place ?? ""),
+    numbers: (prompt.match(NUMBER) ?? []).map(Number),
+  };
+}
+
+/** A string of the prompt that suits a property of that name, if there is one. */
+export function hintedString(name: string, { prompt, quotes, places }: Hints): string | undefined {
+  if (PLACE_NAMES.test(name) && places.length > 0) return places[0];
+  if (quotes.length > 0) return quotes[0];
+  return TEXT_NAMES.test(name) && prompt !== "" ? prompt : undefined;
+}
+
+/** Strikes a value off, once it has become an argument. */
+export function useUp(value: unknown, { quotes, numbers }: Hints): void {
+  if (value === quotes[0]) quotes.shift();
+  if (value === numbers[0]) numbers.shift();
+}

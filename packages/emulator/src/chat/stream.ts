@@ -1,0 +1,96 @@
+import { type EmulatorClock, untilAborted } from "../clock.js";
+import { reset } from "../faults.js";
+import { errorBody } from "../http.js";
+import type { OpenRecord } from "../recorder.js";
+import type { Reply } from "./budget.js";
+import type { Pace } from "./pace.js";
+import type { Ending } from "./scenes.js";
+import type { usageOf } from "./usage.js";
+
+/** What every chunk of a completion says. */
+export interface ChunkHead {
+  readonly id: string;
+  readonly created: number;
+  readonly model: string;
+}
+
+/** Where a stream puts the usage: on the finish chunk, on a chunk of its own after it, or nowhere. */
+export type UsagePlace = "with-finish" | "after-finish" | "nowhere";
+
+/** A streamed completion about to be written. */
+export interface StreamPlan {
+  readonly head: ChunkHead;
+  readonly reply: Reply;
+  readonly usage: ReturnType<typeof usageOf>;
+  readonly usagePlace: UsagePlace;
+  readonly ending: Ending | undefined;
+  readonly pace: Pace;
+  readonly clock: EmulatorClock;
+  readonly record: OpenRecord;
+}
+
+const DELTAS_BEFORE_ENDING = 8;
+
+/** The frames of a streamed completion: `chat.completion.chunk` objects in server-sent events, then `[DONE]`. */
+export async function* writeFrames(plan: StreamPlan, signal: AbortSignal): AsyncGenerator<string> {
+  const { reply, usagePlace, pace, clock, record, ending } = plan;
+  // a chunk without usage says so once usage was asked for
+  const noUsage = usagePlace === "after-finish" ? { usage: null } : {};
+  const chunk = (delta: object, finish: string | null = null, usage: object = noUsage) =>
+    frame({ ...headOf(plan), choices: [{ index: 0, delta, finish_reason: finish }], ...usage });
+
+  yield chunk({ role: "assistant", content: reply.content.length > 0 ? "" : null });
+  const deltas = deltasOf(reply);
+  const endAfter = placeOfEnding(deltas.length, reply.reasoning.length);
+  for (const [index, delta] of deltas.entries()) {
+    await pace.wait(clock, index, signal);
+    record.deltas++;
+    yield chunk(delta);
+    if (ending === undefined || index + 1 !== endAfter) continue;
+    if (ending === "truncate") return;
+    if (ending === "drop") throw reset();
+    if (ending === "stall") await untilAborted(signal);
+    if (ending === "error-frame") return yield frame(midwayError);
+    yield brokenFrame(plan);
+  }
+  yield chunk({}, reply.finishReason, usagePlace === "with-finish" ? { usage: plan.usage } : noUsage);
+  if (usagePlace === "after-finish") yield frame({ ...headOf(plan), choices: [], usage: plan.usage });
+  yield "data: [DONE]\n\n";
+}
+
+/** What the `error-frame` scene sends. */
+export const midwayError = errorBody(
+  "The model failed while it was answering.",
+  "server_error",
+  "upstream_error",
+);
+
+/** After the thinking and some of the text, but before all of it where possible. */
+function placeOfEnding(deltas: number, thoughts: number): number {
+  const said = deltas - thoughts;
+  return thoughts + Math.min(DELTAS_BEFORE_ENDING, Math.ceil(said / 2));
+}
+
+function deltasOf({ reasoning, content, calls }: Reply): object[] {
+  const deltas = [
+    ...reasoning.map((token) => ({ reasoning_content: token })),
+    ...content.map((token) => ({ content: token })),
+    ...calls.flatMap(({ id, name, fragments }, index) => [
+      { tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] },
+      ...fragments.map((fragment) => ({ tool_calls: [{ index, function: { arguments: fragment } }] })),
+    ]),
+  ];
+  return deltas.length > 0 ? deltas : [{ content: "" }];
+}
+
+function headOf({ head }: StreamPlan) {
+  return { id: head.id, object: "chat.completion.chunk", created: head.created, model: head.model };
+}
+
+function frame(value: object): string {
+  return `data: ${JSON.stringify(value)}\n\n`;
+}
+
+function brokenFrame(plan: StreamPlan): string {
+  return `data: ${JSON.stringify(headOf(plan)).slice(0, -1)},"choices":[{"index":0,"delta":{"content":"lost\n\n`;
+}

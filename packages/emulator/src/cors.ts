@@ -1,0 +1,17 @@
+import type { Answer } from "./http.js";
+
+/** Headers that let a page of any origin read an answer, its request id and its retry time included. */
+export const openToAll = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": "x-request-id, retry-after",
+};
+
+/** The answer to a browser's question whether it may send. */
+export function preflight(methods: readonly string[]): Answer {
+  const headers = {
+    "access-control-allow-methods": methods.join(", "),
+    "access-control-allow-headers": "*, authorization",
+    "access-control-max-age": "600",
+  };
+  return { status: 204, headers, body: "" };
+}

@@ -1,0 +1,147 @@
+import { pulledBody } from "./body.js";
+import { createChat } from "./chat/chat.js";
+import type { ChatScript } from "./chat/reply.js";
+import { type EmulatorClock, systemClock, untilAborted } from "./clock.js";
+import { openToAll, preflight } from "./cors.js";
+import type { Exchange, Handler } from "./exchange.js";
+import { breakMidway, type Fault, refused } from "./faults.js";
+import { hash } from "./hash.js";
+import { type Answer, methodNotAllowed, notFound, unauthorized } from "./http.js";
+import { indexPage } from "./index-page.js";
+import { closeRecord, createRecorder, type RequestRecord } from "./recorder.js";
+import { toRequest } from "./request.js";
+
+/** What {@link createEmulator} takes. */
+export interface EmulatorOptions {
+  /** The keys it accepts in `Authorization: Bearer <API_KEY>`; at least one. */
+  readonly apiKeys: readonly string[];
+  /**
+   * Time. Its `now()` is epoch milliseconds.
+   * @default the platform's clock
+   */
+  readonly clock?: EmulatorClock;
+  /**
+   * How much faster than the gateway it answers: 1 is a human reading pace, `Infinity` does not wait at all.
+   * @default 1
+   */
+  readonly speed?: number;
+  /** What the model says, in place of the emulator's own texts; undefined leaves them. */
+  readonly chat?: ChatScript;
+  /** Failures of the network, asked before each request is answered; `nth` counts from 1, and anew after `reset()`. */
+  readonly faults?: (request: RequestRecord, nth: number) => Fault | undefined;
+  /**
+   * Answer other origins of a browser too. The gateway itself shows nothing of the kind.
+   * @default false
+   */
+  readonly cors?: boolean;
+  /**
+   * How many requests `requests` holds; older ones are dropped.
+   * @default 1000
+   */
+  readonly keepRequests?: number;
+}
+
+/** The gateway, as {@link createEmulator} makes it. */
+export interface Emulator {
+  /**
+   * Answers a request as the gateway would; give it to a client as its `fetch`, or to a server as its handler.
+   * Works detached. Rejects as `fetch` does: with the signal's reason, or a `TypeError` for a network fault.
+   */
+  readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>;
+  /** The last requests, oldest first. */
+  readonly requests: readonly RequestRecord[];
+  /** Forgets every request, prompt cache and count; answers under way go on. */
+  readonly reset: () => void;
+}
+
+/**
+ * The multi-model gateway of the specification, in this process: no network, no cost. The same requests in the
+ * same order get the same answers, down to the ids; only `created` follows the clock.
+ *
+ * @throws TypeError if `apiKeys` is empty, or `speed` is not above 0.
+ * @example
+ * ```ts
+ * const emulator = createEmulator({ apiKeys: ["sk-test"], speed: Infinity });
+ * const response = await emulator.fetch("https://gateway.test/v1/chat/completions", {
+ *   method: "POST",
+ *   headers: { authorization: "Bearer sk-test", "content-type": "application/json" },
+ *   body: JSON.stringify({ model: "delta-5.3", messages: [{ role: "user", content: "Tell me about rain" }] }),
+ * });
+ * ```
+ */
+export function createEmulator(options: EmulatorOptions): Emulator {
+  const { apiKeys, clock = systemClock, speed = 1, cors = false, faults, keepRequests = 1000 } = options;
+  if (apiKeys.length === 0) throw new TypeError('apiKeys needs at least one key, such as ["sk-test"]');
+  if (!(speed > 0)) throw new TypeError(`speed must be above 0, got ${speed}; use Infinity for no waiting`);
+
+  const recorder = createRecorder(keepRequests);
+  const chat = createChat({ clock, speed, script: options.chat });
+  const routes: Readonly<Record<string, Readonly<Record<string, Handler>>>> = {
+    "/": { GET: indexPage },
+    "/v1/chat/completions": { POST: withKey(chat.answer) },
+  };
+  // keeps a request's signal working: platforms let go of it once nothing holds the request
+  const underWay = new Set<Request>();
+  let count = 0;
+
+  return { fetch: receive, requests: recorder.requests, reset };
+
+  async function receive(input: Request | URL | string, init?: RequestInit): Promise<Response> {
+    const request = toRequest(input, init);
+    request.signal.throwIfAborted();
+    const nth = ++count;
+    const text = await request.text();
+    const id = `req_${hash(`${request.method} ${request.url} ${text}`)}_${nth}`;
+    const record = recorder.open(request, text, id, clock.now());
+    underWay.add(request);
+    try {
+      return await answer({ id, request, text, record }, faults?.(record, nth));
+    } catch (error) {
+      closeRecord(record, request.signal.aborted ? "aborted" : "broken");
+      throw request.signal.aborted ? request.signal.reason : error;
+    } finally {
+      underWay.delete(request);
+    }
+  }
+
+  async function answer(exchange: Exchange, fault: Fault | undefined): Promise<Response> {
+    const { request } = exchange;
+    if (fault === "refuse") throw refused();
+    if (fault === "hang") return untilAborted(request.signal);
+    const answer = await route(exchange);
+    request.signal.throwIfAborted();
+    return respond(fault === "reset" ? breakMidway(answer) : answer, exchange);
+  }
+
+  function route(exchange: Exchange): Answer | Promise<Answer> {
+    const { method, path } = exchange.record;
+    const methods = Object.hasOwn(routes, path) ? routes[path] : undefined;
+    if (!methods) return notFound(path);
+    if (cors && method === "OPTIONS") return preflight(Object.keys(methods));
+    const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
+    return handler ? handler(exchange) : methodNotAllowed(method, Object.keys(methods));
+  }
+
+  function respond({ status, headers, body }: Answer, { id, record, request }: Exchange): Response {
+    record.status = status;
+    const allHeaders = { ...headers, ...(cors ? openToAll : {}), "x-request-id": id };
+    if (typeof body === "string") closeRecord(record, "finished");
+    // a 204 must have no body at all
+    const content =
+      typeof body === "string" ? body || null : pulledBody(request, body, (end) => closeRecord(record, end));
+    return new Response(content, { status, headers: allHeaders });
+  }
+
+  function withKey(handler: Handler): Handler {
+    return (exchange) => {
+      const [, key] = /^bearer +(\S+) *$/i.exec(exchange.request.headers.get("authorization") ?? "") ?? [];
+      return key !== undefined && apiKeys.includes(key) ? handler(exchange) : unauthorized();
+    };
+  }
+
+  function reset() {
+    recorder.clear();
+    chat.clear();
+    count = 0;
+  }
+}

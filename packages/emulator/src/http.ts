@@ -1,0 +1,69 @@
+/** What a handler answers; the emulator turns it into a `Response`. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | BodyWriter;
+}
+
+/** Makes the pieces of a body one by one; `signal` aborts when nobody reads them any more. */
+export type BodyWriter = (signal: AbortSignal) => AsyncGenerator<string>;
+
+/** The gateway's error body (spec, Errors), with the `param` that compatible services add. */
+export interface ErrorBody {
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    readonly code: string;
+    /** Dot path of the field at fault, `messages.0.content`; only on refused fields. */
+    readonly param?: string;
+  };
+}
+
+const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
+const STREAM_TYPE = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" };
+
+export function json(value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Answer {
+  return { status, headers: { ...JSON_TYPE, ...headers }, body: JSON.stringify(value) };
+}
+
+/** A body that claims to be JSON; what it really is, is the caller's affair. */
+export function jsonBody(body: string | BodyWriter): Answer {
+  return { status: 200, headers: JSON_TYPE, body };
+}
+
+export function eventStream(body: BodyWriter): Answer {
+  return { status: 200, headers: STREAM_TYPE, body };
+}
+
+export function badRequest(message: string, param?: string, code = "invalid_parameter"): Answer {
+  return json(errorBody(message, "invalid_request_error", code, param), 400);
+}
+
+export function unauthorized(): Answer {
+  const message = "The API key is missing or not valid. Send it as `Authorization: Bearer <API_KEY>`.";
+  return json(errorBody(message, "authentication_error", "invalid_api_key"), 401);
+}
+
+export function notFound(path: string): Answer {
+  return json(errorBody(`There is no endpoint at ${path}.`, "invalid_request_error", "not_found"), 404);
+}
+
+export function methodNotAllowed(method: string, allowed: readonly string[]): Answer {
+  const message = `${method} is not accepted here; use ${allowed.join(" or ")}.`;
+  const body = errorBody(message, "invalid_request_error", "method_not_allowed");
+  return json(body, 405, { allow: allowed.join(", ") });
+}
+
+export function rateLimited(retryAfterSeconds: number): Answer {
+  const message = `Rate limit exceeded. Try again in ${retryAfterSeconds} s.`;
+  const body = errorBody(message, "rate_limit_error", "rate_limit_exceeded");
+  return json(body, 429, { "retry-after": String(retryAfterSeconds) });
+}
+
+export function serverError(message = "The gateway failed while it handled the request."): Answer {
+  return json(errorBody(message, "server_error", "internal_error"), 500);
+}
+
+export function errorBody(message: string, type: string, code: string, param?: string): ErrorBody {
+  return { error: { message, type, code, ...(param === undefined ? {} : { param }) } };
+}

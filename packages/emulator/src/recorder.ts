@@ -1,0 +1,93 @@
+import type { BodyEnd } from "./body.js";
+
+/** One request that the emulator received, and what became of it; kept up to date while the answer streams. */
+export interface RequestRecord {
+  /** What the answer's `x-request-id` says. */
+  readonly id: string;
+  readonly method: string;
+  /** The path alone, `/v1/chat/completions`. */
+  readonly path: string;
+  /** By lower-case name; `authorization` and `cookie` are redacted. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The parsed JSON; the text if it is not JSON; undefined if there was none. */
+  readonly body: unknown;
+  /** When it came, in milliseconds of the emulator's clock. */
+  readonly at: number;
+  /** The answer's HTTP status; undefined until there is one. */
+  readonly status: number | undefined;
+  /** How many deltas (text, reasoning, tool arguments) of a streamed answer were produced so far. */
+  readonly deltas: number;
+  /** The client left before the end: its signal aborted, it cancelled the body, or it closed the connection. */
+  readonly aborted: boolean;
+  /** The whole answer was handed over. */
+  readonly finished: boolean;
+}
+
+/** A record while its request is being answered. */
+export type OpenRecord = { -readonly [Field in keyof RequestRecord]: RequestRecord[Field] };
+
+const SECRET_HEADERS = ["authorization", "cookie"];
+const MOST_CHARACTERS = 64_000_000;
+
+/** Keeps the last `most` requests, and of them no more than 64 million characters of bodies. */
+export function createRecorder(most: number) {
+  const requests: OpenRecord[] = [];
+  const sizes = new WeakMap<OpenRecord, number>();
+  let characters = 0;
+
+  return { requests, open, clear };
+
+  function open(request: Request, text: string, id: string, at: number): OpenRecord {
+    const record: OpenRecord = {
+      id,
+      method: request.method,
+      path: new URL(request.url).pathname,
+      headers: redacted(request.headers),
+      body: parsed(text),
+      at,
+      status: undefined,
+      deltas: 0,
+      aborted: false,
+      finished: false,
+    };
+    requests.push(record);
+    sizes.set(record, text.length);
+    characters += text.length;
+    while (requests.length > most || (characters > MOST_CHARACTERS && requests.length > 1)) dropOldest();
+    return record;
+  }
+
+  function dropOldest() {
+    const oldest = requests.shift();
+    if (oldest) characters -= sizes.get(oldest) ?? 0;
+  }
+
+  function clear() {
+    requests.length = 0;
+    characters = 0;
+  }
+}
+
+/** Notes how an answer ended; the first word stands, since a broken body is cancelled too. */
+export function closeRecord(record: OpenRecord, end: BodyEnd): void {
+  if (record.aborted || record.finished) return;
+  record.aborted = end === "aborted";
+  record.finished = end === "finished";
+}
+
+function redacted(headers: Headers): Record<string, string> {
+  const seen: Record<string, string> = {};
+  headers.forEach((value, name) => {
+    seen[name] = SECRET_HEADERS.includes(name) ? "[redacted]" : value;
+  });
+  return seen;
+}
+
+function parsed(text: string): unknown {
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

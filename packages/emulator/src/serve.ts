@@ -1,0 +1,86 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import type { ReadableStream as NodeReadableStream } from "node:stream/web";
+import type { Emulator } from "./emulator.js";
+
+/** Where to listen. */
+export interface ServeOptions {
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** @default "127.0.0.1", this machine only */
+  readonly host?: string;
+}
+
+/** A server that {@link serve} started. */
+export interface Served {
+  /** `http://127.0.0.1:8788`, without a slash at its end. */
+  readonly url: string;
+  /** Closes the port and every open connection. */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Serves an emulator on a port of this machine, on Node. Each frame is sent as it is made, and no frame is made
+ * before the one before it has left; a client that disconnects aborts its request.
+ *
+ * @throws Error with the platform's `code`, `EADDRINUSE` if the port is taken.
+ * @example
+ * ```ts
+ * const served = await serve(createEmulator({ apiKeys: ["sk-test"] }), { port: 0 });
+ * await fetch(served.url);
+ * await served.close();
+ * ```
+ */
+export async function serve(emulator: Emulator, { port, host = "127.0.0.1" }: ServeOptions): Promise<Served> {
+  const server = createServer((incoming, outgoing) => {
+    // a request without an answer (a network fault, a client that left) ends as a lost connection
+    relay(emulator, incoming, outgoing).catch(() => outgoing.destroy());
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, resolve);
+  });
+  const { address, family, port: taken } = server.address() as AddressInfo;
+  const url = `http://${family === "IPv6" ? `[${address}]` : address}:${taken}`;
+  return { url, close };
+
+  function close() {
+    return new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  }
+}
+
+async function relay(emulator: Emulator, incoming: IncomingMessage, outgoing: ServerResponse) {
+  const client = new AbortController();
+  outgoing.once("close", () => {
+    if (!outgoing.writableFinished) client.abort(new DOMException("The client disconnected.", "AbortError"));
+  });
+  // a write that comes too late must not end the process
+  outgoing.on("error", () => {});
+  const response = await emulator.fetch(requestFrom(incoming, client.signal));
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  for await (const piece of response.body ?? []) await sent(outgoing, piece);
+  outgoing.end();
+}
+
+function requestFrom(incoming: IncomingMessage, signal: AbortSignal): Request {
+  const { method = "GET", url = "/" } = incoming;
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(incoming.headers))
+    for (const one of [value ?? []].flat()) headers.append(name, one);
+  // the host is ours to say: a client's Host header may be no valid host at all
+  const address = new URL(`http://emulator.invalid${url.startsWith("/") ? url : "/"}`);
+  const hasBody = method !== "GET" && method !== "HEAD";
+  // Node's types keep its web streams apart from the platform's
+  const body = hasBody ? (Readable.toWeb(incoming) as NodeReadableStream as ReadableStream) : null;
+  const init = { method, headers, body, signal, duplex: "half" };
+  return new Request(address, init);
+}
+
+/** Resolves once the bytes are with the operating system, or can't be any more. */
+function sent(outgoing: ServerResponse, piece: Uint8Array): Promise<void> {
+  return new Promise((resolve) => outgoing.write(piece, () => resolve()));
+}

@@ -1,0 +1,266 @@
+import { describe, expect, test } from "vitest";
+import { ask, complete, createFastEmulator, createLeapingClock, messageOf, type Usage } from "./support.js";
+
+const models = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const;
+
+describe("a completion", () => {
+  test.each(models)("of %s has every documented field", async (model) => {
+    const clock = createLeapingClock();
+    const completion = await complete(createFastEmulator({ clock }), ask("Tell me about tea", { model }));
+    expect(completion).toMatchObject({
+      object: "chat.completion",
+      created: Date.UTC(2026, 2, 14) / 1000,
+      model,
+      choices: [{ index: 0, message: { role: "assistant", tool_calls: null }, finish_reason: "stop" }],
+    });
+    expect(completion.id).toMatch(/^chatcmpl-\w+$/);
+    expect(completion.choices).toHaveLength(1);
+    expect(completion.choices[0]?.message.content).toContain("tea");
+    expect(completion.choices[0]?.message).toHaveProperty("reasoning_content");
+  });
+
+  test("reports usage in the shape of its model", async () => {
+    const emulator = createFastEmulator();
+    const usages = await Promise.all(
+      models.map(async (model) => (await complete(emulator, ask("Tell me about tea", { model }))).usage),
+    );
+    const [alpha, gamma, delta] = usages as [Usage, Usage, Usage];
+    const three = ["prompt_tokens", "completion_tokens", "total_tokens"];
+    expect(Object.keys(alpha)).toEqual([
+      ...three,
+      "prompt_tokens_details",
+      "prompt_cache_hit_tokens",
+      "prompt_cache_miss_tokens",
+    ]);
+    expect(Object.keys(gamma)).toEqual(three);
+    expect(Object.keys(delta)).toEqual([...three, "completion_tokens_details"]);
+    for (const { prompt_tokens, completion_tokens, total_tokens } of usages)
+      expect(total_tokens).toBe(prompt_tokens + completion_tokens);
+    expect(delta.completion_tokens_details?.reasoning_tokens).toBeGreaterThan(0);
+    expect(delta.completion_tokens_details?.reasoning_tokens).toBeLessThan(delta.completion_tokens);
+  });
+
+  test("counts the messages that an earlier request had in common as cached", async () => {
+    const emulator = createFastEmulator();
+    const first = ask("Tell me about the long history of tea");
+    const next = {
+      ...first,
+      messages: [
+        ...first.messages,
+        { role: "assistant", content: "Gladly." },
+        { role: "user", content: "Go on" },
+      ],
+    };
+    const before = (await complete(emulator, first)).usage;
+    const after = (await complete(emulator, next)).usage;
+    expect(before).toMatchObject({
+      prompt_cache_hit_tokens: 0,
+      prompt_cache_miss_tokens: before.prompt_tokens,
+    });
+    expect(after.prompt_cache_hit_tokens).toBe(before.prompt_tokens);
+    expect(after.prompt_tokens_details?.cached_tokens).toBe(before.prompt_tokens);
+    expect(after.prompt_cache_miss_tokens).toBe(after.prompt_tokens - before.prompt_tokens);
+  });
+
+  test("keeps the caches of two end users apart", async () => {
+    const emulator = createFastEmulator();
+    await complete(emulator, ask("Tell me about tea", { user_id: "ada" }));
+    const { usage } = await complete(emulator, ask("Tell me about tea", { user_id: "grace" }));
+    expect(usage.prompt_cache_hit_tokens).toBe(0);
+  });
+
+  test("is the same in two emulators, down to its id", async () => {
+    const clock = createLeapingClock();
+    const [one, other] = await Promise.all([
+      complete(createFastEmulator({ clock }), ask("Tell me about tea")),
+      complete(createFastEmulator({ clock }), ask("Tell me about tea")),
+    ]);
+    expect(one).toEqual(other);
+  });
+
+  test("starts anew after a reset", async () => {
+    const emulator = createFastEmulator({ clock: createLeapingClock() });
+    const first = await complete(emulator, ask("Tell me about tea"));
+    expect((await complete(emulator, ask("Tell me about tea"))).id).not.toBe(first.id);
+    emulator.reset();
+    expect(emulator.requests).toHaveLength(0);
+    expect(await complete(emulator, ask("Tell me about tea"))).toEqual(first);
+  });
+
+  test("takes as long as its tokens do at a human pace, and less with more speed", async () => {
+    const slow = createLeapingClock();
+    const fast = createLeapingClock();
+    await complete(createFastEmulator({ clock: slow, speed: 1 }), ask("Tell me about tea"));
+    await complete(createFastEmulator({ clock: fast, speed: 4 }), ask("Tell me about tea"));
+    expect(slow.sleeps).toHaveLength(1);
+    expect(slow.sleeps[0]).toBeGreaterThan(1000);
+    expect(fast.sleeps[0]).toBeCloseTo((slow.sleeps[0] as number) / 4);
+  });
+});
+
+describe("thinking", () => {
+  test.each([
+    ["alpha thinks by default", {}, true],
+    ["alpha thinks when thinking is null", { thinking: null }, true],
+    ["alpha stops thinking when told to", { thinking: { type: "disabled" } }, false],
+    ["alpha stops thinking at effort none", { reasoning_effort: "none" }, false],
+    ["gamma never thinks", { model: "gamma-chat-1-6-251015" }, false],
+    ["delta always thinks", { model: "delta-5.3" }, true],
+  ])("%s", async (_, fields, thinks) => {
+    const { reasoning_content } = await messageOf(createFastEmulator(), ask("Tell me about tea", fields));
+    if (thinks) expect(reasoning_content).toContain("tea");
+    else expect(reasoning_content).toBeNull();
+  });
+
+  test("grows with the effort", async () => {
+    const emulator = createFastEmulator();
+    const lengths = await Promise.all(
+      ["low", "high", "max"].map(async (reasoning_effort) => {
+        const { reasoning_content } = await messageOf(
+          emulator,
+          ask("Tell me about tea", { reasoning_effort }),
+        );
+        return reasoning_content?.length ?? 0;
+      }),
+    );
+    expect(lengths).toEqual(lengths.toSorted((a, b) => a - b));
+    expect(new Set(lengths).size).toBe(3);
+  });
+});
+
+describe("limits", () => {
+  test.each([1, 2, 7, 40, 100])(
+    "max_tokens %i is never exceeded, and text is among them",
+    async (max_tokens) => {
+      const { choices, usage } = await complete(
+        createFastEmulator(),
+        ask("Tell me about tea", { max_tokens }),
+      );
+      expect(usage.completion_tokens).toBeLessThanOrEqual(max_tokens);
+      expect(choices[0]?.finish_reason).toBe("length");
+      expect(choices[0]?.message.content).not.toBe("");
+    },
+  );
+
+  test("an answer within max_tokens ends by itself", async () => {
+    const { choices } = await complete(createFastEmulator(), ask("hi", { max_tokens: 5000 }));
+    expect(choices[0]?.finish_reason).toBe("stop");
+  });
+
+  test("the first of the stop sequences ends the text before itself", async () => {
+    const emulator = createFastEmulator();
+    const whole = (await messageOf(emulator, ask("Tell me about tea"))).content ?? "";
+    const stop = ["never said", whole.slice(60, 75), whole.slice(30, 45)];
+    const { choices } = await complete(emulator, ask("Tell me about tea", { stop }));
+    expect(choices[0]?.message.content).toBe(whole.slice(0, 30));
+    expect(choices[0]?.finish_reason).toBe("stop");
+    const one = await messageOf(emulator, ask("Tell me about tea", { stop: whole.slice(60, 75) }));
+    expect(one.content).toBe(whole.slice(0, 60));
+  });
+});
+
+describe("what it says", () => {
+  test("is short for a greeting and long for a question", async () => {
+    const emulator = createFastEmulator();
+    const greeting = (await messageOf(emulator, ask("hi"))).content ?? "";
+    const answer = (await messageOf(emulator, ask("Tell me about tea"))).content ?? "";
+    expect(greeting.length).toBeLessThan(100);
+    expect(answer.length).toBeGreaterThan(300);
+    expect(answer).toMatch(/^## /m);
+  });
+
+  test("differs from prompt to prompt, and shows tables, code and other scripts among them", async () => {
+    const emulator = createFastEmulator();
+    const prompts = Array.from({ length: 20 }, (_, index) => `Tell me about river number ${index}`);
+    const answers = await Promise.all(
+      prompts.map(async (prompt) => (await messageOf(emulator, ask(prompt))).content),
+    );
+    const builds = new Set(answers.map((answer) => answer?.replace(/river number \d+/gi, "")));
+    expect(builds.size).toBeGreaterThan(5);
+    const all = answers.join("\n");
+    for (const sign of [
+      /^\| --- \|/m,
+      /^```ts$/m,
+      /\p{Script=Han}/u,
+      /\p{Script=Arabic}/u,
+      /\p{Script=Devanagari}/u,
+      /👨‍👩‍👧‍👦/u,
+    ])
+      expect(all).toMatch(sign);
+  });
+
+  test("mentions the turn in a follow-up, and what came before", async () => {
+    const { content } = await messageOf(createFastEmulator(), {
+      model: "delta-5.3",
+      messages: [
+        { role: "user", content: "Tell me about tea" },
+        { role: "assistant", content: "Gladly." },
+        { role: "user", content: "And how do I brew it well?" },
+      ],
+    });
+    expect(content).toMatch(/turn 2/i);
+    expect(content).toContain("Tell me about tea");
+  });
+
+  test("lists every scene when asked what it can do", async () => {
+    const { content } = await messageOf(createFastEmulator(), ask("What can you do?"));
+    for (const scene of [
+      "429",
+      "500",
+      "slow",
+      "stall",
+      "truncate",
+      "drop",
+      "malformed",
+      "error-frame",
+      "length",
+      "filter",
+      "json",
+    ])
+      expect(content).toContain(`[[${scene}]]`);
+  });
+
+  test("counts images, with the type and size of inline ones", async () => {
+    const gif = Buffer.from("GIF89a, more or less").toString("base64");
+    const { content } = await messageOf(createFastEmulator(), {
+      model: "alpha-v4.1-flash",
+      messages: [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "What is in these?" },
+            { type: "image_url", image_url: { url: `data:image/gif;base64,${gif}` } },
+            { type: "image_url", image_url: { url: "https://pictures.example/cat.png", detail: "low" } },
+          ],
+        },
+      ],
+    });
+    expect(content).toContain("2 images");
+    expect(content).toContain("image/gif of 20 bytes");
+    expect(content).toContain("pictures.example");
+  });
+
+  test("is valid JSON in JSON mode", async () => {
+    const request = ask("Describe tea as JSON", { response_format: { type: "json_object" } });
+    const { content } = await messageOf(createFastEmulator(), request);
+    expect(JSON.parse(content ?? "")).toMatchObject({ topic: "tea as JSON", turn: 1 });
+  });
+
+  test("is what a script says, within the request's limits", async () => {
+    const emulator = createFastEmulator({
+      chat: ({ messages }) =>
+        messages.length === 1
+          ? {
+              content: "Green or black?",
+              reasoning: "Let me ask.",
+              toolCalls: [{ name: "brew", arguments: { cups: 2 } }],
+            }
+          : undefined,
+    });
+    const message = await messageOf(emulator, ask("Tea, please"));
+    expect(message).toMatchObject({ content: "Green or black?", reasoning_content: "Let me ask." });
+    expect(message.tool_calls?.[0]?.function).toEqual({ name: "brew", arguments: '{"cups":2}' });
+    const cut = await messageOf(emulator, ask("Tea, please", { reasoning_effort: "none", stop: " or" }));
+    expect(cut).toMatchObject({ content: "Green", reasoning_content: null });
+  });
+});

@@ -1,0 +1,227 @@
+import { describe, expect, test } from "vitest";
+import {
+  ask,
+  createFastEmulator,
+  createLeapingClock,
+  KEY,
+  post,
+  readFrames,
+  URL_OF_CHAT,
+} from "./support.js";
+
+const streamed = ask("Tell me about tea", { stream: true });
+
+/** A clock on which nobody wakes but by an abort; `asleep` resolves when the first one falls asleep. */
+function createSleepingClock() {
+  let notice = (_: AbortSignal | undefined) => {};
+  const asleep = new Promise<AbortSignal | undefined>((resolve) => {
+    notice = resolve;
+  });
+  const sleep = (_: number, signal?: AbortSignal) =>
+    new Promise<never>((_, reject) => {
+      signal?.addEventListener("abort", () => reject(signal.reason));
+      notice(signal);
+    });
+  return { asleep, now: () => 0, sleep };
+}
+
+function readerOf(response: Response): ReadableStreamDefaultReader<Uint8Array> {
+  return (response.body as ReadableStream<Uint8Array>).getReader();
+}
+
+describe("a stream", () => {
+  test("makes a frame only when one is asked for", async () => {
+    const emulator = createFastEmulator();
+    const reader = readerOf(await post(emulator, streamed));
+    expect(emulator.requests[0]).toMatchObject({ deltas: 0, finished: false });
+    for (let frame = 0; frame < 4; frame++) await reader.read();
+    expect(emulator.requests[0]).toMatchObject({ deltas: 3, finished: false });
+  });
+
+  test("fails with the signal's reason when the request aborts between two reads", async () => {
+    const emulator = createFastEmulator();
+    const leaving = new AbortController();
+    const reader = readerOf(await post(emulator, streamed, { signal: leaving.signal }));
+    await reader.read();
+    leaving.abort();
+    await expect(reader.read()).rejects.toMatchObject({ name: "AbortError" });
+    expect(emulator.requests[0]).toMatchObject({ deltas: 0, aborted: true, finished: false });
+  });
+
+  test("fails when the request aborts while the model is at work", async () => {
+    const leaving = new AbortController();
+    const clock = createSleepingClock();
+    const emulator = createFastEmulator({ clock, speed: 1 });
+    const reader = readerOf(await post(emulator, streamed, { signal: leaving.signal }));
+    await reader.read();
+    const next = reader.read();
+    await clock.asleep;
+    leaving.abort(new Error("too slow"));
+    await expect(next).rejects.toThrow("too slow");
+    expect(emulator.requests[0]).toMatchObject({ deltas: 0, aborted: true });
+  });
+
+  test("wakes its clock when cancelled, and counts as aborted", async () => {
+    const clock = createSleepingClock();
+    const emulator = createFastEmulator({ clock, speed: 1 });
+    const reader = readerOf(await post(emulator, streamed));
+    await reader.read();
+    const next = reader.read();
+    const signal = await clock.asleep;
+    await reader.cancel();
+    expect((await next).done).toBe(true);
+    expect(signal?.aborted).toBe(true);
+    expect(emulator.requests[0]).toMatchObject({ aborted: true, finished: false });
+  });
+
+  test("that was read to its end is finished, and a later abort changes nothing", async () => {
+    const emulator = createFastEmulator();
+    const leaving = new AbortController();
+    await readFrames(await post(emulator, streamed, { signal: leaving.signal }));
+    leaving.abort();
+    expect(emulator.requests[0]).toMatchObject({ aborted: false, finished: true });
+  });
+});
+
+test("a request that has been aborted is not received at all", async () => {
+  const emulator = createFastEmulator();
+  await expect(post(emulator, streamed, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+    name: "AbortError",
+  });
+  expect(emulator.requests).toHaveLength(0);
+});
+
+test("an abort ends the wait for an answer without a stream", async () => {
+  const leaving = new AbortController();
+  const clock = createSleepingClock();
+  const emulator = createFastEmulator({ clock, speed: 1 });
+  const answer = post(emulator, ask("Tell me about tea"), { signal: leaving.signal });
+  await clock.asleep;
+  leaving.abort();
+  await expect(answer).rejects.toMatchObject({ name: "AbortError" });
+  expect(emulator.requests[0]).toMatchObject({ aborted: true, finished: false });
+});
+
+describe("the network", () => {
+  test("refuses a connection as fetch says it", async () => {
+    const emulator = createFastEmulator({ faults: () => "refuse" });
+    await expect(post(emulator, ask("hi"))).rejects.toBeInstanceOf(TypeError);
+    expect(emulator.requests[0]).toMatchObject({ status: undefined, aborted: false, finished: false });
+  });
+
+  test("fails only the requests it is told to, by what they are and by their number", async () => {
+    const emulator = createFastEmulator({
+      faults: ({ path }, nth) => (path !== "/" && nth < 3 ? "refuse" : undefined),
+    });
+    await expect(post(emulator, ask("hi"))).rejects.toThrow();
+    await expect(post(emulator, ask("hi"))).rejects.toThrow();
+    expect((await post(emulator, ask("hi"))).status).toBe(200);
+    emulator.reset();
+    expect((await emulator.fetch("https://gateway.test/")).status).toBe(200);
+    await expect(post(emulator, ask("hi"))).rejects.toThrow();
+  });
+
+  test("hangs until the request aborts", async () => {
+    const emulator = createFastEmulator({ faults: () => "hang" });
+    const leaving = new AbortController();
+    const answer = post(emulator, ask("hi"), { signal: leaving.signal });
+    leaving.abort(new Error("no patience"));
+    await expect(answer).rejects.toThrow("no patience");
+  });
+
+  test("resets a stream within its frames", async () => {
+    const emulator = createFastEmulator({ faults: () => "reset" });
+    const { frames, failure } = await readFrames(await post(emulator, streamed));
+    expect(frames).toHaveLength(3);
+    expect(failure).toBeInstanceOf(TypeError);
+    expect(emulator.requests[0]).toMatchObject({ status: 200, aborted: false, finished: false });
+  });
+
+  test("resets a JSON answer halfway", async () => {
+    const emulator = createFastEmulator({ faults: () => "reset" });
+    const reader = readerOf(await post(emulator, ask("hi")));
+    expect((await reader.read()).value?.length).toBeGreaterThan(100);
+    await expect(reader.read()).rejects.toBeInstanceOf(TypeError);
+  });
+});
+
+describe("the record of a request", () => {
+  test("tells what came and what became of it, without the key", async () => {
+    const emulator = createFastEmulator({ clock: createLeapingClock() });
+    const response = await post(emulator, ask("hi"));
+    const [record] = emulator.requests;
+    expect(record).toEqual({
+      id: response.headers.get("x-request-id"),
+      method: "POST",
+      path: "/v1/chat/completions",
+      headers: { authorization: "[redacted]", "content-type": "application/json" },
+      body: ask("hi"),
+      at: Date.UTC(2026, 2, 14),
+      status: 200,
+      deltas: 0,
+      aborted: false,
+      finished: true,
+    });
+    expect(JSON.stringify(emulator.requests)).not.toContain(KEY);
+  });
+
+  test("keeps a body that is no JSON as text, and none as undefined", async () => {
+    const emulator = createFastEmulator();
+    await post(emulator, "{oops");
+    await emulator.fetch("https://gateway.test/");
+    expect(emulator.requests.map(({ body }) => body)).toEqual(["{oops", undefined]);
+  });
+
+  test("is one of the last thousand, or of as many as asked for", async () => {
+    const emulator = createFastEmulator({ keepRequests: 3 });
+    const { requests } = emulator;
+    const usual = createFastEmulator();
+    for (let index = 0; index < 1010; index++) await usual.fetch(`https://gateway.test/${index}`);
+    for (let index = 0; index < 5; index++) await emulator.fetch(`https://gateway.test/${index}`);
+    expect(requests.map(({ path }) => path)).toEqual(["/2", "/3", "/4"]);
+    expect(usual.requests).toHaveLength(1000);
+    expect(usual.requests[0]?.path).toBe("/10");
+  });
+
+  test("gives way when bodies get large", async () => {
+    const emulator = createFastEmulator();
+    const large = "x".repeat(20_000_000);
+    for (let index = 0; index < 5; index++) await post(emulator, `${index}${large}`);
+    expect(emulator.requests).toHaveLength(3);
+  });
+});
+
+describe("fetch", () => {
+  const init = {
+    method: "POST",
+    headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
+    body: JSON.stringify(ask("hi")),
+  };
+  test.each<[string, () => Parameters<ReturnType<typeof createFastEmulator>["fetch"]>]>([
+    ["a string and an init", () => [URL_OF_CHAT, init]],
+    ["a URL and an init", () => [new URL(URL_OF_CHAT), init]],
+    ["a Request", () => [new Request(URL_OF_CHAT, init)]],
+    [
+      "a Request and a server's second argument",
+      () => [new Request(URL_OF_CHAT, init), { remoteAddr: {} } as RequestInit],
+    ],
+    ["a Request and an init", () => [new Request(URL_OF_CHAT, { method: "POST" }), init]],
+  ])("takes %s, detached from its object", async (_, input) => {
+    const { fetch } = createFastEmulator();
+    expect((await fetch(...input())).status).toBe(200);
+  });
+
+  test("hears the signal of a Request", async () => {
+    const leaving = new AbortController();
+    const emulator = createFastEmulator();
+    const request = new Request(URL_OF_CHAT, {
+      ...init,
+      body: JSON.stringify(streamed),
+      signal: leaving.signal,
+    });
+    const reader = readerOf(await emulator.fetch(request));
+    await reader.read();
+    leaving.abort();
+    await expect(reader.read()).rejects.toMatchObject({ name: "AbortError" });
+  });
+});

@@ -1,0 +1,195 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { ask, createFastEmulator, KEY, post, refusalOf, URL_OF_CHAT } from "./support.js";
+
+const asJSON = { "content-type": "application/json" };
+
+describe("a key", () => {
+  test.each([
+    ["is missing", {}],
+    ["is unknown", { authorization: "Bearer sk-someone-else" }],
+    ["comes without its scheme", { authorization: KEY }],
+    ["is of another scheme", { authorization: `Basic ${KEY}` }],
+    ["is empty", { authorization: "Bearer " }],
+    ["has something after it", { authorization: `Bearer ${KEY} x` }],
+  ])("that %s gives 401", async (_, headers) => {
+    const response = await post(createFastEmulator(), ask("hi"), { headers: { ...asJSON, ...headers } });
+    expect(response.status).toBe(401);
+    const refusal = await refusalOf(response);
+    expect(refusal).toEqual({
+      message: expect.any(String),
+      type: "authentication_error",
+      code: "invalid_api_key",
+    });
+  });
+
+  test("may be any of several", async () => {
+    const emulator = createFastEmulator({ apiKeys: ["sk-other", KEY] });
+    expect((await post(emulator, ask("hi"))).status).toBe(200);
+  });
+});
+
+describe("a path", () => {
+  test.each(["/v1/images/generations", "/v1/chat/completions/", "/constructor", "/v1"])(
+    "%s is not found",
+    async (path) => {
+      const response = await createFastEmulator().fetch(`https://gateway.test${path}`, { method: "POST" });
+      expect(response.status).toBe(404);
+      expect(await refusalOf(response)).toMatchObject({ code: "not_found" });
+    },
+  );
+
+  test.each([
+    ["GET", "/v1/chat/completions", "POST"],
+    ["HEAD", "/v1/chat/completions", "POST"],
+    ["DELETE", "/v1/chat/completions", "POST"],
+    ["OPTIONS", "/v1/chat/completions", "POST"],
+    ["POST", "/", "GET"],
+    ["HEAD", "/", "GET"],
+  ])("%s %s is not allowed, only %s", async (method, path, allowed) => {
+    const response = await createFastEmulator().fetch(`https://gateway.test${path}`, { method });
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toBe(allowed);
+  });
+
+  test("/ describes the emulator without a key", async () => {
+    const response = await createFastEmulator().fetch("https://gateway.test/");
+    const page = await response.json();
+    expect(page).toHaveProperty(["endpoints", "POST /v1/chat/completions", 2], "delta-5.3");
+    expect(page).toHaveProperty(["scenes", "[[drop]]"]);
+  });
+
+  test("/ and the README know the same scenes", async () => {
+    const response = await createFastEmulator().fetch("https://gateway.test/");
+    const { scenes } = (await response.json()) as { scenes: Record<string, string> };
+    const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
+    const listed = [...readme.matchAll(/^\| `(\[\[[\w-]+\]\])`/gm)].map(([, scene]) => scene);
+    expect(listed.toSorted()).toEqual(Object.keys(scenes).toSorted());
+  });
+});
+
+describe("a body", () => {
+  test.each([
+    ["no JSON", "{model:", asJSON, "body"],
+    ["nothing", "", asJSON, "body"],
+    ["of another type", JSON.stringify(ask("hi")), { "content-type": "text/plain" }, "content-type"],
+  ])("that is %s gives 400", async (_, body, headers, param) => {
+    const response = await post(createFastEmulator(), body, {
+      headers: { ...headers, authorization: `Bearer ${KEY}` },
+    });
+    expect(response.status).toBe(400);
+    expect(await refusalOf(response)).toMatchObject({
+      type: "invalid_request_error",
+      code: "invalid_parameter",
+      param,
+    });
+  });
+
+  test("may name its charset", async () => {
+    const headers = { "content-type": "application/json; charset=utf-8", authorization: `bearer ${KEY}` };
+    expect((await post(createFastEmulator(), ask("hi"), { headers })).status).toBe(200);
+  });
+
+  test("for an unknown model is refused under a code of its own", async () => {
+    const response = await post(createFastEmulator(), ask("hi", { model: "zeta-9" }));
+    expect(response.status).toBe(400);
+    expect(await refusalOf(response)).toMatchObject({ code: "model_not_found", param: "model" });
+  });
+
+  test.each([null, [], 7, "hi", {}])("that is %j lacks a model", async (body) => {
+    const response = await post(createFastEmulator(), JSON.stringify(body));
+    expect(response.status).toBe(400);
+    expect(await refusalOf(response)).toMatchObject({ code: "invalid_parameter", param: "model" });
+  });
+
+  test("with several faults names them all, and the first as param", async () => {
+    const response = await post(createFastEmulator(), ask("hi", { max_tokens: 0, temperature: 3 }));
+    const { message, param } = await refusalOf(response);
+    expect(param).toBe("max_tokens");
+    expect(message).toContain("max_tokens");
+    expect(message).toContain("temperature");
+  });
+});
+
+describe("the rules of the models", () => {
+  const gamma = { model: "gamma-chat-1-6-251015" };
+  const delta = { model: "delta-5.3" };
+  const messages = (...list: object[]) => ({ messages: list });
+  const image = { type: "image_url", image_url: { url: "https://pictures.example/cat.png" } };
+  const nameless = { type: "function", function: { parameters: {} } };
+  test.each<[string, object]>([
+    ["messages", messages()],
+    ["messages.0.role", messages({ role: "robot", content: "hi" })],
+    ["messages.0.content", messages({ role: "user" })],
+    ["messages.0.content", messages({ role: "assistant", content: null })],
+    ["messages.0.tool_call_id", messages({ role: "tool", content: "42" })],
+    ["messages.0.content.0.type", messages({ role: "system", content: [image] })],
+    ["messages.0.content.0.type", messages({ role: "user", content: [{ type: "audio" }] })],
+    [
+      "messages.0.content.0.image_url.url",
+      messages({ role: "user", content: [{ ...image, image_url: { url: "cat" } }] }),
+    ],
+    [
+      "messages.0.content.0.image_url.detail",
+      messages({ role: "user", content: [{ ...image, image_url: { ...image.image_url, detail: "fine" } }] }),
+    ],
+    ["thinking.type", { thinking: { type: "auto" } }],
+    ["reasoning_effort", { reasoning_effort: "medium" }],
+    ["max_tokens", { max_tokens: 393_217 }],
+    ["max_tokens", { max_tokens: 1.5 }],
+    ["response_format.type", { response_format: { type: "json_schema" } }],
+    ["stop", { stop: Array.from({ length: 17 }, String) }],
+    ["stream", { stream: "yes" }],
+    ["stream_options.include_usage", { stream_options: { include_usage: 1 } }],
+    ["temperature", { temperature: 2.1 }],
+    ["top_p", { top_p: -0.1 }],
+    ["frequency_penalty", { frequency_penalty: 3 }],
+    ["presence_penalty", { presence_penalty: -3 }],
+    ["tools.0.function.name", { tools: [nameless] }],
+    ["tool_choice", { tool_choice: "always" }],
+    ["tool_choice.function.name", { tool_choice: { type: "function", function: {} } }],
+    ["user_id", { user_id: "a b" }],
+    ["frequencyPenalty", { frequencyPenalty: 1 }],
+    ["max_tokens", { ...gamma, max_tokens: 8193 }],
+    ["stop", { ...gamma, stop: ["a"] }],
+    ["tools", { ...gamma, tools: [] }],
+    ["thinking", { ...gamma, thinking: { type: "enabled" } }],
+    ["messages.0.content.0.type", { ...gamma, ...messages({ role: "user", content: [image] }) }],
+    ["max_tokens", { ...delta, max_tokens: 131_073 }],
+    ["thinking.type", { ...delta, thinking: { type: "disabled" } }],
+    ["reasoning_effort", { ...delta, reasoning_effort: "none" }],
+    ["stop", { ...delta, stop: ["a", "b", "c", "d", "e"] }],
+    ["temperature", { ...delta, temperature: 1.5 }],
+  ])("refuse %s in %o", async (param, fields) => {
+    const response = await post(createFastEmulator(), ask("hi", fields));
+    expect(response.status).toBe(400);
+    expect(await refusalOf(response)).toMatchObject({
+      type: "invalid_request_error",
+      code: "invalid_parameter",
+      param,
+    });
+  });
+});
+
+describe("other origins", () => {
+  test("get nothing by default", async () => {
+    const response = await post(createFastEmulator(), ask("hi"));
+    expect(response.headers.has("access-control-allow-origin")).toBe(false);
+  });
+
+  test("are let in with the cors option, errors included", async () => {
+    const emulator = createFastEmulator({ cors: true });
+    const preflight = await emulator.fetch(URL_OF_CHAT, { method: "OPTIONS" });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers.get("access-control-allow-headers")).toContain("authorization");
+    const refused = await post(emulator, ask("hi [[429]]"));
+    expect(refused.headers.get("access-control-allow-origin")).toBe("*");
+    expect(refused.headers.get("access-control-expose-headers")).toContain("retry-after");
+  });
+});
+
+test("options that can't work are refused at once", () => {
+  expect(() => createFastEmulator({ apiKeys: [] })).toThrow(/apiKeys/);
+  expect(() => createFastEmulator({ speed: 0 })).toThrow(/speed/);
+  expect(() => createFastEmulator({ speed: Number.NaN })).toThrow(/speed/);
+});

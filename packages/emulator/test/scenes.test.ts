@@ -1,0 +1,221 @@
+import { describe, expect, test } from "vitest";
+import {
+  ask,
+  type Chunk,
+  chunksOf,
+  complete,
+  createFastEmulator,
+  createLeapingClock,
+  deltasOf,
+  messageOf,
+  post,
+  readFrames,
+  refusalOf,
+  textOf,
+} from "./support.js";
+
+const gamma = { model: "gamma-chat-1-6-251015" };
+const stream = { ...gamma, stream: true };
+
+function parsed(frames: readonly string[]): Chunk[] {
+  return frames.map((frame) => JSON.parse(frame) as Chunk);
+}
+
+describe("[[429]] and [[500]]", () => {
+  test.each([gamma, stream])("[[429]] always refuses, and says when to come back (%o)", async (fields) => {
+    const emulator = createFastEmulator();
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const response = await post(emulator, ask("hi [[429]]", fields));
+      expect(response.status).toBe(429);
+      expect(response.headers.get("retry-after")).toBe("1");
+      expect(await refusalOf(response)).toMatchObject({
+        type: "rate_limit_error",
+        code: "rate_limit_exceeded",
+      });
+    }
+  });
+
+  test("[[500]] always fails", async () => {
+    const response = await post(createFastEmulator(), ask("hi [[500]]", stream));
+    expect(response.status).toBe(500);
+    expect(await refusalOf(response)).toMatchObject({ type: "server_error", code: "internal_error" });
+  });
+
+  test.each([429, 500])("[[%i:2]] refuses the first two requests with that body", async (status) => {
+    const emulator = createFastEmulator();
+    const send = async (prompt: string) => (await post(emulator, ask(prompt))).status;
+    const request = `hi [[${status}:2]]`;
+    expect(await send(request)).toBe(status);
+    expect(await send(`${request} there`)).toBe(status);
+    expect([await send(request), await send(request), await send(request)]).toEqual([status, 200, 200]);
+    emulator.reset();
+    expect(await send(request)).toBe(status);
+  });
+});
+
+test("[[slow]] is at least 50 deltas, at least 20 ms apart even at full speed", async () => {
+  const clock = createLeapingClock();
+  const deltas = deltasOf(await chunksOf(createFastEmulator({ clock }), ask("hi [[slow]]", gamma)));
+  expect(deltas.filter(({ content }) => content).length).toBeGreaterThanOrEqual(50);
+  expect(clock.sleeps.length).toBeGreaterThanOrEqual(50);
+  expect(Math.min(...clock.sleeps)).toBeGreaterThanOrEqual(20);
+});
+
+test("[[slow]] takes its time without a stream too", async () => {
+  const clock = createLeapingClock();
+  await complete(createFastEmulator({ clock }), ask("hi [[slow]]", gamma));
+  expect(clock.sleeps[0]).toBeGreaterThanOrEqual(50 * 20);
+});
+
+describe("[[stall]]", () => {
+  test("says something, then nothing until the request aborts", async () => {
+    const emulator = createFastEmulator();
+    const leaving = new AbortController();
+    const response = await post(emulator, ask("hi [[stall]]", stream), { signal: leaving.signal });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    for (let frame = 0; frame < 9; frame++) expect((await reader.read()).done).toBe(false);
+    const next = reader.read();
+    const reason = new Error("enough");
+    leaving.abort(reason);
+    await expect(next).rejects.toBe(reason);
+    expect(emulator.requests[0]).toMatchObject({ status: 200, deltas: 8, aborted: true, finished: false });
+  });
+
+  test("never answers a request without a stream", async () => {
+    const emulator = createFastEmulator();
+    const leaving = new AbortController();
+    const answer = post(emulator, ask("hi [[stall]]", gamma), { signal: leaving.signal });
+    leaving.abort();
+    await expect(answer).rejects.toMatchObject({ name: "AbortError" });
+    expect(emulator.requests[0]).toMatchObject({ status: undefined, aborted: true });
+  });
+});
+
+describe("[[truncate]]", () => {
+  test("ends the stream cleanly, without a finish reason or [DONE]", async () => {
+    const { frames, failure } = await readFrames(
+      await post(createFastEmulator(), ask("hi [[truncate]]", stream)),
+    );
+    expect(failure).toBeUndefined();
+    const chunks = parsed(frames);
+    expect(textOf(deltasOf(chunks))).not.toBe("");
+    expect(chunks.every(({ choices }) => choices[0]?.finish_reason === null)).toBe(true);
+  });
+
+  test("cuts the JSON of an answer without a stream", async () => {
+    const response = await post(createFastEmulator(), ask("hi [[truncate]]", gamma));
+    expect(response.status).toBe(200);
+    await expect(response.json()).rejects.toThrow(SyntaxError);
+  });
+});
+
+describe("[[drop]]", () => {
+  test("breaks the connection after some text", async () => {
+    const emulator = createFastEmulator();
+    const { frames, failure } = await readFrames(await post(emulator, ask("hi [[drop]]", stream)));
+    expect(failure).toBeInstanceOf(TypeError);
+    expect(textOf(deltasOf(parsed(frames)))).not.toBe("");
+    expect(emulator.requests[0]).toMatchObject({ aborted: false, finished: false });
+  });
+
+  test("breaks within the body of an answer without a stream", async () => {
+    const response = await post(createFastEmulator(), ask("hi [[drop]]", gamma));
+    await expect(response.text()).rejects.toBeInstanceOf(TypeError);
+  });
+});
+
+describe("[[malformed]]", () => {
+  test("sends one frame of broken JSON after some text, and goes on", async () => {
+    const { frames } = await readFrames(await post(createFastEmulator(), ask("hi [[malformed]]", stream)));
+    expect(frames.pop()).toBe("[DONE]");
+    const broken = frames.findIndex((frame) => !isJSON(frame));
+    expect(broken).toBeGreaterThan(1);
+    expect(textOf(deltasOf(parsed(frames.slice(0, broken))))).not.toBe("");
+    expect(frames.slice(broken + 1).every(isJSON)).toBe(true);
+  });
+
+  test("answers broken JSON without a stream", async () => {
+    const response = await post(createFastEmulator(), ask("hi [[malformed]]", gamma));
+    expect(response.headers.get("content-type")).toMatch(/^application\/json/);
+    await expect(response.json()).rejects.toThrow(SyntaxError);
+  });
+
+  function isJSON(text: string): boolean {
+    try {
+      JSON.parse(text);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+});
+
+describe("[[error-frame]]", () => {
+  test("ends the stream with an error object after some text", async () => {
+    const { frames, failure } = await readFrames(
+      await post(createFastEmulator(), ask("hi [[error-frame]]", stream)),
+    );
+    expect(failure).toBeUndefined();
+    const last = JSON.parse(frames.pop() ?? "") as Chunk;
+    expect(last).toEqual({
+      error: { message: expect.any(String), type: "server_error", code: "upstream_error" },
+    });
+    expect(textOf(deltasOf(parsed(frames)))).not.toBe("");
+  });
+
+  test("is a 500 without a stream", async () => {
+    expect((await post(createFastEmulator(), ask("hi [[error-frame]]", gamma))).status).toBe(500);
+  });
+});
+
+test.each([
+  ["length", "length"],
+  ["filter", "content_filter"],
+])("[[%s]] cuts the answer and says so", async (scene, reason) => {
+  const { choices } = await complete(createFastEmulator(), ask(`hi [[${scene}]]`, gamma));
+  expect(choices[0]?.finish_reason).toBe(reason);
+  expect(choices[0]?.message.content).not.toBe("");
+  const chunks = await chunksOf(createFastEmulator(), ask(`hi [[${scene}]]`, gamma));
+  expect(textOf(deltasOf(chunks))).toBe(choices[0]?.message.content);
+  expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe(reason);
+});
+
+test("[[json]] answers in JSON", async () => {
+  const { content } = await messageOf(createFastEmulator(), ask("Tell me about tea [[json]]", gamma));
+  expect(JSON.parse(content ?? "")).toMatchObject({ topic: "tea" });
+});
+
+test("a scene happens even if the answer is a single token", async () => {
+  const response = await post(createFastEmulator(), ask("hi [[drop]]", { ...stream, max_tokens: 1 }));
+  expect((await readFrames(response)).failure).toBeInstanceOf(TypeError);
+});
+
+test("thinking comes first, so that a broken answer still has text", async () => {
+  const { frames } = await readFrames(await post(createFastEmulator(), ask("hi [[drop]]", { stream: true })));
+  const deltas = deltasOf(parsed(frames));
+  expect(deltas.some(({ reasoning_content }) => reasoning_content)).toBe(true);
+  expect(textOf(deltas)).not.toBe("");
+});
+
+test("scenes combine", async () => {
+  const clock = createLeapingClock();
+  const response = await post(createFastEmulator({ clock }), ask("hi [[slow]] [[truncate]]", stream));
+  expect((await readFrames(response)).frames.at(-1)).not.toBe("[DONE]");
+  expect(Math.min(...clock.sleeps)).toBeGreaterThanOrEqual(20);
+});
+
+test("only the last user message sets a scene, and an unknown one is just text", async () => {
+  const messages = [
+    { role: "user", content: "hi [[500]]" },
+    { role: "assistant", content: "Sorry. [[429]]" },
+    { role: "user", content: "Tell me about [[rooms]]" },
+  ];
+  const { content } = await messageOf(createFastEmulator(), { ...gamma, messages });
+  expect(content).toContain("rooms");
+});
+
+test("a scene of a text part counts as well", async () => {
+  const content = [{ type: "text", text: "hi [[500]]" }];
+  const response = await post(createFastEmulator(), { ...ask(""), messages: [{ role: "user", content }] });
+  expect(response.status).toBe(500);
+});

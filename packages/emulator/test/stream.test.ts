@@ -1,0 +1,86 @@
+import { expect, test } from "vitest";
+import {
+  ask,
+  type Chunk,
+  chunksOf,
+  complete,
+  createFastEmulator,
+  createLeapingClock,
+  deltasOf,
+  messageOf,
+  post,
+  textOf,
+} from "./support.js";
+
+test("a stream is server-sent events that nobody caches", async () => {
+  const { headers } = await post(createFastEmulator(), ask("hi", { stream: true }));
+  expect(headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+  expect(headers.get("cache-control")).toBe("no-cache");
+  expect(headers.get("x-request-id")).toMatch(/^req_/);
+});
+
+test("the first delta has the role, the last chunk the finish reason", async () => {
+  const chunks = await chunksOf(createFastEmulator(), ask("Tell me about tea", { model: "delta-5.3" }));
+  expect(chunks[0]?.choices[0]).toMatchObject({
+    index: 0,
+    delta: { role: "assistant" },
+    finish_reason: null,
+  });
+  expect(chunks.at(-1)?.choices[0]).toEqual({ index: 0, delta: {}, finish_reason: "stop" });
+  for (const chunk of chunks)
+    expect(chunk).toMatchObject({ object: "chat.completion.chunk", model: "delta-5.3", id: chunks[0]?.id });
+});
+
+test.each(["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"])(
+  "%s streams the very message it would answer at once",
+  async (model) => {
+    const deltas = deltasOf(await chunksOf(createFastEmulator(), ask("Tell me about tea", { model })));
+    const message = await messageOf(createFastEmulator(), ask("Tell me about tea", { model }));
+    expect(textOf(deltas)).toBe(message.content);
+    expect(deltas.map((delta) => delta.reasoning_content ?? "").join("")).toBe(
+      message.reasoning_content ?? "",
+    );
+  },
+);
+
+test("all thinking comes before the first text", async () => {
+  const deltas = deltasOf(await chunksOf(createFastEmulator(), ask("Tell me about tea")));
+  const lastThought = deltas.findLastIndex(({ reasoning_content }) => reasoning_content !== undefined);
+  const firstText = deltas.findIndex(({ content }) => !!content);
+  expect(lastThought).toBeGreaterThan(0);
+  expect(firstText).toBe(lastThought + 1);
+});
+
+test("no delta holds half a character, and emoji families stay whole", async () => {
+  const said = "Families: 👨‍👩‍👧‍👦 and 🧑🏽‍🚀, 你好，مرحبا، नमस्ते";
+  const emulator = createFastEmulator({ chat: () => said });
+  const deltas = deltasOf(await chunksOf(emulator, ask("Who?")));
+  expect(textOf(deltas)).toBe(said);
+  expect(deltas.map(({ content }) => content)).toContain(" 👨‍👩‍👧‍👦");
+  for (const { content } of deltas) expect(content ?? "").not.toMatch(/\p{Surrogate}/u);
+});
+
+test("alpha reports usage on a chunk of its own, only when asked, and null until then", async () => {
+  const asked = await chunksOf(createFastEmulator(), ask("hi", { stream_options: { include_usage: true } }));
+  const last = asked.pop() as Chunk;
+  expect(last.choices).toEqual([]);
+  expect(last.usage).toEqual((await complete(createFastEmulator(), ask("hi"))).usage);
+  for (const { usage } of asked) expect(usage).toBeNull();
+  for (const chunk of await chunksOf(createFastEmulator(), ask("hi")))
+    expect(chunk).not.toHaveProperty("usage");
+});
+
+test.each(["gamma-chat-1-6-251015", "delta-5.3"])("%s reports usage on the finish chunk", async (model) => {
+  const chunks = await chunksOf(createFastEmulator(), ask("hi", { model }));
+  const { usage } = await complete(createFastEmulator(), ask("hi", { model }));
+  expect(chunks.filter((chunk) => chunk.usage)).toEqual([chunks.at(-1)]);
+  expect(chunks.at(-1)?.usage).toEqual(usage);
+});
+
+test("a human pace waits before every delta, longest before the first", async () => {
+  const clock = createLeapingClock();
+  const chunks = await chunksOf(createFastEmulator({ clock, speed: 1 }), ask("hi"));
+  const [first, ...others] = clock.sleeps as [number, ...number[]];
+  expect(clock.sleeps).toHaveLength(chunks.length - 2);
+  expect(others.every((ms) => ms > 0 && ms < first)).toBe(true);
+});

@@ -1,0 +1,137 @@
+import { createEmulator, type Emulator, type EmulatorClock, type EmulatorOptions } from "@sluice/emulator";
+
+export const KEY = "sk-weather-app";
+export const URL_OF_CHAT = "https://gateway.test/v1/chat/completions";
+
+/** What an answer may hold; tests look at the parts they are about. */
+export interface Completion {
+  id: string;
+  object: string;
+  created: number;
+  model: string;
+  choices: { index: number; message: Message; finish_reason: string }[];
+  usage: Usage;
+}
+export interface Message {
+  role: string;
+  content: string | null;
+  reasoning_content: string | null;
+  tool_calls: { id: string; type: string; function: { name: string; arguments: string } }[] | null;
+}
+export interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  prompt_tokens_details?: { cached_tokens: number };
+  prompt_cache_hit_tokens?: number;
+  prompt_cache_miss_tokens?: number;
+  completion_tokens_details?: { reasoning_tokens: number };
+}
+export interface Chunk {
+  id: string;
+  object: string;
+  created: number;
+  model: string;
+  choices: { index: number; delta: Delta; finish_reason: string | null }[];
+  usage?: Usage | null;
+  error?: { message: string; type: string; code: string };
+}
+export interface Delta {
+  role?: string;
+  content?: string | null;
+  reasoning_content?: string;
+  tool_calls?: {
+    index: number;
+    id?: string;
+    type?: string;
+    function: { name?: string; arguments: string };
+  }[];
+}
+export interface Refusal {
+  error: { message: string; type: string; code: string; param?: string };
+}
+
+export function createFastEmulator(options: Partial<EmulatorOptions> = {}): Emulator {
+  return createEmulator({ apiKeys: [KEY], speed: Infinity, ...options });
+}
+
+export function post(
+  emulator: Pick<Emulator, "fetch">,
+  body: unknown,
+  init: RequestInit = {},
+): Promise<Response> {
+  return emulator.fetch(URL_OF_CHAT, {
+    method: "POST",
+    headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+    ...init,
+  });
+}
+
+/** A request with one user message. */
+export function ask(prompt: string, fields: object = {}): { model: string; messages: object[] } & object {
+  return { model: "alpha-v4.1-flash", messages: [{ role: "user", content: prompt }], ...fields };
+}
+
+export async function complete(emulator: Emulator, body: unknown): Promise<Completion> {
+  const response = await post(emulator, body);
+  if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
+  return (await response.json()) as Completion;
+}
+
+export async function messageOf(emulator: Emulator, body: unknown): Promise<Message> {
+  const { choices } = await complete(emulator, body);
+  return choices[0]?.message as Message;
+}
+
+export async function refusalOf(response: Response): Promise<Refusal["error"]> {
+  return ((await response.json()) as Refusal).error;
+}
+
+/** The `data` of every frame; the connection's end or failure ends the list. */
+export async function readFrames(response: Response): Promise<{ frames: string[]; failure: unknown }> {
+  const frames: string[] = [];
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for await (const piece of response.body ?? []) {
+      text += decoder.decode(piece, { stream: true });
+      const parts = text.split("\n\n");
+      text = parts.pop() ?? "";
+      frames.push(...parts.map((part) => part.replace(/^data: /, "")));
+    }
+    return { frames, failure: undefined };
+  } catch (failure) {
+    return { frames, failure };
+  }
+}
+
+/** The parsed chunks of a stream that ends well, without its `[DONE]`. */
+export async function chunksOf(emulator: Pick<Emulator, "fetch">, body: object): Promise<Chunk[]> {
+  const { frames } = await readFrames(await post(emulator, { ...body, stream: true }));
+  if (frames.pop() !== "[DONE]") throw new Error("the stream did not end with [DONE]");
+  return frames.map((frame) => JSON.parse(frame) as Chunk);
+}
+
+export function deltasOf(chunks: readonly Chunk[]): Delta[] {
+  return chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta));
+}
+
+export function textOf(deltas: readonly Delta[]): string {
+  return deltas.map(({ content }) => content ?? "").join("");
+}
+
+/** A clock on which every sleep is over at once, and is noted. */
+export function createLeapingClock(): EmulatorClock & { readonly sleeps: number[] } {
+  const sleeps: number[] = [];
+  let now = Date.UTC(2026, 2, 14);
+  return {
+    sleeps,
+    now: () => now,
+    sleep: async (ms, signal) => {
+      signal?.throwIfAborted();
+      sleeps.push(ms);
+      now += ms;
+    },
+  };
+}

@@ -1,0 +1,15 @@
+import { defineConfig } from "vitest/config";
+
+const source = (path: string) => new URL(path, import.meta.url).pathname;
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: "@sluice/core/schemas", replacement: source("../core/src/schemas.ts") },
+      { find: "@sluice/core", replacement: source("../core/src/index.ts") },
+      { find: "@sluice/emulator/serve", replacement: source("src/serve.ts") },
+      { find: "@sluice/emulator", replacement: source("src/index.ts") },
+    ],
+  },
+  test: { name: "emulator", environment: "node", include: ["test/**/*.test.ts"], root: source(".") },
+});

@@ -1,0 +1,98 @@
+import type { Limits } from "./options.js";
+import { Refusal } from "./refusal.js";
+import type { Route } from "./routes.js";
+
+/** Deeper than any request of the spec; a JSON Schema of a tool included. */
+const MAX_DEPTH = 64;
+
+/**
+ * Reads a request's body as a JSON object. What leaves for the gateway is this object written anew, so that a
+ * duplicate key, a comment or a byte order mark can't mean one thing here and another there.
+ *
+ * @throws {Refusal} 408, 413, 415 or 400
+ */
+export async function readJSON(
+  request: Request,
+  { fields }: Route,
+  limits: Required<Limits>,
+): Promise<Record<string, unknown>> {
+  // a type that pages may send without a preflight would get around CORS
+  if (!/^application\/json\s*(?:;\s*charset=utf-8\s*)?$/i.test(request.headers.get("content-type") ?? ""))
+    throw new Refusal(415, "unsupported_media_type", "send the request as content-type: application/json");
+  if (request.headers.has("content-encoding"))
+    throw new Refusal(415, "unsupported_encoding", "send the body without a content-encoding");
+  const json = parse(await readText(request, limits));
+  if (typeof json !== "object" || json === null || Array.isArray(json))
+    throw invalid("the body must be a JSON object");
+  for (const key of Object.keys(json))
+    if (fields && !fields.test(key))
+      throw invalid(`the field ${show(key)} is not spelt as the gateway spells it`, key);
+  checkValues(json);
+  return json as Record<string, unknown>;
+}
+
+async function readText(request: Request, { bodyBytes, bodyMs }: Required<Limits>): Promise<string> {
+  const tooLarge = new Refusal(413, "body_too_large", `the body is larger than ${bodyBytes} bytes`);
+  if (Number(request.headers.get("content-length") ?? 0) > bodyBytes) throw tooLarge;
+  const reader = request.body?.getReader();
+  if (!reader) throw invalid("the body is missing");
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    reader.cancel().catch(() => {});
+  }, bodyMs);
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  let bytes = 0;
+  let text = "";
+  try {
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      bytes += piece.value.byteLength;
+      if (bytes > bodyBytes) throw tooLarge;
+      text += decode(decoder, piece.value);
+    }
+    if (isLate) throw new Refusal(408, "body_timeout", "the body took too long to arrive");
+    return text + decode(decoder);
+  } finally {
+    clearTimeout(timer);
+    reader.cancel().catch(() => {});
+  }
+}
+
+function decode(decoder: TextDecoder, bytes?: Uint8Array): string {
+  try {
+    return bytes ? decoder.decode(bytes, { stream: true }) : decoder.decode();
+  } catch {
+    throw invalid("the body is not UTF-8");
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalid("the body is not JSON");
+  }
+}
+
+/** Walks without recursion: the depth that is refused must not be the depth that overflows. */
+function checkValues(json: object): void {
+  const open: [value: unknown, depth: number][] = [[json, 1]];
+  for (let next = open.pop(); next; next = open.pop()) {
+    const [value, depth] = next;
+    // 1e400 is read as Infinity, and would be written as null
+    if (typeof value === "number" && !Number.isFinite(value)) throw invalid("a number is out of range");
+    if (typeof value !== "object" || value === null) continue;
+    if (depth > MAX_DEPTH) throw invalid(`the body is nested deeper than ${MAX_DEPTH}`);
+    if (Object.hasOwn(value, "__proto__")) throw invalid('"__proto__" is not a field');
+    for (const entry of Object.values(value)) open.push([entry, depth + 1]);
+  }
+}
+
+function invalid(message: string, param?: string): Refusal {
+  return new Refusal(400, "invalid_request", message, { param: param === undefined ? param : show(param) });
+}
+
+/** A name that came from outside, in the part that is safe to say. */
+function show(name: string): string {
+  return JSON.stringify(name.slice(0, 40)).slice(1, -1);
+}

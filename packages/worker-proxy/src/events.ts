@@ -1,0 +1,16 @@
+import type { RouteName } from "./options.js";
+
+/** What the proxy tells `onEvent`, once for each request, when its answer is over. No body, no header, no key. */
+export interface ProxyEvent {
+  /** Absent where the path is none of the proxy's. */
+  readonly route?: RouteName;
+  readonly method: string;
+  /** As it was sent; 499 where the client left before the end. */
+  readonly status: number;
+  /** The `error.code` that was sent, also inside a stream. */
+  readonly code?: string;
+  readonly model?: string;
+  /** The id that `authenticate` gave. */
+  readonly userId?: string;
+  readonly ms: number;
+}
