@@ -1,0 +1,139 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { createServer } from "node:net";
+import { parseArgs } from "node:util";
+
+/*
+ * The studio as it would be deployed, on this machine: the built page and the proxy in workerd (wrangler), in front
+ * of the emulator. Prints one address; Ctrl-C stops all of it.
+ */
+
+const root = new URL("..", import.meta.url).pathname;
+const { values } = parseArgs({
+  options: {
+    port: { type: "string", default: "8787" },
+    "no-build": { type: "boolean", default: false },
+  },
+});
+
+if (!values["no-build"]) build();
+const key = `sk-demo-${randomBytes(12).toString("hex")}`;
+const gateway = await startGateway();
+const port = await freePort(Number(values.port));
+const address = `http://127.0.0.1:${port}`;
+const worker = startWorker();
+const log = logOf(worker);
+let stopping = false;
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => void stop(0));
+process.on("exit", () => signalGroup(worker, "SIGKILL"));
+worker.on("exit", (code) => {
+  if (!stopping) fail(`The Worker ended with ${code}:\n${log()}`);
+});
+await answering(address);
+console.log(`
+  Sluice studio   ${address}
+
+  The page, the Worker that adds the key and the gateway's emulator all run on this machine: nothing is billed.
+  Press Ctrl-C to stop.
+`);
+
+function build(): void {
+  console.log("Building the packages and the page …");
+  for (const args of [
+    ["-r", "--filter", "./packages/*", "run", "build"],
+    ["--filter", "@sluice/studio", "run", "build"],
+  ]) {
+    const { status, stdout, stderr } = spawnSync("pnpm", args, { cwd: root, encoding: "utf8" });
+    if (status !== 0) fail(`pnpm ${args.join(" ")} failed:\n${stdout}${stderr}`);
+  }
+}
+
+async function startGateway(): Promise<{ url: string; close(): Promise<void> }> {
+  const { createEmulator } = await import("@sluice/emulator");
+  const { serve } = await import("@sluice/emulator/serve");
+  return serve(createEmulator({ apiKeys: [key] }), { port: 0 });
+}
+
+function startWorker(): ChildProcess {
+  const vars = {
+    GATEWAY_URL: gateway.url,
+    GATEWAY_API_KEY: key,
+    ORIGINS: `${address} http://localhost:${port}`,
+  };
+  const args = ["dev", "--ip", "127.0.0.1", "--port", String(port), "--inspector-port", "0"];
+  const given = Object.entries(vars).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
+  return spawn("wrangler", [...args, "--show-interactive-dev-session=false", ...given], {
+    cwd: `${root}examples/studio`,
+    // a group of its own: wrangler starts workerd, and both have to go
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" },
+  });
+}
+
+/** What a child has printed last. */
+function logOf({ stdout, stderr }: ChildProcess): () => string {
+  let text = "";
+  for (const stream of [stdout, stderr])
+    stream?.on("data", (piece) => {
+      text = (text + piece).slice(-4000).replaceAll(key, "[key]");
+    });
+  return () => text;
+}
+
+async function answering(url: string): Promise<void> {
+  const deadline = Date.now() + 60_000;
+  for (;;) {
+    try {
+      if ((await fetch(url)).ok) return;
+    } catch {
+      // nobody listens yet
+    }
+    if (Date.now() > deadline) fail(`The Worker does not answer at ${url}:\n${log()}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** `wanted`, or any other if something else listens there. */
+async function freePort(wanted: number): Promise<number> {
+  const free = (await tryPort(wanted)) ?? (await tryPort(0));
+  if (free === undefined) return fail("No free port on 127.0.0.1");
+  if (wanted !== 0 && free !== wanted) console.log(`Port ${wanted} is taken: using ${free} instead.`);
+  return free;
+}
+
+function tryPort(wanted: number): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(undefined));
+    server.listen(wanted, "127.0.0.1", () => {
+      const { port: free } = server.address() as { port: number };
+      server.close(() => resolve(free));
+    });
+  });
+}
+
+async function stop(code: number): Promise<never> {
+  if (!stopping) {
+    stopping = true;
+    console.log("\nStopping …");
+    const gone = new Promise((resolve) => worker.once("exit", resolve));
+    signalGroup(worker, "SIGTERM");
+    const late = new Promise((resolve) => setTimeout(resolve, 3000).unref());
+    await Promise.all([Promise.race([gone, late]), gateway.close()]);
+  }
+  process.exit(code);
+}
+
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal);
+  } catch {
+    // it has gone already
+  }
+}
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
+}
