@@ -13,6 +13,7 @@ const alias = [
   { find: "@sluice/core/schemas", replacement: source("core/src/schemas.ts") },
   { find: "@sluice/core", replacement: source("core/src/index.ts") },
   { find: "@sluice/react", replacement: source("react/src/index.ts") },
+  { find: "@sluice/emulator/serve", replacement: source("emulator/src/serve.ts") },
   { find: "@sluice/emulator", replacement: source("emulator/src/index.ts") },
   { find: "@sluice/worker-proxy", replacement: source("worker-proxy/src/index.ts") },
 ];
@@ -41,6 +42,16 @@ export default defineConfig({
         plugins: [conformanceData(), cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01" } })],
         test: { name: "core in workerd", include: coreSuite },
       },
+      {
+        ...shared,
+        test: {
+          name: "react",
+          environment: "happy-dom",
+          setupFiles: ["packages/react/test/setup.ts"],
+          include: ["packages/react/test/**/*.test.tsx"],
+        },
+      },
+      "packages/emulator/vitest.config.ts",
       ...(chromium
         ? [
             {

@@ -1,0 +1,249 @@
+import { type Client, createClient } from "@sluice/core";
+import { GatewayProvider, type UseChatStreamOptions, useChatStream, useClient } from "@sluice/react";
+import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { type ReactNode, StrictMode, useState } from "react";
+import { hydrateRoot } from "react-dom/client";
+import { renderToString } from "react-dom/server";
+import { describe, expect, test } from "vitest";
+import {
+  clientOf,
+  DONE,
+  frame,
+  openBody,
+  settled,
+  stoppedClock,
+  streamAnswer,
+} from "../../core/test/support/gateway.js";
+
+const hello = frame({ content: "Hel" }) + frame({ content: "lo" }) + frame({}, "stop") + DONE;
+let commits = 0;
+
+function Chat(props: Partial<UseChatStreamOptions> & { label?: string }) {
+  const { label = "chat", ...options } = props;
+  const chat = useChatStream({ model: "delta-5.3", ...options } as UseChatStreamOptions);
+  commits += 1;
+  return (
+    <section aria-label={label}>
+      <output>{chat.status}</output>
+      <p>{chat.messages.map(({ role, content }) => `${role}: ${content}`).join("; ")}</p>
+      <i>{chat.error instanceof Error ? chat.error.name : "no error"}</i>
+      <button type="button" onClick={() => void chat.send("Hello?")}>
+        send
+      </button>
+      <button type="button" onClick={chat.stop}>
+        stop
+      </button>
+      <button type="button" onClick={() => void chat.regenerate()}>
+        regenerate
+      </button>
+      <button type="button" onClick={chat.clear}>
+        clear
+      </button>
+    </section>
+  );
+}
+
+function Counted({ onFinish }: { onFinish: (text: string) => void }) {
+  const [count, setCount] = useState(1);
+  return (
+    <>
+      <button type="button" onClick={() => setCount(count + 1)}>
+        count
+      </button>
+      <Chat params={{ max_tokens: count }} onFinish={({ content }) => onFinish(`${content} ${count}`)} />
+    </>
+  );
+}
+
+function Look({ onClient }: { onClient: (client: Client) => void }) {
+  onClient(useClient());
+  return null;
+}
+
+function press(name: string): void {
+  fireEvent.click(screen.getByRole("button", { name }));
+}
+
+const status = () => screen.getByRole("status").textContent;
+const thread = () => screen.getByRole("paragraph").textContent;
+
+/** An app whose gateway holds the line until the test speaks. */
+function live(children: ReactNode = <Chat />, wrap: (app: ReactNode) => ReactNode = (app) => app) {
+  const clock = stoppedClock();
+  const connections = Array.from({ length: 3 }, openBody);
+  const { client, requests } = clientOf((_, nth) => streamAnswer(connections[nth - 1]?.body ?? ""), {
+    clock,
+  });
+  const app = (content: ReactNode) => wrap(<GatewayProvider client={client}>{content}</GatewayProvider>);
+  const view = render(app(children));
+  const [connection] = connections as [ReturnType<typeof openBody>];
+  const show = (content: ReactNode) => view.rerender(app(content));
+  return { clock, connection, connections, requests, show, unmount: view.unmount };
+}
+
+async function says(
+  connection: ReturnType<typeof openBody>,
+  text: string,
+  clock: ReturnType<typeof stoppedClock>,
+) {
+  await act(async () => {
+    await connection.wanted();
+    connection.send(text);
+    await connection.wanted();
+    await clock.advance(50);
+  });
+}
+
+describe("useChatStream", () => {
+  test("sends nothing by rendering, and shows an answer as it grows until it is whole", async () => {
+    const { clock, connection, requests } = live();
+    expect([status(), requests.length]).toEqual(["ready", 0]);
+    press("send");
+    expect([status(), thread()]).toEqual(["submitted", "user: Hello?; assistant: "]);
+    await says(connection, frame({ content: "Hel" }), clock);
+    expect([status(), thread()]).toEqual(["streaming", "user: Hello?; assistant: Hel"]);
+    await says(connection, frame({ content: "lo" }) + frame({}, "stop"), clock);
+    await act(async () => {
+      connection.send(DONE);
+      await settled();
+    });
+    await waitFor(() => expect([status(), thread()]).toEqual(["ready", "user: Hello?; assistant: Hello"]));
+  });
+
+  test("in StrictMode asks once for each message", async () => {
+    const { requests, clock, connection } = live(<Chat />, (app) => <StrictMode>{app}</StrictMode>);
+    press("send");
+    await says(connection, hello, clock);
+    await waitFor(() => expect(thread()).toBe("user: Hello?; assistant: Hello"));
+    expect(requests).toHaveLength(1);
+  });
+
+  test("commits a burst of a thousand deltas once", async () => {
+    const { clock, connection } = live();
+    press("send");
+    await says(connection, frame({ content: "." }), clock);
+    const before = commits;
+    await says(connection, frame({ content: "." }).repeat(1000), clock);
+    expect(commits - before).toBe(1);
+    expect(thread()).toHaveLength("user: Hello?; assistant: ".length + 1001);
+  });
+
+  test("stop keeps the text, and the next message goes out", async () => {
+    const { clock, connection, connections } = live();
+    press("send");
+    await says(connection, frame({ content: "Hel" }), clock);
+    press("stop");
+    await waitFor(() => expect([status(), thread()]).toEqual(["ready", "user: Hello?; assistant: Hel"]));
+    expect(connection.cancelled).toBe(true);
+    press("send");
+    await says(connections[1] as typeof connection, hello, clock);
+    await waitFor(() =>
+      expect(thread()).toBe("user: Hello?; assistant: Hel; user: Hello?; assistant: Hello"),
+    );
+  });
+
+  test("shows a cut answer as an error with its text, and regenerate puts another in its place", async () => {
+    const { clock, connection, connections } = live();
+    press("send");
+    await says(connection, frame({ content: "Hel" }), clock);
+    await act(async () => connection.drop());
+    await waitFor(() => expect([status(), thread()]).toEqual(["error", "user: Hello?; assistant: Hel"]));
+    expect(screen.getByText("StreamError")).toBeTruthy();
+    press("regenerate");
+    await says(connections[1] as typeof connection, hello, clock);
+    await waitFor(() => expect([status(), thread()]).toEqual(["ready", "user: Hello?; assistant: Hello"]));
+    press("clear");
+    expect([status(), thread()]).toEqual(["ready", ""]);
+  });
+
+  test("with one id, two components show one stream", async () => {
+    const { clock, connection, requests } = live(
+      <>
+        <Chat id="a" label="left" />
+        <Chat id="a" label="right" />
+      </>,
+    );
+    fireEvent.click(screen.getAllByRole("button", { name: "send" })[0] as HTMLElement);
+    await says(connection, frame({ content: "Hel" }), clock);
+    expect(screen.getAllByText("user: Hello?; assistant: Hel")).toHaveLength(2);
+    expect(requests).toHaveLength(1);
+  });
+
+  test("with an id survives its component: the stream goes on and is found again", async () => {
+    const { clock, connection, requests, show } = live(<Chat id="a" />);
+    press("send");
+    await says(connection, frame({ content: "Hel" }), clock);
+    show(<p>another route</p>);
+    await says(connection, frame({ content: "lo" }), clock);
+    show(<Chat id="a" />);
+    expect(thread()).toBe("user: Hello?; assistant: Hello");
+    expect([requests.length, connection.cancelled]).toEqual([1, false]);
+  });
+
+  test("without an id stops soon after its component is gone: nobody could see the answer", async () => {
+    const { clock, connection, unmount } = live();
+    press("send");
+    await says(connection, frame({ content: "Hel" }), clock);
+    unmount();
+    await clock.advance(500);
+    expect(connection.cancelled).toBe(false);
+    await clock.advance(500);
+    expect(connection.cancelled).toBe(true);
+  });
+
+  test("reads callbacks and parameters when it uses them", async () => {
+    const finished: string[] = [];
+    const { clock, connection, requests } = live(<Counted onFinish={(text) => finished.push(text)} />);
+    press("count");
+    press("send");
+    await says(connection, frame({ content: "Hi" }), clock);
+    press("count");
+    await says(connection, frame({}, "stop") + DONE, clock);
+    await waitFor(() => expect(finished).toEqual(["Hi 3"]));
+    expect(await requests[0]?.json()).toMatchObject({ max_tokens: 2 });
+  });
+});
+
+describe("on a server", () => {
+  const initialMessages = [{ id: "1", role: "assistant" as const, content: "Welcome" }];
+  const { client } = clientOf(() => streamAnswer(hello));
+  const app = (
+    <GatewayProvider client={client}>
+      <Chat id="ssr" initialMessages={initialMessages} />
+    </GatewayProvider>
+  );
+
+  test("renders the messages that it starts with, and hydrates without a complaint", async () => {
+    const html = renderToString(app);
+    expect(html).toContain("assistant: Welcome");
+    const container = document.createElement("div");
+    container.innerHTML = html;
+    const complaints: unknown[] = [];
+    await act(async () => {
+      hydrateRoot(container, app, { onRecoverableError: (error) => complaints.push(error) });
+    });
+    expect(complaints).toEqual([]);
+    expect(container.textContent).toContain("assistant: Welcome");
+  });
+});
+
+describe("useClient", () => {
+  test("gives the provider's client", () => {
+    const client = createClient({ baseURL: "https://gateway.test" });
+    let seen: unknown;
+    render(
+      <GatewayProvider client={client}>
+        <Look
+          onClient={(given) => {
+            seen = given;
+          }}
+        />
+      </GatewayProvider>,
+    );
+    expect(seen).toBe(client);
+  });
+
+  test("says what is missing where there is no provider", () => {
+    expect(() => renderToString(<Chat />)).toThrow(/GatewayProvider/);
+  });
+});
