@@ -52,6 +52,10 @@ export default defineConfig({
         },
       },
       "packages/emulator/vitest.config.ts",
+      {
+        ...shared,
+        test: { name: "together", environment: "node", include: ["tests/*.test.ts"], testTimeout: 20_000 },
+      },
       ...(chromium
         ? [
             {

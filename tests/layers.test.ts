@@ -1,0 +1,54 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+
+const root = new URL("..", import.meta.url).pathname;
+const biome = join(root, "node_modules/.bin/biome");
+const copy = mkdtempSync(join(tmpdir(), "sluice-layers-"));
+cpSync(join(root, "biome.json"), join(copy, "biome.json"));
+afterAll(() => rmSync(copy, { recursive: true, force: true }));
+
+/** What the linter, with the project's own rules, says of a file of the core that imports `specifier`. */
+function lint(file: string, specifier: string): string {
+  const path = join(copy, "packages/core/src", file);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, `import { it } from "${specifier}";\n\nexport const used = it;\n`);
+  const { stdout, stderr } = spawnSync(biome, ["lint", "--vcs-enabled=false", path], {
+    cwd: copy,
+    encoding: "utf8",
+  });
+  return stdout + stderr;
+}
+
+test.each([
+  ["errors.ts", "./http.js", "Layer 0"],
+  ["store.ts", "valibot", "Layer 0 has no dependency"],
+  ["chat/schema.ts", "../http.js", "Layer 1"],
+  ["validate.ts", "./client.js", "Layer 1"],
+  ["sse.ts", "./chat/stream.js", "Layer 2"],
+  ["body.ts", "valibot", "Layer 2"],
+  ["body.ts", "ky", "Only http.ts imports ky"],
+  ["client.ts", "ky", "Only http.ts imports ky"],
+  ["chat/stream.ts", "./store.js", "imports point down"],
+  ["chat/stream.ts", "../index.js", "imports point down"],
+  ["chat/stream.ts", "valibot", "schema.ts"],
+  ["chat/store.ts", "../index.js", "The index is the top"],
+  ["chat/complete.ts", "../videos/tasks.js", "No resource imports another"],
+])("%s may not import %s: %s", (file, specifier, reason) => {
+  const said = lint(file, specifier);
+  expect(said).toContain("noRestrictedImports");
+  expect(said).toContain(reason);
+});
+
+test.each([
+  ["http.ts", "ky"],
+  ["http.ts", "./errors.js"],
+  ["chat/schema.ts", "valibot"],
+  ["chat/schema.ts", "../models.js"],
+  ["chat/stream.ts", "../http.js"],
+  ["chat/store.ts", "./stream.js"],
+])("%s may import %s", (file, specifier) => {
+  expect(lint(file, specifier)).not.toContain("noRestrictedImports");
+});
