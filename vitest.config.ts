@@ -56,6 +56,10 @@ export default defineConfig({
         ...shared,
         test: { name: "together", environment: "node", include: ["tests/*.test.ts"], testTimeout: 20_000 },
       },
+      {
+        ...shared,
+        test: { name: "readme", environment: "happy-dom", include: ["tests/*.test.tsx"] },
+      },
       ...(chromium
         ? [
             {

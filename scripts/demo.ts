@@ -39,13 +39,8 @@ console.log(`
 
 function build(): void {
   console.log("Building the packages and the page …");
-  for (const args of [
-    ["-r", "--filter", "./packages/*", "run", "build"],
-    ["--filter", "@sluice/studio", "run", "build"],
-  ]) {
-    const { status, stdout, stderr } = spawnSync("pnpm", args, { cwd: root, encoding: "utf8" });
-    if (status !== 0) fail(`pnpm ${args.join(" ")} failed:\n${stdout}${stderr}`);
-  }
+  const { status, stdout, stderr } = spawnSync("pnpm", ["run", "build"], { cwd: root, encoding: "utf8" });
+  if (status !== 0) fail(`pnpm run build failed:\n${stdout}${stderr}`);
 }
 
 async function startGateway(): Promise<{ url: string; close(): Promise<void> }> {
@@ -117,19 +112,25 @@ async function stop(code: number): Promise<never> {
   if (!stopping) {
     stopping = true;
     console.log("\nStopping …");
-    const gone = new Promise((resolve) => worker.once("exit", resolve));
     signalGroup(worker, "SIGTERM");
-    const late = new Promise((resolve) => setTimeout(resolve, 3000).unref());
-    await Promise.all([Promise.race([gone, late]), gateway.close()]);
+    await Promise.all([groupGone(worker, 3000), gateway.close()]);
   }
   process.exit(code);
 }
 
-function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+/** Resolves when a child and all that it started have ended, or after `ms`. */
+async function groupGone(child: ChildProcess, ms: number): Promise<void> {
+  const deadline = Date.now() + ms;
+  while (signalGroup(child, 0) && Date.now() < deadline)
+    await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+/** Signals a child and all that it started; false if none of them is there any more. */
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   try {
-    if (pid !== undefined) process.kill(-pid, signal);
+    return pid !== undefined && process.kill(-pid, signal);
   } catch {
-    // it has gone already
+    return false;
   }
 }
 

@@ -211,6 +211,11 @@ describe("an answer that did not end", () => {
       `${greeting}error: {"message":"failed to decode"}\n\n`,
       { reason: "server-error", message: "failed to decode" },
     ],
+    [
+      "was cut before the proxy, which says so",
+      `${greeting}event: error\ndata: {"error":{"message":"the answer broke off","code":"upstream_cut"}}\n\n`,
+      { reason: "truncated", apiCode: "upstream_cut" },
+    ],
     ["carries a frame that is no JSON", `${greeting}data: {"choices":[{"delta"\n\n`, { reason: "malformed" }],
   ];
 

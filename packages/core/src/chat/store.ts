@@ -81,6 +81,13 @@ export interface ChatStore extends Store<ChatState> {
   clear(): void;
 }
 
+/** An answer under way, and the message that it will become. */
+interface Run {
+  readonly id: string;
+  readonly model: string;
+  readonly stream: ChatStream;
+}
+
 /** How long deltas are read in one go before the host gets its turn: half a frame. */
 const SLICE_MS = 8;
 
@@ -98,7 +105,7 @@ export function createChatStore(client: Client, options: ChatStoreOptions): Chat
   const { clock } = client;
   let messages: readonly ThreadMessage[] = options.initialMessages ?? [];
   let error: unknown;
-  let run: { readonly id: string; readonly stream: ChatStream } | undefined;
+  let run: Run | undefined;
 
   const store = createStore(compute, { throttleMs: options.throttleMs ?? 50, clock });
   return {
@@ -142,7 +149,8 @@ export function createChatStore(client: Client, options: ChatStoreOptions): Chat
   function liveMessage(): ThreadMessage | undefined {
     if (!run) return undefined;
     const { content, reasoning_content: reasoning } = run.stream.snapshot;
-    return { id: run.id, role: "assistant", content, ...(reasoning !== undefined && { reasoning }) };
+    const { id, model } = run;
+    return { id, role: "assistant", content, ...(reasoning !== undefined && { reasoning }), model };
   }
 
   function stop(): void {
@@ -153,11 +161,11 @@ export function createChatStore(client: Client, options: ChatStoreOptions): Chat
     const params = typeof options.params === "function" ? options.params() : options.params;
     const request = typeof options.request === "function" ? options.request() : options.request;
     const asked = { ...params, messages: messages.flatMap(wireMessageOf) } as ChatRequest;
-    const own = { id: createId(), stream: streamChat(client, asked, request) };
+    const own = { id: createId(), model: params.model, stream: streamChat(client, asked, request) };
     run = own;
     error = undefined;
     store.flush();
-    const ended = await follow(own, params.model);
+    const ended = await follow(own);
     // after clear(), or a run that replaced this one, the thread is not this run's to write
     if (run !== own) return ended;
     run = undefined;
@@ -169,10 +177,7 @@ export function createChatStore(client: Client, options: ChatStoreOptions): Chat
     return ended;
   }
 
-  async function follow(
-    { id, stream }: { id: string; stream: ChatStream },
-    model: string,
-  ): Promise<ThreadMessage> {
+  async function follow({ id, model, stream }: Run): Promise<ThreadMessage> {
     let usage: ChatUsage | undefined;
     let timing: ChatTiming | undefined;
     let end: Pick<ThreadMessage, "outcome" | "error">;

@@ -206,7 +206,8 @@ export function streamChat(
   }
 
   function serverError({ message: said = "the gateway reported an error", type, code }: ErrorFields) {
-    return streamError("server-error", client.scrub(said), { type, apiCode: code });
+    const reason = code === CUT_BEFORE_US ? "truncated" : "server-error";
+    return streamError(reason, client.scrub(said), { type, apiCode: code });
   }
 
   function cutError(cause?: unknown) {
@@ -245,6 +246,9 @@ export function streamChat(
     return over;
   }
 }
+
+/** How @sluice/worker-proxy says, inside the stream, that the gateway's connection broke: over HTTP a cut looks like an end. */
+const CUT_BEFORE_US = "upstream_cut";
 
 type Step = IteratorResult<ChatDelta, undefined>;
 const over: Step = { done: true, value: undefined };

@@ -1,0 +1,69 @@
+import { type ChatModel, chatModels } from "@sluice/core";
+import { memo, useId } from "react";
+import { type ChatSettings, type Effort, effortsOf, models, thinkingOf } from "./settings.js";
+import "./model-picker.css";
+
+interface ModelPickerProps {
+  readonly settings: ChatSettings;
+  readonly onChange: (settings: ChatSettings) => void;
+}
+
+/** Which model answers, and how hard it thinks. Made from the table of models, so that it offers what is accepted. */
+export const ModelPicker = memo(function ModelPicker({ settings, onChange }: ModelPickerProps) {
+  const { isOn, fixed } = thinkingOf(settings);
+  const reason = useId();
+  const setModel = (model: string) => onChange({ ...settings, model: model as ChatModel });
+
+  return (
+    <div className="picker">
+      <select aria-label="Model" value={settings.model} onChange={(event) => setModel(event.target.value)}>
+        {models.map((model) => (
+          <option key={model}>{model}</option>
+        ))}
+      </select>
+      <label className="switch">
+        <input
+          type="checkbox"
+          role="switch"
+          aria-describedby={fixed && reason}
+          aria-checked={isOn}
+          checked={isOn}
+          disabled={fixed !== undefined}
+          onChange={(event) => onChange({ ...settings, thinks: event.target.checked })}
+        />
+        Thinking
+      </label>
+      {isOn && <EffortPicker settings={settings} onChange={onChange} />}
+      {fixed && (
+        <span id={reason} className="reason">
+          {fixed}
+        </span>
+      )}
+    </div>
+  );
+});
+
+function EffortPicker({ settings, onChange }: ModelPickerProps) {
+  const setEffort = (effort: string) => onChange({ ...settings, effort: (effort as Effort) || undefined });
+  return (
+    <select
+      aria-label="Reasoning effort"
+      value={settings.effort ?? ""}
+      onChange={(event) => setEffort(event.target.value)}
+    >
+      <option value="">{defaultEffortOf(settings.model)}</option>
+      {effortsOf(settings.model).map((effort) => (
+        <option key={effort} value={effort}>
+          Effort: {effort}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function defaultEffortOf(model: ChatModel): string {
+  const row = chatModels[model];
+  return "reasoningEffortDefault" in row
+    ? `Effort: default (${row.reasoningEffortDefault})`
+    : "Effort: default";
+}

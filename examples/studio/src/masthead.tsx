@@ -1,0 +1,18 @@
+import type { ReactNode } from "react";
+import { ThemeToggle } from "./theme-toggle.js";
+
+/** The bar on top: the name, what the room below offers, and the theme. */
+export function Masthead({ children }: { children?: ReactNode }) {
+  return (
+    <header className="masthead">
+      <h1 className="brand">
+        <img src="/favicon.svg" alt="" width="24" height="24" />
+        <span>
+          Sluice <em>Studio</em>
+        </span>
+      </h1>
+      {children}
+      <ThemeToggle />
+    </header>
+  );
+}

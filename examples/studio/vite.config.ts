@@ -1,0 +1,34 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig, loadEnv, type Plugin } from "vite";
+
+export default defineConfig(({ mode }) => {
+  const { VITE_GATEWAY } = loadEnv(mode, import.meta.dirname);
+  return {
+    plugins: [react(), contentSecurityPolicy(VITE_GATEWAY)],
+    server: { proxy: { "/v1": "http://127.0.0.1:8787" } },
+  };
+});
+
+/** In the built page alone: the development server needs inline scripts and a socket. */
+function contentSecurityPolicy(gateway: string | undefined): Plugin {
+  const policy = [
+    "default-src 'self'",
+    ["connect-src 'self'", gateway && new URL(gateway).origin].filter(Boolean).join(" "),
+    "img-src 'self' data: https:",
+    "style-src 'self'",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+  return {
+    name: "content-security-policy",
+    apply: "build",
+    transformIndexHtml: () => [
+      {
+        tag: "meta",
+        attrs: { "http-equiv": "Content-Security-Policy", content: policy },
+        injectTo: "head-prepend",
+      },
+    ],
+  };
+}

@@ -1,0 +1,139 @@
+import { createServer } from "node:net";
+import { type Browser, chromium, type Page } from "playwright";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { chromiumFlags, findChromium } from "../scripts/chromium.ts";
+import { type Demo, isAlive, startDemo } from "./support/demo.ts";
+
+const executablePath = findChromium();
+/** How the demo's key begins: nothing that a page can see may have it. */
+const KEY = /sk-demo-[0-9a-f]+/;
+
+let demo: Demo;
+let printedAtStart = "";
+const squatter = createServer();
+
+beforeAll(async () => {
+  await new Promise<void>((ready) => squatter.listen(0, "127.0.0.1", ready));
+  demo = await startDemo((squatter.address() as { port: number }).port);
+  printedAtStart = demo.printed();
+}, 60_000);
+afterAll(() => void squatter.close());
+
+describe.skipIf(!executablePath)("the studio in Chromium (skipped where there is none)", () => {
+  let browser: Browser;
+  let page: Page;
+  let seen: string[];
+  let problems: string[];
+
+  beforeAll(async () => {
+    browser = await chromium.launch({ ...(executablePath && { executablePath }), args: chromiumFlags });
+  });
+  afterAll(() => browser.close());
+  beforeEach(async () => {
+    seen = [];
+    problems = [];
+    page = await browser.newPage();
+    page.on("request", async (request) => {
+      seen.push(request.url(), JSON.stringify(await request.allHeaders()), request.postData() ?? "");
+    });
+    page.on("response", async (response) => {
+      seen.push(JSON.stringify(await response.allHeaders()), await response.text().catch(() => ""));
+    });
+    page.on("pageerror", (error) => problems.push(String(error)));
+    page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+    await page.goto(demo.address);
+  });
+  afterEach(() => page.close());
+
+  const answer = () => page.getByRole("article", { name: "Assistant's answer" }).last();
+  const textLength = async () => (await answer().innerText()).length;
+
+  async function ask(question: string): Promise<void> {
+    await page.getByRole("textbox", { name: "Message" }).fill(question);
+    await page.getByRole("textbox", { name: "Message" }).press("Enter");
+  }
+
+  async function grown(from: number): Promise<number> {
+    await expect.poll(textLength, { timeout: 15_000 }).toBeGreaterThan(from);
+    return textLength();
+  }
+
+  test("shows an answer growing before it ends, and stops it with its text kept", async () => {
+    await ask("Tell me of rivers [[slow]]");
+    let length = 0;
+    for (let step = 0; step < 3; step += 1) length = await grown(length);
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByRole("button", { name: "Send" }).waitFor();
+    expect(await textLength()).toBeGreaterThanOrEqual(length);
+    await expect.poll(() => answer().innerText()).toMatch(/Stopped/);
+    expect(problems).toEqual([]);
+  });
+
+  test("answers to the end, with the reasoning apart and the time to the first token", async () => {
+    await page.getByRole("combobox", { name: "Model" }).selectOption("delta-5.3");
+    await ask("Hello");
+    await page.getByRole("list", { name: "Statistics" }).waitFor();
+    expect(await answer().getByRole("region", { name: "Reasoning" }).count()).toBe(1);
+    expect(await page.getByRole("list", { name: "Statistics" }).innerText()).toMatch(/first token/i);
+    expect(problems).toEqual([]);
+  });
+
+  test("shows the error of [[429]] with a way out", async () => {
+    await ask("Too much [[429]]");
+    const alert = page.getByRole("alert");
+    await alert.waitFor({ timeout: 20_000 });
+    expect(await alert.innerText()).toMatch(/limit|too many|wait/i);
+    expect(await page.getByRole("button", { name: /try again|ask again/i }).count()).toBeGreaterThan(0);
+    expect(problems.filter((problem) => !problem.includes("429"))).toEqual([]);
+  });
+
+  test("says that a cut answer is cut, and keeps its text", async () => {
+    await ask("Tell me of rivers [[truncate]]");
+    await page.getByRole("alert").waitFor();
+    expect(await answer().innerText()).toMatch(/cut off/i);
+    expect(await textLength()).toBeGreaterThan(40);
+  });
+
+  test("has the API key nowhere: not in traffic, not in storage, not in scripts", async () => {
+    await ask("Hello");
+    await page.getByRole("list", { name: "Statistics" }).waitFor();
+    const inPage = await page.evaluate(() =>
+      [
+        document.documentElement.outerHTML,
+        document.cookie,
+        ...[localStorage, sessionStorage].map((kept) => JSON.stringify(kept)),
+      ].join(),
+    );
+    expect(seen.some((text) => text.includes("chat.completion.chunk"))).toBe(true);
+    expect(seen.some((text) => text.includes("<!doctype html>"))).toBe(true);
+    for (const text of [inPage, ...seen]) {
+      expect(text).not.toMatch(KEY);
+      expect(text).not.toMatch(/"authorization"/i);
+    }
+  });
+});
+
+test("a page of another origin may not call, and no path but the chat's leads anywhere", async () => {
+  const call = (path: string, headers: Record<string, string> = {}) =>
+    fetch(demo.address + path, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify({ model: "delta-5.3", messages: [{ role: "user", content: "hi" }] }),
+    });
+  expect((await call("/v1/chat/completions", { origin: "https://evil.test" })).status).toBe(403);
+  expect((await call("/v1/models")).status).toBe(404);
+  const answered = await call("/v1/chat/completions", {
+    origin: demo.address,
+    authorization: "Bearer sk-mine",
+  });
+  expect([answered.status, answered.headers.get("access-control-allow-origin")]).toEqual([200, demo.address]);
+});
+
+test("the demo says that its port is taken, and Ctrl-C leaves no process behind", async () => {
+  expect(printedAtStart).toMatch(/Port \d+ is taken: using \d+ instead/);
+  expect(printedAtStart).not.toMatch(KEY);
+  const processes = demo.processes();
+  expect(await demo.interrupt()).toBe(0);
+  expect(processes.filter(isAlive)).toEqual([]);
+  await expect(fetch(demo.address)).rejects.toThrow();
+});

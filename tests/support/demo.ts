@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+
+const root = new URL("../..", import.meta.url).pathname;
+
+/** What `pnpm demo` starts, started the same way, after the build. */
+export interface Demo {
+  readonly address: string;
+  /** What it has printed so far. */
+  readonly printed: () => string;
+  /** Its processes and theirs, by id; empty where the system does not list them. */
+  readonly processes: () => number[];
+  /** Ctrl-C; resolves to the exit code. */
+  readonly interrupt: () => Promise<number | null>;
+}
+
+/** Starts the demo on `port` and waits until it says where it is. */
+export async function startDemo(port: number): Promise<Demo> {
+  const child = spawn(process.execPath, ["scripts/demo.ts", "--no-build", "--port", String(port)], {
+    cwd: root,
+    env: { ...process.env, PATH: `${root}node_modules/.bin:${process.env["PATH"]}` },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let text = "";
+  const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  const address = await new Promise<string>((resolve, reject) => {
+    const read = (piece: Buffer) => {
+      text += piece;
+      const found = /Sluice studio\s+(\S+)[\s\S]*Ctrl-C/.exec(text)?.[1];
+      if (found) resolve(found);
+    };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+    void exited.then((code) => reject(new Error(`the demo ended with ${code}:\n${text}`)));
+  });
+  return {
+    address,
+    printed: () => text,
+    processes: () => [child.pid ?? 0, ...descendantsOf(child)],
+    interrupt() {
+      child.kill("SIGINT");
+      return exited;
+    },
+  };
+}
+
+/** Whether a process is there. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    // one that has ended and that nobody has asked after yet is listed all the same
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+function descendantsOf({ pid }: ChildProcess): number[] {
+  const parents = new Map<number, number>();
+  try {
+    for (const entry of readdirSync("/proc").filter((name) => /^\d+$/.test(name)))
+      try {
+        const stat = readFileSync(`/proc/${entry}/stat`, "utf8");
+        parents.set(Number(entry), Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]));
+      } catch {
+        // it ended meanwhile
+      }
+  } catch {
+    return [];
+  }
+  const isOurs = (id: number): boolean => {
+    const parent = parents.get(id);
+    return parent !== undefined && (parent === pid || isOurs(parent));
+  };
+  return [...parents.keys()].filter(isOurs);
+}
