@@ -2,19 +2,21 @@ import { TimeoutError } from "./errors.js";
 import type { Client, Exchange } from "./http.js";
 
 /** The bytes of an answer, read one piece at a time. */
-export interface ByteReader {
-  /**
-   * Reads the next piece and passes it on: `use` gets the bytes, or undefined at the end; `lose` gets the
-   * exchange's reason once it is aborted, or the connection's error. One promise for each read, no more.
-   */
-  read<T>(
-    use: (bytes: Uint8Array | undefined) => T | Promise<T>,
-    lose: (error: unknown) => T | Promise<T>,
-  ): Promise<T>;
+export interface ByteReader<Out> {
+  /** Reads the next piece, and gives what its handler makes of it. One promise for each read, and no closure. */
+  read(): Promise<Out>;
   /** Drops the connection. */
   cancel(): void;
   /** All that matters has been read: waits a moment for the end, so that the connection can be used again. */
   release(): void;
+}
+
+/** What a reader does with what it reads. */
+export interface ByteHandlers<Out> {
+  /** Gets a piece, or undefined at the end. */
+  use(bytes: Uint8Array | undefined): Out | Promise<Out>;
+  /** Gets the exchange's reason once it is aborted, or the connection's error. */
+  lose(error: unknown): Out | Promise<Out>;
 }
 
 const RELEASE_MS = 1000;
@@ -23,7 +25,12 @@ const RELEASE_MS = 1000;
  * Reads an answer's body under the exchange's signal and idle timeout. Neither is the platform's doing: a fetch
  * timeout does not govern a body that has begun, and a handler called in-process never sees the abort.
  */
-export function readBody(client: Client, exchange: Exchange, response: Response): ByteReader {
+export function readBody<Out>(
+  client: Client,
+  exchange: Exchange,
+  response: Response,
+  { use, lose }: ByteHandlers<Out>,
+): ByteReader<Out> {
   const { signal, idleMs, abort } = exchange;
   const { clock } = client;
   const reader = (response.body ?? new ReadableStream<Uint8Array>({ start: (c) => c.close() })).getReader();
@@ -35,24 +42,22 @@ export function readBody(client: Client, exchange: Exchange, response: Response)
   if (idleMs !== Number.POSITIVE_INFINITY) void watchIdle();
   return { read, cancel, release };
 
-  function read<T>(
-    use: (bytes: Uint8Array | undefined) => T | Promise<T>,
-    lose: (error: unknown) => T | Promise<T>,
-  ): Promise<T> {
+  function read(): Promise<Out> {
     waitingSince = clock.now();
-    return reader.read().then(
-      ({ done, value }) => {
-        waitingSince = undefined;
-        // cancelling makes a pending read end as if the body had: it has not
-        if (signal.aborted) return lose(signal.reason);
-        if (done) closed.abort();
-        return use(value);
-      },
-      (error) => {
-        closed.abort();
-        return lose(signal.aborted ? signal.reason : error);
-      },
-    );
+    return reader.read().then(arrived, failed);
+  }
+
+  function arrived({ done, value }: ReadableStreamReadResult<Uint8Array>): Out | Promise<Out> {
+    waitingSince = undefined;
+    // cancelling makes a pending read end as if the body had: it has not
+    if (signal.aborted) return lose(signal.reason);
+    if (done) closed.abort();
+    return use(value);
+  }
+
+  function failed(error: unknown): Out | Promise<Out> {
+    closed.abort();
+    return lose(signal.aborted ? signal.reason : error);
   }
 
   function cancel(reason?: unknown): void {
@@ -63,10 +68,10 @@ export function readBody(client: Client, exchange: Exchange, response: Response)
   function release(): void {
     const stop = () => cancel();
     clock.sleep(RELEASE_MS, closed.signal).then(stop, () => {});
-    read(stop, stop);
+    reader.read().then(stop, stop);
   }
 
-  /** One timer, set again for what is left of the wait, instead of one timer per read. */
+  /** One timer, set again for what is left of the wait, instead of one timer for each read. */
   async function watchIdle(): Promise<void> {
     let pause = idleMs;
     for (;;) {
@@ -82,18 +87,19 @@ export function readBody(client: Client, exchange: Exchange, response: Response)
 
 /** The whole of a body as text, and the end of its exchange. */
 export async function readText(client: Client, exchange: Exchange, response: Response): Promise<string> {
-  const reader = readBody(client, exchange, response);
   const decoder = new TextDecoder();
   let text = "";
-  const append = (bytes: Uint8Array | undefined) => {
-    text += bytes ? decoder.decode(bytes, { stream: true }) : decoder.decode();
-    return bytes !== undefined;
-  };
-  const fail = (error: unknown) => {
-    throw error;
-  };
+  const reader = readBody(client, exchange, response, {
+    use(bytes) {
+      text += bytes ? decoder.decode(bytes, { stream: true }) : decoder.decode();
+      return bytes !== undefined;
+    },
+    lose(error): boolean {
+      throw error;
+    },
+  });
   try {
-    while (await reader.read(append, fail));
+    while (await reader.read());
     return text;
   } finally {
     exchange.end();

@@ -62,7 +62,7 @@ export function streamChat(
   const turn = deferred<ChatTurn>();
   const answer = createAnswerReader(receive);
   const parser = createChunkParser({ onChunk: answer.read, onEnd: endWith });
-  let queue: ChatDelta[] = [];
+  const queue: ChatDelta[] = [];
   let delivered = 0;
   let message = emptyMessage;
   let requestId: string | undefined;
@@ -71,7 +71,7 @@ export function streamChat(
   let readBy: "a loop" | "result()" | undefined;
   let end: StreamEnd | undefined;
   let failure: { error: unknown } | undefined;
-  let body: ByteReader | undefined;
+  let body: ByteReader<Step> | undefined;
 
   const opening = open();
   opening.catch(settleWithError);
@@ -100,11 +100,11 @@ export function streamChat(
   };
   return stream;
 
-  async function open(): Promise<ByteReader> {
+  async function open(): Promise<ByteReader<Step>> {
     const response = await post(client, exchange, checkedChatRequest(client, request, true), options.headers);
     requestId = requestIdOf(response);
     client.emit({ type: "stream-start", path: CHAT_PATH, firstByteMs: clock.now() - exchange.startedAt });
-    body = readBody(client, exchange, response);
+    body = readBody(client, exchange, response, { use: advance, lose });
     return body;
   }
 
@@ -112,13 +112,13 @@ export function streamChat(
     if (failure) return Promise.reject(failure.error);
     if (delivered < queue.length) return deliver();
     if (end) return finish();
-    if (body) return body.read(advance, lose);
-    return opening.then((opened) => opened.read(advance, lose), lose);
+    if (body) return body.read();
+    return opening.then((opened) => opened.read(), lose);
   }
 
   function advance(bytes: Uint8Array | undefined): Promise<Step> | Step {
     if (delivered === queue.length) {
-      queue = [];
+      queue.length = 0;
       delivered = 0;
     }
     if (bytes) parser.push(bytes);
