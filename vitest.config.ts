@@ -1,6 +1,7 @@
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
+import proxy from "./packages/worker-proxy/vitest.config.ts";
 import { chromiumFlags, findChromium } from "./scripts/chromium.ts";
 import { conformanceData } from "./tests/support/conformance.ts";
 
@@ -52,6 +53,7 @@ export default defineConfig({
         },
       },
       "packages/emulator/vitest.config.ts",
+      ...(proxy.test?.projects ?? []),
       {
         ...shared,
         test: { name: "together", environment: "node", include: ["tests/*.test.ts"], testTimeout: 20_000 },

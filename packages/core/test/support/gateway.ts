@@ -11,7 +11,7 @@ export function inPieces(content: string | Uint8Array, size: number): Uint8Array
 }
 
 /** A body that gives one piece for each read, and no piece before it is asked for. */
-export function bodyOf(pieces: readonly Uint8Array[]): ReadableStream<Uint8Array> {
+function bodyOf(pieces: readonly Uint8Array[]): ReadableStream<Uint8Array> {
   let at = 0;
   return new ReadableStream(
     {
