@@ -24,10 +24,7 @@ export function apiErrorOf(
   details: { requestId?: string | undefined; retryAfterMs?: number | undefined } = {},
 ): APIError {
   // some answer a request for a stream with an error as an event
-  const text = body
-    .replace(/^\uFEFF/, "")
-    .trim()
-    .replace(/^data:\s*(.*)[\s\S]*$/, "$1");
+  const text = body.trim().replace(/^data:\s*(.*)[\s\S]*$/, "$1");
   const fields = errorFieldsOf(parseJSON(text));
   return new APIError(
     fields?.message ?? messageOfText(answer, text),

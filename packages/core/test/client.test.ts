@@ -1,6 +1,6 @@
 import { type ClientEvent, completeChat, createClient, isGatewayError, streamChat } from "@sluice/core";
 import { describe, expect, test } from "vitest";
-import { clientOf, DONE, frame, question, rejectionOf, streamAnswer } from "./support/gateway.js";
+import { clientOf, DONE, frame, openBody, question, rejectionOf, streamAnswer } from "./support/gateway.js";
 
 const inBrowser = /^Mozilla\//.test(globalThis.navigator?.userAgent ?? "");
 const key = "sk-live-0123456789abcdef";
@@ -273,6 +273,27 @@ describe("completeChat", () => {
       name: "ValidationError",
     });
     expect(requests).toHaveLength(0);
+  });
+
+  test("aborts in the middle of the body, and when the answer never comes", async () => {
+    const middle = new AbortController();
+    const connection = openBody();
+    const { client } = clientOf(() => new Response(connection.body));
+    const cut = rejectionOf(completeChat(client, question, { signal: middle.signal }));
+    await connection.wanted();
+    connection.send('{"choices":');
+    await connection.wanted();
+    middle.abort();
+    expect(await cut).toMatchObject({ name: "AbortError" });
+    expect(connection.cancelled).toBe(true);
+
+    const before = new AbortController();
+    const silent = clientOf(() => {
+      before.abort();
+      return new Promise<never>(() => {});
+    });
+    const error = await rejectionOf(completeChat(silent.client, question, { signal: before.signal }));
+    expect(error).toMatchObject({ name: "AbortError" });
   });
 
   test("aborts with the caller's signal although the body's handler does not listen", async () => {

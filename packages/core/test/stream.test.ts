@@ -110,6 +110,17 @@ describe("a whole answer", () => {
     expect(await turn).toMatchObject({ outcome: "complete", message: { content: "Hello" } });
   });
 
+  test("does not count a message that repeats it, nor anything after [DONE]", async () => {
+    const repeated = event({ choices: [{ index: 0, message: { content: "Hello" }, finish_reason: "stop" }] });
+    const turn = await streaming(greeting + repeated + DONE + frame({ content: " again" })).result();
+    expect(turn.message.content).toBe("Hello");
+  });
+
+  test("in the first frame's message alone is read from there", async () => {
+    const only = event({ choices: [{ index: 0, message: { content: "Hello" }, finish_reason: "stop" }] });
+    expect((await streaming(only + DONE).result()).message.content).toBe("Hello");
+  });
+
   test("measures the time to the first token and the speed after it", async () => {
     const clock = stoppedClock();
     const connection = openBody();

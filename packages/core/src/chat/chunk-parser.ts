@@ -85,7 +85,7 @@ export function createChunkParser({ onChunk, onEnd }: ChunkHandlers) {
   }
 
   function readWhole(text: string): void {
-    const json = parseJSON(text.replace(/^\uFEFF/, ""));
+    const json = parseJSON(text);
     if (!isRecord(json) && !Array.isArray(json)) return end({ type: "not-a-stream", body: text });
     if (Array.isArray(json) || isErrorFrame(json)) return endWithError(text);
     onChunk(json);

@@ -39,7 +39,7 @@ export async function completeChat(
     const response = await post(client, exchange, body, options.headers);
     const requestId = requestIdOf(response);
     const text = client.scrub(await readText(client, exchange, response));
-    const json = parseJSON(text.replace(/^\uFEFF/, ""));
+    const json = parseJSON(text);
     if (!isRecord(json) || (json.choices === undefined && errorFieldsOf(json)?.message !== undefined))
       throw apiErrorOf(response, text, { requestId });
     const path = misfitOf(json);
