@@ -10,6 +10,9 @@ type TargetOf<Params> = Params extends { readonly model: infer Model }
 /** The model to ask, and the parameters that this model has. */
 export type ChatTarget = TargetOf<ChatParams>;
 
+/** A server renders for many people in one process: what is shared there by id would be shared among them. */
+const onServer = typeof window === "undefined";
+
 /** What `useChatStream` takes. Everything but `id`, `initialMessages` and `throttleMs` may change at any time. */
 export type UseChatStreamOptions = ChatTarget &
   Omit<ChatStoreOptions, "params"> & {
@@ -48,7 +51,8 @@ export function useChatStream(options: UseChatStreamOptions): UseChatStreamResul
   const chats = chatsOf(client);
   const { model, params, ...rest } = options;
   const latest: ChatStoreOptions = { ...rest, params: { ...params, model } as ChatParams };
-  const chat = chats.get(key, () => createSharedChat(client, latest));
+  const create = () => createSharedChat(client, latest);
+  const chat = onServer ? create() : chats.get(key, create);
   const { store } = chat;
 
   useInsertionEffect(() => chat.update(latest));
