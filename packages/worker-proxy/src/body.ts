@@ -1,5 +1,5 @@
-import type { Limits } from "./options.js";
-import { Refusal } from "./refusal.js";
+import type { Settings } from "./options.js";
+import { misconfigured, Refusal } from "./refusal.js";
 import type { Route } from "./routes.js";
 
 /** Deeper than any request of the spec; a JSON Schema of a tool included. */
@@ -14,7 +14,7 @@ const MAX_DEPTH = 64;
 export async function readJSON(
   request: Request,
   { fields }: Route,
-  limits: Required<Limits>,
+  limits: Settings<unknown>["limits"],
 ): Promise<Record<string, unknown>> {
   // a type that pages may send without a preflight would get around CORS
   if (!/^application\/json\s*(?:;\s*charset=utf-8\s*)?$/i.test(request.headers.get("content-type") ?? ""))
@@ -22,20 +22,21 @@ export async function readJSON(
   if (request.headers.has("content-encoding"))
     throw new Refusal(415, "unsupported_encoding", "send the body without a content-encoding");
   const json = parse(await readText(request, limits));
-  if (typeof json !== "object" || json === null || Array.isArray(json))
-    throw invalid("the body must be a JSON object");
   for (const key of Object.keys(json))
-    if (fields && !fields.test(key))
-      throw invalid(`the field ${show(key)} is not spelt as the gateway spells it`, key);
+    if (fields && !fields.test(key)) throw invalid("spell each field as the gateway does", key);
   checkValues(json);
-  return json as Record<string, unknown>;
+  return json;
 }
 
-async function readText(request: Request, { bodyBytes, bodyMs }: Required<Limits>): Promise<string> {
+async function readText(
+  request: Request,
+  { bodyBytes, bodyMs }: Settings<unknown>["limits"],
+): Promise<string> {
   const tooLarge = new Refusal(413, "body_too_large", `the body is larger than ${bodyBytes} bytes`);
   if (Number(request.headers.get("content-length") ?? 0) > bodyBytes) throw tooLarge;
+  if (request.bodyUsed) throw misconfigured("authenticate: must leave the body unread");
   const reader = request.body?.getReader();
-  if (!reader) throw invalid("the body is missing");
+  if (!reader) throw invalid();
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
@@ -48,30 +49,26 @@ async function readText(request: Request, { bodyBytes, bodyMs }: Required<Limits
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       bytes += piece.value.byteLength;
       if (bytes > bodyBytes) throw tooLarge;
-      text += decode(decoder, piece.value);
+      text += decoder.decode(piece.value, { stream: true });
     }
-    if (isLate) throw new Refusal(408, "body_timeout", "the body took too long to arrive");
-    return text + decode(decoder);
+    text += decoder.decode();
+  } catch (error) {
+    if (!isLate) throw error instanceof Refusal ? error : invalid();
   } finally {
     clearTimeout(timer);
     reader.cancel().catch(() => {});
   }
+  if (isLate) throw new Refusal(408, "body_timeout", "the body took too long to arrive; send it again");
+  return text;
 }
 
-function decode(decoder: TextDecoder, bytes?: Uint8Array): string {
+function parse(text: string): Record<string, unknown> {
+  let json: unknown;
   try {
-    return bytes ? decoder.decode(bytes, { stream: true }) : decoder.decode();
-  } catch {
-    throw invalid("the body is not UTF-8");
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw invalid("the body is not JSON");
-  }
+    json = JSON.parse(text);
+  } catch {}
+  if (typeof json !== "object" || json === null || Array.isArray(json)) throw invalid();
+  return json as Record<string, unknown>;
 }
 
 /** Walks without recursion: the depth that is refused must not be the depth that overflows. */
@@ -88,7 +85,13 @@ function checkValues(json: object): void {
   }
 }
 
-function invalid(message: string, param?: string): Refusal {
+/** @throws {Refusal} 400 for a GET with a body: what the gateway would make of one is unknown */
+export function refuseBody({ body, headers }: Request): void {
+  if (body || headers.has("transfer-encoding") || Number(headers.get("content-length")) !== 0)
+    throw invalid("send no body with GET");
+}
+
+function invalid(message = "send one JSON object in UTF-8", param?: string): Refusal {
   return new Refusal(400, "invalid_request", message, { param: param === undefined ? param : show(param) });
 }
 

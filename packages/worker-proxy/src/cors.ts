@@ -6,10 +6,19 @@ const EXPOSED = "retry-after, x-request-id, x-sluice-source";
  * The headers that every answer to this request carries. CORS keeps other pages from reading answers; it is not
  * authentication, and a request without an `Origin` is as good as what `authenticate` says of it.
  */
-export function corsHeadersOf(origin: string | null, allowed: readonly string[]): Record<string, string> {
+export function corsHeadersOf(
+  origin: string | null,
+  allowed: readonly string[],
+  credentials: boolean,
+): Record<string, string> {
   const always = { vary: "Origin" };
   if (origin === null || !allowed.includes(origin)) return always;
-  return { ...always, "access-control-allow-origin": origin, "access-control-expose-headers": EXPOSED };
+  return {
+    ...always,
+    "access-control-allow-origin": origin,
+    "access-control-expose-headers": EXPOSED,
+    ...(credentials && { "access-control-allow-credentials": "true" }),
+  };
 }
 
 /** @throws {Refusal} 403 for a page that is not allowed to call */
@@ -22,14 +31,17 @@ export function checkOrigin(origin: string | null, allowed: readonly string[]): 
     );
 }
 
-/** The answer to a preflight: which methods and headers the page may send. */
-export function preflight(methods: string, cors: Record<string, string>): Response {
+const HEADER_NAMES = /^[\w\-, ]{1,1000}$/;
+
+/** The answer to a preflight: which methods and headers the page may send. Nobody is authenticated here. */
+export function preflight(request: Request, methods: string): Response {
+  // an allowed page may send any header, since none is forwarded; client libraries add a dozen of their own
+  const asked = request.headers.get("access-control-request-headers") ?? "";
   return new Response(null, {
     status: 204,
     headers: {
-      ...cors,
       "access-control-allow-methods": methods,
-      "access-control-allow-headers": "authorization, content-type, x-requested-with",
+      "access-control-allow-headers": HEADER_NAMES.test(asked) ? asked : "authorization, content-type",
       "access-control-max-age": "7200",
     },
   });

@@ -1,6 +1,9 @@
 import type { RouteName } from "./options.js";
 
-/** What the proxy tells `onEvent`, once for each request, when its answer is over. No body, no header, no key. */
+/**
+ * What the proxy tells `onEvent`, once for each request but preflights, when its answer is over. No body, no header,
+ * no key. Raise an alarm at the code `upstream_auth`: the gateway refuses the key, or the account is empty.
+ */
 export interface ProxyEvent {
   /** Absent where the path is none of the proxy's. */
   readonly route?: RouteName;

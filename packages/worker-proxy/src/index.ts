@@ -1,3 +1,3 @@
 export type { ProxyEvent } from "./events.js";
-export type { Limits, ProxyOptions, RouteName, User } from "./options.js";
-export { createProxy, type Proxy } from "./proxy.js";
+export type { Limits, ProxyContext, ProxyOptions, RouteName, User } from "./options.js";
+export { createProxy, type GatewayProxy } from "./proxy.js";

@@ -1,5 +1,6 @@
 import type { ProxyEvent } from "./events.js";
 import { misconfigured } from "./refusal.js";
+import { routes as table } from "./routes.js";
 
 /** A group of routes that can be switched on: those of the spec's part of the same name. */
 export type RouteName = "chat" | "images" | "videos" | "assets";
@@ -10,9 +11,18 @@ export interface User {
   readonly id: string;
 }
 
+/** The third thing a Worker is given; other hosts have none. */
+export interface ProxyContext {
+  waitUntil(promise: Promise<unknown>): void;
+}
+
 /** What one request may cost at most. */
 export interface Limits {
-  /** The largest body, in bytes, counted as they are read. @default 33_554_432 (32 MB, for data URIs) */
+  /**
+   * The largest body, in bytes, counted as they are read. The default holds the spec's largest image, 20 MB, as a
+   * data URI. A Worker has 128 MB of memory, and a body is in it as text and as an object: set it lower for chat.
+   * @default 33_554_432
+   */
   readonly bodyBytes?: number;
   /** How long a body may take to arrive, in milliseconds. @default 30_000 */
   readonly bodyMs?: number;
@@ -20,24 +30,28 @@ export interface Limits {
   readonly headersMs?: number;
   /** How long the gateway may be silent within an answer, in milliseconds. @default 60_000 */
   readonly idleMs?: number;
-  /** The largest `max_tokens`; set where a chat request has none. @default none */
+  /** How long an answer may take as a whole, in milliseconds. @default none */
+  readonly totalMs?: number;
+  /** The largest `max_tokens` of a chat, at most the model's own; set where a chat request has none. @default none */
   readonly maxTokens?: number;
 }
 
 /** What `createProxy` takes. There is no default for what decides who may spend: it has to be said. */
 export interface ProxyOptions<Env = unknown> {
-  /** The gateway: https, or http on this machine. */
+  /** The gateway, with or without `/v1`: https, or http on this machine. Never the proxy's own host. */
   readonly baseURL: string | ((env: Env) => string);
   /** The gateway's key, from a secret. Asked for each request. */
-  readonly apiKey: (env: Env) => string | Promise<string>;
+  readonly apiKey: (env: Env) => string | undefined | Promise<string | undefined>;
   /**
    * Who is asking; null for nobody, which is answered with 401. If it throws, the answer is 503 and nothing is
-   * sent. `"public"` lets everybody spend: say it only where nobody else can reach the proxy.
+   * sent. It must leave the body unread. `"public"` lets everybody spend: say it only where nobody else can reach the proxy.
    */
   readonly authenticate: ((request: Request, env: Env) => User | null | Promise<User | null>) | "public";
   /** The pages that may call from a browser, exactly as browsers name them: `https://app.example.com`. */
   readonly origins: readonly string[] | ((env: Env) => readonly string[]);
-  /** The models that may be asked. */
+  /** Whether those pages may send cookies along. @default false */
+  readonly credentials?: boolean;
+  /** The models that may be asked, as the spec writes them. */
   readonly models: readonly string[] | ((env: Env) => readonly string[]);
   /**
    * The routes that are open. Ids of tasks and assets are not bound to their user yet: whoever has one can use it,
@@ -47,23 +61,26 @@ export interface ProxyOptions<Env = unknown> {
   /** What stands before the gateway's paths: `/api`. @default "" */
   readonly basePath?: string;
   readonly limits?: Limits;
-  readonly onEvent?: (event: ProxyEvent, env: Env) => void;
-  /** Another way to the gateway: a service binding, a test. @default the global `fetch` */
-  readonly fetch?: (request: Request) => Promise<Response>;
+  /** For logs and meters. What it throws is dropped: a broken log must not break an answer. */
+  readonly onEvent?: (event: ProxyEvent, env: Env, context: ProxyContext | undefined) => void;
+  /** Another way to the gateway: a service binding, a test. It must not follow redirects. @default the global `fetch` */
+  readonly fetch?: (request: Request, env: Env) => Promise<Response>;
 }
 
+type Optional = "limits" | "onEvent";
+
 /** The options with their defaults, and with what can be checked without a request checked. */
-export type Settings<Env> = Required<Omit<ProxyOptions<Env>, "limits" | "onEvent">> & {
-  readonly limits: Required<Limits>;
-  readonly onEvent: ((event: ProxyEvent, env: Env) => void) | undefined;
-};
+export interface Settings<Env> extends Required<Omit<ProxyOptions<Env>, Optional>> {
+  readonly limits: Required<Omit<Limits, "totalMs" | "maxTokens">> & Limits;
+  readonly onEvent: ProxyOptions<Env>["onEvent"] | undefined;
+}
 
 /** @throws {TypeError} when an option is missing or can't work; the message says what to give */
 export function checkedOptions<Env>(options: ProxyOptions<Env>): Settings<Env> {
   const { authenticate, apiKey, baseURL, origins, models, basePath = "", routes = ["chat"] } = options;
   if (typeof authenticate !== "function" && authenticate !== "public")
     throw new TypeError(
-      'authenticate: is missing. Give a function that says who is asking; or "public", if everybody may spend',
+      'authenticate: give a function that says who is asking; or "public", if everybody may spend',
     );
   if (typeof apiKey !== "function")
     throw new TypeError("apiKey: give a function, (env) => env.GATEWAY_API_KEY");
@@ -71,22 +88,33 @@ export function checkedOptions<Env>(options: ProxyOptions<Env>): Settings<Env> {
   if (typeof origins !== "function") checkOrigins(origins);
   if (typeof models !== "function") checkModels(models);
   if (!/^(?:\/[\w-]+)*$/.test(basePath)) throw new TypeError('basePath: give "" or a path like "/api"');
+  if (routes.length === 0 || !routes.every((name) => table.some((route) => route.name === name)))
+    throw new TypeError('routes: give some of "chat", "images", "videos", "assets"');
   return {
     ...options,
     basePath,
     routes,
-    limits: {
-      bodyBytes: 32 * 1024 * 1024,
-      bodyMs: 30_000,
-      headersMs: 600_000,
-      idleMs: 60_000,
-      maxTokens: Number.POSITIVE_INFINITY,
-      ...options.limits,
-    },
+    credentials: options.credentials ?? false,
+    limits: checkedLimits(options.limits ?? {}),
     onEvent: options.onEvent,
     // called detached: the global fetch throws with another `this`
     fetch: options.fetch ?? ((request) => fetch(request)),
   };
+}
+
+/** A limit that is no number would be none: every comparison with it is false. */
+function checkedLimits(given: Limits): Settings<unknown>["limits"] {
+  const limits = {
+    bodyBytes: 32 * 1024 * 1024,
+    bodyMs: 30_000,
+    headersMs: 600_000,
+    idleMs: 60_000,
+    ...given,
+  };
+  for (const [name, value] of Object.entries(limits))
+    if (!Number.isSafeInteger(value) || value < 1)
+      throw new TypeError(`limits.${name}: give a whole number from 1 up`);
+  return limits;
 }
 
 /** What depends on the environment, for one request. Checked like the rest, but told to nobody outside. */
@@ -98,49 +126,49 @@ export interface Setup {
 
 /** @throws {Refusal} 500 `misconfigured`; what is wrong goes to the log, without any value */
 export async function setupOf<Env>(settings: Settings<Env>, env: Env, host: string): Promise<Setup> {
-  try {
-    const baseURL = checkBaseURL(call(settings.baseURL, env));
-    if (new URL(baseURL).host === host) throw new TypeError("baseURL: is the proxy's own address");
-    return {
-      baseURL,
-      apiKey: checkKey(await settings.apiKey(env)),
-      models: checkModels(call(settings.models, env)),
-    };
-  } catch (error) {
-    throw logged(error);
-  }
+  const baseURL = await resolve("baseURL", settings.baseURL, env, checkBaseURL);
+  if (new URL(baseURL).host === host) throw misconfigured("baseURL: is the proxy's own address");
+  return {
+    baseURL,
+    apiKey: await resolve("apiKey", settings.apiKey, env, checkKey),
+    models: await resolve("models", settings.models, env, checkModels),
+  };
 }
 
 /** @throws {Refusal} 500 `misconfigured` */
-export function originsOf<Env>(settings: Settings<Env>, env: Env): readonly string[] {
+export function originsOf<Env>(settings: Settings<Env>, env: Env): Promise<readonly string[]> {
+  return resolve("origins", settings.origins, env, checkOrigins);
+}
+
+async function resolve<Env, T>(
+  name: string,
+  given: unknown,
+  env: Env,
+  check: (value: unknown) => T,
+): Promise<T> {
+  let value: unknown;
   try {
-    return checkOrigins(call(settings.origins, env));
-  } catch (error) {
-    throw logged(error);
+    value = await (typeof given === "function" ? given(env) : given);
+  } catch {
+    // what it threw is not ours, and may hold the value
+    throw misconfigured(`${name}: its function threw`);
   }
-}
-
-function logged(error: unknown): Error {
-  // biome-ignore lint/suspicious/noConsole: a Worker's log is where its operator looks; checks never name a value
-  console.error(
-    `sluice proxy: ${error instanceof TypeError ? error.message : "an option's function failed"}`,
-  );
-  return misconfigured();
-}
-
-function call<T, Env>(value: T | ((env: Env) => T), env: Env): T {
-  return typeof value === "function" ? (value as (env: Env) => T)(env) : value;
+  try {
+    return check(value);
+  } catch (error) {
+    throw misconfigured((error as TypeError).message);
+  }
 }
 
 function checkBaseURL(baseURL: unknown): string {
   if (typeof baseURL !== "string" || !URL.canParse(baseURL)) throw new TypeError("baseURL: is no URL");
-  const { protocol, hostname, username, password, search, hash } = new URL(baseURL);
+  const { protocol, hostname, username, password, origin, pathname } = new URL(baseURL);
   const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
   if (protocol !== "https:" && !(protocol === "http:" && isLocal))
-    throw new TypeError("baseURL: must be https, so that nobody on the way reads the key");
-  if (username || password || search || hash)
+    throw new TypeError("baseURL: must be https");
+  if (username || password || /[?#]/.test(baseURL))
     throw new TypeError("baseURL: must have no name, password, query or fragment");
-  return baseURL.replace(/\/+$/, "").replace(/\/v1$/, "");
+  return origin + pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 
 function checkOrigins(origins: unknown): readonly string[] {
@@ -166,8 +194,6 @@ function checkModels(models: unknown): readonly string[] {
 function checkKey(key: unknown): string {
   if (typeof key !== "string" || key === "") throw new TypeError("apiKey: is empty; is the secret set?");
   if (!/^[\x21-\x7e]+$/.test(key) || /["'`]/.test(key) || /^bearer/i.test(key))
-    throw new TypeError(
-      'apiKey: has a quote, a space, a line break or a "Bearer" that does not belong to a key',
-    );
+    throw new TypeError('apiKey: has a quote, a space, a line break or "Bearer" in it');
   return key;
 }

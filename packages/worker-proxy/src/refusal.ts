@@ -1,3 +1,9 @@
+interface RefusalDetails {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly type?: string | undefined;
+  readonly param?: string | undefined;
+}
+
 /** An answer that is no success, in the gateway's own error shape (spec, Errors). */
 export class Refusal extends Error {
   override readonly name = "Refusal";
@@ -5,34 +11,35 @@ export class Refusal extends Error {
   /** `error.code`: stable, to be switched on. */
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** `error.type`. @default by status */
+  readonly type: string;
   readonly param: string | undefined;
 
   constructor(
     status: number,
     code: string,
     message: string,
-    { headers = {}, param }: { headers?: Record<string, string>; param?: string | undefined } = {},
+    { headers = {}, type, param }: RefusalDetails = {},
   ) {
     super(message);
     this.status = status;
     this.code = code;
     this.headers = headers;
+    this.type = type ?? typeOf(status);
     this.param = param;
   }
 }
 
 /** The body of a refusal, and of an error inside a stream. */
-export function errorBody({ status, code, message, param }: Refusal): string {
-  return JSON.stringify({ error: { message, type: typeOf(status), code, ...(param && { param }) } });
+export function errorBody({ message, type, code, param }: Refusal): string {
+  return JSON.stringify({ error: { message, type, code, ...(param && { param }) } });
 }
 
-/** Our own mistake or the operator's: the caller can do nothing about it, and is told nothing of it. */
-export function misconfigured(): Refusal {
-  return new Refusal(
-    500,
-    "misconfigured",
-    "the proxy is not set up correctly; its operator finds why in its log",
-  );
+/** The operator's mistake: the caller can do nothing about it, and is told nothing of it. */
+export function misconfigured(problem: string): Refusal {
+  // biome-ignore lint/suspicious/noConsole: a Worker's log is where its operator looks; no value is ever named
+  console.error(`sluice proxy: ${problem}`);
+  return new Refusal(500, "misconfigured", "the proxy is set up wrongly; its log says how");
 }
 
 function typeOf(status: number): string {

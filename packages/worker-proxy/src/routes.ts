@@ -41,13 +41,11 @@ export interface Match {
  * @throws {Refusal} 404 for any other path, 400 for a query
  */
 export function matchesOf(url: string, basePath: string, enabled: readonly RouteName[]): Match[] {
-  const path = exactPathOf(url);
-  const [pathname, query] = path.split("?", 2) as [string, string?];
+  const { pathname, hasQuery } = sentPathOf(url);
   const own = pathname.startsWith(basePath) ? pathname.slice(basePath.length) : "";
   const matches = routes.filter(({ name }) => enabled.includes(name)).flatMap((route) => matchOf(route, own));
   if (matches.length === 0) throw new Refusal(404, "not_found", "there is nothing at this path");
-  if (query !== undefined)
-    throw new Refusal(400, "query_not_allowed", "remove the query: this path takes none");
+  if (hasQuery) throw new Refusal(400, "query_not_allowed", "remove the query: this path takes none");
   return matches;
 }
 
@@ -55,10 +53,11 @@ export function matchesOf(url: string, basePath: string, enabled: readonly Route
  * The path exactly as it was sent. What parsing would change (`..`, `\`, `//host`, a control character) is no path
  * of ours: to check one form and to send another is how a key gets lost.
  */
-function exactPathOf(url: string): string {
-  const { pathname, search } = new URL(url);
+function sentPathOf(url: string): { pathname: string; hasQuery: boolean } {
   const sent = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#\\]*/i, "");
-  return sent === pathname + search ? sent : "";
+  const [pathname = ""] = sent.split("?", 1);
+  const isExact = URL.canParse(url) && new URL(url).pathname === pathname;
+  return { pathname: isExact ? pathname : "", hasQuery: sent.includes("?") };
 }
 
 function matchOf(route: Route, path: string): Match[] {
@@ -69,25 +68,28 @@ function matchOf(route: Route, path: string): Match[] {
   return TASK_ID.test(id) ? [{ route, upstreamPath: before + id }] : [];
 }
 
-const chatModels = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"];
-const imageModels = ["gamma-image-4-0-250828", "gamma-image-5-0-260128"];
-const videoModels = [
-  "beta3.0-video",
-  "beta3.0-video-prime",
-  "gamma-video-1-5-pro-251215",
-  "gamma-video-1-0-pro-fast-251015",
-  "gamma-video-2.0",
-  "gamma-video-fast",
-];
-const homes: Readonly<Record<RouteName, readonly string[]>> = {
-  chat: chatModels,
-  images: imageModels,
-  videos: videoModels,
-  assets: ["gamma-asset"],
+/** Where the spec's models are asked, and the largest `max_tokens` of those that have one. */
+const models: Readonly<Record<string, readonly [route: RouteName, maxTokens?: number]>> = {
+  "alpha-v4.1-flash": ["chat", 393_216],
+  "gamma-chat-1-6-251015": ["chat", 8192],
+  "delta-5.3": ["chat", 131_072],
+  "gamma-image-4-0-250828": ["images"],
+  "gamma-image-5-0-260128": ["images"],
+  "beta3.0-video": ["videos"],
+  "beta3.0-video-prime": ["videos"],
+  "gamma-video-1-5-pro-251215": ["videos"],
+  "gamma-video-1-0-pro-fast-251015": ["videos"],
+  "gamma-video-2.0": ["videos"],
+  "gamma-video-fast": ["videos"],
+  "gamma-asset": ["assets"],
 };
 
 /** Whether a model is asked at this route. One that the spec does not list yet may be asked at any. */
 export function belongsTo(model: string, name: RouteName): boolean {
-  const home = Object.entries(homes).find(([, models]) => models.includes(model));
-  return !home || home[0] === name;
+  return !Object.hasOwn(models, model) || models[model]?.[0] === name;
+}
+
+/** The largest `max_tokens` that a model takes, as far as the spec says. */
+export function maxTokensOf(model: string): number {
+  return (Object.hasOwn(models, model) && models[model]?.[1]) || Number.POSITIVE_INFINITY;
 }

@@ -1,11 +1,12 @@
+import type { Call } from "./call.js";
 import type { Settings, Setup } from "./options.js";
 import { Refusal } from "./refusal.js";
 import type { Match } from "./routes.js";
 
-/** A request to the gateway under way, and the way to end it. */
+/** An answer of the gateway under way, and the call that it belongs to. */
 export interface Upstream {
   readonly response: Response;
-  readonly abort: () => void;
+  readonly call: Call;
 }
 
 /**
@@ -18,132 +19,111 @@ export async function ask<Env>(
   { fetch, limits }: Settings<Env>,
   { baseURL, apiKey }: Setup,
   { route, upstreamPath }: Match,
-  body: object | undefined,
-  client: AbortSignal,
-): Promise<Upstream> {
-  const controller = new AbortController();
-  const abort = () => controller.abort();
-  if (client.aborted) abort();
-  client.addEventListener("abort", abort, { once: true });
-  let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    abort();
-  }, limits.headersMs);
-  try {
-    const response = await fetch(
-      new Request(baseURL + upstreamPath, {
-        method: route.method,
-        headers: {
-          authorization: `Bearer ${apiKey}`,
-          accept: "application/json, text/event-stream",
-          // a compressed stream is held back until it ends by whatever decompresses it on the way
-          "accept-encoding": "identity",
-          ...(body && { "content-type": "application/json" }),
-        },
-        ...(body && { body: JSON.stringify(body) }),
-        // a redirect would take the key to another address
-        redirect: "manual",
-        signal: controller.signal,
-      }),
-    );
-    return { response, abort };
-  } catch {
-    if (client.aborted) throw new Refusal(499, "client_left", "the client has left");
-    if (isLate) throw new Refusal(504, "upstream_timeout", "the gateway did not answer in time; try again");
-    throw new Refusal(502, "upstream_unreachable", "the gateway could not be reached; try again");
-  } finally {
-    clearTimeout(timer);
-  }
+  body: Readonly<Record<string, unknown>> | undefined,
+  env: Env,
+  call: Call,
+): Promise<Response> {
+  const request = new Request(baseURL + upstreamPath, {
+    method: route.method,
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      accept: body?.["stream"] === true ? "text/event-stream" : "application/json",
+      // a compressed stream is held back until it ends by whatever decompresses it on the way
+      "accept-encoding": "identity",
+      ...(body && { "content-type": "application/json" }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+    // a redirect would take the key to another address
+    redirect: "manual",
+    signal: call.signal,
+  });
+  return await call.wait(
+    async () => fetch(request, env),
+    limits.headersMs,
+    "upstream_timeout",
+    "upstream_unreachable",
+  );
 }
 
 /** As much of an error's body as is read. */
 const ERROR_BYTES = 65_536;
 
+/** The account behind the key: no caller can mend it, and the gateway's words speak of keys and balances. */
+const ACCOUNT = [401, 402, 403, 407];
+
 /**
  * What a gateway's answer that is no success becomes. The caller's own mistakes are told in the gateway's words;
  * the operator's (a wrong key, a wrong address) are not the caller's to see.
  */
-export async function refusalOf({ response, abort }: Upstream, { apiKey }: Setup): Promise<Refusal> {
+export async function refusalOf(upstream: Upstream, { apiKey }: Setup, idleMs: number): Promise<Refusal> {
+  const { response } = upstream;
   const { status } = response;
-  if (status === 401 || status === 403) {
-    abort();
+  // status 0 is how a host that keeps to the letter of the standard shows a redirect
+  if (status < 400)
+    return new Refusal(502, "upstream_redirect", "the gateway answered with a redirect, never followed");
+  if (ACCOUNT.includes(status)) {
     // biome-ignore lint/suspicious/noConsole: the operator has to know, and the caller must not
     console.error(`sluice proxy: the gateway refused the key with ${status}`);
-    return new Refusal(
-      502,
-      "upstream_auth",
-      "the gateway refused the proxy's key; its operator has to look at it",
-    );
+    return new Refusal(502, "upstream_auth", "the gateway refused the proxy's key; tell its operator");
   }
-  if (status < 400 || status >= 500) {
-    abort();
-    const isRedirect = status < 400;
-    return isRedirect
-      ? new Refusal(502, "upstream_redirect", "the gateway answered with a redirect, which is not followed")
-      : new Refusal(502, "upstream_error", `the gateway failed with ${status}; try again`, {
-          headers: retryAfterOf(response),
-        });
-  }
-  const said = errorIn(await readSome(response), apiKey);
-  return new Refusal(
-    status,
-    said.code ?? "upstream_refused",
-    said.message ?? `the gateway refused with ${status}`,
-    {
-      headers: { ...retryAfterOf(response), "x-sluice-source": "upstream" },
-      param: said.param,
-    },
-  );
+  const headers = passedHeadersOf(response, apiKey);
+  if (status >= 500)
+    return new Refusal(502, "upstream_error", `the gateway failed with ${status}; try again`, { headers });
+  const said = errorIn(await readSome(upstream, idleMs), apiKey);
+  const message = said["message"] ?? `the gateway refused with ${status}`;
+  return new Refusal(status, said["code"] ?? "upstream_refused", message, {
+    headers: { ...headers, "x-sluice-source": "upstream" },
+    type: said["type"],
+    param: said["param"],
+  });
 }
 
 /** Whether `text` has a piece of the key that is long enough to matter. */
-export function leaks(text: string, apiKey: string): boolean {
+function leaks(text: string, apiKey: string): boolean {
   const size = Math.min(8, apiKey.length);
   for (let at = 0; at + size <= apiKey.length; at += 1)
     if (text.includes(apiKey.slice(at, at + size))) return true;
   return false;
 }
 
-/** The headers of an answer that may go on to the client, as far as they are harmless. */
-export function passedHeadersOf(response: Response, apiKey: string): Record<string, string> {
-  const id = response.headers.get("x-request-id") ?? "";
-  return /^[\w.:-]{1,128}$/.test(id) && !leaks(id, apiKey) ? { "x-request-id": id } : {};
-}
+const PASSED = {
+  "x-request-id": /^[\w.:-]{1,128}$/,
+  "retry-after": /^(?:\d{1,6}|[A-Z][a-z]{2}, [\w :]{10,30})$/,
+};
 
-function retryAfterOf({ headers }: Response): Record<string, string> {
-  const value = headers.get("retry-after") ?? "";
-  return /^(?:\d{1,6}|[A-Z][a-z]{2}, [\w :]{10,30})$/.test(value) ? { "retry-after": value } : {};
-}
-
-function errorIn(text: string, apiKey: string): { message?: string; code?: string; param?: string } {
-  try {
-    const { error } = JSON.parse(text) as { error?: Record<string, unknown> };
-    const safe = (name: string) => {
-      const value = error?.[name];
-      return typeof value === "string" && value !== "" && !leaks(value, apiKey) ? { [name]: value } : {};
-    };
-    return { ...safe("message"), ...safe("code"), ...safe("param") };
-  } catch {
-    return {};
+/** The headers of an answer that may go on to the client, where they look as they should. */
+export function passedHeadersOf({ headers }: Response, apiKey: string): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const [name, shape] of Object.entries(PASSED)) {
+    const value = headers.get(name) ?? "";
+    if (shape.test(value) && !leaks(value, apiKey)) passed[name] = value;
   }
+  return passed;
 }
 
-async function readSome({ body }: Response): Promise<string> {
-  const reader = body?.getReader();
-  if (!reader) return "";
+/** What an error's body says (spec, Errors); a part that quotes the key is left out. */
+function errorIn(text: string, apiKey: string): Record<string, string> {
+  const said: Record<string, string> = {};
+  try {
+    const { error } = JSON.parse(text) as { error: Record<string, unknown> };
+    for (const name of ["message", "type", "code", "param"]) {
+      const value = error[name];
+      if (typeof value === "string" && value !== "" && !leaks(value, apiKey)) said[name] = value;
+    }
+  } catch {
+    // no JSON, or none of the spec's: the status alone speaks
+  }
+  return said;
+}
+
+async function readSome({ response, call }: Upstream, idleMs: number): Promise<string> {
+  const reader = response.body?.getReader();
   const decoder = new TextDecoder();
   let text = "";
-  try {
-    for (
-      let piece = await reader.read();
-      !piece.done && text.length < ERROR_BYTES;
-      piece = await reader.read()
-    )
-      text += decoder.decode(piece.value, { stream: true });
-  } catch {
-    // what came before the connection broke is what there is
+  while (reader && text.length < ERROR_BYTES) {
+    const { done, value } = await call.wait(() => reader.read(), idleMs, "upstream_idle", "upstream_cut");
+    if (done) break;
+    text += decoder.decode(value, { stream: true });
   }
-  reader.cancel().catch(() => {});
   return text;
 }

@@ -1,0 +1,88 @@
+import { Refusal } from "./refusal.js";
+
+/** What ends a call to the gateway before its last byte. */
+const failures = {
+  client_left: [499, "the client has left"],
+  upstream_unreachable: [502, "the gateway could not be reached; try again"],
+  upstream_cut: [502, "the gateway's answer broke off before its end; try again"],
+  upstream_idle: [504, "the gateway fell silent; try again"],
+  upstream_timeout: [504, "the gateway took too long; try again"],
+} as const;
+
+/** The `error.code` of a call that failed. */
+export type Failure = keyof typeof failures;
+
+/** The refusal that says so. */
+export function failed(code: Failure): Refusal {
+  return new Refusal(failures[code][0], code, failures[code][1]);
+}
+
+/** One call to the gateway, from sending to its last byte: who may end it, and what it was ended for. */
+export interface Call {
+  /** For the upstream `fetch`. */
+  readonly signal: AbortSignal;
+  readonly stopped: Failure | undefined;
+  /** Ends the call and hangs up on the gateway. The first reason stays. */
+  stop(reason: Failure): void;
+  /**
+   * Waits for one step, at most `ms`, or until the call is stopped: not every body fails when its request does.
+   *
+   * @throws {Refusal} why it was stopped; `broken` when the step itself failed
+   */
+  wait<T>(step: () => Promise<T>, ms: number, late: Failure, broken: Failure): Promise<T>;
+  /** Nothing more will come: lets go of the timer, the client and the connection. */
+  close(): void;
+}
+
+/** A call that ends when the client leaves, or after `totalMs`. */
+export function openCall(client: AbortSignal, totalMs: number | undefined): Call {
+  const controller = new AbortController();
+  let stopped: Failure | undefined;
+  let isOpen = true;
+  let interrupt: (() => void) | undefined;
+  const leave = () => stop("client_left");
+  const total = totalMs === undefined ? undefined : setTimeout(() => stop("upstream_timeout"), totalMs);
+  client.addEventListener("abort", leave);
+  if (client.aborted) leave();
+
+  return {
+    signal: controller.signal,
+    get stopped() {
+      return stopped;
+    },
+    stop,
+    wait,
+    close,
+  };
+
+  function stop(reason: Failure): void {
+    if (!isOpen) return;
+    stopped = reason;
+    close();
+    interrupt?.();
+  }
+
+  function close(): void {
+    isOpen = false;
+    clearTimeout(total);
+    client.removeEventListener("abort", leave);
+    controller.abort();
+  }
+
+  async function wait<T>(step: () => Promise<T>, ms: number, late: Failure, broken: Failure): Promise<T> {
+    const timer = setTimeout(() => stop(late), ms);
+    try {
+      // one slot, not a race against one long promise: that would keep a reaction for each chunk of a stream
+      return await new Promise<T>((resolve, reject) => {
+        interrupt = () => reject(stopped);
+        step().then(resolve, reject);
+        if (stopped) interrupt();
+      });
+    } catch {
+      // what the platform threw may name an address or a header: it is not passed on
+      throw failed(stopped ?? broken);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

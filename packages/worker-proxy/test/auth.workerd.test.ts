@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { asked, openProxy } from "./support/in-process.js";
+
+test("case 33: if users can't be checked, nobody is let in", async () => {
+  for (const authenticate of [
+    () => {
+      throw new Error("no keys");
+    },
+    () => Promise.reject(new Error("no keys")),
+  ]) {
+    const { reached, events, ask } = openProxy({ authenticate });
+    const { status, error } = await ask(asked());
+    expect([status, error?.["type"]]).toEqual([503, "proxy_error"]);
+    expect(reached).toEqual([]);
+    expect(events).toMatchObject([{ status: 503, code: "authentication_unavailable" }]);
+  }
+});
+
+test.each([null, undefined, false])("%s is nobody: 401", async (nobody) => {
+  const { reached, ask } = openProxy({ authenticate: () => nobody as never });
+  const { status, error } = await ask(asked());
+  expect([status, error?.["type"]]).toEqual([401, "authentication_error"]);
+  expect(reached).toEqual([]);
+});
+
+test.each([{}, { id: "" }, { id: 7 }, true, "user-1"])("%j is no user: 500", async (user) => {
+  const { reached, ask } = openProxy({ authenticate: () => user as never });
+  expect((await ask(asked())).status).toBe(500);
+  expect(reached).toEqual([]);
+});
+
+test("case 14: two Authorization headers are nobody's", async () => {
+  const { reached, ask } = openProxy({ authenticate: () => ({ id: "user-1" }) });
+  const { status } = await ask(asked({ headers: { authorization: "Bearer user-token, Bearer other" } }));
+  expect(status).toBe(401);
+  expect(reached).toEqual([]);
+});
+
+test("an `authenticate` that reads the body is told so, and nothing is sent", async () => {
+  const { reached, ask } = openProxy({
+    authenticate: async (request) => {
+      await request.text();
+      return { id: "user-1" };
+    },
+  });
+  expect((await ask(asked())).status).toBe(500);
+  expect(reached).toEqual([]);
+});
+
+test("an `onEvent` that throws breaks nothing", async () => {
+  const { ask } = openProxy({
+    onEvent: () => {
+      throw new Error("full disk");
+    },
+  });
+  expect((await ask(asked())).text).toBe('{"id":"1"}');
+  expect((await ask(asked({ headers: { authorization: "" } }))).status).toBe(401);
+});

@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import { asked, chat, openProxy } from "./support/in-process.js";
+
+const text = (body: string) => asked({ body });
+const json = JSON.stringify(chat);
+const latin1 = (body: string) => Uint8Array.from(body, (letter) => letter.charCodeAt(0));
+
+test.each([
+  ["case 23: that is compressed", asked({ headers: { "content-encoding": "gzip" } }), 415],
+  ["case 24: that is no UTF-8", asked({ body: latin1('{"model":"delta-5.3","x":"\u00ff"}') }), 400],
+  ["case 24: that ends within a letter", asked({ body: new Uint8Array([0x22, 0xc3]) }), 400],
+  ["case 24: with a byte order mark", text(`\ufeff${json}`), 400],
+  ["case 24: that is a list", text(`[${json}]`), 400],
+  ["case 24: that is a text", text('"alpha"'), 400],
+  ["case 24: that is null", text("null"), 400],
+  ["case 24: that is empty", text(""), 400],
+  ["case 24: that breaks off", text(json.slice(0, -1)), 400],
+  [
+    "case 24: 10,000 levels deep",
+    text(`{"model":"delta-5.3","x":${"[".repeat(1e4)}${"]".repeat(1e4)}}`),
+    400,
+  ],
+  ["case 24: with __proto__ at the top", text('{"model":"delta-5.3","__proto__":{"a":1}}'), 400],
+  ["case 24: with __proto__ deep inside", text('{"model":"delta-5.3","x":[{"\\u005f_proto__":1}]}'), 400],
+  ["case 26: with Model beside model", text('{"model":"delta-5.3","Model":"gamma-asset"}'), 400],
+  ["case 26: with MODEL alone", text('{"MODEL":"delta-5.3"}'), 400],
+  ["case 26: with a Kelvin sign", text('{"model":"delta-5.3","max_to\u212aens":9}'), 400],
+  ["case 26: with a long s", text('{"model":"delta-5.3","me\u017f\u017fages":[]}'), 400],
+  ["with a number beyond all numbers", text('{"model":"delta-5.3","max_tokens":1e400}'), 400],
+  ["case 27: for a model that is not listed", text('{"model":"gamma-video-2.0"}'), 403],
+  ["case 27: for a model with a space", text('{"model":" delta-5.3"}'), 403],
+  ["case 27: for a model with a NUL", text('{"model":"delta-5.3\\u0000"}'), 403],
+  ["case 27: for a model in capitals", text('{"model":"DELTA-5.3"}'), 403],
+  ["case 27: for a list of models", text('{"model":["delta-5.3"]}'), 403],
+  ["case 27: for a number", text('{"model":5}'), 403],
+  ["case 27: for no model", text('{"messages":[]}'), 403],
+  ["case 27: for a video model on the chat path", text('{"model":"beta3.0-video"}'), 403],
+  ["case 27: for what every object inherits", text('{"model":"constructor"}'), 403],
+])("a body %s is refused", async (_, request, status) => {
+  const { reached, ask } = openProxy();
+  const answer = await ask(request);
+  expect(answer.status).toBe(status);
+  expect(answer.error).toEqual({
+    message: expect.any(String),
+    type: status === 403 ? "permission_error" : "invalid_request_error",
+    code: expect.any(String),
+    ...(answer.error?.["param"] && { param: expect.any(String) }),
+  });
+  if (status === 403) expect(answer.error?.["code"]).toBe("model_not_allowed");
+  expect(reached).toEqual([]);
+});
+
+test.each([
+  '{"model":"gamma-asset","model":"delta-5.3"}',
+  '{"model":"gamma-asset","\\u006dodel":"delta-5.3"}',
+])(
+  "case 25: of a key that is there twice, the gateway sees only the value that was checked: %s",
+  async (body) => {
+    const { reached, ask } = openProxy();
+    expect((await ask(text(body))).status).toBe(200);
+    expect(await reached[0]?.text()).toBe('{"model":"delta-5.3"}');
+  },
+);
+
+test("case 25: a key that is there twice with a model that is not allowed last is refused", async () => {
+  const { ask } = openProxy();
+  expect((await ask(text('{"model":"delta-5.3","model":"gamma-asset"}'))).status).toBe(403);
+});
+
+test("a body that trickles is refused with 408, and let go", async () => {
+  let isLetGo = false;
+  const body = new ReadableStream({
+    pull: () => new Promise(() => {}),
+    cancel() {
+      isLetGo = true;
+    },
+  });
+  const { reached, ask } = openProxy({ limits: { bodyMs: 5 } });
+  const { status } = await ask(asked({ body }));
+  expect([status, isLetGo]).toEqual([408, true]);
+  expect(reached).toEqual([]);
+});
+
+test("with a cap on tokens, a chat asks for no more, and says so where it says nothing", async () => {
+  const { reached, ask } = openProxy({ limits: { maxTokens: 10_000 } });
+  for (const max_tokens of [10_001, 0, -1, 1.5, "9", true])
+    expect((await ask(asked({ body: { ...chat, max_tokens } }))).status).toBe(400);
+  expect((await ask(asked({ body: { ...chat, max_completion_tokens: 9 } }))).status).toBe(400);
+  expect(reached).toEqual([]);
+  await ask(asked({ body: { ...chat, max_tokens: 10_000 } }));
+  await ask(asked());
+  await ask(asked({ body: { ...chat, model: "gamma-chat-1-6-251015" } }));
+  const sent = await Promise.all(reached.map((request) => request.json() as Promise<{ max_tokens: number }>));
+  expect(sent.map(({ max_tokens }) => max_tokens)).toEqual([10_000, 10_000, 8192]);
+});

@@ -1,0 +1,188 @@
+import { gzipSync } from "node:zlib";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { chat, startProxy } from "./support/harness.js";
+import { expectNoKey, KEY, read } from "./support/key.js";
+import { chunk, done, finish, says } from "./support/upstream.js";
+
+let proxy: Awaited<ReturnType<typeof startProxy>>;
+beforeAll(async () => {
+  proxy = await startProxy({ routes: ["chat", "videos"] });
+});
+afterAll(() => proxy.close());
+afterEach(() => proxy.forget());
+
+const body = JSON.stringify(chat);
+const post = (headers: string) =>
+  proxy.raw(
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: ${proxy.url.host}\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${body.length}\r\n${headers}\r\n${body}`,
+  );
+
+test("case 13: nothing of the client's headers reaches the gateway, and the key is there once", async () => {
+  const { status } = await post(
+    [
+      "Authorization: Bearer user-token",
+      "x-api-key: secret-1",
+      "api-key: secret-1",
+      "Cookie: session=secret-1",
+      "Proxy-Authorization: Basic secret-1",
+      "X-Forwarded-For: 10.9.8.7",
+      "X-Forwarded-Host: secret-1",
+      "Forwarded: for=10.9.8.7",
+      "Via: 1.1 secret-1",
+      "cf-connecting-ip: 10.9.8.7",
+      "cf-access-jwt-assertion: secret-1",
+      "TE: trailers",
+      "Accept: text/secret-1",
+      "Accept-Encoding: br",
+      "User-Agent: secret-1",
+      "Origin: https://app.example",
+      "Referer: https://app.example/secret-1",
+      "Connection: close, authorization",
+      "",
+    ].join("\r\n"),
+  );
+  expect(status).toBe(200);
+  const [request] = proxy.upstream.requests;
+  const sent = request?.rawHeaders ?? [];
+  const names = sent.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase());
+  expect(sent.join("\n")).not.toMatch(/secret-1|10\.9\.8\.7|user-token|app\.example/);
+  expect(names.sort()).toEqual([
+    "accept",
+    "accept-encoding",
+    "authorization",
+    "cf-worker", // workerd's own
+    "content-length",
+    "content-type",
+    "host",
+  ]);
+  expect(sent).toContain(`Bearer ${KEY}`);
+  expect(sent[sent.findIndex((name) => /accept-encoding/i.test(name)) + 1]).toBe("identity");
+  expect(request?.body).toBe(body);
+});
+
+test("case 13: a request for a task carries no more either", async () => {
+  await proxy.ask(
+    chat,
+    { method: "GET", body: null, headers: { cookie: "a=b" } },
+    "/v1/video/generations/t1",
+  );
+  const [request] = proxy.upstream.requests;
+  expect(request?.rawHeaders.join()).not.toMatch(/cookie|content-type|user-token/i);
+  expect(request?.rawHeaders).toContain(`Bearer ${KEY}`);
+});
+
+test("case 14: two Authorization headers are answered with 401", async () => {
+  const two = "Authorization: Bearer user-token\r\nAuthorization: Bearer user-token\r\nConnection: close\r\n";
+  expect((await post(two)).status).toBe(401);
+  expect(proxy.upstream.requests).toEqual([]);
+});
+
+test("cases 16 and 45: of the gateway's headers only the listed ones go down, and nobody stores the answer", async () => {
+  proxy.upstream.answers(
+    says(
+      200,
+      {
+        "content-type": "application/json; charset=utf-8",
+        "set-cookie": ["a=1", "b=2"],
+        "access-control-allow-origin": "*",
+        server: "gateway/1.0",
+        "alt-svc": 'h3=":443"',
+        "clear-site-data": '"*"',
+        "cache-control": "public, max-age=3600",
+        etag: '"1"',
+        "x-request-id": "req_1",
+        "x-account-balance": "12",
+      },
+      "{}",
+    ),
+  );
+  const { headers } = await proxy.ask();
+  // what the server of the test itself adds
+  const names = [...headers.keys()].filter(
+    (name) => !/^(connection|keep-alive|date|transfer-encoding)$/.test(name),
+  );
+  expect(names.sort()).toEqual([
+    "cache-control",
+    "content-type",
+    "vary",
+    "x-content-type-options",
+    "x-request-id",
+    "x-sluice-source",
+  ]);
+  expect(headers.get("cache-control")).toBe("no-store");
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(headers.get("x-request-id")).toBe("req_1");
+});
+
+test("a request id that holds a part of the key stays here", async () => {
+  proxy.upstream.answers(
+    says(200, { "content-type": "application/json", "x-request-id": KEY.slice(4, 14) }, "{}"),
+  );
+  expect((await proxy.ask()).headers.get("x-request-id")).toBeNull();
+});
+
+test.each([
+  "text/html",
+  "text/plain",
+  "application/javascript",
+  "image/svg+xml",
+  "application/json+html",
+  "",
+])("case 16: an answer of the type %j becomes 502", async (type) => {
+  proxy.upstream.answers(says(200, type ? { "content-type": type } : {}, `<script>${KEY}</script>`));
+  const { status, headers, error } = await proxy.ask();
+  expect([status, error?.["code"]]).toEqual([502, "upstream_type"]);
+  expect(headers.get("content-type")).toBe("application/json");
+});
+
+test("case 43: events of a gateway that compresses nonetheless arrive unpacked and whole", async () => {
+  const events = chunk("a") + finish + done;
+  proxy.upstream.answers((response) => {
+    response.writeHead(200, { "content-type": "text/event-stream", "content-encoding": "gzip" });
+    response.end(gzipSync(events));
+  });
+  const { headers, text } = await proxy.ask({ ...chat, stream: true });
+  expect(headers.get("content-encoding")).toBeNull();
+  expect(headers.get("content-type")).toBe("text/event-stream");
+  expect(text).toBe(events);
+});
+
+test("case 43: each event arrives when the gateway sends it", async () => {
+  let next: (event: string) => void = () => {};
+  proxy.upstream.answers((response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(chunk("0"));
+    next = (event) => response.write(event);
+  });
+  const response = await proxy.send({ ...chat, stream: true });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  for (let n = 0; n < 5; n += 1) {
+    // the next one is not sent before this one is here: a proxy that gathers them would wait for ever
+    expect((await reader?.read())?.value).toBe(chunk(String(n)));
+    next(chunk(String(n + 1)));
+  }
+  await reader?.cancel();
+});
+
+test("case 45: two users who ask the same each get their own answer", async () => {
+  let count = 0;
+  proxy.upstream.answers((response) => {
+    count += 1;
+    response.writeHead(200, { "content-type": "application/json", "cache-control": "public, max-age=60" });
+    response.end(JSON.stringify({ count }));
+  });
+  const ask = async () =>
+    read(await proxy.send(chat, { method: "GET", body: null }, "/v1/video/generations/same"));
+  expect([(await ask()).text, (await ask()).text]).toEqual(['{"count":1}', '{"count":2}']);
+});
+
+test("case 21: a body over the limit is refused by its length, without being read", async () => {
+  const { status, text } = await proxy.raw(
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: ${proxy.url.host}\r\nConnection: close\r\n` +
+      "Authorization: Bearer user-token\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n{",
+  );
+  expect([status, text]).toEqual([413, expect.stringContaining("body_too_large")]);
+  expectNoKey(text);
+  expect(proxy.upstream.requests).toEqual([]);
+});

@@ -1,0 +1,47 @@
+import { createProxy } from "@sluice/worker-proxy";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { KEY, read } from "./support/key.js";
+import { chunk, finish, says, startUpstream } from "./support/upstream.js";
+
+let upstream: Awaited<ReturnType<typeof startUpstream>>;
+beforeAll(async () => {
+  upstream = await startUpstream();
+});
+afterAll(() => upstream.close());
+
+/** The proxy on a host that is no Worker: no env, no context, Node's own fetch. */
+const ask = async (body: object) => {
+  const proxy = createProxy({
+    baseURL: upstream.url,
+    apiKey: () => KEY,
+    authenticate: "public",
+    origins: [],
+    models: ["delta-5.3"],
+  });
+  const headers = { "content-type": "application/json" };
+  const request = { method: "POST", headers, body: JSON.stringify(body) };
+  return read(await proxy.fetch(new Request("http://proxy.example/v1/chat/completions", request)));
+};
+
+test("in Node a stream passes, with the key and without its client's headers", async () => {
+  upstream.answers(says(200, { "content-type": "text/event-stream" }, chunk("a") + finish));
+  const { status, text } = await ask({ model: "delta-5.3", stream: true });
+  expect([status, text]).toEqual([200, chunk("a") + finish]);
+  expect(upstream.requests[0]?.rawHeaders).toContain(`Bearer ${KEY}`);
+});
+
+test("case 38: in Node a redirect is not followed", async () => {
+  upstream.answers(says(307, { location: "/v1/models" }));
+  expect((await ask({ model: "delta-5.3" })).error?.["code"]).toBe("upstream_redirect");
+  expect(upstream.requests).toHaveLength(1);
+});
+
+test("case 40: in Node a cut stream gets an error event", async () => {
+  upstream.answers((response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(chunk("a"), () => response.destroy());
+  });
+  expect((await ask({ model: "delta-5.3", stream: true })).text).toMatch(
+    /event: error\ndata: .*upstream_cut.*\n\n$/,
+  );
+});

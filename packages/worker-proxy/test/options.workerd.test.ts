@@ -1,0 +1,111 @@
+import { createProxy } from "@sluice/worker-proxy";
+import { afterEach, expect, test, vi } from "vitest";
+import { asked, type Env, openProxy } from "./support/in-process.js";
+import { expectNoKey, KEY } from "./support/key.js";
+
+const log = vi.spyOn(console, "error");
+afterEach(() => {
+  expectNoKey(log.mock.calls.flat().join("\n"));
+  log.mockClear();
+});
+
+test("without `authenticate` there is no proxy, and the message says what to give", () => {
+  expect(() => openProxy({ authenticate: undefined as never })).toThrow(/authenticate: .*"public"/);
+});
+
+test("`public` lets everybody in, knowingly", async () => {
+  const { ask } = openProxy({ authenticate: "public" });
+  expect((await ask(asked({ headers: { authorization: "none" } }))).status).toBe(200);
+});
+
+test.each([
+  ["case 47: http", { baseURL: "http://gateway.example" }],
+  ["case 47: a name and a password", { baseURL: "https://user:secret@gateway.example" }],
+  ["case 47: a query", { baseURL: "https://gateway.example?a=1" }],
+  ["case 47: an empty query, which would turn the path into one", { baseURL: "https://gateway.example?" }],
+  ["case 47: a fragment", { baseURL: "https://gateway.example#a" }],
+  ["case 47: no URL", { baseURL: "gateway.example" }],
+  ["every origin", { origins: ["*"] }],
+  ["an origin with a path", { origins: ["https://app.example/"] }],
+  ["an origin in capitals", { origins: ["https://App.example"] }],
+  ["the origin null", { origins: ["null"] }],
+  ["no models", { models: [] }],
+  ["a key in the source", { apiKey: KEY as never }],
+  ["no routes", { routes: [] }],
+  ["a route that is none", { routes: ["admin" as never] }],
+  ["a base path that is none", { basePath: "api/" }],
+  ["a limit that is no number", { limits: { bodyBytes: Number.NaN } }],
+  ["a limit that is undefined", { limits: { idleMs: undefined as never } }],
+  ["a limit of nothing", { limits: { headersMs: 0 } }],
+])("%s is refused when the proxy is made, without saying the value", (_, options) => {
+  let error: unknown;
+  try {
+    openProxy(options);
+  } catch (thrown) {
+    error = thrown;
+  }
+  expect(error).toBeInstanceOf(TypeError);
+  expect(String(error)).toMatch(`${Object.keys(options)[0]}`);
+  expect(String(error)).not.toMatch(/secret@/);
+  expectNoKey(String(error));
+});
+
+test.each([
+  "https://gateway.example",
+  "https://gateway.example/",
+  "https://gateway.example/v1",
+  "http://127.0.0.1:1/v1/",
+])("the base URL %s is taken", async (baseURL) => {
+  const { reached, ask } = openProxy({ baseURL });
+  await ask(asked());
+  expect(reached[0]?.url).toBe(`${new URL(baseURL).origin}/v1/chat/completions`);
+});
+
+test.each([
+  ["nothing", undefined],
+  ["empty", ""],
+  ["with a line break", `${KEY}\n`],
+  ["with a space", ` ${KEY}`],
+  ["in quotes", `"${KEY}"`],
+  ["with its scheme", `Bearer ${KEY}`],
+  ["with its scheme alone", "bearer"],
+  ["with another alphabet", `${KEY}\u00e9`],
+])("case 46: a key that is %s gives 500, and is not said", async (_, key) => {
+  const { reached, ask } = openProxy();
+  const { status, error } = await ask(asked(), { KEY: key });
+  expect([status, error?.["code"]]).toEqual([500, "misconfigured"]);
+  expect(log.mock.calls.flat().join()).toMatch(/apiKey: /);
+  expect(reached).toEqual([]);
+});
+
+test.each([
+  ["case 47: the proxy's own host", { baseURL: () => "https://proxy.example/v1" }],
+  ["case 47: http", { baseURL: () => "http://gateway.example" }],
+  ["origins of everybody", { origins: () => ["*"] }],
+  ["no models", { models: () => [] }],
+  [
+    "a key's function that throws it",
+    {
+      apiKey: (env: Env) => {
+        throw new TypeError(`no URL: ${env.KEY}`);
+      },
+    },
+  ],
+])("%s from the environment gives 500", async (_, options) => {
+  const { reached, ask } = openProxy(options);
+  const { status, error } = await ask(asked());
+  expect([status, error?.["code"]]).toEqual([500, "misconfigured"]);
+  expect(reached).toEqual([]);
+});
+
+test("a host without env and context is served too", async () => {
+  const proxy = createProxy({
+    baseURL: "https://gateway.example",
+    apiKey: () => KEY,
+    authenticate: "public",
+    origins: [],
+    models: ["delta-5.3"],
+    fetch: async () => Response.json({}),
+  });
+  expect((await proxy.fetch(asked())).status).toBe(200);
+});

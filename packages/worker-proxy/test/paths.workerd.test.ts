@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { asked, openProxy } from "./support/in-process.js";
+
+/** As a host gives it that keeps the target as it came: `new Request` would normalise it. */
+function written(target: string): Request {
+  return Object.defineProperty(asked(), "url", { value: `https://proxy.example${target}` });
+}
+
+test.each([
+  ["case 1: dots that lead back to a listed path", "/v1/x/../chat/completions"],
+  ["case 1: encoded dots that lead back to a listed path", "/v1/x/%2e%2e/chat/completions"],
+  ["case 1: dots that lead away", "/v1/chat/completions/../../../admin"],
+  ["case 2: another host", "//evil.example/v1/chat/completions"],
+  ["case 5: backslashes", "/v1\\chat\\completions"],
+  ["case 5: a backslash that ends the host", "\\evil/v1/chat/completions"],
+  ["case 6: a line break that parsing would drop", "/v1/chat/\ncompletions"],
+  ["case 6: a tab that parsing would drop", "/v1/chat/comp\tletions"],
+  ["case 6: a fragment", "/v1/chat/completions#x"],
+  ["case 7: a fullwidth letter", "/v1/\uff43hat/completions"],
+  ["a space at the end that parsing would drop", "/v1/chat/completions "],
+])("a path that parsing would change is answered with 404: %s", async (_, target) => {
+  const { reached, ask } = openProxy();
+  const { status, error } = await ask(written(target));
+  expect([status, error?.["code"]]).toEqual([404, "not_found"]);
+  expect(reached).toEqual([]);
+});
+
+test("case 9: a query that parsing would change is refused with 400", async () => {
+  const { reached, ask } = openProxy();
+  expect((await ask(written("/v1/chat/completions?'\""))).status).toBe(400);
+  expect(reached).toEqual([]);
+});
+
+test("with a base path, the gateway's paths begin behind it and nowhere else", async () => {
+  const { reached, ask } = openProxy({ basePath: "/api" });
+  expect((await ask(asked({ path: "/api/v1/chat/completions" }))).status).toBe(200);
+  for (const path of ["/v1/chat/completions", "/apiv1/chat/completions", "/api/api/v1/chat/completions"])
+    expect((await ask(asked({ path }))).status).toBe(404);
+  expect(reached.map(({ url }) => url)).toEqual(["https://gateway.example/v1/chat/completions"]);
+});
+
+test("tasks and assets are off unless they are asked for", async () => {
+  const { reached, ask } = openProxy();
+  for (const path of ["/v1/images/generations", "/v1/video/generations", "/gamma/asset/CreateAsset"])
+    expect((await ask(asked({ path }))).status).toBe(404);
+  expect((await ask(asked({ method: "GET", path: "/v1/video/generations/t1" }))).status).toBe(404);
+  expect(reached).toEqual([]);
+});

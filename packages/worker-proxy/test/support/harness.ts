@@ -1,0 +1,151 @@
+import { createRequire } from "node:module";
+import { connect } from "node:net";
+import { build } from "vite";
+import { expectNoKey, KEY, read } from "./key.js";
+import { startUpstream } from "./upstream.js";
+
+interface Choice {
+  readonly limits?: object;
+  readonly routes?: readonly string[];
+}
+
+/** What is used here of wrangler's own way to run workerd. */
+interface Miniflare {
+  readonly ready: Promise<URL>;
+  unsafeGetDirectURL(worker: string): Promise<URL>;
+  getWorker(worker: string): Promise<{ fetch(url: string, init: RequestInit): Promise<Response> }>;
+  dispose(): Promise<void>;
+}
+const wrangler = createRequire(createRequire(import.meta.url).resolve("wrangler/package.json"));
+const { Miniflare, convertV4MiniflareOptions } = wrangler("miniflare") as {
+  Miniflare: new (options: object) => Miniflare;
+  convertV4MiniflareOptions(options: object): object;
+};
+
+/**
+ * The proxy in a real workerd, between real sockets. Wrangler's test harness has Node on both sides of it, which
+ * tidies paths, follows redirects and keeps connections that the Worker gave up: here nothing stands between.
+ */
+export async function startProxy({ limits = {}, routes = ["chat"] }: Choice = {}) {
+  const upstream = await startUpstream();
+  const logs: string[] = [];
+  let logged = () => {};
+  const keep = (line: string) => {
+    logs.push(line);
+    logged();
+  };
+  const worker = async (name: string) => ({
+    name,
+    modules: [{ type: "ESModule", path: `${name}.js`, contents: await bundle(`../fixture/${name}.ts`) }],
+    compatibilityDate: "2026-10-01",
+    compatibilityFlags: ["enable_request_signal"],
+    unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
+  });
+  const options = {
+    handleStructuredLogs: ({ message }: { message: string }) => keep(message),
+    workers: [
+      {
+        ...(await worker("worker")),
+        bindings: {
+          UPSTREAM: upstream.url,
+          GATEWAY_API_KEY: KEY,
+          LIMITS: JSON.stringify(limits),
+          ROUTES: JSON.stringify(routes),
+        },
+      },
+      {
+        ...(await worker("caller")),
+        bindings: { UPSTREAM: upstream.url },
+        serviceBindings: { PROXY: "worker" },
+      },
+    ],
+  };
+  const miniflare = new Miniflare(convertV4MiniflareOptions(options));
+  await miniflare.ready;
+  const url = await miniflare.unsafeGetDirectURL("worker");
+  const caller = await miniflare.unsafeGetDirectURL("caller");
+  const { hostname, port } = url;
+
+  let asked = 0;
+  const send = (body: unknown = chat, init: RequestInit = {}, path = "/v1/chat/completions") => {
+    asked += 1;
+    return fetch(new URL(path, url), {
+      method: "POST",
+      body: typeof body === "string" ? body : JSON.stringify(body),
+      ...init,
+      headers: { ...user, "content-type": "application/json", ...(init.headers as object) },
+    });
+  };
+
+  /** The events that `onEvent` was told, once there are as many. */
+  async function events(count: number): Promise<Record<string, unknown>[]> {
+    for (;;) {
+      const told = logs.filter((line) => line.startsWith("{"));
+      if (told.length >= count) return told.map((line) => JSON.parse(line));
+      await new Promise<void>((resolve) => {
+        logged = resolve;
+      });
+    }
+  }
+
+  return {
+    url,
+    upstream,
+    /** A chat request of a signed-in user, with what `init` changes. */
+    send,
+    ask: async (...request: Parameters<typeof send>) => read(await send(...request)),
+    raw: (text: string) => raw(hostname, Number(port), text),
+    /** A Worker that asks the proxy for this chat and leaves before the answer. */
+    askAndLeave(body: unknown) {
+      asked += 1;
+      return fetch(caller, { method: "POST", body: JSON.stringify(body), headers: { ...user, ...json } });
+    },
+    events,
+    /** Waits for what is still to be told of this test, so that the next begins with nothing. */
+    async forget() {
+      await events(asked);
+      expectNoKey(logs.join("\n"));
+      asked = 0;
+      logs.length = 0;
+      upstream.answers();
+    },
+    async close() {
+      expectNoKey(logs.join("\n"));
+      await miniflare.dispose();
+      upstream.close();
+    },
+  };
+}
+
+async function bundle(path: string): Promise<string> {
+  const here = (path: string) => new URL(path, import.meta.url).pathname;
+  const built = await build({
+    configFile: false,
+    logLevel: "silent",
+    resolve: { alias: { "@sluice/worker-proxy": here("../../src/index.ts") } },
+    build: { write: false, minify: false, lib: { entry: here(path), formats: ["es"] } },
+  });
+  const [{ output } = { output: [] }] = built as { output: { code: string }[] }[];
+  return output[0]?.code ?? "";
+}
+
+const json = { "content-type": "application/json" };
+export const chat = { model: "delta-5.3", messages: [{ role: "user", content: "hi" }] };
+export const user = { authorization: "Bearer user-token" };
+
+/** Writes `text` to the socket as it is, and gives what comes back until the server closes. */
+function raw(host: string, port: number, text: string): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, host, () => socket.write(text));
+    let answer = "";
+    socket.setEncoding("latin1");
+    socket.on("data", (data) => {
+      answer += data;
+    });
+    socket.on("error", reject);
+    socket.on("close", () => {
+      expectNoKey(answer);
+      resolve({ status: Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1]), text: answer });
+    });
+  });
+}

@@ -1,0 +1,65 @@
+import { createProxy, type ProxyEvent, type ProxyOptions } from "@sluice/worker-proxy";
+import { KEY, read } from "./key.js";
+
+type Answer = (request: Request) => Response | Promise<Response>;
+export interface Env {
+  readonly KEY: string | undefined;
+}
+
+export const chat = { model: "delta-5.3", messages: [{ role: "user", content: "hi" }] };
+export const fine: Answer = () => Response.json({ id: "1" });
+
+/** The proxy with a gateway of this same process, which records what reaches it. */
+export function openProxy(options: Partial<ProxyOptions<Env>> = {}, answer: Answer = fine) {
+  const reached: Request[] = [];
+  const events: ProxyEvent[] = [];
+  const proxy = createProxy<Env>({
+    baseURL: "https://gateway.example",
+    apiKey: (env) => env.KEY,
+    authenticate: ({ headers }) =>
+      headers.get("authorization") === "Bearer user-token" ? { id: "user-1" } : null,
+    origins: ["https://app.example"],
+    models: ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3", "beta3.0-video", "gamma-asset"],
+    onEvent: (event) => events.push(event),
+    fetch: async (request) => {
+      reached.push(request.clone() as Request);
+      return answer(request);
+    },
+    ...options,
+  });
+  const send = (request: Request, env: Env = { KEY }) => proxy.fetch(request, env);
+  return {
+    reached,
+    events,
+    send,
+    ask: async (...args: Parameters<typeof send>) => read(await send(...args)),
+  };
+}
+
+interface Asked {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+/** A chat request of a signed-in user, but for what `asked` changes. */
+export function asked({
+  method = "POST",
+  path = "/v1/chat/completions",
+  headers,
+  body = chat,
+  signal,
+}: Asked = {}) {
+  return new Request(`https://proxy.example${path}`, {
+    method,
+    headers: { authorization: "Bearer user-token", "content-type": "application/json", ...headers },
+    ...(method === "POST" && { body: isRaw(body) ? body : JSON.stringify(body) }),
+    ...(signal && { signal }),
+  });
+}
+
+function isRaw(body: unknown): body is BodyInit {
+  return typeof body === "string" || body instanceof Uint8Array || body instanceof ReadableStream;
+}

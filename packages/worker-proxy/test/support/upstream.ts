@@ -1,0 +1,81 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A request as it reached the gateway. */
+export interface Recorded {
+  readonly method: string;
+  readonly url: string;
+  /** Names and values in turn, nothing joined or lower-cased. */
+  readonly rawHeaders: readonly string[];
+  readonly body: string;
+  /** Resolves when the connection has gone before the answer was complete. */
+  readonly hungUp: Promise<unknown>;
+}
+
+type Script = (response: ServerResponse, request: Recorded) => void;
+
+/** A gateway on a real socket that answers as it is told and records what reached it. */
+export async function startUpstream() {
+  const requests: Recorded[] = [];
+  let script: Script = ok;
+  let arrive: () => void = () => {};
+  let arrived = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+
+  const server = createServer(async (request, response) => {
+    if (request.url === "/tests/arrived") {
+      await arrived;
+      response.end("yes");
+      return;
+    }
+    const hungUp = new Promise((resolve) =>
+      response.on("close", () => response.writableEnded || resolve("hung up")),
+    );
+    const recorded = { ...(await recordOf(request)), hungUp };
+    requests.push(recorded);
+    script(response, recorded);
+    arrive();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    arrived: () => arrived,
+    /** Forgets what was recorded, and answers the next requests so. */
+    answers(next: Script = ok) {
+      requests.length = 0;
+      script = next;
+      arrived = new Promise((resolve) => {
+        arrive = resolve;
+      });
+    },
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+async function recordOf(request: IncomingMessage) {
+  let body = "";
+  for await (const chunk of request.setEncoding("utf8")) body += chunk;
+  const { method = "", url = "", rawHeaders } = request;
+  return { method, url, rawHeaders, body };
+}
+
+export const ok: Script = (response) => {
+  response.writeHead(200, { "content-type": "application/json" }).end('{"id":"1"}');
+};
+
+/** An answer with this status, these headers and this text. */
+export function says(status: number, headers: Record<string, string | string[]>, text = ""): Script {
+  return (response) => response.writeHead(status, headers).end(text);
+}
+
+export const chunk = (text: string) => `data: {"choices":[{"delta":{"content":"${text}"}}]}\n\n`;
+export const finish = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n';
+export const done = "data: [DONE]\n\n";

@@ -1,0 +1,228 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { chat, startProxy } from "./support/harness.js";
+import { expectNoKey, KEY } from "./support/key.js";
+import { chunk, done, finish, ok, says, startUpstream } from "./support/upstream.js";
+
+let proxy: Awaited<ReturnType<typeof startProxy>>;
+beforeAll(async () => {
+  proxy = await startProxy({ limits: { headersMs: 300, idleMs: 300, bodyBytes: 1000 } });
+});
+afterAll(() => proxy.close());
+afterEach(() => proxy.forget());
+
+const json = { "content-type": "application/json" };
+const streamed = { ...chat, stream: true };
+const errorOf = (fields: object) => JSON.stringify({ error: fields });
+
+test("a stream that ends well passes as it is, and is told once", async () => {
+  const events = chunk("a") + finish + done;
+  proxy.upstream.answers(says(200, { "content-type": "text/event-stream; charset=utf-8" }, events));
+  const { status, text } = await proxy.ask(streamed);
+  expect([status, text]).toEqual([200, events]);
+  expect(await proxy.events(1)).toEqual([
+    {
+      route: "chat",
+      userId: "user-1",
+      model: "delta-5.3",
+      method: "POST",
+      status: 200,
+      ms: expect.any(Number),
+    },
+  ]);
+});
+
+test.each([401, 402, 403])(
+  "case 37: the gateway's %i is the operator's affair: 502, not its words",
+  async (status) => {
+    proxy.upstream.answers(
+      says(status, json, errorOf({ message: `Incorrect API key: ${KEY}`, code: "invalid_api_key" })),
+    );
+    const answer = await proxy.ask();
+    expect([answer.status, answer.error?.["code"]]).toEqual([502, "upstream_auth"]);
+    expect(answer.text).not.toMatch(/Incorrect|invalid_api_key/);
+    expect(await proxy.events(1)).toMatchObject([{ status: 502, code: "upstream_auth" }]);
+  },
+);
+
+test.each([301, 302, 303, 307, 308])("case 38: a %i is not followed, elsewhere or here", async (status) => {
+  const elsewhere = await startUpstream();
+  for (const location of [`${elsewhere.url}/v1/chat/completions`, "/v1/models"]) {
+    proxy.upstream.answers(says(status, { location }));
+    const answer = await proxy.ask();
+    expect([answer.status, answer.error?.["code"]]).toEqual([502, "upstream_redirect"]);
+    expect(answer.headers.get("location")).toBeNull();
+    expect(proxy.upstream.requests).toHaveLength(1);
+  }
+  expect(elsewhere.requests).toEqual([]);
+  elsewhere.close();
+});
+
+test("case 39: a gateway that is silent before its headers gives 504, and is hung up on", async () => {
+  proxy.upstream.answers(() => {});
+  const { status, error } = await proxy.ask();
+  expect([status, error?.["code"]]).toEqual([504, "upstream_timeout"]);
+  expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
+});
+
+/** The stream up to the error event, and that event. */
+function splitError(text: string) {
+  const [before = "", event = "", ...rest] = text.split("event: error\n");
+  expect(rest).toEqual([]);
+  expect(text).not.toContain("[DONE]");
+  const [, data = ""] = /^data: (.*)\n\n$/.exec(event) ?? [];
+  return { before, error: JSON.parse(data).error as Record<string, string> };
+}
+
+test("case 39: a gateway that falls silent in mid-stream gives an error event, and is hung up on", async () => {
+  proxy.upstream.answers((response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(chunk("a"));
+  });
+  const { status, text } = await proxy.ask(streamed);
+  const { before, error } = splitError(text);
+  expect(status).toBe(200);
+  expect(before.trimEnd()).toBe(chunk("a").trimEnd());
+  expect(error).toEqual({ message: expect.any(String), type: "proxy_error", code: "upstream_idle" });
+  expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
+  expect(await proxy.events(1)).toMatchObject([{ status: 200, code: "upstream_idle" }]);
+});
+
+test("case 40: a connection that breaks within an event gives an error event, without the broken line", async () => {
+  proxy.upstream.answers((response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(`${chunk("a")}data: {"choices":[{"del`, () => response.destroy());
+  });
+  const { before, error } = splitError((await proxy.ask(streamed)).text);
+  expect(before.trimEnd()).toBe(chunk("a").trimEnd());
+  expect(error["code"]).toBe("upstream_cut");
+});
+
+test("case 40: a stream that ends without saying so gives an error event", async () => {
+  const quoted = chunk('\\"finish_reason\\": \\"stop\\" and data: [DONE]');
+  proxy.upstream.answers(says(200, { "content-type": "text/event-stream" }, quoted));
+  const { text } = await proxy.ask(streamed);
+  expect(text).toContain("event: error\n");
+  expect(text).toContain("upstream_cut");
+});
+
+test("a stream that ends with its finish_reason, and usage behind it, is whole without [DONE]", async () => {
+  const events = `${finish}data: {"choices":[],"usage":{"total_tokens":3,"x":"${"y".repeat(5000)}"}}\n\n`;
+  proxy.upstream.answers((response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(events.slice(0, 40), () => response.write(events.slice(40), () => response.end()));
+  });
+  expect((await proxy.ask(streamed)).text).toBe(events);
+});
+
+test("a JSON answer that breaks off is no success", async () => {
+  proxy.upstream.answers((response) => {
+    response.writeHead(200, json);
+    response.write('{"id":', () => response.destroy());
+  });
+  await expect(proxy.ask()).rejects.toThrow();
+  expect(await proxy.events(1)).toMatchObject([{ code: "upstream_cut" }]);
+});
+
+test("case 41: a client that leaves before the headers, through a service binding, is left by the proxy too", async () => {
+  proxy.upstream.answers(() => {});
+  expect(await (await proxy.askAndLeave(chat)).text()).toBe("left");
+  expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
+});
+
+test("case 41: a client that leaves in mid-stream is left by the proxy too, and told once, as 499", async () => {
+  proxy.upstream.answers((response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(chunk("a"));
+    const more = setInterval(() => response.write(chunk("b")), 20);
+    response.on("close", () => clearInterval(more));
+  });
+  const controller = new AbortController();
+  const response = await proxy.send(streamed, { signal: controller.signal });
+  await response.body?.getReader().read();
+  controller.abort();
+  expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
+  expect(await proxy.events(1)).toMatchObject([{ status: 499, code: "client_left", userId: "user-1" }]);
+});
+
+test("case 44: the gateway's 429 passes, with Retry-After and as the gateway's", async () => {
+  const error = { message: "slow down", type: "rate_limit_error", code: "rate_limited" };
+  proxy.upstream.answers(says(429, { ...json, "retry-after": "7", "x-request-id": "r1" }, errorOf(error)));
+  const answer = await proxy.ask();
+  expect(answer.status).toBe(429);
+  expect(answer.error).toEqual(error);
+  expect(answer.headers.get("retry-after")).toBe("7");
+  expect(answer.headers.get("x-request-id")).toBe("r1");
+  expect(answer.headers.get("x-sluice-source")).toBe("upstream");
+});
+
+describe("case 44: the gateway's errors keep to the one shape", () => {
+  test.each([
+    ["a 500 page that quotes the key", 500, "text/html", `<h1>${KEY}</h1>`, 502, "upstream_error"],
+    ["a 503 in JSON", 503, "application/json", errorOf({ message: "overloaded" }), 502, "upstream_error"],
+    [
+      "a 400 with code and message alone",
+      400,
+      "application/json",
+      errorOf({ message: "no", code: "bad" }),
+      400,
+      "bad",
+    ],
+    ["a 404 page", 404, "text/html", "<h1>nothing</h1>", 404, "upstream_refused"],
+    [
+      "a 400 that quotes the key",
+      400,
+      "application/json",
+      errorOf({ message: `of ${KEY}` }),
+      400,
+      "upstream_refused",
+    ],
+    [
+      "a 400 that quotes a part",
+      400,
+      "application/json",
+      errorOf({ code: KEY.slice(9, 17) }),
+      400,
+      "upstream_refused",
+    ],
+    ["a 422 in another shape", 422, "application/json", '{"detail":[1]}', 422, "upstream_refused"],
+    ["a 400 of null", 400, "application/json", "null", 400, "upstream_refused"],
+  ])("%s", async (_, sent, type, text, status, code) => {
+    proxy.upstream.answers(says(sent, { "content-type": type }, text));
+    const answer = await proxy.ask();
+    expect(answer.status).toBe(status);
+    expect(answer.error).toEqual({ message: expect.any(String), type: expect.any(String), code });
+    expect(answer.text).not.toContain("<h1>");
+  });
+});
+
+test("a gateway that falls silent within an error's body is not waited for", async () => {
+  proxy.upstream.answers((response) => response.writeHead(400, json).write('{"error":'));
+  expect((await proxy.ask()).status).toBe(504);
+  expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
+});
+
+test("case 21: a body over the limit that does not say its length is refused, and not read to its end", async () => {
+  const piece = `3e8\r\n${"x".repeat(1000)}\r\n`;
+  const { status, text } = await proxy.raw(
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: ${proxy.url.host}\r\nConnection: close\r\n` +
+      `Authorization: Bearer user-token\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${piece}${piece}`,
+  );
+  expect([status, text]).toEqual([413, expect.stringContaining("body_too_large")]);
+  expectNoKey(text);
+  expect(proxy.upstream.requests).toEqual([]);
+});
+
+test("case 21: a body up to the limit passes", async () => {
+  proxy.upstream.answers(ok);
+  const body = JSON.stringify({ ...chat, stop: "" });
+  const full = JSON.stringify({ ...chat, stop: "x".repeat(1000 - body.length) });
+  expect(full).toHaveLength(1000);
+  expect((await proxy.ask(full)).status).toBe(200);
+  expect((await proxy.ask(`${full} `)).status).toBe(413);
+});
+
+test("a gateway that is not there gives 502", async () => {
+  proxy.upstream.answers((response) => response.destroy());
+  const { status, error } = await proxy.ask();
+  expect([status, error?.["code"]]).toEqual([502, "upstream_unreachable"]);
+});
