@@ -1,0 +1,77 @@
+import { ValidationError } from "../errors.js";
+
+/** As much as is read at once, so that a walk over small headers does not ask the disk for each of them. */
+const WINDOW = 65_536;
+
+/** Reads parts of a blob, never the whole. */
+export interface BlobReader {
+  readonly size: number;
+  /** The bytes from `start` to `end`; fewer where the blob ends before. */
+  read(start: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** A reader that holds the last part it read. */
+export function readerOf(blob: Blob, signal: AbortSignal | undefined): BlobReader {
+  const { size } = blob;
+  let heldFrom = 0;
+  let held: Uint8Array<ArrayBuffer> = new Uint8Array();
+  return { size, read };
+
+  async function read(start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
+    const to = Math.min(end, size);
+    if (start >= to) return new Uint8Array();
+    if (start >= heldFrom && to <= heldFrom + held.length)
+      return held.subarray(start - heldFrom, to - heldFrom);
+
+    const bytes = await bytesOf(blob, start, Math.min(Math.max(to, start + WINDOW), size), signal);
+    held = bytes;
+    heldFrom = start;
+    return bytes.subarray(0, to - start);
+  }
+}
+
+/** One slice of a blob. Throws the signal's reason, or a {@link ValidationError} if the blob can't be read. */
+export async function bytesOf(
+  blob: Blob,
+  start: number,
+  end: number,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array<ArrayBuffer>> {
+  signal?.throwIfAborted();
+  const buffer = await sliceOf(blob, start, end).catch(unreadable);
+  signal?.throwIfAborted();
+  return new Uint8Array(buffer);
+}
+
+/** A promise even where `slice` itself throws. */
+async function sliceOf(blob: Blob, start: number, end: number): Promise<ArrayBuffer> {
+  return blob.slice(start, end).arrayBuffer();
+}
+
+function unreadable(error: unknown): never {
+  const message = `can't be read (${error}); it may have changed since it was chosen: choose it again`;
+  throw new ValidationError([{ path: "", message, rule: "media.unreadable" }]);
+}
+
+/** An empty file input is the common mistake: `input.files[0]` is then undefined. */
+export function assertBlob(blob: unknown): asserts blob is Blob {
+  const { size, slice } = (blob ?? {}) as Partial<Blob>;
+  if (typeof size === "number" && typeof slice === "function") return;
+  const message = `must be a Blob or a File, got ${blob === null ? "null" : typeof blob}; was a file chosen?`;
+  throw new ValidationError([{ path: "", message, rule: "media.blob" }]);
+}
+
+/** A view of the same bytes, for numbers of more than one byte. */
+export function viewOf({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): DataView<ArrayBuffer> {
+  return new DataView(buffer, byteOffset, byteLength);
+}
+
+/** Whether `text` stands at `at`. */
+export function hasText(bytes: Uint8Array, at: number, text: string): boolean {
+  return textAt(bytes, at, text.length) === text;
+}
+
+/** The bytes from `at` on as text, a character each; shorter where they end. */
+export function textAt(bytes: Uint8Array, at: number, length: number): string {
+  return String.fromCharCode(...bytes.subarray(at, at + length));
+}

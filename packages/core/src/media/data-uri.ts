@@ -1,0 +1,65 @@
+import { assertBlob, bytesOf } from "./bytes.js";
+import { formatOf, HEAD_BYTES, signedFormats } from "./formats.js";
+
+/** How far {@link toDataURI} has come, in bytes of the blob. */
+export interface EncodeProgress {
+  readonly loadedBytes: number;
+  readonly totalBytes: number;
+}
+
+/** Options of {@link toDataURI}. */
+export interface DataURIOptions {
+  readonly signal?: AbortSignal;
+  /** Called after each piece, and the last time with `loadedBytes === totalBytes`. */
+  readonly onProgress?: (progress: EncodeProgress) => void;
+  /** MIME type to write. The blob's own by default; of a blob without one, what its first bytes say. */
+  readonly type?: string;
+}
+
+/** A multiple of 3 bytes is a whole number of Base64 groups: the pieces can be joined without padding between. */
+const PIECE = 3 * 131_072;
+/** As many arguments as any engine takes in one call. */
+const MOST_ARGUMENTS = 32_766;
+
+/**
+ * A blob as a Base64 data URI, for the fields that take one (image parts of a chat, `image` of image models,
+ * images of video models, `URL` of an asset). Read and encoded in pieces: memory grows with the result alone, an
+ * abort stops it between two pieces, and the page stays alive.
+ *
+ * @throws {ValidationError} if it is no `Blob`, or can't be read any more; the signal's reason when it aborts.
+ * @example
+ * ```ts
+ * const url = await toDataURI(file, { onProgress: ({ loadedBytes, totalBytes }) => show(loadedBytes / totalBytes) });
+ * const content = [{ type: "text", text: "What is this?" }, { type: "image_url", image_url: { url } }] as const;
+ * ```
+ */
+export async function toDataURI(
+  blob: Blob,
+  { signal, onProgress, type }: DataURIOptions = {},
+): Promise<string> {
+  assertBlob(blob);
+  const pieces = [`data:${type ?? (blob.type || (await signedType(blob, signal)))};base64,`];
+  signal?.throwIfAborted();
+  for (let at = 0; at < blob.size; at += PIECE) {
+    const end = Math.min(at + PIECE, blob.size);
+    pieces.push(base64Of(await bytesOf(blob, at, end, signal)));
+    onProgress?.({ loadedBytes: end, totalBytes: blob.size });
+  }
+  return pieces.join("");
+}
+
+async function signedType(blob: Blob, signal: AbortSignal | undefined): Promise<string> {
+  const format = formatOf(await bytesOf(blob, 0, HEAD_BYTES, signal));
+  return format ? signedFormats[format].type : "application/octet-stream";
+}
+
+function base64Of(bytes: Uint8Array & { toBase64?: () => string }): string {
+  if (bytes.toBase64) return bytes.toBase64();
+  const encoded: string[] = [];
+  for (let at = 0; at < bytes.length; at += MOST_ARGUMENTS) {
+    // apply takes an array of bytes as it is; a spread would go through its iterator, four times as slow
+    const piece = bytes.subarray(at, at + MOST_ARGUMENTS) as unknown as number[];
+    encoded.push(btoa(String.fromCharCode.apply(null, piece)));
+  }
+  return encoded.join("");
+}

@@ -1,0 +1,45 @@
+import { videoModels } from "../models.js";
+
+/** What a file must be like for one use. A limit that is absent is one that the spec does not give. */
+export interface MediaLimits {
+  readonly kind: "image" | "video" | "audio" | "file";
+  /** Format names as {@link MediaProbe.format} has them: `"jpeg"`, `"mov"`, `"docx"`. */
+  readonly formats: readonly string[];
+  /** `false`: a PNG must have no alpha channel. */
+  readonly alpha?: boolean;
+  /** Pixels, both ends included; of the width and of the height. */
+  readonly side?: { readonly min: number; readonly max: number };
+  /** How many times the long side may be as long as the short one. */
+  readonly aspectRatioMax?: number;
+  readonly bytes?: number;
+  /** Seconds of one file, both ends included. */
+  readonly seconds?: { readonly min: number; readonly max: number };
+  /** Seconds of all files of this use in one request. */
+  readonly secondsInAll?: number;
+}
+
+const { limits } = videoModels["beta3.0-video"];
+const image = { kind: "image", ...limits.image } as const;
+
+/**
+ * The limits of every use that the spec gives limits for, as data. The uses are the `input.media` item types of
+ * the `beta` video models (spec, family `beta`, media limits), and `chat_image` for the image parts of a chat
+ * message (spec, content parts). For other uses (reference images of image models, frames of the `gamma` video
+ * models, assets) the spec gives none.
+ */
+export const mediaLimits = {
+  first_frame: image,
+  last_frame: image,
+  reference_image: image,
+  reference_video: { kind: "video", ...limits.video },
+  reference_audio: { kind: "audio", ...limits.audio },
+  /** By the file name's extension alone: what is inside, and how many pages it has, is not ours to open. */
+  file: { kind: "file", ...limits.file },
+  chat_image: { kind: "image", formats: ["jpeg", "png", "gif", "webp"] },
+} as const satisfies Record<string, MediaLimits>;
+
+/** What a file is for: `"reference_image"`, `"chat_image"`, … */
+export type MediaUse = keyof typeof mediaLimits;
+
+/** Seconds of all reference videos and of the result together (spec, family `beta`, duration rule). */
+export const inputAndOutputSeconds: number = limits.inputAndOutputSeconds;

@@ -1,0 +1,91 @@
+import { assertBlob, readerOf } from "./bytes.js";
+import type { ContainerFormat } from "./container.js";
+import {
+  claimedFormat,
+  extensionOf,
+  formatOf,
+  HEAD_BYTES,
+  type MediaKind,
+  type SignedFormat,
+  signedFormats,
+  unsignedType,
+} from "./formats.js";
+import { imageHeaders } from "./image.js";
+
+/** What a file is, read from its bytes. */
+export interface MediaProbe {
+  readonly kind: MediaKind;
+  /** MIME type: of the bytes where they have a signature, else as declared or as the extension says. */
+  readonly type: string;
+  /** Short name: `"jpeg"`, `"png"`, `"mov"`, `"mp3"`; else the name's extension in lower case, `"docx"`; else empty. */
+  readonly format: string;
+  readonly bytes: number;
+  /** Of a `File`. */
+  readonly name?: string;
+  /** Pixels: of an image as stored, before EXIF orientation; of a video as shown. */
+  readonly width?: number;
+  readonly height?: number;
+  /** Whether an image has an alpha channel or a transparent colour; absent where its header does not tell (GIF). */
+  readonly hasAlpha?: boolean;
+  readonly durationSeconds?: number;
+  /** The duration is estimated: of an MP3 over 4 MB, from its table of contents or its first bit rate. */
+  readonly durationIsEstimate?: boolean;
+  /** Why a size or a duration is missing: `"ends within its header"`. */
+  readonly problem?: string;
+}
+
+/** Options of {@link probeMedia}. */
+export interface ProbeOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Reads what a file is from a few slices of it, without decoding anything: JPEG, PNG, BMP, WEBP and GIF; MP4,
+ * MOV, WAV and MP3 (an MP3 up to 4 MB is read through, in slices, for its exact duration). A file whose bytes
+ * have no signature is taken by its extension. Broken and cut files do not throw: `problem` says what is wrong.
+ *
+ * Videos and audio load mediabunny, when the first of them comes.
+ *
+ * @throws {ValidationError} if it is no `Blob`, or can't be read any more; the signal's reason when it aborts.
+ * @example
+ * ```ts
+ * const { type, width, height } = await probeMedia(file);
+ * // { kind: "image", type: "image/png", format: "png", bytes: 81_234, width: 1024, height: 768, hasAlpha: true, … }
+ * ```
+ */
+export async function probeMedia(blob: Blob, { signal }: ProbeOptions = {}): Promise<MediaProbe> {
+  assertBlob(blob);
+  const reader = readerOf(blob, signal);
+  const format = formatOf(await reader.read(0, HEAD_BYTES));
+  signal?.throwIfAborted();
+  const name = "name" in blob && typeof blob.name === "string" ? blob.name : undefined;
+  const about = { bytes: blob.size, ...(name !== undefined && { name }) };
+  if (!format) return { ...about, ...unsigned(name ?? "", blob) };
+
+  const headerOf = imageHeaders[format];
+  if (headerOf) return { ...about, ...typeOf(format), ...(await headerOf(reader)) };
+  if (!isContainer(format)) return { ...about, ...typeOf(format) };
+
+  const { containerHeader } = await import("./container.js");
+  const { hasVideo, ...header } = await containerHeader(format, reader, signal);
+  return { ...about, ...typeOf(format === "mp4" && hasVideo === false ? "m4a" : format), ...header };
+}
+
+function typeOf(format: SignedFormat) {
+  const { kind, type } = signedFormats[format];
+  return { kind, type, format };
+}
+
+function isContainer(format: SignedFormat): format is ContainerFormat {
+  return format !== "avif" && format !== "heic" && !(format in imageHeaders);
+}
+
+function unsigned(name: string, { size, type: declared }: Blob): Omit<MediaProbe, "bytes"> {
+  const extension = extensionOf(name);
+  const type = declared.replace(/;.*/s, "").trim().toLowerCase();
+  const claimed = claimedFormat(extension, type);
+  if (!claimed) return { ...unsignedType(extension, type), format: extension };
+  const claim = extension === "" ? `is declared as ${type}` : `is named .${extension}`;
+  const problem = size === 0 ? "is empty" : `${claim}, but its bytes are something else`;
+  return { kind: "file", type: "application/octet-stream", format: "", problem };
+}
