@@ -36,6 +36,20 @@ test.each([
   ["chat/stream.ts", "valibot", "schema.ts"],
   ["chat/store.ts", "../index.js", "The index is the top"],
   ["chat/complete.ts", "../videos/tasks.js", "No resource imports another"],
+  ["task.ts", "./http.js", "Layer 0"],
+  ["videos/schema/beta.ts", "../../http.js", "Layer 1"],
+  ["videos/schema/beta.ts", "../tasks.js", "Layer 1"],
+  ["images/schema.ts", "../json.js", "Layer 1"],
+  ["poll.ts", "./videos/tasks.js", "Layer 2"],
+  ["http.ts", "./assets/assets.js", "Layer 2"],
+  ["images/generate.ts", "../chat/complete.js", "No resource imports another"],
+  ["videos/tasks.ts", "../assets/assets.js", "No resource imports another"],
+  ["videos/tasks.ts", "./store.js", "imports point down"],
+  ["videos/store.ts", "../chat/store.js", "No resource imports another"],
+  ["assets/create.ts", "valibot", "schema.ts"],
+  ["assets/store.ts", "../index.js", "The index is the top"],
+  ["epsilon/epsilon.ts", "../videos/tasks.js", "No resource imports another"],
+  ["epsilon/epsilon.ts", "ky", "Only http.ts imports ky"],
 ])("%s may not import %s: %s", (file, specifier, reason) => {
   const said = lint(file, specifier);
   expect(said).toContain("noRestrictedImports");
@@ -49,6 +63,12 @@ test.each([
   ["chat/schema.ts", "../models.js"],
   ["chat/stream.ts", "../http.js"],
   ["chat/store.ts", "./stream.js"],
+  ["errors.ts", "./task.js"],
+  ["videos/schema/request.ts", "./beta.js"],
+  ["videos/schema/beta.ts", "../../address.js"],
+  ["videos/tasks.ts", "../poll.js"],
+  ["videos/store.ts", "./tasks.js"],
+  ["assets/create.ts", "./schema.js"],
 ])("%s may import %s", (file, specifier) => {
   expect(lint(file, specifier)).not.toContain("noRestrictedImports");
 });

@@ -28,6 +28,21 @@ export const systemClock: Clock = {
     }),
 };
 
+/** `promise`, or the signal's reason as soon as it aborts: what is awaited may be somebody else's, and not listen. */
+export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  const over = new AbortController();
+  try {
+    return await new Promise<T>((resolve, reject) => {
+      const stop = () => reject(signal?.reason);
+      signal?.addEventListener("abort", stop, { signal: over.signal });
+      if (signal?.aborted) stop();
+      promise.then(resolve, reject);
+    });
+  } finally {
+    over.abort();
+  }
+}
+
 /**
  * Lets the host do what waits (input, rendering, I/O), and goes on as soon as it can. Not `setTimeout(0)`: browsers
  * make nested timers wait 4 ms, and a hidden page's a second.

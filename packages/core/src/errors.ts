@@ -1,3 +1,6 @@
+import type { Asset, AssetHandle } from "./asset.js";
+import type { FailedVideoTask, PendingVideoTask, VideoTaskReference } from "./task.js";
+
 /** One broken rule of a request: where, what is wrong and what to do, and the rule's stable name. */
 export interface Issue {
   /** Dot path of the field, `messages.0.content`; empty for the request as a whole. */
@@ -7,8 +10,11 @@ export interface Issue {
   readonly rule: string;
 }
 
-/** Whether the gateway may have acted on a request whose answer never came. */
-export type Outcome = "not-sent" | "unknown";
+/**
+ * What became of a request that failed: the gateway refused it (`"refused"`: not billed), never got it (`"not-sent"`),
+ * or may have acted, and billed (`"unknown"`: look before sending it again).
+ */
+export type Outcome = "refused" | "not-sent" | "unknown";
 
 const brand = Symbol.for("sluice.GatewayError");
 
@@ -27,6 +33,10 @@ export abstract class GatewayError extends Error {
   /** A literal per class, `"api"`, `"timeout"`, …: what `name` says, in kebab case. */
   abstract readonly code: string;
   readonly requestId?: string;
+  /** Of a failed create (images, video tasks, assets, epsilon): whether the gateway may have acted, and may bill. */
+  declare readonly outcome?: Outcome;
+  /** The task or asset that it is about: with it, waiting can go on. */
+  declare readonly handle?: VideoTaskReference | AssetHandle;
 
   constructor(message: string, { cause, requestId }: ErrorDetails = {}) {
     super(message, cause === undefined ? undefined : { cause });
@@ -109,9 +119,9 @@ export class APIError extends GatewayError {
 export class ConnectionError extends GatewayError {
   override readonly name = "ConnectionError";
   readonly code = "connection";
-  readonly outcome: Outcome;
+  override readonly outcome: "not-sent" | "unknown";
 
-  constructor(message: string, outcome: Outcome, details?: ErrorDetails) {
+  constructor(message: string, outcome: "not-sent" | "unknown", details?: ErrorDetails) {
     super(message, details);
     this.outcome = outcome;
   }
@@ -183,6 +193,63 @@ export class ResponseError extends GatewayError {
   }
 }
 
+/** Why a video task is no success: it failed, or the gateway calls it a success and never gives the video's URL. */
+export type TaskFailure = "failed" | "result-missing";
+
+/** A video task that ended without a video. `task` is its last snapshot. */
+export class TaskFailedError extends GatewayError {
+  override readonly name = "TaskFailedError";
+  readonly code = "task-failed";
+  readonly reason: TaskFailure;
+  readonly task: FailedVideoTask | PendingVideoTask;
+
+  constructor(
+    message: string,
+    fields: { reason: TaskFailure; task: FailedVideoTask | PendingVideoTask },
+    details?: ErrorDetails,
+  ) {
+    super(message, details);
+    this.reason = fields.reason;
+    this.task = fields.task;
+  }
+}
+
+/** The gateway no longer knows a task whose time to be asked about is over. `handle` says which. */
+export class TaskExpiredError extends GatewayError {
+  override readonly name = "TaskExpiredError";
+  readonly code = "task-expired";
+  override readonly handle: VideoTaskReference;
+
+  constructor(message: string, handle: VideoTaskReference, details?: ErrorDetails) {
+    super(message, details);
+    this.handle = handle;
+  }
+}
+
+/** An asset whose preparation failed: it can't be used, register the image again. */
+export class AssetFailedError extends GatewayError {
+  override readonly name = "AssetFailedError";
+  readonly code = "asset-failed";
+  readonly asset: Asset;
+
+  constructor(message: string, asset: Asset, details?: ErrorDetails) {
+    super(message, details);
+    this.asset = asset;
+  }
+}
+
+/**
+ * `error`, told what became of the request or which task it is about. An error that knows already, and one that is not
+ * of this family, stay as they are.
+ */
+export function withDetails(error: unknown, details: Pick<GatewayError, "outcome" | "handle">): unknown {
+  if (isGatewayError(error))
+    for (const [name, value] of Object.entries(details))
+      if (error[name as keyof typeof details] === undefined)
+        Object.defineProperty(error, name, { value, enumerable: true });
+  return error;
+}
+
 /** Every error class of the library: narrow it by `name`. */
 export type AnyGatewayError =
   | ConfigurationError
@@ -191,7 +258,10 @@ export type AnyGatewayError =
   | ConnectionError
   | TimeoutError
   | StreamError
-  | ResponseError;
+  | ResponseError
+  | TaskFailedError
+  | TaskExpiredError
+  | AssetFailedError;
 
 /** The literal `name`s of {@link AnyGatewayError}. */
 export type GatewayErrorName =
@@ -201,7 +271,10 @@ export type GatewayErrorName =
   | "ConnectionError"
   | "TimeoutError"
   | "StreamError"
-  | "ResponseError";
+  | "ResponseError"
+  | "TaskFailedError"
+  | "TaskExpiredError"
+  | "AssetFailedError";
 
 /**
  * Whether `error` is one of this library's, also when two copies of the package are loaded.

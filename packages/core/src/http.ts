@@ -1,12 +1,17 @@
 import ky from "ky";
-import type { Clock } from "./clock.js";
-import { apiErrorOf } from "./error-body.js";
-import { APIError, ConnectionError, isGatewayError, TimeoutError } from "./errors.js";
+import type { AssetLookup } from "./asset.js";
+import { type Clock, unlessAborted } from "./clock.js";
+import { APIError, type Issue, isGatewayError, type Outcome, TimeoutError, withDetails } from "./errors.js";
 import type { ClientEvent } from "./events.js";
+import { connectionError, errorOf, isRateLimit, isTransient, outcomeOf, requestIdOf } from "./failure.js";
+import type { VideoTaskNormalizer } from "./task.js";
 
 /** How long to wait, in milliseconds. `Number.POSITIVE_INFINITY` switches one off. */
 export interface Timeouts {
-  /** From sending to the answer's headers. Default: 10 min for whole answers, 5 min for streams. */
+  /**
+   * From sending to the answer's headers. Default: 10 min for whole answers of a model, 1 min for queries, 5 min for
+   * the rest.
+   */
   readonly headersMs?: number;
   /** Between two reads of the answer; any byte counts, a keep-alive comment too. @default 60_000 */
   readonly idleMs?: number;
@@ -43,12 +48,18 @@ export interface Client {
   readonly timeouts: Timeouts;
   readonly retry: Required<RetryOptions>;
   readonly clock: Clock;
+  /** Numbers in [0, 1), for jitter. */
+  readonly random: () => number;
+  readonly assetLookup: AssetLookup | undefined;
+  readonly normalizeVideoTask: VideoTaskNormalizer | undefined;
   readonly fetch: (request: Request) => Promise<Response>;
   /** The headers of a request made now, the key's among them. */
   readonly headers: () => Promise<Headers>;
   /** `text` without the key, for what an answer echoes. */
   readonly scrub: (text: string) => string;
   readonly emit: (event: ClientEvent) => void;
+  /** Emits a `warning`. */
+  readonly warn: (issue: Issue) => void;
 }
 
 /** One request with its answer, from before it is sent until its last byte is read. */
@@ -98,46 +109,67 @@ export function openExchange(
   };
 }
 
+/** What is sent, and how often. */
+export interface Outgoing {
+  readonly method: "get" | "post";
+  /** Sent as JSON, or as it is if it is `FormData`. */
+  readonly body?: unknown;
+  readonly headers?: HeadersInit | undefined;
+  /**
+   * What is repeated: whatever may pass (`"any"`), or, for what bills, only what the gateway surely did not act on:
+   * a 429 (`"refused-only"`). Errors of the latter say their `outcome`.
+   */
+  readonly repeat: "any" | "refused-only";
+}
+
 /**
- * Sends JSON to the gateway and gives its answer as soon as the headers are there, retrying what is safe.
+ * Sends to the gateway and gives its answer as soon as the headers are there, repeating what is safe.
  *
  * @throws {APIError} for an answer that is no success
  * @throws {ConnectionError} when none came
  * @throws {TimeoutError} phase `headers` or `total`
  */
-export async function post(
+export async function send(
   client: Client,
   exchange: Exchange,
-  body: unknown,
-  extraHeaders?: HeadersInit,
+  { method, body, headers: extraHeaders, repeat }: Outgoing,
 ): Promise<Response> {
   const { path, signal, retry } = exchange;
   signal.throwIfAborted();
-  const headers = await client.headers();
-  for (const [name, value] of new Headers(extraHeaders)) headers.set(name, value);
-  headers.set("content-type", "application/json");
   let attempt = 0;
   let retryAfterMs: number | undefined;
+  let outcome: Outcome = "not-sent";
   try {
-    return await ky.post(client.baseURL + path, {
+    const headers = await headersOf(client, exchange, body, extraHeaders);
+    return await ky(client.baseURL + path, {
+      method,
       headers,
-      body: JSON.stringify(body),
+      ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
       signal,
       timeout: false,
       throwHttpErrors: false,
       // a redirect is an error: the key and the prompt go to the configured address and to no other
       redirect: "manual",
+      // a cached answer would freeze a poll loop; some runtimes know no `cache`, and say so by throwing
+      ...(method === "get" && "cache" in Request.prototype && { cache: "no-store" as const }),
       ...(client.credentials && { credentials: client.credentials }),
-      fetch: (request) => fetchOnce(client, exchange, request as Request, ++attempt),
+      fetch: (request) => {
+        outcome = "unknown";
+        return fetchOnce(client, exchange, request as Request, ++attempt).catch((error) => {
+          outcome = outcomeOf(error);
+          throw error;
+        });
+      },
       retry: {
         limit: retry.limit,
-        methods: ["post"],
+        methods: [method],
         backoffLimit: retry.maxDelayMs,
         delay: (retries) => retryAfterMs ?? 500 * 2 ** (retries - 1),
-        jitter: (delay) => (retryAfterMs === undefined ? Math.random() * delay : delay),
+        jitter: (delay) => (retryAfterMs === undefined ? client.random() * delay : delay),
         shouldRetry({ error }) {
           retryAfterMs = error instanceof APIError ? error.retryAfterMs : undefined;
-          const retried = !signal.aborted && isTransient(error) && (retryAfterMs ?? 0) <= retry.maxDelayMs;
+          const isSafe = repeat === "any" ? isTransient(error) : isRateLimit(error);
+          const retried = !signal.aborted && isSafe && (retryAfterMs ?? 0) <= retry.maxDelayMs;
           if (retried) client.emit({ type: "retry", path, attempt, error });
           return retried;
         },
@@ -145,8 +177,23 @@ export async function post(
     });
   } catch (error) {
     // runtimes differ in what an aborted fetch throws: the reason is what its owner gave
-    throw signal.aborted ? signal.reason : error;
+    const reason = signal.aborted ? signal.reason : error;
+    throw repeat === "any" ? reason : withDetails(reason, { outcome });
   }
+}
+
+async function headersOf(
+  client: Client,
+  { signal }: Exchange,
+  body: unknown,
+  extra: HeadersInit | undefined,
+): Promise<Headers> {
+  const headers = await unlessAborted(client.headers(), signal);
+  for (const [name, value] of new Headers(extra)) headers.set(name, value);
+  // of a form, the platform says the type, with its boundary
+  if (body instanceof FormData) headers.delete("content-type");
+  else if (body !== undefined) headers.set("content-type", "application/json");
+  return headers;
 }
 
 async function fetchOnce(
@@ -162,74 +209,19 @@ async function fetchOnce(
   );
   client.emit({ type: "request", path, attempt });
   try {
-    const response = await unlessAborted(client.fetch(request), signal, answered.signal);
+    const response = await unlessAborted(client.fetch(request), signal);
     const requestId = requestIdOf(response);
     const { status } = response;
     const ms = client.clock.now() - startedAt;
     client.emit({ type: "response", path, status, ms, ...(requestId !== undefined && { requestId }) });
     if (response.ok) return response;
-    throw await errorOf(client, response);
+    throw await errorOf(response, client.scrub);
   } catch (error) {
     if (signal.aborted || isGatewayError(error)) throw error;
     throw connectionError(error);
   } finally {
     answered.abort();
   }
-}
-
-/** `answer`, or the signal's reason: a `fetch` of somebody else's may not listen to its request's signal. */
-function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal, over: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { signal: over });
-    if (signal.aborted) reject(signal.reason);
-    answer.then(resolve, reject);
-  });
-}
-
-/** The gateway's or the proxy's id of a request, if the answer names one. */
-export function requestIdOf({ headers }: Response): string | undefined {
-  return headers.get("x-request-id") ?? undefined;
-}
-
-async function errorOf(client: Client, response: Response): Promise<APIError> {
-  const requestId = requestIdOf(response);
-  if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)) {
-    const message = `HTTP ${response.status || "redirect"}: the base URL redirects; set baseURL to the final address`;
-    return new APIError(message, { status: response.status, body: "" }, { requestId });
-  }
-  const retryAfterMs = retryAfterOf(response);
-  const body = client.scrub(await response.text());
-  return apiErrorOf(response, body, { requestId, retryAfterMs });
-}
-
-/** `Retry-After` in milliseconds: seconds, with a fraction too, or a date; undefined for anything else. */
-function retryAfterOf({ headers }: Response): number | undefined {
-  const value = headers.get("retry-after")?.trim();
-  if (!value) return undefined;
-  const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.max(0, Math.ceil(ms));
-}
-
-function isTransient(error: Error): boolean {
-  if (!(error instanceof APIError)) return error instanceof ConnectionError;
-  return error.status === 408 || error.status === 429 || error.status >= 500;
-}
-
-const NEVER_CONNECTED =
-  /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CONNECT_TIMEOUT|Connection ?Refused|FailedToOpenSocket|dns error|tcp connect error/i;
-
-function connectionError(cause: unknown): ConnectionError {
-  const { cause: reason, message } = cause as {
-    cause?: { code?: unknown; message?: unknown };
-    message?: string;
-  };
-  const said = `${message} ${reason?.code} ${reason?.message}`;
-  const outcome = NEVER_CONNECTED.test(said) ? "not-sent" : "unknown";
-  const text =
-    outcome === "not-sent"
-      ? "could not connect to the gateway: nothing was sent; check the base URL and the network"
-      : "the connection failed before an answer came; the gateway may have received the request";
-  return new ConnectionError(text, outcome, { cause });
 }
 
 /** Calls `act` after `ms`, unless `cancelled` aborts first. */

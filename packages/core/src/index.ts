@@ -1,3 +1,7 @@
+export type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "./asset.js";
+export { type AssetWaitOptions, getAsset, waitForAsset } from "./assets/assets.js";
+export { type CreateAssetOptions, createAsset } from "./assets/create.js";
+export { type AssetRequest, checkAssetRequest } from "./assets/schema.js";
 export { accumulate, emptyMessage } from "./chat/accumulate.js";
 export { completeChat } from "./chat/complete.js";
 export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "./chat/delta.js";
@@ -24,9 +28,11 @@ export { type ChatStream, streamChat } from "./chat/stream.js";
 export type { ChatAlternative, ChatTiming, ChatToolCall, ChatTurn } from "./chat/turn.js";
 export { type ClientOptions, createClient } from "./client.js";
 export { type Clock, systemClock } from "./clock.js";
+export { type EpsilonRoute, getEpsilonTask, requestEpsilon } from "./epsilon/epsilon.js";
 export {
   type AnyGatewayError,
   APIError,
+  AssetFailedError,
   ConfigurationError,
   ConnectionError,
   GatewayError,
@@ -38,12 +44,53 @@ export {
   redact,
   StreamError,
   type StreamFailure,
+  TaskExpiredError,
+  TaskFailedError,
+  type TaskFailure,
   TimeoutError,
   type TimeoutPhase,
   ValidationError,
 } from "./errors.js";
 export type { ClientEvent } from "./events.js";
 export type { Client, RequestOptions, RetryOptions, Timeouts } from "./http.js";
-export { type ChatModel, chatModels } from "./models.js";
+export {
+  type FailedImage,
+  type GeneratedImage,
+  generateImages,
+  type ImageResult,
+  type ImageUsage,
+} from "./images/generate.js";
+export {
+  checkImageRequest,
+  type GammaImage40Request,
+  type GammaImage50Request,
+  type ImageRequest,
+} from "./images/schema.js";
+export {
+  type AssetModel,
+  assetModels,
+  type ChatModel,
+  chatModels,
+  type ImageModel,
+  imageModels,
+  type VideoModel,
+  videoModels,
+} from "./models.js";
 export { createRegistry, createStore, type Registry, type Store, type StoreControl } from "./store.js";
-export { type UncheckedRequest, unchecked } from "./validate.js";
+export type {
+  FailedVideoTask,
+  PendingVideoTask,
+  SucceededVideoTask,
+  VideoTask,
+  VideoTaskHandle,
+  VideoTaskNormalizer,
+  VideoTaskReference,
+} from "./task.js";
+export { type Findings, type UncheckedRequest, unchecked } from "./validate.js";
+export { createVideoTask } from "./videos/create.js";
+export type { BetaVideoRequest } from "./videos/schema/beta.js";
+export type { GammaVideo10ProFastRequest, GammaVideo15ProRequest } from "./videos/schema/gamma-1.js";
+export type { GammaVideo20Request, GammaVideoFastRequest } from "./videos/schema/gamma-2.js";
+export { checkVideoRequest, type VideoRequest } from "./videos/schema/request.js";
+export { normalizeVideoTask } from "./videos/status.js";
+export { getVideoTask, type WatchOptions, waitForVideoTask, watchVideoTask } from "./videos/tasks.js";

@@ -41,3 +41,177 @@ export const chatModels = {
 
 /** The id of a chat model, as the gateway spells it. */
 export type ChatModel = keyof typeof chatModels;
+
+/**
+ * What each image model accepts (spec, `POST /v1/images/generations`). The default size and the bounds of
+ * `max_images` are not known: the spec does not show them.
+ */
+export const imageModels = {
+  "gamma-image-4-0-250828": {
+    family: "4-0",
+    // biome-ignore format: a list of sizes is read as a block
+    sizes: [
+      "1024x1024", "864x1152", "1152x864", "1312x736", "736x1312", "832x1248", "1248x832", "1568x672",
+      "2048x2048", "1728x2304", "2304x1728", "2848x1600", "1600x2848", "2496x1664", "1664x2496", "3136x1344",
+      "4096x4096", "3520x4704", "4704x3520", "5504x3040", "3040x5504", "3328x4992", "4992x3328", "6240x2656",
+    ],
+    watermarkDefault: false,
+  },
+  "gamma-image-5-0-260128": {
+    family: "5-0",
+    // biome-ignore format: a list of sizes is read as a block
+    sizes: [
+      "2048x2048", "1728x2304", "2304x1728", "2848x1600", "1600x2848", "2496x1664", "1664x2496", "3136x1344",
+      "3072x3072", "2592x3456", "3456x2592", "4096x2304", "2304x4096", "2496x3744", "3744x2496", "4704x2016",
+    ],
+    watermarkDefault: false,
+  },
+} as const;
+
+/** The id of an image model, as the gateway spells it. */
+export type ImageModel = keyof typeof imageModels;
+
+/** Both `beta` models accept the same. */
+const betaVideo = {
+  family: "beta",
+  promptMax: 5000,
+  resolutions: ["1080P", "720P", "480P"],
+  resolutionDefault: "1080P",
+  ratios: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16"],
+  ratioDefault: "adaptive",
+  /** Seconds; `auto` lets the model choose. */
+  duration: { min: 2, max: 30, auto: -1 },
+  durationDefault: 5,
+  seed: { min: 0, max: 2_147_483_647 },
+  audioDefault: true,
+  promptExtendDefault: true,
+  watermarkDefault: false,
+  /** `input.media` item types that are frames of the video; they exclude all others. */
+  frames: ["first_frame", "last_frame"],
+  /** Item types that the video takes something from. `file` and `link` exclude each other. */
+  references: ["reference_image", "reference_video", "reference_audio", "file", "link"],
+  /** What the `url` of an item type is the address of. */
+  kinds: {
+    first_frame: "image",
+    last_frame: "image",
+    reference_image: "image",
+    reference_video: "video",
+    reference_audio: "audio",
+    file: "file",
+    link: "link",
+  },
+  /** How many items of a type there may be. */
+  most: {
+    first_frame: 1,
+    last_frame: 1,
+    reference_image: 10,
+    reference_video: 5,
+    reference_audio: 5,
+    file: 1,
+    link: 1,
+  },
+  /** What the prompt calls the items of a type, counted from 1: `Image 1`. */
+  promptNames: { reference_image: "Image", reference_video: "Video", reference_audio: "Audio" },
+  /** What the files must be like; bytes, pixels and seconds. */
+  limits: {
+    image: {
+      formats: ["jpeg", "png", "bmp", "webp"],
+      alpha: false,
+      side: { min: 240, max: 8000 },
+      aspectRatioMax: 8,
+      bytes: 20_971_520,
+    },
+    video: {
+      formats: ["mp4", "mov"],
+      seconds: { min: 1, max: 15 },
+      secondsInAll: 15,
+      side: { min: 240, max: 4096 },
+      aspectRatioMax: 8,
+      bytes: 104_857_600,
+    },
+    audio: { formats: ["wav", "mp3"], seconds: { min: 1, max: 15 }, secondsInAll: 15, bytes: 15_728_640 },
+    file: {
+      // biome-ignore format: a list of extensions is read as a block
+      formats: [
+        "docx", "doc", "xlsx", "xls", "pptx", "ppt", "pdf", "txt", "key", "pages", "numbers", "md",
+      ],
+      pages: { most: 50, formats: ["pdf", "docx", "doc", "pptx", "ppt", "key", "pages"] },
+      bytes: 104_857_600,
+    },
+    /** Seconds of all reference videos and of the result together. */
+    inputAndOutputSeconds: 30,
+  },
+  /** Hours that a task can be queried after its creation, and that the URL of its result lives. */
+  retentionHours: 24,
+} as const;
+
+/**
+ * What each video model accepts (spec, `POST /v1/video/generations`). Note the case: `beta` writes `1080P`,
+ * `gamma` writes `1080p`.
+ */
+export const videoModels = {
+  "beta3.0-video": betaVideo,
+  "beta3.0-video-prime": betaVideo,
+  "gamma-video-1-5-pro-251215": {
+    family: "1-5-pro",
+    resolutions: ["480p", "720p", "1080p"],
+    resolutionDefault: "720p",
+    ratios: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16", "21:9"],
+    ratioDefault: "adaptive",
+    /** The same in text-to-video. */
+    textRatios: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16", "21:9"],
+    textRatioDefault: "adaptive",
+    duration: { min: 4, max: 12, auto: -1 },
+    durationDefault: 5,
+    seed: { min: -1, max: 4_294_967_295 },
+    roles: ["first_frame", "last_frame"],
+    generateAudio: true,
+    generateAudioDefault: false,
+    cameraFixedDefault: false,
+    watermarkDefault: false,
+  },
+  "gamma-video-1-0-pro-fast-251015": {
+    family: "1-0-pro-fast",
+    resolutions: ["480p", "720p", "1080p"],
+    resolutionDefault: "1080p",
+    ratios: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16", "21:9"],
+    ratioDefault: "adaptive",
+    textRatios: ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9"],
+    textRatioDefault: "16:9",
+    duration: { min: 2, max: 12 },
+    durationDefault: 5,
+    seed: { min: -1, max: 4_294_967_295 },
+    roles: ["first_frame"],
+    generateAudio: false,
+    cameraFixedDefault: false,
+    watermarkDefault: false,
+  },
+  "gamma-video-2.0": {
+    family: "2-0",
+    resolutions: ["480p", "720p", "1080p", "4k"],
+    ratios: ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "adaptive"],
+    duration: { min: 4, max: 15 },
+    /** The roles that occur in the spec; others are let through with a warning. */
+    roles: ["first_frame", "last_frame", "reference_image"],
+    returnLastFrame: true,
+  },
+  "gamma-video-fast": {
+    family: "fast",
+    resolutions: ["480p", "720p"],
+    ratios: ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "adaptive"],
+    duration: { min: 4, max: 15 },
+    roles: ["first_frame", "last_frame", "reference_image"],
+    returnLastFrame: false,
+  },
+} as const;
+
+/** The id of a video model, as the gateway spells it. */
+export type VideoModel = keyof typeof videoModels;
+
+/** What an asset registration accepts (spec, `POST /gamma/asset/CreateAsset`); the id is what it is billed as. */
+export const assetModels = {
+  "gamma-asset": { family: "asset", types: ["Image"] },
+} as const;
+
+/** The id that asset registrations are billed under. */
+export type AssetModel = keyof typeof assetModels;

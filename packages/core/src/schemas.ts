@@ -1,3 +1,4 @@
+export { assetRequest, checkAssetRequest } from "./assets/schema.js";
 export {
   alphaChatRequest,
   checkChatRequest,
@@ -8,4 +9,31 @@ export {
   toolCall,
   toolDefinition,
 } from "./chat/schema.js";
-export { type ChatModel, chatModels } from "./models.js";
+export { checkImageRequest, gammaImage40Request, gammaImage50Request } from "./images/schema.js";
+export {
+  type AssetModel,
+  assetModels,
+  type ChatModel,
+  chatModels,
+  type ImageModel,
+  imageModels,
+  type VideoModel,
+  videoModels,
+} from "./models.js";
+export type { Findings } from "./validate.js";
+export { betaFrame, betaReference, betaVideoRequest } from "./videos/schema/beta.js";
+export {
+  fastFrame,
+  gammaVideo10ProFastRequest,
+  gammaVideo15ProRequest,
+  proFrame,
+  videoText,
+} from "./videos/schema/gamma-1.js";
+export {
+  gamma2Audio,
+  gamma2Image,
+  gamma2Video,
+  gammaVideo20Request,
+  gammaVideoFastRequest,
+} from "./videos/schema/gamma-2.js";
+export { checkVideoRequest } from "./videos/schema/request.js";

@@ -18,13 +18,69 @@ export function rule<Input>(
 }
 
 /** Every broken rule of `input`, named under `family` (`chat.alpha`); empty when it is valid. */
-export function issuesOf(schema: v.GenericSchema, input: unknown, family: string): Issue[] {
+function issuesOf(schema: v.GenericSchema, input: unknown, family: string): Issue[] {
   const { issues = [] } = v.safeParse(schema, input);
   return issues.map((issue) => {
     const path = v.getDotPath(issue) ?? "";
     const [name, message] = nameAndMessage(issue, path, family);
     return { path, message, rule: name };
   });
+}
+
+/** What a schema takes, `as const` values and frozen state included. */
+export type RequestOf<Schema extends v.GenericSchema> = ReadonlyDeep<v.InferInput<Schema>>;
+type ReadonlyDeep<T> = T extends Blob
+  ? T
+  : T extends object
+    ? { readonly [Key in keyof T]: ReadonlyDeep<T[Key]> }
+    : T;
+
+/** A number within bounds, both included. */
+/* @__NO_SIDE_EFFECTS__ */
+export function between(from: number, to: number) {
+  return v.pipe(v.number(), v.minValue(from), v.maxValue(to));
+}
+
+/** A whole number within bounds, both included. */
+/* @__NO_SIDE_EFFECTS__ */
+export function integerBetween(from: number, to: number) {
+  return v.pipe(v.number(), v.integer(), v.minValue(from), v.maxValue(to));
+}
+
+/** What the check of a request finds. */
+export interface Findings {
+  /** What the gateway would refuse. */
+  readonly issues: Issue[];
+  /** What it would accept and ignore, or what the spec neither lists nor forbids. Only of a request without issues. */
+  readonly warnings: Issue[];
+}
+
+/** Tells of something that is no broken rule. */
+export type Warn = (path: string, name: string, message: string) => void;
+
+/** Checks `request` by the schema of its `model`; `models` gives the family that its rules are named after. */
+export function checkByModel<Model extends string, Request>(
+  request: unknown,
+  resource: string,
+  models: { readonly [Id in Model]: { readonly family: string } },
+  schemas: { readonly [Id in Model]: v.GenericSchema },
+  warnOf: (request: Request, warn: Warn) => void,
+): Findings {
+  const { model } = (request ?? {}) as { model?: unknown };
+  if (typeof model !== "string" || !Object.hasOwn(schemas, model)) {
+    const known = Object.keys(schemas).join(", ");
+    const message = `must be one of ${known}; send another model's request through unchecked()`;
+    return { issues: [{ path: "model", message, rule: `${resource}.model` }], warnings: [] };
+  }
+  const { family } = models[model as Model];
+  const prefix = family === resource ? resource : `${resource}.${family}`;
+  const issues = issuesOf(schemas[model as Model], request, prefix);
+  const warnings: Issue[] = [];
+  if (issues.length === 0)
+    warnOf(request as Request, (path, name, message) =>
+      warnings.push({ path, message, rule: `${prefix}.${name}` }),
+    );
+  return { issues, warnings };
 }
 
 const uncheckedBrand: unique symbol = Symbol.for("sluice.unchecked") as never;
@@ -48,14 +104,24 @@ export function unchecked<Request extends object>(request: Request): Request & U
   return { ...request, [uncheckedBrand]: true };
 }
 
-/** Whether a request is to be sent as it is. */
-export function isUnchecked(request: unknown): request is UncheckedRequest {
+function isUnchecked(request: unknown): request is UncheckedRequest {
   return typeof request === "object" && request !== null && uncheckedBrand in request;
 }
 
-/** Throws a {@link ValidationError} if there is any issue. */
-export function assertNoIssues(issues: readonly Issue[]): void {
+/**
+ * Lets a request pass that breaks no rule, or that is {@link unchecked}; `warn` gets each of its warnings.
+ *
+ * @throws {ValidationError}
+ */
+export function assertAccepted(
+  request: unknown,
+  check: (request: unknown) => Findings,
+  warn: (issue: Issue) => void,
+): void {
+  if (isUnchecked(request)) return;
+  const { issues, warnings } = check(request);
   if (issues.length > 0) throw new ValidationError(issues);
+  for (const issue of warnings) warn(issue);
 }
 
 function nameAndMessage(issue: v.BaseIssue<unknown>, path: string, family: string): [string, string] {
@@ -66,7 +132,11 @@ function nameAndMessage(issue: v.BaseIssue<unknown>, path: string, family: strin
       `${family}.unknown-field`,
       "is not a field of this model; remove it, or send the request through unchecked() if the gateway knows it",
     ];
-  const field = path.replace(/\.\d+(?=\.|$)/g, "").replaceAll("_", "-");
+  const field = path
+    .replace(/\.\d+(?=\.|$)/g, "")
+    .replace(/([a-z])([A-Z])/g, "$1-$2")
+    .replaceAll("_", "-")
+    .toLowerCase();
   const isOurs = !issue.message.startsWith("Invalid ");
   return [field ? `${family}.${field}` : family, isOurs ? issue.message : describe(issue)];
 }
@@ -77,6 +147,7 @@ function describe({ type, expected, received, input }: v.BaseIssue<unknown>): st
     return `must not be empty (expected ${expected} entries)`;
   if (type === "max_length") return `is too long: expected ${expected}, got ${received}`;
   if (type === "integer") return `must be a whole number, got ${received}`;
+  const kinds = expected?.replace(/[()]/g, "");
   const got = received.length > 60 ? `${received.slice(0, 60)}…` : received;
-  return `expected ${expected?.replace(/^\((.*)\)$/, "$1")}, got ${got}`;
+  return `expected ${kinds}, got ${got}`;
 }

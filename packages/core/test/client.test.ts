@@ -127,6 +127,11 @@ describe("signing", () => {
     expect(`${error.body}${JSON.stringify(error)}${error.stack}`).not.toContain(key);
   });
 
+  test("leaves an answer alone where the key is a letter of it", async () => {
+    const { client } = clientOf(() => json(completion), { ...withKey, apiKey: "l" });
+    expect((await completeChat(client, question)).message.content).toBe("Blue light scatters.");
+  });
+
   test("follows no redirect: the key goes to no other address", async () => {
     const { client, requests } = clientOf(
       () => new Response(null, { status: 307, headers: { location: "https://evil.test/" } }),

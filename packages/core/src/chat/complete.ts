@@ -1,7 +1,6 @@
-import { readText } from "../body.js";
-import { apiErrorOf, errorFieldsOf, excerpt, isRecord, parseJSON } from "../error-body.js";
-import { ResponseError } from "../errors.js";
-import { type Client, openExchange, post, type RequestOptions, requestIdOf } from "../http.js";
+import { isRecord } from "../error-body.js";
+import type { Client, RequestOptions } from "../http.js";
+import { requestRecord } from "../json.js";
 import type { UncheckedRequest } from "../validate.js";
 import { accumulate, emptyMessage } from "./accumulate.js";
 import type { Chunk } from "./chunk.js";
@@ -34,25 +33,11 @@ export async function completeChat(
   options: RequestOptions = {},
 ): Promise<ChatTurn> {
   const body = checkedChatRequest(client, request, false);
-  const exchange = openExchange(client, CHAT_PATH, options, HEADERS_MS);
-  try {
-    const response = await post(client, exchange, body, options.headers);
-    const requestId = requestIdOf(response);
-    const text = client.scrub(await readText(client, exchange, response));
-    const json = parseJSON(text);
-    if (!isRecord(json) || (json.choices === undefined && errorFieldsOf(json)?.message !== undefined))
-      throw apiErrorOf(response, text, { requestId });
-    const path = misfitOf(json);
-    if (path !== undefined)
-      throw new ResponseError(
-        `the answer does not fit the spec at ${path}`,
-        { path, body: excerpt(text) },
-        { requestId },
-      );
-    return turnOf(json, client.clock.now() - exchange.startedAt);
-  } finally {
-    exchange.end();
-  }
+  const call = { method: "post", path: CHAT_PATH, body, headersMs: HEADERS_MS, repeat: "any" } as const;
+  const { json, misfit, totalMs } = await requestRecord(client, call, options, "choices");
+  const path = misfitOf(json);
+  if (path !== undefined) throw misfit(path);
+  return turnOf(json, totalMs);
 }
 
 function turnOf(completion: Chunk, totalMs: number): ChatTurn {

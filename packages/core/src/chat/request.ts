@@ -1,6 +1,6 @@
 import { ValidationError } from "../errors.js";
 import type { Client } from "../http.js";
-import { assertNoIssues, isUnchecked } from "../validate.js";
+import { assertAccepted } from "../validate.js";
 import { checkChatRequest } from "./schema.js";
 
 /** Where chat requests go (spec, Endpoints). */
@@ -13,11 +13,7 @@ export const CHAT_PATH = "/v1/chat/completions";
  * @throws {ValidationError}
  */
 export function checkedChatRequest(client: Client, request: object, stream: boolean): object {
-  if (!isUnchecked(request)) {
-    const { issues, warnings } = checkChatRequest(request);
-    assertNoIssues(issues);
-    for (const issue of warnings) client.emit({ type: "warning", issue });
-  }
+  assertAccepted(request, checkChatRequest, client.warn);
   const given = (request as { stream?: unknown }).stream;
   if (given !== undefined && given !== stream) {
     const message = stream

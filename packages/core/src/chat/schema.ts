@@ -1,15 +1,18 @@
 import * as v from "valibot";
-import type { Issue } from "../errors.js";
-import { type ChatModel, chatModels } from "../models.js";
-import { issuesOf, rule } from "../validate.js";
+import { chatModels } from "../models.js";
+import {
+  between,
+  checkByModel,
+  type Findings,
+  integerBetween,
+  type RequestOf,
+  rule,
+  type Warn,
+} from "../validate.js";
 
 const alpha = chatModels["alpha-v4.1-flash"];
 const gamma = chatModels["gamma-chat-1-6-251015"];
 const delta = chatModels["delta-5.3"];
-
-const between = (from: number, to: number) => v.pipe(v.number(), v.minValue(from), v.maxValue(to));
-const integerBetween = (from: number, to: number) =>
-  v.pipe(v.number(), v.integer(), v.minValue(from), v.maxValue(to));
 
 const IMAGE_DATA_URL = /^data:image\/(?:jpe?g|png|gif|webp);base64,[\w+/]+={0,2}$/i;
 
@@ -169,28 +172,24 @@ export const deltaChatRequest = v.strictObject({
   ...tools,
 });
 
-const schemas: { readonly [Model in ChatModel]: v.GenericSchema } = {
+const schemas = {
   "alpha-v4.1-flash": alphaChatRequest,
   "gamma-chat-1-6-251015": gammaChatRequest,
   "delta-5.3": deltaChatRequest,
 };
 
-/** What a schema takes, `as const` values and frozen state included. */
-type Input<Schema extends v.GenericSchema> = ReadonlyDeep<v.InferInput<Schema>>;
-type ReadonlyDeep<T> = T extends object ? { readonly [Key in keyof T]: ReadonlyDeep<T[Key]> } : T;
-
-export type AlphaChatRequest = Input<typeof alphaChatRequest>;
-export type GammaChatRequest = Input<typeof gammaChatRequest>;
-export type DeltaChatRequest = Input<typeof deltaChatRequest>;
+export type AlphaChatRequest = RequestOf<typeof alphaChatRequest>;
+export type GammaChatRequest = RequestOf<typeof gammaChatRequest>;
+export type DeltaChatRequest = RequestOf<typeof deltaChatRequest>;
 
 /** What `completeChat` and `streamChat` take, discriminated by `model`; the gateway's own field names. */
 export type ChatRequest = AlphaChatRequest | GammaChatRequest | DeltaChatRequest;
 /** One message of a request's `messages`. */
 export type ChatRequestMessage = AlphaChatRequest["messages"][number];
 /** A tool offered to the model. */
-export type ToolDefinition = Input<typeof toolDefinition>;
+export type ToolDefinition = RequestOf<typeof toolDefinition>;
 /** A tool call on the wire. */
-export type ToolCall = Input<typeof toolCall>;
+export type ToolCall = RequestOf<typeof toolCall>;
 
 /**
  * Checks a chat request by the rules of its model, without sending anything.
@@ -202,25 +201,14 @@ export type ToolCall = Input<typeof toolCall>;
  * // issues[0] = { path: "messages", message: "must not be empty (…)", rule: "chat.delta.messages" }
  * ```
  */
-export function checkChatRequest(request: unknown): { issues: Issue[]; warnings: Issue[] } {
-  const model = (request as { model?: unknown } | null | undefined)?.model;
-  if (typeof model !== "string" || !Object.hasOwn(schemas, model)) {
-    const known = Object.keys(schemas).join(", ");
-    const message = `must be one of ${known}; send another model's request through unchecked()`;
-    return { issues: [{ path: "model", message, rule: "chat.model" }], warnings: [] };
-  }
-  const { family } = chatModels[model as ChatModel];
-  const issues = issuesOf(schemas[model as ChatModel], request, `chat.${family}`);
-  return { issues, warnings: issues.length === 0 ? warningsOf(request as ChatRequest) : [] };
+export function checkChatRequest(request: unknown): Findings {
+  return checkByModel(request, "chat", chatModels, schemas, warnOf);
 }
 
-function warningsOf(request: ChatRequest): Issue[] {
-  const warnings: Issue[] = [];
-  const warn = (path: string, name: string, message: string) =>
-    warnings.push({ path, message, rule: `chat.${chatModels[request.model].family}.${name}` });
+function warnOf(request: ChatRequest, warn: Warn): void {
   if (request.model === "delta-5.3" && request.tools)
     warn("tools", "tools-unlisted", "the spec does not list tools for this model; they may be ignored");
-  if (request.model !== "alpha-v4.1-flash") return warnings;
+  if (request.model !== "alpha-v4.1-flash") return;
 
   const effortOff = request.reasoning_effort === "none";
   if (request.thinking?.type === "enabled" && effortOff)
@@ -238,5 +226,4 @@ function warningsOf(request: ChatRequest): Issue[] {
   }
   if (request.response_format?.type === "json_object" && !/json/i.test(JSON.stringify(request.messages)))
     warn("messages", "json-not-asked", "JSON mode needs a message that asks for JSON");
-  return warnings;
 }

@@ -1,7 +1,8 @@
 import { type ByteReader, readBody } from "../body.js";
 import { apiErrorOf, type ErrorFields } from "../error-body.js";
 import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../errors.js";
-import { type Client, openExchange, post, type RequestOptions, requestIdOf } from "../http.js";
+import { requestIdOf } from "../failure.js";
+import { type Client, openExchange, type RequestOptions, send } from "../http.js";
 import type { UncheckedRequest } from "../validate.js";
 import { accumulate, emptyMessage } from "./accumulate.js";
 import { createChunkParser, type StreamEnd } from "./chunk-parser.js";
@@ -101,7 +102,12 @@ export function streamChat(
   return stream;
 
   async function open(): Promise<ByteReader<Step>> {
-    const response = await post(client, exchange, checkedChatRequest(client, request, true), options.headers);
+    const response = await send(client, exchange, {
+      method: "post",
+      body: checkedChatRequest(client, request, true),
+      headers: options.headers,
+      repeat: "any",
+    });
     requestId = requestIdOf(response);
     client.emit({ type: "stream-start", path: CHAT_PATH, firstByteMs: clock.now() - exchange.startedAt });
     body = readBody(client, exchange, response, { use: advance, lose });

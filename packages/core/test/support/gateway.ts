@@ -120,35 +120,53 @@ export const question = {
 } as const;
 
 /** A clock that stands still until it is told. */
-export function stoppedClock(): Clock & { advance(ms: number): Promise<void> } {
+export function stoppedClock(): Clock & {
+  /** Lets `ms` pass, waking whoever's time comes, in order. */
+  advance(ms: number): Promise<void>;
+  /** Goes to the next sleeper's time and wakes it, or to `until` if nobody's comes before. */
+  advanceToNext(until: number): Promise<void>;
+  /** How many wait for their time. */
+  sleeping(): number;
+} {
   let now = 0;
   const sleepers = new Set<{ until: number; wake: () => void }>();
-  return {
-    now: () => now,
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        if (signal?.aborted) return reject(signal.reason);
-        const sleeper = { until: now + ms, wake: resolve };
-        sleepers.add(sleeper);
-        signal?.addEventListener("abort", () => {
-          sleepers.delete(sleeper);
-          reject(signal.reason);
-        });
-      }),
-    async advance(ms) {
-      const target = now + ms;
-      for (;;) {
-        await settled();
-        const due = [...sleepers].filter(({ until }) => until <= target).sort((a, b) => a.until - b.until)[0];
-        if (!due) break;
-        now = Math.max(now, due.until);
-        sleepers.delete(due);
-        due.wake();
-      }
-      now = target;
+  return { now: () => now, sleep, advance, advanceToNext, sleeping: () => sleepers.size };
+
+  function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const sleeper = { until: now + ms, wake: resolve };
+      sleepers.add(sleeper);
+      signal?.addEventListener("abort", () => {
+        sleepers.delete(sleeper);
+        reject(signal.reason);
+      });
+    });
+  }
+
+  async function advance(ms: number): Promise<void> {
+    const target = now + ms;
+    do {
       await settled();
-    },
-  };
+      await advanceToNext(target);
+    } while (now < target || hasDue(target));
+  }
+
+  async function advanceToNext(until: number): Promise<void> {
+    const due = [...sleepers]
+      .filter((sleeper) => sleeper.until <= until)
+      .sort((a, b) => a.until - b.until)[0];
+    now = Math.max(now, due ? due.until : until);
+    if (due) {
+      sleepers.delete(due);
+      due.wake();
+    }
+    await settled();
+  }
+
+  function hasDue(target: number): boolean {
+    return [...sleepers].some(({ until }) => until <= target);
+  }
 }
 
 /** Resolves when everything that waits for nothing but promises has run. */

@@ -1,0 +1,139 @@
+import type { ActiveAsset, Asset, AssetHandle } from "../asset.js";
+import { unlessAborted } from "../clock.js";
+import { isRecord } from "../error-body.js";
+import {
+  AssetFailedError,
+  ConfigurationError,
+  ResponseError,
+  ValidationError,
+  withDetails,
+} from "../errors.js";
+import type { Client, RequestOptions } from "../http.js";
+import { requestJSON } from "../json.js";
+import { poll } from "../poll.js";
+
+const HEADERS_MS = 60_000;
+
+/** How an asset is waited for. Times are milliseconds. */
+export interface AssetWaitOptions extends RequestOptions {
+  /** From an answer to the next question, give or take a tenth. @default 3_000 */
+  readonly intervalMs?: number | undefined;
+  /** For all of the waiting, the request in flight included. @default 300_000 (5 min) */
+  readonly deadlineMs?: number | undefined;
+}
+
+/**
+ * Looks an asset up once, through the client's `assetLookup`: the spec shows no endpoint for it.
+ *
+ * @param asset what `createAsset` gave, also out of JSON, or the id alone
+ * @throws {ConfigurationError} when the client has no `assetLookup`
+ * @throws {ResponseError} when the lookup's answer has no `Status`
+ * @throws what the lookup throws. All errors of the library keep the `handle`.
+ * @example
+ * ```ts
+ * const client = createClient({
+ *   baseURL: "https://gateway.example.com",
+ *   assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+ * });
+ * const { state } = await getAsset(client, handle);
+ * ```
+ */
+export async function getAsset(
+  client: Client,
+  asset: AssetHandle | string,
+  options: RequestOptions = {},
+): Promise<Asset> {
+  const handle = assetHandleOf(typeof asset === "string" ? asset : asset.id);
+  const { assetLookup } = client;
+  try {
+    if (!assetLookup)
+      throw new ConfigurationError(
+        `the asset ${handle.id} can't be looked up: give createClient() the option assetLookup, which knows this gateway's endpoint`,
+      );
+    const request = async (path: string, body?: unknown) => {
+      const method = body === undefined ? "get" : "post";
+      const call = { method, path, body, headersMs: HEADERS_MS, repeat: "any" } as const;
+      return (await requestJSON(client, call, options)).json;
+    };
+    return assetOf(handle, await unlessAborted(assetLookup(handle.id, request), options.signal));
+  } catch (error) {
+    throw withDetails(error, { handle });
+  }
+}
+
+/**
+ * Waits until an asset may be used (spec: 6 to 9 seconds, up to 2 minutes when many wait). Failed lookups (429, 5xx,
+ * the network) do not end it.
+ *
+ * @throws {AssetFailedError} when its preparation fails
+ * @throws {TimeoutError} phase `deadline`; wait again with the same handle
+ * @throws what {@link getAsset} throws, where asking again would not help
+ * @example
+ * ```ts
+ * const { uri } = await waitForAsset(client, await createAsset(client, request));
+ * ```
+ */
+export async function waitForAsset(
+  client: Client,
+  asset: AssetHandle | string,
+  options: AssetWaitOptions = {},
+): Promise<ActiveAsset> {
+  const handle = assetHandleOf(typeof asset === "string" ? asset : asset.id);
+  const { clock, random } = client;
+  const { signal, intervalMs = 3000, deadlineMs = 300_000 } = options;
+  const snapshots = poll({
+    clock,
+    random,
+    signal,
+    intervalMs,
+    deadlineMs,
+    late: `the asset was not ready after ${deadlineMs} ms (deadlineMs); wait again by its id`,
+    ask: (signal) => getAsset(client, handle, { ...options, signal, retry: { limit: 0 } }),
+  });
+  try {
+    for await (const snapshot of snapshots) {
+      if (isActive(snapshot)) return snapshot;
+      if (snapshot.state === "failed")
+        throw new AssetFailedError(
+          `the asset ${handle.id} failed (${snapshot.rawStatus}): it can't be used; register another image`,
+          snapshot,
+        );
+    }
+    throw new Error("unreachable: polling ends with an error");
+  } catch (error) {
+    throw withDetails(error, { handle });
+  }
+}
+
+/**
+ * The handle of an asset whose id is known.
+ *
+ * @throws {ValidationError} for what can't be an id
+ */
+export function assetHandleOf(id: unknown): AssetHandle {
+  if (typeof id === "string" && /^[^\s\p{C}]+$/u.test(id)) return { id, uri: `asset://${id}` };
+  const message = "must be the id of an asset, as createAsset() gives it";
+  throw new ValidationError([{ path: "id", message, rule: "asset.id" }]);
+}
+
+function isActive(asset: Asset): asset is ActiveAsset {
+  return asset.state === "active";
+}
+
+function assetOf(handle: AssetHandle, raw: unknown): Asset {
+  const { Status: status, URL: url } = isRecord(raw) ? raw : {};
+  const path = typeof status !== "string" ? "Status" : "URL";
+  if (typeof status !== "string" || !(url == null || typeof url === "string"))
+    throw new ResponseError(`the asset lookup's answer does not fit the spec at ${path}`, {
+      path,
+      body: JSON.stringify(raw)?.slice(0, 8192) ?? "",
+    });
+  const word = status.toLowerCase();
+  return {
+    ...handle,
+    state: word === "active" || word === "failed" ? word : "pending",
+    rawStatus: status,
+    ...(url && { temporaryURL: { forDisplayOnly: url } }),
+    raw,
+  };
+}

@@ -1,0 +1,51 @@
+import * as v from "valibot";
+import { isBase64, isHTTP, isImageDataURI } from "../address.js";
+import { assetModels } from "../models.js";
+import { checkByModel, type Findings, type RequestOf } from "../validate.js";
+
+const required = v.pipe(v.string(), v.nonEmpty("must not be empty"));
+
+const imageFile = v.pipe(
+  v.blob(),
+  v.check(({ size }) => size > 0, "must not be an empty file"),
+  v.check(
+    ({ type }) => type === "" || type.startsWith("image/"),
+    "must be an image: only images can be registered",
+  ),
+);
+const imageText = v.pipe(
+  required,
+  v.check(
+    (url) => url === "" || isHTTP(url) || isImageDataURI(url) || isBase64(url),
+    "must be an http(s) URL, a data URI of an image, Base64, or a File or Blob",
+  ),
+);
+const imageSource: v.GenericSchema<string | Blob> = v.lazy((input) =>
+  input instanceof Blob ? imageFile : imageText,
+);
+
+/** A registration of an image (spec, `POST /gamma/asset/CreateAsset`); `URL` may also be a `File` or `Blob`. */
+export const assetRequest = v.strictObject({
+  model: v.literal("gamma-asset"),
+  GroupId: required,
+  Name: required,
+  AssetType: v.picklist(assetModels["gamma-asset"].types),
+  URL: imageSource,
+});
+
+/** What `createAsset` takes; the gateway's own field names. */
+export type AssetRequest = RequestOf<typeof assetRequest>;
+
+/**
+ * Checks an asset registration, without sending anything.
+ *
+ * @returns `issues`, which the gateway would refuse; there are no `warnings` for assets.
+ * @example
+ * ```ts
+ * const { issues } = checkAssetRequest({ model: "gamma-asset", GroupId: "g-1", Name: "hero", AssetType: "Image", URL: "" });
+ * // issues[0] = { path: "URL", message: "must not be empty", rule: "asset.url" }
+ * ```
+ */
+export function checkAssetRequest(request: unknown): Findings {
+  return checkByModel(request, "asset", assetModels, { "gamma-asset": assetRequest }, () => {});
+}

@@ -1,0 +1,80 @@
+import { ValidationError, withDetails } from "../errors.js";
+import type { Client, RequestOptions } from "../http.js";
+import { requestJSON } from "../json.js";
+import { taskPath } from "../task-path.js";
+
+const CREATE_HEADERS_MS = 300_000;
+const QUERY_HEADERS_MS = 60_000;
+
+const PATHS = {
+  text2video: "/epsilon/v1/videos/text2video",
+  image2video: "/epsilon/v1/videos/image2video",
+  "multi-image2video": "/epsilon/v1/videos/multi-image2video",
+} as const;
+
+/** The last word of an `epsilon` endpoint's path. */
+export type EpsilonRoute = keyof typeof PATHS;
+
+/**
+ * Sends to an `epsilon` endpoint (spec, Endpoints). The spec shows no shapes for them: `body` is sent, and the answer
+ * given, as JSON and untouched.
+ *
+ * A request that was refused with 429 is repeated. After any other failure it is not, because it may be billed: the
+ * error's `outcome` says whether it may.
+ *
+ * @throws {ValidationError} for another route
+ * @throws {APIError} when the gateway refuses, or answers with what is no JSON
+ * @throws {ConnectionError} | {TimeoutError} when there was no answer
+ * @example
+ * ```ts
+ * const answer = await requestEpsilon(client, "text2video", { prompt: "A reef at dawn" });
+ * ```
+ */
+export async function requestEpsilon(
+  client: Client,
+  route: EpsilonRoute,
+  body: unknown,
+  options: RequestOptions = {},
+): Promise<unknown> {
+  if (!Object.hasOwn(PATHS, route))
+    throw wrong("route", `must be one of ${Object.keys(PATHS).join(", ")}`, "epsilon.route");
+  if (JSON.stringify(body) === undefined) throw wrong("body", "must be JSON", "epsilon.body");
+  const call = {
+    method: "post",
+    path: PATHS[route],
+    body,
+    headersMs: CREATE_HEADERS_MS,
+    repeat: "refused-only",
+  } as const;
+  return (await requestJSON(client, call, options)).json;
+}
+
+/**
+ * Asks once about an `epsilon` task (spec, `GET /epsilon/v1/videos/{id}`): the answer is given untouched. The request
+ * is repeated as chat requests are.
+ *
+ * @throws {ValidationError} for what can't be an id
+ * @throws {APIError} when the gateway refuses, or answers with what is no JSON
+ * @throws {ConnectionError} | {TimeoutError} when there was no answer. All errors keep the id, in `handle`.
+ * @example
+ * ```ts
+ * const answer = await getEpsilonTask(client, "e-1");
+ * ```
+ */
+export async function getEpsilonTask(
+  client: Client,
+  id: string,
+  options: RequestOptions = {},
+): Promise<unknown> {
+  const path = taskPath("/epsilon/v1/videos", id, "epsilon.task-id");
+  try {
+    const call = { method: "get", path, headersMs: QUERY_HEADERS_MS, repeat: "any" } as const;
+    return (await requestJSON(client, call, options)).json;
+  } catch (error) {
+    throw withDetails(error, { handle: { id } });
+  }
+}
+
+function wrong(path: string, message: string, rule: string): ValidationError {
+  return new ValidationError([{ path, message, rule }]);
+}

@@ -1,0 +1,83 @@
+import * as v from "valibot";
+import { isHTTP, isImageDataURI } from "../address.js";
+import { type ImageModel, imageModels } from "../models.js";
+import { between, checkByModel, type Findings, type RequestOf, type Warn } from "../validate.js";
+
+const referenceImage = v.pipe(
+  v.string(),
+  v.check(
+    (url) => isHTTP(url) || isImageDataURI(url),
+    "must be an http(s) URL that the gateway can download within 10 seconds, or a Base64 data URI of an image",
+  ),
+);
+
+const logoInfo = v.strictObject({
+  add_logo: v.optional(v.boolean()),
+  position: v.optional(v.pipe(v.number(), v.integer())),
+  language: v.optional(v.pipe(v.number(), v.integer())),
+  opacity: v.optional(between(0, 1)),
+});
+
+function requestOf<Model extends ImageModel, const Sizes extends readonly string[]>(
+  model: Model,
+  { sizes }: { readonly sizes: Sizes },
+) {
+  return v.strictObject({
+    model: v.literal(model),
+    prompt: v.string(),
+    image: v.optional(v.array(referenceImage)),
+    sequential_image_generation: v.optional(v.literal("auto")),
+    sequential_image_generation_options: v.optional(
+      v.strictObject({ max_images: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))) }),
+    ),
+    size: v.optional(v.picklist(sizes, `must be one of this model's sizes: ${sizes.join(", ")}`)),
+    watermark: v.optional(v.boolean()),
+    seed: v.optional(v.pipe(v.number(), v.integer())),
+    logo_info: v.optional(logoInfo),
+  });
+}
+
+/** A request to `gamma-image-4-0-250828` (spec, `POST /v1/images/generations`). */
+export const gammaImage40Request = requestOf("gamma-image-4-0-250828", imageModels["gamma-image-4-0-250828"]);
+/** A request to `gamma-image-5-0-260128`. */
+export const gammaImage50Request = requestOf("gamma-image-5-0-260128", imageModels["gamma-image-5-0-260128"]);
+
+const schemas = {
+  "gamma-image-4-0-250828": gammaImage40Request,
+  "gamma-image-5-0-260128": gammaImage50Request,
+};
+
+export type GammaImage40Request = RequestOf<typeof gammaImage40Request>;
+export type GammaImage50Request = RequestOf<typeof gammaImage50Request>;
+
+/** What `generateImages` takes, discriminated by `model`, which decides the sizes; the gateway's own field names. */
+export type ImageRequest = GammaImage40Request | GammaImage50Request;
+
+/**
+ * Checks an image request by the rules of its model, without sending anything.
+ *
+ * @returns `issues`, which the gateway would refuse, and `warnings`, which it would silently ignore.
+ * @example
+ * ```ts
+ * const { issues } = checkImageRequest({ model: "gamma-image-5-0-260128", prompt: "A reef", size: "1024x1024" });
+ * // issues[0] = { path: "size", message: "must be one of this model's sizes: …", rule: "image.5-0.size" }
+ * ```
+ */
+export function checkImageRequest(request: unknown): Findings {
+  return checkByModel(request, "image", imageModels, schemas, warnOf);
+}
+
+function warnOf(request: ImageRequest, warn: Warn): void {
+  if (request.prompt.trim() === "")
+    warn("prompt", "prompt-empty", "is empty; the gateway has nothing to draw from");
+  if (request.image?.length === 0) warn("image", "image-empty", "is empty; leave it out for text to image");
+  if (
+    request.sequential_image_generation_options?.max_images !== undefined &&
+    request.sequential_image_generation !== "auto"
+  )
+    warn(
+      "sequential_image_generation_options.max_images",
+      "max-images-without-auto",
+      'has no effect without sequential_image_generation: "auto"',
+    );
+}

@@ -1,0 +1,97 @@
+import { readText } from "./body.js";
+import { apiErrorOf, errorFieldsOf, excerpt, isRecord, parseJSON } from "./error-body.js";
+import { isGatewayError, ResponseError, withDetails } from "./errors.js";
+import { connectionError, requestIdOf } from "./failure.js";
+import {
+  type Client,
+  type Exchange,
+  type Outgoing,
+  openExchange,
+  type RequestOptions,
+  send,
+} from "./http.js";
+
+/** A request whose whole answer is JSON. */
+export interface Call extends Omit<Outgoing, "headers"> {
+  /** The gateway's path, `/v1/…`. */
+  readonly path: string;
+  /** How long the headers may take where nobody says otherwise. */
+  readonly headersMs: number;
+}
+
+/** A whole answer. */
+export interface Answer<JSON = unknown> {
+  readonly json: JSON;
+  /** An error about this answer: `path` names the field that does not fit the spec. */
+  readonly misfit: (path: string) => ResponseError;
+  /** An error that this answer reports although its status says success. */
+  readonly reported: () => Error;
+  /** From the call to the last byte. */
+  readonly totalMs: number;
+}
+
+/**
+ * Sends, and reads the whole answer.
+ *
+ * @throws {APIError} for an answer that is no success, or no JSON
+ * @throws {ConnectionError} when none came, or it broke off
+ * @throws {TimeoutError} phase `headers`, `idle` or `total`
+ */
+export async function requestJSON(client: Client, call: Call, options: RequestOptions): Promise<Answer> {
+  const exchange = openExchange(client, call.path, options, call.headersMs);
+  try {
+    const response = await send(client, exchange, { ...call, headers: options.headers });
+    const requestId = requestIdOf(response);
+    const text = client.scrub(await textOf(client, exchange, response, call));
+    const json = parseJSON(text.replace(/^\uFEFF/, ""));
+    const bills = call.repeat === "refused-only";
+    const known = bills ? { outcome: "unknown" as const } : {};
+    const reported = () => withDetails(apiErrorOf(response, text, { requestId }), known) as Error;
+    if (json === undefined) throw reported();
+    return {
+      json,
+      misfit: (path) => {
+        const message = `the answer does not fit the spec at ${path}`;
+        const error = new ResponseError(message, { path, body: excerpt(text) }, { requestId });
+        withDetails(error, known);
+        return error;
+      },
+      reported,
+      totalMs: client.clock.now() - exchange.startedAt,
+    };
+  } finally {
+    exchange.end();
+  }
+}
+
+/**
+ * The same for an answer that is an object with one of the fields `landmarks`; without them, an object that tells of
+ * an error is that error.
+ *
+ * @throws {APIError} also for an error reported with a status of success
+ * @throws {ResponseError}
+ */
+export async function requestRecord(
+  client: Client,
+  call: Call,
+  options: RequestOptions,
+  ...landmarks: readonly string[]
+): Promise<Answer<Record<string, unknown>>> {
+  const answer = await requestJSON(client, call, options);
+  const { json } = answer;
+  if (!isRecord(json)) throw answer.reported();
+  const isAnswer = landmarks.some((name) => json[name] !== undefined);
+  if (!isAnswer && errorFieldsOf(json)?.message !== undefined) throw answer.reported();
+  return { ...answer, json };
+}
+
+/** The body as text; one that breaks off is a failed connection, after the gateway has acted. */
+async function textOf(client: Client, exchange: Exchange, response: Response, call: Call): Promise<string> {
+  try {
+    return await readText(client, exchange, response);
+  } catch (error) {
+    const { signal } = exchange;
+    const known = signal.aborted || isGatewayError(error) ? error : connectionError(error);
+    throw call.repeat === "refused-only" ? withDetails(known, { outcome: "unknown" }) : known;
+  }
+}

@@ -1,0 +1,100 @@
+import type { Clock } from "./clock.js";
+import { isGatewayError, TimeoutError } from "./errors.js";
+
+/** How something is asked about again and again. Times are milliseconds. */
+export interface PollPlan<Snapshot> {
+  readonly clock: Clock;
+  /** Numbers in [0, 1), for the jitter. */
+  readonly random: () => number;
+  readonly signal?: AbortSignal | undefined;
+  /** From an answer to the next question, give or take a tenth. */
+  readonly intervalMs: number;
+  /** For all of it, the request in flight included. */
+  readonly deadlineMs: number;
+  /** Asks once, without repeating: pacing is the loop's. */
+  readonly ask: (signal: AbortSignal) => Promise<Snapshot>;
+  /** Said when the deadline is over. */
+  readonly late: string;
+}
+
+/** How long after the start what was just created may still be unknown to the gateway. */
+const GRACE_MS = 30_000;
+/** How often in a row an answer may be unreadable, or say that the query failed. */
+const UNREADABLE = 3;
+/** The longest pause that failures alone lead to. */
+const LONGEST_PAUSE_MS = 120_000;
+
+/**
+ * Asks until the consumer leaves: the first time at once, then an interval after each answer. What may pass (429, 5xx,
+ * a failed connection) never ends it: it backs off, longer if `Retry-After` says so, up to the deadline.
+ *
+ * @throws {TimeoutError} phase `deadline`
+ * @throws what `ask` throws, where asking again would not help; and the signal's reason, at once
+ */
+export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<Snapshot, never> {
+  const { clock, random, intervalMs, ask } = plan;
+  const { signal, end } = limited(plan);
+  const startedAt = clock.now();
+  let failures = 0;
+  let unreadable = 0;
+  let seen = false;
+  try {
+    for (;;) {
+      let pause = intervalMs;
+      try {
+        signal.throwIfAborted();
+        const snapshot = await ask(signal);
+        failures = 0;
+        unreadable = 0;
+        seen = true;
+        yield snapshot;
+      } catch (error) {
+        const verdict = verdictOf(error);
+        const isNew = !seen && clock.now() - startedAt < GRACE_MS;
+        if (verdict === "stop" || (verdict === "absent" && !isNew)) throw error;
+        if (verdict === "unreadable" && ++unreadable > UNREADABLE) throw error;
+        if (verdict === "passing") pause = backoff(error, intervalMs, ++failures);
+      }
+      await clock.sleep(pause * (0.9 + 0.2 * random()), signal);
+    }
+  } finally {
+    end();
+  }
+}
+
+/** A signal that the caller's abort and the deadline both end. */
+function limited({ clock, signal, deadlineMs, late }: PollPlan<unknown>) {
+  const controller = new AbortController();
+  const ended = new AbortController();
+  const follow = () => controller.abort(signal?.reason);
+  if (signal?.aborted) follow();
+  signal?.addEventListener("abort", follow, { signal: ended.signal });
+  if (deadlineMs !== Number.POSITIVE_INFINITY)
+    clock.sleep(deadlineMs, ended.signal).then(
+      () => controller.abort(new TimeoutError(late, "deadline")),
+      () => {},
+    );
+  return { signal: controller.signal, end: () => ended.abort() };
+}
+
+/**
+ * What a failed question means: it may pass; the answer was unreadable, or said that the query failed; the thing is not
+ * there, which is normal right after its creation; or there is no point in asking again.
+ */
+function verdictOf(error: unknown): "passing" | "unreadable" | "absent" | "stop" {
+  if (!isGatewayError(error)) return "stop";
+  if (error.name === "ConnectionError" || error.name === "TimeoutError") return "passing";
+  if (error.name === "ResponseError") return "unreadable";
+  if (error.name !== "APIError") return "stop";
+  const { status } = error;
+  if (status === 408 || status === 429 || status >= 500) return "passing";
+  if (status >= 200 && status < 300) return "unreadable";
+  return status === 404 || status === 400 ? "absent" : "stop";
+}
+
+/** Twice as long after each failure; never shorter than what the gateway asks for, with the jitter in mind. */
+function backoff(error: unknown, intervalMs: number, failures: number): number {
+  const grown = Math.min(intervalMs * 2 ** (failures - 1), Math.max(intervalMs, LONGEST_PAUSE_MS));
+  const asked = isGatewayError(error) && error.name === "APIError" ? (error.retryAfterMs ?? 0) : 0;
+  return Math.max(grown, asked / 0.9);
+}

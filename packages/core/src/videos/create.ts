@@ -1,0 +1,63 @@
+import { withDetails } from "../errors.js";
+import type { Client, RequestOptions } from "../http.js";
+import { requestRecord } from "../json.js";
+import { videoModels } from "../models.js";
+import type { VideoTaskHandle } from "../task.js";
+import { assertAccepted, type UncheckedRequest } from "../validate.js";
+import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
+
+/** References travel in the body, up to 20 MB each. */
+const HEADERS_MS = 300_000;
+
+/**
+ * Creates a video task (spec, `POST /v1/video/generations`). The handle is plain JSON: keep it before anything else,
+ * because the task is billed and goes on whoever waits. There is no way to cancel one.
+ *
+ * A request that was refused with 429 is repeated. After any other failure it is not, because it may be billed: the
+ * error's `outcome` says whether it may.
+ *
+ * @throws {ValidationError} when a rule of the model is broken; nothing was sent
+ * @throws {APIError} when the gateway refuses
+ * @throws {ConnectionError} when there was no answer, or it broke off
+ * @throws {TimeoutError} phase `headers`, `idle` or `total`
+ * @throws {ResponseError} when the receipt has no id
+ * @example
+ * ```ts
+ * const handle = await createVideoTask(client, {
+ *   model: "beta3.0-video",
+ *   input: { prompt: "A reef at dawn" },
+ *   parameters: { resolution: "720P", duration: 5 },
+ * });
+ * localStorage.setItem("task", JSON.stringify(handle));
+ * ```
+ */
+export async function createVideoTask(
+  client: Client,
+  request: VideoRequest | UncheckedRequest,
+  options: RequestOptions = {},
+): Promise<VideoTaskHandle> {
+  assertAccepted(request, checkVideoRequest, client.warn);
+  const call = {
+    method: "post",
+    path: "/v1/video/generations",
+    body: request,
+    headersMs: HEADERS_MS,
+    repeat: "refused-only",
+  } as const;
+  const { json, misfit } = await requestRecord(client, call, options, "id", "task_id");
+  const id = json.id || json.task_id;
+  if (typeof id !== "string") throw misfit("id");
+  const handle = handleOf(id, json, (request as VideoRequest).model);
+  if (json.created_at != null && typeof json.created_at !== "number")
+    throw withDetails(misfit("created_at"), { handle });
+  return handle;
+}
+
+function handleOf(id: string, receipt: Record<string, unknown>, asked: string): VideoTaskHandle {
+  const { created_at: seconds, model: named } = receipt;
+  const createdAt = typeof seconds === "number" && seconds > 0 ? seconds * 1000 : Date.now();
+  const model = typeof named === "string" && named ? named : asked;
+  const row = Object.hasOwn(videoModels, model) ? videoModels[model as keyof typeof videoModels] : undefined;
+  const hours = row && "retentionHours" in row ? row.retentionHours : undefined;
+  return { id, model, createdAt, ...(hours && { queryableUntil: createdAt + hours * 3_600_000 }) };
+}

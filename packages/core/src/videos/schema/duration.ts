@@ -1,0 +1,20 @@
+import * as v from "valibot";
+
+/** A row's `duration`: whole seconds from `min` to `max`, and `auto` where the model may choose. */
+interface DurationRange {
+  readonly min: number;
+  readonly max: number;
+  readonly auto?: number;
+}
+
+/** The schema of a duration within `range`. */
+export function durationWithin({ min, max, auto }: DurationRange) {
+  const choice = auto === undefined ? "" : `${auto} (the model chooses) or `;
+  return v.pipe(
+    v.number(),
+    v.check(
+      (seconds) => seconds === auto || (Number.isInteger(seconds) && seconds >= min && seconds <= max),
+      `must be ${choice}a whole number of seconds from ${min} to ${max}`,
+    ),
+  );
+}

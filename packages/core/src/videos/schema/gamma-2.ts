@@ -1,0 +1,121 @@
+import * as v from "valibot";
+import { isAssetURI, isHTTP, isImageDataURI } from "../../address.js";
+import { videoModels } from "../../models.js";
+import { type RequestOf, rule, type Warn } from "../../validate.js";
+import { durationWithin } from "./duration.js";
+import { videoText } from "./gamma-1.js";
+
+const full = videoModels["gamma-video-2.0"];
+const fast = videoModels["gamma-video-fast"];
+
+const isLookupURL = (url: unknown) => typeof url === "object" && url !== null && "forDisplayOnly" in url;
+
+const imageURL = v.pipe(
+  v.string(({ input }) =>
+    isLookupURL(input)
+      ? "is the temporary URL of an asset lookup, which must not be used in requests; give the asset's uri, asset://<id>"
+      : "must be a string",
+  ),
+  v.check(
+    (url) => isHTTP(url) || isAssetURI(url) || isImageDataURI(url),
+    "must be an http(s) URL, a Base64 data URI of an image, or asset://<id> of a registered asset",
+  ),
+);
+const fileURL = v.pipe(v.string(), v.check(isHTTP, "must be an http(s) URL that the gateway can download"));
+
+/** An image item of `content`; `role` may say what it is for: `first_frame`, `last_frame`, `reference_image`. */
+export const gamma2Image = v.strictObject({
+  type: v.literal("image_url"),
+  image_url: v.strictObject({ url: imageURL }),
+  role: v.optional(v.string()),
+});
+/** A video item of `content`. The spec does not show its shape: this one is our assumption. */
+export const gamma2Video = v.strictObject({
+  type: v.literal("video_url"),
+  video_url: v.strictObject({ url: fileURL }),
+  role: v.optional(v.string()),
+});
+/** An audio item of `content`. The spec does not show its shape: this one is our assumption. */
+export const gamma2Audio = v.strictObject({
+  type: v.literal("audio_url"),
+  audio_url: v.strictObject({ url: fileURL }),
+  role: v.optional(v.string()),
+});
+
+const item = v.variant("type", [videoText, gamma2Image, gamma2Video, gamma2Audio]);
+type Items = v.InferInput<typeof item>[];
+type Content = readonly { readonly type: string; readonly role?: string | undefined }[];
+
+const has = (content: Content, ...types: string[]) => content.some(({ type }) => types.includes(type));
+
+const content = v.pipe(
+  v.array(item),
+  rule<Items>("content-empty", (items) => items.length > 0, "must have at least one item"),
+  rule<Items>(
+    "audio-needs-picture",
+    (items) => !has(items, "audio_url") || has(items, "image_url", "video_url"),
+    "has audio without an image or a video; add one of them",
+  ),
+);
+
+/** What both models share. */
+function fieldsOf(row: typeof full | typeof fast) {
+  return {
+    content,
+    generate_audio: v.optional(v.boolean()),
+    ratio: v.optional(v.picklist(row.ratios)),
+    duration: v.optional(durationWithin(row.duration)),
+    tools: v.optional(v.array(v.strictObject({ type: v.literal("web_search") }))),
+    watermark: v.optional(v.boolean()),
+    // not listed for these models: let through with a warning
+    seed: v.optional(v.pipe(v.number(), v.integer())),
+    camera_fixed: v.optional(v.boolean()),
+  };
+}
+
+const searchNeedsText = <Request extends { content: Content; tools?: readonly unknown[] | undefined }>() =>
+  rule<Request>(
+    "tools-need-text-only",
+    ({ content, tools }) => !tools?.length || content.every(({ type }) => type === "text"),
+    "web search works in text-to-video only; leave tools out, or the images, videos and audios of content",
+  );
+
+/** A request to `gamma-video-2.0` (spec, `POST /v1/video/generations`). */
+export const gammaVideo20Request = v.pipe(
+  v.strictObject({
+    model: v.literal("gamma-video-2.0"),
+    ...fieldsOf(full),
+    resolution: v.optional(v.picklist(full.resolutions)),
+    return_last_frame: v.optional(v.boolean()),
+  }),
+  v.forward(searchNeedsText(), ["tools"]),
+);
+
+/** A request to `gamma-video-fast`. */
+export const gammaVideoFastRequest = v.pipe(
+  v.strictObject({
+    model: v.literal("gamma-video-fast"),
+    ...fieldsOf(fast),
+    resolution: v.optional(v.picklist(fast.resolutions)),
+    return_last_frame: v.optional(v.never("is for gamma-video-2.0 only; leave it out, or use that model")),
+  }),
+  v.forward(searchNeedsText(), ["tools"]),
+);
+
+export type GammaVideo20Request = RequestOf<typeof gammaVideo20Request>;
+export type GammaVideoFastRequest = RequestOf<typeof gammaVideoFastRequest>;
+
+/** What the rules neither list nor forbid. */
+export function warnOfGamma2(request: GammaVideo20Request | GammaVideoFastRequest, warn: Warn): void {
+  const roles: readonly string[] = full.roles;
+  for (const field of ["seed", "camera_fixed"] as const)
+    if (request[field] !== undefined)
+      warn(field, `${field.replace("_", "-")}-unlisted`, "is not listed for this model; it may be ignored");
+  for (const [index, { role }] of (request.content as Content).entries())
+    if (role !== undefined && !roles.includes(role))
+      warn(
+        `content.${index}.role`,
+        "role-unlisted",
+        `is none of the roles that are known: ${roles.join(", ")}`,
+      );
+}

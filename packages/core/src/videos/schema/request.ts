@@ -1,0 +1,65 @@
+import { videoModels } from "../../models.js";
+import { checkByModel, type Findings, type Warn } from "../../validate.js";
+import { type BetaVideoRequest, betaVideoRequest, warnOfBeta } from "./beta.js";
+import {
+  type GammaVideo10ProFastRequest,
+  type GammaVideo15ProRequest,
+  gammaVideo10ProFastRequest,
+  gammaVideo15ProRequest,
+  warnOfPro,
+} from "./gamma-1.js";
+import {
+  type GammaVideo20Request,
+  type GammaVideoFastRequest,
+  gammaVideo20Request,
+  gammaVideoFastRequest,
+  warnOfGamma2,
+} from "./gamma-2.js";
+
+/** What `createVideoTask` takes, discriminated by `model`; the gateway's own field names. */
+export type VideoRequest =
+  | BetaVideoRequest
+  | GammaVideo15ProRequest
+  | GammaVideo10ProFastRequest
+  | GammaVideo20Request
+  | GammaVideoFastRequest;
+
+const schemas = {
+  "beta3.0-video": betaVideoRequest,
+  "beta3.0-video-prime": betaVideoRequest,
+  "gamma-video-1-5-pro-251215": gammaVideo15ProRequest,
+  "gamma-video-1-0-pro-fast-251015": gammaVideo10ProFastRequest,
+  "gamma-video-2.0": gammaVideo20Request,
+  "gamma-video-fast": gammaVideoFastRequest,
+};
+
+/**
+ * Checks a video request by the rules of its model, without sending anything.
+ *
+ * @returns `issues`, which the gateway would refuse, and `warnings`, which it would silently ignore or may not know.
+ * @example
+ * ```ts
+ * const { issues } = checkVideoRequest({
+ *   model: "beta3.0-video",
+ *   input: { prompt: "A reef at dawn" },
+ *   parameters: { duration: 31 },
+ * });
+ * // issues[0].rule = "video.beta.parameters.duration"
+ * ```
+ */
+export function checkVideoRequest(request: unknown): Findings {
+  return checkByModel(request, "video", videoModels, schemas, warnOf);
+}
+
+function warnOf(request: VideoRequest, warn: Warn): void {
+  switch (request.model) {
+    case "beta3.0-video":
+    case "beta3.0-video-prime":
+      return warnOfBeta(request, warn);
+    case "gamma-video-1-5-pro-251215":
+      return warnOfPro(request, warn);
+    case "gamma-video-2.0":
+    case "gamma-video-fast":
+      return warnOfGamma2(request, warn);
+  }
+}

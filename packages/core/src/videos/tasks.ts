@@ -1,0 +1,161 @@
+import { isGatewayError, TaskExpiredError, TaskFailedError, withDetails } from "../errors.js";
+import type { Client, RequestOptions } from "../http.js";
+import { requestRecord } from "../json.js";
+import { poll } from "../poll.js";
+import type { PendingVideoTask, SucceededVideoTask, VideoTask, VideoTaskReference } from "../task.js";
+import { taskPath } from "../task-path.js";
+import { normalizeVideoTask } from "./status.js";
+
+const HEADERS_MS = 60_000;
+/** How many more times a success without a URL is asked about. */
+const RESULT_QUERIES = 3;
+
+/** How a task is watched. Times are milliseconds. */
+export interface WatchOptions extends RequestOptions {
+  /** From an answer to the next question, give or take a tenth. @default 15_000 */
+  readonly intervalMs?: number | undefined;
+  /** For all of the waiting, the request in flight included. @default 1_800_000 (30 min) */
+  readonly deadlineMs?: number | undefined;
+}
+
+/**
+ * Asks once how a video task is (spec, `GET /v1/video/generations/{id}`). Failed tasks are answers, not errors. The
+ * request is repeated as chat requests are.
+ *
+ * @param task what `createVideoTask` gave, also out of JSON, or the id alone
+ * @throws {TaskExpiredError} when the gateway no longer knows the task, and its time is over
+ * @throws {APIError} when the gateway refuses, also when the envelope's `code` is not `success`
+ * @throws {ConnectionError} | {TimeoutError} | {ResponseError} as everywhere; all of them keep the `handle`
+ * @example
+ * ```ts
+ * const task = await getVideoTask(client, handle);
+ * if (task.state === "succeeded") show(task.url);
+ * ```
+ */
+export async function getVideoTask(
+  client: Client,
+  task: VideoTaskReference | string,
+  options: RequestOptions = {},
+): Promise<VideoTask> {
+  const handle = referenceOf(task);
+  const path = videoTaskPath(handle.id);
+  try {
+    const call = { method: "get", path, headersMs: HEADERS_MS, repeat: "any" } as const;
+    const { json, reported } = await requestRecord(client, call, options, "data", "status");
+    if (isRefused(json)) throw reported();
+    return (client.normalizeVideoTask ?? normalizeVideoTask)(json, handle);
+  } catch (error) {
+    throw withDetails(expiredOr(error, handle), { handle });
+  }
+}
+
+/**
+ * Watches a video task to its end: a snapshot whenever something changes, the last one `succeeded` or `failed`.
+ * Progress never goes back. Failed queries (429, 5xx, the network) do not end it; leaving the loop or aborting ends the
+ * watching, while the task goes on.
+ *
+ * @throws {TaskFailedError} `reason: "result-missing"`: the gateway says success and gives no URL, four times
+ * @throws {TaskExpiredError} when the gateway no longer knows the task, and its time is over
+ * @throws {TimeoutError} phase `deadline`; watch again with the same handle to wait on
+ * @throws {APIError} | {ResponseError} when asking again would not help. All errors keep the `handle`.
+ * @example
+ * ```ts
+ * for await (const task of watchVideoTask(client, handle)) console.log(task.state, task.progress);
+ * ```
+ */
+export async function* watchVideoTask(
+  client: Client,
+  task: VideoTaskReference | string,
+  options: WatchOptions = {},
+): AsyncGenerator<VideoTask, void, undefined> {
+  const handle = referenceOf(task);
+  videoTaskPath(handle.id);
+  const { clock, random } = client;
+  const { signal, intervalMs = 15_000, deadlineMs = 1_800_000 } = options;
+  const snapshots = poll({
+    clock,
+    random,
+    signal,
+    intervalMs,
+    deadlineMs,
+    late: `the video task was not over after ${deadlineMs} ms (deadlineMs); it goes on: watch it again by its handle`,
+    ask: (signal) => getVideoTask(client, handle, { ...options, signal, retry: { limit: 0 } }),
+  });
+  let last: VideoTask | undefined;
+  let withoutResult = 0;
+  try {
+    for await (const snapshot of snapshots) {
+      const next = withoutSetback(snapshot, last);
+      if (last === undefined || faceOf(next) !== faceOf(last)) yield next;
+      last = next;
+      if (next.state === "succeeded" || next.state === "failed") return;
+      withoutResult = next.state === "result-pending" ? withoutResult + 1 : 0;
+      if (withoutResult > RESULT_QUERIES) throw resultMissing(next as PendingVideoTask);
+    }
+  } catch (error) {
+    throw withDetails(error, { handle });
+  }
+}
+
+/**
+ * Waits for a video, as {@link watchVideoTask} does.
+ *
+ * @throws {TaskFailedError} when the task fails; `task` has the reason
+ * @throws whatever watching throws
+ * @example
+ * ```ts
+ * const { url, expiresAt } = await waitForVideoTask(client, handle, { signal });
+ * ```
+ */
+export async function waitForVideoTask(
+  client: Client,
+  task: VideoTaskReference | string,
+  options: WatchOptions = {},
+): Promise<SucceededVideoTask> {
+  const handle = referenceOf(task);
+  for await (const snapshot of watchVideoTask(client, handle, options)) {
+    if (snapshot.state === "succeeded") return snapshot;
+    if (snapshot.state !== "failed") continue;
+    const message = `the video task failed${snapshot.reason ? `: ${snapshot.reason}` : ", and the gateway gives no reason"}`;
+    throw withDetails(new TaskFailedError(message, { reason: "failed", task: snapshot }), { handle });
+  }
+  throw new Error("unreachable: watching ends with a final snapshot or an error");
+}
+
+function videoTaskPath(id: string): string {
+  return taskPath("/v1/video/generations", id, "video.task-id");
+}
+
+function referenceOf(task: VideoTaskReference | string): VideoTaskReference {
+  return typeof task === "string" ? { id: task } : task;
+}
+
+/** Whether the query itself failed, under HTTP 200: a failed task is none of it. */
+function isRefused({ code }: Record<string, unknown>): boolean {
+  return code != null && code !== "" && String(code).toLowerCase() !== "success";
+}
+
+/** A task that is unknown after its time is expired, and not a wrong id. */
+function expiredOr(error: unknown, handle: VideoTaskReference): unknown {
+  const { queryableUntil } = handle;
+  if (queryableUntil === undefined || Date.now() < queryableUntil) return error;
+  if (!isGatewayError(error) || error.name !== "APIError" || ![400, 404].includes(error.status)) return error;
+  const message = "the gateway no longer knows the video task: it can be asked about for 24 hours";
+  return new TaskExpiredError(message, handle, { cause: error });
+}
+
+function withoutSetback(task: VideoTask, last: VideoTask | undefined): VideoTask {
+  const progress = Math.max(task.progress ?? 0, last?.progress ?? 0);
+  return progress > (task.progress ?? 0) ? { ...task, progress } : task;
+}
+
+/** What a snapshot shows: without `raw`, in which a trace id may change with each answer. */
+function faceOf({ raw: _, ...shown }: VideoTask): string {
+  return JSON.stringify(Object.entries(shown).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function resultMissing(task: PendingVideoTask): TaskFailedError {
+  const message =
+    "the gateway says that the video task succeeded, but gives no URL; ask again later by its handle";
+  return new TaskFailedError(message, { reason: "result-missing", task });
+}

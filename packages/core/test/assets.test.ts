@@ -1,0 +1,236 @@
+import {
+  type AssetHandle,
+  type AssetLookup,
+  type ClientOptions,
+  checkAssetRequest,
+  checkVideoRequest,
+  createAsset,
+  getAsset,
+  unchecked,
+  waitForAsset,
+} from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { clientOf, rejectionOf } from "./support/gateway.js";
+import { polled, type Step } from "./support/polling.js";
+
+const request = {
+  model: "gamma-asset",
+  GroupId: "group-1",
+  Name: "hero",
+  AssetType: "Image",
+  URL: "https://a.test/hero.png",
+} as const;
+const handle: AssetHandle = { id: "a-1", uri: "asset://a-1" };
+const bytes = Uint8Array.from({ length: 20_000 }, (_, index) => index % 251);
+const lookup: AssetLookup = (id, request) => request("/gamma/asset/GetAsset", { Id: id });
+const found = (Status: string, URL?: string) => () => Response.json({ Id: "a-1", Status, URL });
+const refusal = (status: number) => () =>
+  Response.json({ error: { message: `refused with ${status}` } }, { status });
+
+describe("the rules of assets (spec, POST /gamma/asset/CreateAsset)", () => {
+  test.each([
+    ["an address", request.URL],
+    ["a data URI", "data:image/png;base64,iVBORw0KGgo="],
+    ["plain Base64", "iVBORw0KGgo="],
+    ["a file", new File([bytes], "hero.png", { type: "image/png" })],
+    ["a blob that does not know its type", new Blob([bytes])],
+  ])("accept %s", (_, URL) => {
+    expect(checkAssetRequest({ ...request, URL }).issues).toEqual([]);
+  });
+
+  test.each([
+    ["another model", { model: "gamma-image" }, "model", "asset.model"],
+    ["no group", { GroupId: undefined }, "GroupId", "asset.group-id"],
+    ["an empty group", { GroupId: "" }, "GroupId", "asset.group-id"],
+    ["an empty name", { Name: "" }, "Name", "asset.name"],
+    ["another type", { AssetType: "Video" }, "AssetType", "asset.asset-type"],
+    ["no address", { URL: "" }, "URL", "asset.url"],
+    ["an address nobody can fetch", { URL: "blob:x" }, "URL", "asset.url"],
+    ["half a Base64 text", { URL: "abc" }, "URL", "asset.url"],
+    ["an empty file", { URL: new Blob([]) }, "URL", "asset.url"],
+    ["a film", { URL: new Blob(["x"], { type: "video/mp4" }) }, "URL", "asset.url"],
+    ["a field that is not there", { Tags: [] }, "Tags", "asset.unknown-field"],
+  ])("refuse %s", (_, fields, path, rule) => {
+    expect(
+      checkAssetRequest({ ...request, ...fields }).issues.map((issue) => [issue.path, issue.rule]),
+    ).toContainEqual([path, rule]);
+  });
+});
+
+describe("createAsset", () => {
+  test("sends JSON and gives what video requests name it by", async () => {
+    const { client, requests } = clientOf(() => Response.json({ Id: "a-1" }));
+    expect(await createAsset(client, request)).toEqual(handle);
+    expect(requests[0]?.url).toBe("https://gateway.test/gamma/asset/CreateAsset");
+    expect(await requests[0]?.json()).toEqual(request);
+  });
+
+  test("sends a file as a data URI, and one without a type as Base64", async () => {
+    const { client, requests } = clientOf(() => Response.json({ Id: "a-1" }));
+    await createAsset(client, { ...request, URL: new File([bytes], "hero.png", { type: "image/png" }) });
+    await createAsset(client, { ...request, URL: new Blob([bytes]) });
+    const [typed, plain] = (await Promise.all(requests.map((sent) => sent.json()))) as { URL: string }[];
+    expect(typed?.URL).toBe(`data:image/png;base64,${plain?.URL}`);
+    expect(Uint8Array.from(atob(plain?.URL ?? ""), (char) => char.charCodeAt(0))).toEqual(bytes);
+  });
+
+  test("sends a file as a form where that is asked for, again after a 429", async () => {
+    const { client, requests } = clientOf((_, nth) =>
+      nth === 1
+        ? Response.json({ error: { message: "later" } }, { status: 429, headers: { "retry-after": "0" } })
+        : Response.json({ Id: "a-1" }),
+    );
+    const image = new File([bytes], "hero.png", { type: "image/png" });
+    await createAsset(client, { ...request, URL: image }, { upload: "multipart" });
+    expect(requests).toHaveLength(2);
+    for (const sent of requests) {
+      expect(sent.headers.get("content-type")).toMatch(/^multipart\/form-data; ?boundary=/);
+      const form = await sent.formData();
+      const { URL: _, ...fields } = request;
+      for (const [name, value] of Object.entries(fields)) expect(form.get(name)).toBe(value);
+      const file = form.get("URL") as File;
+      expect([file.name, file.type]).toEqual(["hero.png", "image/png"]);
+      expect(new Uint8Array(await file.arrayBuffer())).toEqual(bytes);
+    }
+  });
+
+  test("says at which field an answer does not fit, and sends what is unchecked", async () => {
+    const { client, requests } = clientOf(() => Response.json({ Id: 7 }));
+    const other = unchecked({ ...request, AssetType: "Video" });
+    expect(await rejectionOf(createAsset(client, other))).toMatchObject({
+      name: "ResponseError",
+      path: "Id",
+      outcome: "unknown",
+    });
+    expect(await requests[0]?.json()).toMatchObject({ AssetType: "Video" });
+  });
+});
+
+describe("getAsset", () => {
+  test("without an assetLookup says which option is missing, and keeps the id", async () => {
+    const { client } = clientOf(found("Active"));
+    for (const asked of [getAsset(client, handle), waitForAsset(client, "a-1")]) {
+      const error = await rejectionOf(asked);
+      expect(error).toMatchObject({ name: "ConfigurationError", handle });
+      expect((error as Error).message).toMatch(/a-1.*assetLookup/);
+    }
+  });
+
+  test.each([
+    ["Active", "active"],
+    ["Failed", "failed"],
+    ["Processing", "pending"],
+    ["", "pending"],
+  ])("an asset that is %j is %s", async (status, state) => {
+    const { client, requests } = clientOf(found(status), { assetLookup: lookup });
+    expect(await getAsset(client, "a-1")).toMatchObject({ ...handle, state, rawStatus: status });
+    expect(`${requests[0]?.method} ${requests[0]?.url}`).toBe(
+      "POST https://gateway.test/gamma/asset/GetAsset",
+    );
+    expect(await requests[0]?.json()).toEqual({ Id: "a-1" });
+  });
+
+  test("a lookup may be a GET, and may make its own record", async () => {
+    const { client, requests } = clientOf(() => Response.json({ Result: { State: "Active" } }), {
+      assetLookup: async (id, request) => {
+        const { Result } = (await request(`/gamma/asset/${id}`)) as { Result: { State: string } };
+        return { Status: Result.State };
+      },
+    });
+    expect((await getAsset(client, handle)).state).toBe("active");
+    expect(requests[0]?.method).toBe("GET");
+  });
+
+  test("the temporary address is no string, and video requests refuse it", async () => {
+    const { client } = clientOf(found("Active", "https://tmp.test/a?sig=1"), { assetLookup: lookup });
+    const { temporaryURL } = await getAsset(client, handle);
+    expect(temporaryURL).toEqual({ forDisplayOnly: "https://tmp.test/a?sig=1" });
+    const content = [{ type: "image_url", image_url: { url: temporaryURL } }];
+    const { issues } = checkVideoRequest({ model: "gamma-video-2.0", content });
+    expect(issues).toMatchObject([{ path: "content.0.image_url.url" }]);
+    expect(issues[0]?.message).toMatch(/asset:\/\/<id>/);
+  });
+
+  test.each([
+    ["Status", { Id: "a-1" }],
+    ["Status", null],
+    ["URL", { Status: "Active", URL: 7 }],
+  ])("an answer without a readable %s says so, with the handle", async (path, body) => {
+    const { client } = clientOf(() => Response.json(body), { assetLookup: lookup });
+    expect(await rejectionOf(getAsset(client, handle))).toMatchObject({
+      name: "ResponseError",
+      path,
+      handle,
+    });
+  });
+
+  test.each(["", " ", "a b", 7])("refuses %j as an id", async (id) => {
+    const { client, requests } = clientOf(found("Active"), { assetLookup: lookup });
+    expect(await rejectionOf(getAsset(client, id as string))).toMatchObject({
+      issues: [{ path: "id", rule: "asset.id" }],
+    });
+    expect(requests).toHaveLength(0);
+  });
+});
+
+describe("waitForAsset", () => {
+  const waiting = (steps: readonly Step[], options: Partial<ClientOptions> = {}) =>
+    polled(steps, 300_000, { assetLookup: lookup, ...options });
+
+  test("asks every 3 seconds until it is active, whatever passes on the way", async () => {
+    const { client, advance, track, askedAt } = waiting([
+      refusal(404),
+      found("Processing"),
+      refusal(503),
+      found("Processing"),
+      found("Active"),
+    ]);
+    const done = track(waitForAsset(client, handle));
+    await advance(60_000);
+    expect(await done).toMatchObject({ ...handle, state: "active" });
+    expect(askedAt).toEqual([0, 3, 6, 9, 12]);
+  });
+
+  test("throws the failure, with the asset and its handle", async () => {
+    const { client } = waiting([found("Failed")]);
+    expect(await rejectionOf(waitForAsset(client, "a-1"))).toMatchObject({
+      name: "AssetFailedError",
+      code: "asset-failed",
+      asset: { state: "failed", rawStatus: "Failed" },
+      handle,
+    });
+  });
+
+  test("gives up after 5 minutes, with the handle", async () => {
+    const { client, advance, track } = waiting([found("Processing")]);
+    const failed = track(rejectionOf(waitForAsset(client, handle)));
+    await advance(301_000);
+    expect(await failed).toMatchObject({ name: "TimeoutError", phase: "deadline", handle });
+  });
+
+  test("the deadline and the caller's abort end a lookup that listens to neither", async () => {
+    const never = { assetLookup: () => new Promise<never>(() => {}) };
+    const late = waiting([], never);
+    const failed = rejectionOf(waitForAsset(late.client, handle));
+    await late.gateway.advance(300_000);
+    expect(await failed).toMatchObject({ name: "TimeoutError", phase: "deadline", handle });
+
+    const controller = new AbortController();
+    const aborted = rejectionOf(getAsset(waiting([], never).client, handle, { signal: controller.signal }));
+    controller.abort();
+    expect(await aborted).toBe(controller.signal.reason);
+  });
+
+  test("ends at once when the caller aborts, and with a lookup that is broken", async () => {
+    const controller = new AbortController();
+    const { client, advance, track } = waiting([found("Processing")]);
+    const failed = track(rejectionOf(waitForAsset(client, handle, { signal: controller.signal })));
+    await advance(1000);
+    controller.abort();
+    expect(await failed).toBe(controller.signal.reason);
+
+    const bug = new TypeError("a bug");
+    const broken = waiting([found("Active")], { assetLookup: () => Promise.reject(bug) });
+    expect(await rejectionOf(waitForAsset(broken.client, handle))).toBe(bug);
+  });
+});

@@ -1,0 +1,175 @@
+import {
+  type Client,
+  createAsset,
+  createVideoTask,
+  generateImages,
+  type RequestOptions,
+  requestEpsilon,
+} from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { clientOf, openBody, rejectionOf, stoppedClock } from "./support/gateway.js";
+
+type Create = (client: Client, options?: RequestOptions) => Promise<unknown>;
+
+const creates: [string, Create, object][] = [
+  [
+    "generateImages",
+    (client, options) =>
+      generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" }, options),
+    { data: [] },
+  ],
+  [
+    "createVideoTask",
+    (client, options) =>
+      createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" } }, options),
+    { id: "t-1", model: "beta3.0-video", created_at: 1 },
+  ],
+  [
+    "createAsset",
+    (client, options) =>
+      createAsset(
+        client,
+        { model: "gamma-asset", GroupId: "g", Name: "n", AssetType: "Image", URL: "https://a.test/1.png" },
+        options,
+      ),
+    { Id: "a-1" },
+  ],
+  [
+    "requestEpsilon",
+    (client, options) => requestEpsilon(client, "text2video", { prompt: "A reef" }, options),
+    {},
+  ],
+];
+
+/** A promise, and what fulfils it. */
+function signalled() {
+  let tell: () => void = () => {};
+  const told = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  return { told, tell: () => tell() };
+}
+
+const refusal = (status: number, headers: Record<string, string> = {}) =>
+  Response.json({ error: { message: `refused with ${status}` } }, { status, headers });
+const soon = { "retry-after": "0" };
+
+describe.each(creates)("%s, which bills", (_, create, answer) => {
+  test("is sent again after a 429, twice at most", async () => {
+    const { client, requests } = clientOf((_, nth) => (nth < 3 ? refusal(429, soon) : Response.json(answer)));
+    await create(client);
+    const bodies = await Promise.all(requests.map((request) => request.text()));
+    expect(bodies).toHaveLength(3);
+    expect(new Set(bodies).size).toBe(1);
+
+    const never = clientOf(() => refusal(429, soon));
+    expect(await rejectionOf(create(never.client))).toMatchObject({ status: 429, outcome: "refused" });
+    expect(never.requests).toHaveLength(3);
+  });
+
+  test.each([
+    [500, "unknown"],
+    [502, "unknown"],
+    [503, "unknown"],
+    [408, "unknown"],
+    [400, "refused"],
+    [401, "refused"],
+    [403, "refused"],
+    [404, "refused"],
+  ])("is sent once where the answer is %i, and says %s", async (status, outcome) => {
+    const { client, requests } = clientOf(() => refusal(status, soon));
+    expect(await rejectionOf(create(client))).toMatchObject({ name: "APIError", status, outcome });
+    expect(requests).toHaveLength(1);
+  });
+
+  test.each([
+    ["ECONNRESET", "unknown"],
+    ["ECONNREFUSED", "not-sent"],
+    ["ENOTFOUND", "not-sent"],
+  ])("is sent once where the connection fails with %s, and says %s", async (code, outcome) => {
+    const { client, requests } = clientOf(() =>
+      Promise.reject(new TypeError("fetch failed", { cause: { code } })),
+    );
+    expect(await rejectionOf(create(client))).toMatchObject({ name: "ConnectionError", outcome });
+    expect(requests).toHaveLength(1);
+  });
+
+  test("may be billed where the answer breaks off, or is no JSON", async () => {
+    const body = openBody();
+    body.send('{"id":');
+    body.drop();
+    const broken = clientOf(() => new Response(body.body));
+    expect(await rejectionOf(create(broken.client))).toMatchObject({
+      name: "ConnectionError",
+      outcome: "unknown",
+    });
+    const page = clientOf(() => new Response("<title>Login</title>"));
+    expect(await rejectionOf(create(page.client))).toMatchObject({ name: "APIError", outcome: "unknown" });
+    expect([...broken.requests, ...page.requests]).toHaveLength(2);
+  });
+
+  test("may be billed where a time is over: for the headers, for the body, and for all", async () => {
+    for (const [timeouts, phase, hasHeaders] of [
+      [{ headersMs: 1000 }, "headers", false],
+      [{ totalMs: 1000 }, "total", false],
+      [{ idleMs: 1000 }, "idle", true],
+      [{ totalMs: 1000 }, "total", true],
+    ] as const) {
+      const clock = stoppedClock();
+      const arrived = signalled();
+      const answerBody = openBody();
+      const { client, requests } = clientOf(
+        () => {
+          arrived.tell();
+          return hasHeaders ? new Response(answerBody.body) : new Promise<Response>(() => {});
+        },
+        { clock },
+      );
+      const failed = rejectionOf(create(client, { timeouts }));
+      await (hasHeaders ? answerBody.wanted() : arrived.told);
+      await clock.advance(5000);
+      expect(await failed).toMatchObject({ name: "TimeoutError", phase, outcome: "unknown" });
+      expect(requests).toHaveLength(1);
+    }
+  });
+
+  test("is surely not sent where the key does not come in time", async () => {
+    const clock = stoppedClock();
+    const asked = signalled();
+    const { client, requests } = clientOf(() => Response.json(answer), {
+      clock,
+      headers: () => {
+        asked.tell();
+        return new Promise<HeadersInit>(() => {});
+      },
+    });
+    const failed = rejectionOf(create(client, { timeouts: { totalMs: 1000 } }));
+    await asked.told;
+    await clock.advance(5000);
+    expect(await failed).toMatchObject({ name: "TimeoutError", phase: "total", outcome: "not-sent" });
+    expect(requests).toHaveLength(0);
+  });
+
+  test("is surely not acted on where a time is over while it waits to be sent again", async () => {
+    const clock = stoppedClock();
+    const waiting = signalled();
+    const { client, requests } = clientOf(() => refusal(429, { "retry-after": "20" }), {
+      clock,
+      onEvent: ({ type }) => type === "retry" && waiting.tell(),
+    });
+    const failed = rejectionOf(create(client, { timeouts: { totalMs: 1000 } }));
+    await waiting.told;
+    await clock.advance(5000);
+    expect(await failed).toMatchObject({ name: "TimeoutError", phase: "total", outcome: "refused" });
+    expect(requests).toHaveLength(1);
+  });
+
+  test("stays the platform's AbortError where the caller aborts", async () => {
+    const controller = new AbortController();
+    const { client } = clientOf(() => {
+      controller.abort();
+      return new Promise<Response>(() => {});
+    });
+    expect(await rejectionOf(create(client, { signal: controller.signal }))).toBe(controller.signal.reason);
+  });
+});

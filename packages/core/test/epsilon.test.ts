@@ -1,0 +1,54 @@
+import { type EpsilonRoute, getEpsilonTask, requestEpsilon } from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { clientOf, rejectionOf } from "./support/gateway.js";
+
+describe("epsilon, whose shapes the spec does not show", () => {
+  test.each(["text2video", "image2video", "multi-image2video"] as const)(
+    "%s sends JSON and gives JSON, both untouched",
+    async (route) => {
+      const answer = { code: 0, data: { task_id: "e-1", error: { message: "none of ours" } } };
+      const { client, requests } = clientOf(() => Response.json(answer), {
+        baseURL: "https://gateway.test/v1",
+      });
+      const body = { anything: [1, { goes: null }] };
+      expect(await requestEpsilon(client, route, body)).toEqual(answer);
+      expect(`${requests[0]?.method} ${requests[0]?.url}`).toBe(
+        `POST https://gateway.test/epsilon/v1/videos/${route}`,
+      );
+      expect(await requests[0]?.json()).toEqual(body);
+    },
+  );
+
+  test("a task is asked about by its id, which stays inside its path", async () => {
+    const { client, requests } = clientOf(() => Response.json([{ status: "ok" }]));
+    expect(await getEpsilonTask(client, "../e 1".replace(" ", "?"))).toEqual([{ status: "ok" }]);
+    expect(`${requests[0]?.method} ${requests[0]?.url}`).toBe(
+      "GET https://gateway.test/epsilon/v1/videos/..%2Fe%3F1",
+    );
+  });
+
+  test("another route, no body and no id are refused before anything is sent", async () => {
+    const { client, requests } = clientOf(() => Response.json({}));
+    for (const route of ["../chat", "toString"])
+      expect(await rejectionOf(requestEpsilon(client, route as EpsilonRoute, {}))).toMatchObject({
+        issues: [{ rule: "epsilon.route" }],
+      });
+    expect(await rejectionOf(requestEpsilon(client, "text2video", undefined))).toMatchObject({
+      issues: [{ rule: "epsilon.body" }],
+    });
+    for (const id of ["", "..", " "])
+      expect(await rejectionOf(getEpsilonTask(client, id))).toMatchObject({
+        issues: [{ rule: "epsilon.task-id" }],
+      });
+    expect(requests).toHaveLength(0);
+  });
+
+  test("an error keeps the id", async () => {
+    const { client } = clientOf(() => Response.json({ error: { message: "gone" } }, { status: 404 }));
+    expect(await rejectionOf(getEpsilonTask(client, "e-1"))).toMatchObject({
+      name: "APIError",
+      status: 404,
+      handle: { id: "e-1" },
+    });
+  });
+});

@@ -1,0 +1,169 @@
+import { checkImageRequest, generateImages, imageModels, unchecked } from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { clientOf, rejectionOf } from "./support/gateway.js";
+
+const four = { model: "gamma-image-4-0-250828", prompt: "A reef" } as const;
+const five = { model: "gamma-image-5-0-260128", prompt: "A reef" } as const;
+const png = "data:image/png;base64,iVBORw0KGgo=";
+const image = { url: "https://cdn.test/1.png?sig=1", size: "2048x2048" };
+const answer = {
+  model: five.model,
+  created: 1_755_000_000,
+  data: [image],
+  usage: { generated_images: 1, output_tokens: 16_384, total_tokens: 16_384 },
+};
+
+const accepted: [string, object][] = [
+  ["the smallest request", four],
+  [
+    "every field at once",
+    {
+      ...five,
+      image: ["https://a.test/1.png", png],
+      sequential_image_generation: "auto",
+      sequential_image_generation_options: { max_images: 4 },
+      size: "2048x2048",
+      watermark: true,
+      seed: -7,
+      logo_info: { add_logo: true, position: 1, language: 0, opacity: 0.5 },
+    },
+  ],
+  ...Object.entries(imageModels).flatMap(([model, { sizes }]) =>
+    sizes.map((size): [string, object] => [`${model} in ${size}`, { model, prompt: "A reef", size }]),
+  ),
+];
+
+const refused: [string, object, string, string][] = [
+  ["no prompt", { model: four.model }, "prompt", "image.4-0.prompt"],
+  ["a size of the other model", { ...five, size: "1024x1024" }, "size", "image.5-0.size"],
+  ["a size of the other model", { ...four, size: "3072x3072" }, "size", "image.4-0.size"],
+  ["a size in words", { ...four, size: "2K" }, "size", "image.4-0.size"],
+  ["one image outside a list", { ...four, image: png }, "image", "image.4-0.image"],
+  ["an image nobody can fetch", { ...four, image: ["blob:x"] }, "image.0", "image.4-0.image"],
+  [
+    "another sequence mode",
+    { ...four, sequential_image_generation: "on" },
+    "sequential_image_generation",
+    "image.4-0.sequential-image-generation",
+  ],
+  [
+    "no images at all",
+    { ...four, sequential_image_generation: "auto", sequential_image_generation_options: { max_images: 0 } },
+    "sequential_image_generation_options.max_images",
+    "image.4-0.sequential-image-generation-options.max-images",
+  ],
+  ["a seed with a fraction", { ...four, seed: 1.5 }, "seed", "image.4-0.seed"],
+  ["a watermark in words", { ...four, watermark: "yes" }, "watermark", "image.4-0.watermark"],
+  [
+    "too much logo",
+    { ...four, logo_info: { opacity: 1.1 } },
+    "logo_info.opacity",
+    "image.4-0.logo-info.opacity",
+  ],
+  [
+    "half a logo position",
+    { ...four, logo_info: { position: 0.5 } },
+    "logo_info.position",
+    "image.4-0.logo-info.position",
+  ],
+  ["a field that is not there", { ...five, n: 2 }, "n", "image.5-0.unknown-field"],
+  ["an unknown model", { model: "gamma-image-9" }, "model", "image.model"],
+];
+
+const warned: [string, object, string[]][] = [
+  ["nothing in a usual request", four, []],
+  ["an empty prompt", { ...four, prompt: " " }, ["prompt-empty"]],
+  ["an empty list of images", { ...four, image: [] }, ["image-empty"]],
+  [
+    "max_images without a sequence",
+    { ...four, sequential_image_generation_options: { max_images: 2 } },
+    ["max-images-without-auto"],
+  ],
+];
+
+describe("the rules of the image models (spec, POST /v1/images/generations)", () => {
+  test.each(accepted)("accept %s", (_, request) => {
+    expect(checkImageRequest(request)).toEqual({ issues: [], warnings: [] });
+  });
+  test.each(refused)("refuse %s", (_, request, path, rule) => {
+    expect(checkImageRequest(request).issues).toMatchObject([{ path, rule }]);
+  });
+  test.each(warned)("warn of %s", (_, request, names) => {
+    const { issues, warnings } = checkImageRequest(request);
+    expect(issues).toEqual([]);
+    expect(warnings.map(({ rule }) => rule.split(".").at(-1))).toEqual(names);
+  });
+  test("say which sizes there are", () => {
+    expect(checkImageRequest({ ...five, size: "1024x1024" }).issues[0]?.message).toContain("4704x2016");
+  });
+});
+
+describe("generateImages", () => {
+  test("sends the request as it is and gives the images", async () => {
+    const { client, requests } = clientOf(() => Response.json(answer));
+    const request = { ...five, size: "2048x2048" } as const;
+    expect(await generateImages(client, request)).toEqual({
+      images: [image],
+      usage: answer.usage,
+      created: answer.created,
+      model: five.model,
+      raw: answer,
+    });
+    expect(requests[0]?.url).toBe("https://gateway.test/v1/images/generations");
+    expect(await requests[0]?.json()).toEqual(request);
+  });
+
+  test("keeps the images that failed in their places", async () => {
+    const data = [
+      image,
+      { error: { code: "policy", message: "not allowed" } },
+      { size: "2048x2048" },
+      { url: "https://cdn.test/4.png" },
+    ];
+    const { client } = clientOf(() => Response.json({ ...answer, data }));
+    const { images } = await generateImages(client, five);
+    expect(images).toEqual([
+      image,
+      { error: { code: "policy", message: "not allowed" } },
+      { error: { message: "the gateway gave no image and no reason" } },
+      { url: "https://cdn.test/4.png" },
+    ]);
+  });
+
+  test.each([
+    ["data", { data: null }],
+    ["data.0", { data: ["https://cdn.test/1.png"] }],
+    ["data.0.url", { data: [{ url: 7 }] }],
+    ["data.1.size", { data: [image, { url: image.url, size: [1, 2] }] }],
+    ["created", { created: "today" }],
+    ["model", { model: 5 }],
+    ["usage", { usage: 7 }],
+    ["usage.output_tokens", { usage: { output_tokens: "many" } }],
+  ])("says at which field an answer does not fit, and that it may be billed: %s", async (path, fields) => {
+    const { client, requests } = clientOf(() => Response.json({ ...answer, ...fields }));
+    expect(await rejectionOf(generateImages(client, five))).toMatchObject({
+      name: "ResponseError",
+      path,
+      outcome: "unknown",
+    });
+    expect(requests).toHaveLength(1);
+  });
+
+  test("an error under HTTP 200 is an error", async () => {
+    const { client } = clientOf(() => Response.json({ error: { message: "not allowed", code: "policy" } }));
+    expect(await rejectionOf(generateImages(client, five))).toMatchObject({
+      name: "APIError",
+      apiCode: "policy",
+    });
+  });
+
+  test("does not send what breaks a rule, unless it is unchecked", async () => {
+    const { client, requests } = clientOf(() => Response.json(answer));
+    const request = { ...five, size: "1x1" } as const;
+    // @ts-expect-error no size of this model
+    expect(await rejectionOf(generateImages(client, request))).toMatchObject({ name: "ValidationError" });
+    expect(requests).toHaveLength(0);
+    await generateImages(client, unchecked(request));
+    expect(await requests[0]?.json()).toEqual(request);
+  });
+});

@@ -1,0 +1,323 @@
+import {
+  type ClientOptions,
+  type VideoTask,
+  type VideoTaskHandle,
+  type WatchOptions,
+  waitForVideoTask,
+  watchVideoTask,
+} from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { rejectionOf } from "./support/gateway.js";
+import { polled, type Step } from "./support/polling.js";
+
+const video = "https://cdn.test/v.mp4?sig=1";
+const handle: VideoTaskHandle = { id: "t-1", model: "gamma-video-2.0", createdAt: 1_755_000_000_000 };
+
+const answer = (data: object) =>
+  Response.json({ code: "success", message: "", data: { task_id: "t-1", ...data } });
+const queued = () => answer({ status: "QUEUED" });
+const running = (progress?: string) => () => answer({ status: "IN_PROGRESS", progress });
+const success = () => answer({ status: "SUCCESS", result_url: video });
+const noURL = () => answer({ status: "SUCCESS", result_url: null });
+const refusal =
+  (status: number, headers: Record<string, string> = {}) =>
+  () =>
+    Response.json({ error: { message: `refused with ${status}`, code: "x" } }, { status, headers });
+const cut = () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } }));
+const envelope = () => Response.json({ code: "db_error", message: "try later", data: null });
+const nonsense = () => Response.json({ code: "success", message: "", data: { status: 5 } });
+
+/** A watched task whose queries are answered by `steps`, the last one for ever; no jitter unless told. */
+function watched(
+  steps: readonly Step[],
+  options: WatchOptions = {},
+  clientOptions: Partial<ClientOptions> = {},
+) {
+  const { client, askedAt, advance, track, gateway } = polled(
+    steps,
+    options.deadlineMs ?? 1_800_000,
+    clientOptions,
+  );
+  const seen: VideoTask[] = [];
+  let ended = false;
+  const over = (async () => {
+    try {
+      for await (const task of watchVideoTask(client, handle, options)) seen.push(task);
+    } finally {
+      ended = true;
+    }
+  })();
+  track(over).catch(() => {});
+  const minutes = (count: number) => advance(count * 60_000);
+  return { askedAt, seen, over, minutes, advance, gateway, hasEnded: () => ended };
+}
+
+/** The same task, for a test that waits for it in its own way. */
+function asked(...steps: readonly Step[]) {
+  return polled(steps, 1_800_000);
+}
+
+describe("watching", () => {
+  test("asks at once and every 15 seconds, gives a snapshot per change, and ends with the final one", async () => {
+    const { askedAt, seen, over, minutes } = watched([
+      queued,
+      queued,
+      running("10%"),
+      running("60%"),
+      success,
+    ]);
+    await minutes(2);
+    await over;
+    expect(askedAt).toEqual([0, 15, 30, 45, 60]);
+    expect(seen.map(({ state, progress }) => [state, progress])).toEqual([
+      ["queued", undefined],
+      ["running", 0.1],
+      ["running", 0.6],
+      ["succeeded", 0.6],
+    ]);
+    expect(seen.at(-1)).toMatchObject({ url: video, urlSource: "data.result_url" });
+  });
+
+  test("counts the interval from the answer, and moves it by up to a tenth", async () => {
+    const slow = watched([queued, success], {}, {});
+    await slow.minutes(1);
+    const early = watched([queued, success], {}, { random: () => 0 });
+    await early.minutes(1);
+    const late = watched([queued, success], { intervalMs: 1000 }, { random: () => 0.999_999 });
+    await late.minutes(1);
+    expect([early.askedAt[1], slow.askedAt[1]]).toEqual([13.5, 15]);
+    expect(late.askedAt[1]).toBeCloseTo(1.1, 4);
+  });
+
+  test("waits for an answer before it counts on", async () => {
+    const slow: Step = async () => {
+      await task.gateway.sleep(20_000);
+      return queued();
+    };
+    const task = watched([slow, success]);
+    await task.minutes(1);
+    expect(task.askedAt).toEqual([0, 35]);
+  });
+
+  test("never shows progress going back", async () => {
+    const { seen, over, minutes } = watched([
+      running("40%"),
+      running("20%"),
+      running(),
+      running("50%"),
+      success,
+    ]);
+    await minutes(2);
+    await over;
+    expect(seen.map(({ progress }) => progress)).toEqual([0.4, 0.5, 0.5]);
+  });
+
+  test("shows no change where only the trace id changed", async () => {
+    let trace = 0;
+    const traced = () => answer({ status: "QUEUED", request_id: `r-${++trace}` });
+    const { seen, askedAt, minutes } = watched([traced, traced, traced, success]);
+    await minutes(2);
+    expect(askedAt).toHaveLength(4);
+    expect(seen.map(({ state }) => state)).toEqual(["queued", "succeeded"]);
+  });
+
+  test("goes on while the status is none that is known, up to the deadline", async () => {
+    const { seen, over, minutes } = watched([() => answer({ status: "REVIEW" })], { deadlineMs: 60_000 });
+    await minutes(2);
+    expect(await rejectionOf(over)).toMatchObject({ name: "TimeoutError", phase: "deadline" });
+    expect(seen).toMatchObject([{ state: "unknown", rawStatus: "REVIEW" }]);
+  });
+
+  test("ends with a failed task, which is no error of the watching", async () => {
+    const { seen, over, minutes } = watched([() => answer({ status: "FAILURE", fail_reason: "policy" })]);
+    await minutes(1);
+    await over;
+    expect(seen).toMatchObject([{ state: "failed", reason: "policy" }]);
+  });
+});
+
+describe("what may pass never ends it", () => {
+  test.each([
+    ["429", refusal(429)],
+    ["500", refusal(500)],
+    ["503", refusal(503)],
+    ["408", refusal(408)],
+    ["a dropped connection", cut],
+  ])("a storm of %s backs off, and the task still succeeds", async (_, step) => {
+    const { askedAt, seen, over, minutes } = watched([queued, ...Array(6).fill(step), success]);
+    await minutes(15);
+    await over;
+    expect(seen.at(-1)?.state).toBe("succeeded");
+    expect(askedAt).toEqual([0, 15, 30, 60, 120, 240, 360, 480]);
+  });
+
+  test("a Retry-After is obeyed, also when the jitter would make it shorter", async () => {
+    const { askedAt, minutes } = watched(
+      [refusal(429, { "retry-after": "600" }), success],
+      {},
+      { random: () => 0 },
+    );
+    await minutes(15);
+    expect(askedAt[0]).toBe(0);
+    expect(askedAt[1]).toBeGreaterThanOrEqual(600);
+    expect(askedAt[1]).toBeLessThan(601);
+  });
+
+  test("a query without an answer in time is asked again", async () => {
+    const never = () => new Promise<Response>(() => {});
+    const { askedAt, seen, over, minutes } = watched([never, success]);
+    await minutes(5);
+    await over;
+    expect(seen.at(-1)?.state).toBe("succeeded");
+    expect(askedAt).toEqual([0, 75.001]);
+  });
+
+  test.each([404, 400])("%i is tolerated for 30 seconds after the creation", async (status) => {
+    const { seen, over, minutes } = watched([refusal(status), refusal(status), success]);
+    await minutes(2);
+    await over;
+    expect(seen.at(-1)?.state).toBe("succeeded");
+  });
+
+  test("404 after 30 seconds ends it, with the handle", async () => {
+    const { askedAt, over, minutes } = watched([refusal(404)]);
+    await minutes(2);
+    expect(await rejectionOf(over)).toMatchObject({ name: "APIError", status: 404, handle });
+    expect(askedAt).toEqual([0, 15, 30]);
+  });
+
+  test("404 for a task that has been there ends it at once", async () => {
+    const { askedAt, over, minutes } = watched([queued, refusal(404)]);
+    await minutes(2);
+    expect(await rejectionOf(over)).toMatchObject({ status: 404 });
+    expect(askedAt).toEqual([0, 15]);
+  });
+
+  test.each([
+    ["an envelope that is no success", envelope, { name: "APIError", apiCode: "db_error" }],
+    ["an answer that is no task", nonsense, { name: "ResponseError", path: "data.status" }],
+  ])("%s is asked about a few times, and then said", async (_, step, error) => {
+    const passing = watched([step, step, step, success]);
+    await passing.minutes(2);
+    await passing.over;
+    const lasting = watched([step]);
+    await lasting.minutes(5);
+    expect(await rejectionOf(lasting.over)).toMatchObject({ ...error, handle });
+    expect(lasting.askedAt).toHaveLength(4);
+  });
+
+  test.each([401, 403])("%i ends it at once", async (status) => {
+    const { askedAt, over, minutes } = watched([queued, refusal(status)]);
+    await minutes(1);
+    expect(await rejectionOf(over)).toMatchObject({ name: "APIError", status, handle });
+    expect(askedAt).toHaveLength(2);
+  });
+});
+
+describe("a success without a URL", () => {
+  test("is asked about again, and may still come", async () => {
+    const { seen, over, minutes } = watched([noURL, noURL, noURL, success]);
+    await minutes(2);
+    await over;
+    expect(seen.map(({ state }) => state)).toEqual(["result-pending", "succeeded"]);
+  });
+
+  test("is a failure after three more queries, with the task and its handle", async () => {
+    const { askedAt, over, minutes } = watched([running("90%"), noURL]);
+    await minutes(5);
+    expect(await rejectionOf(over)).toMatchObject({
+      name: "TaskFailedError",
+      code: "task-failed",
+      reason: "result-missing",
+      task: { state: "result-pending", rawStatus: "SUCCESS" },
+      handle,
+    });
+    expect(askedAt).toHaveLength(5);
+  });
+});
+
+describe("ends of the waiting", () => {
+  test("waitForVideoTask gives the video", async () => {
+    const { client } = asked(success);
+    expect((await waitForVideoTask(client, handle)).url).toBe(video);
+  });
+
+  test("waitForVideoTask throws the failure, with the task and its handle", async () => {
+    const { client } = asked(() => answer({ status: "FAILURE", fail_reason: "policy" }));
+    const error = await rejectionOf(waitForVideoTask(client, handle));
+    expect(error).toMatchObject({
+      name: "TaskFailedError",
+      reason: "failed",
+      message: "the video task failed: policy",
+      task: { reason: "policy" },
+      handle,
+    });
+  });
+
+  test("the deadline is over after 30 minutes, and says how to go on", async () => {
+    const { over, minutes, hasEnded } = watched([queued]);
+    await minutes(29.9);
+    expect(hasEnded()).toBe(false);
+    await minutes(0.2);
+    const error = await rejectionOf(over);
+    expect(error).toMatchObject({ name: "TimeoutError", phase: "deadline", handle });
+    expect((error as Error).message).toMatch(/goes on.*handle/);
+  });
+
+  test("the deadline covers the request in flight, and ends it", async () => {
+    const signals: AbortSignal[] = [];
+    const never: Step = ({ signal }) => {
+      signals.push(signal);
+      return new Promise(() => {});
+    };
+    const { over, minutes } = watched([never], { deadlineMs: 30_000 });
+    await minutes(1);
+    expect(await rejectionOf(over)).toMatchObject({ phase: "deadline" });
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+
+  test("the caller's abort ends it at once: asleep, in flight, and before it begins", async () => {
+    const never = () => new Promise<Response>(() => {});
+    for (const steps of [[queued], [never]]) {
+      const controller = new AbortController();
+      const { over, advance } = watched(steps, { signal: controller.signal });
+      await advance(1000);
+      const reason = new Error("the page was left");
+      controller.abort(reason);
+      expect(await rejectionOf(over)).toBe(reason);
+    }
+    const { over, askedAt } = watched([queued], { signal: AbortSignal.abort() });
+    expect(await rejectionOf(over)).toMatchObject({ name: "AbortError" });
+    expect(askedAt).toEqual([]);
+  });
+
+  test("leaving the loop ends the asking, and leaves no timer", async () => {
+    const { client, gateway, askedAt } = asked(running("1%"));
+    for await (const task of watchVideoTask(client, handle)) {
+      expect(task.state).toBe("running");
+      break;
+    }
+    expect(gateway.sleeping()).toBe(0);
+    await gateway.advance(600_000);
+    expect(askedAt).toEqual([0]);
+  });
+
+  test("a task whose time is over is expired, with its handle", async () => {
+    const { client } = asked(refusal(404));
+    const old = { ...handle, queryableUntil: 1 };
+    expect(await rejectionOf(waitForVideoTask(client, old))).toMatchObject({
+      name: "TaskExpiredError",
+      code: "task-expired",
+      handle: old,
+      cause: { status: 404 },
+    });
+  });
+
+  test("an error as JSON keeps the handle, and no signature", async () => {
+    const failed = () => answer({ status: "FAILURE", fail_reason: "policy", result_url: video });
+    const { client } = asked(failed);
+    const json = JSON.stringify(await rejectionOf(waitForVideoTask(client, handle)));
+    expect(JSON.parse(json)).toMatchObject({ name: "TaskFailedError", handle, task: { state: "failed" } });
+    expect(json).not.toContain("sig=1");
+  });
+});

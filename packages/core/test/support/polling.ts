@@ -1,0 +1,94 @@
+import type { Client, ClientOptions, Clock } from "@sluice/core";
+import { clientOf, stoppedClock } from "./gateway.js";
+
+/** Answers one query. */
+export type Step = (request: Request) => Response | Promise<Response>;
+
+/** Told apart from every pause of a poll loop by its length. */
+const HEADERS_MS = 60_001;
+
+/**
+ * A client whose queries are answered by `steps`, the last one for ever, under a clock that goes on only when the loop
+ * waits: for its pause, or for an answer that does not come. Runtimes differ in how many turns the rest takes.
+ */
+export function polled(
+  steps: readonly Step[],
+  deadlineMs: number,
+  options: Partial<ClientOptions> = {},
+): {
+  readonly client: Client;
+  /** The gateway's own clock: sleeping by it is no pause of the loop. */
+  readonly gateway: ReturnType<typeof stoppedClock>;
+  /** The seconds at which queries came. */
+  readonly askedAt: number[];
+  /** Lets time pass until `ms` later, or until `watching` is over. */
+  advance(ms: number): Promise<void>;
+  /** What the time is for. */
+  track<T>(watching: Promise<T>): Promise<T>;
+} {
+  const gateway = stoppedClock();
+  const askedAt: number[] = [];
+  let pauses = 0;
+  let woken = 0;
+  let isPending = false;
+  let isOver = false;
+
+  const clock: Clock = {
+    now: gateway.now,
+    async sleep(ms, signal) {
+      const isPause = ms !== HEADERS_MS && ms !== deadlineMs;
+      if (isPause) pauses += 1;
+      await gateway.sleep(ms, signal);
+      if (isPause) woken += 1;
+      else isPending = false;
+    },
+  };
+  const { client } = clientOf(
+    async (request, nth) => {
+      askedAt.push(gateway.now() / 1000);
+      isPending = true;
+      try {
+        return await (steps[Math.min(nth, steps.length) - 1] as Step)(request);
+      } finally {
+        isPending = false;
+      }
+    },
+    {
+      clock,
+      random: () => 0.5,
+      timeouts: { headersMs: HEADERS_MS, idleMs: Number.POSITIVE_INFINITY },
+      ...options,
+    },
+  );
+
+  return {
+    client,
+    gateway,
+    askedAt,
+    track(watching) {
+      const end = () => {
+        isOver = true;
+      };
+      watching.then(end, end);
+      return watching;
+    },
+    async advance(ms) {
+      const until = gateway.now() + ms;
+      while (gateway.now() < until) {
+        while (!isOver && !isWaiting()) await turn();
+        await gateway.advanceToNext(until);
+      }
+      while (!isOver && !isWaiting()) await turn();
+    },
+  };
+
+  /** A turn of the whole event loop: workerd reads a body in no lesser one. */
+  function turn(): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, 0));
+  }
+
+  function isWaiting(): boolean {
+    const isAsleep = askedAt.length === pauses && woken < pauses;
+    return isAsleep || (isPending && askedAt.length === pauses + 1);
+  }
+}

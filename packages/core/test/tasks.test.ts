@@ -1,0 +1,180 @@
+import {
+  createVideoTask,
+  getVideoTask,
+  normalizeVideoTask,
+  type VideoTaskHandle,
+  waitForVideoTask,
+} from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { clientOf, rejectionOf } from "./support/gateway.js";
+
+const seconds = 1_755_000_000;
+const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
+const receipt = {
+  id: "t-1",
+  task_id: "t-1",
+  object: "video",
+  model: "beta3.0-video",
+  status: "queued",
+  progress: 0,
+  created_at: seconds,
+};
+const handle: VideoTaskHandle = { id: "t-1", model: "gamma-video-2.0", createdAt: seconds * 1000 };
+
+const answer = (data: object) =>
+  Response.json({ code: "success", message: "", data: { task_id: "t-1", ...data } });
+const queued = () => answer({ status: "QUEUED" });
+const running = (progress: string) => answer({ status: "IN_PROGRESS", progress });
+const refusal = (status: number, headers: Record<string, string> = {}) =>
+  Response.json({ error: { message: `refused with ${status}`, code: "x" } }, { status, headers });
+
+type Step = () => Response | Promise<Response>;
+
+/** A task whose queries are all answered by `step`. */
+const taskOf = ([step]: readonly [Step]) => clientOf(step);
+
+describe("createVideoTask", () => {
+  test("gives a handle that is plain JSON, with how long a beta task can be asked about", async () => {
+    const { client, requests } = clientOf(() => Response.json(receipt));
+    const created = await createVideoTask(client, request);
+    expect(created).toEqual({
+      id: "t-1",
+      model: "beta3.0-video",
+      createdAt: seconds * 1000,
+      queryableUntil: seconds * 1000 + 86_400_000,
+    });
+    expect(JSON.parse(JSON.stringify(created))).toEqual(created);
+    expect(requests[0]?.url).toBe("https://gateway.test/v1/video/generations");
+    expect(await requests[0]?.json()).toEqual(request);
+  });
+
+  test("takes a receipt with an empty status, and promises no time for other models", async () => {
+    const { client } = clientOf(() => Response.json({ ...receipt, model: "gamma-video-2.0", status: "" }));
+    const created = await createVideoTask(client, {
+      model: "gamma-video-2.0",
+      content: [{ type: "text", text: "A reef" }],
+    });
+    expect(created).toEqual({ id: "t-1", model: "gamma-video-2.0", createdAt: seconds * 1000 });
+  });
+
+  test("knows the model that was asked for, and takes task_id, where the receipt says less", async () => {
+    const { client } = clientOf(() => Response.json({ task_id: "t-2", status: "queued" }));
+    expect(await createVideoTask(client, request)).toMatchObject({ id: "t-2", model: "beta3.0-video" });
+  });
+
+  test("says that a receipt without an id may be billed", async () => {
+    const { client } = clientOf(() => Response.json({ ...receipt, id: 7, task_id: undefined }));
+    expect(await rejectionOf(createVideoTask(client, request))).toMatchObject({
+      name: "ResponseError",
+      path: "id",
+      outcome: "unknown",
+    });
+  });
+
+  test("an error under HTTP 200 is an error", async () => {
+    const { client } = clientOf(() => Response.json({ error: { message: "no quota", code: "quota" } }));
+    expect(await rejectionOf(createVideoTask(client, request))).toMatchObject({
+      name: "APIError",
+      message: "no quota",
+      apiCode: "quota",
+      outcome: "unknown",
+    });
+  });
+
+  test("does not send what breaks a rule", async () => {
+    const { client, requests } = clientOf(() => Response.json(receipt));
+    const wrong = { ...request, parameters: { duration: 31 } };
+    expect(await rejectionOf(createVideoTask(client, wrong))).toMatchObject({
+      issues: [{ path: "parameters.duration", rule: "video.beta.parameters.duration" }],
+    });
+    expect(requests).toHaveLength(0);
+  });
+});
+
+describe("getVideoTask", () => {
+  test("asks by the id alone, or by a handle out of JSON", async () => {
+    const { client, requests } = taskOf([() => running("45%")]);
+    expect(await getVideoTask(client, "t-1")).toMatchObject({ id: "t-1", state: "running", progress: 0.45 });
+    expect(await getVideoTask(client, JSON.parse(JSON.stringify(handle)))).toMatchObject({
+      model: "gamma-video-2.0",
+    });
+    expect(requests.map(({ method, url }) => `${method} ${url}`)).toEqual(
+      Array(2).fill("GET https://gateway.test/v1/video/generations/t-1"),
+    );
+  });
+
+  test.runIf("cache" in Request.prototype)("is answered by no cache", async () => {
+    const { client, requests } = taskOf([queued]);
+    await getVideoTask(client, handle);
+    expect(requests[0]?.cache).toBe("no-store");
+  });
+
+  test("keeps an id inside its path", async () => {
+    const { client, requests } = taskOf([queued]);
+    await getVideoTask(client, "../../admin?x=1#y");
+    expect(requests[0]?.url).toBe("https://gateway.test/v1/video/generations/..%2F..%2Fadmin%3Fx%3D1%23y");
+  });
+
+  test.each(["", " ", ".", "..", "a b", "a\n", "\ud800", 7, null, undefined])(
+    "refuses %j as an id",
+    async (id) => {
+      const { client, requests } = taskOf([queued]);
+      expect(await rejectionOf(getVideoTask(client, { id: id as string }))).toMatchObject({
+        name: "ValidationError",
+        issues: [{ rule: "video.task-id" }],
+      });
+      expect(await rejectionOf(waitForVideoTask(client, { id: id as string }))).toMatchObject({
+        name: "ValidationError",
+      });
+      expect(requests).toHaveLength(0);
+    },
+  );
+
+  test("a failed task is an answer; a failed query is an error with the handle", async () => {
+    const failure = taskOf([() => answer({ status: "FAILURE", fail_reason: "policy" })]);
+    expect(await getVideoTask(failure.client, handle)).toMatchObject({ state: "failed", reason: "policy" });
+    const broken = taskOf([() => Response.json({ code: "db_error", message: "try later", data: null })]);
+    expect(await rejectionOf(getVideoTask(broken.client, handle))).toMatchObject({
+      name: "APIError",
+      message: "try later",
+      apiCode: "db_error",
+      handle,
+    });
+  });
+
+  test("a failed task is an answer in the bare form too", async () => {
+    const bare = { id: "t-1", status: "failed", error: { code: "policy", message: "not allowed" } };
+    const { client } = taskOf([() => Response.json(bare)]);
+    expect(await getVideoTask(client, handle)).toMatchObject({ state: "failed", reason: "not allowed" });
+  });
+
+  test("an unknown id whose time is over is expired, and otherwise not found", async () => {
+    const { client } = taskOf([() => refusal(404)]);
+    const old = { ...handle, queryableUntil: Date.now() - 1 };
+    expect(await rejectionOf(getVideoTask(client, old))).toMatchObject({
+      name: "TaskExpiredError",
+      handle: old,
+    });
+    expect(
+      await rejectionOf(getVideoTask(client, { ...old, queryableUntil: Date.now() + 60_000 })),
+    ).toMatchObject({
+      name: "APIError",
+      status: 404,
+    });
+  });
+
+  test("repeats like every read", async () => {
+    const { client, requests } = clientOf((_, nth) =>
+      nth < 3 ? refusal(500, { "retry-after": "0" }) : queued(),
+    );
+    expect(await getVideoTask(client, handle)).toMatchObject({ state: "queued" });
+    expect(requests).toHaveLength(3);
+  });
+
+  test("reads answers with the client's own normalizeVideoTask", async () => {
+    const { client } = clientOf(() => Response.json({ job: { status: "queued" } }), {
+      normalizeVideoTask: (raw, known) => normalizeVideoTask((raw as { job: unknown }).job, known),
+    });
+    expect(await getVideoTask(client, handle)).toMatchObject({ id: "t-1", state: "queued" });
+  });
+});
