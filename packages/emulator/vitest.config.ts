@@ -11,5 +11,11 @@ export default defineConfig({
       { find: "@sluice/emulator", replacement: source("src/index.ts") },
     ],
   },
-  test: { name: "emulator", environment: "node", include: ["test/**/*.test.ts"], root: source(".") },
+  test: {
+    name: "emulator",
+    environment: "node",
+    include: ["test/**/*.test.ts"],
+    exclude: ["**/*.workerd.test.ts"],
+    root: source("."),
+  },
 });

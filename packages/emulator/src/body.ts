@@ -1,3 +1,5 @@
+import type { BodyWriter } from "./http.js";
+
 /** How a body ended: read to its end, given up by the reader, or broken from our side. */
 export type BodyEnd = "finished" | "aborted" | "broken";
 
@@ -11,7 +13,7 @@ const encoder = new TextEncoder();
  */
 export function pulledBody(
   request: { readonly signal: AbortSignal },
-  write: (signal: AbortSignal) => AsyncGenerator<string>,
+  write: BodyWriter,
   onEnd: (end: BodyEnd) => void,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const gone = new AbortController();
@@ -35,7 +37,7 @@ export function pulledBody(
     try {
       const { done, value } = await pieces.next();
       if (gone.signal.aborted) return;
-      if (!done) return controller.enqueue(encoder.encode(value));
+      if (!done) return controller.enqueue(typeof value === "string" ? encoder.encode(value) : value);
       end("finished");
       controller.close();
     } catch (error) {

@@ -1,15 +1,16 @@
 import { pulledBody } from "./body.js";
-import { createChat } from "./chat/chat.js";
 import type { ChatScript } from "./chat/reply.js";
 import { type EmulatorClock, systemClock, untilAborted } from "./clock.js";
 import { openToAll, preflight } from "./cors.js";
 import type { Exchange, Handler } from "./exchange.js";
 import { breakMidway, type Fault, refused } from "./faults.js";
+import { createGateway } from "./gateway.js";
 import { hash } from "./hash.js";
 import { type Answer, methodNotAllowed, notFound, unauthorized } from "./http.js";
-import { indexPage } from "./index-page.js";
 import { closeRecord, createRecorder, type RequestRecord } from "./recorder.js";
 import { toRequest } from "./request.js";
+import { readBody } from "./request-body.js";
+import { match } from "./router.js";
 
 /** What {@link createEmulator} takes. */
 export interface EmulatorOptions {
@@ -29,6 +30,11 @@ export interface EmulatorOptions {
   readonly chat?: ChatScript;
   /** Failures of the network, asked before each request is answered; `nth` counts from 1, and anew after `reset()`. */
   readonly faults?: (request: RequestRecord, nth: number) => Fault | undefined;
+  /**
+   * Where the addresses of image and video files begin, if it is not where requests come to: behind a proxy, say.
+   * @default the origin of each request
+   */
+  readonly origin?: string;
   /**
    * Answer other origins of a browser too. The gateway itself shows nothing of the kind.
    * @default false
@@ -50,13 +56,13 @@ export interface Emulator {
   readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>;
   /** The last requests, oldest first. */
   readonly requests: readonly RequestRecord[];
-  /** Forgets every request, prompt cache and count; answers under way go on. */
+  /** Forgets every request, task, asset, file, prompt cache and count; answers under way go on. */
   readonly reset: () => void;
 }
 
 /**
  * The multi-model gateway of the specification, in this process: no network, no cost. The same requests in the
- * same order get the same answers, down to the ids; only `created` follows the clock.
+ * same order get the same answers, down to the ids; only times follow the clock.
  *
  * @throws TypeError if `apiKeys` is empty, or `speed` is not above 0.
  * @example
@@ -75,11 +81,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
   if (!(speed > 0)) throw new TypeError(`speed must be above 0, got ${speed}; use Infinity for no waiting`);
 
   const recorder = createRecorder(keepRequests);
-  const chat = createChat({ clock, speed, script: options.chat });
-  const routes: Readonly<Record<string, Readonly<Record<string, Handler>>>> = {
-    "/": { GET: indexPage },
-    "/v1/chat/completions": { POST: withKey(chat.answer) },
-  };
+  const gateway = createGateway({ clock, speed, script: options.chat, withKey });
   // keeps a request's signal working: platforms let go of it once nothing holds the request
   const underWay = new Set<Request>();
   let count = 0;
@@ -90,12 +92,13 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     const request = toRequest(input, init);
     request.signal.throwIfAborted();
     const nth = ++count;
-    const text = await request.text();
-    const id = `req_${hash(`${request.method} ${request.url} ${text}`)}_${nth}`;
-    const record = recorder.open(request, text, id, clock.now());
+    const body = await readBody(request);
+    const id = `req_${hash(`${request.method} ${request.url} ${body.text}`)}_${nth}`;
+    const record = recorder.open(request, body.text, id, clock.now());
     underWay.add(request);
     try {
-      return await answer({ id, request, text, record }, faults?.(record, nth));
+      const exchange = { ...body, id, request, origin: originOf(request), param: "", record };
+      return await answer(exchange, faults?.(record, nth));
     } catch (error) {
       closeRecord(record, request.signal.aborted ? "aborted" : "broken");
       throw request.signal.aborted ? request.signal.reason : error;
@@ -115,21 +118,29 @@ export function createEmulator(options: EmulatorOptions): Emulator {
 
   function route(exchange: Exchange): Answer | Promise<Answer> {
     const { method, path } = exchange.record;
-    const methods = Object.hasOwn(routes, path) ? routes[path] : undefined;
-    if (!methods) return notFound(path);
+    const found = match(gateway.routes, path);
+    if (!found) return notFound(path);
+    const { methods, param } = found;
     if (cors && method === "OPTIONS") return preflight(Object.keys(methods));
     const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
-    return handler ? handler(exchange) : methodNotAllowed(method, Object.keys(methods));
+    return handler ? handler({ ...exchange, param }) : methodNotAllowed(method, Object.keys(methods));
   }
 
   function respond({ status, headers, body }: Answer, { id, record, request }: Exchange): Response {
     record.status = status;
     const allHeaders = { ...headers, ...(cors ? openToAll : {}), "x-request-id": id };
-    if (typeof body === "string") closeRecord(record, "finished");
-    // a 204 must have no body at all
-    const content =
-      typeof body === "string" ? body || null : pulledBody(request, body, (end) => closeRecord(record, end));
-    return new Response(content, { status, headers: allHeaders });
+    if (typeof body === "function" && request.method !== "HEAD") {
+      const pulled = pulledBody(request, body, (end) => closeRecord(record, end));
+      return new Response(pulled, { status, headers: allHeaders });
+    }
+    closeRecord(record, "finished");
+    // a 204 and the answer to HEAD must have no body at all
+    const isBodiless = typeof body === "function" || request.method === "HEAD" || body === "";
+    return new Response(isBodiless ? null : body, { status, headers: allHeaders });
+  }
+
+  function originOf(request: Request): string {
+    return options.origin?.replace(/\/+$/, "") ?? new URL(request.url).origin;
   }
 
   function withKey(handler: Handler): Handler {
@@ -141,7 +152,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
 
   function reset() {
     recorder.clear();
-    chat.clear();
+    gateway.clear();
     count = 0;
   }
 }

@@ -1,13 +1,16 @@
 import type { Answer } from "./http.js";
 import type { OpenRecord } from "./recorder.js";
+import type { RequestBody } from "./request-body.js";
 
 /** One request on its way to an answer. */
-export interface Exchange {
+export interface Exchange extends RequestBody {
   /** What the answer's `x-request-id` will say. */
   readonly id: string;
   readonly request: Request;
-  /** The request's body; already read. */
-  readonly text: string;
+  /** Where the addresses of files begin, `https://gateway.test`. */
+  readonly origin: string;
+  /** What stood in place of the path's `{…}`; empty if it has none. */
+  readonly param: string;
   readonly record: OpenRecord;
 }
 

@@ -21,7 +21,7 @@ export function reset(): TypeError {
 /** `answer`, but its body breaks: a stream within its fourth frame, anything else halfway. */
 export function breakMidway(answer: Answer): Answer {
   const { body } = answer;
-  if (typeof body !== "string") return { ...answer, body: broken(body, WHOLE_FRAMES) };
+  if (typeof body === "function") return { ...answer, body: broken(body, WHOLE_FRAMES) };
   return {
     ...answer,
     body: broken(async function* () {

@@ -2,11 +2,14 @@
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | BodyWriter;
+  readonly body: string | Bytes | BodyWriter;
 }
 
+/** A piece of a file. */
+export type Bytes = Uint8Array<ArrayBuffer>;
+
 /** Makes the pieces of a body one by one; `signal` aborts when nobody reads them any more. */
-export type BodyWriter = (signal: AbortSignal) => AsyncGenerator<string>;
+export type BodyWriter = (signal: AbortSignal) => AsyncGenerator<string | Bytes>;
 
 /** The gateway's error body (spec, Errors), with the `param` that compatible services add. */
 export interface ErrorBody {
@@ -46,6 +49,15 @@ export function unauthorized(): Answer {
 
 export function notFound(path: string): Answer {
   return json(errorBody(`There is no endpoint at ${path}.`, "invalid_request_error", "not_found"), 404);
+}
+
+/** There is the endpoint, but not the thing that was asked for. */
+export function unknownThing(message: string, code: string): Answer {
+  return json(errorBody(message, "invalid_request_error", code), 404);
+}
+
+export function forbidden(message: string, code: string): Answer {
+  return json(errorBody(message, "permission_error", code), 403);
 }
 
 export function methodNotAllowed(method: string, allowed: readonly string[]): Answer {

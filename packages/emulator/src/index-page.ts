@@ -1,15 +1,43 @@
-import { chatModels } from "@sluice/core/schemas";
-import { scenes } from "./chat/scenes.js";
+import { assetModels, chatModels, imageModels, videoModels } from "@sluice/core/schemas";
+import { assetScenes } from "./assets/scenes.js";
+import { chatScenes } from "./chat/scenes.js";
+import { epsilonScenes } from "./epsilon/scenes.js";
 import { type Answer, json } from "./http.js";
+import { imageScenes } from "./images/scenes.js";
+import { videoScenes } from "./videos/scenes.js";
 
 /** What `GET /` says, to whoever opens the address in a browser. */
 export function indexPage(): Answer {
+  const anything = "any JSON";
   return json({
     name: "Sluice emulator",
     description:
       "An offline stand-in for the multi-model gateway. Nothing here reaches a network or costs money.",
     authentication: "Authorization: Bearer <API_KEY>",
-    endpoints: { "POST /v1/chat/completions": Object.keys(chatModels) },
-    scenes: Object.fromEntries(Object.entries(scenes).map(([name, effect]) => [`[[${name}]]`, effect])),
+    endpoints: {
+      "POST /v1/chat/completions": Object.keys(chatModels),
+      "POST /v1/images/generations": Object.keys(imageModels),
+      "POST /v1/video/generations": Object.keys(videoModels),
+      "GET /v1/video/generations/{id}": "a task's state; for 24 hours",
+      "POST /gamma/asset/CreateAsset": Object.keys(assetModels),
+      "POST /gamma/asset/GetAsset":
+        "an asset's state, by { Id }; an example, since the gateway shows no lookup",
+      "POST /epsilon/v1/videos/text2video": anything,
+      "POST /epsilon/v1/videos/image2video": anything,
+      "POST /epsilon/v1/videos/multi-image2video": anything,
+      "GET /epsilon/v1/videos/{id}": "a task's state; for 24 hours",
+      "GET /files/{name}": "what the answers hold addresses of; without a key, until the address expires",
+    },
+    scenes: {
+      chat: written(chatScenes),
+      images: written(imageScenes),
+      videos: written(videoScenes),
+      assets: written(assetScenes),
+      epsilon: written(epsilonScenes),
+    },
   });
+}
+
+function written(scenes: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(scenes).map(([name, effect]) => [`[[${name}]]`, effect]));
 }

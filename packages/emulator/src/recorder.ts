@@ -9,7 +9,10 @@ export interface RequestRecord {
   readonly path: string;
   /** By lower-case name; `authorization` and `cookie` are redacted. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The parsed JSON; the text if it is not JSON; undefined if there was none. */
+  /**
+   * The parsed JSON; of a form its fields, files as `{ name, type, size }`; the text if it is neither; undefined if
+   * there was none.
+   */
   readonly body: unknown;
   /** When it came, in milliseconds of the emulator's clock. */
   readonly at: number;

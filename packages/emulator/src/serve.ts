@@ -71,13 +71,18 @@ function requestFrom(incoming: IncomingMessage, signal: AbortSignal): Request {
   const headers = new Headers();
   for (const [name, value] of Object.entries(incoming.headers))
     for (const one of [value ?? []].flat()) headers.append(name, one);
-  // the host is ours to say: a client's Host header may be no valid host at all
-  const address = new URL(`http://emulator.invalid${url.startsWith("/") ? url : "/"}`);
+  const address = new URL(`http://${hostOf(incoming)}${url.startsWith("/") ? url : "/"}`);
   const hasBody = method !== "GET" && method !== "HEAD";
   // Node's types keep its web streams apart from the platform's
   const body = hasBody ? (Readable.toWeb(incoming) as NodeReadableStream as ReadableStream) : null;
   const init = { method, headers, body, signal, duplex: "half" };
   return new Request(address, init);
+}
+
+/** What the client knows this server by: files have their addresses there. */
+function hostOf({ headers: { host = "" }, socket }: IncomingMessage): string {
+  const isHost = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i.test(host) && URL.canParse(`http://${host}`);
+  return isHost ? host : `localhost:${socket.localPort}`;
 }
 
 /** Resolves once the bytes are with the operating system, or can't be any more. */

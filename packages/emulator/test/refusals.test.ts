@@ -23,6 +23,22 @@ describe("a key", () => {
     });
   });
 
+  test.each([
+    ["POST", "/v1/images/generations"],
+    ["POST", "/v1/video/generations"],
+    ["GET", "/v1/video/generations/task-1"],
+    ["POST", "/gamma/asset/CreateAsset"],
+    ["POST", "/gamma/asset/GetAsset"],
+    ["POST", "/epsilon/v1/videos/text2video"],
+    ["POST", "/epsilon/v1/videos/image2video"],
+    ["POST", "/epsilon/v1/videos/multi-image2video"],
+    ["GET", "/epsilon/v1/videos/epsilon-1"],
+  ])("is needed for %s %s", async (method, path) => {
+    const response = await createFastEmulator().fetch(`https://gateway.test${path}`, { method });
+    expect(response.status).toBe(401);
+    expect(await refusalOf(response)).toMatchObject({ type: "authentication_error" });
+  });
+
   test("may be any of several", async () => {
     const emulator = createFastEmulator({ apiKeys: ["sk-other", KEY] });
     expect((await post(emulator, ask("hi"))).status).toBe(200);
@@ -30,18 +46,32 @@ describe("a key", () => {
 });
 
 describe("a path", () => {
-  test.each(["/v1/images/generations", "/v1/chat/completions/", "/constructor", "/v1"])(
-    "%s is not found",
-    async (path) => {
-      const response = await createFastEmulator().fetch(`https://gateway.test${path}`, { method: "POST" });
-      expect(response.status).toBe(404);
-      expect(await refusalOf(response)).toMatchObject({ code: "not_found" });
-    },
-  );
+  test.each([
+    "/v1/images/generation",
+    "/v1/chat/completions/",
+    "/v1/video/generations/",
+    "/v1/video/generations/task/1",
+    "/gamma/asset",
+    "/files",
+    "/constructor",
+    "/v1",
+  ])("%s is not found", async (path) => {
+    const response = await createFastEmulator().fetch(`https://gateway.test${path}`, { method: "POST" });
+    expect(response.status).toBe(404);
+    expect(await refusalOf(response)).toMatchObject({ code: "not_found" });
+  });
 
   test.each([
     ["GET", "/v1/chat/completions", "POST"],
     ["HEAD", "/v1/chat/completions", "POST"],
+    ["GET", "/v1/images/generations", "POST"],
+    ["PUT", "/v1/video/generations", "POST"],
+    ["DELETE", "/v1/video/generations/task-1", "GET"],
+    ["GET", "/gamma/asset/CreateAsset", "POST"],
+    ["GET", "/gamma/asset/GetAsset", "POST"],
+    ["GET", "/epsilon/v1/videos/text2video", "POST"],
+    ["POST", "/epsilon/v1/videos/epsilon-1", "GET"],
+    ["POST", "/files/a.png", "GET, HEAD"],
     ["DELETE", "/v1/chat/completions", "POST"],
     ["OPTIONS", "/v1/chat/completions", "POST"],
     ["POST", "/", "GET"],
@@ -56,15 +86,20 @@ describe("a path", () => {
     const response = await createFastEmulator().fetch("https://gateway.test/");
     const page = await response.json();
     expect(page).toHaveProperty(["endpoints", "POST /v1/chat/completions", 2], "delta-5.3");
-    expect(page).toHaveProperty(["scenes", "[[drop]]"]);
+    expect(page).toHaveProperty(["scenes", "chat", "[[drop]]"]);
+    expect(page).toHaveProperty(["scenes", "videos", "[[no-url]]"]);
   });
 
   test("/ and the README know the same scenes", async () => {
     const response = await createFastEmulator().fetch("https://gateway.test/");
-    const { scenes } = (await response.json()) as { scenes: Record<string, string> };
+    const { scenes } = (await response.json()) as { scenes: Record<string, Record<string, string>> };
     const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
-    const listed = [...readme.matchAll(/^\| `(\[\[[\w-]+\]\])`/gm)].map(([, scene]) => scene);
-    expect(listed.toSorted()).toEqual(Object.keys(scenes).toSorted());
+    for (const [room, known] of Object.entries(scenes)) {
+      const [, table = ""] = readme.split(new RegExp(`^### .*\\b${room}\\b.*$`, "im"));
+      const [part = ""] = table.split(/^#/m);
+      const listed = [...part.matchAll(/^\| `(\[\[[\w-]+\]\])`/gm)].map(([, scene]) => scene);
+      expect(listed.toSorted(), room).toEqual(Object.keys(known).toSorted());
+    }
   });
 });
 

@@ -121,13 +121,76 @@ export function textOf(deltas: readonly Delta[]): string {
   return deltas.map(({ content }) => content ?? "").join("");
 }
 
-/** A clock on which every sleep is over at once, and is noted. */
-export function createLeapingClock(): EmulatorClock & { readonly sleeps: number[] } {
+/** Sends JSON with the key; without a body it is a GET. */
+export function send(
+  emulator: Pick<Emulator, "fetch">,
+  path: string,
+  body?: unknown,
+  init: RequestInit = {},
+): Promise<Response> {
+  const authorization = `Bearer ${KEY}`;
+  const content =
+    body === undefined
+      ? { headers: { authorization } }
+      : {
+          method: "POST",
+          headers: { authorization, "content-type": "application/json" },
+          body: JSON.stringify(body),
+        };
+  return emulator.fetch(`https://gateway.test${path}`, { ...content, ...init });
+}
+
+/** The JSON of an answer that must be a success. */
+export async function bodyOf<Body>(response: Response | Promise<Response>): Promise<Body> {
+  const answer = await response;
+  if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`);
+  return (await answer.json()) as Body;
+}
+
+/** A PNG taken apart: its chunks in their order, the head, and the rows as they were before compression. */
+export async function readPNG(bytes: Uint8Array<ArrayBuffer>) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const chunks: { type: string; content: Uint8Array<ArrayBuffer>; crc: number }[] = [];
+  for (let at = 8; at < bytes.length; ) {
+    const length = view.getUint32(at);
+    const type = String.fromCharCode(...bytes.subarray(at + 4, at + 8));
+    chunks.push({
+      type,
+      content: bytes.slice(at + 8, at + 8 + length),
+      crc: view.getUint32(at + 8 + length),
+    });
+    at += 12 + length;
+  }
+  const compressed = new Blob(chunks.filter(({ type }) => type === "IDAT").map(({ content }) => content));
+  const rows = compressed.stream().pipeThrough(new DecompressionStream("deflate"));
+  return {
+    signature: [...bytes.subarray(0, 8)],
+    chunks,
+    width: view.getUint32(16),
+    height: view.getUint32(20),
+    bitDepth: view.getUint8(24),
+    colourType: view.getUint8(25),
+    rows: new Uint8Array(await new Response(rows).arrayBuffer()),
+  };
+}
+
+export async function bytesOf(response: Response): Promise<Uint8Array<ArrayBuffer>> {
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+/** A clock on which every sleep is over at once, and is noted; `pass` lets time go by. */
+export function createLeapingClock(): EmulatorClock & {
+  readonly sleeps: number[];
+  readonly pass: (ms: number) => void;
+} {
   const sleeps: number[] = [];
   let now = Date.UTC(2026, 2, 14);
   return {
     sleeps,
     now: () => now,
+    pass: (ms) => {
+      now += ms;
+    },
     sleep: async (ms, signal) => {
       signal?.throwIfAborted();
       sleeps.push(ms);

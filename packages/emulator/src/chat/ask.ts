@@ -1,6 +1,6 @@
 import type { ChatRequest, ChatRequestMessage, ToolDefinition } from "@sluice/core";
 import { chatModels } from "@sluice/core/schemas";
-import { readCues, type SceneCues } from "./scenes.js";
+import { type ChatCues, readChatCues } from "./scenes.js";
 
 /** How much the model thinks before it speaks. */
 export type Effort = "none" | "low" | "high" | "max";
@@ -11,7 +11,7 @@ export interface Ask {
   readonly family: "alpha" | "gamma" | "delta";
   /** The last user message, without its cues. */
   readonly prompt: string;
-  readonly cues: SceneCues;
+  readonly cues: ChatCues;
   /** How many user messages there are: the turn this is. */
   readonly turn: number;
   /** The user message before the last one. */
@@ -42,7 +42,7 @@ export function readAsk(request: ChatRequest): Ask {
   const users = request.messages.filter(({ role }) => role === "user");
   const last = users.at(-1);
   const before = users.at(-2);
-  const cues = readCues(last ? textOf(last) : "");
+  const cues = readChatCues(last ? textOf(last) : "");
   const tools = "tools" in request ? request.tools : undefined;
   const streamOptions = "stream_options" in request ? request.stream_options : undefined;
   return {
@@ -51,7 +51,7 @@ export function readAsk(request: ChatRequest): Ask {
     prompt: cues.text,
     cues,
     turn: users.length,
-    earlier: before && readCues(textOf(before)).text,
+    earlier: before && readChatCues(textOf(before)).text,
     images: last ? imagesOf(last) : [],
     toolResults: trailingToolResults(request.messages),
     effort: effortOf(request),

@@ -1,21 +1,24 @@
 import type { ChatRequest } from "@sluice/core";
 import { chatModels, checkChatRequest } from "@sluice/core/schemas";
-import { type EmulatorClock, untilAborted } from "../clock.js";
+import { checkBody } from "../check.js";
+import type { EmulatorClock } from "../clock.js";
+import { jsonEnding } from "../ending.js";
 import type { Exchange } from "../exchange.js";
-import { reset } from "../faults.js";
 import { hash } from "../hash.js";
-import { type Answer, badRequest, eventStream, json, jsonBody, rateLimited, serverError } from "../http.js";
+import { type Answer, eventStream } from "../http.js";
+import type { Refuse } from "../refusals.js";
 import { type Ask, readAsk } from "./ask.js";
 import { completionTokens, type Reply, withinBudget } from "./budget.js";
 import { paceOf } from "./pace.js";
 import { type ChatScript, draftReply } from "./reply.js";
-import { midwayError, writeFrames } from "./stream.js";
+import { writeFrames } from "./stream.js";
 import { createPromptCache, usageOf } from "./usage.js";
 
 /** What the chat endpoint needs. */
 export interface ChatOptions {
   readonly clock: EmulatorClock;
   readonly speed: number;
+  readonly refuse: Refuse;
   readonly script: ChatScript | undefined;
 }
 
@@ -26,21 +29,18 @@ interface Completion {
   readonly usage: ReturnType<typeof usageOf>;
 }
 
-const MOST_REFUSALS = 1000;
-
 /** `POST /v1/chat/completions`, with what it remembers between requests. */
-export function createChat({ clock, speed, script }: ChatOptions) {
+export function createChat({ clock, speed, refuse, script }: ChatOptions) {
   const cache = createPromptCache();
-  const refusals = new Map<string, number>();
   let count = 0;
 
   return { answer, clear };
 
   async function answer(exchange: Exchange): Promise<Answer> {
-    const checked = checkBody(exchange);
-    if ("status" in checked) return checked;
-    const ask = readAsk(checked.request);
-    const refusal = refuse(ask, exchange.text);
+    const checked = checkBody<ChatRequest>(exchange, checkChatRequest, chatModels);
+    if ("refusal" in checked) return checked.refusal;
+    const ask = readAsk(checked.body);
+    const refusal = refuse(ask.cues, exchange.text);
     if (refusal) return refusal;
 
     const completion = complete(ask, exchange);
@@ -78,75 +78,13 @@ export function createChat({ clock, speed, script }: ChatOptions) {
   async function whole(completion: Completion, ask: Ask, { request }: Exchange): Promise<Answer> {
     const pace = paceOf(speed, ask.cues.names.has("slow"));
     await pace.waitForAll(clock, completionTokens(completion.reply), request.signal);
-    const answer = wholeBody(completion, ask.request.model);
-    const text = JSON.stringify(answer);
-    const half = text.slice(0, Math.floor(text.length / 2));
-    switch (ask.cues.ending) {
-      case "stall":
-        return untilAborted(request.signal);
-      case "error-frame":
-        return serverError(midwayError.error.message);
-      case "truncate":
-        return jsonBody(half);
-      case "malformed":
-        return jsonBody(text.replace('"choices":[', '"choices":[[,'));
-      case "drop":
-        return jsonBody(async function* () {
-          yield half;
-          throw reset();
-        });
-      default:
-        return json(answer);
-    }
-  }
-
-  /** The scenes that refuse, each body counted on its own. */
-  function refuse({ cues }: Ask, text: string): Answer | undefined {
-    if (!cues.refusal) return undefined;
-    const { status, times } = cues.refusal;
-    const key = hash(text);
-    const already = refusals.get(key) ?? 0;
-    if (already >= times) return undefined;
-    refusals.delete(key);
-    refusals.set(key, already + 1);
-    for (const oldest of refusals.keys()) {
-      if (refusals.size <= MOST_REFUSALS) break;
-      refusals.delete(oldest);
-    }
-    return status === 429 ? rateLimited(1) : serverError();
+    return jsonEnding(wholeBody(completion, ask.request.model), ask.cues.ending, request.signal);
   }
 
   function clear() {
     cache.clear();
-    refusals.clear();
     count = 0;
   }
-}
-
-/** The parsed request, or the answer that refuses it by the rules the client checks too. */
-function checkBody({ request, text }: Exchange): { readonly request: ChatRequest } | Answer {
-  if (!/^application\/json\b/i.test(request.headers.get("content-type") ?? ""))
-    return badRequest("The body must be JSON, sent with `Content-Type: application/json`.", "content-type");
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch (error) {
-    return badRequest(
-      `The body is not valid JSON: ${error instanceof Error ? error.message : error}`,
-      "body",
-    );
-  }
-  const { issues } = checkChatRequest(body);
-  const [first] = issues;
-  if (!first) return { request: body as ChatRequest };
-  const message = issues.map((issue) => `${issue.path || "body"} ${issue.message}`).join("; ");
-  const isUnknownModel =
-    first.rule === "chat.model" && typeof (body as { model?: unknown } | null)?.model === "string";
-  if (isUnknownModel) {
-    const known = Object.keys(chatModels).join(", ");
-    return badRequest(`model must be one of ${known}.`, "model", "model_not_found");
-  }
-  return badRequest(message, first.path);
 }
 
 function wholeBody({ id, created, reply, usage }: Completion, model: string) {

@@ -1,10 +1,10 @@
 import { type EmulatorClock, untilAborted } from "../clock.js";
+import type { Ending } from "../cues.js";
 import { reset } from "../faults.js";
 import { errorBody } from "../http.js";
 import type { OpenRecord } from "../recorder.js";
 import type { Reply } from "./budget.js";
 import type { Pace } from "./pace.js";
-import type { Ending } from "./scenes.js";
 import type { usageOf } from "./usage.js";
 
 /** What every chunk of a completion says. */
@@ -59,11 +59,7 @@ export async function* writeFrames(plan: StreamPlan, signal: AbortSignal): Async
 }
 
 /** What the `error-frame` scene sends. */
-export const midwayError = errorBody(
-  "The model failed while it was answering.",
-  "server_error",
-  "upstream_error",
-);
+const midwayError = errorBody("The model failed while it was answering.", "server_error", "upstream_error");
 
 /** After the thinking and some of the text, but before all of it where possible. */
 function placeOfEnding(deltas: number, thoughts: number): number {

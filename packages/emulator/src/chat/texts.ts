@@ -1,6 +1,6 @@
 import { pick } from "../hash.js";
 import type { Effort } from "./ask.js";
-import { scenes } from "./scenes.js";
+import { chatScenes } from "./scenes.js";
 
 /** What the texts are about. */
 export interface Subject {
@@ -133,7 +133,7 @@ export function thinking({ topic, seed }: Subject, effort: Effort, calls: readon
 
 /** What the emulator can do, with every scene. */
 export function capabilities(): string {
-  const rows = Object.entries(scenes).map(([name, effect]) => `| \`[[${name}]]\` | ${effect} |`);
+  const rows = Object.entries(chatScenes).map(([name, effect]) => `| \`[[${name}]]\` | ${effect} |`);
   return `## What I can do\n\nI'm an emulator: a stand-in for the gateway that answers offline and free of charge. I stream, think out loud, read images, answer in JSON and call the tools you offer (say “use the tool”).\n\nPut one of these into your message and I'll misbehave on request:\n\n| Scene | What happens |\n| --- | --- |\n${rows.join("\n")}`;
 }
 

@@ -1,0 +1,91 @@
+import { parseBody } from "../check.js";
+import type { EmulatorClock } from "../clock.js";
+import { jsonEnding } from "../ending.js";
+import type { Exchange } from "../exchange.js";
+import type { Files } from "../files/files.js";
+import { hash } from "../hash.js";
+import { type Answer, json, unknownThing } from "../http.js";
+import type { Refuse } from "../refusals.js";
+import { createShelf } from "../shelf.js";
+import { planTask, progressAt, type Timeline } from "../videos/timeline.js";
+import { readEpsilonCues } from "./scenes.js";
+
+/** What the epsilon endpoints need. */
+export interface EpsilonOptions {
+  readonly clock: EmulatorClock;
+  readonly speed: number;
+  readonly refuse: Refuse;
+  readonly files: Files;
+}
+
+interface EpsilonTask {
+  readonly timeline: Timeline;
+  readonly fails: boolean;
+}
+
+const DAY_MS = 24 * 3_600_000;
+const MOST = 2000;
+const SECONDS = 5;
+const words = {
+  submitted: "submitted",
+  queued: "submitted",
+  running: "processing",
+  finished: "succeed",
+} as const;
+
+/**
+ * The four routes of the second video vendor. The spec shows no shapes: any JSON goes in, and the task that comes
+ * out is one that such a service might give.
+ */
+export function createEpsilon({ clock, speed, refuse, files }: EpsilonOptions) {
+  const tasks = createShelf<EpsilonTask>({ clock, most: MOST, lifetimeMs: DAY_MS });
+  let count = 0;
+  return { create, query, clear };
+
+  async function create(exchange: Exchange): Promise<Answer> {
+    const parsed = parseBody(exchange);
+    if ("refusal" in parsed) return parsed.refusal;
+    const cues = readEpsilonCues(exchange.text);
+    const whole = `${exchange.record.path} ${exchange.text}`;
+    const refusal = refuse(cues, whole);
+    if (refusal) return refusal;
+
+    const digest = hash(whole);
+    const id = `epsilon-${digest}-${++count}`;
+    const timeline = planTask(clock.now(), digest, speed, cues.names.has("slow"));
+    const task = { timeline, fails: cues.names.has("fail") };
+    tasks.put(id, task);
+    return jsonEnding(bodyOf(id, task, exchange), cues.ending, exchange.request.signal);
+  }
+
+  function query(exchange: Exchange): Answer {
+    const task = tasks.get(exchange.param);
+    if (!task) return unknownThing(`There is no task ${exchange.param}.`, "task_not_found");
+    return json(bodyOf(exchange.param, task, exchange));
+  }
+
+  function bodyOf(id: string, { timeline, fails }: EpsilonTask, { origin, id: requestId }: Exchange) {
+    const { phase } = progressAt(timeline, clock.now());
+    const isFinal = phase === "finished";
+    const at = { origin, expiresAt: timeline.finishedAt + DAY_MS };
+    const result = () => ({
+      task_result: {
+        videos: [{ id: `${id}-0`, url: files.publish(`${id}.mp4`, "video", at), duration: SECONDS }],
+      },
+    });
+    const data = {
+      task_id: id,
+      task_status: isFinal && fails ? "failed" : words[phase],
+      task_status_msg: isFinal && fails ? "The video was not made." : "",
+      created_at: timeline.submittedAt,
+      updated_at: isFinal ? timeline.finishedAt : timeline.submittedAt,
+      ...(isFinal && !fails ? result() : {}),
+    };
+    return { code: 0, message: "", request_id: requestId, data };
+  }
+
+  function clear() {
+    tasks.clear();
+    count = 0;
+  }
+}

@@ -1,0 +1,92 @@
+import type { Bytes } from "../http.js";
+
+/** A picture of up to 256 colours. */
+export interface Bitmap {
+  readonly width: number;
+  readonly height: number;
+  /** Red, green and blue of each colour, one after the other. */
+  readonly palette: readonly number[];
+  /** Writes the colour numbers of row `y`. */
+  readonly fill: (y: number, row: Uint8Array) => void;
+}
+
+const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
+const BIT_DEPTH = 8;
+const INDEXED_COLOUR = 3;
+const FILTER_SUB = 1;
+const BATCH = 65_536;
+
+const crcTable = Uint32Array.from({ length: 256 }, (_, start) => {
+  let value = start;
+  for (let bit = 0; bit < 8; bit++) value = value & 1 ? 0xedb88320 ^ (value >>> 1) : value >>> 1;
+  return value;
+});
+
+/** The pieces of a PNG file. Rows are made as they are read, so that a large picture takes no large memory. */
+export async function* writePNG(bitmap: Bitmap): AsyncGenerator<Bytes> {
+  const { width, height, palette } = bitmap;
+  yield Uint8Array.from(SIGNATURE);
+  yield chunk("IHDR", Uint8Array.from([...big(width), ...big(height), BIT_DEPTH, INDEXED_COLOUR, 0, 0, 0]));
+  yield chunk("PLTE", Uint8Array.from(palette));
+  const compressed = rowsOf(bitmap).pipeThrough(new CompressionStream("deflate")).getReader();
+  try {
+    for (;;) {
+      const { done, value } = await compressed.read();
+      if (done) break;
+      yield chunk("IDAT", value);
+    }
+  } finally {
+    // nobody reads on: the rows not made yet need not be
+    await compressed.cancel();
+  }
+  yield chunk("IEND", new Uint8Array());
+}
+
+/** The rows, each after the filter's number and as differences from its left neighbour: smooth colours shrink. */
+function rowsOf({ width, height, fill }: Bitmap): ReadableStream<Bytes> {
+  const row = new Uint8Array(width);
+  const rowsAtOnce = Math.max(1, Math.floor(BATCH / (width + 1)));
+  let y = 0;
+  return new ReadableStream(
+    {
+      pull(controller) {
+        const batch = new Uint8Array(Math.min(rowsAtOnce, height - y) * (width + 1));
+        for (let at = 0; at < batch.length; at += width + 1, y++) {
+          fill(y, row);
+          batch[at] = FILTER_SUB;
+          for (let x = 0, left = 0; x < width; x++) {
+            const value = row[x] ?? 0;
+            batch[at + 1 + x] = value - left;
+            left = value;
+          }
+        }
+        controller.enqueue(batch);
+        if (y >= height) controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function chunk(type: string, content: Uint8Array): Bytes {
+  const bytes = new Uint8Array(12 + content.length);
+  bytes.set(big(content.length));
+  bytes.set(
+    [...type].map((letter) => letter.charCodeAt(0)),
+    4,
+  );
+  bytes.set(content, 8);
+  bytes.set(big(crc(bytes.subarray(4, -4))), 8 + content.length);
+  return bytes;
+}
+
+function crc(bytes: Uint8Array): number {
+  let value = 0xffffffff;
+  for (const byte of bytes) value = (crcTable[(value ^ byte) & 0xff] ?? 0) ^ (value >>> 8);
+  return value ^ 0xffffffff;
+}
+
+/** Four bytes, the highest first. */
+function big(number: number): number[] {
+  return [24, 16, 8, 0].map((shift) => (number >>> shift) & 0xff);
+}

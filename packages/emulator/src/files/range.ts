@@ -1,0 +1,48 @@
+import { type Answer, type Bytes, errorBody, json } from "../http.js";
+
+/**
+ * Answers with a file, or with the part of it that `Range` asks for. Several ranges at once and units other
+ * than bytes get the whole file, as HTTP allows.
+ */
+export function rangeOf(file: Bytes, request: Request, headers: Readonly<Record<string, string>>): Answer {
+  const whole = {
+    status: 200,
+    headers: { ...headers, "accept-ranges": "bytes", "content-length": String(file.length) },
+    body: file,
+  };
+  // a range means nothing to other methods, nor for a version that the client no longer has
+  if (request.method !== "GET") return whole;
+  const condition = request.headers.get("if-range");
+  if (condition !== null && condition !== headers["etag"]) return whole;
+  const part = partOf(request.headers.get("range") ?? "", file.length);
+  if (part === undefined) return whole;
+  if (part === "unsatisfiable") {
+    const body = errorBody(
+      "The range begins behind the end.",
+      "invalid_request_error",
+      "range_not_satisfiable",
+    );
+    return json(body, 416, { "content-range": `bytes */${file.length}` });
+  }
+  const { from, to } = part;
+  const content = file.slice(from, to + 1);
+  return {
+    status: 206,
+    headers: {
+      ...whole.headers,
+      "content-length": String(content.length),
+      "content-range": `bytes ${from}-${to}/${file.length}`,
+    },
+    body: content,
+  };
+}
+
+/** The first and the last byte of one range; undefined if there is none to obey. */
+function partOf(range: string, length: number): { from: number; to: number } | "unsatisfiable" | undefined {
+  const [, first, last] = /^bytes=(\d*)-(\d*)$/i.exec(range.trim()) ?? [];
+  if (first === undefined || last === undefined || (first === "" && last === "")) return undefined;
+  const from = first === "" ? Math.max(0, length - Number(last)) : Number(first);
+  const to = first === "" || last === "" ? length - 1 : Math.min(Number(last), length - 1);
+  if (first !== "" && last !== "" && Number(last) < from) return undefined;
+  return from < length && (first !== "" || Number(last) > 0) ? { from, to } : "unsatisfiable";
+}

@@ -1,0 +1,56 @@
+import { createAssets } from "./assets/assets.js";
+import { createChat } from "./chat/chat.js";
+import type { ChatScript } from "./chat/reply.js";
+import type { EmulatorClock } from "./clock.js";
+import { createEpsilon } from "./epsilon/epsilon.js";
+import type { Handler } from "./exchange.js";
+import { createFiles } from "./files/files.js";
+import { createImages } from "./images/images.js";
+import { indexPage } from "./index-page.js";
+import { createRefusals } from "./refusals.js";
+import type { Routes } from "./router.js";
+import { createVideos } from "./videos/videos.js";
+
+/** What the endpoints need. */
+export interface GatewayOptions {
+  readonly clock: EmulatorClock;
+  readonly speed: number;
+  readonly script: ChatScript | undefined;
+  /** Lets a request pass only with a key. */
+  readonly withKey: (handler: Handler) => Handler;
+}
+
+/** Every endpoint of the specification, with what they remember between requests. */
+export function createGateway({ clock, speed, script, withKey }: GatewayOptions) {
+  const { refuse, clear: forgetRefusals } = createRefusals();
+  const files = createFiles({ clock });
+  const shared = { clock, speed, refuse, files };
+  const chat = createChat({ ...shared, script });
+  const images = createImages(shared);
+  const assets = createAssets(shared);
+  const videos = createVideos({ ...shared, assetStatus: assets.statusOf });
+  const epsilon = createEpsilon(shared);
+  const epsilonCreate = { POST: withKey(epsilon.create) };
+
+  const routes: Routes = {
+    "/": { GET: indexPage },
+    "/v1/chat/completions": { POST: withKey(chat.answer) },
+    "/v1/images/generations": { POST: withKey(images.answer) },
+    "/v1/video/generations": { POST: withKey(videos.create) },
+    "/v1/video/generations/{id}": { GET: withKey(videos.query) },
+    "/gamma/asset/CreateAsset": { POST: withKey(assets.create) },
+    "/gamma/asset/GetAsset": { POST: withKey(assets.look) },
+    "/epsilon/v1/videos/text2video": epsilonCreate,
+    "/epsilon/v1/videos/image2video": epsilonCreate,
+    "/epsilon/v1/videos/multi-image2video": epsilonCreate,
+    "/epsilon/v1/videos/{id}": { GET: withKey(epsilon.query) },
+    // the address itself is the permission
+    "/files/{name}": { GET: files.answer, HEAD: files.answer },
+  };
+  return { routes, clear };
+
+  function clear() {
+    forgetRefusals();
+    for (const room of [chat, images, assets, videos, epsilon, files]) room.clear();
+  }
+}

@@ -1,0 +1,28 @@
+import type { Cues } from "./cues.js";
+import { hash } from "./hash.js";
+import { type Answer, rateLimited, serverError } from "./http.js";
+
+/** Refuses what asks for it; undefined lets it pass. */
+export type Refuse = (cues: Cues, text: string) => Answer | undefined;
+
+const MOST = 1000;
+
+/** Counts the scenes that refuse, each body on its own; of the last 1,000 bodies. */
+export function createRefusals() {
+  const counts = new Map<string, number>();
+  return { refuse, clear: () => counts.clear() };
+
+  function refuse({ refusal }: Cues, text: string): Answer | undefined {
+    if (!refusal) return undefined;
+    const key = hash(text);
+    const already = counts.get(key) ?? 0;
+    if (already >= refusal.times) return undefined;
+    counts.delete(key);
+    counts.set(key, already + 1);
+    for (const oldest of counts.keys()) {
+      if (counts.size <= MOST) break;
+      counts.delete(oldest);
+    }
+    return refusal.status === 429 ? rateLimited(1) : serverError();
+  }
+}

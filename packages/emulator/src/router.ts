@@ -1,0 +1,23 @@
+import type { Handler } from "./exchange.js";
+
+/** Handlers by method, by path; a path may end in `{name}`, which stands for one segment. */
+export type Routes = Readonly<Record<string, Readonly<Record<string, Handler>>>>;
+
+/** The methods of a path, and what stood in place of its `{…}`. */
+export interface Match {
+  readonly methods: Readonly<Record<string, Handler>>;
+  readonly param: string;
+}
+
+/** Finds what is at `path`: literally, or at the route whose beginning it shares. */
+export function match(routes: Routes, path: string): Match | undefined {
+  if (Object.hasOwn(routes, path)) return matched(path, "");
+  const [, start = "", segment = ""] = /^(.*\/)([^/]+)$/.exec(path) ?? [];
+  const route = Object.keys(routes).find((key) => key.startsWith(`${start}{`));
+  return route === undefined ? undefined : matched(route, segment);
+
+  function matched(key: string, param: string): Match | undefined {
+    const methods = routes[key];
+    return methods && { methods, param };
+  }
+}

@@ -1,0 +1,40 @@
+import type { AssetStatus } from "../assets/assets.js";
+import { type Answer, badRequest } from "../http.js";
+import type { VideoRequestBody } from "./ask.js";
+
+const ASSET = "asset://";
+const LOOKUP_URL = /\/files\/asset-[^/?]+\.png\?/;
+
+/**
+ * Refuses a request that uses an asset which is not there or not ready, or the temporary URL of a lookup. The
+ * rules that need no memory have been checked before.
+ */
+export function refuseReferences(
+  request: VideoRequestBody,
+  statusOf: (id: string) => AssetStatus | undefined,
+): Answer | undefined {
+  for (const { path, url } of addressesOf(request)) {
+    if (LOOKUP_URL.test(url)) {
+      const message = `${path} is the temporary URL of an asset lookup; use asset://<Id> instead.`;
+      return badRequest(message, path, "asset_url_not_accepted");
+    }
+    if (!url.startsWith(ASSET)) continue;
+    const status = statusOf(url.slice(ASSET.length));
+    if (status === undefined)
+      return badRequest(`${path} names an asset that does not exist.`, path, "asset_not_found");
+    if (status !== "Active") {
+      const message = `${path} names an asset that is ${status}; only Active ones can be used.`;
+      return badRequest(message, path, "asset_not_active");
+    }
+  }
+  return undefined;
+}
+
+function addressesOf({ input, content = [] }: VideoRequestBody): { path: string; url: string }[] {
+  const media = (input?.media ?? []).map(({ url }, index) => ({ path: `input.media.${index}.url`, url }));
+  const items = content.flatMap((item, index) => {
+    const { url } = (item[item.type] ?? {}) as { readonly url?: unknown };
+    return typeof url === "string" ? [{ path: `content.${index}.${item.type}.url`, url }] : [];
+  });
+  return [...media, ...items];
+}

@@ -1,0 +1,153 @@
+import { hash } from "../hash.js";
+import type { VideoAsk } from "./ask.js";
+import type { Progress, Timeline } from "./timeline.js";
+
+/** One task. */
+export interface Task {
+  readonly id: string;
+  readonly ask: VideoAsk;
+  readonly timeline: Timeline;
+  /** Some successes repeat the result's URL in `fail_reason`: this one does. */
+  readonly repeatsURL: boolean;
+}
+
+/** What one query sees of a task. */
+export interface View extends Progress {
+  /** Present if it is one that nobody knows. */
+  readonly oddStatus: boolean;
+  readonly failed: boolean;
+  /** Of the finished video; undefined before, and if there is none. */
+  readonly url: string | undefined;
+  readonly lastFrameURL: string | undefined;
+}
+
+const FPS = 24;
+const FAILURE = {
+  code: "content_rejected",
+  message: "The video was not made: the content was rejected by the upstream check.",
+};
+
+const statusWords = {
+  upper: {
+    submitted: "NOT_START",
+    queued: "QUEUED",
+    running: "IN_PROGRESS",
+    finished: "SUCCESS",
+    failed: "FAILURE",
+    odd: "POST_PROCESSING",
+  },
+  lower: {
+    submitted: "queued",
+    queued: "queued",
+    running: "running",
+    finished: "succeeded",
+    failed: "failed",
+    odd: "post_processing",
+  },
+  upstream: {
+    submitted: "PENDING",
+    queued: "PENDING",
+    running: "RUNNING",
+    finished: "SUCCEEDED",
+    failed: "FAILED",
+    odd: "RUNNING",
+  },
+} as const;
+
+/** The query result in its envelope (spec, Video task). `gamma-2` has status words of its own. */
+export function envelopeOf(task: Task, view: View) {
+  const { id, ask, timeline, repeatsURL } = task;
+  const isFinal = view.phase === "finished";
+  const repeated = repeatsURL && view.url !== undefined ? view.url : "";
+  const data = {
+    task_id: id,
+    action: ask.action,
+    status: wordOf(view, ask.family === "gamma-2" ? "lower" : "upper"),
+    fail_reason: isFinal && view.failed ? FAILURE.message : repeated,
+    ...(isFinal ? { result_url: view.url ?? null } : {}),
+    submit_time: seconds(timeline.submittedAt),
+    start_time: isStarted(view) ? seconds(timeline.startedAt) : 0,
+    finish_time: isFinal ? seconds(timeline.finishedAt) : 0,
+    progress: `${Math.floor(view.share * 100)}%`,
+    request_id: `req_${hash(`${id} query`)}`,
+    data: upstreamOf(task, view),
+  };
+  return { code: "success", message: "", data };
+}
+
+/** The query result without an envelope, as an upstream of `gamma-2` may give it; the spec does not show it. */
+export function bareOf({ id, ask, timeline }: Task, view: View) {
+  const isFinal = view.phase === "finished";
+  const tokens = ask.duration * FPS * 900;
+  const content = view.url !== undefined && {
+    video_url: view.url,
+    ...(view.lastFrameURL === undefined ? {} : { last_frame_url: view.lastFrameURL }),
+  };
+  return {
+    id,
+    model: ask.model,
+    status: wordOf(view, "lower"),
+    ...(content ? { content } : {}),
+    ...(isFinal && view.failed ? { error: FAILURE } : {}),
+    ...(isFinal && !view.failed ? { usage: { completion_tokens: tokens, total_tokens: tokens } } : {}),
+    seed: ask.seed,
+    resolution: ask.resolution,
+    ratio: ask.ratio,
+    duration: ask.duration,
+    framespersecond: FPS,
+    created_at: seconds(timeline.submittedAt),
+    updated_at: seconds(isFinal ? timeline.finishedAt : timeline.submittedAt),
+  };
+}
+
+function upstreamOf(task: Task, view: View): object {
+  if (task.ask.family === "beta") return betaOf(task, view);
+  return task.ask.family === "gamma-2" ? bareOf(task, view) : {};
+}
+
+function betaOf({ id, ask, timeline }: Task, view: View) {
+  const succeeded = view.phase === "finished" && !view.failed;
+  return {
+    output: {
+      task_id: hash(`${id} upstream`) + hash(`${id} upstream task`),
+      task_status: wordOf(view, "upstream"),
+      submit_time: stamp(timeline.submittedAt),
+      ...(isStarted(view) ? { scheduled_time: stamp(timeline.startedAt) } : {}),
+      ...(succeeded ? { end_time: stamp(timeline.finishedAt), orig_prompt: ask.prompt } : {}),
+      ...(view.url === undefined ? {} : { video_url: view.url }),
+    },
+    request_id: hash(`${id} upstream request`),
+    ...(succeeded ? { usage: usageOf(ask) } : {}),
+  };
+}
+
+function usageOf(ask: VideoAsk) {
+  return {
+    SR: Number.parseInt(ask.resolution, 10),
+    duration: ask.duration,
+    fps: FPS,
+    input_video_duration: ask.inputDuration,
+    output_video_duration: ask.duration,
+    ratio: ask.ratio,
+    video_count: 1,
+  };
+}
+
+function wordOf({ phase, failed, oddStatus }: View, style: keyof typeof statusWords): string {
+  const words = statusWords[style];
+  if (oddStatus) return words.odd;
+  return phase === "finished" && failed ? words.failed : words[phase];
+}
+
+function isStarted({ phase }: View): boolean {
+  return phase === "running" || phase === "finished";
+}
+
+function seconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}
+
+/** `2026-03-14 09:26:53.589` */
+function stamp(ms: number): string {
+  return new Date(ms).toISOString().replace("T", " ").replace("Z", "");
+}

@@ -1,0 +1,21 @@
+import { type Cues, commonScenes, readCues } from "../cues.js";
+
+/** What the prompt of a video request may ask for, written `[[name]]`, and what then happens. */
+export const videoScenes = {
+  ...commonScenes,
+  slow: "takes five minutes instead of one or two, divided by the speed",
+  fail: "the task ends as FAILURE, or failed",
+  "no-url": "the task succeeds without a URL; [[no-url:2]] only in the first 2 queries that see the success",
+  flat: "gamma-video-2.0 and gamma-video-fast answer queries without the envelope",
+  unknown: "the first 2 queries show a status word that nobody knows; [[unknown:5]] the first 5",
+  late: "the first 2 queries answer 404, as if the task were not there yet; [[late:5]] the first 5",
+  busy: "the first 2 queries answer 429 with Retry-After: 1; [[busy:5]] the first 5",
+} as const;
+
+/** The scenes of one prompt. */
+export type VideoCues = Cues<keyof typeof videoScenes>;
+
+/** Reads the cues of a prompt. */
+export function readVideoCues(prompt: string): VideoCues {
+  return readCues(prompt, videoScenes);
+}

@@ -1,0 +1,218 @@
+import { imageModels } from "@sluice/core/schemas";
+import type { Emulator } from "@sluice/emulator";
+import { describe, expect, test } from "vitest";
+import {
+  bodyOf,
+  bytesOf,
+  createFastEmulator,
+  createLeapingClock,
+  readPNG,
+  refusalOf,
+  send,
+} from "./support.js";
+
+interface ImageResult {
+  model: string;
+  created: number;
+  data: { url?: string; size?: string; error?: { code: string; message: string } }[];
+  usage: { generated_images: number; output_tokens: number; total_tokens: number };
+}
+
+const PATH = "/v1/images/generations";
+const fox = { model: "gamma-image-4-0-250828", prompt: "A fox in the snow" };
+
+function generate(emulator: Emulator, fields: object = {}): Promise<ImageResult> {
+  return bodyOf<ImageResult>(send(emulator, PATH, { ...fox, ...fields }));
+}
+
+async function pictureAt(emulator: Emulator, url = "") {
+  return readPNG(await bytesOf(await emulator.fetch(url)));
+}
+
+test("a result has every documented field", async () => {
+  const clock = createLeapingClock();
+  const result = await generate(createFastEmulator({ clock }), { size: "1024x1024" });
+  expect(result).toEqual({
+    model: "gamma-image-4-0-250828",
+    created: clock.now() / 1000,
+    data: [{ url: expect.stringMatching(/^https:\/\/gateway\.test\/files\/img_/), size: "1024x1024" }],
+    usage: { generated_images: 1, output_tokens: 4096, total_tokens: 4096 },
+  });
+});
+
+test.each(Object.entries(imageModels).flatMap(([model, { sizes }]) => sizes.map((size) => [model, size])))(
+  "%s at %s is a PNG of as many pixels",
+  async (model, size) => {
+    const emulator = createFastEmulator();
+    const { data } = await generate(emulator, { model, size });
+    const { width, height, rows } = await pictureAt(emulator, data[0]?.url);
+    expect(`${width}x${height}`).toBe(size);
+    expect(data[0]?.size).toBe(size);
+    expect(rows).toHaveLength(height * (width + 1));
+  },
+);
+
+test.each(Object.keys(imageModels))("%s has a size of its own where none is given", async (model) => {
+  const { data } = await generate(createFastEmulator(), { model });
+  expect(imageModels[model as keyof typeof imageModels].sizes).toContain(data[0]?.size);
+});
+
+describe("a sequence", () => {
+  const auto = { sequential_image_generation: "auto" };
+  const most = (max_images: number) => ({ sequential_image_generation_options: { max_images } });
+
+  test.each<[string, number, object]>([
+    ["is as long as it may be", 3, { ...auto, ...most(3) }],
+    ["is as long as the prompt says", 2, { ...auto, ...most(5), prompt: "Two foxes" }],
+    ["is never longer than it may be", 3, { ...auto, ...most(3), prompt: "9 foxes" }],
+    ["may be of one", 1, { ...auto, ...most(1) }],
+    ["has some length where none is given", 4, auto],
+    ["is not made of millions", 15, { ...auto, ...most(1_000_000) }],
+    ["needs to be asked for", 1, most(3)],
+  ])("%s: %i", async (_, count, fields) => {
+    const { data, usage } = await generate(createFastEmulator(), { ...fields, size: "1024x1024" });
+    expect(data).toHaveLength(count);
+    expect(new Set(data.map(({ url }) => url)).size).toBe(count);
+    expect(usage).toEqual({
+      generated_images: count,
+      output_tokens: 4096 * count,
+      total_tokens: 4096 * count,
+    });
+  });
+
+  test("with [[partial]] has an error in place of one url", async () => {
+    const { data, usage } = await generate(createFastEmulator(), {
+      ...auto,
+      ...most(3),
+      prompt: "Foxes [[partial]]",
+      size: "1024x1024",
+    });
+    expect(data).toEqual([
+      { url: expect.any(String), size: "1024x1024" },
+      { error: { code: expect.any(String), message: expect.any(String) } },
+      { url: expect.any(String), size: "1024x1024" },
+    ]);
+    expect(usage).toMatchObject({ generated_images: 2, output_tokens: 8192 });
+  });
+});
+
+describe("the pixels", () => {
+  async function pixelsOf(emulator: Emulator, fields: object): Promise<string> {
+    const { data } = await generate(emulator, { size: "864x1152", ...fields });
+    const { rows, chunks } = await pictureAt(emulator, data[0]?.url);
+    const palette = chunks.find(({ type }) => type === "PLTE")?.content ?? [];
+    return `${[...palette]} ${Buffer.from(rows).toString("base64")}`;
+  }
+
+  test("are the same for the same seed, and others for another prompt, seed or model", async () => {
+    const emulator = createFastEmulator();
+    const first = await pixelsOf(emulator, { seed: 7 });
+    expect(await pixelsOf(emulator, { seed: 7 })).toBe(first);
+    expect(await pixelsOf(emulator, { seed: 8 })).not.toBe(first);
+    expect(await pixelsOf(emulator, { seed: 7, prompt: "A fox in the sand" })).not.toBe(first);
+  });
+
+  test("are others each time without a seed", async () => {
+    const emulator = createFastEmulator();
+    expect(await pixelsOf(emulator, {})).not.toBe(await pixelsOf(emulator, {}));
+  });
+
+  test("tell whether there was an image to start from", async () => {
+    const emulator = createFastEmulator();
+    const plain = await pixelsOf(emulator, { seed: 7 });
+    expect(await pixelsOf(emulator, { seed: 7, image: ["https://pictures.example/a.png"] })).not.toBe(plain);
+  });
+});
+
+test("the same requests in the same order get the same answers", async () => {
+  const run = async () => {
+    const emulator = createFastEmulator({ clock: createLeapingClock() });
+    return [await generate(emulator), await generate(emulator), await generate(emulator, { seed: 1 })];
+  };
+  expect(await run()).toEqual(await run());
+});
+
+test("a generation takes some seconds, more for more images, less at a higher speed", async () => {
+  const waits = async (speed: number, fields: object = {}) => {
+    const clock = createLeapingClock();
+    await generate(createFastEmulator({ clock, speed }), fields);
+    return clock.sleeps;
+  };
+  const [one = 0] = await waits(1);
+  expect(one).toBeGreaterThanOrEqual(2000);
+  expect(one).toBeLessThan(20_000);
+  expect((await waits(1, { sequential_image_generation: "auto" }))[0]).toBeGreaterThan(one);
+  expect((await waits(10))[0]).toBeCloseTo(one / 10);
+  expect((await waits(1, { prompt: "[[slow]]" }))[0]).toBeGreaterThan(5 * one);
+  expect(await waits(Infinity)).toEqual([]);
+});
+
+test("an abort ends the wait", async () => {
+  const leaving = new AbortController();
+  const emulator = createFastEmulator({ speed: 0.001 });
+  const answer = send(emulator, PATH, fox, { signal: leaving.signal });
+  leaving.abort();
+  await expect(answer).rejects.toMatchObject({ name: "AbortError" });
+  expect(emulator.requests[0]).toMatchObject({ aborted: true, status: undefined });
+});
+
+describe("the rules", () => {
+  test.each<[string, object]>([
+    ["prompt", { prompt: 7 }],
+    ["size", { size: "1x1" }],
+    ["size", { model: "gamma-image-5-0-260128", size: "1024x1024" }],
+    ["image", { image: "https://pictures.example/a.png" }],
+    ["image.1", { image: ["https://pictures.example/a.png", "b.png"] }],
+    ["sequential_image_generation", { sequential_image_generation: "always" }],
+    [
+      "sequential_image_generation_options.max_images",
+      { sequential_image_generation_options: { max_images: 0 } },
+    ],
+    ["seed", { seed: 0.5 }],
+    ["watermark", { watermark: "no" }],
+    ["logo_info.opacity", { logo_info: { opacity: 2 } }],
+    ["n", { n: 2 }],
+  ])("refuse %s in %o", async (param, fields) => {
+    const response = await send(createFastEmulator(), PATH, { ...fox, ...fields });
+    expect(response.status).toBe(400);
+    expect(await refusalOf(response)).toMatchObject({ code: "invalid_parameter", param });
+  });
+
+  test("know no models of other endpoints", async () => {
+    const response = await send(createFastEmulator(), PATH, { ...fox, model: "delta-5.3" });
+    expect(response.status).toBe(400);
+    expect(await refusalOf(response)).toMatchObject({ code: "model_not_found", param: "model" });
+  });
+});
+
+describe("scenes", () => {
+  test("[[429:1]] and [[500]] refuse", async () => {
+    const emulator = createFastEmulator();
+    const statusOf = async (prompt: string) => (await send(emulator, PATH, { ...fox, prompt })).status;
+    expect([await statusOf("[[429:1]]"), await statusOf("[[429:1]]")]).toEqual([429, 200]);
+    expect([await statusOf("[[500]]"), await statusOf("[[500]]")]).toEqual([500, 500]);
+  });
+
+  test("[[truncate]] and [[malformed]] answer no JSON, [[drop]] breaks off", async () => {
+    const emulator = createFastEmulator();
+    for (const scene of ["[[truncate]]", "[[malformed]]"])
+      await expect((await send(emulator, PATH, { ...fox, prompt: scene })).json()).rejects.toThrow(
+        SyntaxError,
+      );
+    await expect((await send(emulator, PATH, { ...fox, prompt: "[[drop]]" })).text()).rejects.toBeInstanceOf(
+      TypeError,
+    );
+  });
+
+  test("[[stall]] never answers", async () => {
+    const leaving = new AbortController();
+    const answer = send(
+      createFastEmulator(),
+      PATH,
+      { ...fox, prompt: "[[stall]]" },
+      { signal: leaving.signal },
+    );
+    leaving.abort(new Error("enough"));
+    await expect(answer).rejects.toThrow("enough");
+  });
+});

@@ -1,0 +1,495 @@
+import type { Emulator, EmulatorOptions } from "@sluice/emulator";
+import { describe, expect, test } from "vitest";
+import { bodyOf, bytesOf, createFastEmulator, createLeapingClock, refusalOf, send } from "./support.js";
+
+interface Receipt {
+  id: string;
+  status: string;
+  [field: string]: unknown;
+}
+interface Result {
+  code: string;
+  message: string;
+  data: {
+    task_id: string;
+    action: string;
+    status: string;
+    fail_reason: string;
+    result_url?: string | null;
+    submit_time: number;
+    start_time: number;
+    finish_time: number;
+    progress: string;
+    request_id: string;
+    data: { output?: Record<string, unknown>; usage?: Record<string, unknown>; request_id?: string };
+  };
+}
+interface Bare {
+  id: string;
+  status: string;
+  content?: { video_url: string; last_frame_url?: string };
+  error?: { code: string; message: string };
+}
+
+const PATH = "/v1/video/generations";
+const SECOND = 1000;
+const HOUR = 3600 * SECOND;
+const picture = "https://pictures.example/a.png";
+
+const beta = (prompt = "A reef", fields: object = {}) => ({
+  model: "beta3.0-video",
+  input: { prompt },
+  ...fields,
+});
+const content = (model: string, text = "A reef", fields: object = {}) => ({
+  model,
+  content: [{ type: "text", text }],
+  ...fields,
+});
+const families = {
+  "beta3.0-video": beta(),
+  "beta3.0-video-prime": beta("A reef", { model: "beta3.0-video-prime" }),
+  "gamma-video-1-5-pro-251215": content("gamma-video-1-5-pro-251215"),
+  "gamma-video-1-0-pro-fast-251015": content("gamma-video-1-0-pro-fast-251015"),
+  "gamma-video-2.0": content("gamma-video-2.0"),
+  "gamma-video-fast": content("gamma-video-fast"),
+};
+const envelopedModels = Object.keys(families).slice(0, 4) as (keyof typeof families)[];
+const runningModels = ["gamma-video-2.0", "gamma-video-fast"] as const;
+
+/** An emulator at the gateway's pace, on a clock that the test moves. */
+function paced(options: Partial<EmulatorOptions> = {}) {
+  const clock = createLeapingClock();
+  return { clock, emulator: createFastEmulator({ clock, speed: 1, ...options }) };
+}
+
+function create(emulator: Emulator, body: object): Promise<Receipt> {
+  return bodyOf<Receipt>(send(emulator, PATH, body));
+}
+
+function query<Body = Result>(emulator: Emulator, id: string): Promise<Body> {
+  return bodyOf<Body>(send(emulator, `${PATH}/${id}`));
+}
+
+/** The result of a request, as it is in the end. */
+async function finished(body: object, options: Partial<EmulatorOptions> = {}): Promise<Result["data"]> {
+  const emulator = createFastEmulator(options);
+  return (await query(emulator, (await create(emulator, body)).id)).data;
+}
+
+describe("the receipt", () => {
+  test.each(Object.entries(families))("of %s has every documented field", async (model, body) => {
+    const { clock, emulator } = paced();
+    const receipt = await create(emulator, body);
+    expect(receipt).toEqual({
+      id: expect.stringMatching(/^task-[\da-f]{16}-1$/),
+      task_id: receipt.id,
+      object: "video",
+      model,
+      status: model === "gamma-video-2.0" || model === "gamma-video-fast" ? "" : "queued",
+      progress: 0,
+      created_at: clock.now() / SECOND,
+    });
+  });
+});
+
+describe.each(envelopedModels)("a task of %s", (model) => {
+  const isBeta = model.startsWith("beta");
+
+  test("goes through its states in one to two minutes", async () => {
+    const { clock, emulator } = paced();
+    const { id } = await create(emulator, families[model]);
+    const start = clock.now();
+    const seen: Result["data"][] = [];
+    for (let second = 0; second <= 120; second++) {
+      seen.push((await query(emulator, id)).data);
+      clock.pass(SECOND);
+    }
+    const states = [...new Set(seen.map(({ status }) => status))];
+    expect(states).toEqual(["NOT_START", "QUEUED", "IN_PROGRESS", "SUCCESS"]);
+    const took = seen.findIndex(({ status }) => status === "SUCCESS");
+    expect(took).toBeGreaterThanOrEqual(60);
+
+    const percents = seen.map(({ progress }) => Number(/^(\d{1,3})%$/.exec(progress)?.[1]));
+    expect(percents).toEqual(percents.toSorted((left, right) => left - right));
+    expect([percents[0], percents.at(-1)]).toEqual([0, 100]);
+    for (const { status, submit_time, start_time, finish_time, progress } of seen) {
+      const isWaiting = status === "NOT_START" || status === "QUEUED";
+      expect(submit_time).toBe(start / SECOND);
+      expect(start_time === 0).toBe(isWaiting);
+      expect(finish_time === 0).toBe(status !== "SUCCESS");
+      expect(progress === "100%").toBe(status === "SUCCESS");
+    }
+    const { start_time = 0, finish_time = 0 } = seen.at(-1) ?? {};
+    expect(start_time).toBeGreaterThan(start / SECOND);
+    expect(Math.abs(finish_time - start / SECOND - took)).toBeLessThanOrEqual(1);
+  });
+
+  test("has every documented field", async () => {
+    const { clock, emulator } = paced();
+    const { id } = await create(emulator, families[model]);
+    const common = {
+      task_id: id,
+      action: "generate",
+      fail_reason: "",
+      submit_time: expect.any(Number),
+      request_id: expect.any(String),
+    };
+    const waiting = await query(emulator, id);
+    expect(waiting).toEqual({
+      code: "success",
+      message: "",
+      data: {
+        ...common,
+        status: "NOT_START",
+        start_time: 0,
+        finish_time: 0,
+        progress: "0%",
+        data: isBeta
+          ? {
+              output: {
+                task_id: expect.any(String),
+                task_status: "PENDING",
+                submit_time: "2026-03-14 00:00:00.000",
+              },
+              request_id: expect.any(String),
+            }
+          : {},
+      },
+    });
+    clock.pass(30 * SECOND);
+    const running = (await query(emulator, id)).data;
+    expect(running).not.toHaveProperty("result_url");
+    expect(Object.keys(running.data)).toEqual(isBeta ? ["output", "request_id"] : []);
+    if (isBeta) expect(running.data.output).toMatchObject({ scheduled_time: expect.any(String) });
+    clock.pass(90 * SECOND);
+    const url = expect.stringMatching(/^https:\/\/gateway\.test\/files\/.*\.mp4\?/);
+    expect((await query(emulator, id)).data).toEqual({
+      ...common,
+      status: "SUCCESS",
+      fail_reason: url,
+      result_url: url,
+      start_time: expect.any(Number),
+      finish_time: expect.any(Number),
+      progress: "100%",
+      data: isBeta
+        ? {
+            output: {
+              task_id: waiting.data.data.output?.["task_id"],
+              task_status: "SUCCEEDED",
+              submit_time: "2026-03-14 00:00:00.000",
+              scheduled_time: expect.stringMatching(/^2026-03-14 00:00:/),
+              end_time: expect.stringMatching(/^2026-03-14 00:0[12]:/),
+              orig_prompt: "A reef",
+              video_url: url,
+            },
+            request_id: waiting.data.data.request_id,
+            usage: {
+              SR: 1080,
+              duration: 5,
+              fps: 24,
+              input_video_duration: 0,
+              output_video_duration: 5,
+              ratio: "16:9",
+              video_count: 1,
+            },
+          }
+        : {},
+    });
+  });
+
+  test("fails with [[fail]], through the query and with a reason", async () => {
+    const body = isBeta ? beta("A reef [[fail]]", { model }) : content(model, "A reef [[fail]]");
+    const { data, ...result } = await finished(body);
+    expect(result).toMatchObject({
+      status: "FAILURE",
+      fail_reason: expect.not.stringContaining("http"),
+      result_url: null,
+      progress: "100%",
+      finish_time: expect.any(Number),
+    });
+    expect(result.fail_reason).not.toBe("");
+    if (isBeta) expect(data.output).toMatchObject({ task_status: "FAILED" });
+    expect(data).not.toHaveProperty("usage");
+  });
+});
+
+describe.each(runningModels)("a task of %s", (model) => {
+  test("has status words of its own, in the envelope", async () => {
+    const { clock, emulator } = paced();
+    const { id } = await create(emulator, families[model]);
+    const words = new Set<string>();
+    for (let second = 0; second <= 120; second++) {
+      words.add((await query(emulator, id)).data.status);
+      clock.pass(SECOND);
+    }
+    expect([...words]).toEqual(["queued", "running", "succeeded"]);
+    const { code, data } = await query(emulator, id);
+    expect(code).toBe("success");
+    expect(data).toMatchObject({
+      result_url: expect.any(String),
+      data: { content: { video_url: data.result_url } },
+    });
+  });
+
+  test("is shown bare with [[flat]]", async () => {
+    const { clock, emulator } = paced();
+    const { id } = await create(emulator, content(model, "A reef [[flat]]"));
+    const running = await query<Bare>(emulator, id);
+    expect(running).toMatchObject({ id, model, status: "queued" });
+    for (const field of ["code", "data", "content", "error"]) expect(running).not.toHaveProperty(field);
+    clock.pass(120 * SECOND);
+    expect(await query<Bare>(emulator, id)).toMatchObject({
+      id,
+      status: "succeeded",
+      content: { video_url: expect.stringContaining(".mp4?") },
+      created_at: expect.any(Number),
+      updated_at: expect.any(Number),
+    });
+  });
+
+  test("fails with [[fail]], in either shape", async () => {
+    const result = await finished(content(model, "[[fail]]"));
+    expect(result).toMatchObject({ status: "failed", result_url: null });
+    expect(result.fail_reason).not.toBe("");
+    const emulator = createFastEmulator();
+    const { id } = await create(emulator, content(model, "[[fail]] [[flat]]"));
+    const bare = await query<Bare>(emulator, id);
+    expect(bare).toMatchObject({ status: "failed", error: { message: expect.any(String) } });
+    expect(bare).not.toHaveProperty("content");
+  });
+});
+
+test("gamma-video-2.0 returns the last frame when asked to", async () => {
+  const emulator = createFastEmulator();
+  const { id } = await create(
+    emulator,
+    content("gamma-video-2.0", "A reef [[flat]]", { return_last_frame: true }),
+  );
+  const url = (await query<Bare>(emulator, id)).content?.last_frame_url ?? "";
+  const bytes = await bytesOf(await emulator.fetch(url));
+  expect(String.fromCharCode(...bytes.subarray(1, 4))).toBe("PNG");
+});
+
+test("the label says which workflow it was", async () => {
+  const frame = (type: string) => ({ type, url: picture });
+  const item = (role: string) => ({ type: "image_url", image_url: { url: picture }, role });
+  const actionOf = async (body: object) => (await finished(body)).action;
+  const withMedia = (...media: object[]) => beta("A reef", { input: { prompt: "A reef", media } });
+  const withImages = (...images: object[]) => ({
+    model: "gamma-video-1-5-pro-251215",
+    content: [{ type: "text", text: "A reef" }, ...images],
+  });
+  expect(await actionOf(withMedia(frame("first_frame"), frame("last_frame")))).toBe("firstTailGenerate");
+  expect(await actionOf(withImages(item("first_frame"), item("last_frame")))).toBe("firstTailGenerate");
+  expect(await actionOf(withMedia(frame("first_frame")))).toBe("generate");
+  expect(await actionOf(withImages(item("first_frame")))).toBe("generate");
+});
+
+test("usage follows the request", async () => {
+  const media = [1, 2].map((nth) => ({ type: "reference_video", url: `https://videos.example/${nth}.mp4` }));
+  const parameters = { resolution: "480P", ratio: "9:16", duration: 12 };
+  const { data } = await finished(beta("", { input: { media }, parameters }));
+  expect(data.usage).toMatchObject({
+    SR: 480,
+    ratio: "9:16",
+    duration: 12,
+    output_video_duration: 12,
+    input_video_duration: 6,
+  });
+  const chosen = await finished(beta("A reef", { parameters: { duration: -1 } }));
+  expect(chosen.data.usage?.["duration"]).toBeGreaterThanOrEqual(2);
+});
+
+test("every other success repeats the URL in fail_reason", async () => {
+  const emulator = createFastEmulator();
+  const repeats: boolean[] = [];
+  for (let nth = 0; nth < 4; nth++) {
+    const { data } = await query(emulator, (await create(emulator, beta())).id);
+    repeats.push(data.fail_reason !== "");
+    if (data.fail_reason) expect(data.fail_reason).toBe(data.result_url);
+  }
+  expect(repeats).toEqual([true, false, true, false]);
+});
+
+describe("scenes", () => {
+  const statusesOf = async (emulator: Emulator, id: string, times: number) => {
+    const statuses: number[] = [];
+    for (let nth = 0; nth < times; nth++) statuses.push((await send(emulator, `${PATH}/${id}`)).status);
+    return statuses;
+  };
+
+  test("[[no-url]] succeeds without any URL", async () => {
+    const result = await finished(beta("A reef [[no-url]]"));
+    expect(result).toMatchObject({ status: "SUCCESS", result_url: null, fail_reason: "" });
+    expect(JSON.stringify(result)).not.toContain("http");
+  });
+
+  test("[[no-url:2]] has the URL at the third look after the success", async () => {
+    const { clock, emulator } = paced();
+    const { id } = await create(emulator, content("gamma-video-2.0", "[[no-url:2]] [[flat]]"));
+    await query(emulator, id);
+    clock.pass(120 * SECOND);
+    const urls: boolean[] = [];
+    for (let nth = 0; nth < 4; nth++) urls.push((await query<Bare>(emulator, id)).content !== undefined);
+    expect(urls).toEqual([false, false, true, true]);
+  });
+
+  test("[[unknown]] shows a word that nobody knows, and no end behind it", async () => {
+    const emulator = createFastEmulator();
+    const { id } = await create(emulator, beta("[[unknown]]"));
+    const known = ["NOT_START", "QUEUED", "IN_PROGRESS", "SUCCESS", "FAILURE"];
+    for (let nth = 0; nth < 2; nth++) {
+      const { data } = await query(emulator, id);
+      expect(known).not.toContain(data.status);
+      expect(data).toMatchObject({ finish_time: 0, progress: "99%" });
+      expect(JSON.stringify(data)).not.toContain("http");
+    }
+    expect((await query(emulator, id)).data.status).toBe("SUCCESS");
+  });
+
+  test("[[late:3]] and [[busy]] keep the first queries from the task", async () => {
+    const emulator = createFastEmulator();
+    const late = await create(emulator, beta("[[late:3]]"));
+    expect(await statusesOf(emulator, late.id, 4)).toEqual([404, 404, 404, 200]);
+    const busy = await create(emulator, beta("[[busy]]"));
+    expect(await statusesOf(emulator, busy.id, 3)).toEqual([429, 429, 200]);
+  });
+
+  test("[[slow]] takes five minutes", async () => {
+    const { clock, emulator } = paced();
+    const { id } = await create(emulator, beta("[[slow]]"));
+    clock.pass(299 * SECOND);
+    expect((await query(emulator, id)).data.status).toBe("IN_PROGRESS");
+    clock.pass(SECOND);
+    expect((await query(emulator, id)).data.status).toBe("SUCCESS");
+  });
+
+  test("[[429:1]] and [[500]] refuse the creation, and nothing is made", async () => {
+    const emulator = createFastEmulator();
+    expect((await send(emulator, PATH, beta("[[429:1]]"))).headers.get("retry-after")).toBe("1");
+    expect((await create(emulator, beta("[[429:1]]"))).id).toMatch(/-1$/);
+    expect((await send(emulator, PATH, content("gamma-video-fast", "[[500]]"))).status).toBe(500);
+  });
+
+  test("[[drop]] makes the task, though the client does not learn of it", async () => {
+    const emulator = createFastEmulator();
+    const response = await send(emulator, PATH, beta("[[drop]]"));
+    await expect(response.text()).rejects.toBeInstanceOf(TypeError);
+    expect((await create(emulator, beta())).id).toMatch(/-2$/);
+  });
+
+  test("are found in the text items of a request with images", async () => {
+    const items = [
+      { type: "image_url", image_url: { url: picture }, role: "first_frame" },
+      { type: "text", text: "A reef [[fail]]" },
+    ];
+    const result = await finished({ model: "gamma-video-1-5-pro-251215", content: items });
+    expect(result.status).toBe("FAILURE");
+  });
+});
+
+describe("time", () => {
+  test("is divided by the speed", async () => {
+    const { clock, emulator } = paced({ speed: 100 });
+    const { id } = await create(emulator, beta());
+    clock.pass(1200);
+    const { data } = await query(emulator, id);
+    expect(data.status).toBe("SUCCESS");
+    expect(data.finish_time - data.submit_time).toBeLessThanOrEqual(2);
+  });
+
+  test("ends a task after 24 hours", async () => {
+    const { clock, emulator } = paced();
+    const { id } = await create(emulator, beta());
+    clock.pass(24 * HOUR - SECOND);
+    expect((await query(emulator, id)).data.status).toBe("SUCCESS");
+    clock.pass(SECOND);
+    const response = await send(emulator, `${PATH}/${id}`);
+    expect(response.status).toBe(404);
+    expect(await refusalOf(response)).toMatchObject({ code: "task_not_found" });
+  });
+
+  test("ends a result's URL 24 hours after the video was finished, not after it was seen", async () => {
+    const { clock, emulator } = paced();
+    const created = clock.now();
+    const { id } = await create(emulator, beta());
+    clock.pass(23 * HOUR);
+    const { result_url, finish_time } = (await query(emulator, id)).data;
+    expect((await emulator.fetch(result_url ?? "")).status).toBe(200);
+    clock.pass(finish_time * SECOND + 24 * HOUR - clock.now() - SECOND);
+    expect((await emulator.fetch(result_url ?? "")).status).toBe(200);
+    expect(clock.now() - created).toBeGreaterThan(24 * HOUR);
+    clock.pass(2 * SECOND);
+    expect((await emulator.fetch(result_url ?? "")).status).toBe(403);
+  });
+});
+
+describe("memory", () => {
+  test("holds the last 2,000 tasks", async () => {
+    const emulator = createFastEmulator();
+    const { id } = await create(emulator, beta());
+    for (let nth = 0; nth < 1999; nth++) await create(emulator, beta());
+    expect((await send(emulator, `${PATH}/${id}`)).status).toBe(200);
+    await create(emulator, beta());
+    expect((await send(emulator, `${PATH}/${id}`)).status).toBe(404);
+  });
+
+  test("is empty after a reset", async () => {
+    const emulator = createFastEmulator();
+    const { id } = await create(emulator, beta());
+    emulator.reset();
+    expect((await send(emulator, `${PATH}/${id}`)).status).toBe(404);
+    expect((await create(emulator, beta())).id).toBe(id);
+  });
+});
+
+test("the same requests in the same order get the same answers", async () => {
+  const run = async () => {
+    const { clock, emulator } = paced();
+    const answers: unknown[] = [];
+    for (const body of Object.values(families)) {
+      const receipt = await create(emulator, body);
+      answers.push(receipt, await query(emulator, receipt.id));
+      clock.pass(100 * SECOND);
+      answers.push(await query(emulator, receipt.id));
+    }
+    return answers;
+  };
+  expect(await run()).toEqual(await run());
+});
+
+test("an unknown task is not found", async () => {
+  const response = await send(createFastEmulator(), `${PATH}/task-1`);
+  expect(response.status).toBe(404);
+  expect(await refusalOf(response)).toMatchObject({ code: "task_not_found" });
+});
+
+describe("the rules", () => {
+  const pro = "gamma-video-1-5-pro-251215";
+  const frame = { type: "first_frame", url: picture };
+  test.each<[string, object]>([
+    ["input.prompt", beta("")],
+    ["input.prompt", beta("x".repeat(5001))],
+    ["input.media", beta("A reef", { input: { media: [frame, frame] } })],
+    ["input.media", beta("A reef", { input: { media: [frame, { type: "reference_image", url: picture }] } })],
+    ["parameters.resolution", beta("A reef", { parameters: { resolution: "1080p" } })],
+    ["parameters.duration", beta("A reef", { parameters: { duration: 31 } })],
+    ["parameters.seed", beta("A reef", { parameters: { seed: -1 } })],
+    ["ratio", beta("A reef", { ratio: "1:1" })],
+    ["content", content(pro, "A reef", { content: [] })],
+    ["duration", content(pro, "A reef", { duration: 3 })],
+    ["ratio", content("gamma-video-1-0-pro-fast-251015", "A reef", { ratio: "adaptive" })],
+    ["resolution", content("gamma-video-fast", "A reef", { resolution: "1080p" })],
+    ["return_last_frame", content("gamma-video-fast", "A reef", { return_last_frame: true })],
+  ])("refuse %s in %o", async (param, body) => {
+    const response = await send(createFastEmulator(), PATH, body);
+    expect(response.status).toBe(400);
+    expect(await refusalOf(response)).toMatchObject({ code: "invalid_parameter", param });
+  });
+
+  test("know no models of other endpoints", async () => {
+    const response = await send(createFastEmulator(), PATH, beta("A reef", { model: "gamma-video-3.0" }));
+    expect(await refusalOf(response)).toMatchObject({ code: "model_not_found", param: "model" });
+  });
+});

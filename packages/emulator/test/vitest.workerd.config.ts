@@ -1,0 +1,14 @@
+import { cloudflareTest } from "@cloudflare/vitest-plugin";
+import { defineConfig } from "vitest/config";
+import node from "../vitest.config.ts";
+
+/** The tests that run inside workerd: of what a platform could do differently. */
+export default defineConfig({
+  ...node,
+  plugins: [cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01" } })],
+  test: {
+    name: "emulator in workerd",
+    include: ["test/**/*.workerd.test.ts"],
+    root: new URL("..", import.meta.url).pathname,
+  },
+});
