@@ -1,0 +1,63 @@
+import { readFileSync } from "node:fs";
+import {
+  checkAssetRequest,
+  checkChatRequest,
+  checkImageRequest,
+  checkVideoRequest,
+} from "@sluice/core/schemas";
+import { createEmulator } from "@sluice/emulator";
+import { describe, expect, test } from "vitest";
+import { allRules, coveragePage } from "./rules/all.ts";
+
+/*
+ * Every row of the spec's tables and every rule: accepted and refused on both sides of the wire, the client before
+ * sending and the emulator after, with the same path. `pnpm coverage` writes packages/core/COVERAGE.md from the same.
+ */
+
+const checks: Readonly<Record<string, (request: unknown) => ReturnType<typeof checkChatRequest>>> = {
+  "/v1/chat/completions": checkChatRequest,
+  "/v1/images/generations": checkImageRequest,
+  "/v1/video/generations": checkVideoRequest,
+  "/gamma/asset/CreateAsset": checkAssetRequest,
+};
+
+async function answerOf(endpoint: string, request: object): Promise<{ status: number; param: unknown }> {
+  const emulator = createEmulator({ apiKeys: ["sk-test"], speed: Number.POSITIVE_INFINITY });
+  const response = await emulator.fetch(`https://gateway.test${endpoint}`, {
+    method: "POST",
+    headers: { authorization: "Bearer sk-test", "content-type": "application/json" },
+    body: JSON.stringify(request),
+  });
+  const body = (await response.json()) as { error?: { param?: unknown } };
+  return { status: response.status, param: body.error?.param };
+}
+
+describe.each(allRules)("$section · $field: $says", ({ endpoint, rule, path, accepted, refused, warned }) => {
+  const check = (request: object) => checks[endpoint]?.(request) ?? { issues: [], warnings: [] };
+
+  test("is kept: accepted by client and emulator", async () => {
+    expect(check(accepted).issues).toEqual([]);
+    expect(check(accepted).warnings.map((warning) => warning.rule)).not.toContain(rule);
+    expect(await answerOf(endpoint, accepted)).toEqual({ status: 200, param: undefined });
+  });
+
+  if (refused)
+    test(`is broken: refused by client and emulator at ${path}`, async () => {
+      expect(check(refused).issues.map((issue) => [issue.path, issue.rule])).toEqual([[path, rule]]);
+      expect(check(refused).issues[0]?.message).not.toMatch(/undefined|\[object|Invalid type/);
+      expect(await answerOf(endpoint, refused)).toEqual({ status: 400, param: path });
+    });
+
+  if (warned)
+    test(`is of no use: warned of at ${path}, and sent`, async () => {
+      const { issues, warnings } = check(warned);
+      expect(issues).toEqual([]);
+      expect(warnings.map((warning) => [warning.path, warning.rule])).toContainEqual([path, rule]);
+      expect((await answerOf(endpoint, warned)).status).toBe(200);
+    });
+});
+
+test("packages/core/COVERAGE.md has them all, as `pnpm coverage` writes it", () => {
+  const page = new URL("../packages/core/COVERAGE.md", import.meta.url);
+  expect(readFileSync(page, "utf8")).toBe(coveragePage());
+});

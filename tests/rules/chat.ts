@@ -1,0 +1,340 @@
+import { type Rule, rulesOf } from "./rule.ts";
+
+const endpoint = "/v1/chat/completions";
+const messages = [{ role: "user", content: "Answer in JSON, please" }];
+const png = "data:image/png;base64,iVBORw0KGgo=";
+const image = (url: string, rest: object = {}) => [{ type: "image_url", image_url: { url, ...rest } }];
+const says = (content: unknown, rest: object = {}) => ({ messages: [{ role: "user", content, ...rest }] });
+const tool = { type: "function", function: { name: "weather", parameters: { type: "object" } } };
+const call = { id: "c-1", type: "function", function: { name: "weather", arguments: "{}" } };
+const answered = (rest: object) => ({
+  messages: [
+    ...messages,
+    { role: "assistant", content: null, tool_calls: [call] },
+    { role: "tool", content: "12 °C", ...rest },
+  ],
+});
+
+const alpha = rulesOf({
+  endpoint,
+  section: "Chat · alpha-v4.1-flash",
+  prefix: "chat.alpha",
+  request: { model: "alpha-v4.1-flash", messages },
+});
+alpha.refuses("messages", "at least 1 item", {}, { messages: [] });
+alpha.refuses("messages", "required", {}, { messages: undefined });
+alpha.refuses(
+  "messages[].role",
+  "system, user, assistant, tool",
+  answered({ tool_call_id: "c-1" }),
+  { messages: [{ role: "boss", content: "x" }] },
+  { path: "messages.0.role" },
+);
+alpha.refuses(
+  "messages[].content",
+  "required, string or array",
+  says("Hello"),
+  { messages: [{ role: "user" }] },
+  { path: "messages.0.content" },
+);
+alpha.refuses(
+  "messages[].content",
+  "null only beside tool calls",
+  answered({ tool_call_id: "c-1" }),
+  { messages: [{ role: "assistant", content: null }] },
+  { path: "messages.0.content", rule: "content" },
+);
+alpha.refuses(
+  "messages[].reasoning_content",
+  "string or null",
+  { messages: [...messages, { role: "assistant", content: "Hi", reasoning_content: "Hm." }] },
+  says("x", { reasoning_content: 7 }),
+  { path: "messages.0.reasoning_content" },
+);
+alpha.refuses("messages[].name", "string", says("x", { name: "ada" }), says("x", { name: 7 }), {
+  path: "messages.0.name",
+});
+alpha.refuses(
+  "messages[].tool_call_id",
+  "required for tool messages",
+  answered({ tool_call_id: "c-1" }),
+  answered({}),
+  { path: "messages.2.tool_call_id" },
+);
+alpha.refuses(
+  "messages[].tool_calls",
+  "array of ToolCall",
+  answered({ tool_call_id: "c-1" }),
+  { messages: [{ role: "assistant", content: "", tool_calls: [{ ...call, type: "web" }] }] },
+  { path: "messages.0.tool_calls.0.type" },
+);
+alpha.refuses(
+  "content part text",
+  "text required",
+  says([{ type: "text", text: "x" }]),
+  says([{ type: "text" }]),
+  { path: "messages.0.content.0.text" },
+);
+alpha.refuses(
+  "content part type",
+  "text or image_url",
+  says(image("https://img.example.com/a.png")),
+  says([{ type: "audio" }]),
+  { path: "messages.0.content.0.type" },
+);
+alpha.refuses(
+  "image_url.url",
+  "public http(s) URL or Base64 data URL of a JPEG, PNG, GIF or WebP",
+  says(image(png)),
+  says(image("data:image/svg+xml;base64,PHN2Zz4=")),
+  { path: "messages.0.content.0.image_url.url", rule: "image-url" },
+);
+alpha.refuses(
+  "image_url.detail",
+  "low, high, original, auto",
+  says(image(png, { detail: "original" })),
+  says(image(png, { detail: "best" })),
+  { path: "messages.0.content.0.image_url.detail" },
+);
+alpha.refuses(
+  "image parts",
+  "in user messages only",
+  says(image(png)),
+  { messages: [{ role: "system", content: image(png) }, ...messages] },
+  { path: "messages.0.content.0.type" },
+);
+alpha.refuses(
+  "thinking.type",
+  "enabled or disabled",
+  { thinking: { type: "disabled" } },
+  { thinking: { type: "on" } },
+);
+alpha.refuses("thinking", "object or null", { thinking: null }, { thinking: "enabled" });
+alpha.refuses(
+  "reasoning_effort",
+  "none, low, high, max",
+  { reasoning_effort: "max" },
+  { reasoning_effort: "medium" },
+);
+alpha.refuses("max_tokens", "1 to 393216", { max_tokens: 393_216 }, { max_tokens: 393_217 });
+alpha.refuses("max_tokens", "1 to 393216", { max_tokens: 1 }, { max_tokens: 0 });
+alpha.refuses("max_tokens", "integer", { max_tokens: 2 }, { max_tokens: 1.5 });
+alpha.refuses(
+  "response_format.type",
+  "text or json_object",
+  { response_format: { type: "json_object" } },
+  { response_format: { type: "yaml" } },
+);
+alpha.refuses(
+  "stop",
+  "string or at most 16 strings",
+  { stop: Array(16).fill("x") },
+  { stop: Array(17).fill("x") },
+);
+alpha.refuses("stream", "boolean", { stream: false }, { stream: "yes" });
+alpha.refuses(
+  "stream_options.include_usage",
+  "boolean",
+  { stream_options: { include_usage: true } },
+  { stream_options: { include_usage: 1 } },
+);
+alpha.refuses(
+  "temperature",
+  "0 to 2",
+  { temperature: 2, thinking: { type: "disabled" } },
+  { temperature: 2.1 },
+);
+alpha.refuses(
+  "temperature",
+  "0 to 2",
+  { temperature: 0, thinking: { type: "disabled" } },
+  { temperature: -0.1 },
+);
+alpha.refuses("top_p", "0 to 1", { top_p: 1 }, { top_p: 1.1 });
+alpha.refuses(
+  "tools[].type",
+  "function",
+  { tools: [tool] },
+  { tools: [{ ...tool, type: "web" }] },
+  { path: "tools.0.type" },
+);
+alpha.refuses(
+  "tools[].function.name",
+  "required",
+  { tools: [tool] },
+  { tools: [{ type: "function", function: { parameters: {} } }] },
+  { path: "tools.0.function.name" },
+);
+alpha.refuses(
+  "tools[].function.parameters",
+  "required, JSON Schema",
+  { tools: [tool] },
+  { tools: [{ type: "function", function: { name: "f" } }] },
+  { path: "tools.0.function.parameters" },
+);
+alpha.refuses(
+  "tools[].function.description",
+  "string",
+  { tools: [{ ...tool, function: { ...tool.function, description: "d" } }] },
+  { tools: [{ ...tool, function: { ...tool.function, description: 7 } }] },
+  { path: "tools.0.function.description" },
+);
+alpha.refuses(
+  "tools[].function.strict",
+  "boolean",
+  { tools: [{ ...tool, function: { ...tool.function, strict: true } }] },
+  { tools: [{ ...tool, function: { ...tool.function, strict: 1 } }] },
+  { path: "tools.0.function.strict" },
+);
+alpha.refuses(
+  "tool_choice",
+  "none, auto, required",
+  { tools: [tool], tool_choice: "required" },
+  { tool_choice: "any" },
+);
+alpha.refuses(
+  "tool_choice",
+  "or a function's name",
+  { tools: [tool], tool_choice: { type: "function", function: { name: "weather" } } },
+  { tool_choice: { type: "function", function: {} } },
+  { path: "tool_choice.function.name" },
+);
+alpha.refuses(
+  "frequency_penalty",
+  "-2 to 2",
+  { frequency_penalty: -2, thinking: { type: "disabled" } },
+  { frequency_penalty: -2.1 },
+);
+alpha.refuses(
+  "presence_penalty",
+  "-2 to 2",
+  { presence_penalty: 2, thinking: { type: "disabled" } },
+  { presence_penalty: 2.1 },
+);
+alpha.refuses(
+  "user_id",
+  "at most 512 characters",
+  { user_id: "a".repeat(512) },
+  { user_id: "a".repeat(513) },
+);
+alpha.refuses("user_id", "letters, digits, - and _", { user_id: "a-B_9" }, { user_id: "a b" });
+alpha.refuses("(any other field)", "not in the list", {}, { n: 2 }, { path: "n", rule: "unknown-field" });
+alpha.warns(
+  "temperature",
+  "ignored when thinking is on",
+  { temperature: 1, reasoning_effort: "none" },
+  { temperature: 1 },
+  { rule: "temperature-ignored" },
+);
+alpha.warns(
+  "frequency_penalty",
+  "no effect when thinking is on",
+  {},
+  { frequency_penalty: 1 },
+  { rule: "frequency-penalty-ignored" },
+);
+alpha.warns(
+  "presence_penalty",
+  "no effect when thinking is on",
+  {},
+  { presence_penalty: 1 },
+  { rule: "presence-penalty-ignored" },
+);
+alpha.warns(
+  "top_p",
+  "below 0.95 treated as 0.95 in thinking mode",
+  { top_p: 0.95 },
+  { top_p: 0.9 },
+  { rule: "top-p-raised" },
+);
+alpha.warns(
+  "response_format",
+  "JSON mode requires the prompt to ask for JSON",
+  { response_format: { type: "json_object" } },
+  { response_format: { type: "json_object" }, messages: [{ role: "user", content: "Hello" }] },
+  { path: "messages", rule: "json-not-asked" },
+);
+alpha.warns(
+  "reasoning_effort",
+  "none turns thinking off",
+  { reasoning_effort: "none" },
+  { reasoning_effort: "none", thinking: { type: "enabled" } },
+  { rule: "thinking-contradicted" },
+);
+
+const gamma = rulesOf({
+  endpoint,
+  section: "Chat · gamma-chat-1-6-251015",
+  prefix: "chat.gamma",
+  request: { model: "gamma-chat-1-6-251015", messages },
+});
+gamma.refuses("messages", "at least 1 item", {}, { messages: [] });
+gamma.refuses(
+  "messages[]",
+  "each has role and content",
+  {},
+  { messages: [{ role: "user" }] },
+  { path: "messages.0.content" },
+);
+gamma.refuses("max_tokens", "1 to 8192", { max_tokens: 8192 }, { max_tokens: 8193 });
+gamma.refuses("temperature", "0 to 2", { temperature: 2 }, { temperature: 2.1 });
+gamma.refuses("top_p", "0 to 1", { top_p: 0 }, { top_p: -0.1 });
+gamma.refuses("frequency_penalty", "-2 to 2", { frequency_penalty: 2 }, { frequency_penalty: 2.1 });
+gamma.refuses("presence_penalty", "-2 to 2", { presence_penalty: -2 }, { presence_penalty: -2.1 });
+gamma.refuses("stream", "boolean", { stream: false }, { stream: 1 });
+gamma.refuses("stop", "one string", { stop: "END" }, { stop: ["END"] });
+gamma.refuses("image parts", "not in its list", {}, says(image(png)), { path: "messages.0.content.0.type" });
+gamma.refuses(
+  "(any other field)",
+  "not in the list",
+  {},
+  { tools: [tool] },
+  { path: "tools", rule: "unknown-field" },
+);
+
+const delta = rulesOf({
+  endpoint,
+  section: "Chat · delta-5.3",
+  prefix: "chat.delta",
+  request: { model: "delta-5.3", messages },
+});
+delta.refuses("messages", "at least 1 item", {}, { messages: [] });
+delta.refuses(
+  "thinking",
+  "only enabled",
+  { thinking: { type: "enabled" } },
+  { thinking: { type: "disabled" } },
+  { path: "thinking.type" },
+);
+delta.refuses(
+  "reasoning_effort",
+  "low, high, max",
+  { reasoning_effort: "low" },
+  { reasoning_effort: "none" },
+);
+delta.refuses("max_tokens", "1 to 131072", { max_tokens: 131_072 }, { max_tokens: 131_073 });
+delta.refuses(
+  "temperature (assumed name)",
+  "0 to 1",
+  { temperature: 1 },
+  { temperature: 1.1 },
+  { path: "temperature" },
+);
+delta.refuses("top_p (assumed name)", "0 to 1", { top_p: 0 }, { top_p: -0.1 }, { path: "top_p" });
+delta.refuses(
+  "stop (assumed name)",
+  "at most 4 entries",
+  { stop: Array(4).fill("x") },
+  { stop: Array(5).fill("x") },
+  { path: "stop" },
+);
+delta.refuses(
+  "(any other field)",
+  "not in the list",
+  {},
+  { user_id: "a" },
+  { path: "user_id", rule: "unknown-field" },
+);
+delta.warns("tools", "not listed", {}, { tools: [tool] }, { rule: "tools-unlisted" });
+
+export const chatRules: readonly Rule[] = [...alpha.rules, ...gamma.rules, ...delta.rules];

@@ -1,0 +1,74 @@
+/** One rule of the spec, with a request that keeps it and one that breaks it. */
+export interface Rule {
+  /** The endpoint that the requests go to. */
+  readonly endpoint: string;
+  /** The part of the spec, and its row. */
+  readonly section: string;
+  readonly field: string;
+  /** What the spec says of it. */
+  readonly says: string;
+  /** The rule's name on the issue, and the path that it points to. */
+  readonly rule: string;
+  readonly path: string;
+  readonly accepted: object;
+  /** Absent where the rule is a warning. */
+  readonly refused?: object;
+  /** Accepted too, and told of as a warning. */
+  readonly warned?: object;
+}
+
+interface Section {
+  readonly endpoint: string;
+  readonly section: string;
+  /** What the rules of the section are named under: `chat.alpha`. */
+  readonly prefix: string;
+  /** A request that every rule accepts, of which each rule changes a part. */
+  readonly request: object;
+}
+
+interface Named {
+  readonly rule?: string;
+  readonly path?: string;
+}
+
+type Patch = Readonly<Record<string, unknown>>;
+
+/** Collects the rules of one section; `refuses` and `warns` take what is changed in the section's request. */
+export function rulesOf({ endpoint, section, prefix, request }: Section) {
+  const rules: Rule[] = [];
+  const add = (
+    field: string,
+    says: string,
+    named: Named,
+    requests: Pick<Rule, "accepted" | "refused" | "warned">,
+  ) => {
+    const path = named.path ?? field;
+    const name = named.rule ?? kebab(path);
+    rules.push({ endpoint, section, field, says, rule: `${prefix}.${name}`, path, ...requests });
+  };
+  return {
+    rules,
+    refuses(field: string, says: string, accepted: Patch, refused: Patch, named: Named = {}) {
+      add(field, says, named, { accepted: patched(request, accepted), refused: patched(request, refused) });
+    },
+    warns(field: string, says: string, accepted: Patch, warned: Patch, named: Named = {}) {
+      add(field, says, named, { accepted: patched(request, accepted), warned: patched(request, warned) });
+    },
+  };
+}
+
+/** A name derived as the core derives it: the path without its indexes. */
+function kebab(path: string): string {
+  return path
+    .replace(/\.\d+(?=\.|$)/g, "")
+    .replace(/([a-z])([A-Z])/g, "$1-$2")
+    .replaceAll("_", "-")
+    .toLowerCase();
+}
+
+/** `request` with `patch` in it; undefined takes a field out. */
+function patched(request: object, patch: Patch): object {
+  return Object.fromEntries(
+    Object.entries({ ...request, ...patch }).filter(([, value]) => value !== undefined),
+  );
+}

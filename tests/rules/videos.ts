@@ -1,0 +1,389 @@
+import { videoModels } from "@sluice/core/schemas";
+import { type Rule, rulesOf } from "./rule.ts";
+
+const endpoint = "/v1/video/generations";
+const url = "https://media.example.com/a";
+const png = "data:image/png;base64,iVBORw0KGgo=";
+const gif = "data:image/gif;base64,R0lGODlh";
+
+function betaRules(model: "beta3.0-video" | "beta3.0-video-prime"): readonly Rule[] {
+  const { resolutions, ratios } = videoModels[model];
+  const { rules, refuses, warns } = rulesOf({
+    endpoint,
+    section: `Video · ${model}`,
+    prefix: "video.beta",
+    request: { model, input: { prompt: "A river" } },
+  });
+  const media = (...items: [type: string, url?: string][]) => ({
+    input: { prompt: "A river", media: items.map(([type, at = url]) => ({ type, url: at })) },
+  });
+  const many = (count: number, type: string) =>
+    media(...Array.from({ length: count }, () => [type] as [string]));
+  const parameter = (name: string, value: unknown) => ({ parameters: { [name]: value } });
+  const refusesMedia = (says: string, accepted: object, refused: object, rule: string) =>
+    refuses("input.media", says, { ...accepted }, { ...refused }, { rule });
+
+  refuses("input", "prompt or media", {}, { input: {} }, { path: "input.prompt", rule: "prompt-required" });
+  refuses("input", "required", {}, { input: undefined });
+  refuses(
+    "input.prompt",
+    "required for pure text-to-video",
+    { input: { media: [{ type: "first_frame", url }] } },
+    { input: { media: [] } },
+    { rule: "prompt-required" },
+  );
+  refuses(
+    "input.prompt",
+    "at most 5,000 characters",
+    { input: { prompt: "川".repeat(5000) } },
+    { input: { prompt: "a".repeat(5001) } },
+  );
+  refuses(
+    "input.prompt",
+    "characters are code points",
+    { input: { prompt: "🚤".repeat(5000) } },
+    { input: { prompt: "🚤".repeat(5001) } },
+  );
+  refuses("input.media[].type", "one of the seven", media(["first_frame"]), media(["poster"]), {
+    path: "input.media.0.type",
+  });
+  refuses(
+    "input.media[].url",
+    "required",
+    media(["first_frame"]),
+    { input: { media: [{ type: "first_frame" }] } },
+    { path: "input.media.0.url" },
+  );
+  refuses(
+    "first frame",
+    "public URL or Base64 data URI",
+    media(["first_frame", png]),
+    media(["first_frame", "blob:x"]),
+    { path: "input.media.0.url" },
+  );
+  refuses(
+    "images",
+    "JPEG, PNG, BMP, WEBP",
+    media(["reference_image", png]),
+    media(["reference_image", gif]),
+    { path: "input.media.0.url" },
+  );
+  for (const type of ["reference_video", "reference_audio", "file", "link"]) {
+    refuses(type, "public URL", media([type]), media([type, "data:video/mp4;base64,AAAA"]), {
+      path: "input.media.0.url",
+    });
+    refuses(type, "public: no private address", media([type]), media([type, "http://192.168.1.2/a"]), {
+      path: "input.media.0.url",
+    });
+  }
+  refusesMedia(
+    "at most one first_frame",
+    media(["first_frame"]),
+    many(2, "first_frame"),
+    "first-frame-count",
+  );
+  refusesMedia(
+    "at most one last_frame",
+    media(["first_frame"], ["last_frame"]),
+    media(["first_frame"], ["last_frame"], ["last_frame"]),
+    "last-frame-count",
+  );
+  refusesMedia(
+    "first and last frame: one of each",
+    media(["first_frame"], ["last_frame"]),
+    media(["last_frame"]),
+    "last-frame-needs-first",
+  );
+  for (const reference of ["reference_image", "reference_video", "reference_audio", "file", "link"])
+    refusesMedia(
+      `mixing 1: frames not with ${reference}`,
+      media([reference]),
+      media(["first_frame"], [reference]),
+      "frames-exclude-references",
+    );
+  refusesMedia("mixing 2: one file or one link", media(["file"]), media(["file"], ["link"]), "one-document");
+  refusesMedia("mixing 2: at most one file", media(["link"]), many(2, "file"), "one-document");
+  refusesMedia(
+    "at most 10 images",
+    many(10, "reference_image"),
+    many(11, "reference_image"),
+    "reference-image-count",
+  );
+  refusesMedia(
+    "at most 5 videos",
+    many(5, "reference_video"),
+    many(6, "reference_video"),
+    "reference-video-count",
+  );
+  refusesMedia(
+    "at most 5 audios",
+    many(5, "reference_audio"),
+    many(6, "reference_audio"),
+    "reference-audio-count",
+  );
+  for (const resolution of resolutions)
+    refuses(
+      "parameters.resolution",
+      resolution,
+      parameter("resolution", resolution),
+      parameter("resolution", resolution.toLowerCase()),
+    );
+  for (const ratio of ratios)
+    refuses("parameters.ratio", ratio, parameter("ratio", ratio), parameter("ratio", "21:9"));
+  refuses("parameters.duration", "2 to 30", parameter("duration", 30), parameter("duration", 31));
+  refuses("parameters.duration", "2 to 30", parameter("duration", 2), parameter("duration", 1));
+  refuses("parameters.duration", "or -1", parameter("duration", -1), parameter("duration", -2));
+  refuses("parameters.audio", "boolean", parameter("audio", false), parameter("audio", 1));
+  refuses(
+    "parameters.prompt_extend",
+    "boolean",
+    parameter("prompt_extend", false),
+    parameter("prompt_extend", "no"),
+  );
+  refuses(
+    "parameters.seed",
+    "0 to 2147483647",
+    parameter("seed", 2_147_483_647),
+    parameter("seed", 2_147_483_648),
+  );
+  refuses("parameters.seed", "0 to 2147483647", parameter("seed", 0), parameter("seed", -1));
+  refuses("parameters.watermark", "boolean", parameter("watermark", true), parameter("watermark", "yes"));
+  refuses(
+    "(any other field)",
+    "not in the list",
+    {},
+    { content: [] },
+    { path: "content", rule: "unknown-field" },
+  );
+  warns(
+    "input.prompt",
+    "refers to media by order: Image 1",
+    { input: { prompt: "As in Image 1", media: [{ type: "reference_image", url }] } },
+    { input: { prompt: "As in Image 2", media: [{ type: "reference_image", url }] } },
+    { rule: "prompt-names-missing-media" },
+  );
+  warns(
+    "input.media",
+    "file or link with references: neither listed nor forbidden",
+    media(["file"]),
+    media(["file"], ["reference_image"]),
+    { rule: "document-with-references" },
+  );
+  return rules;
+}
+
+const text = { type: "text", text: "A river" };
+const image = (role: string | undefined, at = url) => ({
+  type: "image_url",
+  image_url: { url: at },
+  ...(role && { role }),
+});
+const content = (...items: object[]) => ({ content: items });
+
+function gamma1Rules(
+  model: "gamma-video-1-5-pro-251215" | "gamma-video-1-0-pro-fast-251015",
+): readonly Rule[] {
+  const { family, resolutions, ratios, textRatios, duration } = videoModels[model];
+  const isPro = model === "gamma-video-1-5-pro-251215";
+  const { rules, refuses, warns } = rulesOf({
+    endpoint,
+    section: `Video · ${model}`,
+    prefix: `video.${family}`,
+    request: { model, content: [text] },
+  });
+  const withImage = content(text, image("first_frame"));
+
+  refuses("content", "required", {}, { content: undefined });
+  refuses("content", "text-to-video: exactly one text", {}, content(text, text), { rule: "one-text" });
+  refuses("content", "image-to-video: a text and images", withImage, content(image("first_frame")), {
+    rule: "one-text",
+  });
+  refuses("content[].type", "text or image_url", withImage, content(text, { type: "video_url" }), {
+    path: "content.1.type",
+  });
+  refuses("content[].text", "required for text", {}, content({ type: "text" }), { path: "content.0.text" });
+  refuses("content[].image_url.url", "public", withImage, content(text, image("first_frame", png)), {
+    path: "content.1.image_url.url",
+  });
+  refuses("content[].role", "required for images", withImage, content(text, image(undefined)), {
+    path: "content.1.role",
+  });
+  if (isPro) {
+    refuses(
+      "content[].role",
+      "first_frame or last_frame",
+      content(text, image("first_frame"), image("last_frame")),
+      content(text, image("reference_image")),
+      { path: "content.1.role" },
+    );
+    refuses(
+      "content",
+      "one of each frame",
+      withImage,
+      content(text, image("first_frame"), image("first_frame")),
+      { rule: "first-frame-count" },
+    );
+    refuses(
+      "content",
+      "one of each frame",
+      content(text, image("first_frame"), image("last_frame")),
+      content(text, image("first_frame"), image("last_frame"), image("last_frame")),
+      { rule: "last-frame-count" },
+    );
+    refuses("generate_audio", "boolean", { generate_audio: true }, { generate_audio: 1 });
+    refuses("duration", "or -1", { duration: -1 }, { duration: -2 });
+    warns(
+      "generate_audio",
+      "for text-to-video",
+      { generate_audio: true },
+      { ...withImage, generate_audio: true },
+      { rule: "audio-with-images" },
+    );
+    warns(
+      "content[].role",
+      "first-and-last-frame mode sends both",
+      withImage,
+      content(text, image("last_frame")),
+      { path: "content", rule: "last-frame-alone" },
+    );
+  } else {
+    refuses("content[].role", "first_frame only", withImage, content(text, image("last_frame")), {
+      path: "content.1.role",
+    });
+    refuses("content", "one image", withImage, content(text, image("first_frame"), image("first_frame")), {
+      rule: "one-image",
+    });
+    refuses("generate_audio", "not listed", {}, { generate_audio: true }, { rule: "unknown-field" });
+    refuses("duration", "no -1", { duration: 5 }, { duration: -1 });
+    refuses(
+      "ratio",
+      "text-to-video: no adaptive",
+      { ...withImage, ratio: "adaptive" },
+      { ratio: "adaptive" },
+    );
+  }
+  for (const ratio of textRatios) refuses("ratio", `text-to-video: ${ratio}`, { ratio }, { ratio: "2:1" });
+  for (const ratio of ratios)
+    refuses("ratio", `image-to-video: ${ratio}`, { ...withImage, ratio }, { ...withImage, ratio: "2:1" });
+  for (const resolution of resolutions)
+    refuses("resolution", resolution, { resolution }, { resolution: resolution.toUpperCase() });
+  refuses(
+    "duration",
+    `${duration.min} to ${duration.max}`,
+    { duration: duration.max },
+    { duration: duration.max + 1 },
+  );
+  refuses(
+    "duration",
+    `${duration.min} to ${duration.max}`,
+    { duration: duration.min },
+    { duration: duration.min - 1 },
+  );
+  refuses("watermark", "boolean", { watermark: true }, { watermark: "no" });
+  refuses("seed", "-1 to 4294967295", { seed: 4_294_967_295 }, { seed: 4_294_967_296 });
+  refuses("seed", "-1 to 4294967295", { seed: -1 }, { seed: -2 });
+  refuses("camera_fixed", "text-to-video only", { camera_fixed: true }, { ...withImage, camera_fixed: true });
+  refuses(
+    "(any other field)",
+    "not in the list",
+    {},
+    { input: {} },
+    { path: "input", rule: "unknown-field" },
+  );
+  return rules;
+}
+
+function gamma2Rules(model: "gamma-video-2.0" | "gamma-video-fast"): readonly Rule[] {
+  const { family, resolutions, ratios, duration, returnLastFrame } = videoModels[model];
+  const { rules, refuses, warns } = rulesOf({
+    endpoint,
+    section: `Video · ${model}`,
+    prefix: `video.${family}`,
+    request: { model, content: [text] },
+  });
+  const video = { type: "video_url", video_url: { url } };
+  const audio = { type: "audio_url", audio_url: { url } };
+
+  refuses("content", "required", {}, { content: undefined });
+  refuses("content", "not empty", {}, content(), { rule: "content-empty" });
+  for (const [name, items] of Object.entries({
+    text: [text],
+    "optional text plus image": [image(undefined)],
+    "optional text plus video": [text, video],
+    "optional text plus image plus audio": [image(undefined), audio],
+    "optional text plus image plus video": [image(undefined), video],
+    "optional text plus video plus audio": [text, video, audio],
+    "optional text plus image plus video plus audio": [text, image(undefined), video, audio],
+  }))
+    refuses("content", name, content(...items), content(text, audio), { rule: "audio-needs-picture" });
+  refuses("content[].text", "string", {}, content({ type: "text" }), { path: "content.0.text" });
+  refuses(
+    "content[].image_url.url",
+    "URL or asset://<asset_id>",
+    content(text, image(undefined, png)),
+    content(image(undefined, "asset://")),
+    { path: "content.0.image_url.url" },
+  );
+  refuses("video item (assumed shape)", "video_url.url", content(video), content({ type: "video_url" }), {
+    path: "content.0.video_url",
+  });
+  refuses(
+    "audio item (assumed shape)",
+    "audio_url.url",
+    content(video, audio),
+    content(video, { type: "audio_url" }),
+    { path: "content.1.audio_url" },
+  );
+  refuses("generate_audio", "boolean", { generate_audio: false }, { generate_audio: 0 });
+  for (const resolution of resolutions)
+    refuses("resolution", resolution, { resolution }, { resolution: "1080P" });
+  if (!returnLastFrame)
+    refuses("resolution", "480p, 720p only", { resolution: "480p" }, { resolution: "4k" });
+  for (const ratio of ratios) refuses("ratio", ratio, { ratio }, { ratio: "2:1" });
+  refuses("duration", "4 to 15", { duration: duration.max }, { duration: duration.max + 1 });
+  refuses("duration", "4 to 15", { duration: duration.min }, { duration: duration.min - 1 });
+  refuses(
+    "tools[].type",
+    "web_search",
+    { tools: [{ type: "web_search" }] },
+    { tools: [{ type: "browser" }] },
+    { path: "tools.0.type" },
+  );
+  refuses(
+    "tools",
+    "text-to-video only",
+    { tools: [{ type: "web_search" }] },
+    { ...content(text, image(undefined)), tools: [{ type: "web_search" }] },
+    { rule: "tools-need-text-only" },
+  );
+  refuses("watermark", "boolean", { watermark: false }, { watermark: "no" });
+  if (returnLastFrame)
+    refuses("return_last_frame", "boolean", { return_last_frame: true }, { return_last_frame: 1 });
+  else refuses("return_last_frame", "listed for gamma-video-2.0 only", {}, { return_last_frame: true });
+  refuses(
+    "(any other field)",
+    "not in the list",
+    {},
+    { input: {} },
+    { path: "input", rule: "unknown-field" },
+  );
+  warns("seed", "not listed", {}, { seed: 7 }, { rule: "seed-unlisted" });
+  warns("camera_fixed", "not listed", {}, { camera_fixed: true }, { rule: "camera-fixed-unlisted" });
+  warns(
+    "content[].role",
+    "reference_image occurs",
+    content(text, image("reference_image")),
+    content(text, image("mascot")),
+    { path: "content.1.role", rule: "role-unlisted" },
+  );
+  return rules;
+}
+
+export const videoRules: readonly Rule[] = [
+  ...betaRules("beta3.0-video"),
+  ...betaRules("beta3.0-video-prime"),
+  ...gamma1Rules("gamma-video-1-5-pro-251215"),
+  ...gamma1Rules("gamma-video-1-0-pro-fast-251015"),
+  ...gamma2Rules("gamma-video-2.0"),
+  ...gamma2Rules("gamma-video-fast"),
+];
