@@ -1,3 +1,5 @@
+import { systemClock as platform } from "@sluice/core";
+
 /**
  * Time, injected. It has the shape of the core's clock, except that here `now()` is wall-clock time:
  * the gateway stamps what it makes (`created`) with Unix seconds.
@@ -10,23 +12,7 @@ export interface EmulatorClock {
 }
 
 /** The platform's own clock. */
-export const systemClock: EmulatorClock = {
-  now: () => Date.now(),
-  sleep: (ms, signal) =>
-    new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const timer = setTimeout(wake, ms);
-      signal?.addEventListener("abort", cancel, { once: true });
-      function wake() {
-        signal?.removeEventListener("abort", cancel);
-        resolve();
-      }
-      function cancel() {
-        clearTimeout(timer);
-        reject(signal?.reason);
-      }
-    }),
-};
+export const systemClock: EmulatorClock = { now: () => Date.now(), sleep: platform.sleep };
 
 /** Silence: settles only by rejecting, with the signal's reason, once `signal` aborts. */
 export function untilAborted(signal: AbortSignal): Promise<never> {
