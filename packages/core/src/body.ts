@@ -36,6 +36,7 @@ export function readBody<Out>(
   const reader = (response.body ?? new ReadableStream<Uint8Array>({ start: (c) => c.close() })).getReader();
   const closed = new AbortController();
   let waitingSince: number | undefined;
+  let isCancelled = false;
 
   signal.addEventListener("abort", () => cancel(signal.reason), { signal: closed.signal });
   if (signal.aborted) cancel(signal.reason);
@@ -50,7 +51,7 @@ export function readBody<Out>(
   function arrived({ done, value }: ReadableStreamReadResult<Uint8Array>): Out | Promise<Out> {
     waitingSince = undefined;
     // cancelling makes a pending read end as if the body had: it has not
-    if (signal.aborted) return lose(signal.reason);
+    if (isCancelled) return lose(signal.reason);
     if (done) closed.abort();
     return use(value);
   }
@@ -61,6 +62,7 @@ export function readBody<Out>(
   }
 
   function cancel(reason?: unknown): void {
+    isCancelled = signal.aborted;
     closed.abort();
     reader.cancel(reason).catch(() => {});
   }
