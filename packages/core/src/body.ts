@@ -1,3 +1,4 @@
+import { after } from "./clock.js";
 import { TimeoutError } from "./errors.js";
 import type { Client, Exchange } from "./http.js";
 
@@ -69,7 +70,7 @@ export function readBody<Out>(
 
   function release(): void {
     const stop = () => cancel();
-    clock.sleep(RELEASE_MS, closed.signal).then(stop, () => {});
+    after(clock, RELEASE_MS, closed.signal, stop);
     reader.read().then(stop, stop);
   }
 

@@ -28,6 +28,40 @@ export const systemClock: Clock = {
     }),
 };
 
+/** Calls `act` after `ms`, unless `cancelled` aborts first; never, if `ms` is infinite. */
+export function after(clock: Clock, ms: number, cancelled: AbortSignal, act: () => void): void {
+  if (ms !== Number.POSITIVE_INFINITY) clock.sleep(ms, cancelled).then(act, () => {});
+}
+
+/** Work under way: its signal aborts when the caller's does, when its time is over, or when `abort` is called. */
+export interface Span {
+  readonly signal: AbortSignal;
+  readonly abort: (reason: unknown) => void;
+  /** The work is done: stops the timer and lets go of the caller's signal. */
+  readonly end: () => void;
+}
+
+/** Opens a span of at most `ms`; `late` gives the reason to abort for when they are over. */
+export function openSpan(
+  clock: Clock,
+  caller: AbortSignal | undefined,
+  ms: number,
+  late: () => unknown,
+): Span {
+  const controller = new AbortController();
+  const ended = new AbortController();
+  const follow = () => controller.abort(caller?.reason);
+  if (caller?.aborted) follow();
+  // the caller's signal may outlive thousands of spans: the listener goes when the span ends
+  caller?.addEventListener("abort", follow, { signal: ended.signal });
+  after(clock, ms, ended.signal, () => controller.abort(late()));
+  return {
+    signal: controller.signal,
+    abort: (reason) => controller.abort(reason),
+    end: () => ended.abort(),
+  };
+}
+
 /** `promise`, or the signal's reason as soon as it aborts: what is awaited may be somebody else's, and not listen. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   const over = new AbortController();

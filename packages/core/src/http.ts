@@ -1,6 +1,6 @@
 import ky from "ky";
 import type { AssetLookup } from "./asset.js";
-import { type Clock, unlessAborted } from "./clock.js";
+import { after, type Clock, openSpan, type Span, unlessAborted } from "./clock.js";
 import { APIError, type Issue, isGatewayError, type Outcome, TimeoutError, withDetails } from "./errors.js";
 import type { ClientEvent } from "./events.js";
 import { connectionError, errorOf, isRateLimit, isTransient, outcomeOf, requestIdOf } from "./failure.js";
@@ -63,17 +63,12 @@ export interface Client {
 }
 
 /** One request with its answer, from before it is sent until its last byte is read. */
-export interface Exchange {
+export interface Exchange extends Span {
   readonly path: string;
   readonly startedAt: number;
   readonly idleMs: number;
   readonly headersMs: number;
   readonly retry: Required<RetryOptions>;
-  /** Aborts when the caller does, when a timeout is over, or when `abort` is called. */
-  readonly signal: AbortSignal;
-  readonly abort: (reason: unknown) => void;
-  /** The answer has been read: stops the timers and lets go of the caller's signal. */
-  readonly end: () => void;
 }
 
 /** Opens an exchange: timers run and the caller's signal counts from here on. */
@@ -88,24 +83,14 @@ export function openExchange(
     idleMs = 60_000,
     ...rest
   } = { ...client.timeouts, ...timeouts };
-  const controller = new AbortController();
-  const ended = new AbortController();
-  const follow = () => controller.abort(signal?.reason);
-  if (signal?.aborted) follow();
-  // the caller's signal may outlive thousands of requests: the listener goes when the exchange ends
-  signal?.addEventListener("abort", follow, { signal: ended.signal });
-  after(client, totalMs, ended.signal, () =>
-    controller.abort(new TimeoutError(`not finished after ${totalMs} ms (timeouts.totalMs)`, "total")),
-  );
+  const late = () => new TimeoutError(`not finished after ${totalMs} ms (timeouts.totalMs)`, "total");
   return {
     path,
     startedAt: client.clock.now(),
     idleMs,
     headersMs: rest.headersMs ?? headersMs,
     retry: { ...client.retry, ...retry },
-    signal: controller.signal,
-    abort: (reason) => controller.abort(reason),
-    end: () => ended.abort(),
+    ...openSpan(client.clock, signal, totalMs, late),
   };
 }
 
@@ -204,7 +189,7 @@ async function fetchOnce(
 ): Promise<Response> {
   const startedAt = client.clock.now();
   const answered = new AbortController();
-  after(client, headersMs, answered.signal, () =>
+  after(client.clock, headersMs, answered.signal, () =>
     abort(new TimeoutError(`no answer after ${headersMs} ms (timeouts.headersMs)`, "headers")),
   );
   client.emit({ type: "request", path, attempt });
@@ -222,10 +207,4 @@ async function fetchOnce(
   } finally {
     answered.abort();
   }
-}
-
-/** Calls `act` after `ms`, unless `cancelled` aborts first. */
-function after(client: Client, ms: number, cancelled: AbortSignal, act: () => void): void {
-  if (ms === Number.POSITIVE_INFINITY) return;
-  client.clock.sleep(ms, cancelled).then(act, () => {});
 }

@@ -43,7 +43,7 @@ export async function requestJSON(client: Client, call: Call, options: RequestOp
     const response = await send(client, exchange, { ...call, headers: options.headers });
     const requestId = requestIdOf(response);
     const text = client.scrub(await textOf(client, exchange, response, call));
-    const json = parseJSON(text.replace(/^\uFEFF/, ""));
+    const json = parseJSON(text);
     const bills = call.repeat === "refused-only";
     const known = bills ? { outcome: "unknown" as const } : {};
     const reported = () => withDetails(apiErrorOf(response, text, { requestId }), known) as Error;

@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.js";
+import { type Clock, openSpan } from "./clock.js";
 import { isGatewayError, TimeoutError } from "./errors.js";
 
 /** How something is asked about again and again. Times are milliseconds. */
@@ -32,8 +32,8 @@ const LONGEST_PAUSE_MS = 120_000;
  * @throws what `ask` throws, where asking again would not help; and the signal's reason, at once
  */
 export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<Snapshot, never> {
-  const { clock, random, intervalMs, ask } = plan;
-  const { signal, end } = limited(plan);
+  const { clock, random, intervalMs, deadlineMs, ask, late } = plan;
+  const { signal, end } = openSpan(clock, plan.signal, deadlineMs, () => new TimeoutError(late, "deadline"));
   const startedAt = clock.now();
   let failures = 0;
   let unreadable = 0;
@@ -60,21 +60,6 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
   } finally {
     end();
   }
-}
-
-/** A signal that the caller's abort and the deadline both end. */
-function limited({ clock, signal, deadlineMs, late }: PollPlan<unknown>) {
-  const controller = new AbortController();
-  const ended = new AbortController();
-  const follow = () => controller.abort(signal?.reason);
-  if (signal?.aborted) follow();
-  signal?.addEventListener("abort", follow, { signal: ended.signal });
-  if (deadlineMs !== Number.POSITIVE_INFINITY)
-    clock.sleep(deadlineMs, ended.signal).then(
-      () => controller.abort(new TimeoutError(late, "deadline")),
-      () => {},
-    );
-  return { signal: controller.signal, end: () => ended.abort() };
 }
 
 /**

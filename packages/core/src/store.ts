@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.js";
+import { after, type Clock } from "./clock.js";
 
 /** State that anybody can watch: what React's `useSyncExternalStore` takes, and no more. */
 export interface Store<State> {
@@ -42,7 +42,7 @@ export function createStore<State>(
       const wait = publishedAt + throttleMs - clock.now();
       if (wait <= 0) return flush();
       scheduled = new AbortController();
-      clock.sleep(wait, scheduled.signal).then(flush, () => {});
+      after(clock, wait, scheduled.signal, flush);
     },
     flush,
   };
@@ -109,12 +109,9 @@ export function createRegistry<Value>({
     const entry = entries.get(key);
     if (!entry) return;
     entry.leaving = new AbortController();
-    clock.sleep(lingerMs(key), entry.leaving.signal).then(
-      () => {
-        entries.delete(key);
-        dispose(entry.value);
-      },
-      () => {},
-    );
+    after(clock, lingerMs(key), entry.leaving.signal, () => {
+      entries.delete(key);
+      dispose(entry.value);
+    });
   }
 }
