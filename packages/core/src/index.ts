@@ -5,6 +5,17 @@ export { type AssetRequest, checkAssetRequest } from "./assets/schema.js";
 export { accumulate, emptyMessage } from "./chat/accumulate.js";
 export { completeChat } from "./chat/complete.js";
 export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "./chat/delta.js";
+export { repairHistory } from "./chat/history.js";
+export type { ImageInput } from "./chat/images.js";
+export type {
+  MessageOutcome,
+  ThreadMessage,
+  ThreadToolCall,
+  ThreadTurn,
+  ToolCallState,
+} from "./chat/message.js";
+export type { ChatStoreOptions, ChatTarget, WhenBusy } from "./chat/options.js";
+export { createPartialJSON, type PartialJSON } from "./chat/partial-json.js";
 export {
   type AlphaChatRequest,
   type ChatRequest,
@@ -15,16 +26,10 @@ export {
   type ToolCall,
   type ToolDefinition,
 } from "./chat/schema.js";
-export {
-  type ChatParams,
-  type ChatState,
-  type ChatStatus,
-  type ChatStore,
-  type ChatStoreOptions,
-  createChatStore,
-  type ThreadMessage,
-} from "./chat/store.js";
+export type { ChatState, ChatStatus, DeepPartial, PendingAction } from "./chat/state.js";
+export { type ChatStore, createChatStore, type SendOptions } from "./chat/store.js";
 export { type ChatStream, streamChat } from "./chat/stream.js";
+export { type ChatTool, defineTool, type ToolContext, type ToolOptions } from "./chat/tools.js";
 export type { ChatAlternative, ChatTiming, ChatToolCall, ChatTurn } from "./chat/turn.js";
 export { type ClientOptions, createClient } from "./client.js";
 export { type Clock, systemClock } from "./clock.js";
@@ -76,6 +81,11 @@ export {
   type VideoModel,
   videoModels,
 } from "./models.js";
+export type { StandardSchema } from "./standard-schema.js";
+export { indexedDBStorage } from "./storage/indexed-db.js";
+export { memoryStorage } from "./storage/memory.js";
+export type { RecordStorage } from "./storage/storage.js";
+export { webStorage } from "./storage/web.js";
 export { createRegistry, createStore, type Registry, type Store, type StoreControl } from "./store.js";
 export type {
   FailedVideoTask,

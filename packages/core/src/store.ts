@@ -60,8 +60,12 @@ export function createStore<State>(
 export interface Registry<Value> {
   /** The value of `key`, made by `create` if there is none. Looking is not holding. */
   get(key: unknown, create: () => Value): Value;
+  /** The value of `key`, if there is one. */
+  peek(key: unknown): Value | undefined;
   /** Holds `value` under `key`, and brings it back if it was disposed of meanwhile; returns how to let go. */
   hold(key: unknown, value: Value): () => void;
+  /** Calls `listener` each time a value is held; returns how to stop it. */
+  subscribe(listener: () => void): () => void;
 }
 
 /**
@@ -83,8 +87,10 @@ export function createRegistry<Value>({
     leaving?: AbortController;
   }
   const entries = new Map<unknown, Entry>();
+  const listeners = new Set<() => void>();
 
   return {
+    peek: (key) => entries.get(key)?.value,
     get(key, create) {
       const known = entries.get(key);
       if (known) return known.value;
@@ -98,10 +104,16 @@ export function createRegistry<Value>({
       entries.set(key, entry);
       entry.leaving?.abort();
       entry.holders += 1;
+      for (const listener of [...listeners]) listener();
       return () => {
         entry.holders -= 1;
         if (entry.holders === 0) linger(key);
       };
+    },
+    subscribe(listener) {
+      const entry = () => listener();
+      listeners.add(entry);
+      return () => void listeners.delete(entry);
     },
   };
 

@@ -1,10 +1,12 @@
 import {
+  type ChatState,
   type ChatStore,
   type ChatStoreOptions,
   type Client,
   createChatStore,
   createRegistry,
   type Registry,
+  type Store,
 } from "@sluice/core";
 
 /** A shared chat, and the way to tell it what its components' latest render said. */
@@ -24,7 +26,7 @@ export function chatsOf(client: Client): Registry<SharedChat> {
   const known = registries.get(client);
   if (known) return known;
   const registry = createRegistry<SharedChat>({
-    dispose: ({ store }) => store.stop(),
+    dispose: ({ store }) => store.close(),
     lingerMs: (key) => (typeof key === "string" ? NAMED_LINGER_MS : UNNAMED_LINGER_MS),
     clock: client.clock,
   });
@@ -35,17 +37,34 @@ export function chatsOf(client: Client): Registry<SharedChat> {
 /** A chat that reads its options when it uses them, so that none of them is ever stale. */
 export function createSharedChat(client: Client, initial: ChatStoreOptions): SharedChat {
   let latest = initial;
-  const call = <T>(value: T | (() => T)): T => (typeof value === "function" ? (value as () => T)() : value);
   return {
-    store: createChatStore(client, {
-      ...initial,
-      params: () => call(latest.params),
-      request: () => call(latest.request ?? {}),
-      onFinish: (message) => latest.onFinish?.(message),
-      onError: (error, message) => latest.onError?.(error, message),
-    }),
+    store: createChatStore(client, () => latest),
     update(options) {
       latest = options;
+    },
+  };
+}
+
+/** The state of the chat with an id, whether it is there yet or not. */
+export function watchChat(client: Client, id: string): Store<ChatState | undefined> {
+  const chats = chatsOf(client);
+  return {
+    getSnapshot: () => chats.peek(id)?.store.getSnapshot(),
+    subscribe(listener) {
+      let watched = chats.peek(id)?.store;
+      let stop = watched?.subscribe(listener);
+      const stopWaiting = chats.subscribe(() => {
+        const current = chats.peek(id)?.store;
+        if (current === watched) return;
+        stop?.();
+        watched = current;
+        stop = current?.subscribe(listener);
+        listener();
+      });
+      return () => {
+        stop?.();
+        stopWaiting();
+      };
     },
   };
 }

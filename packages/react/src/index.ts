@@ -1,7 +1,3 @@
 export { GatewayProvider, useClient } from "./provider.js";
-export {
-  type ChatTarget,
-  type UseChatStreamOptions,
-  type UseChatStreamResult,
-  useChatStream,
-} from "./use-chat-stream.js";
+export { useChatMessage, useChatStatus } from "./use-chat-parts.js";
+export { type UseChatStreamOptions, type UseChatStreamResult, useChatStream } from "./use-chat-stream.js";

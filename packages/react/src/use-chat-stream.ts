@@ -1,35 +1,31 @@
-import type { ChatParams, ChatState, ChatStore, ChatStoreOptions } from "@sluice/core";
+import type { ChatState, ChatStore, ChatStoreOptions } from "@sluice/core";
 import { useEffect, useInsertionEffect, useState, useSyncExternalStore } from "react";
 import { chatsOf, createSharedChat } from "./chat-registry.js";
 import { useClient } from "./provider.js";
 
-type TargetOf<Params> = Params extends { readonly model: infer Model }
-  ? { readonly model: Model; readonly params?: Omit<Params, "model"> }
-  : never;
-
-/** The model to ask, and the parameters that this model has. */
-export type ChatTarget = TargetOf<ChatParams>;
-
 /** A server renders for many people in one process: what is shared there by id would be shared among them. */
 const onServer = typeof window === "undefined";
 
-/** What `useChatStream` takes. Everything but `id`, `initialMessages` and `throttleMs` may change at any time. */
-export type UseChatStreamOptions = ChatTarget &
-  Omit<ChatStoreOptions, "params"> & {
-    /** Components with the same id show the same chat, and it survives the route change between them. */
-    readonly id?: string;
-  };
+/**
+ * What `useChatStream` takes: `model`, its `params`, and all that a chat store takes. Components with the same `id`
+ * show the same chat, and it survives the route change between them. All but `id`, `initialMessages`, `throttleMs`
+ * and `storage` may change at any time.
+ */
+export type UseChatStreamOptions<Output = unknown> = ChatStoreOptions<Output>;
 
 /** What `useChatStream` gives: the chat's state and its verbs, which never change. */
-export interface UseChatStreamResult extends ChatState, Omit<ChatStore, "getSnapshot" | "subscribe"> {}
+export interface UseChatStreamResult<Output = unknown>
+  extends ChatState<Output>,
+    Omit<ChatStore<Output>, "getSnapshot" | "subscribe" | "close"> {}
 
 /**
  * A chat that streams.
  *
  * Nothing is sent by rendering or mounting. While an answer streams, the component renders at most once in
- * `throttleMs` (50 by default), and the end at once. Callbacks and parameters are read when they are used.
+ * `throttleMs` (50 by default), and the end at once. Callbacks, parameters and tools are read when they are used.
+ * `send` and the other verbs that give a promise never reject: they resolve to the turn.
  *
- * @throws {ConfigurationError} outside a `GatewayProvider`
+ * @throws {ConfigurationError} outside a `GatewayProvider`, or for `storage` without `id`
  * @example
  * ```tsx
  * function Chat() {
@@ -44,20 +40,20 @@ export interface UseChatStreamResult extends ChatState, Omit<ChatStore, "getSnap
  * }
  * ```
  */
-export function useChatStream(options: UseChatStreamOptions): UseChatStreamResult {
+export function useChatStream<Output = unknown>(
+  options: UseChatStreamOptions<Output>,
+): UseChatStreamResult<Output> {
   const client = useClient();
   const [ownKey] = useState(() => ({}));
   const key = options.id ?? ownKey;
   const chats = chatsOf(client);
-  const { model, params, ...rest } = options;
-  const latest: ChatStoreOptions = { ...rest, params: { ...params, model } as ChatParams };
-  const create = () => createSharedChat(client, latest);
+  const create = () => createSharedChat(client, options);
   const chat = onServer ? create() : chats.get(key, create);
-  const { store } = chat;
+  const store = chat.store as ChatStore<Output>;
 
-  useInsertionEffect(() => chat.update(latest));
+  useInsertionEffect(() => chat.update(options));
   useEffect(() => chats.hold(key, chat), [chats, key, chat]);
   const state = useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot);
-  const { send, stop, regenerate, clear } = store;
-  return { ...state, send, stop, regenerate, clear };
+  const { getSnapshot, subscribe, close, ...verbs } = store;
+  return { ...state, ...verbs };
 }

@@ -50,7 +50,10 @@ function Counted({ onFinish }: { onFinish: (text: string) => void }) {
       <button type="button" onClick={() => setCount(count + 1)}>
         count
       </button>
-      <Chat params={{ max_tokens: count }} onFinish={({ content }) => onFinish(`${content} ${count}`)} />
+      <Chat
+        params={{ max_tokens: count }}
+        onFinish={({ messages }) => onFinish(`${messages.at(-1)?.content} ${count}`)}
+      />
     </>
   );
 }

@@ -27,13 +27,18 @@ export const imagePart = v.strictObject({
       v.string(),
       rule(
         "image-url",
-        (url) => IMAGE_DATA_URL.test(url) || (/^https?:/i.test(url) && URL.canParse(url)),
+        isImageURL,
         "must be an http(s) URL or a Base64 data URL of a JPEG, PNG, GIF or WebP image",
       ),
     ),
     detail: v.optional(v.picklist(["low", "high", "original", "auto"])),
   }),
 });
+
+/** Whether an image part may carry `url`. */
+export function isImageURL(url: string): boolean {
+  return IMAGE_DATA_URL.test(url) || (/^https?:/i.test(url) && URL.canParse(url));
+}
 
 type TextPart = v.InferInput<typeof textPart>;
 type ImagePart = v.InferInput<typeof imagePart>;

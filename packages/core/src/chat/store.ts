@@ -1,230 +1,359 @@
-import { yieldToHost } from "../clock.js";
-import { isGatewayError } from "../errors.js";
-import type { Client, RequestOptions } from "../http.js";
+import { ConfigurationError } from "../errors.js";
+import type { Client } from "../http.js";
 import { createStore, type Store } from "../store.js";
-import type { UncheckedRequest } from "../validate.js";
-import type { ChatOutcome, ChatUsage } from "./delta.js";
-import type { AlphaChatRequest, ChatRequest, DeltaChatRequest, GammaChatRequest } from "./schema.js";
-import { type ChatStream, streamChat } from "./stream.js";
-import type { ChatTiming } from "./turn.js";
+import { type ImageInput, imageURLs } from "./images.js";
+import {
+  createMessageId,
+  isOpen,
+  isPending,
+  type ThreadMessage,
+  type ThreadToolCall,
+  type ThreadTurn,
+  withCallsClosed,
+} from "./message.js";
+import type { ChatStoreOptions } from "./options.js";
+import { createRun, type Place, type Run, withCall } from "./run.js";
+import { type ChatState, type ChatStatus, createPendingReader } from "./state.js";
+import { keepThread, type ThreadKeeper } from "./storage.js";
+import { createThread } from "./thread.js";
+import { withOutput } from "./tools.js";
 
-/** One message of a thread, as it is shown. It keeps its identity for as long as nothing in it changes. */
-export interface ThreadMessage {
-  readonly id: string;
-  readonly role: "system" | "user" | "assistant";
-  readonly content: string;
-  /** The model's thinking, where it showed any. */
-  readonly reasoning?: string;
-  /** How the answer ended; absent on other roles and while it is under way. */
-  readonly outcome?: ChatOutcome;
-  /** Why, where `outcome` is `"error"` or `"truncated"`. */
-  readonly error?: unknown;
-  /** The model that answered. */
-  readonly model?: string;
-  readonly usage?: ChatUsage;
-  readonly timing?: ChatTiming;
+/** What goes with a message. */
+export interface SendOptions {
+  /** For models that see them: files, or http(s) and data URLs. */
+  readonly images?: readonly ImageInput[];
 }
 
 /**
- * `ready` for the next message; `submitted` until the first token; `streaming` until the end; `error` if that end
- * was none, until the next attempt.
+ * A chat: a thread of messages with branches, and the turn under way. Framework-free; hooks are thin faces of it.
+ * What it gives a promise for never rejects: it resolves to the turn as soon as that has ended or waits for somebody.
  */
-export type ChatStatus = "ready" | "submitted" | "streaming" | "error";
-
-/** What a chat shows. */
-export interface ChatState {
-  readonly messages: readonly ThreadMessage[];
-  readonly status: ChatStatus;
-  /** What went wrong in the last attempt. */
-  readonly error: unknown;
-  /** Of the last answer. */
-  readonly usage: ChatUsage | undefined;
-  readonly timing: ChatTiming | undefined;
-}
-
-type Params<Request> = Omit<Request, "model" | "messages" | "stream">;
-
-/** Everything of a request but its messages; `model` decides which fields there are. */
-export type ChatParams =
-  | ({ readonly model: AlphaChatRequest["model"] } & Params<AlphaChatRequest>)
-  | ({ readonly model: GammaChatRequest["model"] } & Params<GammaChatRequest>)
-  | ({ readonly model: DeltaChatRequest["model"] } & Params<DeltaChatRequest>)
-  | ({ readonly model: string } & UncheckedRequest);
-
-/** What `createChatStore` takes. */
-export interface ChatStoreOptions {
-  /** The model and its parameters; a function is asked for each request. */
-  readonly params: ChatParams | (() => ChatParams);
-  readonly initialMessages?: readonly ThreadMessage[];
-  /** The shortest time between two notifications while an answer streams. @default 50 */
-  readonly throttleMs?: number;
-  /** Headers, timeouts and retry of each request; a function is asked for each. */
-  readonly request?: RequestOptions | (() => RequestOptions);
-  /** Called once for each answer that ended, however it did, with the message as it stands. */
-  readonly onFinish?: (message: ThreadMessage) => void;
-  /** Called once for each answer that failed, before `onFinish`. */
-  readonly onError?: (error: unknown, message: ThreadMessage) => void;
-}
-
-/** A chat: a thread of messages and the answer under way. Framework-free; hooks are thin faces of it. */
-export interface ChatStore extends Store<ChatState> {
-  /**
-   * Appends a user's message and asks for an answer. Never rejects: resolves, once the answer has ended, to its
-   * message with `outcome` and `error`; to undefined if an answer is still under way, and then nothing was sent.
-   */
-  send(content: string): Promise<ThreadMessage | undefined>;
-  /** Ends the answer under way; the text that came stays, with the outcome `"stopped"`. */
+export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
+  /** Appends a user's message and asks for an answer. Tool calls that still wait are cancelled. */
+  send(content: string, options?: SendOptions): Promise<ThreadTurn>;
+  /** Ends the turn under way: the text that came stays, open tool calls are cancelled, nothing stays queued. */
   stop(): void;
-  /** Asks again for the last answer, in its place. Resolves as `send` does. */
-  regenerate(): Promise<ThreadMessage | undefined>;
+  /** Asks again where the last answer failed or was stopped; results of tools before it are kept. */
+  retry(): Promise<ThreadTurn>;
+  /** Asks for another version of an answer, by default of the whole last turn; the old one stays as a branch. */
+  regenerate(messageId?: string): Promise<ThreadTurn>;
+  /** Puts another version of a user's message beside it, and asks for an answer; the old branch stays. */
+  edit(messageId: string, content: string, options?: SendOptions): Promise<ThreadTurn>;
+  /** The ids of all versions of a message, oldest first. */
+  branches(messageId: string): readonly string[];
+  /** Shows the branch that a message is on. */
+  switchBranch(messageId: string): void;
+  /** Lets a tool call run. Twice is once. */
+  approve(toolCallId: string): Promise<ThreadTurn>;
+  /** Keeps a tool call from running; the model is told `reason`. */
+  deny(toolCallId: string, reason?: string): Promise<ThreadTurn>;
+  /** Gives a result that is waited for, in any order, twice is once; when all are there the chat goes on. */
+  addToolResult(toolCallId: string, output: unknown): Promise<ThreadTurn>;
+  /** Stops, and replaces the whole thread. */
+  setMessages(messages: readonly ThreadMessage[]): void;
   /** Stops, and forgets all messages. */
   clear(): void;
+  /** Stops, and lets go of the storage until the chat is used again. */
+  close(): void;
 }
-
-/** An answer under way, and the message that it will become. */
-interface Run {
-  readonly id: string;
-  readonly model: string;
-  readonly stream: ChatStream;
-}
-
-/** How long deltas are read in one go before the host gets its turn: half a frame. */
-const SLICE_MS = 8;
 
 /**
  * Makes a chat on `streamChat`. Nothing is sent before `send`.
  *
+ * @param options a function is asked whenever one of them is needed, so that none is ever stale
+ * @throws {ConfigurationError} for `storage` without `id`
  * @example
  * ```ts
- * const chat = createChatStore(client, { params: { model: "delta-5.3" } });
+ * const chat = createChatStore(client, { model: "delta-5.3" });
  * chat.subscribe(() => render(chat.getSnapshot().messages));
- * await chat.send("Hello");
+ * const { outcome } = await chat.send("Hello");
  * ```
  */
-export function createChatStore(client: Client, options: ChatStoreOptions): ChatStore {
-  const { clock } = client;
-  let messages: readonly ThreadMessage[] = options.initialMessages ?? [];
-  let error: unknown;
-  let run: Run | undefined;
+export function createChatStore<Output = unknown>(
+  client: Client,
+  options: ChatStoreOptions<Output> | (() => ChatStoreOptions<Output>),
+): ChatStore<Output> {
+  const read = typeof options === "function" ? options : () => options;
+  const { id, initialMessages = [], storage, throttleMs = 50 } = read();
+  if (storage && id === undefined)
+    throw new ConfigurationError("id: a chat with `storage` needs an `id` to be found again");
 
-  const store = createStore(compute, { throttleMs: options.throttleMs ?? 50, clock });
+  let keeper: ThreadKeeper | undefined;
+  const thread = createThread((messageId) => keeper?.changed(messageId));
+  for (const message of initialMessages) thread.add(message, lastMessage()?.id);
+  const pendingOf = createPendingReader();
+  let isRestoring = storage !== undefined;
+  let queue: readonly { content: string; start: () => void; drop: () => void }[] = [];
+  let queued: readonly string[] = [];
+  let error: Error | undefined;
+  let run: Run | undefined;
+  let shown: ThreadMessage | undefined;
+  const store = createStore(compute, { throttleMs, clock: client.clock });
+  if (storage)
+    keeper = keepThread({
+      storage,
+      collection: `chat/${id}`,
+      thread,
+      clock: client.clock,
+      onMerge: store.flush,
+      onFailure: (cause) => client.emit({ type: "storage-failure", error: cause }),
+    });
+
   return {
     getSnapshot: store.getSnapshot,
-    subscribe: store.subscribe,
-    async send(content) {
-      if (run) return undefined;
-      messages = [...messages, { id: createId(), role: "user", content }];
-      return answer();
+    subscribe(listener) {
+      void whenRestored(() => {});
+      return store.subscribe(listener);
     },
+    send: (content, { images } = {}) =>
+      whenFree(
+        content,
+        question(content, images, () => lastMessage()?.id),
+      ),
     stop,
-    async regenerate() {
-      const lastUser = messages.findLastIndex(({ role }) => role === "user");
-      if (run || lastUser === -1) return undefined;
-      messages = messages.slice(0, lastUser + 1);
-      return answer();
+    retry: () => whenFree("", placeOfRetry),
+    regenerate: (messageId) => whenFree("", () => placeOfVersion(messageId)),
+    edit: (messageId, content, { images } = {}) =>
+      whenFree(content, (signal) => {
+        const node = thread.node(messageId);
+        if (node?.message.role !== "user") throw unknownMessage(messageId, "message of the user");
+        return question(content, images ?? node.message.images, () => node.parent)(signal);
+      }),
+    branches(messageId) {
+      const message = thread.node(messageId)?.message;
+      return message ? (message.branches ?? [messageId]) : [];
     },
-    clear() {
-      stop();
-      run = undefined;
-      messages = [];
-      error = undefined;
+    switchBranch(messageId) {
+      thread.choose(messageId);
       store.flush();
+    },
+    approve: (toolCallId) =>
+      settleCall(toolCallId, "needs-approval", (call) => ({ ...call, state: "running" })),
+    deny: (toolCallId, reason = "the user did not allow the call") =>
+      settleCall(toolCallId, "needs-approval", (call) => ({ ...call, state: "denied", error: reason })),
+    addToolResult: (toolCallId, output) =>
+      settleCall(toolCallId, "needs-result", (call) => withOutput(call, output)),
+    setMessages: (messages) => whenRestored(() => replaceAll(messages)),
+    clear: () => whenRestored(() => replaceAll([])),
+    close() {
+      stop();
+      keeper?.close();
     },
   };
 
-  function compute(): ChatState {
-    const live = liveMessage();
-    const last = live ?? messages.findLast(({ outcome }) => outcome !== undefined);
-    const isWaiting = live && live.content === "" && live.reasoning === undefined;
-    const idle = error === undefined ? "ready" : "error";
+  function compute(): ChatState<Output> {
+    const live = run?.answer?.message;
+    if (live && live !== shown) thread.put(live);
+    shown = live;
+    const messages = thread.path;
+    const last = messages.findLast(({ role }) => role === "assistant");
+    const pendingActions = pendingOf(messages.at(-1));
     return {
-      messages: live ? [...messages, live] : messages,
-      status: live ? (isWaiting ? "submitted" : "streaming") : idle,
+      messages,
+      status: statusOf(pendingActions.length > 0),
       error,
       usage: last?.usage,
       timing: last?.timing,
+      object: last?.object as ChatState<Output>["object"],
+      pendingActions,
+      queued,
+      isRestoring,
     };
   }
 
-  function liveMessage(): ThreadMessage | undefined {
-    if (!run) return undefined;
-    const { content, reasoning_content: reasoning } = run.stream.snapshot;
-    const { id, model } = run;
-    return { id, role: "assistant", content, ...(reasoning !== undefined && { reasoning }), model };
+  function statusOf(isWaiting: boolean): ChatStatus {
+    if (run?.runsTools) return "streaming";
+    if (run) return !run.answer || run.answer.isWaiting ? "submitted" : "streaming";
+    if (isWaiting) return "requires-action";
+    return error ? "error" : "ready";
+  }
+
+  function lastMessage(): ThreadMessage | undefined {
+    return thread.path.at(-1);
+  }
+
+  /** At once where it can be, so that what a click does is seen in the next frame. */
+  function whenRestored<T>(act: () => T | Promise<T>): Promise<T> {
+    const restoring = keeper?.restore();
+    if (!restoring || !isRestoring) return Promise.resolve(act());
+    return restoring.then(() => {
+      if (isRestoring) {
+        isRestoring = false;
+        store.flush();
+      }
+      return act();
+    });
+  }
+
+  function whenFree(content: string, place: PlaceQuestion): Promise<ThreadTurn> {
+    return whenRestored(() => {
+      const { whenBusy = "reject" } = read();
+      if (run && whenBusy === "queue") return enqueue(content, place);
+      if (run && whenBusy === "interrupt") run.stop();
+      return run ? notSent(new ConfigurationError(BUSY)) : start(place);
+    });
+  }
+
+  function enqueue(content: string, place: PlaceQuestion): Promise<ThreadTurn> {
+    return new Promise((resolve) => {
+      const drop = () =>
+        resolve(notSent(new DOMException("The chat was stopped before its turn", "AbortError")));
+      setQueue([...queue, { content, start: () => resolve(start(place)), drop }]);
+      store.flush();
+    });
+  }
+
+  function setQueue(next: typeof queue): void {
+    queue = next;
+    queued = next.map(({ content }) => content);
+  }
+
+  function start(place: PlaceQuestion): Promise<ThreadTurn> {
+    error = undefined;
+    const started = createRun({
+      client,
+      thread,
+      options: read,
+      place,
+      onDelta: store.changed,
+      onChange: store.flush,
+      onEnd: ended,
+    });
+    run = started;
+    started.start();
+    store.flush();
+    return started.turn;
+  }
+
+  function ended(turn: ThreadTurn): void {
+    run = undefined;
+    error = turn.error;
+    const [next, ...rest] = queue;
+    setQueue(rest);
+    store.flush();
+    // a task of its own: what the app throws there is the app's, and what it sends there finds the chat free
+    if (!lastMessage()?.toolCalls?.some(isPending)) queueMicrotask(() => tell(turn));
+    next?.start();
+  }
+
+  function tell(turn: ThreadTurn): void {
+    const { onError, onFinish } = read();
+    if (turn.error) onError?.(turn.error, turn);
+    onFinish?.(turn);
   }
 
   function stop(): void {
-    run?.stream.abort();
+    const dropped = queue;
+    setQueue([]);
+    if (run) run.stop();
+    else closeCalls("the user stopped before the call had a result");
+    for (const { drop } of dropped) drop();
+    store.flush();
   }
 
-  async function answer(): Promise<ThreadMessage> {
-    const params = typeof options.params === "function" ? options.params() : options.params;
-    const request = typeof options.request === "function" ? options.request() : options.request;
-    const asked = { ...params, messages: messages.flatMap(wireMessageOf) } as ChatRequest;
-    const own = { id: createId(), model: params.model, stream: streamChat(client, asked, request) };
-    run = own;
+  function closeCalls(reason: string): void {
+    const last = lastMessage();
+    if (last?.toolCalls?.some(isOpen)) thread.put(withCallsClosed(last, reason));
+  }
+
+  function replaceAll(messages: readonly ThreadMessage[]): void {
+    stop();
     error = undefined;
+    for (const known of thread.ids()) thread.remove(known);
+    for (const message of messages) thread.add(message, lastMessage()?.id);
     store.flush();
-    const ended = await follow(own);
-    // after clear(), or a run that replaced this one, the thread is not this run's to write
-    if (run !== own) return ended;
-    run = undefined;
-    messages = [...messages, ended];
-    error = ended.error;
-    store.flush();
-    if (ended.error !== undefined) options.onError?.(ended.error, ended);
-    options.onFinish?.(ended);
-    return ended;
   }
 
-  async function follow({ id, model, stream }: Run): Promise<ThreadMessage> {
-    let usage: ChatUsage | undefined;
-    let timing: ChatTiming | undefined;
-    let end: Pick<ThreadMessage, "outcome" | "error">;
-    let sliceEnd = clock.now() + SLICE_MS;
-    try {
-      for await (const delta of stream) {
-        if (delta.type === "usage") usage = delta.usage;
-        store.changed();
-        if (clock.now() < sliceEnd) continue;
-        await yieldToHost();
-        sliceEnd = clock.now() + SLICE_MS;
-      }
-      const turn = await stream.result();
-      timing = turn.timing;
-      end = { outcome: turn.outcome };
-    } catch (cause) {
-      end = endOf(cause);
+  function question(
+    content: string,
+    images: readonly ImageInput[] | undefined,
+    parent: () => string | undefined,
+  ): PlaceQuestion {
+    return images?.length
+      ? async (signal) => {
+          const urls = await imageURLs(images, read().model, signal);
+          signal.throwIfAborted();
+          return ask(urls);
+        }
+      : () => ask();
+
+    function ask(urls?: readonly string[]): Place {
+      closeCalls("the user went on without the call");
+      const asked = createMessageId();
+      const message = {
+        id: asked,
+        role: "user",
+        content,
+        ...(urls && { images: urls }),
+        createdAt: Date.now(),
+      } as const;
+      thread.add(message, parent());
+      return { below: asked, added: [asked] };
     }
-    const { content, reasoning_content: reasoning } = stream.snapshot;
-    return {
-      id,
-      role: "assistant",
-      content,
-      ...(reasoning !== undefined && { reasoning }),
-      ...end,
-      model,
-      ...(usage && { usage }),
-      timing: timing ?? stream.timing,
-    };
+  }
+
+  function placeOfRetry(): Place {
+    const last = lastMessage();
+    if (!last || last.role === "system" || last.outcome === "complete")
+      throw new ConfigurationError(
+        "there is nothing to retry: the last answer is whole; regenerate() asks for another",
+      );
+    if (last.role === "user") return { below: last.id, added: [] };
+    if (last.outcome === "tool-calls") {
+      closeCalls("the user went on without the call");
+      return { below: last.id, added: [] };
+    }
+    const below = thread.node(last.id)?.parent;
+    if (!last.content && !last.reasoning && !last.toolCalls) thread.remove(last.id);
+    return { below, added: [] };
+  }
+
+  function placeOfVersion(messageId: string | undefined): Place {
+    if (messageId === undefined) {
+      const asked = thread.path.findLast(({ role }) => role === "user");
+      if (!asked) throw new ConfigurationError("there is nothing to regenerate: no message of the user yet");
+      return { below: asked.id, added: [] };
+    }
+    const node = thread.node(messageId);
+    if (node?.message.role !== "assistant") throw unknownMessage(messageId, "answer");
+    return { below: node.parent, added: [] };
+  }
+
+  function settleCall(
+    toolCallId: string,
+    waitsFor: ThreadToolCall["state"],
+    change: (call: ThreadToolCall) => ThreadToolCall,
+  ): Promise<ThreadTurn> {
+    return whenRestored(() => {
+      const message = lastMessage();
+      const call = message?.toolCalls?.find((each) => each.id === toolCallId && each.state === waitsFor);
+      if (!message || !call)
+        return (
+          run?.turn ?? notSent(new ConfigurationError(`toolCallId: no call "${toolCallId}" waits for this`))
+        );
+      const changed = withCall(message, change(call));
+      thread.put(changed);
+      store.flush();
+      if (run) {
+        run.callChanged();
+        return run.turn;
+      }
+      const isHeldUp =
+        changed.toolCalls?.some(isPending) && !changed.toolCalls.some(({ state }) => state === "running");
+      if (isHeldUp) return { messages: [changed], outcome: "tool-calls" };
+      return start(() => ({ below: message.id, added: [message.id] }));
+    });
   }
 }
 
-function endOf(cause: unknown): Pick<ThreadMessage, "outcome" | "error"> {
-  if (!isGatewayError(cause)) {
-    const isAbort = cause instanceof Error && cause.name === "AbortError";
-    return isAbort ? { outcome: "stopped" } : { outcome: "error", error: cause };
-  }
-  const isCut = cause.name === "StreamError" && cause.reason === "truncated";
-  return { outcome: isCut ? "truncated" : "error", error: cause };
+type PlaceQuestion = (signal: AbortSignal) => Place | Promise<Place>;
+
+const BUSY = 'an answer is under way: wait for it, stop() it, or set `whenBusy` to "queue" or "interrupt"';
+
+function notSent(error: Error): ThreadTurn {
+  return { messages: [], outcome: "not-sent", error };
 }
 
-/** What the model is told of a message. An answer that never began says nothing, and is left out. */
-function wireMessageOf({ role, content }: ThreadMessage): ChatRequest["messages"] {
-  return role === "assistant" && content === "" ? [] : [{ role, content }];
-}
-
-/** 128 random bits; not `randomUUID`, which plain-http pages do not have. */
-function createId(): string {
-  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(36)).join("");
+function unknownMessage(messageId: string, kind: string): ConfigurationError {
+  return new ConfigurationError(`messageId: there is no ${kind} with the id "${messageId}" in this chat`);
 }

@@ -38,7 +38,8 @@ export async function toDataURI(
   { signal, onProgress, type }: DataURIOptions = {},
 ): Promise<string> {
   assertBlob(blob);
-  const pieces = [`data:${type ?? (blob.type || (await signedType(blob, signal)))};base64,`];
+  const written = type ?? (blob.type || (await signedType(blob, signal)) || "application/octet-stream");
+  const pieces = [`data:${written};base64,`];
   signal?.throwIfAborted();
   for (let at = 0; at < blob.size; at += PIECE) {
     const end = Math.min(at + PIECE, blob.size);
@@ -48,9 +49,10 @@ export async function toDataURI(
   return pieces.join("");
 }
 
-async function signedType(blob: Blob, signal: AbortSignal | undefined): Promise<string> {
+/** The MIME type that a blob's first bytes say; undefined for formats without a signature. */
+export async function signedType(blob: Blob, signal?: AbortSignal): Promise<string | undefined> {
   const format = formatOf(await bytesOf(blob, 0, HEAD_BYTES, signal));
-  return format ? signedFormats[format].type : "application/octet-stream";
+  return format && signedFormats[format].type;
 }
 
 function base64Of(bytes: Uint8Array & { toBase64?: () => string }): string {

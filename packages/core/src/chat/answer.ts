@@ -1,0 +1,153 @@
+import { yieldToHost } from "../clock.js";
+import { parseJSON } from "../error-body.js";
+import { isGatewayError, ResponseError } from "../errors.js";
+import type { Client, RequestOptions } from "../http.js";
+import { checkBySchema, issuesText, type StandardSchema } from "../standard-schema.js";
+import type { UncheckedRequest } from "../validate.js";
+import { emptyMessage } from "./accumulate.js";
+import type { ChatUsage } from "./delta.js";
+import { type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
+import { createPartialJSON, type PartialJSON } from "./partial-json.js";
+import type { ChatRequest, ToolCall } from "./schema.js";
+import { streamChat } from "./stream.js";
+import type { ChatTiming } from "./turn.js";
+
+/** An answer under way, as the message that it becomes. */
+export interface Answer {
+  /** As far as it has come: the same object until more has. */
+  readonly message: ThreadMessage;
+  /** True until the first text, thinking or tool call. */
+  readonly isWaiting: boolean;
+  /** Reads to the end, however that comes; `onDelta` after each delta. */
+  read(onDelta: () => void): Promise<ThreadMessage>;
+  /** Ends the request, and gives the message as it stands. */
+  stop(): ThreadMessage;
+}
+
+/** How long deltas are read in one go before the host gets its turn: half a frame. */
+const SLICE_MS = 8;
+
+/** Asks, and gives the answer while it comes. With a `schema` its text is read as JSON. */
+export function createAnswer(
+  client: Client,
+  draft: Pick<ThreadMessage, "id" | "model" | "createdAt">,
+  request: ChatRequest | UncheckedRequest,
+  { schema, ...options }: RequestOptions & { schema?: StandardSchema | undefined },
+): Answer {
+  const { clock } = client;
+  const stream = streamChat(client, request, options);
+  const argumentReaders: PartialJSON[] = [];
+  const shownCalls = new WeakMap<ToolCall, ThreadToolCall>();
+  const objectReader = schema && createObjectReader();
+  let usage: ChatUsage | undefined;
+  let shown: { of: unknown; message: ThreadMessage } | undefined;
+
+  return {
+    get message() {
+      const of = stream.snapshot;
+      if (shown?.of !== of) shown = { of, message: messageSoFar() };
+      return shown.message;
+    },
+    get isWaiting() {
+      return stream.snapshot === emptyMessage;
+    },
+    read,
+    stop() {
+      const message = ended({ outcome: "stopped" }, stream.timing);
+      stream.abort();
+      return message;
+    },
+  };
+
+  async function read(onDelta: () => void): Promise<ThreadMessage> {
+    let sliceEnd = clock.now() + SLICE_MS;
+    try {
+      for await (const delta of stream) {
+        if (delta.type === "usage") usage = delta.usage;
+        else if (delta.type === "tool-call-start") argumentReaders[delta.index] = createPartialJSON();
+        else if (delta.type === "tool-call-delta") argumentReaders[delta.index]?.push(delta.arguments);
+        else if (delta.type === "text-delta") objectReader?.push(delta.text);
+        onDelta();
+        if (clock.now() < sliceEnd) continue;
+        await yieldToHost();
+        sliceEnd = clock.now() + SLICE_MS;
+      }
+      const { outcome, timing } = await stream.result();
+      const message = ended({ outcome }, timing);
+      return schema && outcome === "complete" ? await withObject(message, schema) : message;
+    } catch (cause) {
+      return ended(endOf(cause), stream.timing);
+    }
+  }
+
+  function ended(end: Pick<ThreadMessage, "outcome" | "error">, timing: ChatTiming): ThreadMessage {
+    const message = { ...messageSoFar(), ...end, ...(usage && { usage }), timing };
+    return end.outcome === "tool-calls"
+      ? message
+      : withCallsClosed(message, "the answer ended before the call was whole");
+  }
+
+  function messageSoFar(): ThreadMessage {
+    const { content, reasoning_content: reasoning, tool_calls: calls } = stream.snapshot;
+    return {
+      ...draft,
+      role: "assistant",
+      content,
+      ...(reasoning !== undefined && { reasoning }),
+      ...(calls && { toolCalls: calls.map(shownCall) }),
+      ...(objectReader?.value !== undefined && { object: objectReader.value }),
+    };
+  }
+
+  function shownCall(call: ToolCall, index: number): ThreadToolCall {
+    const known = shownCalls.get(call);
+    if (known) return known;
+    const { name, arguments: text } = call.function;
+    const input = argumentReaders[index]?.value;
+    const fresh: ThreadToolCall = { id: call.id, name, arguments: text, input, state: "streaming" };
+    shownCalls.set(call, fresh);
+    return fresh;
+  }
+}
+
+function endOf(cause: unknown): Pick<ThreadMessage, "outcome" | "error"> {
+  const error = cause instanceof Error ? cause : new Error(String(cause));
+  if (!isGatewayError(error))
+    return error.name === "AbortError" ? { outcome: "stopped" } : { outcome: "error", error };
+  const isCut = error.name === "StreamError" && error.reason === "truncated";
+  return { outcome: isCut ? "truncated" : "error", error };
+}
+
+/** Models like to write something around the JSON: it is read from its first bracket on. */
+function createObjectReader(): { push: (text: string) => void; readonly value: unknown } {
+  const reader = createPartialJSON();
+  let begun = false;
+  return {
+    push(text) {
+      const start = begun ? 0 : text.search(/[{[]/);
+      if (start === -1) return;
+      begun = true;
+      reader.push(text.slice(start));
+    },
+    get value() {
+      return reader.value;
+    },
+  };
+}
+
+async function withObject(message: ThreadMessage, schema: StandardSchema): Promise<ThreadMessage> {
+  const { content } = message;
+  const end = Math.max(content.lastIndexOf("}"), content.lastIndexOf("]")) + 1;
+  const value = parseJSON(content.slice(Math.max(content.search(/[{[]/), 0), end));
+  const checked =
+    value === undefined
+      ? { issues: [{ path: "", message: "the answer is no JSON" }] }
+      : await checkBySchema(schema, value);
+  if (!checked.issues) return { ...message, object: checked.value };
+  const fields = { path: checked.issues[0]?.path ?? "", body: content };
+  return {
+    ...message,
+    outcome: "error",
+    error: new ResponseError(`the answer does not fit the schema: ${issuesText(checked.issues)}`, fields),
+  };
+}

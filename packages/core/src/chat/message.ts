@@ -1,0 +1,102 @@
+import type { ChatOutcome, ChatUsage } from "./delta.js";
+import type { ChatTiming } from "./turn.js";
+
+/** How an answer ended; `interrupted`: the page that streamed it was closed or reloaded meanwhile. */
+export type MessageOutcome = ChatOutcome | "interrupted";
+
+/**
+ * Where a tool call stands. `streaming`: its arguments are still coming; `needs-approval` waits for `approve` or
+ * `deny`; `needs-result` for `addToolResult`; `running`; then `done` with an `output`, or `failed`, `denied` or
+ * `cancelled` with an `error`.
+ */
+export type ToolCallState =
+  | "streaming"
+  | "needs-approval"
+  | "needs-result"
+  | "running"
+  | "done"
+  | "failed"
+  | "denied"
+  | "cancelled";
+
+/** A tool call of an answer, and what became of it. */
+export interface ThreadToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** The arguments as the model wrote them, as far as they have come. */
+  readonly arguments: string;
+  /** The same as a value: partial while they stream, as its schema gives it once it was checked. */
+  readonly input: unknown;
+  readonly state: ToolCallState;
+  /** What the tool gave. */
+  readonly output?: unknown;
+  /** What the model is told instead of an output. */
+  readonly error?: string;
+}
+
+/** One message of a thread, as it is shown. It keeps its identity for as long as nothing in it changes. */
+export interface ThreadMessage {
+  readonly id: string;
+  readonly role: "system" | "user" | "assistant";
+  readonly content: string;
+  /** Images beside a user's text: http(s) or data URLs. */
+  readonly images?: readonly string[];
+  /** The model's thinking, where it showed any. */
+  readonly reasoning?: string;
+  /** The tools that the answer calls, and their results. */
+  readonly toolCalls?: readonly ThreadToolCall[];
+  /** With a `schema`: the answer as a value, partial until `outcome` is `"complete"`. */
+  readonly object?: unknown;
+  /** How the answer ended; absent on other roles and while it is under way. */
+  readonly outcome?: MessageOutcome;
+  /** Why, where `outcome` is `"error"` or `"truncated"`. */
+  readonly error?: Error;
+  /** The model that answered. */
+  readonly model?: string;
+  readonly usage?: ChatUsage;
+  readonly timing?: ChatTiming;
+  /** Unix milliseconds. */
+  readonly createdAt?: number;
+  /** The ids of all versions of this message, its own among them, oldest first; absent where it is the only one. */
+  readonly branches?: readonly string[];
+}
+
+/** What one question led to: its answer, or several with tool results between them. */
+export interface ThreadTurn {
+  /** The messages that came into the thread, in order, as they stand at the end. */
+  readonly messages: readonly ThreadMessage[];
+  /**
+   * How the last answer ended. `"tool-calls"`: a call waits for somebody, or `maxSteps` was reached. `"not-sent"`:
+   * nothing was asked; `error` says why.
+   */
+  readonly outcome: MessageOutcome | "not-sent";
+  readonly error?: Error;
+}
+
+/** True while a tool call waits for a person or for the app. */
+export function isPending({ state }: ThreadToolCall): boolean {
+  return state === "needs-approval" || state === "needs-result";
+}
+
+/** True until a tool call has something to tell the model. */
+export function isOpen(call: ThreadToolCall): boolean {
+  return call.state === "streaming" || call.state === "running" || isPending(call);
+}
+
+/** The message with its open tool calls closed, or those of them that `which` says: the model is told `reason`. */
+export function withCallsClosed(
+  message: ThreadMessage,
+  reason: string,
+  which: (call: ThreadToolCall) => boolean = isOpen,
+): ThreadMessage {
+  if (!message.toolCalls?.some(which)) return message;
+  const toolCalls = message.toolCalls.map((call) =>
+    which(call) ? ({ ...call, state: "cancelled", error: reason } as const) : call,
+  );
+  return { ...message, toolCalls };
+}
+
+/** 128 random bits; not `randomUUID`, which plain-http pages do not have. */
+export function createMessageId(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(36)).join("");
+}

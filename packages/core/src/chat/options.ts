@@ -1,0 +1,46 @@
+import type { RequestOptions } from "../http.js";
+import type { StandardSchema } from "../standard-schema.js";
+import type { RecordStorage } from "../storage/storage.js";
+import type { UncheckedRequest } from "../validate.js";
+import type { ThreadMessage, ThreadTurn } from "./message.js";
+import type { AlphaChatRequest, DeltaChatRequest, GammaChatRequest } from "./schema.js";
+import type { ChatTool } from "./tools.js";
+
+type Params<Request> = Omit<Request, "model" | "messages" | "stream">;
+
+/** The model to ask, and the parameters that this model has, under the gateway's own names. */
+export type ChatTarget =
+  | { readonly model: AlphaChatRequest["model"]; readonly params?: Params<AlphaChatRequest> }
+  | { readonly model: GammaChatRequest["model"]; readonly params?: Params<GammaChatRequest> }
+  | { readonly model: DeltaChatRequest["model"]; readonly params?: Params<DeltaChatRequest> }
+  | { readonly model: string; readonly params: Omit<UncheckedRequest, "model"> };
+
+/** What a chat does with a message while an answer is under way. */
+export type WhenBusy = "reject" | "queue" | "interrupt";
+
+interface ChatBehaviour<Output> {
+  /** Under which name the chat is kept in `storage`. */
+  readonly id?: string;
+  readonly initialMessages?: readonly ThreadMessage[];
+  /** The tools that the model may call. */
+  readonly tools?: readonly ChatTool[];
+  /** How many answers one question may take, tool results between them. @default 8 */
+  readonly maxSteps?: number;
+  /** The answer is read as JSON of this schema: `object`. Models with a JSON mode are asked in it. */
+  readonly schema?: StandardSchema<Output>;
+  /** `reject`: the new message is not sent; `queue`: sent after the answer; `interrupt`: the answer is stopped. @default "reject" */
+  readonly whenBusy?: WhenBusy;
+  /** The shortest time between two notifications while an answer streams, in milliseconds. @default 50 */
+  readonly throttleMs?: number;
+  /** Headers, timeouts and retry of each request. */
+  readonly request?: RequestOptions;
+  /** Where the thread is kept between page loads; needs `id`. */
+  readonly storage?: RecordStorage;
+  /** Called once for each turn that ended, however it did; not for one that waits for somebody. */
+  readonly onFinish?: (turn: ThreadTurn) => void;
+  /** Called once for each turn that failed, before `onFinish`. */
+  readonly onError?: (error: Error, turn: ThreadTurn) => void;
+}
+
+/** What a chat takes. All but `id`, `initialMessages`, `throttleMs` and `storage` is read when it is used. */
+export type ChatStoreOptions<Output = unknown> = ChatTarget & ChatBehaviour<Output>;

@@ -1,0 +1,210 @@
+import type { Client } from "../http.js";
+import { chatModels } from "../models.js";
+import { type Answer, createAnswer } from "./answer.js";
+import { historyOf } from "./history.js";
+import {
+  createMessageId,
+  isOpen,
+  type ThreadMessage,
+  type ThreadToolCall,
+  type ThreadTurn,
+  withCallsClosed,
+} from "./message.js";
+import type { ChatStoreOptions } from "./options.js";
+import type { ChatRequest, ToolDefinition } from "./schema.js";
+import type { Thread } from "./thread.js";
+import { admitCall, runCall } from "./tools.js";
+
+/** Where in the thread a run begins. */
+export interface Place {
+  /** The message to answer; undefined before the first one. */
+  readonly below: string | undefined;
+  /** The messages that were added for it. */
+  readonly added: readonly string[];
+}
+
+/** A turn under way. While it runs, it alone writes answers into the thread. */
+export interface Run {
+  readonly turn: Promise<ThreadTurn>;
+  /** The answer that is streaming. */
+  readonly answer: Answer | undefined;
+  readonly runsTools: boolean;
+  readonly start: () => void;
+  /** A tool call was approved, denied or answered from outside. */
+  readonly callChanged: () => void;
+  /** Ends the turn at once: what came stays, and nothing of it is written any more. */
+  readonly stop: () => void;
+}
+
+/** What a run works on. */
+export interface RunContext {
+  readonly client: Client;
+  readonly thread: Thread;
+  readonly options: () => ChatStoreOptions;
+  /** Puts the question into the thread, unless its signal aborts before. */
+  readonly place: (signal: AbortSignal) => Place | Promise<Place>;
+  /** More of the answer came. */
+  readonly onDelta: () => void;
+  /** A message was added, or is whole, or a tool call got on. */
+  readonly onChange: () => void;
+  readonly onEnd: (turn: ThreadTurn) => void;
+}
+
+const MAX_STEPS = 8;
+
+/**
+ * Creates a turn: asks, runs the tools that are called, asks again, until an answer calls none, a call waits for
+ * somebody, or `maxSteps` is reached.
+ */
+export function createRun({ client, thread, options, place, onDelta, onChange, onEnd }: RunContext): Run {
+  // whoever can abort this owns the thread: a run whose signal has aborted writes nothing
+  const owner = new AbortController();
+  const { signal } = owner;
+  const added: string[] = [];
+  let answer: Answer | undefined;
+  let runsTools = false;
+  let callChanged: () => void = () => {};
+  let resolveTurn!: (turn: ThreadTurn) => void;
+  const turn = new Promise<ThreadTurn>((resolve) => {
+    resolveTurn = resolve;
+  });
+
+  return {
+    turn,
+    get answer() {
+      return answer;
+    },
+    get runsTools() {
+      return runsTools;
+    },
+    start() {
+      steps().then(
+        () => end({}),
+        (cause) => end({ error: cause instanceof Error ? cause : new Error(String(cause)) }),
+      );
+    },
+    callChanged: () => callChanged(),
+    stop() {
+      if (signal.aborted) return;
+      if (answer) thread.put(answer.stop());
+      closeCalls(added.at(-1), "the user stopped the answer before the call had a result");
+      end({ outcome: "stopped" });
+    },
+  };
+
+  async function steps(): Promise<void> {
+    const placed = place(signal);
+    const { below, added: asked } = placed instanceof Promise ? await placed : placed;
+    added.push(...asked);
+    let leaf = below;
+    for (let step = 1; ; step += 1) {
+      if (openCalls(leaf).length > 0) {
+        runsTools = true;
+        await settleCalls(leaf);
+        runsTools = false;
+      }
+      if (signal.aborted || openCalls(leaf).length > 0) return;
+      leaf = await ask(leaf);
+      if (thread.node(leaf)?.message.outcome !== "tool-calls") return;
+      if (step >= (options().maxSteps ?? MAX_STEPS))
+        return closeCalls(leaf, `not run: the limit of ${step} answers in a row was reached`);
+    }
+  }
+
+  async function ask(below: string | undefined): Promise<string> {
+    const { model, params, tools = [], schema, request = {} } = options();
+    const draft = { id: createMessageId(), model, createdAt: Date.now() };
+    thread.add({ ...draft, role: "assistant", content: "" }, below);
+    added.push(draft.id);
+    const { tools: plain = [] } = (params ?? {}) as { tools?: readonly ToolDefinition[] };
+    const offered = [...plain, ...tools.map(({ definition }) => definition)];
+    const asked = {
+      ...(schema && hasJSONMode(model) && { response_format: { type: "json_object" } }),
+      ...params,
+      model,
+      messages: historyOf(thread.pathTo(below)),
+      ...(offered.length > 0 && { tools: offered }),
+    } as ChatRequest;
+    answer = createAnswer(client, draft, asked, { ...request, schema });
+    onChange();
+    const message = await answer.read(onDelta);
+    const admitted = await withCallsAdmitted(message);
+    if (signal.aborted) return draft.id;
+    answer = undefined;
+    thread.put(admitted);
+    onChange();
+    return draft.id;
+  }
+
+  async function withCallsAdmitted(message: ThreadMessage): Promise<ThreadMessage> {
+    const { outcome, toolCalls } = message;
+    if (outcome !== "tool-calls" || !toolCalls) return message;
+    const tools = options().tools ?? [];
+    return { ...message, toolCalls: await Promise.all(toolCalls.map((call) => admitCall(call, tools))) };
+  }
+
+  /** Runs all calls that may run, side by side, until none is left. Those that wait for somebody stay open. */
+  async function settleCalls(id: string | undefined): Promise<void> {
+    const running = new Map<string, Promise<void>>();
+    for (;;) {
+      for (const call of openCalls(id))
+        if (call.state === "running" && !running.has(call.id))
+          running.set(
+            call.id,
+            settleCall(id as string, call).finally(() => running.delete(call.id)),
+          );
+      if (running.size === 0 || signal.aborted) return;
+      const changed = new Promise<void>((resolve) => {
+        callChanged = resolve;
+      });
+      await Promise.race([changed, ...running.values()]);
+    }
+  }
+
+  async function settleCall(id: string, call: ThreadToolCall): Promise<void> {
+    const { tools = [] } = options();
+    const settled = await runCall(call, tools, { clock: client.clock, signal, messages: thread.pathTo(id) });
+    const message = thread.node(id)?.message;
+    if (signal.aborted || !message) return;
+    thread.put(withCall(message, settled));
+    onChange();
+  }
+
+  function openCalls(id: string | undefined): readonly ThreadToolCall[] {
+    const message = id === undefined ? undefined : thread.node(id)?.message;
+    return message?.toolCalls?.filter(isOpen) ?? [];
+  }
+
+  function closeCalls(id: string | undefined, reason: string): void {
+    const message = id === undefined ? undefined : thread.node(id)?.message;
+    if (message) thread.put(withCallsClosed(message, reason));
+  }
+
+  function end({ outcome, error }: Partial<Pick<ThreadTurn, "outcome" | "error">>): void {
+    if (signal.aborted) return;
+    owner.abort(new DOMException("The answer was stopped", "AbortError"));
+    answer = undefined;
+    const messages = added.flatMap((id) => thread.node(id)?.message ?? []);
+    const last = messages.at(-1);
+    const cause = error ?? last?.error;
+    const ended: ThreadTurn = {
+      messages,
+      outcome: outcome ?? last?.outcome ?? "not-sent",
+      ...(cause && { error: cause }),
+    };
+    onEnd(ended);
+    resolveTurn(ended);
+  }
+}
+
+/** The message with `call` in place of the one with its id. */
+export function withCall(message: ThreadMessage, call: ThreadToolCall): ThreadMessage {
+  return {
+    ...message,
+    toolCalls: message.toolCalls?.map((other) => (other.id === call.id ? call : other)) ?? [],
+  };
+}
+
+function hasJSONMode(model: string): boolean {
+  return Object.hasOwn(chatModels, model) && chatModels[model as keyof typeof chatModels].jsonMode;
+}

@@ -1,0 +1,68 @@
+import type { ChatUsage } from "./delta.js";
+import { isPending, type ThreadMessage } from "./message.js";
+import type { ChatTiming } from "./turn.js";
+
+/**
+ * `ready` for the next message; `submitted` until the first token; `streaming` while text comes or tools run;
+ * `requires-action` while a tool call waits for somebody; `error` if the last turn failed, until the next attempt.
+ */
+export type ChatStatus = "ready" | "submitted" | "streaming" | "requires-action" | "error";
+
+/** A tool call that waits: for `approve` or `deny`, or for `addToolResult`. */
+export interface PendingAction {
+  readonly kind: "approval" | "result";
+  readonly messageId: string;
+  readonly toolCallId: string;
+  readonly name: string;
+  readonly input: unknown;
+}
+
+/** What a chat shows. */
+export interface ChatState<Output = unknown> {
+  /** The branch that is shown. What did not change keeps its identity. */
+  readonly messages: readonly ThreadMessage[];
+  readonly status: ChatStatus;
+  /** What went wrong in the last turn. */
+  readonly error: Error | undefined;
+  /** Of the last answer, as are the next two. */
+  readonly usage: ChatUsage | undefined;
+  readonly timing: ChatTiming | undefined;
+  /** With a `schema`: a part of the value while it streams, the whole once the message's `outcome` is `complete`. */
+  readonly object: DeepPartial<Output> | undefined;
+  readonly pendingActions: readonly PendingAction[];
+  /** What `whenBusy: "queue"` holds back, oldest first. */
+  readonly queued: readonly string[];
+  /** True until the thread has been read from `storage`. */
+  readonly isRestoring: boolean;
+}
+
+/** A value of which only a part has come: anything may still be missing. */
+export type DeepPartial<T> = T extends readonly (infer Item)[]
+  ? readonly DeepPartial<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]?: DeepPartial<T[Key]> }
+    : T;
+
+const none: readonly PendingAction[] = [];
+
+/** The calls of a message that wait; the same array for the same message. */
+export function createPendingReader(): (message: ThreadMessage | undefined) => readonly PendingAction[] {
+  let last: { of: unknown; actions: readonly PendingAction[] } = { of: undefined, actions: none };
+  return (message) => {
+    const of = message?.toolCalls;
+    if (last.of !== of) last = { of, actions: pendingOf(message) };
+    return last.actions;
+  };
+}
+
+function pendingOf(message: ThreadMessage | undefined): readonly PendingAction[] {
+  const waiting = message?.toolCalls?.filter(isPending) ?? [];
+  if (!message || waiting.length === 0) return none;
+  return waiting.map(({ id, name, input, state }) => ({
+    kind: state === "needs-approval" ? "approval" : "result",
+    messageId: message.id,
+    toolCallId: id,
+    name,
+    input,
+  }));
+}

@@ -1,0 +1,151 @@
+import { after, type Clock } from "../clock.js";
+import type { RecordStorage } from "../storage/storage.js";
+import { isOpen, isPending, type ThreadMessage, withCallsClosed } from "./message.js";
+import type { Thread, ThreadNode } from "./thread.js";
+
+/** Keeps a thread in a storage, and takes over what other pages write there. */
+export interface ThreadKeeper {
+  /** Reads the thread, and from then on hears of others. Once: later calls wait for the same. Never rejects. */
+  readonly restore: () => Promise<void>;
+  /** A message changed: it is written soon, and nobody waits for it. */
+  readonly changed: (id: string) => void;
+  /** Writes what is left, and lets go of the storage. */
+  readonly close: () => void;
+}
+
+/** What {@link keepThread} takes. */
+export interface ThreadKeeperOptions {
+  readonly storage: RecordStorage;
+  readonly collection: string;
+  readonly thread: Thread;
+  readonly clock: Clock;
+  /** The thread changed by what somebody else wrote. */
+  readonly onMerge: () => void;
+  /** The storage could not be read or written; the chat goes on without. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** The key of the record that says which branch was shown last; no message has it as its id. */
+const LEAF = "/leaf";
+/** How often an answer under way is written. */
+const LIVE_WRITE_MS = 1000;
+
+/** Creates the keeper of one thread: a record for each message, so that two pages never overwrite each other's. */
+export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
+  const { storage, collection, thread, clock, onMerge, onFailure } = options;
+  const unwritten = new Set<string>(thread.ids());
+  const initial = thread.ids();
+  let open = new AbortController();
+  let restoring: Promise<void> | undefined;
+  let scheduled: AbortController | undefined;
+  let writing: Promise<unknown> = Promise.resolve();
+
+  return {
+    restore() {
+      restoring ??= restore().catch(onFailure);
+      return restoring;
+    },
+    changed(id) {
+      unwritten.add(id);
+      if (isUnderWay(thread.node(id)?.message)) {
+        if (!scheduled) schedule(LIVE_WRITE_MS);
+      } else schedule(0);
+    },
+    close() {
+      write();
+      restoring = undefined;
+      open.abort();
+    },
+  };
+
+  async function restore(): Promise<void> {
+    open = new AbortController();
+    const { signal } = open;
+    const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
+    listen?.("pagehide", write, { signal });
+    signal.addEventListener("abort", storage.watch(collection, merge));
+    const records = await storage.read(collection);
+    const nodes = [...records]
+      .map(([key, record]) => nodeOf(key, record))
+      .filter((node) => node !== undefined);
+    // what was there at first gives way to what was kept
+    if (nodes.length > 0) for (const id of initial.splice(0)) if (!records.has(id)) thread.remove(id);
+    for (const node of nodes) thread.merge({ ...node, message: afterReload(node.message) });
+    const leaf = records.get(LEAF);
+    if (typeof leaf === "string") thread.choose(leaf);
+  }
+
+  /** What is under way on another page is not shown here: it may never end. Its end is. */
+  function merge(changes: ReadonlyMap<string, unknown>): void {
+    for (const [key, record] of changes) {
+      const node = nodeOf(key, record);
+      if (record === undefined) thread.remove(key);
+      else if (node && !isUnderWay(node.message)) thread.merge(node);
+    }
+    onMerge();
+  }
+
+  function schedule(ms: number): void {
+    scheduled?.abort();
+    scheduled = new AbortController();
+    if (ms === 0) queueMicrotask(write);
+    else after(clock, ms, scheduled.signal, write);
+  }
+
+  function write(): void {
+    scheduled?.abort();
+    scheduled = undefined;
+    if (unwritten.size === 0) return;
+    const changes = new Map<string, unknown>([[LEAF, thread.path.at(-1)?.id]]);
+    for (const id of unwritten) changes.set(id, recordOf(thread.node(id)));
+    unwritten.clear();
+    writing = writing.then(() => storage.write(collection, changes)).catch(onFailure);
+  }
+}
+
+function isUnderWay(message: ThreadMessage | undefined): boolean {
+  return message?.role === "assistant" && message.outcome === undefined;
+}
+
+function recordOf(node: ThreadNode | undefined): unknown {
+  if (!node) return undefined;
+  const { branches: _, error, ...message } = node.message;
+  const said = error && { error: { name: error.name, message: error.message } };
+  return { message: { ...message, ...said }, parent: node.parent ?? null, revision: node.revision };
+}
+
+/** A storage holds what anybody put there: what is no message of ours is left out. */
+function nodeOf(key: string, record: unknown): ThreadNode | undefined {
+  if (!isObject(record) || !isObject(record["message"])) return undefined;
+  const { message, parent, revision } = record;
+  const { id, role, content, error, toolCalls, images } = message as Record<string, unknown>;
+  const isMessage =
+    id === key && roles.has(role) && typeof content === "string" && typeof revision === "number";
+  if (!isMessage || !isListOrAbsent(toolCalls) || !isListOrAbsent(images)) return undefined;
+  const revived = isObject(error)
+    ? { error: Object.assign(new Error(String(error["message"])), { name: error["name"] }) }
+    : {};
+  return {
+    message: { ...message, ...revived } as unknown as ThreadMessage,
+    parent: typeof parent === "string" ? parent : undefined,
+    revision,
+  };
+}
+
+const roles: ReadonlySet<unknown> = new Set(["system", "user", "assistant"]);
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function isListOrAbsent(value: unknown): boolean {
+  return value === undefined || Array.isArray(value);
+}
+
+const LEFT = "the page was left before the call had a result";
+
+/** What ran when the page went does not run any more; what waits for somebody still waits. */
+function afterReload(message: ThreadMessage): ThreadMessage {
+  if (isUnderWay(message)) return { ...withCallsClosed(message, LEFT), outcome: "interrupted" };
+  return withCallsClosed(message, LEFT, (call) => isOpen(call) && !isPending(call));
+}

@@ -1,0 +1,108 @@
+import { type IDBPDatabase, openDB } from "idb";
+import type { RecordStorage } from "./storage.js";
+import { type RecordTexts, recordsOf, textsOf } from "./texts.js";
+
+const VERSION = 1;
+const RECORDS = "records";
+
+/** What pages tell each other; the texts themselves, so that nobody has to read after it. */
+interface Notice {
+  readonly collection: string;
+  readonly texts: RecordTexts;
+}
+
+/**
+ * A storage in IndexedDB: room for as much as the browser allows the origin, mostly gigabytes. `watch` hears other tabs,
+ * workers and storages of the same name through a `BroadcastChannel`, where there is one, and never itself.
+ *
+ * Nothing is opened before the first use. The connection gives way whenever somebody wants to delete the database, or
+ * the browser closes it, and is opened again when it is next needed.
+ *
+ * @param options.name of the database and the channel, which a version is added to: one for each app of an origin.
+ *   Default `"sluice"`.
+ *
+ * @example
+ * ```ts
+ * const storage = indexedDBStorage();
+ * const chat = createChatStore(client, { id: "support", model: "delta-5.3", storage });
+ * ```
+ */
+export function indexedDBStorage({ name = "sluice" }: { name?: string } = {}): RecordStorage {
+  // a database for each version: none is ever upgraded, so no page waits for another one to let go of it
+  const versioned = `${name}/${VERSION}`;
+  let opening: Promise<IDBPDatabase> | undefined;
+  let channel: BroadcastChannel | undefined;
+  const listeners = new Set<(message: MessageEvent<Notice>) => void>();
+
+  return {
+    async read(collection) {
+      const { store } = (await database()).transaction(RECORDS);
+      // an array comes after every text: this is all keys [collection, text]
+      const all = IDBKeyRange.bound([collection], [collection, []]);
+      const [keys, texts] = await Promise.all([store.getAllKeys(all), store.getAll(all)]);
+      return recordsOf(keys.map((key, index) => [(key as [string, string])[1], texts[index]] as const));
+    },
+    async write(collection, changes) {
+      const texts = textsOf(changes);
+      const transaction = (await database()).transaction(RECORDS, "readwrite");
+      const { store, done } = transaction;
+      const requests = [...texts].map(([key, text]) =>
+        text === null ? store.delete([collection, key]) : store.put(text, [collection, key]),
+      );
+      // without it, a page that is being left would take its last write with it
+      transaction.commit();
+      await Promise.all([done, ...requests]);
+      tellOthers({ collection, texts });
+    },
+    watch(collection, listener) {
+      const hear = ({ data }: MessageEvent<Notice>) => {
+        if (data.collection === collection) listener(recordsOf(data.texts));
+      };
+      channel ??= openChannel();
+      channel?.addEventListener("message", hear);
+      listeners.add(hear);
+      return () => {
+        channel?.removeEventListener("message", hear);
+        listeners.delete(hear);
+        if (listeners.size > 0) return;
+        channel?.close();
+        channel = undefined;
+      };
+    },
+  };
+
+  function database(): Promise<IDBPDatabase> {
+    if (!opening) {
+      opening = open();
+      opening.catch(forget);
+    }
+    return opening;
+  }
+
+  async function open(): Promise<IDBPDatabase> {
+    const connection = await openDB(versioned, VERSION, {
+      upgrade: (created) => void created.createObjectStore(RECORDS),
+      blocking() {
+        forget();
+        connection.close();
+      },
+      terminated: forget,
+    });
+    return connection;
+  }
+
+  function forget(): void {
+    opening = undefined;
+  }
+
+  function openChannel(): BroadcastChannel | undefined {
+    return typeof BroadcastChannel === "undefined" ? undefined : new BroadcastChannel(versioned);
+  }
+
+  /** Through the channel that this storage listens on, if it does: a channel does not hear itself. */
+  function tellOthers(notice: Notice): void {
+    const own = channel ?? openChannel();
+    own?.postMessage(notice);
+    if (own !== channel) own?.close();
+  }
+}

@@ -1,0 +1,44 @@
+import type { RecordStorage } from "./storage.js";
+import { type RecordTexts, recordsOf, textsOf } from "./texts.js";
+
+/**
+ * A storage that lasts as long as the page: for tests, and where nothing may be kept. Whoever shares one is to the others
+ * what another tab is, so its `watch` tells of every write, one's own too.
+ *
+ * @example
+ * ```ts
+ * const storage = memoryStorage();
+ * await storage.write("notes", new Map([["a", { text: "Hello" }]]));
+ * await storage.read("notes"); // Map { "a" => { text: "Hello" } }
+ * ```
+ */
+export function memoryStorage(): RecordStorage {
+  const collections = new Map<string, Map<string, string>>();
+  const watchers = new Set<(collection: string, texts: RecordTexts) => void>();
+
+  return {
+    async read(collection) {
+      return recordsOf(collections.get(collection) ?? []);
+    },
+    async write(collection, changes) {
+      const texts = textsOf(changes);
+      const kept = collections.get(collection) ?? new Map<string, string>();
+      collections.set(collection, kept);
+      for (const [key, text] of texts) {
+        if (text === null) kept.delete(key);
+        else kept.set(key, text);
+      }
+      // not from inside: whoever listens may write, or throw
+      queueMicrotask(() => {
+        for (const tell of [...watchers]) tell(collection, texts);
+      });
+    },
+    watch(collection, listener) {
+      const tell = (written: string, texts: RecordTexts) => {
+        if (written === collection && watchers.has(tell)) listener(recordsOf(texts));
+      };
+      watchers.add(tell);
+      return () => void watchers.delete(tell);
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import type { RecordStorage } from "./storage.js";
+import { recordsOf, textsOf } from "./texts.js";
+
+/** What a {@link webStorage} needs of `localStorage`, `sessionStorage`, or something like them. */
+export type WebStorage = Pick<Storage, "length" | "key" | "getItem" | "setItem" | "removeItem">;
+
+const VERSION = 1;
+
+/**
+ * A storage in `localStorage` or `sessionStorage`: an item for each record, about 5 MB in all, and no other item is
+ * touched. For a handful of chats without images; {@link indexedDBStorage} holds more, and does not stop the page.
+ *
+ * Given as a function, `storage` is asked for at each use, and never at import or while rendering on a server, where
+ * there is none; a page that may not touch it (cookies turned off) then sees rejections and no throw. Its `watch` hears
+ * other tabs and frames by the window's `storage` events: not another one of the same page, not `storage.clear()`, and
+ * of a write that is undone for want of room both ways.
+ *
+ * @param options.prefix what the items' names begin with: one for each app of an origin. Default `"sluice"`.
+ *
+ * @example
+ * ```ts
+ * const storage = webStorage(() => localStorage);
+ * const chat = createChatStore(client, { id: "support", model: "delta-5.3", storage });
+ * ```
+ */
+export function webStorage(
+  storage: WebStorage | (() => WebStorage),
+  { prefix = "sluice" }: { prefix?: string } = {},
+): RecordStorage {
+  const reach = typeof storage === "function" ? storage : () => storage;
+  // JSON, since one array's is never the beginning of another's, whatever the names hold
+  const beginningOf = (collection: string) => JSON.stringify([prefix, VERSION, collection]);
+
+  return {
+    async read(collection) {
+      const beginning = beginningOf(collection);
+      const area = reach();
+      const names = Array.from({ length: area.length }, (_, index) => area.key(index) ?? "");
+      return recordsOf(
+        names
+          .filter((name) => name.startsWith(beginning))
+          .map((name) => [name.slice(beginning.length), area.getItem(name)] as const),
+      );
+    },
+    async write(collection, changes) {
+      const items = [...textsOf(changes)].map(
+        ([key, text]) => [beginningOf(collection) + key, text] as const,
+      );
+      writeAll(reach(), items);
+    },
+    watch(collection, listener) {
+      const beginning = beginningOf(collection);
+      const stopped = new AbortController();
+      const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
+      listen?.(
+        "storage",
+        ({ key: name, newValue, storageArea }) => {
+          if (!name?.startsWith(beginning) || storageArea !== reach()) return;
+          const changes = recordsOf([[name.slice(beginning.length), newValue]]);
+          if (changes.size > 0) listener(changes);
+        },
+        { signal: stopped.signal },
+      );
+      return () => stopped.abort();
+    },
+  };
+}
+
+type Items = readonly (readonly [name: string, text: string | null])[];
+
+function writeAll(area: WebStorage, items: Items): void {
+  const before: [name: string, text: string | null][] = [];
+  try {
+    for (const [name, text] of items) {
+      before.unshift([name, area.getItem(name)]);
+      put(area, name, text);
+    }
+  } catch (error) {
+    // the last one first: then each step leads back to what had room
+    for (const [name, text] of before) put(area, name, text);
+    throw error;
+  }
+}
+
+function put(area: WebStorage, name: string, text: string | null): void {
+  if (text === null) area.removeItem(name);
+  else area.setItem(name, text);
+}

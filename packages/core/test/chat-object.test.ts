@@ -1,0 +1,73 @@
+import { createChatStore } from "@sluice/core";
+import * as v from "valibot";
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { chatOf, liveChat, textAnswer } from "./support/chat.js";
+import { clientOf, frame, streamAnswer } from "./support/gateway.js";
+
+const recipe = v.object({ title: v.string(), steps: v.pipe(v.array(v.string()), v.minLength(1)) });
+
+describe("a chat with a schema", () => {
+  test("asks in JSON mode, and gives the answer as a checked value", async () => {
+    const { chat, requests } = chatOf([textAnswer('{"title":"Tea","steps":["boil"]}')], { schema: recipe });
+    expect(await chat.send("A recipe as JSON")).toMatchObject({
+      outcome: "complete",
+      messages: [{}, { object: { title: "Tea", steps: ["boil"] } }],
+    });
+    expect(chat.getSnapshot().object).toEqual({ title: "Tea", steps: ["boil"] });
+    expect(await requests[0]?.json()).toMatchObject({ response_format: { type: "json_object" } });
+  });
+
+  test("gives a partial value while it streams, in which what did not change keeps its identity", async () => {
+    const { chat, clock, connections } = liveChat({ schema: recipe });
+    const [connection] = connections;
+    void chat.send("A recipe as JSON");
+    const seen: unknown[] = [];
+    await connection?.wanted();
+    for (const content of ['Here:\n{"title":"Te', 'a","steps":["boil"', ',"po']) {
+      connection?.send(frame({ content }));
+      await connection?.wanted();
+      await clock.advance(50);
+      seen.push(chat.getSnapshot().object);
+    }
+    expect(seen).toEqual([
+      { title: "Te" },
+      { title: "Tea", steps: ["boil"] },
+      { title: "Tea", steps: ["boil", "po"] },
+    ]);
+    chat.stop();
+  });
+
+  test("asks models without a JSON mode as they are, and takes the JSON out of what they say", async () => {
+    const { chat, requests } = chatOf(
+      [textAnswer('Sure:\n```json\n{"title":"Tea","steps":["boil"]}\n```\nEnjoy!')],
+      {
+        model: "delta-5.3",
+        schema: recipe,
+      } as object,
+    );
+    expect(await chat.send("A recipe as JSON")).toMatchObject({ outcome: "complete" });
+    expect(chat.getSnapshot().object).toEqual({ title: "Tea", steps: ["boil"] });
+    expect(await requests[0]?.json()).not.toHaveProperty("response_format");
+  });
+
+  test.each([
+    ["does not fit", '{"title":"Tea","steps":[]}', "steps"],
+    ["is no JSON", "I'd rather not.", ""],
+  ])("says that an answer %s, and keeps its text", async (_, text, path) => {
+    const { chat } = chatOf([textAnswer(text)], { schema: recipe });
+    expect(await chat.send("A recipe as JSON")).toMatchObject({
+      outcome: "error",
+      error: { name: "ResponseError", path, body: text },
+      messages: [{}, { content: text, outcome: "error" }],
+    });
+    expect(chat.getSnapshot().status).toBe("error");
+  });
+
+  test("types the object by the schema, every part of it optional", () => {
+    const { client } = clientOf(() => streamAnswer(""));
+    const chat = createChatStore(client, { model: "alpha-v4.1-flash", schema: recipe });
+    expectTypeOf(chat.getSnapshot().object).toEqualTypeOf<
+      { readonly title?: string; readonly steps?: readonly string[] } | undefined
+    >();
+  });
+});

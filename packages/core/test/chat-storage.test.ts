@@ -1,0 +1,305 @@
+import {
+  type ChatStoreOptions,
+  type ClientEvent,
+  ConfigurationError,
+  createChatStore,
+  defineTool,
+  memoryStorage,
+  type RecordStorage,
+} from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { callAnswer, textAnswer } from "./support/chat.js";
+import { clientOf, frame, openBody, settled, stoppedClock, streamAnswer } from "./support/gateway.js";
+
+/** A page that shows a chat kept in `storage`: another one over the same storage is another tab, or a reload. */
+function page(storage: RecordStorage, options: Partial<ChatStoreOptions> = {}) {
+  const clock = stoppedClock();
+  const connections = Array.from({ length: 4 }, openBody);
+  const events: ClientEvent[] = [];
+  const { client, requests } = clientOf((_, nth) => streamAnswer(connections[nth - 1]?.body ?? ""), {
+    clock,
+    onEvent: (event) => events.push(event),
+  });
+  const open = { id: "a", model: "alpha-v4.1-flash", storage, ...options } as ChatStoreOptions;
+  const chat = createChatStore(client, open);
+  const texts = () => chat.getSnapshot().messages.map(({ content }) => content);
+  const answer = (nth: number, text: string) => {
+    connections[nth]?.send(text);
+    connections[nth]?.end();
+  };
+  return { chat, clock, connections, requests, events, texts, answer };
+}
+
+/** Opens a page as a component does, and waits until it shows what was kept. */
+async function shown(storage: RecordStorage, options: Partial<ChatStoreOptions> = {}) {
+  const opened = page(storage, options);
+  opened.chat.subscribe(() => {});
+  await settled();
+  return opened;
+}
+
+describe("a chat with a storage", () => {
+  test("shows after a reload what it showed before, branches and all", async () => {
+    const storage = memoryStorage();
+    const first = page(storage);
+    const turn = first.chat.send("Hello");
+    await settled();
+    first.answer(0, textAnswer("one"));
+    await turn;
+    const again = first.chat.regenerate();
+    first.answer(1, textAnswer("two"));
+    await again;
+    first.chat.switchBranch(first.chat.getSnapshot().messages[1]?.branches?.[0] ?? "");
+    void first.chat.send("And?");
+    first.answer(2, textAnswer("three"));
+    await settled();
+    expect(first.texts()).toEqual(["Hello", "one", "And?", "three"]);
+
+    const second = await shown(storage);
+    expect(second.chat.getSnapshot()).toEqual(first.chat.getSnapshot());
+    second.chat.switchBranch(second.chat.getSnapshot().messages[1]?.branches?.[1] ?? "");
+    expect(second.texts()).toEqual(["Hello", "two"]);
+  });
+
+  test("is restoring until it has read, and a message sent before waits for that", async () => {
+    const storage = memoryStorage();
+    const first = page(storage);
+    const turn = first.chat.send("Hello");
+    await settled();
+    first.answer(0, textAnswer("Hi"));
+    await turn;
+    const second = page(storage);
+    expect(second.chat.getSnapshot()).toMatchObject({ isRestoring: true, messages: [] });
+    const next = second.chat.send("Go on");
+    expect(second.chat.getSnapshot().messages).toEqual([]);
+    await settled();
+    expect(second.chat.getSnapshot().isRestoring).toBe(false);
+    second.answer(0, textAnswer("Yes"));
+    await next;
+    expect(second.texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
+    expect((await (second.requests[0] as Request).json()).messages).toHaveLength(3);
+  });
+
+  test("reloaded in the middle of an answer shows its text as interrupted, and retries it", async () => {
+    const storage = memoryStorage();
+    const first = page(storage);
+    void first.chat.send("Hello");
+    const [connection] = first.connections;
+    await connection?.wanted();
+    connection?.send(frame({ content: "Half an ans" }));
+    await connection?.wanted();
+    await first.clock.advance(1100);
+
+    const second = await shown(storage);
+    expect(second.chat.getSnapshot()).toMatchObject({
+      status: "ready",
+      messages: [{ content: "Hello" }, { content: "Half an ans", outcome: "interrupted" }],
+    });
+    const turn = second.chat.retry();
+    second.answer(0, textAnswer("A whole answer"));
+    await turn;
+    expect(second.texts()).toEqual(["Hello", "A whole answer"]);
+    expect(second.chat.getSnapshot().messages[1]?.branches).toHaveLength(2);
+  });
+
+  test("reloaded while tools ran tells the model that they were cut off; one that waits for approval still waits", async () => {
+    const storage = memoryStorage();
+    const tools = [
+      defineTool({ name: "slow", parameters: {}, execute: () => new Promise(() => {}) }),
+      defineTool({ name: "guarded", parameters: {}, needsApproval: true, execute: () => "ran" }),
+    ];
+    const first = page(storage, { tools });
+    void first.chat.send("Go");
+    await settled();
+    first.answer(0, callAnswer({ a: ["slow", "{}"], b: ["guarded", "{}"] }));
+    await settled();
+
+    const second = await shown(storage, { tools });
+    expect(second.chat.getSnapshot()).toMatchObject({
+      status: "requires-action",
+      pendingActions: [{ kind: "approval", toolCallId: "b" }],
+      messages: [{}, { toolCalls: [{ state: "cancelled" }, { state: "needs-approval" }] }],
+    });
+    const turn = second.chat.approve("b");
+    await settled();
+    second.answer(0, textAnswer("Done"));
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    expect((await (second.requests[0] as Request).json()).messages.slice(2)).toEqual([
+      { role: "tool", tool_call_id: "a", content: expect.stringContaining("page") },
+      { role: "tool", tool_call_id: "b", content: "ran" },
+    ]);
+  });
+
+  test("open in two tabs shows the other's finished turns, and loses none of either", async () => {
+    const storage = memoryStorage();
+    const [left, right] = [await shown(storage), await shown(storage)];
+    const first = left.chat.send("Hello");
+    await settled();
+    expect(right.texts()).toEqual(["Hello"]);
+    left.answer(0, textAnswer("Hi"));
+    await first;
+    await settled();
+    expect(right.texts()).toEqual(["Hello", "Hi"]);
+    expect(right.chat.getSnapshot().status).toBe("ready");
+
+    const both = [left.chat.send("from the left"), right.chat.send("from the right")];
+    await settled();
+    left.answer(1, textAnswer("to the left"));
+    right.answer(0, textAnswer("to the right"));
+    await Promise.all(both);
+    await settled();
+    expect(left.texts()).toEqual(["Hello", "Hi", "from the left", "to the left"]);
+    expect(right.texts()).toEqual(["Hello", "Hi", "from the right", "to the right"]);
+    const versions = left.chat.getSnapshot().messages[2]?.branches ?? [];
+    expect(versions).toHaveLength(2);
+    const reloaded = await shown(storage);
+    for (const [index, side] of ["left", "right"].entries()) {
+      reloaded.chat.switchBranch(reloaded.chat.getSnapshot().messages[2]?.branches?.[index] ?? "");
+      expect(reloaded.texts()[2]).toMatch(/from the (left|right)/);
+      expect(side).toBeTruthy();
+    }
+  });
+
+  test("keeps the reason of a failed answer", async () => {
+    const storage = memoryStorage();
+    const first = page(storage);
+    const turn = first.chat.send("Hello");
+    await settled();
+    first.answer(0, frame({ content: "Ha" }));
+    const { error } = await turn;
+    await settled();
+    const second = await shown(storage);
+    expect(second.chat.getSnapshot().messages[1]).toMatchObject({ content: "Ha", outcome: "truncated" });
+    expect(second.chat.getSnapshot().messages[1]?.error).toMatchObject({
+      name: error?.name,
+      message: error?.message,
+    });
+  });
+
+  test("prefers what was kept to the messages that it would start with", async () => {
+    const storage = memoryStorage();
+    const initialMessages = [{ id: "w", role: "assistant", content: "Welcome" }] as const;
+    const first = await shown(storage, { initialMessages });
+    expect(first.texts()).toEqual(["Welcome"]);
+    const turn = first.chat.send("Hello");
+    first.answer(0, textAnswer("Hi"));
+    await turn;
+    await settled();
+    const second = await shown(storage, {
+      initialMessages: [{ id: "x", role: "assistant", content: "Good day" }],
+    });
+    expect(second.texts()).toEqual(["Welcome", "Hello", "Hi"]);
+  });
+
+  test("cleared stays empty after a reload", async () => {
+    const storage = memoryStorage();
+    const first = await shown(storage);
+    const turn = first.chat.send("Hello");
+    first.answer(0, textAnswer("Hi"));
+    await turn;
+    first.chat.clear();
+    await settled();
+    expect((await shown(storage)).texts()).toEqual([]);
+  });
+
+  test("goes on without a storage that fails, and says so as an event", async () => {
+    const broken: RecordStorage = {
+      read: () => Promise.reject(new Error("no access")),
+      write: () => Promise.reject(new DOMException("full", "QuotaExceededError")),
+      watch: () => () => {},
+    };
+    const { chat, answer, events } = await shown(broken);
+    expect(chat.getSnapshot().isRestoring).toBe(false);
+    const turn = chat.send("Hello");
+    answer(0, textAnswer("Hi"));
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    await settled();
+    const failures = events.flatMap((event) =>
+      event.type === "storage-failure" ? [String(event.error)] : [],
+    );
+    expect(failures).toContainEqual(expect.stringContaining("no access"));
+    expect(failures).toContainEqual(expect.stringContaining("full"));
+  });
+
+  test("leaves out records that are no messages", async () => {
+    const storage = memoryStorage();
+    const good = { message: { id: "1", role: "user", content: "Hello" }, parent: null, revision: 0 };
+    await storage.write(
+      "chat/a",
+      new Map<string, unknown>([
+        ["1", good],
+        ["2", "text"],
+        ["3", null],
+        ["4", { message: { id: "4", role: "robot", content: "" }, parent: "1", revision: 0 }],
+        ["5", { message: { id: "other", role: "user", content: "" }, parent: "1", revision: 0 }],
+        ["6", { message: { id: "6", role: "user", content: 6 }, parent: "1", revision: 0 }],
+        [
+          "7",
+          { message: { id: "7", role: "assistant", content: "", toolCalls: {} }, parent: "1", revision: 0 },
+        ],
+        ["8", { message: { id: "8", role: "user", content: "a circle" }, parent: "9", revision: 0 }],
+        ["9", { message: { id: "9", role: "user", content: "a circle" }, parent: "8", revision: 0 }],
+        ["/leaf", "8"],
+      ]),
+    );
+    expect((await shown(storage)).texts()).toEqual(["Hello"]);
+  });
+
+  test("writes an answer under way once a second, not for each delta", async () => {
+    const storage = memoryStorage();
+    let writes = 0;
+    const counting: RecordStorage = {
+      ...storage,
+      write: (collection, changes) => {
+        writes += 1;
+        return storage.write(collection, changes);
+      },
+    };
+    const { chat, clock, connections } = await shown(counting);
+    void chat.send("Hello");
+    const [connection] = connections;
+    await connection?.wanted();
+    const before = writes;
+    for (let time = 0; time < 3000; time += 50) {
+      connection?.send(frame({ content: "." }));
+      await connection?.wanted();
+      await clock.advance(50);
+    }
+    expect(writes - before).toBeLessThanOrEqual(4);
+    expect(writes - before).toBeGreaterThanOrEqual(2);
+    chat.stop();
+  });
+
+  test("closed lets go of the storage, and used again takes hold of it again", async () => {
+    const storage = memoryStorage();
+    let watchers = 0;
+    const counting: RecordStorage = {
+      ...storage,
+      watch: (collection, listener) => {
+        watchers += 1;
+        const stop = storage.watch(collection, listener);
+        return () => {
+          watchers -= 1;
+          stop();
+        };
+      },
+    };
+    const { chat, answer } = await shown(counting);
+    expect(watchers).toBe(1);
+    chat.close();
+    expect(watchers).toBe(0);
+    const turn = chat.send("Hello");
+    answer(0, textAnswer("Hi"));
+    await turn;
+    await settled();
+    expect(watchers).toBe(1);
+    expect((await shown(storage)).texts()).toEqual(["Hello", "Hi"]);
+  });
+
+  test("needs an id to be found again", () => {
+    const { client } = clientOf(() => streamAnswer(""));
+    expect(() => createChatStore(client, { model: "delta-5.3", storage: memoryStorage() })).toThrow(
+      ConfigurationError,
+    );
+  });
+});

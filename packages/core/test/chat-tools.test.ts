@@ -1,0 +1,500 @@
+import { type ChatStore, ConfigurationError, defineTool } from "@sluice/core";
+import * as v from "valibot";
+import { describe, expect, test } from "vitest";
+import { callAnswer, chatOf, liveChat, textAnswer } from "./support/chat.js";
+import { DONE, frame, settled } from "./support/gateway.js";
+
+const city = v.object({ city: v.pipe(v.string(), v.minLength(2)) });
+const weather = defineTool({
+  name: "weather",
+  description: "The weather of a city",
+  parameters: city,
+  execute: ({ city }) => ({ city, celsius: 21 }),
+});
+const asksForRome = callAnswer({ a: ["weather", '{"city":"Rome"}'] }, { reasoning_content: "Let me look." });
+
+/** The tool calls of the last message that made any. */
+function calls(chat: ChatStore) {
+  return chat.getSnapshot().messages.findLast(({ toolCalls }) => toolCalls)?.toolCalls;
+}
+
+describe("defineTool", () => {
+  test("tells the model the JSON Schema of a valibot schema, without the checks that JSON Schema has no word for", () => {
+    const parameters = v.object({
+      even: v.pipe(
+        v.number(),
+        v.minValue(2),
+        v.check((n) => n % 2 === 0),
+      ),
+      unit: v.optional(v.picklist(["C", "F"]), "C"),
+    });
+    expect(defineTool({ name: "t", parameters }).definition).toMatchObject({
+      type: "function",
+      function: {
+        name: "t",
+        parameters: {
+          type: "object",
+          properties: { even: { type: "number", minimum: 2 }, unit: { enum: ["C", "F"] } },
+          required: ["even"],
+        },
+      },
+    });
+  });
+
+  test("takes a JSON Schema as it is, and a schema that knows its own", () => {
+    const parameters = { type: "object", properties: {} };
+    expect(defineTool({ name: "t", parameters }).definition.function.parameters).toEqual(parameters);
+    const other = {
+      "~standard": {
+        version: 1 as const,
+        vendor: "other",
+        validate: (value: unknown) => ({ value }),
+        jsonSchema: { input: () => ({ type: "object", title: "own" }) },
+      },
+    };
+    expect(defineTool({ name: "t", parameters: other }).definition.function.parameters).toEqual({
+      type: "object",
+      title: "own",
+    });
+  });
+
+  test.each([
+    ["name", () => defineTool({ name: "no spaces", parameters: {} })],
+    ["parameters", () => defineTool({ name: "t", parameters: v.object({ at: v.date() }) })],
+    [
+      "parameters",
+      () =>
+        defineTool({
+          name: "t",
+          parameters: { "~standard": { version: 1, vendor: "other", validate: (value) => ({ value }) } },
+        }),
+    ],
+  ])("refuses a %s that can't be told to a model, and says which", (field, define) => {
+    expect(define).toThrow(ConfigurationError);
+    expect(define).toThrow(field);
+  });
+});
+
+describe("a chat with tools", () => {
+  test("runs what the model calls, tells it the result, and goes on to the answer", async () => {
+    const { chat, requests, sent } = chatOf([asksForRome, textAnswer("21 degrees.")], { tools: [weather] });
+    const turn = await chat.send("Weather in Rome?");
+    expect(turn).toMatchObject({
+      outcome: "complete",
+      messages: [
+        { role: "user" },
+        {
+          outcome: "tool-calls",
+          reasoning: "Let me look.",
+          toolCalls: [
+            {
+              name: "weather",
+              state: "done",
+              input: { city: "Rome" },
+              output: { city: "Rome", celsius: 21 },
+            },
+          ],
+        },
+        { content: "21 degrees.", outcome: "complete" },
+      ],
+    });
+    expect(await requests[0]?.clone().json()).toMatchObject({ tools: [weather.definition] });
+    expect(await sent(1)).toEqual([
+      { role: "user", content: "Weather in Rome?" },
+      {
+        role: "assistant",
+        content: "",
+        reasoning_content: "Let me look.",
+        tool_calls: [
+          { id: "a", type: "function", function: { name: "weather", arguments: '{"city":"Rome"}' } },
+        ],
+      },
+      { role: "tool", tool_call_id: "a", content: '{"city":"Rome","celsius":21}' },
+    ]);
+    expect(requests).toHaveLength(2);
+  });
+
+  test("runs calls side by side, and tells their results in the order of the calls", async () => {
+    const finish: Record<string, (text: string) => void> = {};
+    const slow = defineTool({
+      name: "slow",
+      parameters: { type: "object" },
+      execute: (_, { toolCallId }) =>
+        new Promise<string>((resolve) => {
+          finish[toolCallId] = resolve;
+        }),
+    });
+    const { chat, sent } = chatOf([callAnswer({ a: ["slow", "{}"], b: ["slow", ""] }), textAnswer("Done.")], {
+      tools: [slow],
+    });
+    const turn = chat.send("Go");
+    await settled();
+    expect(Object.keys(finish)).toEqual(["a", "b"]);
+    finish["b"]?.("second");
+    await settled();
+    expect(calls(chat)).toMatchObject([{ state: "running" }, { state: "done", output: "second" }]);
+    expect(chat.getSnapshot().status).toBe("streaming");
+    finish["a"]?.("first");
+    await turn;
+    expect((await sent(1))?.slice(2)).toEqual([
+      { role: "tool", tool_call_id: "a", content: "first" },
+      { role: "tool", tool_call_id: "b", content: "second" },
+    ]);
+  });
+
+  test.each([
+    ["arguments that are no JSON", '{"city":', /no JSON/],
+    ["arguments that do not fit", '{"city":"R"}', /city: .*length/],
+    ["a missing argument", "", /city/],
+  ])("tells the model of %s, and goes on", async (_, text, said) => {
+    const { chat, sent } = chatOf([callAnswer({ a: ["weather", text] }), textAnswer("Sorry.")], {
+      tools: [weather],
+    });
+    expect(await chat.send("Weather?")).toMatchObject({ outcome: "complete" });
+    expect(calls(chat)).toMatchObject([{ state: "failed", error: expect.stringMatching(said) }]);
+    const result = (await sent(1))?.at(-1);
+    expect(result).toMatchObject({ role: "tool", tool_call_id: "a" });
+    expect(JSON.parse(String(result?.["content"])).error).toMatch(said);
+  });
+
+  test.each([
+    ["an unknown tool", "nothing", /there is no tool "nothing"; there are: weather, throws/],
+    ["a tool that throws", "throws", /out of order/],
+    ["a tool that gives what JSON can't hold", "circular", /JSON/],
+    ["an approval that throws", "doubt", /needs approval/],
+  ])("tells the model of %s, and goes on", async (_, name, said) => {
+    const parameters = { type: "object" };
+    const tools = [
+      weather,
+      defineTool({ name: "throws", parameters, execute: () => Promise.reject(new Error("out of order")) }),
+      defineTool({
+        name: "circular",
+        parameters,
+        execute: () => {
+          const self: { self?: unknown } = {};
+          self.self = self;
+          return self;
+        },
+      }),
+      defineTool({
+        name: "doubt",
+        parameters,
+        execute: () => "",
+        needsApproval: () => {
+          throw new Error("who knows");
+        },
+      }),
+    ];
+    const { chat, sent } = chatOf([callAnswer({ a: [name, "{}"] }), textAnswer("Sorry.")], { tools });
+    expect(await chat.send("Go")).toMatchObject({ outcome: "complete" });
+    const result = (await sent(1))?.at(-1);
+    expect(result).toMatchObject({ role: "tool", tool_call_id: "a" });
+    expect(JSON.parse(String(result?.["content"])).error).toMatch(said);
+  });
+
+  test("gives a slow tool up after its time, aborts its signal, and goes on", async () => {
+    let aborted = false;
+    const stuck = defineTool({
+      name: "stuck",
+      parameters: { type: "object" },
+      timeoutMs: 5000,
+      execute: (_, { signal }) =>
+        new Promise(() => {
+          signal.addEventListener("abort", () => {
+            aborted = true;
+          });
+        }),
+    });
+    const { chat, clock } = chatOf([callAnswer({ a: ["stuck", "{}"] }), textAnswer("Sorry.")], {
+      tools: [stuck],
+    });
+    const turn = chat.send("Go");
+    await clock.advance(4999);
+    expect(calls(chat)).toMatchObject([{ state: "running" }]);
+    await clock.advance(1);
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    expect(calls(chat)).toMatchObject([{ state: "failed", error: "no result after 5000 ms" }]);
+    expect(aborted).toBe(true);
+  });
+
+  test("shows arguments growing as they stream", async () => {
+    const { chat, clock, connections } = liveChat({ tools: [weather] });
+    const [connection] = connections;
+    const seen: unknown[] = [];
+    chat.subscribe(() => seen.push(calls(chat)?.[0]?.input));
+    void chat.send("Weather?");
+    await connection?.wanted();
+    for (const text of ['{"ci', 'ty":"Ro', 'me"']) {
+      connection?.send(
+        frame({ tool_calls: [{ index: 0, id: "a", function: { name: "weather", arguments: text } }] }),
+      );
+      await connection?.wanted();
+      await clock.advance(50);
+    }
+    expect(seen).toContainEqual({ city: "Ro" });
+    expect(calls(chat)).toMatchObject([
+      { state: "streaming", input: { city: "Rome" }, arguments: '{"city":"Rome"' },
+    ]);
+    chat.stop();
+  });
+
+  test("stops after maxSteps answers, and tells the model of the calls that did not run", async () => {
+    const { chat, requests, sent } = chatOf([asksForRome, asksForRome, textAnswer("Well.")], {
+      tools: [weather],
+      maxSteps: 2,
+    });
+    expect(await chat.send("Weather?")).toMatchObject({ outcome: "tool-calls" });
+    expect(requests).toHaveLength(2);
+    expect(calls(chat)).toMatchObject([{ state: "cancelled", error: expect.stringContaining("2 answers") }]);
+    expect(chat.getSnapshot().status).toBe("ready");
+    expect(await chat.send("And?")).toMatchObject({ outcome: "complete" });
+    expect(await sent(2)).toHaveLength(6);
+  });
+});
+
+describe("a tool call that needs approval", () => {
+  const guarded = defineTool({
+    name: "delete",
+    parameters: v.object({ file: v.string() }),
+    needsApproval: ({ file }) => file !== "tmp",
+    execute: ({ file }) => `deleted ${file}`,
+  });
+  const deletes = callAnswer({ a: ["delete", '{"file":"all"}'], b: ["delete", '{"file":"tmp"}'] });
+
+  test("waits while the others run, and goes on once it is approved, however often that is said", async () => {
+    const { chat, requests, sent } = chatOf([deletes, textAnswer("Gone.")], { tools: [guarded] });
+    const finished: unknown[] = [];
+    expect(await chat.send("Delete")).toMatchObject({ outcome: "tool-calls" });
+    expect(chat.getSnapshot()).toMatchObject({
+      status: "requires-action",
+      pendingActions: [{ kind: "approval", toolCallId: "a", name: "delete", input: { file: "all" } }],
+    });
+    expect(calls(chat)).toMatchObject([
+      { state: "needs-approval" },
+      { state: "done", output: "deleted tmp" },
+    ]);
+    const turns = [chat.approve("a"), chat.approve("a")];
+    finished.push(...(await Promise.all(turns)));
+    expect(finished).toMatchObject([{ outcome: "complete" }, { outcome: "complete" }]);
+    expect(chat.getSnapshot()).toMatchObject({ status: "ready", pendingActions: [] });
+    expect(requests).toHaveLength(2);
+    expect((await sent(1))?.slice(2)).toMatchObject([{ content: "deleted all" }, { content: "deleted tmp" }]);
+    expect(await chat.approve("a")).toMatchObject({ outcome: "not-sent" });
+  });
+
+  test("that is denied does not run, and the model is told why", async () => {
+    const { chat, sent } = chatOf([deletes, textAnswer("Kept.")], { tools: [guarded] });
+    await chat.send("Delete");
+    expect(await chat.deny("a", "too many")).toMatchObject({ outcome: "complete" });
+    expect((await sent(1))?.[2]).toEqual({
+      role: "tool",
+      tool_call_id: "a",
+      content: '{"error":"too many"}',
+    });
+  });
+
+  test("is cancelled by the next message, and by stop", async () => {
+    const { chat, sent } = chatOf([deletes, textAnswer("Fine."), deletes, textAnswer("Fine.")], {
+      tools: [guarded],
+    });
+    await chat.send("Delete");
+    expect(await chat.send("Never mind")).toMatchObject({ outcome: "complete" });
+    expect((await sent(1))?.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "tool", "user"]);
+    expect(calls(chat)).toMatchObject([{ state: "cancelled" }, { state: "done" }]);
+    await chat.send("Delete");
+    chat.stop();
+    expect(chat.getSnapshot()).toMatchObject({ status: "ready", pendingActions: [] });
+    expect(calls(chat)).toMatchObject([{ state: "cancelled" }, { state: "done" }]);
+    expect(await chat.approve("a")).toMatchObject({ outcome: "not-sent" });
+  });
+
+  test("runs as soon as it is approved, while another still runs, and each runs once", async () => {
+    const ran: string[] = [];
+    let finish: (text: string) => void = () => {};
+    const slow = defineTool({
+      name: "slow",
+      parameters: { type: "object" },
+      execute: () => {
+        ran.push("slow");
+        return new Promise<string>((resolve) => {
+          finish = resolve;
+        });
+      },
+    });
+    const quick = defineTool({
+      name: "quick",
+      parameters: { type: "object" },
+      needsApproval: true,
+      execute: () => void ran.push("quick"),
+    });
+    const { chat } = chatOf([callAnswer({ a: ["slow", "{}"], b: ["quick", "{}"] }), textAnswer("Done.")], {
+      tools: [slow, quick],
+    });
+    const turn = chat.send("Go");
+    await settled();
+    void chat.approve("b");
+    await settled();
+    expect(calls(chat)).toMatchObject([{ state: "running" }, { state: "done" }]);
+    finish("");
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    expect(ran).toEqual(["slow", "quick"]);
+  });
+
+  test("is not asked about any more once the chat was stopped while that was being decided", async () => {
+    let decide: (needed: boolean) => void = () => {};
+    const doubtful = defineTool({
+      name: "doubtful",
+      parameters: { type: "object" },
+      needsApproval: () =>
+        new Promise<boolean>((resolve) => {
+          decide = resolve;
+        }),
+    });
+    const { chat } = chatOf([callAnswer({ a: ["doubtful", "{}"] })], { tools: [doubtful] });
+    const turn = chat.send("Go");
+    await settled();
+    chat.stop();
+    decide(true);
+    expect(await turn).toMatchObject({ outcome: "stopped" });
+    await settled();
+    expect(calls(chat)).toMatchObject([{ state: "cancelled" }]);
+    expect(chat.getSnapshot()).toMatchObject({ status: "ready", pendingActions: [] });
+  });
+
+  test("tells onFinish when the turn has ended, not while it waits", async () => {
+    const outcomes: string[] = [];
+    const { chat } = chatOf([deletes, textAnswer("Gone.")], {
+      tools: [guarded],
+      onFinish: ({ outcome }) => outcomes.push(outcome),
+    });
+    await chat.send("Delete");
+    await settled();
+    expect(outcomes).toEqual([]);
+    await chat.approve("a");
+    await settled();
+    expect(outcomes).toEqual(["complete"]);
+  });
+});
+
+describe("a tool without execute", () => {
+  const ask = defineTool({ name: "ask", parameters: { type: "object" } });
+  const asksTwice = callAnswer({ a: ["ask", '{"q":1}'], b: ["ask", '{"q":2}'] });
+
+  test("waits for its result, in any order, each taken once", async () => {
+    const { chat, requests, sent } = chatOf([asksTwice, textAnswer("Thanks.")], { tools: [ask] });
+    await chat.send("Ask me");
+    const statuses: string[] = [];
+    chat.subscribe(() => statuses.push(chat.getSnapshot().status));
+    expect(chat.getSnapshot()).toMatchObject({
+      status: "requires-action",
+      pendingActions: [
+        { kind: "result", toolCallId: "a", input: { q: 1 } },
+        { kind: "result", toolCallId: "b" },
+      ],
+    });
+    expect(await chat.addToolResult("b", "two")).toMatchObject({ outcome: "tool-calls" });
+    expect(await chat.addToolResult("b", "other")).toMatchObject({ outcome: "not-sent" });
+    expect(requests).toHaveLength(1);
+    expect(new Set(statuses)).toEqual(new Set(["requires-action"]));
+    expect(await chat.addToolResult("a", { one: 1 })).toMatchObject({ outcome: "complete" });
+    await chat.addToolResult("a", { one: 1 });
+    expect(requests).toHaveLength(2);
+    expect((await sent(1))?.slice(2)).toMatchObject([{ content: '{"one":1}' }, { content: "two" }]);
+  });
+
+  test("beside a running one takes its result meanwhile", async () => {
+    let finish: (text: string) => void = () => {};
+    const slow = defineTool({
+      name: "slow",
+      parameters: { type: "object" },
+      execute: () =>
+        new Promise<string>((resolve) => {
+          finish = resolve;
+        }),
+    });
+    const both = callAnswer({ a: ["ask", "{}"], b: ["slow", "{}"] });
+    const { chat, requests } = chatOf([both, textAnswer("Thanks.")], { tools: [ask, slow] });
+    const turn = chat.send("Go");
+    await settled();
+    expect(chat.getSnapshot().pendingActions).toMatchObject([{ toolCallId: "a" }]);
+    void chat.addToolResult("a", "one");
+    await settled();
+    expect(requests).toHaveLength(1);
+    finish("two");
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    expect(requests).toHaveLength(2);
+  });
+});
+
+describe("stopping a chat that calls tools", () => {
+  test("while the arguments stream leaves a history that the next request can send", async () => {
+    const { chat, connections, requests } = liveChat({ tools: [weather] });
+    const [first, second] = connections;
+    const turn = chat.send("Weather?");
+    await first?.wanted();
+    first?.send(
+      frame({ content: "Let me" }) +
+        frame({ tool_calls: [{ index: 0, id: "a", function: { name: "weather", arguments: '{"city":' } }] }),
+    );
+    await first?.wanted();
+    chat.stop();
+    expect(await turn).toMatchObject({ outcome: "stopped" });
+    expect(calls(chat)).toMatchObject([{ state: "cancelled" }]);
+    const next = chat.send("Go on");
+    second?.send(textAnswer("Yes."));
+    second?.end();
+    expect(await next).toMatchObject({ outcome: "complete" });
+    expect((await (requests[1] as Request).json()).messages).toEqual([
+      { role: "user", content: "Weather?" },
+      {
+        role: "assistant",
+        content: "Let me",
+        tool_calls: [{ id: "a", type: "function", function: { name: "weather", arguments: "{}" } }],
+      },
+      { role: "tool", tool_call_id: "a", content: expect.stringContaining("before the call was whole") },
+      { role: "user", content: "Go on" },
+    ]);
+  });
+
+  test("while a tool runs aborts it, and its late result is not taken", async () => {
+    let finish: (text: string) => void = () => {};
+    let aborted = false;
+    const slow = defineTool({
+      name: "slow",
+      parameters: { type: "object" },
+      execute: (_, { signal }) =>
+        new Promise<string>((resolve) => {
+          finish = resolve;
+          signal.addEventListener("abort", () => {
+            aborted = true;
+          });
+        }),
+    });
+    const { chat, requests, sent } = chatOf([callAnswer({ a: ["slow", "{}"] }), textAnswer("Fine.")], {
+      tools: [slow],
+    });
+    const turn = chat.send("Go");
+    await settled();
+    chat.stop();
+    expect(aborted).toBe(true);
+    expect(await turn).toMatchObject({ outcome: "stopped" });
+    finish("too late");
+    await settled();
+    expect(calls(chat)).toMatchObject([{ state: "cancelled" }]);
+    expect(requests).toHaveLength(1);
+    await chat.send("Go on");
+    expect((await sent(1))?.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
+  });
+
+  test("does not run calls of an answer that was cut", async () => {
+    const cut = frame({
+      tool_calls: [{ index: 0, id: "a", function: { name: "weather", arguments: '{"city":"Rome"}' } }],
+    });
+    const { chat, requests } = chatOf([cut, cut + frame({}, "length") + DONE], { tools: [weather] });
+    expect(await chat.send("Weather?")).toMatchObject({ outcome: "truncated" });
+    expect(calls(chat)).toMatchObject([{ state: "cancelled" }]);
+    expect(await chat.retry()).toMatchObject({ outcome: "length" });
+    expect(calls(chat)).toMatchObject([{ state: "cancelled" }]);
+    expect(requests).toHaveLength(2);
+  });
+});

@@ -1,0 +1,183 @@
+import { createChatStore } from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { clientOf, DONE, frame, openBody, settled, stoppedClock, streamAnswer } from "./support/gateway.js";
+
+const hello = frame({ content: "Hel" }) + frame({ content: "lo" }) + frame({}, "stop") + DONE;
+
+describe("a chat", () => {
+  const model = "delta-5.3";
+
+  function live(options = {}) {
+    const clock = stoppedClock();
+    const connections = [openBody(), openBody()];
+    const { client, requests } = clientOf((_, nth) => streamAnswer(connections[nth - 1]?.body ?? ""), {
+      clock,
+    });
+    const chat = createChatStore(client, { model, ...options });
+    return { clock, connection: connections[0] as ReturnType<typeof openBody>, connections, requests, chat };
+  }
+
+  test("goes from ready over submitted and streaming back to ready, with the answer in the thread", async () => {
+    const { chat, clock, connection } = live();
+    const seen: string[] = [];
+    chat.subscribe(() => seen.push(chat.getSnapshot().status));
+    expect(chat.getSnapshot()).toMatchObject({ status: "ready", messages: [] });
+    const answer = chat.send("Hello?");
+    await connection.wanted();
+    connection.send(hello.slice(0, -40));
+    await connection.wanted();
+    await clock.advance(100);
+    connection.send(hello.slice(-40));
+    connection.end();
+    expect(await answer).toMatchObject({
+      messages: [
+        { role: "user", content: "Hello?" },
+        { role: "assistant", content: "Hello", outcome: "complete", model: "delta-5.3" },
+      ],
+      outcome: "complete",
+    });
+    expect([...new Set(seen)]).toEqual(["submitted", "streaming", "ready"]);
+    expect(chat.getSnapshot().messages.map(({ role, content }) => [role, content])).toEqual([
+      ["user", "Hello?"],
+      ["assistant", "Hello"],
+    ]);
+  });
+
+  test("tells the model the thread so far, and leaves out answers that never began", async () => {
+    const { client, requests } = clientOf((_, nth) => (nth === 2 ? streamAnswer("") : streamAnswer(hello)));
+    const chat = createChatStore(client, { model });
+    await chat.send("one");
+    await chat.send("two");
+    await chat.send("three");
+    expect(await requests[2]?.json()).toEqual({
+      model: "delta-5.3",
+      stream: true,
+      messages: [
+        { role: "user", content: "one" },
+        { role: "assistant", content: "Hello" },
+        { role: "user", content: "two" },
+        { role: "user", content: "three" },
+      ],
+    });
+  });
+
+  test("publishes a burst of deltas once in throttleMs, and the end at once", async () => {
+    const { chat, clock, connection } = live({ throttleMs: 50 });
+    let told = 0;
+    const answer = chat.send("Hello?");
+    await connection.wanted();
+    chat.subscribe(() => (told += 1));
+    connection.send(frame({ content: "." }).repeat(500));
+    await connection.wanted();
+    await clock.advance(10);
+    connection.send(frame({ content: "." }).repeat(500));
+    await connection.wanted();
+    await clock.advance(49);
+    expect(told).toBeLessThanOrEqual(2);
+    expect(chat.getSnapshot().messages.at(-1)?.content).toHaveLength(1000);
+    connection.send(frame({}, "stop") + DONE);
+    connection.end();
+    await answer;
+    expect(told).toBeLessThanOrEqual(3);
+    expect(chat.getSnapshot()).toMatchObject({ status: "ready" });
+  });
+
+  test("stopped keeps the text that came, and the next message can be sent at once", async () => {
+    const { chat, connection, connections } = live();
+    const answer = chat.send("Hello?");
+    await connection.wanted();
+    connection.send(frame({ content: "Hel" }));
+    await connection.wanted();
+    chat.stop();
+    const turn = await answer;
+    expect(turn).toMatchObject({
+      messages: [{}, { content: "Hel", outcome: "stopped" }],
+      outcome: "stopped",
+    });
+    expect(turn).not.toHaveProperty("error");
+    expect(chat.getSnapshot()).toMatchObject({ status: "ready", error: undefined });
+    expect(connection.cancelled).toBe(true);
+    const next = chat.send("Go on");
+    connections[1]?.send(hello);
+    connections[1]?.end();
+    expect(await next).toMatchObject({ messages: [{}, { content: "Hello" }], outcome: "complete" });
+  });
+
+  test("shows a cut answer as truncated with its text, and a refused one as an error, until the next attempt", async () => {
+    const { client } = clientOf((_, nth) =>
+      nth === 1
+        ? streamAnswer(frame({ content: "Hel" }))
+        : nth === 2
+          ? new Response("no", { status: 400 })
+          : streamAnswer(hello),
+    );
+    const failures: unknown[] = [];
+    const ended: unknown[] = [];
+    const chat = createChatStore(client, {
+      model,
+      onError: (error) => failures.push(error),
+      onFinish: (message) => ended.push(message),
+    });
+    expect(await chat.send("one")).toMatchObject({
+      messages: [{}, { content: "Hel", outcome: "truncated" }],
+      outcome: "truncated",
+      error: { reason: "truncated", partial: { content: "Hel" } },
+    });
+    expect(chat.getSnapshot()).toMatchObject({ status: "error", error: { reason: "truncated" } });
+    expect(await chat.retry()).toMatchObject({ outcome: "error", error: { status: 400 } });
+    expect(await chat.retry()).toMatchObject({ messages: [{ content: "Hello" }], outcome: "complete" });
+    expect(chat.getSnapshot()).toMatchObject({ status: "ready", error: undefined });
+    expect(chat.getSnapshot().messages).toHaveLength(2);
+    expect([failures.length, ended.length]).toEqual([2, 3]);
+  });
+
+  test("refuses a second message while an answer is under way, and sends nothing", async () => {
+    const { chat, requests } = live();
+    void chat.send("one");
+    for (const turn of [await chat.send("two"), await chat.regenerate(), await chat.retry()])
+      expect(turn).toMatchObject({
+        messages: [],
+        outcome: "not-sent",
+        error: { name: "ConfigurationError" },
+      });
+    await settled();
+    expect(requests).toHaveLength(1);
+    expect(chat.getSnapshot().messages.filter(({ role }) => role === "user")).toHaveLength(1);
+    chat.stop();
+  });
+
+  test("cleared while an answer streams is empty and stays so", async () => {
+    const { chat, connection } = live();
+    const answer = chat.send("Hello?");
+    await connection.wanted();
+    connection.send(frame({ content: "Hel" }));
+    await connection.wanted();
+    chat.clear();
+    expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready" });
+    await answer;
+    expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready" });
+  });
+
+  test("keeps the identity of messages that did not change", async () => {
+    const { client } = clientOf(() => streamAnswer(hello));
+    const chat = createChatStore(client, { model });
+    await chat.send("one");
+    const [first, second] = chat.getSnapshot().messages;
+    await chat.send("two");
+    expect(chat.getSnapshot().messages.slice(0, 2)).toEqual([first, second]);
+    expect(chat.getSnapshot().messages[0]).toBe(first);
+    expect(chat.getSnapshot().messages[1]).toBe(second);
+  });
+
+  test("asks for its parameters when it uses them", async () => {
+    const { client, requests } = clientOf(() => streamAnswer(hello));
+    let max_tokens = 1;
+    const chat = createChatStore(client, () => ({ model, params: { max_tokens } }));
+    await chat.send("one");
+    max_tokens = 2;
+    await chat.send("two");
+    expect(await Promise.all(requests.map(async (request) => (await request.json()).max_tokens))).toEqual([
+      1, 2,
+    ]);
+  });
+});

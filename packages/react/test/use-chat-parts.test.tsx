@@ -1,0 +1,137 @@
+import { defineTool } from "@sluice/core";
+import { GatewayProvider, useChatMessage, useChatStatus, useChatStream } from "@sluice/react";
+import { act, render, screen } from "@testing-library/react";
+import { memo, type ReactNode, StrictMode } from "react";
+import { expect, test } from "vitest";
+import { callAnswer, textAnswer } from "../../core/test/support/chat.js";
+import { clientOf, frame, openBody, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
+
+type Chat = ReturnType<typeof useChatStream>;
+
+/** A chat whose list knows only ids: each row and the badge look at their own part. */
+function app(wrap: (content: ReactNode) => ReactNode = (content) => content) {
+  const renders: Record<string, number> = {};
+  const count = (name: string) => {
+    renders[name] = (renders[name] ?? 0) + 1;
+  };
+  const held: { chat?: Chat } = {};
+
+  const Row = memo(function Row({ messageId, place }: { messageId: string; place: number }) {
+    count(`row ${place}`);
+    return <p>{useChatMessage("support", messageId)?.content}</p>;
+  });
+  const Badge = memo(function Badge() {
+    count("badge");
+    return <output>{useChatStatus("support")}</output>;
+  });
+  const List = memo(function List({ ids }: { ids: string }) {
+    count("list");
+    return ids.split(" ").map((id, place) => id && <Row key={id} messageId={id} place={place} />);
+  });
+  function Chat() {
+    const chat = useChatStream({ id: "support", model: "delta-5.3" });
+    held.chat = chat;
+    return <List ids={chat.messages.map(({ id }) => id).join(" ")} />;
+  }
+
+  const clock = stoppedClock();
+  const connections = [openBody(), openBody()];
+  const { client } = clientOf((_, nth) => streamAnswer(connections[nth - 1]?.body ?? ""), { clock });
+  const tree = (content: ReactNode) => wrap(<GatewayProvider client={client}>{content}</GatewayProvider>);
+  // the badge comes first: it is mounted before there is a chat
+  const view = render(
+    tree(
+      <>
+        <Badge />
+        <Chat />
+      </>,
+    ),
+  );
+  return { renders, held, clock, connections, view, badgeAlone: () => view.rerender(tree(<Badge />)) };
+}
+
+const status = () => screen.getByRole("status").textContent;
+
+test("each row and the badge render for their own part alone", async () => {
+  const { renders, held, clock, connections } = app();
+  const [one, two] = connections;
+  expect(status()).toBe("ready");
+  await act(async () => {
+    const turn = held.chat?.send("Hello");
+    one?.send(textAnswer("Hi"));
+    one?.end();
+    await turn;
+  });
+  await act(async () => {
+    void held.chat?.send("And?");
+    await two?.wanted();
+  });
+  expect(status()).toBe("submitted");
+  const before = { ...renders };
+  for (const content of ["One", " two", " three"])
+    await act(async () => {
+      two?.send(frame({ content }));
+      await two?.wanted();
+      await clock.advance(50);
+    });
+  expect(status()).toBe("streaming");
+  expect(screen.getAllByRole("paragraph").map((row) => row.textContent)).toEqual([
+    "Hello",
+    "Hi",
+    "And?",
+    "One two three",
+  ]);
+  expect(renders["row 3"]).toBe((before["row 3"] ?? 0) + 3);
+  expect(renders["badge"]).toBe((before["badge"] ?? 0) + 1);
+  for (const quiet of ["row 0", "row 1", "row 2", "list"]) expect(renders[quiet]).toBe(before[quiet]);
+});
+
+test("in StrictMode, and after the chat's component is gone, they show the same chat", async () => {
+  const { held, clock, connections, badgeAlone } = app((content) => <StrictMode>{content}</StrictMode>);
+  const [one] = connections;
+  await act(async () => {
+    void held.chat?.send("Hello");
+    await one?.wanted();
+    one?.send(frame({ content: "Hi" }));
+    await one?.wanted();
+    await clock.advance(50);
+  });
+  badgeAlone();
+  expect(status()).toBe("streaming");
+  await act(async () => {
+    one?.send(textAnswer("!"));
+    one?.end();
+    await clock.advance(50);
+  });
+  expect(status()).toBe("ready");
+});
+
+test("tools are read when they are used: an approval runs the function of the latest render", async () => {
+  const { client } = clientOf((_, nth) =>
+    streamAnswer(nth === 1 ? callAnswer({ a: ["add", "{}"] }) : textAnswer("Done")),
+  );
+  const ran: string[] = [];
+  const held: { chat?: Chat } = {};
+  function Counter({ label }: { label: string }) {
+    const add = defineTool({
+      name: "add",
+      parameters: { type: "object" },
+      needsApproval: true,
+      execute: () => void ran.push(label),
+    });
+    held.chat = useChatStream({ model: "alpha-v4.1-flash", tools: [add] });
+    return <output>{held.chat.status}</output>;
+  }
+  const page = (label: string) => (
+    <GatewayProvider client={client}>
+      <Counter label={label} />
+    </GatewayProvider>
+  );
+  const { rerender } = render(page("first"));
+  await act(async () => void (await held.chat?.send("Add")));
+  expect(status()).toBe("requires-action");
+  rerender(page("second"));
+  await act(async () => void (await held.chat?.approve("a")));
+  expect(ran).toEqual(["second"]);
+  expect(status()).toBe("ready");
+});
