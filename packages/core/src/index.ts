@@ -15,7 +15,7 @@ export type {
   ToolCallState,
 } from "./chat/message.js";
 export type { ChatStoreOptions, ChatTarget, WhenBusy } from "./chat/options.js";
-export { createPartialJSON, type PartialJSON } from "./chat/partial-json.js";
+export { createPartialJSON, type PartialJSON, type PartialJSONOptions } from "./chat/partial-json.js";
 export {
   type AlphaChatRequest,
   type ChatRequest,

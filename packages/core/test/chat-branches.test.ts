@@ -1,6 +1,6 @@
 import { createChatStore, defineTool, type ThreadMessage } from "@sluice/core";
 import { describe, expect, test } from "vitest";
-import { callAnswer, chatOf, liveChat, textAnswer } from "./support/chat.js";
+import { callAnswer, chatOf, hasCall, liveChat, textAnswer, until } from "./support/chat.js";
 import { clientOf, frame, settled, streamAnswer } from "./support/gateway.js";
 
 const answers = ["first", "second", "third", "fourth"].map(textAnswer);
@@ -117,6 +117,7 @@ describe("branches of a chat", () => {
     await chat.send("Hello");
     const first = chat.getSnapshot().messages[1] as ThreadMessage;
     const turn = chat.regenerate();
+    await until(chat, hasCall("running"));
     await settled();
     chat.switchBranch(first.id);
     finish("done");

@@ -8,7 +8,7 @@ import {
   type RecordStorage,
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
-import { callAnswer, textAnswer } from "./support/chat.js";
+import { callAnswer, hasCall, textAnswer, until } from "./support/chat.js";
 import { clientOf, frame, openBody, settled, stoppedClock, streamAnswer } from "./support/gateway.js";
 
 /** A page that shows a chat kept in `storage`: another one over the same storage is another tab, or a reload. */
@@ -50,8 +50,8 @@ describe("a chat with a storage", () => {
     first.answer(1, textAnswer("two"));
     await again;
     first.chat.switchBranch(first.chat.getSnapshot().messages[1]?.branches?.[0] ?? "");
-    void first.chat.send("And?");
     first.answer(2, textAnswer("three"));
+    await first.chat.send("And?");
     await settled();
     expect(first.texts()).toEqual(["Hello", "one", "And?", "three"]);
 
@@ -112,6 +112,7 @@ describe("a chat with a storage", () => {
     void first.chat.send("Go");
     await settled();
     first.answer(0, callAnswer({ a: ["slow", "{}"], b: ["guarded", "{}"] }));
+    await until(first.chat, hasCall("running"));
     await settled();
 
     const second = await shown(storage, { tools });
@@ -158,6 +159,66 @@ describe("a chat with a storage", () => {
       expect(reloaded.texts()[2]).toMatch(/from the (left|right)/);
       expect(side).toBeTruthy();
     }
+  });
+
+  test("open in two tabs shows what became of a tool call in the other", async () => {
+    const storage = memoryStorage();
+    const tools = [
+      defineTool({ name: "guarded", parameters: {}, needsApproval: true, execute: () => "ran" }),
+    ];
+    const [left, right] = [await shown(storage, { tools }), await shown(storage, { tools })];
+    const turn = left.chat.send("Go");
+    left.answer(0, callAnswer({ a: ["guarded", "{}"] }));
+    await turn;
+    await until(right.chat, hasCall("needs-approval"));
+    const end = left.chat.approve("a");
+    left.answer(1, textAnswer("Done"));
+    await end;
+    await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Done");
+    expect(hasCall("done")(right.chat.getSnapshot())).toBe(true);
+  });
+
+  test("is not set back by an older copy that comes late", async () => {
+    const storage = memoryStorage();
+    const late: (() => void)[] = [];
+    const slow: RecordStorage = {
+      ...storage,
+      watch: (collection, listener) =>
+        storage.watch(collection, (changes) => void late.push(() => listener(changes))),
+    };
+    const tools = [defineTool({ name: "asked", parameters: {} })];
+    const { chat, answer } = await shown(slow, { tools });
+    const turn = chat.send("Go");
+    answer(0, callAnswer({ a: ["asked", "{}"], b: ["asked", "{}"] }));
+    await turn;
+    await settled();
+    await chat.addToolResult("a", 1);
+    for (const tell of late) tell();
+    expect(chat.getSnapshot().pendingActions).toMatchObject([{ toolCallId: "b" }]);
+  });
+
+  test("shows another version where the one that it showed is taken away", async () => {
+    const storage = memoryStorage();
+    const { chat, answer, texts } = await shown(storage);
+    for (const [nth, text] of ["one", "two"].entries()) {
+      const turn = nth === 0 ? chat.send("Hello") : chat.regenerate();
+      answer(nth, textAnswer(text));
+      await turn;
+    }
+    await settled();
+    await storage.write("chat/a", new Map([[chat.getSnapshot().messages[1]?.id ?? "", undefined]]));
+    await settled();
+    expect(texts()).toEqual(["Hello", "one"]);
+    expect(chat.getSnapshot().messages[1]).not.toHaveProperty("branches");
+  });
+
+  test("orders versions by their age, whatever the order in which they are kept", async () => {
+    const storage = memoryStorage();
+    const kept = (id: string, createdAt: number) =>
+      [id, { message: { id, role: "user", content: id, createdAt }, parent: null, revision: 0 }] as const;
+    await storage.write("chat/a", new Map([kept("young", 2), kept("old", 1)]));
+    const { chat } = await shown(storage);
+    expect(chat.getSnapshot().messages).toMatchObject([{ id: "young", branches: ["old", "young"] }]);
   });
 
   test("keeps the reason of a failed answer", async () => {

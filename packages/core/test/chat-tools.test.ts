@@ -1,7 +1,7 @@
 import { type ChatStore, ConfigurationError, defineTool } from "@sluice/core";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
-import { callAnswer, chatOf, liveChat, textAnswer } from "./support/chat.js";
+import { callAnswer, chatOf, hasCall, liveChat, textAnswer, until } from "./support/chat.js";
 import { DONE, frame, settled } from "./support/gateway.js";
 
 const city = v.object({ city: v.pipe(v.string(), v.minLength(2)) });
@@ -128,10 +128,11 @@ describe("a chat with tools", () => {
       tools: [slow],
     });
     const turn = chat.send("Go");
+    await until(chat, hasCall("running"));
     await settled();
     expect(Object.keys(finish)).toEqual(["a", "b"]);
     finish["b"]?.("second");
-    await settled();
+    await until(chat, hasCall("done", "b"));
     expect(calls(chat)).toMatchObject([{ state: "running" }, { state: "done", output: "second" }]);
     expect(chat.getSnapshot().status).toBe("streaming");
     finish["a"]?.("first");
@@ -209,6 +210,7 @@ describe("a chat with tools", () => {
       tools: [stuck],
     });
     const turn = chat.send("Go");
+    await until(chat, hasCall("running"));
     await clock.advance(4999);
     expect(calls(chat)).toMatchObject([{ state: "running" }]);
     await clock.advance(1);
@@ -331,9 +333,9 @@ describe("a tool call that needs approval", () => {
       tools: [slow, quick],
     });
     const turn = chat.send("Go");
-    await settled();
+    await until(chat, hasCall("needs-approval"));
     void chat.approve("b");
-    await settled();
+    await until(chat, hasCall("done", "b"));
     expect(calls(chat)).toMatchObject([{ state: "running" }, { state: "done" }]);
     finish("");
     expect(await turn).toMatchObject({ outcome: "complete" });
@@ -342,17 +344,22 @@ describe("a tool call that needs approval", () => {
 
   test("is not asked about any more once the chat was stopped while that was being decided", async () => {
     let decide: (needed: boolean) => void = () => {};
+    let ask: () => void = () => {};
+    const asked = new Promise<void>((resolve) => {
+      ask = resolve;
+    });
     const doubtful = defineTool({
       name: "doubtful",
       parameters: { type: "object" },
       needsApproval: () =>
         new Promise<boolean>((resolve) => {
           decide = resolve;
+          ask();
         }),
     });
     const { chat } = chatOf([callAnswer({ a: ["doubtful", "{}"] })], { tools: [doubtful] });
     const turn = chat.send("Go");
-    await settled();
+    await asked;
     chat.stop();
     decide(true);
     expect(await turn).toMatchObject({ outcome: "stopped" });
@@ -415,7 +422,7 @@ describe("a tool without execute", () => {
     const both = callAnswer({ a: ["ask", "{}"], b: ["slow", "{}"] });
     const { chat, requests } = chatOf([both, textAnswer("Thanks.")], { tools: [ask, slow] });
     const turn = chat.send("Go");
-    await settled();
+    await until(chat, hasCall("running"));
     expect(chat.getSnapshot().pendingActions).toMatchObject([{ toolCallId: "a" }]);
     void chat.addToolResult("a", "one");
     await settled();
@@ -474,6 +481,7 @@ describe("stopping a chat that calls tools", () => {
       tools: [slow],
     });
     const turn = chat.send("Go");
+    await until(chat, hasCall("running"));
     await settled();
     chat.stop();
     expect(aborted).toBe(true);

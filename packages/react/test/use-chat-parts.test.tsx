@@ -2,38 +2,58 @@ import { defineTool } from "@sluice/core";
 import { GatewayProvider, useChatMessage, useChatStatus, useChatStream } from "@sluice/react";
 import { act, render, screen } from "@testing-library/react";
 import { memo, type ReactNode, StrictMode } from "react";
-import { expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/chat.js";
 import { clientOf, frame, openBody, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
 
 type Chat = ReturnType<typeof useChatStream>;
 
+/** What the components below leave for the test: how often each rendered, and the chat of the last render. */
+const renders: Record<string, number> = {};
+const held: { chat?: Chat } = {};
+const ran: string[] = [];
+afterEach(() => {
+  for (const name of Object.keys(renders)) delete renders[name];
+});
+
+function count(name: string): void {
+  renders[name] = (renders[name] ?? 0) + 1;
+}
+
+const Row = memo(function Row({ messageId, place }: { messageId: string; place: number }) {
+  count(`row ${place}`);
+  return <p>{useChatMessage("support", messageId)?.content}</p>;
+});
+
+const Badge = memo(function Badge() {
+  count("badge");
+  return <output>{useChatStatus("support")}</output>;
+});
+
+const List = memo(function List({ ids }: { ids: string }) {
+  count("list");
+  return ids.split(" ").map((id, place) => id && <Row key={id} messageId={id} place={place} />);
+});
+
+function Page() {
+  const chat = useChatStream({ id: "support", model: "delta-5.3" });
+  held.chat = chat;
+  return <List ids={chat.messages.map(({ id }) => id).join(" ")} />;
+}
+
+function Counter({ label }: { label: string }) {
+  const add = defineTool({
+    name: "add",
+    parameters: { type: "object" },
+    needsApproval: true,
+    execute: () => void ran.push(label),
+  });
+  held.chat = useChatStream({ model: "alpha-v4.1-flash", tools: [add] });
+  return <output>{held.chat.status}</output>;
+}
+
 /** A chat whose list knows only ids: each row and the badge look at their own part. */
 function app(wrap: (content: ReactNode) => ReactNode = (content) => content) {
-  const renders: Record<string, number> = {};
-  const count = (name: string) => {
-    renders[name] = (renders[name] ?? 0) + 1;
-  };
-  const held: { chat?: Chat } = {};
-
-  const Row = memo(function Row({ messageId, place }: { messageId: string; place: number }) {
-    count(`row ${place}`);
-    return <p>{useChatMessage("support", messageId)?.content}</p>;
-  });
-  const Badge = memo(function Badge() {
-    count("badge");
-    return <output>{useChatStatus("support")}</output>;
-  });
-  const List = memo(function List({ ids }: { ids: string }) {
-    count("list");
-    return ids.split(" ").map((id, place) => id && <Row key={id} messageId={id} place={place} />);
-  });
-  function Chat() {
-    const chat = useChatStream({ id: "support", model: "delta-5.3" });
-    held.chat = chat;
-    return <List ids={chat.messages.map(({ id }) => id).join(" ")} />;
-  }
-
   const clock = stoppedClock();
   const connections = [openBody(), openBody()];
   const { client } = clientOf((_, nth) => streamAnswer(connections[nth - 1]?.body ?? ""), { clock });
@@ -43,17 +63,17 @@ function app(wrap: (content: ReactNode) => ReactNode = (content) => content) {
     tree(
       <>
         <Badge />
-        <Chat />
+        <Page />
       </>,
     ),
   );
-  return { renders, held, clock, connections, view, badgeAlone: () => view.rerender(tree(<Badge />)) };
+  return { clock, connections, view, badgeAlone: () => view.rerender(tree(<Badge />)) };
 }
 
 const status = () => screen.getByRole("status").textContent;
 
 test("each row and the badge render for their own part alone", async () => {
-  const { renders, held, clock, connections } = app();
+  const { clock, connections } = app();
   const [one, two] = connections;
   expect(status()).toBe("ready");
   await act(async () => {
@@ -87,7 +107,7 @@ test("each row and the badge render for their own part alone", async () => {
 });
 
 test("in StrictMode, and after the chat's component is gone, they show the same chat", async () => {
-  const { held, clock, connections, badgeAlone } = app((content) => <StrictMode>{content}</StrictMode>);
+  const { clock, connections, badgeAlone } = app((content) => <StrictMode>{content}</StrictMode>);
   const [one] = connections;
   await act(async () => {
     void held.chat?.send("Hello");
@@ -110,18 +130,6 @@ test("tools are read when they are used: an approval runs the function of the la
   const { client } = clientOf((_, nth) =>
     streamAnswer(nth === 1 ? callAnswer({ a: ["add", "{}"] }) : textAnswer("Done")),
   );
-  const ran: string[] = [];
-  const held: { chat?: Chat } = {};
-  function Counter({ label }: { label: string }) {
-    const add = defineTool({
-      name: "add",
-      parameters: { type: "object" },
-      needsApproval: true,
-      execute: () => void ran.push(label),
-    });
-    held.chat = useChatStream({ model: "alpha-v4.1-flash", tools: [add] });
-    return <output>{held.chat.status}</output>;
-  }
   const page = (label: string) => (
     <GatewayProvider client={client}>
       <Counter label={label} />

@@ -1,4 +1,4 @@
-import { type ChatStoreOptions, createChatStore } from "@sluice/core";
+import { type ChatState, type ChatStore, type ChatStoreOptions, createChatStore } from "@sluice/core";
 import { clientOf, DONE, frame, openBody, stoppedClock, streamAnswer } from "./gateway.js";
 
 /** The stream of an answer in one piece of text. */
@@ -42,4 +42,25 @@ export function liveChat(options: Partial<ChatStoreOptions> = {}) {
   });
   const chat = createChatStore(client, { model: "alpha-v4.1-flash", ...options } as ChatStoreOptions);
   return { chat, clock, client, connections, requests };
+}
+
+/** Resolves as soon as the chat shows a state of the wanted kind. */
+export function until(chat: ChatStore, isReached: (state: ChatState) => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const check = () => {
+      if (!isReached(chat.getSnapshot())) return;
+      stop();
+      resolve();
+    };
+    const stop = chat.subscribe(check);
+    check();
+  });
+}
+
+/** Whether a tool call of the thread is in `state`. */
+export function hasCall(wanted: string, id?: string): (state: ChatState) => boolean {
+  return ({ messages }) =>
+    messages.some(({ toolCalls }) =>
+      toolCalls?.some((call) => call.state === wanted && (id === undefined || call.id === id)),
+    );
 }

@@ -45,7 +45,23 @@ declare module "virtual:conformance" {
       readonly error_field_lines: readonly string[];
     };
   }
+  interface PartialReading {
+    readonly prefix: string;
+    readonly accept: readonly unknown[];
+    readonly accept_none: boolean;
+  }
+  interface WholeDocument {
+    readonly full: string;
+    readonly value: unknown;
+    readonly prefixes: readonly PartialReading[];
+  }
+  interface PartialJSONCases {
+    readonly cases: readonly ((PartialReading | WholeDocument) & { readonly source: string })[];
+    readonly malformed_complete_documents: readonly { readonly source: string; readonly b64: string }[];
+    readonly prototype_safety: readonly string[];
+  }
   export const sseCases: readonly SSECase[] | undefined;
   export const errorCases: readonly ErrorCase[] | undefined;
+  export const partialJSON: PartialJSONCases | undefined;
   export const streams: readonly RecordedStream[] | undefined;
 }

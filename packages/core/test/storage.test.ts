@@ -1,0 +1,503 @@
+import { indexedDBStorage, memoryStorage, type RecordStorage, webStorage } from "@sluice/core";
+import { afterEach, describe, expect, test, vi } from "vitest";
+
+const inBrowser = typeof document !== "undefined";
+const hasIndexedDB = typeof indexedDB !== "undefined";
+
+/** Web Storage where there is none, with as much room as browsers give: about 5 million characters. */
+function storageOfMap() {
+  const items = new Map<string, string>();
+  return {
+    get length() {
+      return items.size;
+    },
+    key: (index: number) => [...items.keys()][index] ?? null,
+    getItem: (name: string) => items.get(name) ?? null,
+    removeItem: (name: string) => void items.delete(name),
+    setItem(name: string, text: string) {
+      const others = [...items].filter(([other]) => other !== name).flat();
+      if (others.reduce((size, { length }) => size + length, name.length + text.length) > 5_242_880)
+        throw new DOMException("no room", "QuotaExceededError");
+      items.set(name, text);
+    },
+  };
+}
+
+const area = inBrowser ? localStorage : storageOfMap();
+const itemNames = () => Array.from({ length: area.length }, (_, index) => area.key(index) ?? "");
+
+const newName = () => `test-${crypto.randomUUID()}`;
+
+/** Two owners of the same records, and of no one else's. */
+type Owners = readonly [RecordStorage, RecordStorage];
+
+const inMemory = (): Owners => {
+  const storage = memoryStorage();
+  return [storage, storage];
+};
+const inWebStorage = (): Owners => {
+  const prefix = newName();
+  return [webStorage(area, { prefix }), webStorage(() => area, { prefix })];
+};
+const inIndexedDB = (): Owners => {
+  const name = newName();
+  return [indexedDBStorage({ name }), indexedDBStorage({ name })];
+};
+
+const kinds = [
+  { kind: "memoryStorage", owners: inMemory, absent: false },
+  { kind: "webStorage", owners: inWebStorage, absent: false },
+  { kind: "indexedDBStorage (only where there is IndexedDB)", owners: inIndexedDB, absent: !hasIndexedDB },
+];
+
+const records = (object: Record<string, unknown>) => new Map(Object.entries(object));
+
+/** What a watcher is told: `seen` so far, and `next` waits for each in turn. */
+function ear(storage: RecordStorage, collection: string) {
+  const { readable, writable } = new TransformStream<unknown, unknown>(undefined, { highWaterMark: 100 });
+  const [heard, told] = [readable.getReader(), writable.getWriter()];
+  const seen: unknown[] = [];
+  const stop = storage.watch(collection, (changes) => {
+    seen.push([...changes]);
+    void told.write([...changes]);
+  });
+  return { seen, stop, next: async () => (await heard.read()).value };
+}
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  for (const name of itemNames()) area.removeItem(name);
+  if (hasIndexedDB)
+    for (const { name } of await indexedDB.databases()) indexedDB.deleteDatabase(name as string);
+});
+
+for (const { kind, owners, absent } of kinds)
+  describe.skipIf(absent)(kind, () => {
+    test("gives back what was written, to whoever shares the records", async () => {
+      const [mine, yours] = owners();
+      expect(await mine.read("chat")).toEqual(new Map());
+      const kept = records({
+        a: { text: "Hé 👋", list: [1, null, { deep: true }] },
+        b: "text",
+        c: null,
+        d: 0,
+      });
+      await mine.write("chat", kept);
+      expect(await mine.read("chat")).toEqual(kept);
+      expect(await yours.read("chat")).toEqual(kept);
+      expect(await yours.read("task")).toEqual(new Map());
+    });
+
+    test("changes the records that it is given and no others", async () => {
+      const [mine, yours] = owners();
+      await mine.write("chat", records({ a: 1, b: 1 }));
+      await mine.write("task", records({ a: 1 }));
+      await Promise.all([
+        mine.write("chat", records({ b: undefined, c: 2, never: undefined })),
+        yours.write("chat", records({ a: 3, d: 3 })),
+      ]);
+      expect(await mine.read("chat")).toEqual(records({ a: 3, c: 2, d: 3 }));
+      expect(await yours.read("task")).toEqual(records({ a: 1 }));
+      await mine.write("chat", new Map());
+      expect((await mine.read("chat")).size).toBe(3);
+    });
+
+    test("takes any text for a collection and a key", async () => {
+      const [mine, yours] = owners();
+      const texts = [
+        "",
+        "a",
+        "a/b",
+        "/",
+        '"',
+        '"]',
+        '",',
+        "]",
+        "__proto__",
+        "constructor",
+        "é 👋",
+        "\ud800",
+        "\0",
+        "%",
+      ];
+      for (const collection of texts)
+        await mine.write(collection, new Map(texts.map((key) => [key, `${collection} of ${key}`])));
+      for (const collection of texts)
+        expect(await yours.read(collection)).toEqual(
+          new Map(texts.map((key) => [key, `${collection} of ${key}`])),
+        );
+    });
+
+    test("keeps a record as it is when it is written: who changes it later changes nothing", async () => {
+      const [mine, yours] = owners();
+      const record = { text: "before" };
+      const changes = records({ a: record });
+      const written = mine.write("chat", changes);
+      record.text = "after";
+      changes.clear();
+      await written;
+      const read = await yours.read("chat");
+      expect(read).toEqual(records({ a: { text: "before" } }));
+      (read.get("a") as typeof record).text = "after";
+      expect(await yours.read("chat")).toEqual(records({ a: { text: "before" } }));
+    });
+
+    test("does what it is told in turn, awaited or not", async () => {
+      const [mine] = owners();
+      void mine.write("chat", records({ a: 1 }));
+      void mine.write("chat", records({ a: 2, b: 2 }));
+      expect(await mine.read("chat")).toEqual(records({ a: 2, b: 2 }));
+    });
+
+    test("gives back what JSON makes of a record", async () => {
+      const [mine] = owners();
+      await mine.write(
+        "chat",
+        records({ a: { at: new Date(0), gone: undefined, map: new Map([[1, 2]]), nan: Number.NaN } }),
+      );
+      expect(await mine.read("chat")).toStrictEqual(
+        records({ a: { at: "1970-01-01T00:00:00.000Z", map: {}, nan: null } }),
+      );
+    });
+
+    test("refuses what has no JSON, with all that was to be written with it", async () => {
+      const [mine] = owners();
+      await mine.write("chat", records({ a: 1, b: 1 }));
+      const circle: Record<string, unknown> = {};
+      circle["self"] = circle;
+      for (const record of [1n, circle, () => {}, Symbol("s"), { toJSON: () => undefined }])
+        await expect(mine.write("chat", records({ a: 2, b: record }))).rejects.toBeInstanceOf(TypeError);
+      await expect(mine.write("chat", records({ b: () => {} }))).rejects.toThrow("b: a record needs JSON");
+      expect(await mine.read("chat")).toEqual(records({ a: 1, b: 1 }));
+    });
+  });
+
+describe.each(kinds.filter(({ kind }) => kind !== "webStorage"))("watching: $kind", ({ owners, absent }) => {
+  test.skipIf(absent)("tells of what another owner writes and removes, in its collection alone", async () => {
+    const [mine, yours] = owners();
+    const { next, stop } = ear(mine, "chat");
+    await yours.write("task", records({ a: 1 }));
+    await yours.write("chat", records({ a: { text: "Hello" }, b: 1 }));
+    await yours.write("chat", records({ a: undefined }));
+    expect(await next()).toEqual([
+      ["a", { text: "Hello" }],
+      ["b", 1],
+    ]);
+    expect(await next()).toEqual([["a", undefined]]);
+    stop();
+  });
+
+  test.skipIf(absent)("has told nothing of a write that is refused", async () => {
+    const [mine, yours] = owners();
+    const { next, stop } = ear(mine, "chat");
+    await expect(yours.write("chat", records({ a: 1, b: 1n }))).rejects.toThrow();
+    await yours.write("chat", records({ a: 2 }));
+    expect(await next()).toEqual([["a", 2]]);
+    stop();
+  });
+
+  test.skipIf(absent)("ends for the one who stops it, even twice, and for no one else", async () => {
+    const [mine, yours] = owners();
+    const [stopped, open] = [ear(mine, "chat"), ear(mine, "chat")];
+    stopped.stop();
+    stopped.stop();
+    await yours.write("chat", records({ a: 1 }));
+    expect(await open.next()).toEqual([["a", 1]]);
+    open.stop();
+    const again = ear(mine, "chat");
+    await yours.write("chat", records({ a: 2 }));
+    expect(await again.next()).toEqual([["a", 2]]);
+    again.stop();
+    expect([stopped.seen, open.seen]).toEqual([[], [[["a", 1]]]]);
+  });
+
+  test.skipIf(absent)("gives each listener records of its own", async () => {
+    const [mine, yours] = owners();
+    const seen: unknown[] = [];
+    const stopFirst = mine.watch("chat", (changes) => {
+      (changes.get("a") as { n: number }).n += 1;
+      seen.push(changes.get("a"));
+    });
+    const { next, stop } = ear(mine, "chat");
+    await yours.write("chat", records({ a: { n: 1 } }));
+    expect(await next()).toEqual([["a", { n: 1 }]]);
+    expect(seen).toEqual([{ n: 2 }]);
+    stopFirst();
+    stop();
+  });
+});
+
+describe("memoryStorage", () => {
+  test("tells of one's own writes too, and of none after it was stopped", async () => {
+    const storage = memoryStorage();
+    const { next } = ear(storage, "chat");
+    await storage.write("chat", records({ a: 1 }));
+    expect(await next()).toEqual([["a", 1]]);
+    const late: unknown[] = [];
+    const stop = storage.watch("chat", (changes) => late.push(changes));
+    const written = storage.write("chat", records({ a: 2 }));
+    stop();
+    await written;
+    expect(late).toEqual([]);
+  });
+
+  test("lets whoever listens write, and keeps each storage's records apart", async () => {
+    const storage = memoryStorage();
+    const stop = storage.watch("chat", (changes) => {
+      if (changes.has("a")) void storage.write("chat", records({ b: 1 }));
+    });
+    const { next } = ear(storage, "chat");
+    await storage.write("chat", records({ a: 1 }));
+    expect([await next(), await next()]).toEqual([[["a", 1]], [["b", 1]]]);
+    expect((await memoryStorage().read("chat")).size).toBe(0);
+    stop();
+  });
+});
+
+describe("webStorage", () => {
+  const storage = webStorage(area);
+
+  test("names its items by prefix, version, collection and key, and holds them as JSON", async () => {
+    await storage.write("chat", records({ a: { text: "Hello" } }));
+    expect(itemNames()).toEqual(['["sluice",1,"chat"]a']);
+    expect(area.getItem('["sluice",1,"chat"]a')).toBe('{"text":"Hello"}');
+  });
+
+  test("leaves out what is garbage or of another version", async () => {
+    await storage.write("chat", records({ good: 1 }));
+    area.setItem('["sluice",1,"chat"]cut', '{"text":"Hel');
+    area.setItem('["sluice",1,"chat"]', "");
+    area.setItem('["sluice",2,"chat"]new', "2");
+    expect(await storage.read("chat")).toEqual(records({ good: 1 }));
+  });
+
+  test("neither reads nor touches what is not its own", async () => {
+    area.setItem("token", "secret");
+    area.setItem("a", "1");
+    const other = webStorage(area, { prefix: "other" });
+    await other.write("chat", records({ a: "other's" }));
+    await storage.write("chat", records({ a: "mine" }));
+    await storage.write("chat", records({ a: undefined, token: undefined }));
+    expect((await storage.read("chat")).size).toBe(0);
+    expect(await other.read("chat")).toEqual(records({ a: "other's" }));
+    expect([area.getItem("token"), area.getItem("a")]).toEqual(["secret", "1"]);
+  });
+
+  test("with too little room writes nothing, and what was there stays", async () => {
+    const megabyte = "x".repeat(1_000_000);
+    const before = records({ shrinks: megabyte.repeat(3), goes: megabyte, stays: "as it was" });
+    await storage.write("chat", before);
+    const changes = records({
+      new: "new",
+      shrinks: "small",
+      goes: undefined,
+      stays: megabyte.repeat(4),
+      tooMuch: megabyte.repeat(3),
+    });
+    await expect(storage.write("chat", changes)).rejects.toMatchObject({ name: "QuotaExceededError" });
+    expect(await storage.read("chat")).toEqual(before);
+  });
+
+  test("that can't be reached rejects, and watches nothing", async () => {
+    const denied = () => {
+      throw new DOMException("denied", "SecurityError");
+    };
+    const unreachable = webStorage(denied);
+    await expect(unreachable.read("chat")).rejects.toMatchObject({ name: "SecurityError" });
+    await expect(unreachable.write("chat", records({ a: 1 }))).rejects.toMatchObject({
+      name: "SecurityError",
+    });
+    unreachable.watch("chat", () => {})();
+  });
+});
+
+describe.skipIf(!inBrowser)("webStorage, watching (only browsers have storage events)", () => {
+  /** Another page of the same origin. */
+  function otherPage(): Window {
+    const frame = document.createElement("iframe");
+    document.body.append(frame);
+    return frame.contentWindow as Window;
+  }
+
+  test("tells of what another page writes and removes, in its collection alone", async () => {
+    const page = otherPage();
+    const [mine, yours] = [webStorage(() => localStorage), webStorage(() => page.localStorage)];
+    const { next, stop } = ear(mine, "chat");
+    await mine.write("chat", records({ a: "my own" }));
+    await yours.write("task", records({ a: 1 }));
+    page.localStorage.setItem("token", "secret");
+    page.localStorage.setItem('["sluice",1,"chat"]a', "{garbage");
+    await yours.write("chat", records({ a: { text: "Hello" } }));
+    await yours.write("chat", records({ a: undefined }));
+    expect(await next()).toEqual([["a", { text: "Hello" }]]);
+    expect(await next()).toEqual([["a", undefined]]);
+    stop();
+  });
+
+  test("ends for the one who stops it, and for no one else", async () => {
+    const yours = webStorage(otherPage().localStorage);
+    const [stopped, open] = [ear(webStorage(localStorage), "chat"), ear(webStorage(localStorage), "chat")];
+    stopped.stop();
+    await yours.write("chat", records({ a: 1 }));
+    expect(await open.next()).toEqual([["a", 1]]);
+    open.stop();
+    expect(stopped.seen).toEqual([]);
+  });
+
+  test("does not take one of the page's storages for the other, nor a clear() for a record", async () => {
+    const page = otherPage();
+    const { next, stop } = ear(webStorage(sessionStorage), "chat");
+    await webStorage(page.localStorage).write("chat", records({ a: "local" }));
+    page.sessionStorage.clear();
+    await webStorage(page.sessionStorage).write("chat", records({ a: "session" }));
+    expect(await next()).toEqual([["a", "session"]]);
+    stop();
+    sessionStorage.clear();
+  });
+});
+
+describe.skipIf(hasIndexedDB)("indexedDBStorage (only where there is no IndexedDB)", () => {
+  test("is made all the same, and rejects when it is used", async () => {
+    const storage = indexedDBStorage();
+    await expect(storage.read("chat")).rejects.toThrow("indexedDB");
+    await expect(storage.write("chat", records({ a: 1 }))).rejects.toThrow("indexedDB");
+  });
+});
+
+describe.skipIf(!hasIndexedDB)("indexedDBStorage (only where there is IndexedDB)", () => {
+  const settled = <Result>(request: IDBRequest<Result>) =>
+    new Promise<Result>((resolve, reject) => {
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => reject(request.error);
+    });
+
+  /** The database as somebody else opens it, who steps aside for nobody. */
+  const opened = (name: string, version: number) => settled(indexedDB.open(`${name}/1`, version));
+
+  async function put(name: string, key: string, value: unknown): Promise<void> {
+    const database = await opened(name, 1);
+    await settled(
+      database.transaction("records", "readwrite").objectStore("records").put(value, ["chat", key]),
+    );
+    database.close();
+  }
+
+  test("holds JSON by collection and key, and leaves out garbage", async () => {
+    const name = newName();
+    const storage = indexedDBStorage({ name });
+    await storage.write("chat", records({ a: { text: "Hello" } }));
+    const database = await opened(name, 1);
+    const store = database.transaction("records").objectStore("records");
+    expect(await settled(store.getAllKeys())).toEqual([["chat", "a"]]);
+    expect(await settled(store.getAll())).toEqual(['{"text":"Hello"}']);
+    database.close();
+    for (const [key, garbage] of [
+      ["cut", '{"a'],
+      ["object", {}],
+      ["nothing", undefined],
+    ] as const)
+      await put(name, key, garbage);
+    expect(await storage.read("chat")).toEqual(records({ a: { text: "Hello" } }));
+  });
+
+  test("is called sluice unless it is told another name", async () => {
+    await indexedDBStorage().write("chat", records({ a: 1 }));
+    expect((await indexedDB.databases()).map(({ name }) => name)).toContain("sluice/1");
+    expect((await indexedDBStorage({ name: newName() }).read("chat")).size).toBe(0);
+  });
+
+  test("rejects where somebody made the database newer, and works again when it is gone", async () => {
+    const name = newName();
+    const storage = indexedDBStorage({ name });
+    (await opened(name, 2)).close();
+    await expect(storage.read("chat")).rejects.toMatchObject({ name: "VersionError" });
+    await expect(storage.write("chat", records({ a: 1 }))).rejects.toMatchObject({ name: "VersionError" });
+    await settled(indexedDB.deleteDatabase(`${name}/1`));
+    await storage.write("chat", records({ a: 1 }));
+    expect(await storage.read("chat")).toEqual(records({ a: 1 }));
+  });
+
+  test("steps aside when the database is deleted, and makes another when it needs one", async () => {
+    const name = newName();
+    const storage = indexedDBStorage({ name });
+    await storage.write("chat", records({ a: 1 }));
+    await settled(indexedDB.deleteDatabase(`${name}/1`));
+    expect((await storage.read("chat")).size).toBe(0);
+    await storage.write("chat", records({ a: 2 }));
+    expect(await storage.read("chat")).toEqual(records({ a: 2 }));
+  });
+
+  test("opens one connection, and another when the browser has closed it", async () => {
+    const open = vi.spyOn(indexedDB, "open");
+    const storage = indexedDBStorage({ name: newName() });
+    expect(open).not.toHaveBeenCalled();
+    await Promise.all([storage.write("chat", records({ a: 1 })), storage.read("chat")]);
+    expect(open).toHaveBeenCalledTimes(1);
+    const connection = open.mock.results[0]?.value.result as IDBDatabase;
+    connection.close();
+    connection.dispatchEvent(new Event("close"));
+    expect(await storage.read("chat")).toEqual(records({ a: 1 }));
+    expect(open).toHaveBeenCalledTimes(2);
+  });
+
+  test("that the platform stops writing keeps what was there, and tells nobody", async () => {
+    const name = newName();
+    const [mine, yours] = [indexedDBStorage({ name }), indexedDBStorage({ name })];
+    const { next, stop } = ear(yours, "chat");
+    await mine.write("chat", records({ a: 1, b: 1 }));
+    vi.spyOn(IDBTransaction.prototype, "commit").mockImplementationOnce(function (this: IDBTransaction) {
+      this.abort();
+    });
+    await expect(mine.write("chat", records({ a: 2, b: undefined, c: 2 }))).rejects.toMatchObject({
+      name: "AbortError",
+    });
+    expect(await mine.read("chat")).toEqual(records({ a: 1, b: 1 }));
+    await mine.write("chat", records({ a: 3 }));
+    expect([await next(), await next()]).toEqual([
+      [
+        ["a", 1],
+        ["b", 1],
+      ],
+      [["a", 3]],
+    ]);
+    stop();
+  });
+
+  test("never hears itself, whether it listens or not", async () => {
+    const name = newName();
+    const [mine, yours] = [indexedDBStorage({ name }), indexedDBStorage({ name })];
+    const [first, second] = [ear(mine, "chat"), ear(mine, "chat")];
+    await mine.write("chat", records({ a: "my own" }));
+    await yours.write("chat", records({ a: "yours" }));
+    expect(await first.next()).toEqual([["a", "yours"]]);
+    expect(await second.next()).toEqual([["a", "yours"]]);
+    first.stop();
+    second.stop();
+  });
+
+  test("leaves no channel open but while somebody watches", async () => {
+    const close = vi.spyOn(BroadcastChannel.prototype, "close");
+    const post = vi.spyOn(BroadcastChannel.prototype, "postMessage");
+    const storage = indexedDBStorage({ name: newName() });
+    await storage.write("chat", records({ a: 1 }));
+    expect(close.mock.contexts).toEqual(post.mock.contexts);
+    const stops = [storage.watch("chat", () => {}), storage.watch("chat", () => {})];
+    await storage.write("chat", records({ a: 2 }));
+    stops[0]?.();
+    stops[0]?.();
+    expect(close).toHaveBeenCalledTimes(1);
+    stops[1]?.();
+    expect(close).toHaveBeenCalledTimes(2);
+    expect(close.mock.contexts[1]).toBe(post.mock.contexts[1]);
+  });
+
+  test("works without notices where there is no BroadcastChannel", async () => {
+    vi.stubGlobal("BroadcastChannel", undefined);
+    const storage = indexedDBStorage({ name: newName() });
+    const stop = storage.watch("chat", () => {});
+    await storage.write("chat", records({ a: 1 }));
+    stop();
+    vi.unstubAllGlobals();
+    expect(await storage.read("chat")).toEqual(records({ a: 1 }));
+  });
+});
