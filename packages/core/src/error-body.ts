@@ -21,22 +21,15 @@ export interface AnswerLine {
 export function apiErrorOf(
   answer: AnswerLine,
   body: string,
-  details: { requestId?: string | undefined; retryAfterMs?: number | undefined } = {},
+  { requestId, retryAfterMs }: { requestId?: string | undefined; retryAfterMs?: number | undefined } = {},
 ): APIError {
   // some answer a request for a stream with an error as an event
   const text = body.trim().replace(/^data:\s*(.*)[\s\S]*$/, "$1");
-  const fields = errorFieldsOf(parseJSON(text));
+  const { message, type, code: apiCode, param } = errorFieldsOf(parseJSON(text)) ?? {};
   return new APIError(
-    fields?.message ?? messageOfText(answer, text),
-    {
-      status: answer.status,
-      body: excerpt(body),
-      type: fields?.type,
-      apiCode: fields?.code,
-      param: fields?.param,
-      retryAfterMs: details.retryAfterMs,
-    },
-    { requestId: details.requestId },
+    message ?? messageOfText(answer, text),
+    { status: answer.status, body: excerpt(body), type, apiCode, param, retryAfterMs },
+    { requestId },
   );
 }
 
@@ -57,7 +50,7 @@ export function errorFieldsOf(json: unknown): ErrorFields | undefined {
   if (typeof error === "string") return { message: error, code: textOf(json.code), type: textOf(json.type) };
   const source = isRecord(error) ? error : json;
   return {
-    message: textOf(source.message) ?? (detail === undefined ? undefined : detailText(detail)),
+    message: textOf(source.message) ?? (typeof detail === "string" ? detail : JSON.stringify(detail)),
     type: textOf(source.type),
     code: textOf(source.code),
     param: textOf(source.param),
@@ -81,10 +74,6 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 function textOf(value: unknown): string | undefined {
   if (typeof value === "number") return String(value);
   return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-function detailText(detail: unknown): string {
-  return typeof detail === "string" ? detail : JSON.stringify(detail);
 }
 
 function messageOfText({ status, statusText }: AnswerLine, text: string): string {

@@ -50,12 +50,8 @@ export abstract class GatewayError extends Error {
 
   /** For logs: every own field, with keys, data URIs and the queries of URLs redacted. */
   toJSON(): Record<string, unknown> {
-    const { cause } = this;
-    return redactDeep({
-      ...this,
-      message: this.message,
-      ...(cause === undefined ? {} : { cause }),
-    }) as Record<string, unknown>;
+    const { message, cause } = this;
+    return redactDeep({ ...this, message, cause }) as Record<string, unknown>;
   }
 }
 
@@ -92,23 +88,18 @@ export interface APIErrorFields {
 export class APIError extends GatewayError {
   override readonly name = "APIError";
   readonly code = "api";
-  readonly status: number;
-  readonly type?: string;
+  declare readonly status: number;
+  declare readonly type?: string;
   /** `error.code` of the body, as text: `invalid_api_key`. */
-  readonly apiCode?: string;
-  readonly param?: string;
+  declare readonly apiCode?: string;
+  declare readonly param?: string;
   /** What `Retry-After` asked for, in milliseconds from the answer. */
-  readonly retryAfterMs?: number;
-  readonly body: string;
+  declare readonly retryAfterMs?: number;
+  declare readonly body: string;
 
   constructor(message: string, fields: APIErrorFields, details?: ErrorDetails) {
     super(message, details);
-    this.status = fields.status;
-    this.body = fields.body;
-    if (fields.type !== undefined) this.type = fields.type;
-    if (fields.apiCode !== undefined) this.apiCode = fields.apiCode;
-    if (fields.param !== undefined) this.param = fields.param;
-    if (fields.retryAfterMs !== undefined) this.retryAfterMs = fields.retryAfterMs;
+    Object.assign(this, fields);
   }
 }
 
@@ -153,11 +144,11 @@ export type StreamFailure = "truncated" | "malformed" | "server-error";
 export class StreamError<Partial = unknown> extends GatewayError {
   override readonly name = "StreamError";
   readonly code = "stream";
-  readonly reason: StreamFailure;
-  readonly partial: Partial;
+  declare readonly reason: StreamFailure;
+  declare readonly partial: Partial;
   /** `error.type` and `error.code` of an error sent inside the stream. */
-  readonly type?: string;
-  readonly apiCode?: string;
+  declare readonly type?: string;
+  declare readonly apiCode?: string;
 
   constructor(
     message: string,
@@ -170,10 +161,7 @@ export class StreamError<Partial = unknown> extends GatewayError {
     details?: ErrorDetails,
   ) {
     super(message, details);
-    this.reason = fields.reason;
-    this.partial = fields.partial;
-    if (fields.type !== undefined) this.type = fields.type;
-    if (fields.apiCode !== undefined) this.apiCode = fields.apiCode;
+    Object.assign(this, fields);
   }
 }
 
@@ -182,14 +170,13 @@ export class ResponseError extends GatewayError {
   override readonly name = "ResponseError";
   readonly code = "response";
   /** Dot path of the field that does not fit. */
-  readonly path: string;
+  declare readonly path: string;
   /** The answer's text, cut to 8 KB. */
-  readonly body: string;
+  declare readonly body: string;
 
   constructor(message: string, fields: { path: string; body: string }, details?: ErrorDetails) {
     super(message, details);
-    this.path = fields.path;
-    this.body = fields.body;
+    Object.assign(this, fields);
   }
 }
 
@@ -200,8 +187,8 @@ export type TaskFailure = "failed" | "result-missing";
 export class TaskFailedError extends GatewayError {
   override readonly name = "TaskFailedError";
   readonly code = "task-failed";
-  readonly reason: TaskFailure;
-  readonly task: FailedVideoTask | PendingVideoTask;
+  declare readonly reason: TaskFailure;
+  declare readonly task: FailedVideoTask | PendingVideoTask;
 
   constructor(
     message: string,
@@ -209,8 +196,7 @@ export class TaskFailedError extends GatewayError {
     details?: ErrorDetails,
   ) {
     super(message, details);
-    this.reason = fields.reason;
-    this.task = fields.task;
+    Object.assign(this, fields);
   }
 }
 

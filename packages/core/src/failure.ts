@@ -53,10 +53,15 @@ export function connectionError(cause: unknown): ConnectionError {
     message?: string;
   };
   const said = `${message} ${reason?.code} ${reason?.message}`;
-  const outcome = NEVER_CONNECTED.test(said) ? "not-sent" : "unknown";
-  const text =
-    outcome === "not-sent"
-      ? "could not connect to the gateway: nothing was sent; check the base URL and the network"
-      : "the connection failed before an answer came; the gateway may have received the request";
-  return new ConnectionError(text, outcome, { cause });
+  return NEVER_CONNECTED.test(said)
+    ? new ConnectionError(
+        "could not connect to the gateway: nothing was sent; check the base URL and the network",
+        "not-sent",
+        { cause },
+      )
+    : new ConnectionError(
+        "the connection failed before an answer came; the gateway may have received the request",
+        "unknown",
+        { cause },
+      );
 }

@@ -24,19 +24,14 @@ export function createStore<State>(
   compute: () => State,
   { throttleMs, clock }: { throttleMs: number; clock: Clock },
 ): StoreControl<State> {
-  const listeners = new Set<() => void>();
+  const { subscribe, notify } = createListeners();
   let snapshot = compute();
   let publishedAt = Number.NEGATIVE_INFINITY;
   let scheduled: AbortController | undefined;
 
   return {
     getSnapshot: () => snapshot,
-    subscribe(listener) {
-      // wrapped, so that a listener given twice is two subscriptions
-      const entry = () => listener();
-      listeners.add(entry);
-      return () => void listeners.delete(entry);
-    },
+    subscribe,
     changed() {
       if (scheduled) return;
       const wait = publishedAt + throttleMs - clock.now();
@@ -52,7 +47,7 @@ export function createStore<State>(
     scheduled = undefined;
     publishedAt = clock.now();
     snapshot = compute();
-    for (const listener of [...listeners]) listener();
+    notify();
   }
 }
 
@@ -87,7 +82,7 @@ export function createRegistry<Value>({
     leaving?: AbortController;
   }
   const entries = new Map<unknown, Entry>();
-  const listeners = new Set<() => void>();
+  const { subscribe, notify } = createListeners();
 
   return {
     peek: (key) => entries.get(key)?.value,
@@ -104,17 +99,13 @@ export function createRegistry<Value>({
       entries.set(key, entry);
       entry.leaving?.abort();
       entry.holders += 1;
-      for (const listener of [...listeners]) listener();
+      notify();
       return () => {
         entry.holders -= 1;
         if (entry.holders === 0) linger(key);
       };
     },
-    subscribe(listener) {
-      const entry = () => listener();
-      listeners.add(entry);
-      return () => void listeners.delete(entry);
-    },
+    subscribe,
   };
 
   function linger(key: unknown): void {
@@ -126,4 +117,20 @@ export function createRegistry<Value>({
       dispose(entry.value);
     });
   }
+}
+
+/** Those who want to be told. */
+function createListeners() {
+  const listeners = new Set<() => void>();
+  return {
+    subscribe(listener: () => void): () => void {
+      // wrapped, so that a listener given twice is two subscriptions
+      const entry = () => listener();
+      listeners.add(entry);
+      return () => void listeners.delete(entry);
+    },
+    notify(): void {
+      for (const listener of [...listeners]) listener();
+    },
+  };
 }

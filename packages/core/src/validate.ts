@@ -21,7 +21,7 @@ export function rule<Input>(
 function issuesOf(schema: v.GenericSchema, input: unknown, family: string): Issue[] {
   const { issues = [] } = v.safeParse(schema, input);
   return issues.map((issue) => {
-    const path = v.getDotPath(issue) ?? "";
+    const path = issue.path?.map(({ key }) => key).join(".") ?? "";
     const [name, message] = nameAndMessage(issue, path, family);
     return { path, message, rule: name };
   });
@@ -143,8 +143,7 @@ function nameAndMessage(issue: v.BaseIssue<unknown>, path: string, family: strin
 
 function describe({ type, expected, received, input }: v.BaseIssue<unknown>): string {
   if (input === undefined) return `is required${expected?.startsWith('"') ? "" : ` (${expected})`}`;
-  if (type === "min_length" || type === "non_empty")
-    return `must not be empty (expected ${expected} entries)`;
+  if (type === "min_length") return `must not be empty (expected ${expected} entries)`;
   if (type === "max_length") return `is too long: expected ${expected}, got ${received}`;
   if (type === "integer") return `must be a whole number, got ${received}`;
   const kinds = expected?.replace(/[()]/g, "");

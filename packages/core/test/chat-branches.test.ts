@@ -171,6 +171,7 @@ describe("a message while an answer is under way", () => {
     const { chat, connections, requests } = liveChat({ whenBusy: "queue" });
     const turns = ["one", "two", "three"].map((text) => chat.send(text));
     expect(chat.getSnapshot().queued).toEqual(["two", "three"]);
+    expect(await chat.regenerate()).toMatchObject({ outcome: "not-sent" });
     for (const connection of connections.slice(0, 3)) {
       connection.send(textAnswer("answer"));
       connection.end();

@@ -59,6 +59,8 @@ describe("a chat with a storage", () => {
     expect(second.chat.getSnapshot()).toEqual(first.chat.getSnapshot());
     second.chat.switchBranch(second.chat.getSnapshot().messages[1]?.branches?.[1] ?? "");
     expect(second.texts()).toEqual(["Hello", "two"]);
+    await settled();
+    expect((await shown(storage)).texts()).toEqual(["Hello", "two"]);
   });
 
   test("is restoring until it has read, and a message sent before waits for that", async () => {

@@ -274,6 +274,7 @@ describe("webStorage", () => {
   test("neither reads nor touches what is not its own", async () => {
     area.setItem("token", "secret");
     area.setItem("a", "1");
+    area.setItem('a ["sluice",1,"chat"]a', "1");
     const other = webStorage(area, { prefix: "other" });
     await other.write("chat", records({ a: "other's" }));
     await storage.write("chat", records({ a: "mine" }));
@@ -346,12 +347,15 @@ describe.skipIf(!inBrowser)("webStorage, watching (only browsers have storage ev
 
   test("does not take one of the page's storages for the other, nor a clear() for a record", async () => {
     const page = otherPage();
-    const { next, stop } = ear(webStorage(sessionStorage), "chat");
+    const [local, session] = [ear(webStorage(localStorage), "chat"), ear(webStorage(sessionStorage), "chat")];
     await webStorage(page.localStorage).write("chat", records({ a: "local" }));
-    page.sessionStorage.clear();
+    expect(await local.next()).toEqual([["a", "local"]]);
     await webStorage(page.sessionStorage).write("chat", records({ a: "session" }));
-    expect(await next()).toEqual([["a", "session"]]);
-    stop();
+    page.sessionStorage.clear();
+    await webStorage(page.sessionStorage).write("chat", records({ b: "session" }));
+    expect([await session.next(), await session.next()]).toEqual([[["a", "session"]], [["b", "session"]]]);
+    local.stop();
+    session.stop();
     sessionStorage.clear();
   });
 });

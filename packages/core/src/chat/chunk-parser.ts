@@ -8,18 +8,10 @@ export type StreamEnd =
   | { readonly type: "done" }
   /** The bytes are over, and none of them said that the answer is. */
   | { readonly type: "cut" }
-  /**
-   * An error was sent: in a frame, as an `error` event, as a line, or as a JSON body. Before the first chunk it
-   * is the gateway's refusal, whatever the HTTP status says.
-   */
-  | {
-      readonly type: "error";
-      readonly fields: ErrorFields;
-      readonly body: string;
-      readonly isRefusal: boolean;
-    }
-  /** A page or a text that is no stream, in the place of one. */
-  | { readonly type: "not-a-stream"; readonly body: string }
+  /** An error was sent after the first chunk: in a frame, as an `error` event, or as a line. */
+  | { readonly type: "error"; readonly fields: ErrorFields }
+  /** An error before any chunk, whatever the HTTP status says; or a page or a text in the place of a stream. */
+  | { readonly type: "refusal"; readonly body: string }
   /** A frame that is no JSON. */
   | { readonly type: "malformed"; readonly frame: string };
 
@@ -86,15 +78,14 @@ export function createChunkParser({ onChunk, onEnd }: ChunkHandlers) {
 
   function readWhole(text: string): void {
     const json = parseJSON(text);
-    if (!isRecord(json) && !Array.isArray(json)) return end({ type: "not-a-stream", body: text });
-    if (Array.isArray(json) || isErrorFrame(json)) return endWithError(text);
+    if (!isRecord(json) || isErrorFrame(json)) return endWithError(text);
     onChunk(json);
     end({ type: "done" });
   }
 
   function endWithError(text: string): void {
     const fields = errorFieldsOf(parseJSON(text) ?? text) ?? {};
-    end({ type: "error", fields, body: text, isRefusal: !begun });
+    end(begun ? { type: "error", fields } : { type: "refusal", body: text });
   }
 
   function end(how: StreamEnd): void {

@@ -11,17 +11,10 @@ import {
   withCallsClosed,
 } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
+import type { FindPlace } from "./place.js";
 import type { ChatRequest, ToolDefinition } from "./schema.js";
 import type { Thread } from "./thread.js";
 import { admitCall, runCall } from "./tools.js";
-
-/** Where in the thread a run begins. */
-export interface Place {
-  /** The message to answer; undefined before the first one. */
-  readonly below: string | undefined;
-  /** The messages that were added for it. */
-  readonly added: readonly string[];
-}
 
 /** A turn under way. While it runs, it alone writes answers into the thread. */
 export interface Run {
@@ -41,8 +34,7 @@ export interface RunContext {
   readonly client: Client;
   readonly thread: Thread;
   readonly options: () => ChatStoreOptions;
-  /** Puts the question into the thread, unless its signal aborts before. */
-  readonly place: (signal: AbortSignal) => Place | Promise<Place>;
+  readonly place: FindPlace;
   /** More of the answer came. */
   readonly onDelta: () => void;
   /** A message was added, or is whole, or a tool call got on. */

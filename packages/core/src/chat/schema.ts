@@ -55,9 +55,6 @@ const textContent: v.GenericSchema<string | TextPart[]> = v.lazy((input) =>
 const partsContent: v.GenericSchema<string | (TextPart | ImagePart)[]> = v.lazy((input) =>
   Array.isArray(input) ? v.array(anyPart) : v.string(),
 );
-const assistantContent: v.GenericSchema<string | TextPart[] | null> = v.lazy((input) =>
-  input === null ? v.null() : textContent,
-);
 
 /** A tool call as the model made it and as it is sent back: `function.arguments` is JSON as text. */
 export const toolCall = v.strictObject({
@@ -75,7 +72,7 @@ const commonFields = {
 
 const assistantMessage = v.strictObject({
   role: v.literal("assistant"),
-  content: assistantContent,
+  content: v.nullable(textContent),
   ...commonFields,
 });
 const contentOrCalls = rule<v.InferOutput<typeof assistantMessage>>(
@@ -93,7 +90,7 @@ function messagesOf<Content>(userContent: v.GenericSchema<Content>) {
       role: v.literal("tool"),
       content: textContent,
       ...commonFields,
-      tool_call_id: v.pipe(v.string(), v.nonEmpty()),
+      tool_call_id: v.pipe(v.string(), v.minLength(1)),
     }),
   ]);
   return v.pipe(v.array(message), v.minLength(1));
@@ -103,7 +100,7 @@ function messagesOf<Content>(userContent: v.GenericSchema<Content>) {
 export const toolDefinition = v.strictObject({
   type: v.literal("function"),
   function: v.strictObject({
-    name: v.pipe(v.string(), v.nonEmpty()),
+    name: v.pipe(v.string(), v.minLength(1)),
     description: v.optional(v.string()),
     parameters: v.custom<Record<string, unknown>>(
       (schema) => typeof schema === "object" && schema !== null && !Array.isArray(schema),
@@ -115,7 +112,7 @@ export const toolDefinition = v.strictObject({
 
 const namedToolChoice = v.strictObject({
   type: v.literal("function"),
-  function: v.strictObject({ name: v.pipe(v.string(), v.nonEmpty()) }),
+  function: v.strictObject({ name: v.pipe(v.string(), v.minLength(1)) }),
 });
 const toolChoice: v.GenericSchema<"none" | "auto" | "required" | v.InferInput<typeof namedToolChoice>> =
   v.lazy((input) =>

@@ -1,18 +1,11 @@
 import { ConfigurationError } from "../errors.js";
 import type { Client } from "../http.js";
 import { createStore, type Store } from "../store.js";
-import { type ImageInput, imageURLs } from "./images.js";
-import {
-  createMessageId,
-  isOpen,
-  isPending,
-  type ThreadMessage,
-  type ThreadToolCall,
-  type ThreadTurn,
-  withCallsClosed,
-} from "./message.js";
+import type { ImageInput } from "./images.js";
+import { isPending, type ThreadMessage, type ThreadToolCall, type ThreadTurn } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
-import { createRun, type Place, type Run, withCall } from "./run.js";
+import { ask, askAgain, closeCalls, type FindPlace, placeOfRetry, placeOfVersion } from "./place.js";
+import { createRun, type Run, withCall } from "./run.js";
 import { type ChatState, type ChatStatus, createPendingReader } from "./state.js";
 import { keepThread, type ThreadKeeper } from "./storage.js";
 import { createThread } from "./thread.js";
@@ -105,26 +98,26 @@ export function createChatStore<Output = unknown>(
       void whenRestored(() => {});
       return store.subscribe(listener);
     },
-    send: (content, { images } = {}) =>
+    send: (content, { images = [] } = {}) =>
       whenFree(
+        (signal) => ask(thread, { content, images, below: lastMessage()?.id, model: read().model }, signal),
         content,
-        question(content, images, () => lastMessage()?.id),
       ),
     stop,
-    retry: () => whenFree("", placeOfRetry),
-    regenerate: (messageId) => whenFree("", () => placeOfVersion(messageId)),
+    retry: () => whenFree(() => placeOfRetry(thread)),
+    regenerate: (messageId) => whenFree(() => placeOfVersion(thread, messageId)),
     edit: (messageId, content, { images } = {}) =>
-      whenFree(content, (signal) => {
-        const node = thread.node(messageId);
-        if (node?.message.role !== "user") throw unknownMessage(messageId, "message of the user");
-        return question(content, images ?? node.message.images, () => node.parent)(signal);
-      }),
+      whenFree(
+        (signal) => askAgain(thread, messageId, { content, images, model: read().model }, signal),
+        content,
+      ),
     branches(messageId) {
       const message = thread.node(messageId)?.message;
       return message ? (message.branches ?? [messageId]) : [];
     },
     switchBranch(messageId) {
       thread.choose(messageId);
+      keeper?.changed(messageId);
       store.flush();
     },
     approve: (toolCallId) =>
@@ -185,16 +178,17 @@ export function createChatStore<Output = unknown>(
     });
   }
 
-  function whenFree(content: string, place: PlaceQuestion): Promise<ThreadTurn> {
+  /** Only what has `content` can be queued: what another version is of may be gone by then. */
+  function whenFree(place: FindPlace, content?: string): Promise<ThreadTurn> {
     return whenRestored(() => {
       const { whenBusy = "reject" } = read();
-      if (run && whenBusy === "queue") return enqueue(content, place);
+      if (run && whenBusy === "queue" && content !== undefined) return enqueue(content, place);
       if (run && whenBusy === "interrupt") run.stop();
       return run ? notSent(new ConfigurationError(BUSY)) : start(place);
     });
   }
 
-  function enqueue(content: string, place: PlaceQuestion): Promise<ThreadTurn> {
+  function enqueue(content: string, place: FindPlace): Promise<ThreadTurn> {
     return new Promise((resolve) => {
       const drop = () =>
         resolve(notSent(new DOMException("The chat was stopped before its turn", "AbortError")));
@@ -208,7 +202,7 @@ export function createChatStore<Output = unknown>(
     queued = next.map(({ content }) => content);
   }
 
-  function start(place: PlaceQuestion): Promise<ThreadTurn> {
+  function start(place: FindPlace): Promise<ThreadTurn> {
     error = undefined;
     const started = createRun({
       client,
@@ -246,14 +240,9 @@ export function createChatStore<Output = unknown>(
     const dropped = queue;
     setQueue([]);
     if (run) run.stop();
-    else closeCalls("the user stopped before the call had a result");
+    else closeCalls(thread, "the user stopped before the call had a result");
     for (const { drop } of dropped) drop();
     store.flush();
-  }
-
-  function closeCalls(reason: string): void {
-    const last = lastMessage();
-    if (last?.toolCalls?.some(isOpen)) thread.put(withCallsClosed(last, reason));
   }
 
   function replaceAll(messages: readonly ThreadMessage[]): void {
@@ -262,61 +251,6 @@ export function createChatStore<Output = unknown>(
     for (const known of thread.ids()) thread.remove(known);
     for (const message of messages) thread.add(message, lastMessage()?.id);
     store.flush();
-  }
-
-  function question(
-    content: string,
-    images: readonly ImageInput[] | undefined,
-    parent: () => string | undefined,
-  ): PlaceQuestion {
-    return images?.length
-      ? async (signal) => {
-          const urls = await imageURLs(images, read().model, signal);
-          signal.throwIfAborted();
-          return ask(urls);
-        }
-      : () => ask();
-
-    function ask(urls?: readonly string[]): Place {
-      closeCalls("the user went on without the call");
-      const asked = createMessageId();
-      const message = {
-        id: asked,
-        role: "user",
-        content,
-        ...(urls && { images: urls }),
-        createdAt: Date.now(),
-      } as const;
-      thread.add(message, parent());
-      return { below: asked, added: [asked] };
-    }
-  }
-
-  function placeOfRetry(): Place {
-    const last = lastMessage();
-    if (!last || last.role === "system" || last.outcome === "complete")
-      throw new ConfigurationError(
-        "there is nothing to retry: the last answer is whole; regenerate() asks for another",
-      );
-    if (last.role === "user") return { below: last.id, added: [] };
-    if (last.outcome === "tool-calls") {
-      closeCalls("the user went on without the call");
-      return { below: last.id, added: [] };
-    }
-    const below = thread.node(last.id)?.parent;
-    if (!last.content && !last.reasoning && !last.toolCalls) thread.remove(last.id);
-    return { below, added: [] };
-  }
-
-  function placeOfVersion(messageId: string | undefined): Place {
-    if (messageId === undefined) {
-      const asked = thread.path.findLast(({ role }) => role === "user");
-      if (!asked) throw new ConfigurationError("there is nothing to regenerate: no message of the user yet");
-      return { below: asked.id, added: [] };
-    }
-    const node = thread.node(messageId);
-    if (node?.message.role !== "assistant") throw unknownMessage(messageId, "answer");
-    return { below: node.parent, added: [] };
   }
 
   function settleCall(
@@ -346,14 +280,8 @@ export function createChatStore<Output = unknown>(
   }
 }
 
-type PlaceQuestion = (signal: AbortSignal) => Place | Promise<Place>;
-
 const BUSY = 'an answer is under way: wait for it, stop() it, or set `whenBusy` to "queue" or "interrupt"';
 
 function notSent(error: Error): ThreadTurn {
   return { messages: [], outcome: "not-sent", error };
-}
-
-function unknownMessage(messageId: string, kind: string): ConfigurationError {
-  return new ConfigurationError(`messageId: there is no ${kind} with the id "${messageId}" in this chat`);
 }

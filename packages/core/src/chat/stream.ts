@@ -195,12 +195,10 @@ export function streamChat(
 
   function errorOfEnd(how: StreamEnd): unknown {
     switch (how.type) {
-      case "not-a-stream":
+      case "refusal":
         return apiErrorOf({ status: 200 }, client.scrub(how.body), { requestId });
       case "error":
-        return how.isRefusal
-          ? apiErrorOf({ status: 200 }, client.scrub(how.body), { requestId })
-          : serverError(how.fields);
+        return serverError(how.fields);
       case "malformed":
         return streamError(
           "malformed",

@@ -1,5 +1,5 @@
 import { assertBlob, bytesOf } from "./bytes.js";
-import { formatOf, HEAD_BYTES, signedFormats } from "./formats.js";
+import { formatOf, HEAD_BYTES, signedTypes } from "./signatures.js";
 
 /** How far {@link toDataURI} has come, in bytes of the blob. */
 export interface EncodeProgress {
@@ -52,7 +52,7 @@ export async function toDataURI(
 /** The MIME type that a blob's first bytes say; undefined for formats without a signature. */
 export async function signedType(blob: Blob, signal?: AbortSignal): Promise<string | undefined> {
   const format = formatOf(await bytesOf(blob, 0, HEAD_BYTES, signal));
-  return format && signedFormats[format].type;
+  return format && signedTypes[format];
 }
 
 function base64Of(bytes: Uint8Array & { toBase64?: () => string }): string {

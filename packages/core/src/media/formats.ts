@@ -1,4 +1,6 @@
-import { hasText, textAt, viewOf } from "./bytes.js";
+import { type SignedFormat, signedTypes } from "./signatures.js";
+
+export { formatOf, HEAD_BYTES, type SignedFormat } from "./signatures.js";
 
 /** What a file is made of, as far as the gateway tells files apart. */
 export type MediaKind = "image" | "video" | "audio" | "file";
@@ -9,24 +11,21 @@ interface Format {
   readonly extensions: readonly string[];
 }
 
-/** Formats that begin with a signature: such a file is what its bytes say, whatever its name says. */
+/** What is known of each format that begins with a signature. */
 export const signedFormats = {
-  jpeg: { kind: "image", type: "image/jpeg", extensions: ["jpg", "jpeg", "jpe", "jfif"] },
-  png: { kind: "image", type: "image/png", extensions: ["png"] },
-  gif: { kind: "image", type: "image/gif", extensions: ["gif"] },
-  bmp: { kind: "image", type: "image/bmp", extensions: ["bmp", "dib"] },
-  webp: { kind: "image", type: "image/webp", extensions: ["webp"] },
-  avif: { kind: "image", type: "image/avif", extensions: ["avif"] },
-  heic: { kind: "image", type: "image/heic", extensions: ["heic", "heif"] },
-  mp4: { kind: "video", type: "video/mp4", extensions: ["mp4", "m4v"] },
-  mov: { kind: "video", type: "video/quicktime", extensions: ["mov", "qt"] },
-  m4a: { kind: "audio", type: "audio/mp4", extensions: ["m4a"] },
-  wav: { kind: "audio", type: "audio/wav", extensions: ["wav", "wave"] },
-  mp3: { kind: "audio", type: "audio/mpeg", extensions: ["mp3"] },
-} as const satisfies Record<string, Format>;
-
-/** The name of a format that begins with a signature. */
-export type SignedFormat = keyof typeof signedFormats;
+  jpeg: { kind: "image", type: signedTypes.jpeg, extensions: ["jpg", "jpeg", "jpe", "jfif"] },
+  png: { kind: "image", type: signedTypes.png, extensions: ["png"] },
+  gif: { kind: "image", type: signedTypes.gif, extensions: ["gif"] },
+  bmp: { kind: "image", type: signedTypes.bmp, extensions: ["bmp", "dib"] },
+  webp: { kind: "image", type: signedTypes.webp, extensions: ["webp"] },
+  avif: { kind: "image", type: signedTypes.avif, extensions: ["avif"] },
+  heic: { kind: "image", type: signedTypes.heic, extensions: ["heic", "heif"] },
+  mp4: { kind: "video", type: signedTypes.mp4, extensions: ["mp4", "m4v"] },
+  mov: { kind: "video", type: signedTypes.mov, extensions: ["mov", "qt"] },
+  m4a: { kind: "audio", type: signedTypes.m4a, extensions: ["m4a"] },
+  wav: { kind: "audio", type: signedTypes.wav, extensions: ["wav", "wave"] },
+  mp3: { kind: "audio", type: signedTypes.mp3, extensions: ["mp3"] },
+} as const satisfies Record<SignedFormat, Format>;
 
 const office = "application/vnd.openxmlformats-officedocument";
 
@@ -45,52 +44,6 @@ const documentTypes: Record<string, string> = {
   numbers: "application/vnd.apple.numbers",
   md: "text/markdown",
 };
-
-/** Major brands of the ISO container that are no MP4. */
-const brands: Record<string, SignedFormat> = {
-  "qt  ": "mov",
-  "M4A ": "m4a",
-  "M4B ": "m4a",
-  avif: "avif",
-  avis: "avif",
-  heic: "heic",
-  heix: "heic",
-  hevc: "heic",
-  hevx: "heic",
-  mif1: "heic",
-  msf1: "heic",
-};
-
-const BMP_HEADER_SIZES = [12, 40, 52, 56, 64, 108, 124];
-
-/** As much as {@link formatOf} looks at. */
-export const HEAD_BYTES = 32;
-
-/** The format that the first bytes of a file name. */
-export function formatOf(head: Uint8Array<ArrayBuffer>): SignedFormat | undefined {
-  const box = textAt(head, 4, 4);
-  if (head[0] === 0xff && head[1] === 0xd8 && head[2] === 0xff) return "jpeg";
-  if (hasText(head, 0, "\x89PNG\r\n\x1a\n")) return "png";
-  if (hasText(head, 0, "GIF87a") || hasText(head, 0, "GIF89a")) return "gif";
-  if (hasText(head, 0, "RIFF") && hasText(head, 8, "WEBP")) return "webp";
-  if (["RIFF", "RIFX", "RF64"].includes(textAt(head, 0, 4)) && hasText(head, 8, "WAVE")) return "wav";
-  if (box === "ftyp") return brands[textAt(head, 8, 4)] ?? "mp4";
-  // QuickTime files from before there was an ftyp box
-  if (box === "moov" || box === "mdat" || box === "wide") return "mov";
-  if (isMP3(head)) return "mp3";
-  // two letters are no signature: a text may begin with them
-  if (hasText(head, 0, "BM") && head.length >= 18)
-    return BMP_HEADER_SIZES.includes(viewOf(head).getUint32(14, true)) ? "bmp" : undefined;
-  return undefined;
-}
-
-/** An ID3v2 tag, or a frame header of layer III whose version, bit rate and sample rate are none of the reserved. */
-function isMP3(head: Uint8Array): boolean {
-  const [sync = 0, layer = 0, rates = 0, tagVersion = 0] = head;
-  if (hasText(head, 0, "ID3")) return tagVersion >= 2 && tagVersion <= 4;
-  const isLayer3 = sync === 0xff && (layer & 0xe6) === 0xe2 && (layer & 0x18) !== 0x08;
-  return isLayer3 && (rates & 0xf0) !== 0xf0 && (rates & 0x0c) !== 0x0c;
-}
 
 /** The extension of a file's name, in lower case; empty without one. */
 export function extensionOf(name: string): string {

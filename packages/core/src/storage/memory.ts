@@ -30,12 +30,12 @@ export function memoryStorage(): RecordStorage {
       }
       // not from inside: whoever listens may write, or throw
       queueMicrotask(() => {
-        for (const tell of [...watchers]) tell(collection, texts);
+        for (const tell of watchers) tell(collection, texts);
       });
     },
     watch(collection, listener) {
       const tell = (written: string, texts: RecordTexts) => {
-        if (written === collection && watchers.has(tell)) listener(recordsOf(texts));
+        if (written === collection) listener(recordsOf(texts));
       };
       watchers.add(tell);
       return () => void watchers.delete(tell);

@@ -1,0 +1,94 @@
+import { ConfigurationError } from "../errors.js";
+import { type ImageInput, imageURLs } from "./images.js";
+import { createMessageId, isOpen, withCallsClosed } from "./message.js";
+import type { Thread } from "./thread.js";
+
+/** Where in a thread a turn begins. */
+export interface Place {
+  /** The message to answer; undefined before the first one. */
+  readonly below: string | undefined;
+  /** The messages that were added for it. */
+  readonly added: readonly string[];
+}
+
+/** Finds a turn's place, with its question put there; throws where there is none, or as soon as the signal aborts. */
+export type FindPlace = (signal: AbortSignal) => Place | Promise<Place>;
+
+interface Question {
+  readonly content: string;
+  readonly images: readonly ImageInput[];
+  readonly below: string | undefined;
+  readonly model: string;
+}
+
+/** Puts a question below a message; at once if it has no images, so that it is shown in the next frame. */
+export function ask(thread: Thread, question: Question, signal: AbortSignal): Place | Promise<Place> {
+  const { content, images, below, model } = question;
+  return images.length > 0
+    ? imageURLs(images, model, signal).then((urls) => {
+        signal.throwIfAborted();
+        return add({ images: urls });
+      })
+    : add({});
+
+  function add(shown: { images?: readonly string[] }): Place {
+    closeCalls(thread, WENT_ON);
+    const id = createMessageId();
+    thread.add({ id, role: "user", content, ...shown, createdAt: Date.now() }, below);
+    return { below: id, added: [id] };
+  }
+}
+
+/** Puts another version of a question beside it, with its images unless there are others. */
+export function askAgain(
+  thread: Thread,
+  messageId: string,
+  { content, images, model }: { content: string; images: readonly ImageInput[] | undefined; model: string },
+  signal: AbortSignal,
+): Place | Promise<Place> {
+  const node = thread.node(messageId);
+  if (node?.message.role !== "user") throw unknown(messageId, "message of the user");
+  const shown = images ?? node.message.images ?? [];
+  return ask(thread, { content, images: shown, below: node.parent, model }, signal);
+}
+
+/** Where the last answer failed, was stopped, or left tool calls that nobody answered. */
+export function placeOfRetry(thread: Thread): Place {
+  const last = thread.path.at(-1);
+  if (!last || last.role === "system" || last.outcome === "complete")
+    throw new ConfigurationError(
+      "there is nothing to retry: the last answer is whole; regenerate() asks for another",
+    );
+  if (last.role === "user") return { below: last.id, added: [] };
+  if (last.outcome === "tool-calls") {
+    closeCalls(thread, WENT_ON);
+    return { below: last.id, added: [] };
+  }
+  const below = thread.node(last.id)?.parent;
+  if (!last.content && !last.reasoning && !last.toolCalls) thread.remove(last.id);
+  return { below, added: [] };
+}
+
+/** Where the answer `messageId` began, or the last turn. */
+export function placeOfVersion(thread: Thread, messageId: string | undefined): Place {
+  if (messageId === undefined) {
+    const asked = thread.path.findLast(({ role }) => role === "user");
+    if (!asked) throw new ConfigurationError("there is nothing to regenerate: no message of the user yet");
+    return { below: asked.id, added: [] };
+  }
+  const node = thread.node(messageId);
+  if (node?.message.role !== "assistant") throw unknown(messageId, "answer");
+  return { below: node.parent, added: [] };
+}
+
+const WENT_ON = "the user went on without the call";
+
+/** Closes the tool calls that the last message shown has open. */
+export function closeCalls(thread: Thread, reason: string): void {
+  const last = thread.path.at(-1);
+  if (last?.toolCalls?.some(isOpen)) thread.put(withCallsClosed(last, reason));
+}
+
+function unknown(messageId: string, kind: string): ConfigurationError {
+  return new ConfigurationError(`messageId: there is no ${kind} with the id "${messageId}" in this chat`);
+}

@@ -1,0 +1,66 @@
+import { hasText, textAt, viewOf } from "./bytes.js";
+
+/** The MIME types of formats that begin with a signature: such a file is what its bytes say, whatever its name says. */
+export const signedTypes = {
+  jpeg: "image/jpeg",
+  png: "image/png",
+  gif: "image/gif",
+  bmp: "image/bmp",
+  webp: "image/webp",
+  avif: "image/avif",
+  heic: "image/heic",
+  mp4: "video/mp4",
+  mov: "video/quicktime",
+  m4a: "audio/mp4",
+  wav: "audio/wav",
+  mp3: "audio/mpeg",
+} as const;
+
+/** The name of a format that begins with a signature. */
+export type SignedFormat = keyof typeof signedTypes;
+
+/** Major brands of the ISO container that are no MP4. */
+const brands: Record<string, SignedFormat> = {
+  "qt  ": "mov",
+  "M4A ": "m4a",
+  "M4B ": "m4a",
+  avif: "avif",
+  avis: "avif",
+  heic: "heic",
+  heix: "heic",
+  hevc: "heic",
+  hevx: "heic",
+  mif1: "heic",
+  msf1: "heic",
+};
+
+const BMP_HEADER_SIZES = [12, 40, 52, 56, 64, 108, 124];
+
+/** As much as {@link formatOf} looks at. */
+export const HEAD_BYTES = 32;
+
+/** The format that the first bytes of a file name. */
+export function formatOf(head: Uint8Array<ArrayBuffer>): SignedFormat | undefined {
+  const box = textAt(head, 4, 4);
+  if (head[0] === 0xff && head[1] === 0xd8 && head[2] === 0xff) return "jpeg";
+  if (hasText(head, 0, "\x89PNG\r\n\x1a\n")) return "png";
+  if (hasText(head, 0, "GIF87a") || hasText(head, 0, "GIF89a")) return "gif";
+  if (hasText(head, 0, "RIFF") && hasText(head, 8, "WEBP")) return "webp";
+  if (["RIFF", "RIFX", "RF64"].includes(textAt(head, 0, 4)) && hasText(head, 8, "WAVE")) return "wav";
+  if (box === "ftyp") return brands[textAt(head, 8, 4)] ?? "mp4";
+  // QuickTime files from before there was an ftyp box
+  if (box === "moov" || box === "mdat" || box === "wide") return "mov";
+  if (isMP3(head)) return "mp3";
+  // two letters are no signature: a text may begin with them
+  if (hasText(head, 0, "BM") && head.length >= 18)
+    return BMP_HEADER_SIZES.includes(viewOf(head).getUint32(14, true)) ? "bmp" : undefined;
+  return undefined;
+}
+
+/** An ID3v2 tag, or a frame header of layer III whose version, bit rate and sample rate are none of the reserved. */
+function isMP3(head: Uint8Array): boolean {
+  const [sync = 0, layer = 0, rates = 0, tagVersion = 0] = head;
+  if (hasText(head, 0, "ID3")) return tagVersion >= 2 && tagVersion <= 4;
+  const isLayer3 = sync === 0xff && (layer & 0xe6) === 0xe2 && (layer & 0x18) !== 0x08;
+  return isLayer3 && (rates & 0xf0) !== 0xf0 && (rates & 0x0c) !== 0x0c;
+}
