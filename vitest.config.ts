@@ -22,6 +22,22 @@ const alias = [
 const bundledMediabunny = source("core/node_modules/mediabunny/dist/bundles/mediabunny.mjs");
 const shared = { resolve: { alias }, plugins: [conformanceData()] };
 const coreSuite = ["packages/core/test/**/*.test.ts"];
+const reactSuite = {
+  environment: "happy-dom",
+  include: ["packages/react/test/**/*.test.tsx"],
+  exclude: ["**/*.browser.test.tsx"],
+};
+const react18 = (name: string) =>
+  new URL(`./packages/react/node_modules/${name}-18`, import.meta.url).pathname;
+
+/** Made anew for each project: vitest writes the project's name into it. */
+const inChromium = () => ({
+  enabled: true,
+  headless: true,
+  screenshotFailures: false,
+  provider: playwright({ launchOptions: { executablePath: chromium, args: chromiumFlags } }),
+  instances: [{ browser: "chromium" as const }],
+});
 
 export default defineConfig({
   test: {
@@ -49,10 +65,21 @@ export default defineConfig({
       {
         ...shared,
         test: {
+          ...reactSuite,
           name: "react",
-          environment: "happy-dom",
           setupFiles: ["packages/react/test/setup.ts"],
-          include: ["packages/react/test/**/*.test.tsx"],
+          provide: { reactMajor: "19" },
+        },
+      },
+      {
+        resolve: { alias: [{ find: /^(react|react-dom)(?=\/|$)/, replacement: react18("$1") }, ...alias] },
+        plugins: [conformanceData()],
+        test: {
+          ...reactSuite,
+          name: "react 18",
+          setupFiles: ["packages/react/test/react-18.mjs", "packages/react/test/setup.ts"],
+          sequence: { setupFiles: "list" },
+          provide: { reactMajor: "18" },
         },
       },
       "packages/emulator/vitest.config.ts",
@@ -68,18 +95,16 @@ export default defineConfig({
       },
       ...(chromium
         ? [
+            { ...shared, test: { name: "core in chromium", include: coreSuite, browser: inChromium() } },
             {
               ...shared,
+              // found only when a test asks for them, they would make the page load again under it
+              optimizeDeps: { include: ["react", "react/jsx-dev-runtime", "react-dom/client"] },
               test: {
-                name: "core in chromium",
-                include: coreSuite,
-                browser: {
-                  enabled: true,
-                  headless: true,
-                  screenshotFailures: false,
-                  provider: playwright({ launchOptions: { executablePath: chromium, args: chromiumFlags } }),
-                  instances: [{ browser: "chromium" as const }],
-                },
+                name: "react in chromium",
+                root: "packages/react",
+                include: ["test/**/*.browser.test.tsx"],
+                browser: inChromium(),
               },
             },
           ]

@@ -19,7 +19,7 @@ export function conformanceData(): Plugin {
     load(source) {
       if (source !== `\0${id}`) return undefined;
       const data = existsSync(conformanceDir) ? readAll() : {};
-      return ["sseCases", "errorCases", "streams"]
+      return ["sseCases", "errorCases", "streams", "partialJSON"]
         .map((name) => `export const ${name} = ${JSON.stringify(data[name])};`)
         .join("\n");
     },
@@ -33,6 +33,7 @@ function readAll(): Record<string, unknown> {
   return {
     sseCases: json("sse-cases.json").cases,
     errorCases: json("errors.json").cases,
+    partialJSON: json("partial-json.json"),
     streams: json("streams/index.json").map(({ id, file }: { id: string; file: string }) => ({
       id,
       base64: read(file).toString("base64"),

@@ -79,11 +79,10 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal 
 
 /**
  * Lets the host do what waits (input, rendering, I/O), and goes on as soon as it can. Not `setTimeout(0)`: browsers
- * make nested timers wait 4 ms, and a hidden page's a second.
+ * make nested timers wait 4 ms, and a hidden page's a second. Not `scheduler.yield` either: it goes before timers and
+ * rendering, so that no frame is painted as long as bytes are at hand.
  */
 export function yieldToHost(): Promise<void> {
-  const { scheduler } = globalThis as { scheduler?: { yield?: () => Promise<void> } };
-  if (scheduler?.yield) return scheduler.yield();
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {

@@ -85,7 +85,7 @@ export type { StandardSchema } from "./standard-schema.js";
 export { indexedDBStorage } from "./storage/indexed-db.js";
 export { memoryStorage } from "./storage/memory.js";
 export type { RecordStorage } from "./storage/storage.js";
-export { webStorage } from "./storage/web.js";
+export { type WebStorage, webStorage } from "./storage/web.js";
 export { createRegistry, createStore, type Registry, type Store, type StoreControl } from "./store.js";
 export type {
   FailedVideoTask,

@@ -63,6 +63,13 @@ describe("a chat with a schema", () => {
     expect(chat.getSnapshot().status).toBe("error");
   });
 
+  test("leaves an answer that was cut as it is: a part of a value, and no error", async () => {
+    const cut = frame({ content: '{"title":"Tea","st' }) + frame({}, "length");
+    const { chat } = chatOf([cut], { schema: recipe });
+    expect(await chat.send("A recipe as JSON")).toMatchObject({ outcome: "length" });
+    expect(chat.getSnapshot()).toMatchObject({ status: "ready", object: { title: "Tea" } });
+  });
+
   test("types the object by the schema, every part of it optional", () => {
     const { client } = clientOf(() => streamAnswer(""));
     const chat = createChatStore(client, { model: "alpha-v4.1-flash", schema: recipe });

@@ -21,6 +21,7 @@ function calls(chat: ChatStore) {
 describe("defineTool", () => {
   test("tells the model the JSON Schema of a valibot schema, without the checks that JSON Schema has no word for", () => {
     const parameters = v.object({
+      year: v.pipe(v.string(), v.transform(Number)),
       even: v.pipe(
         v.number(),
         v.minValue(2),
@@ -34,8 +35,12 @@ describe("defineTool", () => {
         name: "t",
         parameters: {
           type: "object",
-          properties: { even: { type: "number", minimum: 2 }, unit: { enum: ["C", "F"] } },
-          required: ["even"],
+          properties: {
+            year: { type: "string" },
+            even: { type: "number", minimum: 2 },
+            unit: { enum: ["C", "F"] },
+          },
+          required: ["year", "even"],
         },
       },
     });
@@ -77,7 +82,9 @@ describe("defineTool", () => {
 
 describe("a chat with tools", () => {
   test("runs what the model calls, tells it the result, and goes on to the answer", async () => {
-    const { chat, requests, sent } = chatOf([asksForRome, textAnswer("21 degrees.")], { tools: [weather] });
+    const { chat, clock, requests, sent } = chatOf([asksForRome, textAnswer("21 degrees.")], {
+      tools: [weather],
+    });
     const turn = await chat.send("Weather in Rome?");
     expect(turn).toMatchObject({
       outcome: "complete",
@@ -112,6 +119,24 @@ describe("a chat with tools", () => {
       { role: "tool", tool_call_id: "a", content: '{"city":"Rome","celsius":21}' },
     ]);
     expect(requests).toHaveLength(2);
+    // no time limit of a tool or a request outlives it
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  test("tells a tool which call it answers, and what came before it", async () => {
+    const seen: unknown[] = [];
+    const look = defineTool({
+      name: "look",
+      parameters: { type: "object" },
+      execute: (_, { toolCallId, messages }) =>
+        void seen.push(
+          toolCallId,
+          messages.map(({ role }) => role),
+        ),
+    });
+    const { chat } = chatOf([callAnswer({ a: ["look", "{}"] }), textAnswer("Done.")], { tools: [look] });
+    await chat.send("Go");
+    expect(seen).toEqual(["a", ["user", "assistant"]]);
   });
 
   test("runs calls side by side, and tells their results in the order of the calls", async () => {
@@ -194,7 +219,7 @@ describe("a chat with tools", () => {
   });
 
   test("gives a slow tool up after its time, aborts its signal, and goes on", async () => {
-    let aborted = false;
+    let reason: unknown;
     const stuck = defineTool({
       name: "stuck",
       parameters: { type: "object" },
@@ -202,7 +227,7 @@ describe("a chat with tools", () => {
       execute: (_, { signal }) =>
         new Promise(() => {
           signal.addEventListener("abort", () => {
-            aborted = true;
+            reason = signal.reason;
           });
         }),
     });
@@ -216,7 +241,7 @@ describe("a chat with tools", () => {
     await clock.advance(1);
     expect(await turn).toMatchObject({ outcome: "complete" });
     expect(calls(chat)).toMatchObject([{ state: "failed", error: "no result after 5000 ms" }]);
-    expect(aborted).toBe(true);
+    expect(reason).toMatchObject({ message: "no result after 5000 ms" });
   });
 
   test("shows arguments growing as they stream", async () => {
@@ -237,6 +262,14 @@ describe("a chat with tools", () => {
     expect(calls(chat)).toMatchObject([
       { state: "streaming", input: { city: "Rome" }, arguments: '{"city":"Rome"' },
     ]);
+    const [first] = calls(chat) ?? [];
+    connection?.send(
+      frame({ tool_calls: [{ index: 1, id: "b", function: { name: "weather", arguments: "{" } }] }),
+    );
+    await connection?.wanted();
+    await clock.advance(50);
+    expect(calls(chat)).toHaveLength(2);
+    expect(calls(chat)?.[0]).toBe(first);
     chat.stop();
   });
 

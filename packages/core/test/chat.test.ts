@@ -158,6 +158,15 @@ describe("a chat", () => {
     expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready" });
   });
 
+  test("cleared after a failure has no error any more", async () => {
+    const { client } = clientOf(() => new Response("no", { status: 400 }));
+    const chat = createChatStore(client, { model });
+    await chat.send("Hello?");
+    expect(chat.getSnapshot().status).toBe("error");
+    chat.clear();
+    expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready", error: undefined });
+  });
+
   test("keeps the identity of messages that did not change", async () => {
     const { client } = clientOf(() => streamAnswer(hello));
     const chat = createChatStore(client, { model });

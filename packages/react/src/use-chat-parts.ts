@@ -1,7 +1,8 @@
-import type { ChatState, ChatStatus, ThreadMessage } from "@sluice/core";
-import { useMemo, useSyncExternalStore } from "react";
+import type { ChatState, ChatStatus, Store, ThreadMessage } from "@sluice/core";
+import { useMemo } from "react";
 import { watchChat } from "./chat-registry.js";
 import { useClient } from "./provider.js";
+import { useIsHydrated, useStorePart } from "./use-store.js";
 
 /**
  * One message of the chat that `useChatStream({ id })` shows: renders again only when this message changes.
@@ -17,7 +18,10 @@ import { useClient } from "./provider.js";
  * ```
  */
 export function useChatMessage(id: string, messageId: string): ThreadMessage | undefined {
-  return useChatPart(id, (state) => state && messagesById(state.messages).get(messageId));
+  const isHydrated = useIsHydrated();
+  const find = (state: ChatState | undefined) => state && messagesById(state.messages).get(messageId);
+  const message = useStorePart(useWatchedChat(id), find, (state) => find(state)?.outcome);
+  return isHydrated ? message : undefined;
 }
 
 /**
@@ -31,17 +35,15 @@ export function useChatMessage(id: string, messageId: string): ThreadMessage | u
  * ```
  */
 export function useChatStatus(id: string): ChatStatus {
-  return useChatPart(id, (state) => state?.status) ?? "ready";
+  const isHydrated = useIsHydrated();
+  const statusOf = (state: ChatState | undefined) => state?.status ?? "ready";
+  const status = useStorePart(useWatchedChat(id), statusOf, statusOf);
+  return isHydrated ? status : "ready";
 }
 
-function useChatPart<Part>(id: string, select: (state: ChatState | undefined) => Part | undefined) {
+function useWatchedChat(id: string): Store<ChatState | undefined> {
   const client = useClient();
-  const { subscribe, getSnapshot } = useMemo(() => watchChat(client, id), [client, id]);
-  return useSyncExternalStore(
-    subscribe,
-    () => select(getSnapshot()),
-    () => undefined,
-  );
+  return useMemo(() => watchChat(client, id), [client, id]);
 }
 
 const indexes = new WeakMap<readonly ThreadMessage[], ReadonlyMap<string, ThreadMessage>>();

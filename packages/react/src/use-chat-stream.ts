@@ -1,7 +1,8 @@
 import type { ChatState, ChatStore, ChatStoreOptions } from "@sluice/core";
-import { useEffect, useInsertionEffect, useState, useSyncExternalStore } from "react";
+import { useEffect, useInsertionEffect, useState } from "react";
 import { chatsOf, createSharedChat } from "./chat-registry.js";
 import { useClient } from "./provider.js";
+import { useStorePart } from "./use-store.js";
 
 /** A server renders for many people in one process: what is shared there by id would be shared among them. */
 const onServer = typeof window === "undefined";
@@ -53,7 +54,11 @@ export function useChatStream<Output = unknown>(
 
   useInsertionEffect(() => chat.update(options));
   useEffect(() => chats.hold(key, chat), [chats, key, chat]);
-  const state = useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot);
+  const state = useStorePart(store, whole, ({ status }) => status);
   const { getSnapshot, subscribe, close, ...verbs } = store;
   return { ...state, ...verbs };
+}
+
+function whole<State>(state: State): State {
+  return state;
 }

@@ -124,7 +124,8 @@ export function createRun({ client, thread, options, place, onDelta, onChange, o
     if (signal.aborted) return draft.id;
     answer = undefined;
     thread.put(admitted);
-    onChange();
+    // where nothing follows, the end of the run is the one change to be seen
+    if (admitted.outcome === "tool-calls") onChange();
     return draft.id;
   }
 

@@ -7,8 +7,8 @@
  */
 export interface RecordStorage {
   /**
-   * Every record of a collection, by key; those that are garbage, or of another version of this library, are left out.
-   * Rejects with the platform's error if the storage can't be reached: cookies turned off, a private window, a server.
+   * Every record of a collection, by key and in no order; those that are garbage or kept in another version's format
+   * are left out. Rejects with the platform's error if the storage can't be reached: cookies turned off, a server.
    */
   read(collection: string): Promise<ReadonlyMap<string, unknown>>;
   /**

@@ -11,9 +11,10 @@ const VERSION = 1;
  * touched. For a handful of chats without images; {@link indexedDBStorage} holds more, and does not stop the page.
  *
  * Given as a function, `storage` is asked for at each use, and never at import or while rendering on a server, where
- * there is none; a page that may not touch it (cookies turned off) then sees rejections and no throw. Its `watch` hears
- * other tabs and frames by the window's `storage` events: not another one of the same page, not `storage.clear()`, and
- * of a write that is undone for want of room both ways.
+ * there is none. A page that may not touch it (cookies turned off) then sees rejections and no throw.
+ *
+ * `watch` hears other tabs and frames by the window's `storage` events, record by record. It hears no other storage of
+ * its own page and no `storage.clear()`; of a write that found too little room, it hears that it was undone as well.
  *
  * @param options.prefix what the items' names begin with: one for each app of an origin. Default `"sluice"`.
  *

@@ -1,0 +1,246 @@
+import type { ThreadMessage } from "@sluice/core";
+import { GatewayProvider, type UseChatStreamResult, useChatStream } from "@sluice/react";
+import { memo, startTransition, useLayoutEffect, useState } from "react";
+import { createRoot, type Root } from "react-dom/client";
+import { beforeEach, describe, expect, test } from "vitest";
+import { clientOf, DONE, frame, inPieces, openBody, streamAnswer } from "../../core/test/support/gateway.js";
+
+/*
+ * Bursts in a real browser, in React's own time: no act() and no testing library. What is asserted is how often and
+ * in which order, which is the same on a slow machine.
+ */
+
+const past: readonly ThreadMessage[] = Array.from({ length: 200 }, (_, at) => ({
+  id: `past ${at}`,
+  role: at % 2 ? "assistant" : "user",
+  content: `message ${at}`,
+}));
+const deltaTexts = Array.from({ length: 5000 }, (_, at) => `word ${at} `);
+const deltas = deltaTexts.map((content) => frame({ content }));
+const END = frame({}, "stop") + DONE;
+const encoder = new TextEncoder();
+
+/** What happened, in order: "frame", "commit streaming", "row past 7", "view settings". */
+const log: string[] = [];
+const latest = () => chat.messages.at(-1)?.content;
+const count = (what: string) => log.filter((entry) => entry.startsWith(what)).length;
+
+let visits = 0;
+let root: Root;
+let chat: UseChatStreamResult;
+let show: (view: View) => void;
+
+const Row = memo(function Row({ message }: { message: ThreadMessage }) {
+  log.push(`row ${message.id}`);
+  // its end only: how long the browser takes to lay out a long text is not ours to measure
+  return <li>{message.content.slice(-200)}</li>;
+});
+
+function Chat() {
+  const own = useChatStream({ id: "a", model: "delta-5.3", initialMessages: past });
+  useLayoutEffect(() => {
+    chat = own;
+    log.push(`commit ${own.status}`);
+  });
+  return (
+    <ol>
+      {own.messages.map((message) => (
+        <Row key={message.id} message={message} />
+      ))}
+    </ol>
+  );
+}
+
+type View = "chat" | "about" | "settings";
+
+function App() {
+  const [view, setView] = useState<View>("chat");
+  useLayoutEffect(() => {
+    show = setView;
+    log.push(`view ${view}`);
+  }, [view]);
+  if (view === "chat") return <Chat />;
+  return view === "about" ? <p>about</p> : past.map(({ id }) => <Setting key={id} />);
+}
+
+/** Two hundred of them take React longer than the chat waits between two snapshots. */
+function Setting() {
+  work(1);
+  return <p>setting</p>;
+}
+
+function work(ms: number): void {
+  const startedAt = performance.now();
+  while (performance.now() - startedAt < ms);
+}
+
+beforeEach(() => {
+  const container = document.body.appendChild(document.createElement("div"));
+  root = createRoot(container);
+  let ticking = requestAnimationFrame(tick);
+  function tick() {
+    log.push("frame");
+    ticking = requestAnimationFrame(tick);
+  }
+  return () => {
+    cancelAnimationFrame(ticking);
+    root.unmount();
+    container.remove();
+  };
+});
+
+/** Shows the app on a gateway that gives this body, and forgets what happened until it stood. */
+async function open(body: Uint8Array[] | ReadableStream<Uint8Array>): Promise<Request[]> {
+  const { client, requests } = clientOf(() => streamAnswer(body));
+  visits += 1;
+  log.length = 0;
+  root.render(
+    <GatewayProvider key={visits} client={client}>
+      <App />
+    </GatewayProvider>,
+  );
+  await happens(() => count("view chat") > 0);
+  await frames(2);
+  log.length = 0;
+  return requests;
+}
+
+async function happens(it: () => boolean): Promise<void> {
+  while (!it()) await frames(1);
+}
+
+async function frames(wanted: number): Promise<void> {
+  for (let seen = 0; seen < wanted; seen += 1) await new Promise(requestAnimationFrame);
+}
+
+function inFrames(reads: number): ReadableStream<Uint8Array> {
+  const size = Math.ceil(deltas.length / reads);
+  const pieces = Array.from({ length: reads }, (_, at) => deltas.slice(at * size, (at + 1) * size).join(""));
+  return bodyOf((nth) => pieces[nth], { apart: true });
+}
+
+/** A body that goes on until enough has happened; it gives up after `reads`, which is seconds. */
+function until(isEnough: () => boolean, { reads, apart }: { reads: number; apart: boolean }) {
+  const read = frame({ content: "." }).repeat(20);
+  return bodyOf((nth) => (nth < reads && !isEnough() ? read : undefined), { apart });
+}
+
+/** A body whose next read is there as soon as it is asked for or, with `apart`, in another frame. */
+function bodyOf(readAt: (nth: number) => string | undefined, { apart }: { apart: boolean }) {
+  let nth = 0;
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      if (apart) await frames(1);
+      const read = readAt(nth);
+      nth += 1;
+      if (read !== undefined) return controller.enqueue(encoder.encode(read));
+      log.push("end of the body");
+      controller.enqueue(encoder.encode(END));
+      controller.close();
+    },
+  });
+}
+
+describe("a burst of 5,000 deltas below 200 messages", () => {
+  test.each([
+    ["in four reads", () => inPieces(deltas.join("") + END, 262_144)],
+    ["in 25 frames", () => inFrames(25)],
+  ])("%s commits at most once in a frame, and renders the live row alone", async (_, body) => {
+    await open(body());
+    const answer = await chat.send("Hello?");
+    await frames(2);
+    // the question and the end are told at once; n frames part the time between them into n + 1
+    expect(count("commit streaming")).toBeLessThanOrEqual(count("frame") + 1);
+    expect([count("commit submitted"), count("commit ready"), count("row past")]).toEqual([1, 1, 0]);
+    expect(chat.messages).toHaveLength(202);
+    expect([answer?.outcome, latest()]).toEqual(["complete", deltaTexts.join("")]);
+  });
+
+  test("shows the text as it grows, where it takes more than a moment", async () => {
+    await open(inFrames(25));
+    await chat.send("Hello?");
+    expect(count("commit streaming")).toBeGreaterThan(1);
+  });
+});
+
+describe("a burst makes no long task", () => {
+  test("the browser reports one where there is one", async () => {
+    const tasks = await longTasksOf(async () => work(120));
+    expect(tasks).toHaveLength(1);
+  });
+
+  test("and none for 40,000 deltas that are all there", async () => {
+    const bytes = inPieces(frame({ content: "word " }).repeat(40_000) + END, 65_536);
+    let tasks: number[] = [];
+    // a busy machine may stretch any task, but not in each of ten tries; work that does not yield is long in each
+    for (let tries = 0; tries < 10; tries += 1) {
+      await open(bytes);
+      tasks = await longTasksOf(() => chat.send("Hello?"));
+      expect(latest()).toHaveLength(200_000);
+      if (tasks.length === 0) break;
+    }
+    expect(tasks).toEqual([]);
+  });
+});
+
+/** How long each task of more than 50 ms took that began while `act` was under way. */
+async function longTasksOf(act: () => Promise<unknown>): Promise<number[]> {
+  const tasks: number[] = [];
+  const observer = new PerformanceObserver((list) => {
+    tasks.push(...list.getEntries().map(({ duration }) => duration));
+  });
+  await frames(2);
+  observer.observe({ type: "longtask" });
+  await act();
+  // the entry of a task comes in a later one
+  await frames(3);
+  observer.disconnect();
+  return tasks;
+}
+
+describe("while an answer streams", () => {
+  test("another view, rendered in a transition, is shown before the answer ends", async () => {
+    await open(until(() => count("view about") > 0, { reads: 200, apart: true }));
+    const answered = chat.send("Hello?");
+    startTransition(() => show("about"));
+    await answered;
+    expect(log.indexOf("view about")).toBeGreaterThan(-1);
+    expect(log.indexOf("view about")).toBeLessThan(log.indexOf("end of the body"));
+  });
+
+  test("so is one that takes long to render", async () => {
+    await open(until(() => count("view settings") > 0, { reads: 200, apart: true }));
+    const answered = chat.send("Hello?");
+    startTransition(() => show("settings"));
+    await answered;
+    expect(log.indexOf("view settings")).toBeGreaterThan(-1);
+    expect(log.indexOf("view settings")).toBeLessThan(log.indexOf("end of the body"));
+  });
+
+  test("a burst lets the page commit and paint before it is over", async () => {
+    await open(until(() => count("commit streaming") > 2, { reads: 3000, apart: false }));
+    await chat.send("Hello?");
+    const during = log.slice(0, log.indexOf("end of the body"));
+    expect(during).toContain("commit streaming");
+    expect(during.slice(during.indexOf("commit streaming"))).toContain("frame");
+  });
+
+  test("a chat that is unmounted and mounted again shows the same stream, asked for once", async () => {
+    const connection = openBody();
+    const requests = await open(connection.body);
+    const answered = chat.send("Hello?");
+    await connection.wanted();
+    connection.send(frame({ content: "Hel" }));
+    await happens(() => latest() === "Hel");
+    show("about");
+    await happens(() => count("view about") > 0);
+    await connection.wanted();
+    connection.send(frame({ content: "lo" }));
+    show("chat");
+    await happens(() => count("view chat") > 0 && latest() === "Hello");
+    connection.send(frame({ content: "!" }) + END);
+    await answered;
+    await happens(() => latest() === "Hello!");
+    expect([chat.messages.length, latest(), requests.length]).toEqual([202, "Hello!", 1]);
+  });
+});
