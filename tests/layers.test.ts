@@ -25,6 +25,11 @@ function lint(file: string, specifier: string): string {
 test.each([
   ["errors.ts", "./http.js", "Layer 0"],
   ["store.ts", "valibot", "Layer 0 has no dependency"],
+  ["storage/memory.ts", "../chat/store.js", "Layer 0"],
+  ["storage/web.ts", "idb", "Only storage/indexed-db.ts imports idb"],
+  ["chat/storage.ts", "idb", "Only storage/indexed-db.ts imports idb"],
+  ["chat/stream.ts", "./run.js", "imports point down"],
+  ["chat/history.ts", "./state.js", "imports point down"],
   ["chat/schema.ts", "../http.js", "Layer 1"],
   ["validate.ts", "./client.js", "Layer 1"],
   ["sse.ts", "./chat/stream.js", "Layer 2"],

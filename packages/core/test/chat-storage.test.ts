@@ -284,6 +284,39 @@ describe("a chat with a storage", () => {
     expect(failures).toContainEqual(expect.stringContaining("full"));
   });
 
+  test("writes what there was no room for with the next change", async () => {
+    const storage = memoryStorage();
+    let isFull = true;
+    const small: RecordStorage = {
+      ...storage,
+      write: (collection, changes) =>
+        isFull ? Promise.reject(new Error("full")) : storage.write(collection, changes),
+    };
+    const { chat, answer } = await shown(small);
+    const turn = chat.send("Hello");
+    await settled();
+    isFull = false;
+    answer(0, textAnswer("Hi"));
+    await turn;
+    await settled();
+    expect((await shown(storage)).texts()).toEqual(["Hello", "Hi"]);
+  });
+
+  test("writes nothing about what another tab took away", async () => {
+    const storage = memoryStorage();
+    const [left, right] = [await shown(storage), await shown(storage)];
+    const turn = left.chat.send("Hello");
+    left.answer(0, textAnswer("Hi"));
+    await turn;
+    await settled();
+    const writes: unknown[] = [];
+    storage.watch("chat/a", (changes) => writes.push(changes));
+    left.chat.clear();
+    await settled();
+    expect(right.texts()).toEqual([]);
+    expect(writes).toHaveLength(1);
+  });
+
   test("leaves out records that are no messages", async () => {
     const storage = memoryStorage();
     const good = { message: { id: "1", role: "user", content: "Hello" }, parent: null, revision: 0 };

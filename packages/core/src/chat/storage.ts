@@ -69,7 +69,7 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
       .map(([key, record]) => nodeOf(key, record))
       .filter((node) => node !== undefined);
     // what was there at first gives way to what was kept
-    if (nodes.length > 0) for (const id of initial.splice(0)) if (!records.has(id)) thread.remove(id);
+    if (nodes.length > 0) for (const id of initial.splice(0)) if (!records.has(id)) forget(id);
     for (const node of nodes) thread.merge({ ...node, message: afterReload(node.message) });
     const leaf = records.get(LEAF);
     if (typeof leaf === "string") thread.choose(leaf);
@@ -79,10 +79,16 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
   function merge(changes: ReadonlyMap<string, unknown>): void {
     for (const [key, record] of changes) {
       const node = nodeOf(key, record);
-      if (record === undefined) thread.remove(key);
+      if (record === undefined) forget(key);
       else if (node && !isUnderWay(node.message)) thread.merge(node);
     }
     onMerge();
+  }
+
+  /** Removes a message that is not in the storage: there is nothing to write. */
+  function forget(id: string): void {
+    thread.remove(id);
+    unwritten.delete(id);
   }
 
   function schedule(ms: number): void {
@@ -97,9 +103,16 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
     scheduled = undefined;
     if (unwritten.size === 0) return;
     const changes = new Map<string, unknown>([[LEAF, thread.path.at(-1)?.id]]);
-    for (const id of unwritten) changes.set(id, recordOf(thread.node(id)));
+    const ids = [...unwritten];
+    for (const id of ids) changes.set(id, recordOf(thread.node(id)));
     unwritten.clear();
-    writing = writing.then(() => storage.write(collection, changes)).catch(onFailure);
+    writing = writing
+      .then(() => storage.write(collection, changes))
+      .catch((error) => {
+        // once more with the next change: there may be room by then
+        for (const id of ids) unwritten.add(id);
+        onFailure(error);
+      });
   }
 }
 
