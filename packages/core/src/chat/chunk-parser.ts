@@ -21,10 +21,6 @@ export interface ChunkHandlers {
   onEnd(end: StreamEnd): void;
 }
 
-const LESS_THAN = 0x3c;
-const OPENING_BRACE = 0x7b;
-const OPENING_BRACKET = 0x5b;
-
 /** Turns a chat stream's bytes into chunks, and says how they ended. */
 export function createChunkParser({ onChunk, onEnd }: ChunkHandlers) {
   const events = createEventParser({
@@ -99,8 +95,7 @@ export function createChunkParser({ onChunk, onEnd }: ChunkHandlers) {
 function looksLikeStream(bytes: Uint8Array): boolean | undefined {
   const start = bytes[0] === 0xef ? 3 : 0;
   const first = bytes.subarray(start).find((byte) => byte > 0x20);
-  if (first === undefined) return undefined;
-  return first !== LESS_THAN && first !== OPENING_BRACE && first !== OPENING_BRACKET;
+  return first === undefined ? undefined : !"<{[".includes(String.fromCharCode(first));
 }
 
 function isDone(data: string): boolean {

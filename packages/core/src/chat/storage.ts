@@ -19,6 +19,8 @@ export interface ThreadKeeperOptions {
   readonly collection: string;
   readonly thread: Thread;
   readonly clock: Clock;
+  /** The page is about to go: the thread gets what has come and was not shown yet. */
+  readonly onLeave: () => void;
   /** The thread changed by what somebody else wrote. */
   readonly onMerge: () => void;
   /** The storage could not be read or written; the chat goes on without. */
@@ -32,7 +34,7 @@ const LIVE_WRITE_MS = 1000;
 
 /** Creates the keeper of one thread: a record for each message, so that two pages never overwrite each other's. */
 export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
-  const { storage, collection, thread, clock, onMerge, onFailure } = options;
+  const { storage, collection, thread, clock, onLeave, onMerge, onFailure } = options;
   const unwritten = new Set<string>(thread.ids());
   const initial = thread.ids();
   let open = new AbortController();
@@ -62,17 +64,22 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
     open = new AbortController();
     const { signal } = open;
     const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
-    listen?.("pagehide", write, { signal });
+    listen?.("pagehide", leave, { signal });
     signal.addEventListener("abort", storage.watch(collection, merge));
     const records = await storage.read(collection);
     const nodes = [...records]
       .map(([key, record]) => nodeOf(key, record))
       .filter((node) => node !== undefined);
     // what was there at first gives way to what was kept
-    if (nodes.length > 0) for (const id of initial.splice(0)) if (!records.has(id)) forget(id);
+    if (nodes.length > 0) for (const id of initial.splice(0)) forget(id);
     for (const node of nodes) thread.merge({ ...node, message: afterReload(node.message) });
     const leaf = records.get(LEAF);
     if (typeof leaf === "string") thread.choose(leaf);
+  }
+
+  function leave(): void {
+    onLeave();
+    write();
   }
 
   /** What is under way on another page is not shown here: it may never end. Its end is. */

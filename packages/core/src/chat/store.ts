@@ -88,6 +88,7 @@ export function createChatStore<Output = unknown>(
       collection: `chat/${id}`,
       thread,
       clock: client.clock,
+      onLeave: store.flush,
       onMerge: store.flush,
       onFailure: (cause) => client.emit({ type: "storage-failure", error: cause }),
     });
