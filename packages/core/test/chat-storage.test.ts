@@ -252,6 +252,7 @@ describe("a chat with a storage", () => {
       initialMessages: [{ id: "x", role: "assistant", content: "Good day" }],
     });
     expect(second.texts()).toEqual(["Welcome", "Hello", "Hi"]);
+    expect(second.chat.getSnapshot().messages[0]).not.toHaveProperty("branches");
   });
 
   test("cleared stays empty after a reload", async () => {

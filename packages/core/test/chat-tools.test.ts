@@ -21,7 +21,7 @@ function calls(chat: ChatStore) {
 describe("defineTool", () => {
   test("tells the model the JSON Schema of a valibot schema, without the checks that JSON Schema has no word for", () => {
     const parameters = v.object({
-      year: v.pipe(v.string(), v.transform(Number)),
+      year: v.pipe(v.string(), v.transform(Number), v.number()),
       even: v.pipe(
         v.number(),
         v.minValue(2),

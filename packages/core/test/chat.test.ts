@@ -36,7 +36,7 @@ describe("a chat", () => {
       ],
       outcome: "complete",
     });
-    expect([...new Set(seen)]).toEqual(["submitted", "streaming", "ready"]);
+    expect(seen.join(" ")).toMatch(/^(submitted )+(streaming )+ready$/);
     expect(chat.getSnapshot().messages.map(({ role, content }) => [role, content])).toEqual([
       ["user", "Hello?"],
       ["assistant", "Hello"],
