@@ -31,11 +31,11 @@ const react18 = (name: string) =>
   new URL(`./packages/react/node_modules/${name}-18`, import.meta.url).pathname;
 
 /** Made anew for each project: vitest writes the project's name into it. */
-const inChromium = () => ({
+const inChromium = (executablePath: string) => ({
   enabled: true,
   headless: true,
   screenshotFailures: false,
-  provider: playwright({ launchOptions: { executablePath: chromium, args: chromiumFlags } }),
+  provider: playwright({ launchOptions: { executablePath, args: chromiumFlags } }),
   instances: [{ browser: "chromium" as const }],
 });
 
@@ -95,7 +95,7 @@ export default defineConfig({
       },
       ...(chromium
         ? [
-            { ...shared, test: { name: "core in chromium", include: coreSuite, browser: inChromium() } },
+            { ...shared, test: { name: "core in chromium", include: coreSuite, browser: inChromium(chromium) } },
             {
               ...shared,
               // found only when a test asks for them, they would make the page load again under it
@@ -104,7 +104,7 @@ export default defineConfig({
                 name: "react in chromium",
                 root: "packages/react",
                 include: ["test/**/*.browser.test.tsx"],
-                browser: inChromium(),
+                browser: inChromium(chromium),
               },
             },
           ]

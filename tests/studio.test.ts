@@ -1,8 +1,9 @@
 import { createServer } from "node:net";
-import { type Browser, chromium, type Page } from "playwright";
+import { type Browser, chromium } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { chromiumFlags, findChromium } from "../scripts/chromium.ts";
 import { type Demo, isAlive, startDemo } from "./support/demo.ts";
+import { openStudio, type StudioPage } from "./support/studio-page.ts";
 
 const executablePath = findChromium();
 /** How the demo's key begins: nothing that a page can see may have it. */
@@ -21,37 +22,18 @@ afterAll(() => void squatter.close());
 
 describe.skipIf(!executablePath)("the studio in Chromium (skipped where there is none)", () => {
   let browser: Browser;
-  let page: Page;
-  let seen: string[];
-  let problems: string[];
+  let studio: StudioPage;
 
   beforeAll(async () => {
     browser = await chromium.launch({ ...(executablePath && { executablePath }), args: chromiumFlags });
   });
   afterAll(() => browser.close());
   beforeEach(async () => {
-    seen = [];
-    problems = [];
-    page = await browser.newPage();
-    page.on("request", async (request) => {
-      seen.push(request.url(), JSON.stringify(await request.allHeaders()), request.postData() ?? "");
-    });
-    page.on("response", async (response) => {
-      seen.push(JSON.stringify(await response.allHeaders()), await response.text().catch(() => ""));
-    });
-    page.on("pageerror", (error) => problems.push(String(error)));
-    page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
-    await page.goto(demo.address);
+    studio = await openStudio(browser, demo.address);
   });
-  afterEach(() => page.close());
+  afterEach(() => studio.close());
 
-  const answer = () => page.getByRole("article", { name: "Assistant's answer" }).last();
-  const textLength = async () => (await answer().innerText()).length;
-
-  async function ask(question: string): Promise<void> {
-    await page.getByRole("textbox", { name: "Message" }).fill(question);
-    await page.getByRole("textbox", { name: "Message" }).press("Enter");
-  }
+  const textLength = async () => (await studio.answer().innerText()).length;
 
   async function grown(from: number): Promise<number> {
     await expect.poll(textLength, { timeout: 15_000 }).toBeGreaterThan(from);
@@ -59,6 +41,7 @@ describe.skipIf(!executablePath)("the studio in Chromium (skipped where there is
   }
 
   test("shows an answer growing before it ends, and stops it with its text kept", async () => {
+    const { page, ask, answer, problems } = studio;
     await ask("Tell me of rivers [[slow]]");
     let length = 0;
     for (let step = 0; step < 3; step += 1) length = await grown(length);
@@ -70,6 +53,7 @@ describe.skipIf(!executablePath)("the studio in Chromium (skipped where there is
   });
 
   test("answers to the end, with the reasoning apart and the time to the first token", async () => {
+    const { page, ask, answer, problems } = studio;
     await page.getByRole("combobox", { name: "Model" }).selectOption("delta-5.3");
     await ask("Hello");
     await page.getByRole("list", { name: "Statistics" }).waitFor();
@@ -79,6 +63,7 @@ describe.skipIf(!executablePath)("the studio in Chromium (skipped where there is
   });
 
   test("shows the error of [[429]] with a way out", async () => {
+    const { page, ask, problems } = studio;
     await ask("Too much [[429]]");
     const alert = page.getByRole("alert");
     await alert.waitFor({ timeout: 20_000 });
@@ -88,6 +73,7 @@ describe.skipIf(!executablePath)("the studio in Chromium (skipped where there is
   });
 
   test("says that a cut answer is cut, and keeps its text", async () => {
+    const { page, ask, answer } = studio;
     await ask("Tell me of rivers [[truncate]]");
     await page.getByRole("alert").waitFor();
     expect(await answer().innerText()).toMatch(/cut off/i);
@@ -95,6 +81,7 @@ describe.skipIf(!executablePath)("the studio in Chromium (skipped where there is
   });
 
   test("has the API key nowhere: not in traffic, not in storage, not in scripts", async () => {
+    const { page, ask, seen } = studio;
     await ask("Hello");
     await page.getByRole("list", { name: "Statistics" }).waitFor();
     const inPage = await page.evaluate(() =>
@@ -104,9 +91,22 @@ describe.skipIf(!executablePath)("the studio in Chromium (skipped where there is
         ...[localStorage, sessionStorage].map((kept) => JSON.stringify(kept)),
       ].join(),
     );
+    const inDatabase = await page.evaluate(async () => {
+      const [{ name = "" } = {}] = await indexedDB.databases();
+      const read = <T>(request: IDBRequest<T>) =>
+        new Promise<T>((resolve) => {
+          request.onsuccess = () => resolve(request.result);
+        });
+      const database = await read(indexedDB.open(name));
+      const stores = [...database.objectStoreNames].map((store) =>
+        read(database.transaction(store).objectStore(store).getAll()),
+      );
+      return JSON.stringify(await Promise.all(stores));
+    });
+    expect(inDatabase).toContain("Hello");
     expect(seen.some((text) => text.includes("chat.completion.chunk"))).toBe(true);
     expect(seen.some((text) => text.includes("<!doctype html>"))).toBe(true);
-    for (const text of [inPage, ...seen]) {
+    for (const text of [inPage, inDatabase, ...seen]) {
       expect(text).not.toMatch(KEY);
       expect(text).not.toMatch(/"authorization"/i);
     }

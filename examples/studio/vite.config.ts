@@ -14,7 +14,7 @@ function contentSecurityPolicy(gateway: string | undefined): Plugin {
   const policy = [
     "default-src 'self'",
     ["connect-src 'self'", gateway && new URL(gateway).origin].filter(Boolean).join(" "),
-    "img-src 'self' data: https:",
+    "img-src 'self' blob: data: https:",
     "style-src 'self'",
     "object-src 'none'",
     "base-uri 'none'",

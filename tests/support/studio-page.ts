@@ -15,6 +15,8 @@ export interface StudioPage {
   readonly ask: (question: string) => Promise<void>;
   /** Waits until no answer is under way. */
   readonly settled: () => Promise<void>;
+  /** Closes all tabs, and forgets the storage. */
+  readonly close: () => Promise<void>;
 }
 
 /** A chat request, as far as tests look into it. */
@@ -29,7 +31,8 @@ export async function openStudio(
   address: string,
   viewport = { width: 1280, height: 800 },
 ): Promise<StudioPage> {
-  const page = await browser.newPage({ viewport });
+  const context = await browser.newContext({ viewport });
+  const page = await context.newPage();
   const seen: string[] = [];
   const problems: string[] = [];
   const bodies: ChatBody[] = [];
@@ -61,6 +64,7 @@ export async function openStudio(
       await field.fill(question);
       await field.press("Enter");
     },
+    close: () => context.close(),
     settled: () => page.getByRole("button", { name: "Send" }).waitFor(),
   };
 }

@@ -1,4 +1,19 @@
-import { createClient } from "@sluice/core";
+import { createClient, createStore, systemClock } from "@sluice/core";
+
+let keepsNothing = false;
+const keeping = createStore(() => !keepsNothing, { throttleMs: 0, clock: systemClock });
+
+/** Whether this browser keeps conversations: false from the first time that it did not. */
+export const isKeeping = { getSnapshot: keeping.getSnapshot, subscribe: keeping.subscribe };
+
+/** The browser did not keep something. */
+export function noteStorageFailure(): void {
+  keepsNothing = true;
+  keeping.flush();
+}
 
 /** The proxy that serves this page adds the key: there is none in here, and must not be. */
-export const client = createClient({ baseURL: import.meta.env.VITE_GATEWAY || location.origin });
+export const client = createClient({
+  baseURL: import.meta.env.VITE_GATEWAY || location.origin,
+  onEvent: ({ type }) => type === "storage-failure" && noteStorageFailure(),
+});

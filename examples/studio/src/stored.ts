@@ -1,3 +1,8 @@
+import { indexedDBStorage } from "@sluice/core";
+
+/** Where conversations are kept between visits. */
+export const storage = indexedDBStorage();
+
 /** What this browser kept for us; undefined where it kept nothing, or keeps nothing for anybody. */
 export function recall(key: string): string | undefined {
   try {

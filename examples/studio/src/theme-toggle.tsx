@@ -19,7 +19,7 @@ export function ThemeToggle() {
   return (
     <button
       type="button"
-      className="quiet theme-toggle"
+      className="quiet icon"
       aria-label="Dark theme"
       aria-pressed={isDark}
       title={isDark ? "Switch to the light theme" : "Switch to the dark theme"}

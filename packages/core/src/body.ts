@@ -34,7 +34,7 @@ export function readBody<Out>(
 ): ByteReader<Out> {
   const { signal, idleMs, abort } = exchange;
   const { clock } = client;
-  const reader = (response.body ?? new ReadableStream<Uint8Array>({ start: (c) => c.close() })).getReader();
+  const reader = (response.body ?? new Blob().stream()).getReader();
   const closed = new AbortController();
   let waitingSince: number | undefined;
   let isCancelled = false;

@@ -1,11 +1,8 @@
 import { APIError } from "./errors.js";
 
-/** As much of an error's body as an error keeps. */
-const BODY_LIMIT = 8192;
-
-/** The text that an error keeps of an answer: its first 8 KB. */
-export function excerpt(body: string): string {
-  return body.length > BODY_LIMIT ? `${body.slice(0, BODY_LIMIT)}…` : body;
+/** The start of an answer's text: as much as an error keeps, 8 KB, unless less is asked for. */
+export function excerpt(text: string, length = 8192): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text;
 }
 
 /** What an answer without a message of its own is said to be. */
@@ -28,7 +25,7 @@ export function apiErrorOf(
   const { message, type, code: apiCode, param } = errorFieldsOf(parseJSON(text)) ?? {};
   return new APIError(
     message ?? messageOfText(answer, text),
-    { status: answer.status, body: excerpt(body), type, apiCode, param, retryAfterMs },
+    { status: answer.status, type, apiCode, param, retryAfterMs, body: excerpt(body) },
     { requestId },
   );
 }
@@ -85,5 +82,5 @@ function messageOfText({ status, statusText }: AnswerLine, text: string): string
     return `${line}: the answer is ${page} and not the gateway's JSON; check the base URL`;
   }
   if (/^[[{"]/.test(text)) return `${line}: the answer is JSON without a readable error message`;
-  return text.length > 500 ? `${text.slice(0, 500)}…` : text;
+  return excerpt(text, 500);
 }

@@ -1,46 +1,54 @@
+import { openNew, useConversationId } from "../conversations/address.js";
+import { ConversationList } from "../conversations/conversation-list.js";
+import { Drawer } from "../conversations/drawer.js";
+import { useConversations } from "../conversations/use-conversations.js";
 import { Masthead } from "../masthead.js";
-import { Composer } from "./composer.js";
-import { MessageList } from "./message-list.js";
-import { ModelPicker } from "./model-picker.js";
+import { NotesList } from "../tools/notes-list.js";
+import { useMedia } from "../use-media.js";
+import { Conversation } from "./conversation.js";
 import { useSettings } from "./settings.js";
-import { StatusLine } from "./status-line.js";
-import { useConversation } from "./use-conversation.js";
 import "./chat.css";
 import "./dock.css";
 
-/** The chat: what was said, and where to say more. */
+/** The conversations, and the one that is open. */
 export function Chat() {
   const [settings, setSettings] = useSettings();
-  const chat = useConversation(settings);
-  const { messages, status, isBusy, field, box } = chat;
+  const openId = useConversationId();
+  const open = useConversations().find(({ id }) => id === openId);
+  const isWide = useMedia("(width >= 60rem)");
 
   return (
     <div className="chat">
-      <Masthead>
-        <button type="button" className="quiet" disabled={messages.length === 0} onClick={chat.startOver}>
+      <Masthead
+        leading={
+          !isWide && (
+            <Drawer name="Conversations">
+              <ConversationList openId={openId} />
+              <NotesList />
+            </Drawer>
+          )
+        }
+      >
+        <button type="button" className="quiet" disabled={!open} onClick={openNew}>
           New chat
         </button>
       </Masthead>
-      <main>
-        <MessageList
-          box={box}
-          messages={messages}
-          isBusy={isBusy}
-          onAsk={chat.ask}
-          onAskAgain={chat.askAgain}
+      <div className="room">
+        {isWide && (
+          <aside className="shelf" aria-label="Conversations and notes">
+            <ConversationList openId={openId} />
+            <NotesList />
+          </aside>
+        )}
+        <Conversation
+          // another conversation has a field, a scroll position and unsent images of its own
+          key={openId}
+          id={openId}
+          entry={open}
+          settings={settings}
+          onSettings={setSettings}
         />
-        <footer className={isBusy ? "dock flows" : "dock"}>
-          {chat.isAway && (
-            <button type="button" className="jump" onClick={chat.catchUp}>
-              Jump to latest
-            </button>
-          )}
-          <StatusLine status={status} last={messages.at(-1)} />
-          <Composer field={field} isBusy={isBusy} onSend={chat.ask} onStop={chat.halt}>
-            <ModelPicker settings={settings} onChange={setSettings} />
-          </Composer>
-        </footer>
-      </main>
+      </div>
     </div>
   );
 }

@@ -8,7 +8,7 @@ interface Explanation {
 
 /** Says what happened and what to do, for every kind of error that a chat can end with. */
 export function explain(error: unknown): Explanation {
-  if (!isGatewayError(error)) return unexpected;
+  if (!isGatewayError(error)) return isKept(error) ? kept : unexpected;
   switch (error.name) {
     case "APIError":
       return explainAnswer(error);
@@ -40,6 +40,24 @@ export function explain(error: unknown): Explanation {
 const unexpected: Explanation = {
   what: "Something went wrong that nobody foresaw.",
   todo: "Try again; if it stays so, the details below help to find out why.",
+};
+
+/** Of a gateway's error a storage keeps the name and the words, and not what they were made of. */
+function isKept(error: unknown): boolean {
+  return (
+    error instanceof Error && /^(API|Connection|Timeout|Stream|Response|Validation)Error$/.test(error.name)
+  );
+}
+
+const kept: Explanation = {
+  what: "This answer failed.",
+  todo: "That was before the page was loaded; the details below say why. Try again.",
+};
+
+/** The same whether it just happened or was kept. */
+export const cutOff: Explanation = {
+  what: "Cut off: the connection ended before the answer did.",
+  todo: "What came is kept above. Try again for all of it.",
 };
 
 function explainAnswer({ status, message, retryAfterMs }: APIError): Explanation {
@@ -86,10 +104,7 @@ function explainConnection(outcome: (AnyGatewayError & { name: "ConnectionError"
 function explainStream(reason: (AnyGatewayError & { name: "StreamError" })["reason"]): Explanation {
   switch (reason) {
     case "truncated":
-      return {
-        what: "Cut off: the connection ended before the answer did.",
-        todo: "What came is kept above. Try again for all of it.",
-      };
+      return cutOff;
     case "malformed":
       return { what: "The answer became unreadable.", todo: "What came before is kept above. Try again." };
     case "server-error":

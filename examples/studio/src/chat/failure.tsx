@@ -1,19 +1,26 @@
 import { isGatewayError, redact } from "@sluice/core";
-import { explain } from "./explain.js";
+import type { ReactNode } from "react";
+import { cutOff, explain } from "./explain.js";
 
-/** What went wrong, what to do about it, and the way to do it. */
-export function Failure({ error, onAskAgain }: { error: unknown; onAskAgain: (() => void) | undefined }) {
-  const { what, todo } = explain(error);
+interface FailureProps {
+  readonly error: Error;
+  /** The connection ended before the answer did. */
+  readonly isCut: boolean;
+  /** It is the latest thing that happened, and is told at once to those who listen. */
+  readonly isFresh: boolean;
+  /** The way to do something about it. */
+  readonly children: ReactNode;
+}
+
+/** What went wrong, and what to do about it. */
+export function Failure({ error, isCut, isFresh, children }: FailureProps) {
+  const { what, todo } = isCut ? cutOff : explain(error);
   return (
-    <div className="failure" role={onAskAgain && "alert"}>
+    <div className="failure" role={isFresh ? "alert" : undefined}>
       <p>
         <strong>{what}</strong> {todo}
       </p>
-      {onAskAgain && (
-        <button type="button" onClick={onAskAgain}>
-          Try again
-        </button>
-      )}
+      {children}
       <details>
         <summary>Details</summary>
         <pre>{detailsOf(error)}</pre>

@@ -1,6 +1,6 @@
 import { type ChatModel, chatModels } from "@sluice/core";
 import { memo, useId } from "react";
-import { type ChatSettings, type Effort, effortsOf, models, thinkingOf } from "./settings.js";
+import { type ChatSettings, type Effort, effortsOf, models, thinkingOf, toolsOf } from "./settings.js";
 import "./model-picker.css";
 
 interface ModelPickerProps {
@@ -10,8 +10,8 @@ interface ModelPickerProps {
 
 /** Which model answers, and how hard it thinks. Made from the table of models, so that it offers what is accepted. */
 export const ModelPicker = memo(function ModelPicker({ settings, onChange }: ModelPickerProps) {
-  const { isOn, fixed } = thinkingOf(settings);
-  const reason = useId();
+  const thinking = thinkingOf(settings);
+  const tools = toolsOf(settings);
   const setModel = (model: string) => onChange({ ...settings, model: model as ChatModel });
 
   return (
@@ -21,27 +21,47 @@ export const ModelPicker = memo(function ModelPicker({ settings, onChange }: Mod
           <option key={model}>{model}</option>
         ))}
       </select>
+      <Switch name="Thinking" {...thinking} onChange={(thinks) => onChange({ ...settings, thinks })} />
+      {thinking.isOn && <EffortPicker settings={settings} onChange={onChange} />}
+      <Switch name="Tools" {...tools} onChange={(offersTools) => onChange({ ...settings, offersTools })} />
+    </div>
+  );
+});
+
+interface SwitchProps {
+  readonly name: string;
+  readonly isOn: boolean;
+  /** Why nobody can change it. */
+  readonly fixed?: string;
+  readonly note?: string;
+  readonly onChange: (isOn: boolean) => void;
+}
+
+function Switch({ name, isOn, fixed, note, onChange }: SwitchProps) {
+  const reason = useId();
+  const said = fixed ?? note;
+  return (
+    <>
       <label className="switch">
         <input
           type="checkbox"
           role="switch"
-          aria-describedby={fixed && reason}
+          aria-describedby={said && reason}
           aria-checked={isOn}
           checked={isOn}
           disabled={fixed !== undefined}
-          onChange={(event) => onChange({ ...settings, thinks: event.target.checked })}
+          onChange={(event) => onChange(event.target.checked)}
         />
-        Thinking
+        {name}
       </label>
-      {isOn && <EffortPicker settings={settings} onChange={onChange} />}
-      {fixed && (
+      {said && (
         <span id={reason} className="reason">
-          {fixed}
+          {said}
         </span>
       )}
-    </div>
+    </>
   );
-});
+}
 
 function EffortPicker({ settings, onChange }: ModelPickerProps) {
   const setEffort = (effort: string) => onChange({ ...settings, effort: (effort as Effort) || undefined });

@@ -1,5 +1,4 @@
-import { type ChatModel, chatModels } from "@sluice/core";
-import type { ChatTarget } from "@sluice/react";
+import { type ChatModel, type ChatTarget, chatModels } from "@sluice/core";
 import { useEffect, useState } from "react";
 import { recall, remember } from "../stored.js";
 
@@ -12,12 +11,18 @@ export interface ChatSettings {
   readonly thinks: boolean;
   /** Undefined leaves it to the model. */
   readonly effort: Effort | undefined;
+  readonly offersTools: boolean;
 }
 
 export const models = Object.keys(chatModels) as ChatModel[];
 
 const KEY = "sluice-chat-settings";
-const initial: ChatSettings = { model: "alpha-v4.1-flash", thinks: true, effort: undefined };
+const initial: ChatSettings = {
+  model: "alpha-v4.1-flash",
+  thinks: true,
+  effort: undefined,
+  offersTools: false,
+};
 
 /** The settings, as they were on the last visit. */
 export function useSettings() {
@@ -32,6 +37,25 @@ export function thinkingOf({ model, thinks }: ChatSettings): { isOn: boolean; fi
   if (kinds.length === 0) return { isOn: false, fixed: "This model never thinks out loud." };
   if (kinds.length === 1) return { isOn: true, fixed: "This model always thinks." };
   return { isOn: thinks };
+}
+
+/** Whether the model is offered tools, and what a person should know about it. */
+export function toolsOf({ model, offersTools }: ChatSettings): {
+  isOn: boolean;
+  fixed?: string;
+  note?: string;
+} {
+  const { tools } = chatModels[model];
+  if (tools === false) return { isOn: false, fixed: "This model calls no tools." };
+  if (tools === "unlisted" && offersTools)
+    return { isOn: true, note: "Tools are not listed for this model: it may ignore them." };
+  return { isOn: offersTools };
+}
+
+/** The same, with tools offered, if need be to another model. */
+export function withTools(settings: ChatSettings): ChatSettings {
+  const model = chatModels[settings.model].tools ? settings.model : initial.model;
+  return { ...settings, model, offersTools: true };
 }
 
 /** The efforts that the model accepts; none where it does not have any. */
@@ -62,11 +86,12 @@ export function targetOf({ model, thinks, effort }: ChatSettings): ChatTarget {
 
 function settingsFrom(text: string | undefined): ChatSettings {
   try {
-    const { model, thinks, effort } = JSON.parse(text ?? "") as Partial<ChatSettings>;
+    const { model, thinks, effort, offersTools } = JSON.parse(text ?? "") as Partial<ChatSettings>;
     return {
       model: models.find((known) => known === model) ?? initial.model,
       thinks: thinks !== false,
       effort: effort === "low" || effort === "high" || effort === "max" ? effort : undefined,
+      offersTools: offersTools === true,
     };
   } catch {
     return initial;

@@ -1,14 +1,22 @@
+import type { ThreadTurn } from "@sluice/core";
 import { useChatStream } from "@sluice/react";
-import { useCallback, useEffect, useRef } from "react";
+import { useCallback, useEffect, useMemo, useRef } from "react";
+import { storage } from "../stored.js";
+import { tools } from "../tools/tools.js";
 import { useStickToBottom } from "../use-stick-to-bottom.js";
-import { type ChatSettings, targetOf } from "./settings.js";
+import type { ConversationActions } from "./actions.js";
+import { type ChatSettings, targetOf, toolsOf } from "./settings.js";
 
-/** The chat, with its verbs as buttons need them: each leads back to the text field. */
-export function useConversation(settings: ChatSettings) {
-  const { messages, status, send, stop, regenerate, clear } = useChatStream({
-    id: "studio",
+/** A conversation, with its verbs as buttons need them: each leads back to the text field. */
+export function useConversation(id: string, settings: ChatSettings) {
+  const chat = useChatStream({
+    id,
+    storage,
+    ...(toolsOf(settings).isOn && { tools }),
     ...targetOf(settings),
   });
+  const { messages, status, isRestoring, send, stop, clear } = chat;
+  const { retry, regenerate, edit, switchBranch, approve, deny, addToolResult } = chat;
   const isBusy = status === "submitted" || status === "streaming";
   const field = useRef<HTMLTextAreaElement>(null);
   const { box, isAway, jumpToEnd } = useStickToBottom<HTMLDivElement>(messages.length > 0);
@@ -23,26 +31,35 @@ export function useConversation(settings: ChatSettings) {
     focusField();
   }, [jumpToEnd, focusField]);
   const ask = useCallback(
-    (text: string) => {
-      void send(text);
+    (text: string, images: readonly File[] = []): Promise<ThreadTurn> => {
+      const turn = send(text, { images });
       catchUp();
+      return turn;
     },
     [send, catchUp],
   );
-  const askAgain = useCallback(() => {
-    void regenerate();
-    catchUp();
-  }, [regenerate, catchUp]);
   const halt = useCallback(() => {
     stop();
     focusField();
   }, [stop, focusField]);
-  const startOver = useCallback(() => {
-    clear();
-    focusField();
-  }, [clear, focusField]);
 
-  return { messages, status, isBusy, field, box, isAway, catchUp, ask, askAgain, halt, startOver };
+  const actions = useMemo((): ConversationActions => {
+    const follow = (turn: Promise<ThreadTurn>) => {
+      catchUp();
+      return turn;
+    };
+    return {
+      switchBranch,
+      retry: () => void follow(retry()),
+      regenerate: (messageId) => void follow(regenerate(messageId)),
+      edit: (messageId, text, options) => follow(edit(messageId, text, options)),
+      approve: (toolCallId) => void follow(approve(toolCallId)),
+      deny: (toolCallId) => void follow(deny(toolCallId)),
+      answerCall: (toolCallId, output) => void follow(addToolResult(toolCallId, output)),
+    };
+  }, [catchUp, switchBranch, retry, regenerate, edit, approve, deny, addToolResult]);
+
+  return { messages, status, isBusy, isRestoring, field, box, isAway, catchUp, ask, halt, clear, actions };
 }
 
 /** Stops with Escape wherever the focus is, but not out of an input method's list of candidates. */

@@ -8,6 +8,15 @@ const examples = [
   "Help me plan a quiet weekend in a town by a river.",
 ];
 
+const toolExamples = [
+  { text: "Use roll_dice with 3 dice of 6 sides", says: "runs at once" },
+  {
+    text: 'Use save_note to keep "Ask the lock keeper about the upper gate"',
+    says: "asks for your approval",
+  },
+  { text: "Use pick_color for the boat", says: "waits for your answer" },
+];
+
 const failures = [
   { scene: "slow", says: "a long, slow answer" },
   { scene: "429", says: "refused: too many requests" },
@@ -19,8 +28,13 @@ const failures = [
   { scene: "filter", says: "filtered" },
 ];
 
+interface WelcomeProps {
+  readonly onAsk: (text: string) => void;
+  readonly onAskWithTools: (text: string) => void;
+}
+
 /** What this is, and ways to begin. */
-export function Welcome({ onAsk }: { onAsk: (text: string) => void }) {
+export function Welcome({ onAsk, onAskWithTools }: WelcomeProps) {
   return (
     <section className="welcome" aria-label="Welcome">
       <h2>Open the gate.</h2>
@@ -37,7 +51,20 @@ export function Welcome({ onAsk }: { onAsk: (text: string) => void }) {
           </li>
         ))}
       </ul>
-      <details className="failures">
+      <details className="more">
+        <summary>Try a tool</summary>
+        <p>The model is offered three. What it calls is shown as a card.</p>
+        <ul>
+          {toolExamples.map(({ text, says }) => (
+            <li key={text}>
+              <button type="button" className="quiet small" onClick={() => onAskWithTools(text)}>
+                <strong>{text}</strong> {says}
+              </button>
+            </li>
+          ))}
+        </ul>
+      </details>
+      <details className="more">
         <summary>Try a failure</summary>
         <p>The emulator misbehaves on request; a real gateway reads these as plain words.</p>
         <ul>

@@ -67,7 +67,8 @@ export interface ThreadTurn {
   readonly messages: readonly ThreadMessage[];
   /**
    * How the last answer ended. `"tool-calls"`: a call waits for somebody, or `maxSteps` was reached. `"not-sent"`:
-   * nothing was asked; `error` says why.
+   * nothing was asked; `error` says why. `"stopped"` without messages: while images were being read, before anything
+   * was asked.
    */
   readonly outcome: MessageOutcome | "not-sent";
   readonly error?: Error;

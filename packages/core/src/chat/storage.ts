@@ -1,5 +1,6 @@
 import { after, type Clock } from "../clock.js";
 import type { RecordStorage } from "../storage/storage.js";
+import { canTell, holdWhile, isTaken, takeTurns } from "../turns.js";
 import { isOpen, isPending, type ThreadMessage, withCallsClosed } from "./message.js";
 import type { Thread, ThreadNode } from "./thread.js";
 
@@ -9,6 +10,8 @@ export interface ThreadKeeper {
   readonly restore: () => Promise<void>;
   /** A message changed: it is written soon, and nobody waits for it. */
   readonly changed: (id: string) => void;
+  /** As long as this lasts, answers of this page are under way, and other pages can tell. */
+  readonly hold: (turn: Promise<unknown>) => void;
   /** Writes what is left, and lets go of the storage. */
   readonly close: () => void;
 }
@@ -37,7 +40,9 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
   const { storage, collection, thread, clock, onLeave, onMerge, onFailure } = options;
   const unwritten = new Set<string>(thread.ids());
   const initial = thread.ids();
+  const lock = `sluice/${collection}`;
   let open = new AbortController();
+  let isWaiting = false;
   let restoring: Promise<void> | undefined;
   let scheduled: AbortController | undefined;
   let writing: Promise<unknown> = Promise.resolve();
@@ -53,6 +58,12 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
         if (!scheduled) schedule(LIVE_WRITE_MS);
       } else schedule(0);
     },
+    hold(turn) {
+      void holdWhile(
+        lock,
+        turn.then(() => writing),
+      );
+    },
     close() {
       write();
       restoring = undefined;
@@ -67,12 +78,14 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
     listen?.("pagehide", leave, { signal });
     signal.addEventListener("abort", storage.watch(collection, merge));
     const records = await storage.read(collection);
-    const nodes = [...records]
-      .map(([key, record]) => nodeOf(key, record))
-      .filter((node) => node !== undefined);
+    const nodes = nodesIn(records);
     // what was there at first gives way to what was kept
     if (nodes.length > 0) for (const id of initial.splice(0)) forget(id);
-    for (const node of nodes) thread.merge({ ...node, message: afterReload(node.message) });
+    const hasOpenEnds = nodes.some(({ message }) => afterReload(message) !== message);
+    const hasLivePage = hasOpenEnds && (await isTaken(lock));
+    for (const node of nodes)
+      thread.merge(hasLivePage ? node : { ...node, message: afterReload(node.message) });
+    if (hasLivePage) void markLeft();
     const leaf = records.get(LEAF);
     if (typeof leaf === "string") thread.choose(leaf);
   }
@@ -82,14 +95,36 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
     write();
   }
 
-  /** What is under way on another page is not shown here: it may never end. Its end is. */
   function merge(changes: ReadonlyMap<string, unknown>): void {
-    for (const [key, record] of changes) {
-      const node = nodeOf(key, record);
-      if (record === undefined) forget(key);
-      else if (node && !isUnderWay(node.message)) thread.merge(node);
+    for (const [key, record] of changes) if (record === undefined) forget(key);
+    for (const node of nodesIn(changes)) {
+      // what another page has under way is shown where it can be told when that page goes
+      if (isUnderWay(node.message) && !canTell()) continue;
+      thread.merge(node);
+      if (isUnderWay(node.message)) void markLeft();
     }
     onMerge();
+  }
+
+  /** Waits until no page has an answer under way: what has no end then was left. */
+  async function markLeft(): Promise<void> {
+    if (isWaiting) return;
+    isWaiting = true;
+    const { signal } = open;
+    try {
+      await takeTurns(lock, signal, async () => {
+        for (const node of nodesIn(await storage.read(collection))) thread.merge(node);
+        for (const id of thread.ids()) {
+          const message = thread.node(id)?.message;
+          if (message && isUnderWay(message)) thread.put(afterReload(message));
+        }
+      });
+      onMerge();
+    } catch (error) {
+      if (!signal.aborted) onFailure(error);
+    } finally {
+      isWaiting = false;
+    }
   }
 
   /** Removes a message that is not in the storage: there is nothing to write. */
@@ -130,7 +165,7 @@ function isUnderWay(message: ThreadMessage | undefined): boolean {
 function recordOf(node: ThreadNode | undefined): unknown {
   if (!node) return undefined;
   const { branches: _, error, ...message } = node.message;
-  const said = error && { error: { name: error.name, message: error.message } };
+  const said = error && { error: reasonOf(error) };
   return { message: { ...message, ...said }, parent: node.parent ?? null, revision: node.revision };
 }
 
@@ -142,14 +177,23 @@ function nodeOf(key: string, record: unknown): ThreadNode | undefined {
   const isMessage =
     id === key && roles.has(role) && typeof content === "string" && typeof revision === "number";
   if (!isMessage || !isListOrAbsent(toolCalls) || !isListOrAbsent(images)) return undefined;
-  const revived = isObject(error)
-    ? { error: Object.assign(new Error(String(error["message"])), { name: error["name"] }) }
-    : {};
+  const revived = isObject(error) ? { error: Object.assign(new Error(String(error["message"])), error) } : {};
   return {
     message: { ...message, ...revived } as unknown as ThreadMessage,
     parent: typeof parent === "string" ? parent : undefined,
     revision,
   };
+}
+
+/** What an error says; not the answer's body, or the text that the message has anyway. */
+function reasonOf(error: Error): Record<string, unknown> {
+  const { name, message } = error;
+  const { code, status, reason, phase, type, apiCode } = error as Error & Record<string, unknown>;
+  return { name, message, code, status, reason, phase, type, apiCode };
+}
+
+function nodesIn(records: ReadonlyMap<string, unknown>): ThreadNode[] {
+  return [...records].flatMap(([key, record]) => nodeOf(key, record) ?? []);
 }
 
 const roles: ReadonlySet<unknown> = new Set(["system", "user", "assistant"]);

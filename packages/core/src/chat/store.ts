@@ -215,6 +215,7 @@ export function createChatStore<Output = unknown>(
       onEnd: ended,
     });
     run = started;
+    keeper?.hold(started.turn);
     started.start();
     store.flush();
     return started.turn;

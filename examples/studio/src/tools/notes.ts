@@ -1,0 +1,23 @@
+import { createStore, type Store, systemClock } from "@sluice/core";
+
+let kept: readonly string[] = [];
+const store = createStore(() => kept, { throttleMs: 0, clock: systemClock });
+
+/** The notes that the model was allowed to save. They are gone when the page is left. */
+export const notes: Store<readonly string[]> = {
+  getSnapshot: store.getSnapshot,
+  subscribe: store.subscribe,
+};
+
+/** Keeps a note; returns how many there are then. */
+export function keepNote(text: string): number {
+  kept = [...kept, text];
+  store.flush();
+  return kept.length;
+}
+
+/** Throws a note away. */
+export function dropNote(place: number): void {
+  kept = kept.filter((_, other) => other !== place);
+  store.flush();
+}
