@@ -95,7 +95,10 @@ export default defineConfig({
       },
       ...(chromium
         ? [
-            { ...shared, test: { name: "core in chromium", include: coreSuite, browser: inChromium(chromium) } },
+            {
+              ...shared,
+              test: { name: "core in chromium", include: coreSuite, browser: inChromium(chromium) },
+            },
             {
               ...shared,
               // found only when a test asks for them, they would make the page load again under it

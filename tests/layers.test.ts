@@ -51,6 +51,7 @@ test.each([
   ["videos/tasks.ts", "../assets/assets.js", "No resource imports another"],
   ["videos/tasks.ts", "./store.js", "imports point down"],
   ["videos/store.ts", "../chat/store.js", "No resource imports another"],
+  ["images/store.ts", "../chat/store.js", "No resource imports another"],
   ["assets/create.ts", "valibot", "schema.ts"],
   ["assets/store.ts", "../index.js", "The index is the top"],
   ["epsilon/epsilon.ts", "../videos/tasks.js", "No resource imports another"],

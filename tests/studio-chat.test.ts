@@ -318,7 +318,9 @@ describe.skipIf(!executablePath)("the studio's chat in Chromium (skipped where t
       await tab.getByRole("link", { name: "Hello" }).waitFor();
       await tab.getByRole("button", { name: "Regenerate" }).waitFor();
       expect(await tab.getByText("This answer is coming in another tab.").count()).toBe(0);
-      expect(await tab.getByRole("article", { name: "Assistant's answer" }).innerText()).toMatch(/Hi there|Hello/i);
+      expect(await tab.getByRole("article", { name: "Assistant's answer" }).innerText()).toMatch(
+        /Hi there|Hello/i,
+      );
       await studio.page.bringToFront();
       await button("Delete").click();
       await button("Delete").click();

@@ -65,12 +65,19 @@ export {
   type ImageResult,
   type ImageUsage,
 } from "./images/generate.js";
+export type { ImageRequestOf, SettledImages } from "./images/run.js";
 export {
   checkImageRequest,
   type GammaImage40Request,
   type GammaImage50Request,
   type ImageRequest,
 } from "./images/schema.js";
+export {
+  createImageStore,
+  type ImageState,
+  type ImageStore,
+  type ImageStoreOptions,
+} from "./images/store.js";
 export {
   type AssetModel,
   assetModels,
@@ -81,6 +88,8 @@ export {
   type VideoModel,
   videoModels,
 } from "./models.js";
+export type { PollEvent } from "./poll.js";
+export type { Absence, Presence } from "./presence.js";
 export type { StandardSchema } from "./standard-schema.js";
 export { indexedDBStorage } from "./storage/indexed-db.js";
 export { memoryStorage } from "./storage/memory.js";
@@ -98,9 +107,20 @@ export type {
 } from "./task.js";
 export { type Findings, type UncheckedRequest, unchecked } from "./validate.js";
 export { createVideoTask } from "./videos/create.js";
+export type { VideoTaskEntry, WatchSettings } from "./videos/ledger.js";
 export type { BetaVideoRequest } from "./videos/schema/beta.js";
 export type { GammaVideo10ProFastRequest, GammaVideo15ProRequest } from "./videos/schema/gamma-1.js";
 export type { GammaVideo20Request, GammaVideoFastRequest } from "./videos/schema/gamma-2.js";
 export { checkVideoRequest, type VideoRequest } from "./videos/schema/request.js";
 export { normalizeVideoTask } from "./videos/status.js";
+export {
+  createVideoTaskList,
+  createVideoTaskStore,
+  listTasks,
+  type SubmitOptions,
+  type VideoTaskList,
+  type VideoTaskState,
+  type VideoTaskStore,
+  type VideoTaskStoreOptions,
+} from "./videos/store.js";
 export { getVideoTask, type WatchOptions, waitForVideoTask, watchVideoTask } from "./videos/tasks.js";

@@ -1,18 +1,29 @@
 import { type Clock, openSpan } from "./clock.js";
 import { isGatewayError, TimeoutError } from "./errors.js";
 
+/** What a poll loop does: it asks, or rests for `ms` milliseconds until it asks again. */
+export type PollEvent =
+  | { readonly type: "ask" }
+  | {
+      readonly type: "rest";
+      readonly ms: number;
+      /** Why the question before it got no answer. */
+      readonly failure: Error | undefined;
+    };
+
 /** How something is asked about again and again. Times are milliseconds. */
 export interface PollPlan<Snapshot> {
   readonly clock: Clock;
   /** Numbers in [0, 1), for the jitter. */
   readonly random: () => number;
   readonly signal?: AbortSignal | undefined;
-  /** From an answer to the next question, give or take a tenth. */
-  readonly intervalMs: number;
+  /** From an answer to the next question, give or take a tenth; may depend on the last answer, if there was one. */
+  readonly intervalMs: number | ((snapshot: Snapshot | undefined) => number);
   /** For all of it, the request in flight included. */
   readonly deadlineMs: number;
   /** Asks once, without repeating: pacing is the loop's. */
   readonly ask: (signal: AbortSignal) => Promise<Snapshot>;
+  readonly onPoll?: ((event: PollEvent) => void) | undefined;
   /** Said when the deadline is over. */
   readonly late: string;
 }
@@ -32,18 +43,24 @@ const LONGEST_PAUSE_MS = 120_000;
  * @throws what `ask` throws, where asking again would not help; and the signal's reason, at once
  */
 export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<Snapshot, never> {
-  const { clock, random, intervalMs, deadlineMs, ask, late } = plan;
+  const { clock, random, deadlineMs, ask, onPoll, late } = plan;
   const { signal, end } = openSpan(clock, plan.signal, deadlineMs, () => new TimeoutError(late, "deadline"));
   const startedAt = clock.now();
   let failures = 0;
   let unreadable = 0;
   let seen = false;
+  const intervalAfter = (snapshot: Snapshot | undefined) =>
+    typeof plan.intervalMs === "function" ? plan.intervalMs(snapshot) : plan.intervalMs;
+  let intervalMs = intervalAfter(undefined);
   try {
     for (;;) {
-      let pause = intervalMs;
+      let failure: Error | undefined;
+      let backoffMs: number | undefined;
       try {
         signal.throwIfAborted();
+        onPoll?.({ type: "ask" });
         const snapshot = await ask(signal);
+        intervalMs = intervalAfter(snapshot);
         failures = 0;
         unreadable = 0;
         seen = true;
@@ -53,9 +70,12 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
         const isNew = !seen && clock.now() - startedAt < GRACE_MS;
         if (verdict === "stop" || (verdict === "absent" && !isNew)) throw error;
         if (verdict === "unreadable" && ++unreadable > UNREADABLE) throw error;
-        if (verdict === "passing") pause = backoff(error, intervalMs, ++failures);
+        if (verdict === "passing") backoffMs = backoff(error, intervalMs, ++failures);
+        failure = error as Error;
       }
-      await clock.sleep(pause * (0.9 + 0.2 * random()), signal);
+      const ms = (backoffMs ?? intervalMs) * (0.9 + 0.2 * random());
+      onPoll?.({ type: "rest", ms, failure });
+      await clock.sleep(ms, signal);
     }
   } finally {
     end();

@@ -16,15 +16,26 @@ export interface StoreControl<State> extends Store<State> {
   readonly flush: () => void;
 }
 
+/** How a store publishes, and who wants to know of its audience. */
+export interface StoreOptions {
+  /** The shortest time between two notifications of `changed`, in milliseconds. */
+  readonly throttleMs: number;
+  readonly clock: Clock;
+  /** Somebody is about to listen, where nobody did. */
+  readonly onFirst?: () => void;
+  /** Nobody listens any more. */
+  readonly onLast?: () => void;
+}
+
 /**
  * A store whose state is computed when it is published, at most once in `throttleMs`: a thousand changes between
  * two frames cost one computation and one notification.
  */
 export function createStore<State>(
   compute: () => State,
-  { throttleMs, clock }: { throttleMs: number; clock: Clock },
+  { throttleMs, clock, onFirst, onLast }: StoreOptions,
 ): StoreControl<State> {
-  const { subscribe, notify } = createListeners();
+  const { subscribe, notify } = createListeners(onFirst, onLast);
   let snapshot = compute();
   let publishedAt = Number.NEGATIVE_INFINITY;
   let scheduled: AbortController | undefined;
@@ -120,14 +131,17 @@ export function createRegistry<Value>({
 }
 
 /** Those who want to be told. */
-function createListeners() {
+function createListeners(onFirst?: () => void, onLast?: () => void) {
   const listeners = new Set<() => void>();
   return {
     subscribe(listener: () => void): () => void {
       // wrapped, so that a listener given twice is two subscriptions
       const entry = () => listener();
+      if (listeners.size === 0) onFirst?.();
       listeners.add(entry);
-      return () => void listeners.delete(entry);
+      return () => {
+        if (listeners.delete(entry) && listeners.size === 0) onLast?.();
+      };
     },
     notify(): void {
       for (const listener of [...listeners]) listener();

@@ -1,3 +1,12 @@
 export { GatewayProvider, useClient } from "./provider.js";
 export { useChatMessage, useChatStatus } from "./use-chat-parts.js";
 export { type UseChatStreamOptions, type UseChatStreamResult, useChatStream } from "./use-chat-stream.js";
+export { type UseImagesOptions, type UseImagesResult, useImages } from "./use-images.js";
+export {
+  type UseVideoTaskOptions,
+  type UseVideoTaskResult,
+  type UseVideoTasksOptions,
+  type UseVideoTasksResult,
+  useVideoTask,
+  useVideoTasks,
+} from "./use-video-task.js";

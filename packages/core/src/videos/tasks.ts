@@ -1,8 +1,14 @@
 import { isGatewayError, TaskExpiredError, TaskFailedError, withDetails } from "../errors.js";
 import type { Client, RequestOptions } from "../http.js";
 import { requestRecord } from "../json.js";
-import { poll } from "../poll.js";
-import type { PendingVideoTask, SucceededVideoTask, VideoTask, VideoTaskReference } from "../task.js";
+import { type PollEvent, poll } from "../poll.js";
+import type {
+  FailedVideoTask,
+  PendingVideoTask,
+  SucceededVideoTask,
+  VideoTask,
+  VideoTaskReference,
+} from "../task.js";
 import { taskPath } from "../task-path.js";
 import { normalizeVideoTask } from "./status.js";
 
@@ -12,10 +18,12 @@ const RESULT_QUERIES = 3;
 
 /** How a task is watched. Times are milliseconds. */
 export interface WatchOptions extends RequestOptions {
-  /** From an answer to the next question, give or take a tenth. @default 15_000 */
-  readonly intervalMs?: number | undefined;
+  /** From an answer to the next question, give or take a tenth; may depend on the last answer. @default 15_000 */
+  readonly intervalMs?: number | ((task: VideoTask | undefined) => number) | undefined;
   /** For all of the waiting, the request in flight included. @default 1_800_000 (30 min) */
   readonly deadlineMs?: number | undefined;
+  /** Hears each question, and how long until the next. */
+  readonly onPoll?: ((event: PollEvent) => void) | undefined;
 }
 
 /**
@@ -71,13 +79,14 @@ export async function* watchVideoTask(
   const handle = referenceOf(task);
   videoTaskPath(handle.id);
   const { clock, random } = client;
-  const { signal, intervalMs = 15_000, deadlineMs = 1_800_000 } = options;
+  const { signal, intervalMs = 15_000, deadlineMs = 1_800_000, onPoll } = options;
   const snapshots = poll({
     clock,
     random,
     signal,
     intervalMs,
     deadlineMs,
+    onPoll,
     late: `the video task was not over after ${deadlineMs} ms (deadlineMs); it goes on: watch it again by its handle`,
     ask: (signal) => getVideoTask(client, handle, { ...options, signal, retry: { limit: 0 } }),
   });
@@ -85,8 +94,8 @@ export async function* watchVideoTask(
   let withoutResult = 0;
   try {
     for await (const snapshot of snapshots) {
-      const next = withoutSetback(snapshot, last);
-      if (last === undefined || faceOf(next) !== faceOf(last)) yield next;
+      const next = newerTask(last, snapshot);
+      if (next !== last) yield next;
       last = next;
       if (next.state === "succeeded" || next.state === "failed") return;
       withoutResult = next.state === "result-pending" ? withoutResult + 1 : 0;
@@ -116,10 +125,15 @@ export async function waitForVideoTask(
   for await (const snapshot of watchVideoTask(client, handle, options)) {
     if (snapshot.state === "succeeded") return snapshot;
     if (snapshot.state !== "failed") continue;
-    const message = `the video task failed${snapshot.reason ? `: ${snapshot.reason}` : ", and the gateway gives no reason"}`;
-    throw withDetails(new TaskFailedError(message, { reason: "failed", task: snapshot }), { handle });
+    throw withDetails(taskFailure(snapshot), { handle });
   }
   throw new Error("unreachable: watching ends with a final snapshot or an error");
+}
+
+/** A failed task as an error. */
+export function taskFailure(task: FailedVideoTask): TaskFailedError {
+  const reason = task.reason ? `: ${task.reason}` : ", and the gateway gives no reason";
+  return new TaskFailedError(`the video task failed${reason}`, { reason: "failed", task });
 }
 
 function videoTaskPath(id: string): string {
@@ -144,9 +158,11 @@ function expiredOr(error: unknown, handle: VideoTaskReference): unknown {
   return new TaskExpiredError(message, handle, { cause: error });
 }
 
-function withoutSetback(task: VideoTask, last: VideoTask | undefined): VideoTask {
-  const progress = Math.max(task.progress ?? 0, last?.progress ?? 0);
-  return progress > (task.progress ?? 0) ? { ...task, progress } : task;
+/** What a task is after another answer: progress never goes back, and an answer that says nothing new is the old one. */
+export function newerTask(last: VideoTask | undefined, answer: VideoTask): VideoTask {
+  const progress = Math.max(answer.progress ?? 0, last?.progress ?? 0);
+  const next = progress > (answer.progress ?? 0) ? { ...answer, progress } : answer;
+  return last && faceOf(next) === faceOf(last) ? last : next;
 }
 
 /** What a snapshot shows: without `raw`, in which a trace id may change with each answer. */

@@ -1,0 +1,156 @@
+import { ConfigurationError, type Outcome } from "../errors.js";
+import type { Client, RequestOptions } from "../http.js";
+import type { ImageModel } from "../models.js";
+import { createStore, type Store } from "../store.js";
+import type { UncheckedRequest } from "../validate.js";
+import type { ImageResult } from "./generate.js";
+import { createRun, failureOf, type ImageRequestOf, type Run, refusalOf, type SettledImages } from "./run.js";
+
+/** What an image store shows, in the words of TanStack Query. */
+export interface ImageState<Model extends string = ImageModel> {
+  /** `success`: an answer came; `error`: none did, or the request was stopped. */
+  readonly status: "idle" | "pending" | "success" | "error";
+  /** The last answer. It stays, as a query's does, while the next is under way and if that fails. */
+  readonly data: ImageResult | undefined;
+  /** How many images of `data` were not made. */
+  readonly failures: number;
+  /** Why the last request has no answer: one of the library's errors, or an `AbortError` for one that was stopped. */
+  readonly error: Error | undefined;
+  /** What became of the request that `error` is about. `"unknown"`: it may be billed, whoever ended it. */
+  readonly outcome: Outcome | undefined;
+  /** What was asked for last, with `model` and `params`; given to `generate`, it is asked for again. */
+  readonly variables: ImageRequestOf<Model> | undefined;
+  /** When it was asked for, in Unix milliseconds. */
+  readonly submittedAt: number | undefined;
+}
+
+type Without<Field extends string, Request> = Request extends unknown ? Omit<Request, Field> : never;
+
+/** What an image store takes; all of it is read when it is used. */
+export interface ImageStoreOptions<Model extends string = ImageModel> {
+  /** Decides what `generate` takes: each model has its own sizes. */
+  readonly model: Model;
+  /** What a request has where it says nothing else: a size, a watermark. */
+  readonly params?: Without<"model" | "prompt", ImageRequestOf<Model>> | undefined;
+  /**
+   * What a request does while another is under way. `reject`: it is not sent, so that a double click pays once;
+   * `latest`: the one under way is given up, and may be billed. @default "reject"
+   */
+  readonly whenBusy?: "reject" | "latest" | undefined;
+  /** Headers, timeouts and retry of each request. */
+  readonly request?: RequestOptions | undefined;
+  /** Called once each time that `status` becomes `success`. */
+  readonly onSuccess?: ((data: ImageResult, settled: SettledImages<Model>) => void) | undefined;
+  /** Called once each time that `status` becomes `error`, by `stop` too. */
+  readonly onError?: ((error: Error, settled: SettledImages<Model>) => void) | undefined;
+}
+
+/** Images that are asked for, one request at a time. */
+export interface ImageStore<Model extends string = ImageModel> extends Store<ImageState<Model>> {
+  /**
+   * Checks the request, sends it and waits for its images. Never rejects: resolves to how it ended.
+   *
+   * It is sent again after a 429 only, which is not billed. What is not sent because another is under way, or breaks
+   * a rule meanwhile, leaves that one and the state alone: only the promise says so.
+   */
+  generate(
+    request: Without<"model", ImageRequestOf<Model>> | UncheckedRequest,
+  ): Promise<SettledImages<Model>>;
+  /** Ends what is under way: an `error`, as it can't be taken back; `outcome` says whether it may be billed. */
+  stop(): void;
+  /** Forgets everything. What is under way ends, and may be billed. */
+  reset(): void;
+}
+
+/**
+ * Makes a store on `generateImages`. Nothing is sent before `generate`.
+ *
+ * @param options a function is asked whenever one of them is needed, so that none is ever stale
+ * @example
+ * ```ts
+ * const images = createImageStore(client, { model: "gamma-image-5-0-260128" });
+ * images.subscribe(() => render(images.getSnapshot()));
+ * const { data, error } = await images.generate({ prompt: "A reef at dawn", size: "2048x2048" });
+ * ```
+ */
+export function createImageStore<Model extends ImageModel | (string & {})>(
+  client: Client,
+  options: ImageStoreOptions<Model> | (() => ImageStoreOptions<Model>),
+): ImageStore<Model> {
+  const read = typeof options === "function" ? options : () => options;
+  let state: ImageState<Model> = idle;
+  let run: Run<Model> | undefined;
+  const store = createStore(() => state, { throttleMs: 0, clock: client.clock });
+
+  return {
+    getSnapshot: store.getSnapshot,
+    subscribe: store.subscribe,
+    async generate(request) {
+      const { model, params, whenBusy = "reject", request: requestOptions = {} } = read();
+      const variables = { ...params, ...request, model } as unknown as ImageRequestOf<Model>;
+      if (run && whenBusy === "reject") return failureOf(new ConfigurationError(BUSY), "not-sent", variables);
+      const refusal = refusalOf(client, variables);
+      if (!refusal) return start(variables, requestOptions);
+      if (!run) show(refusal, Date.now());
+      return refusal;
+    },
+    stop() {
+      const stopped = giveUp("stopped");
+      if (stopped) show(stopped);
+    },
+    reset() {
+      giveUp("forgotten");
+      set(idle);
+    },
+  };
+
+  function start(
+    variables: ImageRequestOf<Model>,
+    requestOptions: RequestOptions,
+  ): Promise<SettledImages<Model>> {
+    giveUp("replaced by a newer one");
+    const started = createRun(client, variables, requestOptions, (settled) => {
+      run = undefined;
+      show(settled);
+    });
+    run = started;
+    const { data, failures } = state;
+    set({ ...idle, status: "pending", data, failures, variables, submittedAt: Date.now() });
+    return started.settled;
+  }
+
+  function giveUp(why: string): SettledImages<Model> | undefined {
+    const ended = run?.giveUp(why);
+    run = undefined;
+    return ended;
+  }
+
+  function show(settled: SettledImages<Model>, submittedAt = state.submittedAt): void {
+    const { status, data = state.data, error, outcome, variables } = settled;
+    const failures = data?.images.filter((image) => image.error).length ?? 0;
+    set({ status, data, failures, error, outcome, variables, submittedAt });
+    // a task of its own: what the app throws there is the app's
+    queueMicrotask(() => {
+      const { onSuccess, onError } = read();
+      if (settled.status === "success") onSuccess?.(settled.data, settled);
+      else onError?.(settled.error, settled);
+    });
+  }
+
+  function set(next: ImageState<Model>): void {
+    state = next;
+    store.flush();
+  }
+}
+
+const idle = {
+  status: "idle",
+  data: undefined,
+  failures: 0,
+  error: undefined,
+  outcome: undefined,
+  variables: undefined,
+  submittedAt: undefined,
+} as const;
+
+const BUSY = 'images are under way: wait for them, stop() them, or set `whenBusy` to "latest"';

@@ -1,0 +1,257 @@
+import { isRecord } from "../error-body.js";
+import { ConnectionError, isGatewayError } from "../errors.js";
+import type { Client, RequestOptions } from "../http.js";
+import { type Presence, pagePresence } from "../presence.js";
+import type { RecordStorage } from "../storage/storage.js";
+import { createStore, type Store } from "../store.js";
+import type { VideoTask, VideoTaskReference } from "../task.js";
+import { isTaken, takeTurns } from "../turns.js";
+import { assertAccepted, type UncheckedRequest } from "../validate.js";
+import { createWatch, type Watch } from "../watch.js";
+import { createVideoTask } from "./create.js";
+import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
+import { newerTask, type WatchOptions, watchVideoTask } from "./tasks.js";
+
+/** A video that was asked for. Plain JSON but for `error`. */
+export interface VideoTaskEntry {
+  /** Ours: it is there before the gateway gives the task an id. */
+  readonly key: string;
+  readonly model: string;
+  /** Unix milliseconds. */
+  readonly submittedAt: number;
+  /** What the app calls it. */
+  readonly label?: string;
+  /**
+   * `submitting`: sent, not yet answered. `created`: the gateway gave it a handle. `unconfirmed`: nobody knows whether
+   * the gateway has it, and bills it; `error` says what to do.
+   */
+  readonly state: "submitting" | "created" | "unconfirmed";
+  readonly handle?: VideoTaskReference;
+  /** As last seen. */
+  readonly task?: VideoTask;
+  readonly error?: Error;
+}
+
+/** How a task is watched; read whenever it is needed. */
+export interface WatchSettings {
+  /** Milliseconds from an answer to the next question, give or take a tenth. @default 15_000 */
+  readonly intervalMs?: WatchOptions["intervalMs"];
+  /** Whether to go on asking while nobody sees the page. @default false */
+  readonly inBackground?: boolean | undefined;
+}
+
+/** All video tasks that the pages of an app know, kept in their storage. */
+export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
+  readonly restore: () => Promise<void>;
+  /** Creates a task; its entry is kept before anything is sent. Rejects as `createVideoTask` does. */
+  readonly submit: (
+    request: VideoRequest | UncheckedRequest,
+    options: RequestOptions & { readonly label?: string | undefined },
+  ) => Promise<VideoTaskEntry>;
+  /** The one watch of a task, whoever asks for it; the settings of who asked last count. */
+  readonly watch: (task: VideoTaskReference, settings?: () => WatchSettings) => Watch<VideoTask>;
+  readonly remove: (key: string) => void;
+  /** True the first time that this is asked of a task: what happens once is told once. */
+  readonly isFirstToTell: (id: string, what: "success" | "error") => boolean;
+}
+
+const INTERVAL_MS = 15_000;
+const COLLECTION = "video-tasks";
+const SUBMISSION = "sluice/submission/";
+
+/** Creates the ledger of a client's tasks; without `storage` it lasts as long as the page. */
+export function createVideoTaskLedger(
+  client: Client,
+  {
+    storage,
+    presence = pagePresence,
+  }: { storage?: RecordStorage | undefined; presence?: Presence | undefined },
+): VideoTaskLedger {
+  const { clock } = client;
+  const entries = new Map<string, VideoTaskEntry>();
+  // counts the changes of each entry, so that an older copy never wins
+  const revisions = new Map<string, number>();
+  const watches = new Map<string, Watch<VideoTask>>();
+  const settingsOf = new Map<string, () => WatchSettings>();
+  const told = new Set<string>();
+  let restoring: Promise<void> | undefined;
+  const store = createStore(newestFirst, { throttleMs: 0, clock });
+
+  return {
+    getSnapshot: store.getSnapshot,
+    subscribe: store.subscribe,
+    restore() {
+      restoring ??= restore().catch(report);
+      return restoring;
+    },
+    submit,
+    watch(task, settings) {
+      if (settings) settingsOf.set(task.id, settings);
+      const known = watches.get(task.id);
+      if (known) return known;
+      const created = watchOf(task);
+      watches.set(task.id, created);
+      return created;
+    },
+    remove(key) {
+      entries.delete(key);
+      void keep(key);
+    },
+    isFirstToTell(id, what) {
+      const event = `${what} of ${id}`;
+      return !told.has(event) && !!told.add(event);
+    },
+  };
+
+  function newestFirst(): readonly VideoTaskEntry[] {
+    return [...entries.values()].sort((a, b) => b.submittedAt - a.submittedAt);
+  }
+
+  async function submit(
+    request: VideoRequest | UncheckedRequest,
+    { label, ...options }: RequestOptions & { label?: string | undefined },
+  ): Promise<VideoTaskEntry> {
+    assertAccepted(request, checkVideoRequest, client.warn);
+    const key = crypto.getRandomValues(new Uint32Array(4)).join("-");
+    const { model } = request as VideoRequest;
+    const entry = { key, model, submittedAt: Date.now(), ...(label !== undefined && { label }) };
+    let settled: VideoTaskEntry = { ...entry, state: "submitting" };
+    // held while it is under way, so that a page that finds the entry knows whether somebody still waits
+    await takeTurns(SUBMISSION + key, new AbortController().signal, async () => {
+      await put(settled);
+      try {
+        settled = { ...entry, state: "created", handle: await createVideoTask(client, request, options) };
+      } catch (error) {
+        const isUnknown =
+          !isGatewayError(error) || error.outcome === undefined || error.outcome === "unknown";
+        if (isUnknown) await put({ ...entry, state: "unconfirmed", error: asError(error) });
+        else await drop(key);
+        throw error;
+      }
+      await put(settled);
+    });
+    return settled;
+  }
+
+  function watchOf(task: VideoTaskReference): Watch<VideoTask> {
+    const { id } = task;
+    const settings = () => settingsOf.get(id)?.() ?? {};
+    const watched = createWatch<VideoTask>({
+      name: `sluice/video/${client.baseURL}/${id}`,
+      clock,
+      presence,
+      initial: entryOf(id)?.task,
+      inBackground: () => settings().inBackground ?? false,
+      follow: (onPoll, signal) =>
+        watchVideoTask(client, entryOf(id)?.handle ?? task, {
+          onPoll,
+          signal,
+          intervalMs: (snapshot) => intervalOf(settings().intervalMs, snapshot),
+        }),
+      merge: newerTask,
+      isFinal: ({ state }) => state === "succeeded" || state === "failed",
+      onChange({ snapshot, error }) {
+        const entry = entryOf(id);
+        if (!entry || snapshot === undefined || (snapshot === entry.task && error === entry.error)) return;
+        const { error: _, ...rest } = entry;
+        void put({ ...rest, task: snapshot, ...(error && { error }) });
+      },
+    });
+    return watched;
+  }
+
+  function entryOf(id: string): VideoTaskEntry | undefined {
+    return [...entries.values()].find(({ handle }) => handle?.id === id);
+  }
+
+  function put(entry: VideoTaskEntry): Promise<void> {
+    entries.set(entry.key, entry);
+    revisions.set(entry.key, (revisions.get(entry.key) ?? 0) + 1);
+    return keep(entry.key);
+  }
+
+  function drop(key: string): Promise<void> {
+    entries.delete(key);
+    return keep(key);
+  }
+
+  /** Shows and keeps an entry as it stands. */
+  async function keep(key: string): Promise<void> {
+    store.flush();
+    const record = recordOf(entries.get(key), revisions.get(key));
+    await storage?.write(COLLECTION, new Map([[key, record]])).catch(report);
+  }
+
+  async function restore(): Promise<void> {
+    if (!storage) return;
+    // a page that writes is there, and knows what it waits for
+    storage.watch(COLLECTION, (changes) => void merge(changes, (entry) => entry));
+    await merge(await storage.read(COLLECTION), afterReload);
+  }
+
+  async function merge(
+    records: ReadonlyMap<string, unknown>,
+    found: (entry: VideoTaskEntry) => VideoTaskEntry | Promise<VideoTaskEntry>,
+  ): Promise<void> {
+    for (const [key, record] of records) {
+      if (record === undefined) entries.delete(key);
+      const copy = copyIn(key, record);
+      if (!copy || copy.revision <= (revisions.get(key) ?? 0)) continue;
+      revisions.set(key, copy.revision);
+      entries.set(key, await found(copy.entry));
+    }
+    store.flush();
+  }
+
+  function report(error: unknown): void {
+    client.emit({ type: "storage-failure", error });
+  }
+}
+
+function intervalOf(interval: WatchSettings["intervalMs"], task: VideoTask | undefined): number {
+  return typeof interval === "function" ? interval(task) : (interval ?? INTERVAL_MS);
+}
+
+function asError(cause: unknown): Error {
+  return cause instanceof Error ? cause : new Error(String(cause));
+}
+
+function recordOf(entry: VideoTaskEntry | undefined, revision: number | undefined): unknown {
+  if (!entry) return undefined;
+  const { error, task, ...rest } = entry;
+  return {
+    ...rest,
+    revision,
+    // what the gateway said word for word is not needed again, and may be long
+    ...(task && { task: { ...task, raw: undefined } }),
+    ...(error && { error: { name: error.name, message: error.message, outcome: outcomeOf(error) } }),
+  };
+}
+
+const states: ReadonlySet<unknown> = new Set(["submitting", "created", "unconfirmed"]);
+
+/** A storage holds what anybody put there: what is no entry of ours is left out. */
+function copyIn(key: string, record: unknown): { entry: VideoTaskEntry; revision: number } | undefined {
+  if (!isRecord(record) || record["key"] !== key || !states.has(record["state"])) return undefined;
+  const { revision, ...entry } = record;
+  const { model, submittedAt, handle, error } = entry;
+  if (typeof model !== "string" || typeof submittedAt !== "number" || typeof revision !== "number")
+    return undefined;
+  if (record["state"] === "created" && !(isRecord(handle) && typeof handle["id"] === "string"))
+    return undefined;
+  const said = isRecord(error) && Object.assign(new Error(String(error["message"])), error);
+  return { entry: { ...entry, ...(said && { error: said }) } as unknown as VideoTaskEntry, revision };
+}
+
+function outcomeOf(error: Error): string | undefined {
+  return isGatewayError(error) ? error.outcome : undefined;
+}
+
+/** Of a submission that nobody waits for any more, nobody knows whether it arrived. */
+async function afterReload(entry: VideoTaskEntry): Promise<VideoTaskEntry> {
+  if (entry.state !== "submitting" || (await isTaken(SUBMISSION + entry.key))) return entry;
+  return { ...entry, state: "unconfirmed", error: new ConnectionError(LEFT, "unknown") };
+}
+
+const LEFT =
+  "the page was left before the gateway answered: the task may exist, and be billed; look at your account before you ask again";

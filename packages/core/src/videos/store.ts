@@ -1,0 +1,337 @@
+import type { Client, RequestOptions } from "../http.js";
+import type { Presence } from "../presence.js";
+import type { RecordStorage } from "../storage/storage.js";
+import { createStore, type Store } from "../store.js";
+import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../task.js";
+import type { UncheckedRequest } from "../validate.js";
+import type { WatchState } from "../watch.js";
+import {
+  createVideoTaskLedger,
+  type VideoTaskEntry,
+  type VideoTaskLedger,
+  type WatchSettings,
+} from "./ledger.js";
+import type { VideoRequest } from "./schema/request.js";
+import { taskFailure } from "./tasks.js";
+
+/** What a video task shows, in the words of TanStack Query. */
+export interface VideoTaskState
+  extends Pick<WatchState<VideoTask>, "fetchStatus" | "pauseReason" | "nextPollAt" | "failure"> {
+  /** `idle`: no task; `pending`: on the way; `success`: `data` has the video; `error`: `error` says why there is none. */
+  readonly status: "idle" | "pending" | "success" | "error";
+  /** True from `submit` until the gateway has answered: there is no task yet. */
+  readonly isSubmitting: boolean;
+  /** The task's id and what its receipt said; enough to go on with it anywhere. */
+  readonly handle: VideoTaskReference | undefined;
+  /** As last seen. */
+  readonly task: VideoTask | undefined;
+  /** From 0 to 1, where the gateway tells; never going back. */
+  readonly progress: number | undefined;
+  readonly data: SucceededVideoTask | undefined;
+  readonly error: Error | undefined;
+}
+
+/** What a video task store takes; all but `storage` and `presence` is read when it is used. */
+export interface VideoTaskStoreOptions {
+  /** Where tasks are kept between page loads. Without it they last as long as the page. */
+  readonly storage?: RecordStorage | undefined;
+  /** Whether the page is seen and connected; by default the page's own. */
+  readonly presence?: Presence | undefined;
+  /** Milliseconds from an answer to the next question, or a function of the task. @default 15_000 */
+  readonly refetchInterval?: WatchSettings["intervalMs"];
+  /** Whether to go on asking while nobody sees the page. @default false */
+  readonly refetchIntervalInBackground?: boolean | undefined;
+  /** Headers, timeouts and retry of the create request. */
+  readonly request?: RequestOptions | undefined;
+  /** Called once for a task that has its video, whoever watches it. */
+  readonly onSuccess?: ((task: SucceededVideoTask) => void) | undefined;
+  /** Called once for a task that has none, and for a `submit` that failed. */
+  readonly onError?: ((error: Error) => void) | undefined;
+}
+
+/** What goes with a task that is created. */
+export interface SubmitOptions {
+  /** What the app calls the task, in its list. */
+  readonly label?: string | undefined;
+}
+
+/** One video task: none at first, then one that was submitted or attached. */
+export interface VideoTaskStore extends Store<VideoTaskState> {
+  /**
+   * Checks the request, creates the task, and watches it. Never rejects: resolves to the state as soon as the gateway
+   * has answered. As long as a task is on the way nothing is sent, so that a double click pays once.
+   */
+  submit(request: VideoRequest | UncheckedRequest, options?: SubmitOptions): Promise<VideoTaskState>;
+  /** Watches a task that is there already: its handle, also out of JSON, or its id. */
+  attach(task: VideoTaskReference | string): void;
+  /** Asks now, also after an error. */
+  refetch(): void;
+  /** Stops watching, and keeps what is shown. The task goes on, and is billed: there is no way to cancel one. */
+  detach(): void;
+  /** Forgets the task, here; it goes on, and stays in the list. */
+  reset(): void;
+}
+
+const ledgers = new WeakMap<Client, Map<RecordStorage | undefined, VideoTaskLedger>>();
+
+/** The ledger of a client's tasks in a storage: one for all who ask. */
+export function videoTaskLedgerOf(
+  client: Client,
+  { storage, presence }: Pick<VideoTaskStoreOptions, "storage" | "presence">,
+): VideoTaskLedger {
+  const ofClient = ledgers.get(client) ?? new Map<RecordStorage | undefined, VideoTaskLedger>();
+  ledgers.set(client, ofClient);
+  const ledger = ofClient.get(storage) ?? createVideoTaskLedger(client, { storage, presence });
+  ofClient.set(storage, ledger);
+  return ledger;
+}
+
+/**
+ * Makes the store of one video task. It asks nothing before somebody subscribes; all stores of a client, and all pages
+ * of the origin, ask about a task through one of them.
+ *
+ * @param options a function is asked whenever one of them is needed, so that none is ever stale
+ * @example
+ * ```ts
+ * const video = createVideoTaskStore(client, { storage: indexedDBStorage() });
+ * video.subscribe(() => show(video.getSnapshot().progress));
+ * await video.submit({ model: "beta3.0-video", input: { prompt: "A reef at dawn" } });
+ * ```
+ */
+export function createVideoTaskStore(
+  client: Client,
+  options: VideoTaskStoreOptions | (() => VideoTaskStoreOptions) = {},
+): VideoTaskStore {
+  const read = typeof options === "function" ? options : () => options;
+  const ledger = videoTaskLedgerOf(client, read());
+  const settings = (): WatchSettings => {
+    const { refetchInterval, refetchIntervalInBackground } = read();
+    return { intervalMs: refetchInterval, inBackground: refetchIntervalInBackground };
+  };
+  const failureOf = createFailureReader();
+  let handle: VideoTaskReference | undefined;
+  let watched = unwatched;
+  let submitting: Promise<VideoTaskState> | undefined;
+  let submitError: Error | undefined;
+  // whoever has the latest number may write what became of its submission
+  let submissions = 0;
+  let isSeen = false;
+  let stopWatching: (() => void) | undefined;
+  const store = createStore(compute, {
+    throttleMs: 0,
+    clock: client.clock,
+    onFirst() {
+      isSeen = true;
+      follow();
+    },
+    onLast() {
+      isSeen = false;
+      unfollow();
+    },
+  });
+
+  return {
+    getSnapshot: store.getSnapshot,
+    subscribe: store.subscribe,
+    submit(request, { label } = {}) {
+      if (submitting) return submitting;
+      if (compute().status === "pending") return Promise.resolve(store.getSnapshot());
+      forget();
+      submitting = create(request, label);
+      store.flush();
+      return submitting;
+    },
+    attach(task) {
+      const reference = typeof task === "string" ? { id: task } : task;
+      if (reference.id === handle?.id) return;
+      forget();
+      handle = reference;
+      follow();
+      store.flush();
+    },
+    refetch() {
+      if (handle) ledger.watch(handle, settings).refetch();
+    },
+    detach() {
+      unfollow();
+      watched = { ...unwatched, snapshot: watched.snapshot, error: watched.error };
+      store.flush();
+    },
+    reset() {
+      forget();
+      store.flush();
+    },
+  };
+
+  function compute(): VideoTaskState {
+    const { snapshot: task, fetchStatus, pauseReason, nextPollAt, failure } = watched;
+    const data = task?.state === "succeeded" ? task : undefined;
+    const error = submitError ?? watched.error ?? failureOf(task);
+    const isOnTheWay = submitting !== undefined || handle !== undefined;
+    return {
+      status: data ? "success" : error ? "error" : isOnTheWay ? "pending" : "idle",
+      isSubmitting: submitting !== undefined,
+      handle,
+      task,
+      progress: data ? 1 : task?.progress,
+      data,
+      error,
+      fetchStatus,
+      pauseReason,
+      nextPollAt,
+      failure,
+    };
+  }
+
+  async function create(
+    request: VideoRequest | UncheckedRequest,
+    label: string | undefined,
+  ): Promise<VideoTaskState> {
+    const own = submissions;
+    const created = await ledger.submit(request, { ...read().request, label }).catch(asError);
+    if (own !== submissions) return store.getSnapshot();
+    submitting = undefined;
+    if (created instanceof Error) {
+      submitError = created;
+      queueMicrotask(() => read().onError?.(created));
+    } else {
+      handle = created.handle;
+      follow();
+    }
+    store.flush();
+    return store.getSnapshot();
+  }
+
+  function follow(): void {
+    if (!handle || !isSeen || stopWatching) return;
+    const { id } = handle;
+    const watch = ledger.watch(handle, settings);
+    const take = () => {
+      const before = compute().status;
+      watched = watch.getSnapshot();
+      if (before === "pending") tell(id, compute());
+      store.flush();
+    };
+    watched = watch.getSnapshot();
+    stopWatching = watch.subscribe(take);
+    if (watched !== watch.getSnapshot()) take();
+  }
+
+  function unfollow(): void {
+    stopWatching?.();
+    stopWatching = undefined;
+  }
+
+  function forget(): void {
+    unfollow();
+    submissions += 1;
+    submitting = undefined;
+    submitError = undefined;
+    handle = undefined;
+    watched = unwatched;
+  }
+
+  function tell(id: string, { status, data, error }: VideoTaskState): void {
+    if (status !== "success" && status !== "error") return;
+    if (!ledger.isFirstToTell(id, status)) return;
+    queueMicrotask(() => {
+      if (data) read().onSuccess?.(data);
+      else if (error) read().onError?.(error);
+    });
+  }
+}
+
+const unwatched: WatchState<VideoTask> = {
+  snapshot: undefined,
+  fetchStatus: "idle",
+  pauseReason: undefined,
+  nextPollAt: undefined,
+  failure: undefined,
+  error: undefined,
+};
+
+/** The error of a failed task: the same one for the same task. */
+function createFailureReader(): (task: VideoTask | undefined) => Error | undefined {
+  let last: { task: VideoTask; error: Error } | undefined;
+  return (task) => {
+    if (task?.state !== "failed") return undefined;
+    if (last?.task !== task) last = { task, error: taskFailure(task) };
+    return last.error;
+  };
+}
+
+function asError(cause: unknown): Error {
+  return cause instanceof Error ? cause : new Error(String(cause));
+}
+
+/** The list of video tasks: all that were submitted and not removed, newest first. */
+export interface VideoTaskList extends Store<readonly VideoTaskEntry[]> {
+  /** Forgets a task; it goes on at the gateway. */
+  remove(key: string): void;
+}
+
+/**
+ * Makes the list of a client's video tasks. As long as somebody subscribes, those that are not over are asked about.
+ *
+ * @example
+ * ```ts
+ * const list = createVideoTaskList(client, { storage: indexedDBStorage() });
+ * list.subscribe(() => render(list.getSnapshot()));
+ * ```
+ */
+export function createVideoTaskList(
+  client: Client,
+  options: Pick<VideoTaskStoreOptions, "storage" | "presence"> = {},
+): VideoTaskList {
+  const ledger = videoTaskLedgerOf(client, options);
+  const watching = new Map<string, () => void>();
+  let stopLedger: (() => void) | undefined;
+  const store = createStore(ledger.getSnapshot, {
+    throttleMs: 0,
+    clock: client.clock,
+    onFirst() {
+      stopLedger = ledger.subscribe(follow);
+      void ledger.restore();
+      follow();
+    },
+    onLast() {
+      stopLedger?.();
+      for (const leave of watching.values()) leave();
+      watching.clear();
+    },
+  });
+  return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, remove: ledger.remove };
+
+  function follow(): void {
+    watchAll();
+    store.flush();
+  }
+
+  function watchAll(): void {
+    const open = ledger
+      .getSnapshot()
+      .filter(({ task }) => task?.state !== "succeeded" && task?.state !== "failed");
+    const wanted = new Map(open.flatMap(({ handle }) => (handle ? [[handle.id, handle] as const] : [])));
+    for (const [id, leave] of watching) {
+      if (wanted.has(id)) continue;
+      leave();
+      watching.delete(id);
+    }
+    for (const [id, handle] of wanted)
+      if (!watching.has(id))
+        watching.set(
+          id,
+          ledger.watch(handle).subscribe(() => {}),
+        );
+  }
+}
+
+/** All video tasks that are kept in a storage, newest first, without asking the gateway about any. */
+export async function listTasks(
+  client: Client,
+  options: Pick<VideoTaskStoreOptions, "storage">,
+): Promise<readonly VideoTaskEntry[]> {
+  const ledger = videoTaskLedgerOf(client, options);
+  await ledger.restore();
+  return ledger.getSnapshot();
+}

@@ -1,0 +1,189 @@
+import { after, type Clock } from "./clock.js";
+import type { PollEvent } from "./poll.js";
+import type { Absence, Presence } from "./presence.js";
+import { createStore, type Store } from "./store.js";
+import { openPageChannel, type PageChannel, takeTurns } from "./turns.js";
+
+/** What is known of something that is asked about again and again. */
+export interface WatchState<Snapshot> {
+  /** The newest answer; it keeps its identity until it says something else. */
+  readonly snapshot: Snapshot | undefined;
+  /** `fetching`: this page waits for an answer; `paused`: it does not ask, `pauseReason` says why. */
+  readonly fetchStatus: "fetching" | "paused" | "idle";
+  readonly pauseReason: Absence | undefined;
+  /** When it is asked about next, by whichever page; Unix milliseconds. */
+  readonly nextPollAt: number | undefined;
+  /** Why the last question got no answer; there will be another. */
+  readonly failure: Error | undefined;
+  /** Why nobody asks any more. */
+  readonly error: Error | undefined;
+}
+
+/** Something that is asked about for as long as anybody subscribes, by one page of the origin for all of them. */
+export interface Watch<Snapshot> extends Store<WatchState<Snapshot>> {
+  /** Asks now, also after an error. */
+  readonly refetch: () => void;
+}
+
+/** What {@link createWatch} takes. */
+export interface WatchPlan<Snapshot> {
+  /** What pages know it by. */
+  readonly name: string;
+  readonly clock: Clock;
+  readonly presence: Presence;
+  /** What was known before. */
+  readonly initial: Snapshot | undefined;
+  /** Whether to go on asking while nobody sees the page. */
+  readonly inBackground: () => boolean;
+  /** Asks at once, then again and again; ends with what is final, throws where asking makes no sense any more. */
+  readonly follow: (onPoll: (event: PollEvent) => void, signal: AbortSignal) => AsyncIterable<Snapshot>;
+  /** The newer one of two snapshots; the older one itself if they say the same. */
+  readonly merge: (older: Snapshot | undefined, newer: Snapshot) => Snapshot;
+  readonly isFinal: (snapshot: Snapshot) => boolean;
+  readonly onChange?: (state: WatchState<Snapshot>) => void;
+}
+
+/** What pages tell each other: what one has learnt, or that another wants to know. */
+type Message<Snapshot> =
+  | {
+      readonly type: "news";
+      readonly snapshot: Snapshot | undefined;
+      readonly nextPollAt: number | undefined;
+    }
+  | { readonly type: "hello" | "ask" };
+
+/** So long it goes on without subscribers: for StrictMode, and for the way from one component to the next. */
+const LINGER_MS = 1000;
+
+/** Creates a watch. It asks nothing before somebody subscribes. */
+export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot> {
+  const { name, clock, presence, inBackground, follow, merge, isFinal } = plan;
+  let state: WatchState<Snapshot> = {
+    snapshot: plan.initial,
+    fetchStatus: "idle",
+    pauseReason: undefined,
+    nextPollAt: undefined,
+    failure: undefined,
+    error: undefined,
+  };
+  const store = createStore(() => state, { throttleMs: 0, clock, onFirst: open, onLast: leave });
+  let leaving: AbortController | undefined;
+  let channel: PageChannel<Message<Snapshot>> | undefined;
+  let stopPresence: (() => void) | undefined;
+  let asking: AbortController | undefined;
+  let leads = false;
+
+  return {
+    getSnapshot: store.getSnapshot,
+    subscribe: store.subscribe,
+    refetch() {
+      if (asking && !leads) return channel?.tell({ type: "ask" });
+      stopAsking();
+      set({ error: undefined });
+      reconsider();
+    },
+  };
+
+  function open(): void {
+    leaving?.abort();
+    if (channel) return;
+    channel = openPageChannel(name, hear);
+    channel.tell({ type: "hello" });
+    stopPresence = presence.subscribe(reconsider);
+    reconsider();
+  }
+
+  function leave(): void {
+    leaving = new AbortController();
+    after(clock, LINGER_MS, leaving.signal, close);
+  }
+
+  function close(): void {
+    stopPresence?.();
+    channel?.close();
+    channel = undefined;
+    stopAsking();
+    set({ fetchStatus: "idle", pauseReason: undefined, nextPollAt: undefined });
+  }
+
+  /** Asks or does not, as things are. */
+  function reconsider(): void {
+    const { absence } = presence;
+    const pauseReason = absence === "hidden" && inBackground() ? undefined : absence;
+    const isOver = state.error !== undefined || (state.snapshot !== undefined && isFinal(state.snapshot));
+    if (isOver || !channel) return stopAsking();
+    if (pauseReason) {
+      stopAsking();
+      return set({ fetchStatus: "paused", pauseReason, nextPollAt: undefined });
+    }
+    if (asking) return;
+    if (state.fetchStatus === "paused") set({ fetchStatus: "idle", pauseReason: undefined });
+    void ask();
+  }
+
+  function stopAsking(): void {
+    asking?.abort();
+    asking = undefined;
+    leads = false;
+    if (state.fetchStatus === "fetching") set({ fetchStatus: "idle", nextPollAt: undefined });
+  }
+
+  async function ask(): Promise<void> {
+    const own = new AbortController();
+    const { signal } = own;
+    asking = own;
+    try {
+      await takeTurns(name, signal, async () => {
+        if (signal.aborted) return;
+        leads = true;
+        for await (const snapshot of follow(onPoll, signal)) {
+          if (signal.aborted) return;
+          learn(snapshot, { fetchStatus: "idle", failure: undefined });
+          tellNews();
+        }
+      });
+      if (signal.aborted) return;
+      set({ fetchStatus: "idle", nextPollAt: undefined });
+    } catch (cause) {
+      if (signal.aborted) return;
+      const error = cause instanceof Error ? cause : new Error(String(cause));
+      set({ fetchStatus: "idle", nextPollAt: undefined, failure: undefined, error });
+    }
+    asking = undefined;
+    leads = false;
+  }
+
+  function onPoll(event: PollEvent): void {
+    if (event.type === "ask") return set({ fetchStatus: "fetching", nextPollAt: undefined });
+    set({ fetchStatus: "idle", nextPollAt: Date.now() + event.ms, failure: event.failure });
+    tellNews();
+  }
+
+  function hear(message: Message<Snapshot>): void {
+    if (message.type === "news") {
+      const { snapshot, nextPollAt } = message;
+      if (snapshot !== undefined) learn(snapshot, { nextPollAt });
+      return reconsider();
+    }
+    if (!leads) return;
+    if (message.type === "hello") return tellNews();
+    stopAsking();
+    reconsider();
+  }
+
+  function tellNews(): void {
+    channel?.tell({ type: "news", snapshot: state.snapshot, nextPollAt: state.nextPollAt });
+  }
+
+  function learn(snapshot: Snapshot, more: Partial<WatchState<Snapshot>>): void {
+    set({ ...more, snapshot: merge(state.snapshot, snapshot) });
+  }
+
+  function set(changes: Partial<WatchState<Snapshot>>): void {
+    const names = Object.keys(changes) as (keyof WatchState<Snapshot>)[];
+    if (names.every((key) => Object.is(state[key], changes[key]))) return;
+    state = { ...state, ...changes };
+    plan.onChange?.(state);
+    store.flush();
+  }
+}

@@ -1,0 +1,512 @@
+import {
+  type Absence,
+  type ClientOptions,
+  createVideoTaskList,
+  createVideoTaskStore,
+  listTasks,
+  memoryStorage,
+  type Presence,
+  type RecordStorage,
+  type Store,
+  type VideoTaskStoreOptions,
+} from "@sluice/core";
+import { afterEach, describe, expect, test } from "vitest";
+import { clientOf, settled, stoppedClock } from "./support/gateway.js";
+
+const url = "https://cdn.test/v.mp4?sig=1";
+const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
+const receipt = (id = "t-1") =>
+  Response.json({
+    id,
+    task_id: id,
+    object: "video",
+    model: request.model,
+    status: "queued",
+    progress: 0,
+    created_at: 1_755_000_000,
+  });
+const task = (data: object) =>
+  Response.json({ code: "success", message: "", data: { task_id: "t-1", ...data } });
+const running = (progress: string) => () => task({ status: "IN_PROGRESS", progress });
+const success = () => task({ status: "SUCCESS", result_url: url });
+const failure = () => task({ status: "FAILURE", fail_reason: "not allowed" });
+const refusal = (status: number) => () =>
+  Response.json({ error: { message: `refused with ${status}` } }, { status });
+
+/** A page's presence, as the test says. */
+function presenceOf() {
+  let absence: Absence | undefined;
+  const listeners = new Set<() => void>();
+  const presence: Presence = {
+    get absence() {
+      return absence;
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+  const becomes = (next: Absence | undefined) => {
+    absence = next;
+    for (const listener of [...listeners]) listener();
+  };
+  return { presence, becomes };
+}
+
+const leaves: (() => void)[] = [];
+afterEach(() => {
+  for (const leave of leaves.splice(0)) leave();
+});
+
+/** A page whose queries are answered by `steps`, the last one for ever; creates by `create`. */
+function page(
+  steps: readonly (() => Response | Promise<Response>)[],
+  {
+    create = () => receipt(),
+    baseURL,
+    ...options
+  }: VideoTaskStoreOptions & { create?: () => Response | Promise<Response>; baseURL?: string } = {},
+) {
+  const clock = stoppedClock();
+  const { presence, becomes } = presenceOf();
+  const queries: string[] = [];
+  const creates: Request[] = [];
+  const clientOptions: Partial<ClientOptions> = {
+    clock,
+    random: () => 0.5,
+    // a gateway of its own for each test: what pages share, they share by its address
+    baseURL: baseURL ?? `https://gateway-${Math.random()}.test`,
+  };
+  const { client } = clientOf((sent) => {
+    if (sent.method === "POST") {
+      creates.push(sent);
+      return create();
+    }
+    queries.push(new URL(sent.url).pathname);
+    return (steps[Math.min(queries.length, steps.length) - 1] as () => Response)();
+  }, clientOptions);
+  const open = (more: VideoTaskStoreOptions = {}) =>
+    createVideoTaskStore(client, { presence, ...options, ...more });
+  const watch = <State>(store: Store<State>) => {
+    const leave = store.subscribe(() => {});
+    leaves.push(leave);
+    return leave;
+  };
+  return { client, clock, queries, creates, becomes, open, watch, presence };
+}
+
+/** Resolves as soon as a store shows what is wanted. */
+function shows<State>(store: Store<State>, isWanted: (state: State) => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const check = () => {
+      if (!isWanted(store.getSnapshot())) return;
+      stop();
+      resolve();
+    };
+    const stop = store.subscribe(check);
+    check();
+  });
+}
+
+const isResting = ({ nextPollAt }: { nextPollAt: number | undefined }) => nextPollAt !== undefined;
+
+describe("a video task", () => {
+  test("is submitted once, asked about every 15 seconds, and ends as a success that is told once", async () => {
+    const told: string[] = [];
+    const { open, watch, clock, queries, creates } = page([running("10%"), running("60%"), success]);
+    const video = open({ onSuccess: (done) => told.push(done.url) });
+    expect(video.getSnapshot()).toMatchObject({ status: "idle", isSubmitting: false, fetchStatus: "idle" });
+    watch(video);
+    const submitted = video.submit(request);
+    expect(video.getSnapshot()).toMatchObject({ status: "pending", isSubmitting: true });
+    expect(await submitted).toMatchObject({ status: "pending", isSubmitting: false, handle: { id: "t-1" } });
+    await shows(video, ({ progress }) => progress === 0.1);
+    await shows(video, isResting);
+    await clock.advance(14_999);
+    expect(queries).toHaveLength(1);
+    await clock.advance(1);
+    await shows(video, ({ progress }) => progress === 0.6);
+    await shows(video, isResting);
+    await clock.advance(15_000);
+    await shows(video, ({ status }) => status === "success");
+    expect(video.getSnapshot()).toMatchObject({
+      data: { url },
+      progress: 1,
+      fetchStatus: "idle",
+      nextPollAt: undefined,
+    });
+    await settled();
+    expect(told).toEqual([url]);
+    expect([creates.length, queries.length]).toEqual([1, 3]);
+  });
+
+  test("is paid once for a double click, and for clicks while it is on the way", async () => {
+    const { open, watch, creates } = page([running("10%")]);
+    const video = open();
+    watch(video);
+    const clicks = [video.submit(request), video.submit(request)];
+    expect(clicks[0]).toBe(clicks[1]);
+    await Promise.all(clicks);
+    expect(await video.submit(request)).toMatchObject({ status: "pending", handle: { id: "t-1" } });
+    expect(creates).toHaveLength(1);
+  });
+
+  test("that breaks a rule is refused at its field, before anything is sent or kept", async () => {
+    const storage = memoryStorage();
+    const errors: Error[] = [];
+    const { open, creates, client } = page([success], { storage });
+    const video = open({ storage, onError: (error) => errors.push(error) });
+    const state = await video.submit({ ...request, parameters: { duration: 99 } } as never);
+    expect(state).toMatchObject({
+      status: "error",
+      error: { name: "ValidationError", issues: [{ path: "parameters.duration" }] },
+    });
+    await settled();
+    expect(errors).toEqual([state.error]);
+    expect(creates).toHaveLength(0);
+    expect(await listTasks(client, { storage })).toEqual([]);
+  });
+
+  test("that may have been created is shown as such, kept, and never sent again by itself", async () => {
+    const storage = memoryStorage();
+    const { open, client, clock, creates } = page([success], {
+      storage,
+      create: () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } })),
+    });
+    const video = open({ storage });
+    expect(await video.submit(request, { label: "Reef" })).toMatchObject({
+      status: "error",
+      error: { name: "ConnectionError", outcome: "unknown" },
+    });
+    await clock.advance(600_000);
+    expect(creates).toHaveLength(1);
+    expect(await listTasks(client, { storage })).toMatchObject([
+      { state: "unconfirmed", label: "Reef", error: { outcome: "unknown" } },
+    ]);
+  });
+
+  test("that was refused leaves nothing behind", async () => {
+    const storage = memoryStorage();
+    const { open, client } = page([success], { storage, create: refusal(400) });
+    expect(await open({ storage }).submit(request)).toMatchObject({
+      status: "error",
+      error: { status: 400 },
+    });
+    expect(await listTasks(client, { storage })).toEqual([]);
+  });
+
+  test("that failed says why", async () => {
+    const { open, watch } = page([failure]);
+    const video = open();
+    watch(video);
+    await video.submit(request);
+    await shows(video, ({ status }) => status === "error");
+    expect(video.getSnapshot()).toMatchObject({
+      error: { name: "TaskFailedError", reason: "failed", message: expect.stringContaining("not allowed") },
+      task: { state: "failed" },
+      data: undefined,
+    });
+    expect(video.getSnapshot().error).toBe(video.getSnapshot().error);
+  });
+
+  test("survives refusals and says what kept it from an answer", async () => {
+    const { open, watch, clock } = page([refusal(500), refusal(429), success]);
+    const video = open();
+    watch(video);
+    await video.submit(request);
+    await shows(video, isResting);
+    expect(video.getSnapshot()).toMatchObject({
+      status: "pending",
+      failure: { status: 500 },
+      error: undefined,
+    });
+    await clock.advance(15_000);
+    await shows(video, ({ failure }) => (failure as { status?: number } | undefined)?.status === 429);
+    await shows(video, isResting);
+    await clock.advance(30_000);
+    await shows(video, ({ status }) => status === "success");
+    expect(video.getSnapshot().failure).toBeUndefined();
+  });
+
+  test("that nobody may ask about any more ends as an error, and refetch asks again", async () => {
+    const { open, watch, queries } = page([refusal(401), success]);
+    const video = open();
+    watch(video);
+    video.attach("t-1");
+    await shows(video, ({ status }) => status === "error");
+    expect(video.getSnapshot()).toMatchObject({ error: { status: 401 }, fetchStatus: "idle" });
+    video.refetch();
+    await shows(video, ({ status }) => status === "success");
+    expect(queries).toHaveLength(2);
+  });
+
+  test("is not asked about while the page is hidden or offline, says so, and is at once on return", async () => {
+    const { open, watch, becomes, clock, queries } = page([
+      running("10%"),
+      running("20%"),
+      running("30%"),
+      running("40%"),
+    ]);
+    const video = open();
+    watch(video);
+    video.attach("t-1");
+    await shows(video, isResting);
+    for (const [absence, progress] of [
+      ["hidden", 0.2],
+      ["offline", 0.3],
+    ] as const) {
+      const before = queries.length;
+      becomes(absence);
+      expect(video.getSnapshot()).toMatchObject({
+        fetchStatus: "paused",
+        pauseReason: absence,
+        nextPollAt: undefined,
+      });
+      await clock.advance(600_000);
+      expect(queries).toHaveLength(before);
+      becomes(undefined);
+      await shows(video, (state) => state.progress === progress);
+      expect(queries).toHaveLength(before + 1);
+      await shows(video, isResting);
+    }
+    expect(video.getSnapshot()).toMatchObject({ fetchStatus: "idle", pauseReason: undefined });
+  });
+
+  test("is asked about in the background where that is wanted, but not offline", async () => {
+    const { open, watch, becomes, clock, queries } = page([running("10%"), running("20%")]);
+    const video = open({ refetchIntervalInBackground: true });
+    watch(video);
+    video.attach("t-1");
+    await shows(video, isResting);
+    becomes("hidden");
+    await clock.advance(15_000);
+    await shows(video, ({ progress }) => progress === 0.2);
+    becomes("offline");
+    expect(video.getSnapshot()).toMatchObject({ fetchStatus: "paused", pauseReason: "offline" });
+    expect(queries).toHaveLength(2);
+  });
+
+  test("is asked about as often as refetchInterval says of it", async () => {
+    const { open, watch, clock, queries } = page([running("10%"), running("90%"), success]);
+    const video = open({ refetchInterval: (seen) => ((seen?.progress ?? 0) > 0.5 ? 2000 : 60_000) });
+    watch(video);
+    video.attach("t-1");
+    await shows(video, isResting);
+    await clock.advance(59_999);
+    expect(queries).toHaveLength(1);
+    await clock.advance(1);
+    await shows(video, ({ progress }) => progress === 0.9);
+    await shows(video, isResting);
+    await clock.advance(2000);
+    await shows(video, ({ status }) => status === "success");
+  });
+
+  test("is asked about by one loop, however many look at it, and told to one of them", async () => {
+    const told: string[] = [];
+    const { open, watch, queries, clock } = page([running("10%"), success]);
+    const stores = ["a", "b", "c"].map((name) => open({ onSuccess: () => told.push(name) }));
+    for (const store of stores) {
+      watch(store);
+      store.attach("t-1");
+    }
+    await Promise.all(stores.map((store) => shows(store, isResting)));
+    expect(queries).toHaveLength(1);
+    await clock.advance(15_000);
+    await Promise.all(stores.map((store) => shows(store, ({ status }) => status === "success")));
+    await settled();
+    expect(queries).toHaveLength(2);
+    expect(told).toEqual(["a"]);
+  });
+
+  test("is no longer asked about a second after the last one looked away, and not twice by a remount", async () => {
+    const { open, watch, clock, queries } = page([running("10%"), running("20%")]);
+    const video = open();
+    const leave = watch(video);
+    video.attach("t-1");
+    await shows(video, isResting);
+    leave();
+    await clock.advance(500);
+    const again = watch(video);
+    await settled();
+    expect(queries).toHaveLength(1);
+    await clock.advance(14_500);
+    await shows(video, ({ progress }) => progress === 0.2);
+    again();
+    await clock.advance(60_000);
+    expect(queries).toHaveLength(2);
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  test("detached goes on at the gateway and stays as it was seen; reset forgets it", async () => {
+    const { open, watch, clock, queries } = page([running("10%")]);
+    const video = open();
+    watch(video);
+    await video.submit(request);
+    await shows(video, isResting);
+    video.detach();
+    await clock.advance(60_000);
+    expect(queries).toHaveLength(1);
+    expect(video.getSnapshot()).toMatchObject({ status: "pending", progress: 0.1, fetchStatus: "idle" });
+    video.reset();
+    expect(video.getSnapshot()).toMatchObject({ status: "idle", handle: undefined, task: undefined });
+  });
+
+  test("that was reset while it was being created stays forgotten here, and is in the list", async () => {
+    let arrive: (response: Response) => void = () => {};
+    const { open, client } = page([success], {
+      create: () =>
+        new Promise((resolve) => {
+          arrive = resolve;
+        }),
+    });
+    const video = open();
+    const submitted = video.submit(request);
+    await settled();
+    video.reset();
+    arrive(receipt());
+    expect(await submitted).toMatchObject({ status: "idle" });
+    expect(await listTasks(client, {})).toMatchObject([{ state: "created", handle: { id: "t-1" } }]);
+  });
+});
+
+describe("video tasks kept in a storage", () => {
+  test("are there after a reload, finished ones too, and go on by their handle", async () => {
+    const storage = memoryStorage();
+    const first = page([running("40%")], { storage });
+    const video = first.open({ storage });
+    first.watch(video);
+    await video.submit(request, { label: "Reef" });
+    await shows(video, isResting);
+    await settled();
+
+    const second = page([success], { storage });
+    const list = createVideoTaskList(second.client, { storage, presence: second.presence });
+    second.watch(list);
+    await shows(list, (tasks) => tasks[0]?.task?.state === "succeeded");
+    expect(list.getSnapshot()).toMatchObject([
+      { label: "Reef", model: request.model, state: "created", task: { url } },
+    ]);
+    await settled();
+
+    const third = page([refusal(500)], { storage });
+    expect(await listTasks(third.client, { storage })).toMatchObject([{ task: { state: "succeeded", url } }]);
+    const again = third.open({ storage });
+    third.watch(again);
+    again.attach("t-1");
+    expect(again.getSnapshot()).toMatchObject({ status: "success", data: { url } });
+    expect(third.queries).toHaveLength(0);
+    createVideoTaskList(third.client, { storage }).remove(list.getSnapshot()[0]?.key ?? "");
+    await settled();
+    expect(await listTasks(page([success]).client, { storage })).toEqual([]);
+  });
+
+  test("that were being created when the page went are said to be uncertain", async () => {
+    const storage = memoryStorage();
+    await storage.write(
+      "video-tasks",
+      new Map([["k", { key: "k", model: request.model, submittedAt: 1, state: "submitting", revision: 1 }]]),
+    );
+    const { client } = page([success], { storage });
+    expect(await listTasks(client, { storage })).toMatchObject([
+      { state: "unconfirmed", error: { outcome: "unknown", message: expect.stringContaining("may exist") } },
+    ]);
+  });
+
+  test("are stored before the gateway is asked to create them", async () => {
+    const order: string[] = [];
+    const storage = memoryStorage();
+    const noting: RecordStorage = {
+      ...storage,
+      write: (collection, changes) => {
+        order.push(`write ${[...changes.values()].map((record) => (record as { state: string }).state)}`);
+        return storage.write(collection, changes);
+      },
+    };
+    const { open } = page([success], {
+      storage: noting,
+      create: () => {
+        order.push("create");
+        return receipt();
+      },
+    });
+    await open({ storage: noting }).submit(request);
+    expect(order).toEqual(["write submitting", "create", "write created"]);
+  });
+
+  test("that are garbage are left out", async () => {
+    const storage = memoryStorage();
+    await storage.write(
+      "video-tasks",
+      new Map<string, unknown>([
+        ["a", "text"],
+        ["b", { key: "b", model: "m", submittedAt: 1, state: "created", revision: 1 }],
+        ["c", { key: "other", model: "m", submittedAt: 1, state: "unconfirmed", revision: 1 }],
+        ["d", { key: "d", model: "m", submittedAt: "1", state: "unconfirmed", revision: 1 }],
+        ["e", { key: "e", model: "m", submittedAt: 1, state: "unconfirmed" }],
+      ]),
+    );
+    expect(await listTasks(page([success]).client, { storage })).toEqual([]);
+  });
+});
+
+const hasPages =
+  typeof navigator !== "undefined" && "locks" in navigator && typeof BroadcastChannel !== "undefined";
+
+describe.skipIf(!hasPages)("a task that two pages look at (where there are Web Locks)", () => {
+  test("is asked about by one of them, the other hears of it, and takes over when the first goes", async () => {
+    const baseURL = `https://gateway-${Math.random()}.test`;
+    const left = page([running("10%"), running("20%")], { baseURL });
+    const right = page([running("50%"), success], { baseURL });
+    const [one, two] = [left.open(), right.open()];
+    const leave = left.watch(one);
+    one.attach("t-1");
+    await shows(one, isResting);
+    right.watch(two);
+    two.attach("t-1");
+    await shows(two, ({ progress }) => progress === 0.1);
+    expect([left.queries.length, right.queries.length]).toEqual([1, 0]);
+    await left.clock.advance(15_000);
+    await shows(two, ({ progress }) => progress === 0.2);
+    expect(right.queries).toHaveLength(0);
+    leave();
+    await left.clock.advance(1000);
+    await shows(two, ({ progress }) => progress === 0.5);
+    await shows(two, isResting);
+    await right.clock.advance(15_000);
+    await shows(two, ({ status }) => status === "success");
+    expect(left.queries).toHaveLength(2);
+  });
+
+  test("is left to the page that is seen when the other is hidden", async () => {
+    const baseURL = `https://gateway-${Math.random()}.test`;
+    const left = page([running("10%")], { baseURL });
+    const right = page([running("50%")], { baseURL });
+    const [one, two] = [left.open(), right.open()];
+    left.watch(one);
+    one.attach("t-1");
+    await shows(one, isResting);
+    right.watch(two);
+    two.attach("t-1");
+    await shows(two, ({ progress }) => progress === 0.1);
+    left.becomes("hidden");
+    await shows(two, ({ progress }) => progress === 0.5);
+    await shows(one, ({ progress }) => progress === 0.5);
+    expect(one.getSnapshot()).toMatchObject({ fetchStatus: "paused", pauseReason: "hidden" });
+  });
+
+  test("is asked about by the leader when the follower refetches", async () => {
+    const baseURL = `https://gateway-${Math.random()}.test`;
+    const left = page([running("10%"), running("20%")], { baseURL });
+    const right = page([running("50%")], { baseURL });
+    const [one, two] = [left.open(), right.open()];
+    left.watch(one);
+    one.attach("t-1");
+    await shows(one, isResting);
+    right.watch(two);
+    two.attach("t-1");
+    await shows(two, ({ progress }) => progress === 0.1);
+    two.refetch();
+    await shows(two, ({ progress = 0 }) => progress > 0.1);
+    expect(left.queries.length + right.queries.length).toBe(2);
+  });
+});

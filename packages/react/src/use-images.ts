@@ -1,0 +1,58 @@
+import type { ImageModel, ImageState, ImageStore, ImageStoreOptions } from "@sluice/core";
+import { useEffect, useInsertionEffect, useState, useSyncExternalStore } from "react";
+import { createSharedImages, imagesOf } from "./image-registry.js";
+import { useClient } from "./provider.js";
+
+/** A server renders for many people in one process: what is shared there by id would be shared among them. */
+const onServer = typeof window === "undefined";
+
+/** What `useImages` takes: all that an image store takes, and `id`. All but `id` may change at any time. */
+export interface UseImagesOptions<Model extends string = ImageModel> extends ImageStoreOptions<Model> {
+  /** Components with the same `id` show the same images, which survive the route change between them. */
+  readonly id?: string | undefined;
+}
+
+/** What `useImages` gives: the state of the images, and its verbs, which never change. */
+export interface UseImagesResult<Model extends string = ImageModel>
+  extends ImageState<Model>,
+    Omit<ImageStore<Model>, "getSnapshot" | "subscribe"> {}
+
+/**
+ * Images that are generated when asked for.
+ *
+ * Nothing is sent by rendering or mounting, and a double click sends once. `generate` never rejects: it resolves to
+ * how it ended. Without an `id` a request is aborted a second after its component is gone, and may be billed; with
+ * one it goes on, and what it gave is kept for 15 min.
+ *
+ * @throws {ConfigurationError} outside a `GatewayProvider`
+ * @example
+ * ```tsx
+ * function Painter() {
+ *   const { generate, data, status, error } = useImages({ model: "gamma-image-5-0-260128" });
+ *   const paint = () => void generate({ prompt: "A reef at dawn", size: "2048x2048" });
+ *   return (
+ *     <>
+ *       <button disabled={status === "pending"} onClick={paint}>Paint</button>
+ *       {error && <p role="alert">{error.message}</p>}
+ *       {data?.images.map(({ url, error }, at) => <p key={at}>{url ? <img src={url} alt="" /> : error.message}</p>)}
+ *     </>
+ *   );
+ * }
+ * ```
+ */
+export function useImages<Model extends ImageModel | (string & {})>(
+  options: UseImagesOptions<Model>,
+): UseImagesResult<Model> {
+  const client = useClient();
+  const [ownKey] = useState(() => ({}));
+  const key = options.id ?? ownKey;
+  const registry = imagesOf<Model>(client);
+  const create = () => createSharedImages(client, options);
+  const images = onServer ? create() : registry.get(key, create);
+
+  useInsertionEffect(() => images.update(options));
+  useEffect(() => registry.hold(key, images), [registry, key, images]);
+  const { getSnapshot, subscribe, ...verbs } = images.store;
+  const state = useSyncExternalStore(subscribe, getSnapshot, getSnapshot);
+  return { ...state, ...verbs };
+}

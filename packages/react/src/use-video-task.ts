@@ -1,0 +1,107 @@
+import {
+  createVideoTaskList,
+  createVideoTaskStore,
+  type VideoTaskEntry,
+  type VideoTaskState,
+  type VideoTaskStore,
+  type VideoTaskStoreOptions,
+} from "@sluice/core";
+import { useEffect, useInsertionEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { useClient } from "./provider.js";
+import { useIsHydrated } from "./use-store.js";
+
+/** What `useVideoTask` takes. All but `storage` and `presence` may change at any time. */
+export interface UseVideoTaskOptions extends VideoTaskStoreOptions {
+  /** A task that is there already, from a list or an address. */
+  readonly taskId?: string | undefined;
+  /** False: the task is shown as it was last seen, and not asked about. @default true */
+  readonly enabled?: boolean | undefined;
+}
+
+/** What `useVideoTask` gives: the task's state and its verbs, which never change. */
+export interface UseVideoTaskResult
+  extends VideoTaskState,
+    Omit<VideoTaskStore, "getSnapshot" | "subscribe" | "attach"> {}
+
+/**
+ * A video task, from its submission to the video, in the words of TanStack Query.
+ *
+ * Rendering and mounting create nothing. However many components and tabs look at a task, one of them asks about it,
+ * and none while nobody sees the page. Leaving the component ends the asking; the task goes on, and `taskId` brings it
+ * back.
+ *
+ * @throws {ConfigurationError} outside a `GatewayProvider`
+ * @example
+ * ```tsx
+ * function Video() {
+ *   const { status, progress, data, error, submit } = useVideoTask({ storage });
+ *   if (data) return <video src={data.url} controls />;
+ *   if (status === "pending") return <progress value={progress} />;
+ *   return (
+ *     <button onClick={() => submit({ model: "beta3.0-video", input: { prompt: "A reef at dawn" } })}>
+ *       {error ? error.message : "Make a video"}
+ *     </button>
+ *   );
+ * }
+ * ```
+ */
+export function useVideoTask(options: UseVideoTaskOptions = {}): UseVideoTaskResult {
+  const client = useClient();
+  const { taskId, enabled = true } = options;
+  const [latest] = useState(() => createLatest(options));
+  const store = useMemo(() => createVideoTaskStore(client, latest.read), [client, latest]);
+  useInsertionEffect(() => latest.set(options));
+  useEffect(() => {
+    if (taskId !== undefined) store.attach(taskId);
+  }, [store, taskId]);
+  const subscribe = enabled ? store.subscribe : never;
+  const state = useSyncExternalStore(subscribe, store.getSnapshot, store.getSnapshot);
+  const { submit, refetch, detach, reset } = store;
+  return { ...state, submit, refetch, detach, reset };
+}
+
+/** What `useVideoTasks` gives. */
+export interface UseVideoTasksResult {
+  /** All tasks that were submitted and not removed, newest first; those of other tabs and of before a reload too. */
+  readonly tasks: readonly VideoTaskEntry[];
+  /** Forgets a task; it goes on at the gateway. */
+  readonly remove: (key: string) => void;
+}
+
+/**
+ * The list of video tasks. As long as the component is there, those that are not over are asked about.
+ *
+ * @throws {ConfigurationError} outside a `GatewayProvider`
+ * @example
+ * ```tsx
+ * const { tasks, remove } = useVideoTasks({ storage });
+ * return tasks.map(({ key, label, task }) => <li key={key}>{label} {task?.state}</li>);
+ * ```
+ */
+export function useVideoTasks({ storage, presence }: UseVideoTasksOptions = {}): UseVideoTasksResult {
+  const client = useClient();
+  const { subscribe, getSnapshot, remove } = useMemo(
+    () => createVideoTaskList(client, { storage, presence }),
+    [client, storage, presence],
+  );
+  const isHydrated = useIsHydrated();
+  const tasks = useSyncExternalStore(subscribe, getSnapshot, getSnapshot);
+  return { tasks: isHydrated ? tasks : nothing, remove };
+}
+
+/** What `useVideoTasks` takes: keep both the same from render to render. */
+export type UseVideoTasksOptions = Pick<VideoTaskStoreOptions, "storage" | "presence">;
+
+const nothing: readonly VideoTaskEntry[] = [];
+const never = () => () => {};
+
+/** Holds what the latest render said. */
+function createLatest<Value>(initial: Value): { read: () => Value; set: (value: Value) => void } {
+  let latest = initial;
+  return {
+    read: () => latest,
+    set(value) {
+      latest = value;
+    },
+  };
+}

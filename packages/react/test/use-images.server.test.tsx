@@ -1,0 +1,22 @@
+// @vitest-environment node
+import { GatewayProvider, useImages } from "@sluice/react";
+import { renderToString } from "react-dom/server";
+import { expect, test } from "vitest";
+import { clientOf, stoppedClock } from "../../core/test/support/gateway.js";
+
+function Painter() {
+  const { status } = useImages({ id: "cover", model: "gamma-image-5-0-260128" });
+  return <p>{status}</p>;
+}
+
+test("on a server nothing is shared, kept or waited for", () => {
+  const clock = stoppedClock();
+  const { client, requests } = clientOf(() => new Response(), { clock });
+  const page = renderToString(
+    <GatewayProvider client={client}>
+      <Painter />
+    </GatewayProvider>,
+  );
+  expect(page).toContain("idle");
+  expect([clock.sleeping(), requests.length]).toEqual([0, 0]);
+});

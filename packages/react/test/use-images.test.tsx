@@ -1,0 +1,212 @@
+import { GatewayProvider, type UseImagesOptions, useImages } from "@sluice/react";
+import { act, fireEvent, render, screen } from "@testing-library/react";
+import { type ReactNode, StrictMode, useState } from "react";
+import { hydrateRoot } from "react-dom/client";
+import { renderToString } from "react-dom/server";
+import { describe, expect, test } from "vitest";
+import { clientOf, settled, stoppedClock } from "../../core/test/support/gateway.js";
+
+const model = "gamma-image-5-0-260128";
+const reef = { url: "https://cdn.test/reef.png", size: "2048x2048" };
+const withheld = { error: { message: "withheld" } };
+const answer = (...data: object[]) => Response.json({ model, created: 1_755_000_000, data });
+
+let renders = 0;
+const verbs = new Set<unknown>();
+
+function Painter(props: Partial<UseImagesOptions<typeof model>> & { label?: string }) {
+  const { label = "painter", ...options } = props;
+  const images = useImages({ model, ...options });
+  renders += 1;
+  for (const verb of [images.generate, images.stop, images.reset]) verbs.add(verb);
+  return (
+    <section aria-label={label}>
+      <output>{images.status}</output>
+      <p>{images.data?.images.map(({ url, error }) => url ?? error.message).join(", ")}</p>
+      <i>{images.error ? `${images.error.name}, ${images.outcome}` : "no error"}</i>
+      <button type="button" onClick={() => void images.generate({ prompt: "A reef" })}>
+        paint
+      </button>
+      <button type="button" onClick={images.stop}>
+        stop
+      </button>
+      <button type="button" onClick={images.reset}>
+        reset
+      </button>
+    </section>
+  );
+}
+
+function Counted({ onImages }: { onImages: (text: string) => void }) {
+  const [count, setCount] = useState(1);
+  return (
+    <>
+      <button type="button" onClick={() => setCount(count + 1)}>
+        count
+      </button>
+      <Painter
+        params={{ seed: count }}
+        onSuccess={({ images }) => onImages(`${images.length} image at ${count}`)}
+      />
+    </>
+  );
+}
+
+const press = (name: string) => fireEvent.click(screen.getByRole("button", { name }));
+const status = () => screen.getByRole("status").textContent;
+const shown = () => screen.getByRole("paragraph").textContent;
+
+/** An app whose gateway answers when the test says so. */
+function live(children: ReactNode = <Painter />, wrap: (app: ReactNode) => ReactNode = (app) => app) {
+  const clock = stoppedClock();
+  const answers: ((answered: Response) => void)[] = [];
+  const signals: AbortSignal[] = [];
+  const { client, requests } = clientOf(
+    ({ signal }) => {
+      signals.push(signal);
+      return new Promise<Response>((resolve) => answers.push(resolve));
+    },
+    { clock },
+  );
+  const app = (content: ReactNode) => wrap(<GatewayProvider client={client}>{content}</GatewayProvider>);
+  const view = render(app(children));
+  return {
+    clock,
+    requests,
+    signals,
+    show: (content: ReactNode) => view.rerender(app(content)),
+    unmount: view.unmount,
+    answer: (...data: object[]) =>
+      act(async () => {
+        await settled();
+        answers.shift()?.(answer(...data));
+        await settled();
+      }),
+  };
+}
+
+describe("useImages", () => {
+  test("sends nothing by rendering, and renders twice for a request", async () => {
+    const before = renders;
+    const { requests, ...app } = live();
+    await act(settled);
+    expect([status(), requests.length, renders - before]).toEqual(["idle", 0, 1]);
+    press("paint");
+    expect([status(), renders - before]).toEqual(["pending", 2]);
+    await app.answer(reef, withheld);
+    expect([status(), shown(), renders - before]).toEqual(["success", `${reef.url}, withheld`, 3]);
+    expect(requests).toHaveLength(1);
+  });
+
+  test("a double click pays once, in StrictMode too", async () => {
+    const { clock, requests, ...app } = live(<Painter />, (content) => <StrictMode>{content}</StrictMode>);
+    press("paint");
+    press("paint");
+    // mounting twice has let go of nothing
+    await act(() => clock.advance(60_000));
+    await app.answer(reef);
+    expect([status(), shown(), requests.length]).toEqual(["success", reef.url, 1]);
+  });
+
+  test("renders once for a request that breaks a rule", () => {
+    const { requests } = live(<Painter params={{ seed: 0.5 }} />);
+    const before = renders;
+    press("paint");
+    expect([status(), renders - before, requests.length]).toEqual(["error", 1, 0]);
+    expect(screen.getByText("ValidationError, not-sent")).toBeTruthy();
+  });
+
+  test("stop says that the request may be billed, and reset forgets it", async () => {
+    const { signals } = live();
+    press("paint");
+    await act(settled);
+    press("stop");
+    expect(status()).toBe("error");
+    expect(screen.getByText("AbortError, unknown")).toBeTruthy();
+    expect(signals[0]?.aborted).toBe(true);
+    press("reset");
+    expect(status()).toBe("idle");
+    expect(screen.getByText("no error")).toBeTruthy();
+  });
+
+  test("gives verbs that never change", async () => {
+    verbs.clear();
+    const app = live();
+    press("paint");
+    await app.answer(reef);
+    app.show(<Painter label="another" />);
+    expect(verbs.size).toBe(3);
+  });
+
+  test("reads parameters and callbacks when it uses them", async () => {
+    const told: string[] = [];
+    const { requests, ...app } = live(<Counted onImages={(text) => told.push(text)} />);
+    press("count");
+    press("paint");
+    press("count");
+    await app.answer(reef);
+    expect(told).toEqual(["1 image at 3"]);
+    expect(await requests[0]?.json()).toMatchObject({ seed: 2 });
+  });
+
+  test("with one id, two components show the same images", async () => {
+    const { requests, ...app } = live(
+      <>
+        <Painter id="a" label="left" />
+        <Painter id="a" label="right" />
+        <Painter id="b" label="other" />
+      </>,
+    );
+    for (const button of screen.getAllByRole("button", { name: "paint" }).slice(0, 2))
+      fireEvent.click(button);
+    await app.answer(reef);
+    expect(screen.getAllByText(reef.url)).toHaveLength(2);
+    expect(requests).toHaveLength(1);
+  });
+
+  test("with an id survives its component: what was paid for is found again", async () => {
+    const { clock, signals, ...app } = live(<Painter id="a" />);
+    press("paint");
+    await act(settled);
+    app.show(<p>another route</p>);
+    await clock.advance(9 * 60_000);
+    expect(signals[0]?.aborted).toBe(false);
+    await app.answer(reef);
+    app.show(<Painter id="a" />);
+    expect([status(), shown(), signals.length]).toEqual(["success", reef.url, 1]);
+    app.show(<p>another route</p>);
+    await clock.advance(15 * 60_000);
+    app.show(<Painter id="a" />);
+    expect(status()).toBe("idle");
+  });
+
+  test("without an id stops soon after its component is gone: nobody could see the images", async () => {
+    const told: string[] = [];
+    const { clock, signals, unmount } = live(<Painter onError={({ name }) => told.push(name)} />);
+    press("paint");
+    await act(settled);
+    unmount();
+    await clock.advance(999);
+    expect(signals[0]?.aborted).toBe(false);
+    await clock.advance(1);
+    expect([signals[0]?.aborted, told]).toEqual([true, ["AbortError"]]);
+  });
+});
+
+test("on a server it is idle, and hydrates without a complaint", async () => {
+  const { client } = clientOf(() => answer(reef));
+  const app = (
+    <GatewayProvider client={client}>
+      <Painter id="ssr" />
+    </GatewayProvider>
+  );
+  const html = renderToString(app);
+  expect(html).toContain("idle");
+  const container = document.createElement("div");
+  container.innerHTML = html;
+  const complaints: unknown[] = [];
+  await act(async () => {
+    hydrateRoot(container, app, { onRecoverableError: (error) => complaints.push(error) });
+  });
+  expect(complaints).toEqual([]);
+});
