@@ -1,7 +1,14 @@
 export type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "./asset.js";
-export { type AssetWaitOptions, getAsset, waitForAsset } from "./assets/assets.js";
+export { type AssetWaitOptions, getAsset, waitForAsset, watchAsset } from "./assets/assets.js";
 export { type CreateAssetOptions, createAsset } from "./assets/create.js";
 export { type AssetRequest, checkAssetRequest } from "./assets/schema.js";
+export {
+  type AssetState,
+  type AssetStore,
+  type AssetStoreOptions,
+  createAssetStore,
+  type RegisterOptions,
+} from "./assets/store.js";
 export { accumulate, emptyMessage } from "./chat/accumulate.js";
 export { completeChat } from "./chat/complete.js";
 export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "./chat/delta.js";

@@ -19,6 +19,16 @@ export interface WatchState<Snapshot> {
   readonly error: Error | undefined;
 }
 
+/** What is known of something that nobody has asked about. */
+export const unwatched: WatchState<never> = {
+  snapshot: undefined,
+  fetchStatus: "idle",
+  pauseReason: undefined,
+  nextPollAt: undefined,
+  failure: undefined,
+  error: undefined,
+};
+
 /** Something that is asked about for as long as anybody subscribes, by one page of the origin for all of them. */
 export interface Watch<Snapshot> extends Store<WatchState<Snapshot>> {
   /** Asks now, also after an error. */
@@ -58,14 +68,7 @@ const LINGER_MS = 1000;
 /** Creates a watch. It asks nothing before somebody subscribes. */
 export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot> {
   const { name, clock, presence, inBackground, follow, merge, isFinal } = plan;
-  let state: WatchState<Snapshot> = {
-    snapshot: plan.initial,
-    fetchStatus: "idle",
-    pauseReason: undefined,
-    nextPollAt: undefined,
-    failure: undefined,
-    error: undefined,
-  };
+  let state: WatchState<Snapshot> = { ...unwatched, snapshot: plan.initial };
   const store = createStore(() => state, { throttleMs: 0, clock, onFirst: open, onLast: leave });
   let leaving: AbortController | undefined;
   let channel: PageChannel<Message<Snapshot>> | undefined;

@@ -340,13 +340,17 @@ describe("a video task", () => {
   test("detached goes on at the gateway and stays as it was seen; reset forgets it", async () => {
     const { open, watch, clock, queries } = page([running("10%")]);
     const video = open();
-    watch(video);
+    const leave = watch(video);
     await video.submit(request);
     await shows(video, isResting);
     video.detach();
     await clock.advance(60_000);
     expect(queries).toHaveLength(1);
     expect(video.getSnapshot()).toMatchObject({ status: "pending", progress: 0.1, fetchStatus: "idle" });
+    leave();
+    watch(video);
+    await settled();
+    expect(queries).toHaveLength(1);
     video.reset();
     expect(video.getSnapshot()).toMatchObject({ status: "idle", handle: undefined, task: undefined });
   });

@@ -1,4 +1,5 @@
 export { GatewayProvider, useClient } from "./provider.js";
+export { type UseAssetOptions, type UseAssetResult, useAsset } from "./use-asset.js";
 export { useChatMessage, useChatStatus } from "./use-chat-parts.js";
 export { type UseChatStreamOptions, type UseChatStreamResult, useChatStream } from "./use-chat-stream.js";
 export { type UseImagesOptions, type UseImagesResult, useImages } from "./use-images.js";

@@ -7,6 +7,7 @@ import {
   type VideoTaskStoreOptions,
 } from "@sluice/core";
 import { useEffect, useInsertionEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { createLatest } from "./latest.js";
 import { useClient } from "./provider.js";
 import { useIsHydrated } from "./use-store.js";
 
@@ -48,7 +49,7 @@ export interface UseVideoTaskResult
 export function useVideoTask(options: UseVideoTaskOptions = {}): UseVideoTaskResult {
   const client = useClient();
   const { taskId, enabled = true } = options;
-  const [latest] = useState(() => createLatest(options));
+  const [latest] = useState(() => createLatest<VideoTaskStoreOptions>(options));
   const store = useMemo(() => createVideoTaskStore(client, latest.read), [client, latest]);
   useInsertionEffect(() => latest.set(options));
   useEffect(() => {
@@ -94,14 +95,3 @@ export type UseVideoTasksOptions = Pick<VideoTaskStoreOptions, "storage" | "pres
 
 const nothing: readonly VideoTaskEntry[] = [];
 const never = () => () => {};
-
-/** Holds what the latest render said. */
-function createLatest<Value>(initial: Value): { read: () => Value; set: (value: Value) => void } {
-  let latest = initial;
-  return {
-    read: () => latest,
-    set(value) {
-      latest = value;
-    },
-  };
-}

@@ -10,7 +10,7 @@ import {
 } from "../errors.js";
 import type { Client, RequestOptions } from "../http.js";
 import { requestJSON } from "../json.js";
-import { poll } from "../poll.js";
+import { type PollEvent, poll } from "../poll.js";
 
 const HEADERS_MS = 60_000;
 
@@ -20,6 +20,8 @@ export interface AssetWaitOptions extends RequestOptions {
   readonly intervalMs?: number | undefined;
   /** For all of the waiting, the request in flight included. @default 300_000 (5 min) */
   readonly deadlineMs?: number | undefined;
+  /** Hears each question, and how long until the next. */
+  readonly onPoll?: ((event: PollEvent) => void) | undefined;
 }
 
 /**
@@ -62,12 +64,52 @@ export async function getAsset(
 }
 
 /**
- * Waits until an asset may be used (spec: 6 to 9 seconds, up to 2 minutes when many wait). Failed lookups (429, 5xx,
- * the network) do not end it.
+ * Watches an asset until it may be used, or never will: a snapshot whenever something changes, the last one `active` or
+ * `failed`. Failed lookups (429, 5xx, the network) do not end it.
+ *
+ * @throws {TimeoutError} phase `deadline`; watch again with the same handle
+ * @throws what {@link getAsset} throws, where asking again would not help
+ * @example
+ * ```ts
+ * for await (const asset of watchAsset(client, handle)) console.log(asset.rawStatus);
+ * ```
+ */
+export async function* watchAsset(
+  client: Client,
+  asset: AssetHandle | string,
+  options: AssetWaitOptions = {},
+): AsyncGenerator<Asset, void, undefined> {
+  const handle = assetHandleOf(typeof asset === "string" ? asset : asset.id);
+  const { clock, random } = client;
+  const { signal, intervalMs = 3000, deadlineMs = 300_000, onPoll } = options;
+  const snapshots = poll({
+    clock,
+    random,
+    signal,
+    intervalMs,
+    deadlineMs,
+    onPoll,
+    late: `the asset was not ready after ${deadlineMs} ms (deadlineMs); wait again by its id`,
+    ask: (signal) => getAsset(client, handle, { ...options, signal, retry: { limit: 0 } }),
+  });
+  let last: Asset | undefined;
+  try {
+    for await (const snapshot of snapshots) {
+      const next = newerAsset(last, snapshot);
+      if (next !== last) yield next;
+      last = next;
+      if (next.state !== "pending") return;
+    }
+  } catch (error) {
+    throw withDetails(error, { handle });
+  }
+}
+
+/**
+ * Waits until an asset may be used (spec: 6 to 9 seconds, up to 2 minutes when many wait), as {@link watchAsset} does.
  *
  * @throws {AssetFailedError} when its preparation fails
- * @throws {TimeoutError} phase `deadline`; wait again with the same handle
- * @throws what {@link getAsset} throws, where asking again would not help
+ * @throws whatever watching throws
  * @example
  * ```ts
  * const { uri } = await waitForAsset(client, await createAsset(client, request));
@@ -78,31 +120,26 @@ export async function waitForAsset(
   asset: AssetHandle | string,
   options: AssetWaitOptions = {},
 ): Promise<ActiveAsset> {
-  const handle = assetHandleOf(typeof asset === "string" ? asset : asset.id);
-  const { clock, random } = client;
-  const { signal, intervalMs = 3000, deadlineMs = 300_000 } = options;
-  const snapshots = poll({
-    clock,
-    random,
-    signal,
-    intervalMs,
-    deadlineMs,
-    late: `the asset was not ready after ${deadlineMs} ms (deadlineMs); wait again by its id`,
-    ask: (signal) => getAsset(client, handle, { ...options, signal, retry: { limit: 0 } }),
-  });
-  try {
-    for await (const snapshot of snapshots) {
-      if (isActive(snapshot)) return snapshot;
-      if (snapshot.state === "failed")
-        throw new AssetFailedError(
-          `the asset ${handle.id} failed (${snapshot.rawStatus}): it can't be used; register another image`,
-          snapshot,
-        );
-    }
-    throw new Error("unreachable: polling ends with an error");
-  } catch (error) {
-    throw withDetails(error, { handle });
+  for await (const snapshot of watchAsset(client, asset, options)) {
+    if (isActive(snapshot)) return snapshot;
+    if (snapshot.state === "failed") throw assetFailure(snapshot);
   }
+  throw new Error("unreachable: watching ends with a final snapshot or an error");
+}
+
+/** A failed asset as an error. */
+export function assetFailure(asset: Asset): AssetFailedError {
+  const { id, uri, rawStatus } = asset;
+  const message = `the asset ${id} failed (${rawStatus}): it can't be used; register another image`;
+  return withDetails(new AssetFailedError(message, asset), { handle: { id, uri } }) as AssetFailedError;
+}
+
+/** What an asset is after another answer: one that says nothing new is the old one. */
+export function newerAsset(last: Asset | undefined, answer: Asset): Asset {
+  const isSame =
+    last?.rawStatus === answer.rawStatus &&
+    last.temporaryURL?.forDisplayOnly === answer.temporaryURL?.forDisplayOnly;
+  return last && isSame ? last : answer;
 }
 
 /**
@@ -116,7 +153,8 @@ export function assetHandleOf(id: unknown): AssetHandle {
   throw new ValidationError([{ path: "id", message, rule: "asset.id" }]);
 }
 
-function isActive(asset: Asset): asset is ActiveAsset {
+/** Whether an asset may be used. */
+export function isActive(asset: Asset): asset is ActiveAsset {
   return asset.state === "active";
 }
 

@@ -4,7 +4,7 @@ import type { RecordStorage } from "../storage/storage.js";
 import { createStore, type Store } from "../store.js";
 import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../task.js";
 import type { UncheckedRequest } from "../validate.js";
-import type { WatchState } from "../watch.js";
+import { unwatched, type WatchState } from "../watch.js";
 import {
   createVideoTaskLedger,
   type VideoTaskEntry,
@@ -110,12 +110,13 @@ export function createVideoTaskStore(
   };
   const failureOf = createFailureReader();
   let handle: VideoTaskReference | undefined;
-  let watched = unwatched;
+  let watched: WatchState<VideoTask> = unwatched;
   let submitting: Promise<VideoTaskState> | undefined;
   let submitError: Error | undefined;
   // whoever has the latest number may write what became of its submission
   let submissions = 0;
   let isSeen = false;
+  let isDetached = false;
   let stopWatching: (() => void) | undefined;
   const store = createStore(compute, {
     throttleMs: 0,
@@ -123,6 +124,7 @@ export function createVideoTaskStore(
     onFirst() {
       isSeen = true;
       follow();
+      store.flush();
     },
     onLast() {
       isSeen = false;
@@ -150,9 +152,12 @@ export function createVideoTaskStore(
       store.flush();
     },
     refetch() {
+      isDetached = false;
+      follow();
       if (handle) ledger.watch(handle, settings).refetch();
     },
     detach() {
+      isDetached = true;
       unfollow();
       watched = { ...unwatched, snapshot: watched.snapshot, error: watched.error };
       store.flush();
@@ -202,8 +207,9 @@ export function createVideoTaskStore(
     return store.getSnapshot();
   }
 
+  /** Shows what is known of the task, and hears more of it for as long as somebody looks. */
   function follow(): void {
-    if (!handle || !isSeen || stopWatching) return;
+    if (!handle || stopWatching || isDetached) return;
     const { id } = handle;
     const watch = ledger.watch(handle, settings);
     const take = () => {
@@ -213,7 +219,7 @@ export function createVideoTaskStore(
       store.flush();
     };
     watched = watch.getSnapshot();
-    stopWatching = watch.subscribe(take);
+    if (isSeen) stopWatching = watch.subscribe(take);
     if (watched !== watch.getSnapshot()) take();
   }
 
@@ -225,6 +231,7 @@ export function createVideoTaskStore(
   function forget(): void {
     unfollow();
     submissions += 1;
+    isDetached = false;
     submitting = undefined;
     submitError = undefined;
     handle = undefined;
@@ -240,15 +247,6 @@ export function createVideoTaskStore(
     });
   }
 }
-
-const unwatched: WatchState<VideoTask> = {
-  snapshot: undefined,
-  fetchStatus: "idle",
-  pauseReason: undefined,
-  nextPollAt: undefined,
-  failure: undefined,
-  error: undefined,
-};
 
 /** The error of a failed task: the same one for the same task. */
 function createFailureReader(): (task: VideoTask | undefined) => Error | undefined {

@@ -1,0 +1,288 @@
+import type { ActiveAsset, Asset, AssetHandle } from "../asset.js";
+import type { Client } from "../http.js";
+import { type Presence, pagePresence } from "../presence.js";
+import { createStore, type Store } from "../store.js";
+import { assertAccepted } from "../validate.js";
+import { createWatch, unwatched, type Watch, type WatchState } from "../watch.js";
+import { assetFailure, assetHandleOf, isActive, newerAsset, watchAsset } from "./assets.js";
+import { type CreateAssetOptions, createAsset } from "./create.js";
+import { type AssetRequest, checkAssetRequest } from "./schema.js";
+
+/** What an asset shows, in the words of TanStack Query. */
+export interface AssetState
+  extends Pick<WatchState<Asset>, "fetchStatus" | "pauseReason" | "nextPollAt" | "failure"> {
+  /** `idle`: none; `pending`: on the way; `success`: `uri` may be used; `error`: `error` says why not. */
+  readonly status: "idle" | "pending" | "success" | "error";
+  /** `reading` the file, `sending` it, or `preparing`: the gateway works on it. */
+  readonly phase: "reading" | "sending" | "preparing" | undefined;
+  /** From 0 to 1 while a file is read. Undefined elsewhere: no browser tells how far a request has been sent. */
+  readonly progress: number | undefined;
+  readonly handle: AssetHandle | undefined;
+  /** `asset://…`, for a video request: once the asset may be used. */
+  readonly uri: AssetHandle["uri"] | undefined;
+  /** As last seen. */
+  readonly asset: Asset | undefined;
+  readonly data: ActiveAsset | undefined;
+  readonly error: Error | undefined;
+}
+
+/** What an asset store takes; all but `presence` is read when it is used. */
+export interface AssetStoreOptions {
+  /** The asset group, as the gateway calls it. */
+  readonly groupId?: string | undefined;
+  /** What becomes of a file before it is sent: `async (file) => (await fitImage(file, "first_frame")).blob`. */
+  readonly prepare?: ((file: Blob, signal: AbortSignal) => Blob | Promise<Blob>) | undefined;
+  /** Headers, timeouts, retry and the way of upload of the create request. */
+  readonly request?: CreateAssetOptions | undefined;
+  /** Milliseconds from an answer to the next question. @default 3_000 */
+  readonly refetchInterval?: number | undefined;
+  /** Whether to go on asking while nobody sees the page. @default false */
+  readonly refetchIntervalInBackground?: boolean | undefined;
+  readonly presence?: Presence | undefined;
+  readonly onSuccess?: ((asset: ActiveAsset) => void) | undefined;
+  readonly onError?: ((error: Error) => void) | undefined;
+}
+
+/** What goes with an asset that is registered. */
+export interface RegisterOptions {
+  /** By default the file's own, or the last part of the URL. */
+  readonly name?: string | undefined;
+  /** Instead of the store's. */
+  readonly groupId?: string | undefined;
+}
+
+/** One asset: none at first, then one that was registered or attached. */
+export interface AssetStore extends Store<AssetState> {
+  /**
+   * Checks a file or URL, registers it, and waits until it may be used. Never rejects: resolves to the state as soon as
+   * the gateway has answered. While one is on the way nothing else is sent.
+   */
+  register(source: Blob | URL | string, options?: RegisterOptions): Promise<AssetState>;
+  /** Watches an asset that is there already, by its handle or id. */
+  attach(asset: AssetHandle | string): void;
+  /** Asks now, also after an error. */
+  refetch(): void;
+  /** Forgets the asset, here. What was not sent yet is not sent any more; what was stays registered. */
+  reset(): void;
+}
+
+/**
+ * Makes the store of one asset. Watching needs the client's `assetLookup`.
+ *
+ * @param options a function is asked whenever one of them is needed, so that none is ever stale
+ * @example
+ * ```ts
+ * const hero = createAssetStore(client, { groupId: "group-1" });
+ * hero.subscribe(() => show(hero.getSnapshot().phase));
+ * await hero.register(input.files[0]);
+ * ```
+ */
+export function createAssetStore(
+  client: Client,
+  options: AssetStoreOptions | (() => AssetStoreOptions) = {},
+): AssetStore {
+  const read = typeof options === "function" ? options : () => options;
+  let own = new AbortController();
+  let sending: { promise: Promise<AssetState>; phase: "reading" | "sending"; progress?: number } | undefined;
+  let handle: AssetHandle | undefined;
+  let watched: WatchState<Asset> = unwatched;
+  let submitError: Error | undefined;
+  let isSeen = false;
+  let stopWatching: (() => void) | undefined;
+  let failed: { asset: Asset; error: Error } | undefined;
+  const store = createStore(compute, {
+    throttleMs: 0,
+    clock: client.clock,
+    onFirst() {
+      isSeen = true;
+      follow();
+      store.flush();
+    },
+    onLast() {
+      isSeen = false;
+      unfollow();
+    },
+  });
+
+  return {
+    getSnapshot: store.getSnapshot,
+    subscribe: store.subscribe,
+    register(source, named = {}) {
+      if (sending) return sending.promise;
+      if (compute().status === "pending") return Promise.resolve(store.getSnapshot());
+      forget();
+      const { signal } = own;
+      const promise = Promise.resolve().then(() => register(source, named, signal));
+      sending = { promise, phase: "reading" };
+      store.flush();
+      return promise;
+    },
+    attach(asset) {
+      const reference = assetHandleOf(typeof asset === "string" ? asset : asset.id);
+      if (reference.id === handle?.id) return;
+      forget();
+      handle = reference;
+      follow();
+      store.flush();
+    },
+    refetch() {
+      if (handle) watchOf(client, handle, read).refetch();
+    },
+    reset() {
+      forget();
+      store.flush();
+    },
+  };
+
+  function compute(): AssetState {
+    const { snapshot: asset, fetchStatus, pauseReason, nextPollAt, failure } = watched;
+    const data = asset && isActive(asset) ? asset : undefined;
+    const error = submitError ?? watched.error ?? failureOf(asset);
+    const isOnTheWay = sending !== undefined || handle !== undefined;
+    const status = data ? "success" : error ? "error" : isOnTheWay ? "pending" : "idle";
+    return {
+      status,
+      phase: sending?.phase ?? (status === "pending" ? "preparing" : undefined),
+      progress: sending?.progress,
+      handle,
+      uri: data?.uri,
+      asset,
+      data,
+      error,
+      fetchStatus,
+      pauseReason,
+      nextPollAt,
+      failure,
+    };
+  }
+
+  async function register(
+    source: Blob | URL | string,
+    named: RegisterOptions,
+    signal: AbortSignal,
+  ): Promise<AssetState> {
+    try {
+      const request = await requestOf(source, named, signal);
+      advance("sending");
+      const created = await createAsset(client, request, { ...read().request, signal });
+      if (signal.aborted) return store.getSnapshot();
+      handle = created;
+      follow();
+    } catch (cause) {
+      if (signal.aborted) return store.getSnapshot();
+      const error = cause instanceof Error ? cause : new Error(String(cause));
+      submitError = error;
+      queueMicrotask(() => read().onError?.(error));
+    }
+    sending = undefined;
+    store.flush();
+    return store.getSnapshot();
+  }
+
+  async function requestOf(
+    source: Blob | URL | string,
+    { name, groupId }: RegisterOptions,
+    signal: AbortSignal,
+  ): Promise<AssetRequest> {
+    const { prepare, groupId: ofStore = "", request } = read();
+    const isFile = typeof source === "object" && !(source instanceof URL);
+    const rest = {
+      model: "gamma-asset",
+      GroupId: groupId ?? ofStore,
+      Name: name ?? nameOf(source),
+      AssetType: "Image",
+    } as const;
+    const given: AssetRequest = { ...rest, URL: isFile ? source : String(source) };
+    assertAccepted(given, checkAssetRequest, client.warn);
+    if (!isFile) return given;
+    const file = prepare ? await prepare(source, signal) : source;
+    if (request?.upload === "multipart") return { ...rest, URL: file };
+    const { toDataURI } = await import("../media/data-uri.js");
+    const onProgress = ({ loadedBytes, totalBytes }: { loadedBytes: number; totalBytes: number }) =>
+      advance("reading", loadedBytes / totalBytes);
+    return { ...rest, URL: await toDataURI(file, { signal, onProgress }) };
+  }
+
+  function advance(phase: "reading" | "sending", progress?: number): void {
+    if (!sending) return;
+    const { promise } = sending;
+    sending = { promise, phase, ...(progress !== undefined && { progress }) };
+    store.flush();
+  }
+
+  /** Shows what is known of the asset, and hears more of it for as long as somebody looks. */
+  function follow(): void {
+    if (!handle || stopWatching) return;
+    const watch = watchOf(client, handle, read);
+    const take = () => {
+      const before = compute().status;
+      watched = watch.getSnapshot();
+      if (before === "pending") tell(compute());
+      store.flush();
+    };
+    watched = watch.getSnapshot();
+    if (isSeen) stopWatching = watch.subscribe(take);
+    if (watched !== watch.getSnapshot()) take();
+  }
+
+  function unfollow(): void {
+    stopWatching?.();
+    stopWatching = undefined;
+  }
+
+  function forget(): void {
+    unfollow();
+    own.abort(new DOMException("The registration was given up", "AbortError"));
+    own = new AbortController();
+    sending = undefined;
+    submitError = undefined;
+    handle = undefined;
+    watched = unwatched;
+  }
+
+  function tell({ status, data, error }: AssetState): void {
+    queueMicrotask(() => {
+      if (status === "success" && data) read().onSuccess?.(data);
+      else if (status === "error" && error) read().onError?.(error);
+    });
+  }
+
+  /** The same error for the same asset. */
+  function failureOf(asset: Asset | undefined): Error | undefined {
+    if (asset?.state !== "failed") return undefined;
+    if (failed?.asset !== asset) failed = { asset, error: assetFailure(asset) };
+    return failed.error;
+  }
+}
+
+const watches = new WeakMap<Client, Map<string, Watch<Asset>>>();
+
+/** The one watch of an asset, whoever asks for it; the first one's settings count. */
+function watchOf(client: Client, { id }: AssetHandle, read: () => AssetStoreOptions): Watch<Asset> {
+  const ofClient = watches.get(client) ?? new Map<string, Watch<Asset>>();
+  watches.set(client, ofClient);
+  const known = ofClient.get(id);
+  if (known) return known;
+  const created = createWatch<Asset>({
+    name: `sluice/asset/${client.baseURL}/${id}`,
+    clock: client.clock,
+    presence: read().presence ?? pagePresence,
+    initial: undefined,
+    inBackground: () => read().refetchIntervalInBackground ?? false,
+    follow: (onPoll, signal) =>
+      watchAsset(client, id, { onPoll, signal, intervalMs: read().refetchInterval }),
+    merge: newerAsset,
+    isFinal: ({ state }) => state !== "pending",
+  });
+  ofClient.set(id, created);
+  return created;
+}
+
+function nameOf(source: Blob | URL | string): string {
+  if (source instanceof Blob) return (source as Partial<File>).name ?? UNNAMED;
+  const url = String(source);
+  const isAddress = /^https?:/i.test(url) && URL.canParse(url);
+  return (isAddress && new URL(url).pathname.split("/").at(-1)) || UNNAMED;
+}
+
+const UNNAMED = "image";

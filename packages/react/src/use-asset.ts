@@ -1,0 +1,54 @@
+import { type AssetState, type AssetStore, type AssetStoreOptions, createAssetStore } from "@sluice/core";
+import { useEffect, useInsertionEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { createLatest } from "./latest.js";
+import { useClient } from "./provider.js";
+
+/** What `useAsset` takes. All but `presence` may change at any time. */
+export interface UseAssetOptions extends AssetStoreOptions {
+  /** An asset that is there already. */
+  readonly assetId?: string | undefined;
+}
+
+/** What `useAsset` gives: the asset's state and its verbs, which never change. */
+export interface UseAssetResult
+  extends AssetState,
+    Omit<AssetStore, "getSnapshot" | "subscribe" | "attach"> {}
+
+/**
+ * An image asset, from a file to the `asset://…` that video requests take.
+ *
+ * Rendering and mounting register nothing, and a double click registers once. Needs a client with `assetLookup`.
+ *
+ * @throws {ConfigurationError} outside a `GatewayProvider`
+ * @example
+ * ```tsx
+ * function Hero() {
+ *   const { register, status, phase, uri, error } = useAsset({ groupId: "group-1" });
+ *   if (uri) return <code>{uri}</code>;
+ *   return (
+ *     <label>
+ *       {error ? error.message : (phase ?? "Choose an image")}
+ *       <input
+ *         type="file"
+ *         accept="image/*"
+ *         disabled={status === "pending"}
+ *         onChange={({ target }) => target.files?.[0] && void register(target.files[0])}
+ *       />
+ *     </label>
+ *   );
+ * }
+ * ```
+ */
+export function useAsset(options: UseAssetOptions = {}): UseAssetResult {
+  const client = useClient();
+  const { assetId } = options;
+  const [latest] = useState(() => createLatest<AssetStoreOptions>(options));
+  const store = useMemo(() => createAssetStore(client, latest.read), [client, latest]);
+  useInsertionEffect(() => latest.set(options));
+  useEffect(() => {
+    if (assetId !== undefined) store.attach(assetId);
+  }, [store, assetId]);
+  const state = useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot);
+  const { register, refetch, reset } = store;
+  return { ...state, register, refetch, reset };
+}

@@ -1,0 +1,77 @@
+import type { Presence } from "@sluice/core";
+import { GatewayProvider, useAsset } from "@sluice/react";
+import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { StrictMode } from "react";
+import { renderToString } from "react-dom/server";
+import { expect, test } from "vitest";
+import { clientOf, settled, stoppedClock } from "../../core/test/support/gateway.js";
+
+const present: Presence = { absence: undefined, subscribe: () => () => {} };
+let gateways = 0;
+
+function gatewayOf(statuses: readonly string[]) {
+  const clock = stoppedClock();
+  let lookups = 0;
+  gateways += 1;
+  const { client, requests } = clientOf(
+    (sent) => {
+      if (sent.url.endsWith("CreateAsset")) return Response.json({ Id: "a-1" });
+      lookups += 1;
+      return Response.json({ Id: "a-1", Status: statuses[Math.min(lookups, statuses.length) - 1] });
+    },
+    {
+      clock,
+      random: () => 0.5,
+      baseURL: `https://assets-${gateways}.test`,
+      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+    },
+  );
+  const creates = () => requests.filter(({ url }) => url.endsWith("CreateAsset")).length;
+  return { client, clock, creates };
+}
+
+function Hero({ assetId }: { assetId?: string }) {
+  const { register, phase, status, uri } = useAsset({ assetId, groupId: "group-1", presence: present });
+  return (
+    <>
+      <output>{uri ?? phase ?? status}</output>
+      <button type="button" onClick={() => void register("https://files.test/hero.png")}>
+        register
+      </button>
+    </>
+  );
+}
+
+const shown = () => screen.getByRole("status").textContent;
+
+test("registers once for a double click, in StrictMode too, and gives the uri", async () => {
+  const { client, clock, creates } = gatewayOf(["Processing", "Active"]);
+  render(
+    <StrictMode>
+      <GatewayProvider client={client}>
+        <Hero />
+      </GatewayProvider>
+    </StrictMode>,
+  );
+  expect([shown(), creates()]).toEqual(["idle", 0]);
+  fireEvent.click(screen.getByRole("button"));
+  fireEvent.click(screen.getByRole("button"));
+  expect(shown()).toBe("reading");
+  await waitFor(() => expect(shown()).toBe("preparing"));
+  await act(() => settled());
+  await act(() => clock.advance(3000));
+  await waitFor(() => expect(shown()).toBe("asset://a-1"));
+  expect(creates()).toBe(1);
+});
+
+test("watches an asset that is there already; on a server nothing is asked", async () => {
+  const { client } = gatewayOf(["Active"]);
+  const app = (
+    <GatewayProvider client={client}>
+      <Hero assetId="a-1" />
+    </GatewayProvider>
+  );
+  expect(renderToString(app)).toContain("idle");
+  render(app);
+  await waitFor(() => expect(shown()).toBe("asset://a-1"));
+});

@@ -1,0 +1,160 @@
+import {
+  createVideoTaskStore,
+  memoryStorage,
+  type Presence,
+  type RecordStorage,
+  type SucceededVideoTask,
+} from "@sluice/core";
+import { GatewayProvider, useVideoTask, useVideoTasks } from "@sluice/react";
+import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { type ReactNode, StrictMode } from "react";
+import { hydrateRoot } from "react-dom/client";
+import { renderToString } from "react-dom/server";
+import { expect, test } from "vitest";
+import { clientOf, settled, stoppedClock } from "../../core/test/support/gateway.js";
+
+const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
+const url = "https://cdn.test/v.mp4";
+const task = (data: object) =>
+  Response.json({ code: "success", message: "", data: { task_id: "t-1", ...data } });
+const present: Presence = { absence: undefined, subscribe: () => () => {} };
+
+let gateways = 0;
+
+/** A client on a gateway of its own, whose task goes on by `steps`. */
+function gatewayOf(steps: readonly object[]) {
+  const clock = stoppedClock();
+  let queries = 0;
+  gateways += 1;
+  const { client, requests } = clientOf(
+    (sent) => {
+      if (sent.method === "POST")
+        return Response.json({
+          id: "t-1",
+          model: request.model,
+          status: "queued",
+          created_at: 1_755_000_000,
+        });
+      queries += 1;
+      return task(steps[Math.min(queries, steps.length) - 1] as object);
+    },
+    { clock, baseURL: `https://gateway-${gateways}.test`, random: () => 0.5 },
+  );
+  const app = (content: ReactNode) => <GatewayProvider client={client}>{content}</GatewayProvider>;
+  const creates = () => requests.filter(({ method }) => method === "POST").length;
+  return { client, clock, app, creates, queries: () => queries };
+}
+
+interface VideoProps {
+  readonly taskId?: string;
+  readonly enabled?: boolean;
+  readonly storage?: RecordStorage;
+  readonly onSuccess?: (task: SucceededVideoTask) => void;
+}
+
+function Video(props: VideoProps) {
+  const { status, progress, data, submit, reset } = useVideoTask({ ...props, presence: present });
+  return (
+    <section>
+      <output>{status}</output>
+      <p>{data?.url ?? progress ?? "nothing"}</p>
+      <button type="button" onClick={() => void submit(request, { label: "Reef" })}>
+        submit
+      </button>
+      <button type="button" onClick={reset}>
+        reset
+      </button>
+    </section>
+  );
+}
+
+function List({ storage }: { storage?: RecordStorage | undefined }) {
+  const { tasks, remove } = useVideoTasks({ storage, presence: present });
+  return (
+    <ul>
+      {tasks.map(({ key, label, task }) => (
+        <li key={key}>
+          {label} {task?.state}
+          <button type="button" onClick={() => remove(key)}>
+            remove
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const status = () => screen.getByRole("status").textContent;
+const shown = () => screen.getByRole("paragraph").textContent;
+const press = (name: string) => fireEvent.click(screen.getByRole("button", { name }));
+
+test("submits once for a double click, shows the progress, and gives the video", async () => {
+  const done: string[] = [];
+  const { app, clock, creates } = gatewayOf([
+    { status: "IN_PROGRESS", progress: "40%" },
+    { status: "SUCCESS", result_url: url },
+  ]);
+  render(<StrictMode>{app(<Video onSuccess={(finished) => done.push(finished.url)} />)}</StrictMode>);
+  expect([status(), shown(), creates()]).toEqual(["idle", "nothing", 0]);
+  press("submit");
+  press("submit");
+  expect(status()).toBe("pending");
+  await waitFor(() => expect(shown()).toBe("0.4"));
+  await act(() => settled());
+  await act(() => clock.advance(15_000));
+  await waitFor(() => expect([status(), shown()]).toEqual(["success", url]));
+  expect([done, creates()]).toEqual([[url], 1]);
+  press("reset");
+  expect([status(), shown()]).toEqual(["idle", "nothing"]);
+});
+
+test("attaches to a task by its id, in StrictMode and through a remount without a second question", async () => {
+  const { app, clock, queries } = gatewayOf([{ status: "IN_PROGRESS", progress: "40%" }]);
+  const view = render(<StrictMode>{app(<Video taskId="t-1" />)}</StrictMode>);
+  await waitFor(() => expect([status(), shown()]).toEqual(["pending", "0.4"]));
+  view.rerender(<StrictMode>{app(<p>another route</p>)}</StrictMode>);
+  await act(() => clock.advance(500));
+  view.rerender(<StrictMode>{app(<Video taskId="t-1" />)}</StrictMode>);
+  expect([status(), shown()]).toEqual(["pending", "0.4"]);
+  expect(queries()).toBe(1);
+});
+
+test("does not ask about a task while it is not enabled", async () => {
+  const { app, queries } = gatewayOf([{ status: "IN_PROGRESS", progress: "40%" }]);
+  const view = render(app(<Video taskId="t-1" enabled={false} />));
+  await act(() => settled());
+  expect([status(), queries()]).toEqual(["pending", 0]);
+  view.rerender(app(<Video taskId="t-1" />));
+  await waitFor(() => expect(shown()).toBe("0.4"));
+});
+
+test("lists what was submitted, before a reload too, until it is removed", async () => {
+  const storage = memoryStorage();
+  const first = gatewayOf([{ status: "IN_PROGRESS" }]);
+  const store = createVideoTaskStore(first.client, { storage, presence: present });
+  await store.submit(request, { label: "Reef" });
+
+  const second = gatewayOf([{ status: "SUCCESS", result_url: url }]);
+  render(second.app(<List storage={storage} />));
+  await waitFor(() => expect(screen.getByRole("listitem").textContent).toContain("Reef succeeded"));
+  press("remove");
+  expect(screen.queryByRole("listitem")).toBeNull();
+});
+
+test("renders nothing of a task on a server, and hydrates without a complaint", async () => {
+  const { app } = gatewayOf([{ status: "IN_PROGRESS", progress: "40%" }]);
+  const content = app(
+    <>
+      <Video taskId="t-1" />
+      <List />
+    </>,
+  );
+  const container = document.createElement("div");
+  container.innerHTML = renderToString(content);
+  expect(container.textContent).toContain("idle");
+  const complaints: unknown[] = [];
+  await act(async () => {
+    hydrateRoot(container, content, { onRecoverableError: (error) => complaints.push(error) });
+  });
+  expect(complaints).toEqual([]);
+});
