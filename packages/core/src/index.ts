@@ -115,6 +115,7 @@ export type {
 export { type Findings, type UncheckedRequest, unchecked } from "./validate.js";
 export { createVideoTask } from "./videos/create.js";
 export type { VideoTaskEntry, WatchSettings } from "./videos/ledger.js";
+export { type VideoTaskQueryOptions, videoTaskQueryOptions } from "./videos/query-options.js";
 export type { BetaVideoRequest } from "./videos/schema/beta.js";
 export type { GammaVideo10ProFastRequest, GammaVideo15ProRequest } from "./videos/schema/gamma-1.js";
 export type { GammaVideo20Request, GammaVideoFastRequest } from "./videos/schema/gamma-2.js";

@@ -1,0 +1,49 @@
+import { isGatewayError } from "../errors.js";
+import type { Client } from "../http.js";
+import type { VideoTask, VideoTaskReference } from "../task.js";
+import { getVideoTask, type WatchOptions } from "./tasks.js";
+
+/** A video task as TanStack Query asks about it. */
+export interface VideoTaskQueryOptions {
+  readonly queryKey: readonly ["sluice", "video-task", string, string];
+  readonly queryFn: (context: { readonly signal: AbortSignal }) => Promise<VideoTask>;
+  /** False as soon as asking again would not help. */
+  readonly refetchInterval: (query: {
+    readonly state: { readonly data: VideoTask | undefined; readonly error: unknown };
+  }) => number | false;
+}
+
+/**
+ * What TanStack Query needs to ask about a video task, for apps that use it already; it shares, caches and pauses in its
+ * own way. `useVideoTask` does without it.
+ *
+ * @param task what `createVideoTask` gave, also out of JSON, or the id alone
+ * @param options.intervalMs between two questions; a function is given the last answer. Default 15 s.
+ * @example
+ * ```ts
+ * const { data } = useQuery(videoTaskQueryOptions(client, handle));
+ * ```
+ */
+export function videoTaskQueryOptions(
+  client: Client,
+  task: VideoTaskReference | string,
+  { intervalMs = 15_000 }: Pick<WatchOptions, "intervalMs"> = {},
+): VideoTaskQueryOptions {
+  const id = typeof task === "string" ? task : task.id;
+  return {
+    queryKey: ["sluice", "video-task", client.baseURL, id],
+    queryFn: ({ signal }) => getVideoTask(client, task, { signal }),
+    refetchInterval: ({ state: { data, error } }) => {
+      if (data?.state === "succeeded" || data?.state === "failed" || isLasting(error)) return false;
+      return typeof intervalMs === "function" ? intervalMs(data) : intervalMs;
+    },
+  };
+}
+
+/** Nobody may ask, or there is nothing to ask about any more. */
+function isLasting(error: unknown): boolean {
+  if (!isGatewayError(error)) return false;
+  return (
+    error.name === "TaskExpiredError" || (error.name === "APIError" && [401, 403].includes(error.status))
+  );
+}
