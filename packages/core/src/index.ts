@@ -127,6 +127,7 @@ export {
   listTasks,
   type SubmitOptions,
   type VideoTaskList,
+  type VideoTaskListOptions,
   type VideoTaskState,
   type VideoTaskStore,
   type VideoTaskStoreOptions,

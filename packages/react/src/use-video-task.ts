@@ -2,6 +2,7 @@ import {
   createVideoTaskList,
   createVideoTaskStore,
   type VideoTaskEntry,
+  type VideoTaskListOptions,
   type VideoTaskState,
   type VideoTaskStore,
   type VideoTaskStoreOptions,
@@ -79,19 +80,20 @@ export interface UseVideoTasksResult {
  * return tasks.map(({ key, label, task }) => <li key={key}>{label} {task?.state}</li>);
  * ```
  */
-export function useVideoTasks({ storage, presence }: UseVideoTasksOptions = {}): UseVideoTasksResult {
+export function useVideoTasks(options: UseVideoTasksOptions = {}): UseVideoTasksResult {
   const client = useClient();
+  const { storage, presence, refetchInterval, refetchIntervalInBackground } = options;
   const { subscribe, getSnapshot, remove } = useMemo(
-    () => createVideoTaskList(client, { storage, presence }),
-    [client, storage, presence],
+    () => createVideoTaskList(client, { storage, presence, refetchInterval, refetchIntervalInBackground }),
+    [client, storage, presence, refetchInterval, refetchIntervalInBackground],
   );
   const isHydrated = useIsHydrated();
   const tasks = useSyncExternalStore(subscribe, getSnapshot, getSnapshot);
   return { tasks: isHydrated ? tasks : nothing, remove };
 }
 
-/** What `useVideoTasks` takes: keep both the same from render to render. */
-export type UseVideoTasksOptions = Pick<VideoTaskStoreOptions, "storage" | "presence">;
+/** What `useVideoTasks` takes: keep each the same from render to render. */
+export type UseVideoTasksOptions = VideoTaskListOptions;
 
 const nothing: readonly VideoTaskEntry[] = [];
 const never = () => () => {};

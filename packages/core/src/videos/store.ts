@@ -104,10 +104,7 @@ export function createVideoTaskStore(
 ): VideoTaskStore {
   const read = typeof options === "function" ? options : () => options;
   const ledger = videoTaskLedgerOf(client, read());
-  const settings = (): WatchSettings => {
-    const { refetchInterval, refetchIntervalInBackground } = read();
-    return { intervalMs: refetchInterval, inBackground: refetchIntervalInBackground };
-  };
+  const settings = () => settingsOf(read());
   const failureOf = createFailureReader();
   let handle: VideoTaskReference | undefined;
   let watched: WatchState<VideoTask> = unwatched;
@@ -262,6 +259,16 @@ function asError(cause: unknown): Error {
   return cause instanceof Error ? cause : new Error(String(cause));
 }
 
+/** What a list of video tasks takes. */
+export type VideoTaskListOptions = Pick<
+  VideoTaskStoreOptions,
+  "storage" | "presence" | "refetchInterval" | "refetchIntervalInBackground"
+>;
+
+function settingsOf({ refetchInterval, refetchIntervalInBackground }: VideoTaskListOptions): WatchSettings {
+  return { intervalMs: refetchInterval, inBackground: refetchIntervalInBackground };
+}
+
 /** The list of video tasks: all that were submitted and not removed, newest first. */
 export interface VideoTaskList extends Store<readonly VideoTaskEntry[]> {
   /** Forgets a task; it goes on at the gateway. */
@@ -277,11 +284,9 @@ export interface VideoTaskList extends Store<readonly VideoTaskEntry[]> {
  * list.subscribe(() => render(list.getSnapshot()));
  * ```
  */
-export function createVideoTaskList(
-  client: Client,
-  options: Pick<VideoTaskStoreOptions, "storage" | "presence"> = {},
-): VideoTaskList {
+export function createVideoTaskList(client: Client, options: VideoTaskListOptions = {}): VideoTaskList {
   const ledger = videoTaskLedgerOf(client, options);
+  const settings = () => settingsOf(options);
   const watching = new Map<string, () => void>();
   let stopLedger: (() => void) | undefined;
   const store = createStore(ledger.getSnapshot, {
@@ -319,7 +324,7 @@ export function createVideoTaskList(
       if (!watching.has(id))
         watching.set(
           id,
-          ledger.watch(handle).subscribe(() => {}),
+          ledger.watch(handle, settings).subscribe(() => {}),
         );
   }
 }

@@ -1,0 +1,41 @@
+import {
+  createClient,
+  createVideoTaskList,
+  createVideoTaskStore,
+  indexedDBStorage,
+  type VideoTaskEntry,
+  type VideoTaskState,
+} from "@sluice/core";
+
+/** What a test asks of the page. */
+export interface VideoPage {
+  readonly state: () => VideoTaskState;
+  readonly tasks: () => readonly VideoTaskEntry[];
+  readonly attach: (id: string) => void;
+}
+
+/** As often as the page asks about a task, give or take a tenth. */
+const INTERVAL_MS = 150;
+
+// its name goes with every request, so that the gateway's log tells which page asked
+const name = new URL(location.href).searchParams.get("name") ?? "";
+const client = createClient({ baseURL: location.origin, headers: { "x-page": name } });
+const storage = indexedDBStorage();
+const options = { storage, refetchInterval: INTERVAL_MS };
+const video = createVideoTaskStore(client, options);
+const list = createVideoTaskList(client, options);
+video.subscribe(() => {});
+list.subscribe(() => {});
+
+const button = document.createElement("button");
+button.textContent = "Make a video";
+button.onclick = () => void video.submit({ model: "beta3.0-video", input: { prompt: "A reef at dawn" } });
+document.body.append(button);
+
+Object.assign(globalThis, {
+  page: {
+    state: video.getSnapshot,
+    tasks: list.getSnapshot,
+    attach: video.attach,
+  } satisfies VideoPage,
+});

@@ -1,0 +1,180 @@
+import { fileURLToPath } from "node:url";
+import { createEmulator } from "@sluice/emulator";
+import { serve } from "@sluice/emulator/serve";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright";
+import { build, type Rollup } from "vite";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { stoppedClock } from "../packages/core/test/support/gateway.js";
+import { chromiumFlags, findChromium } from "../scripts/chromium.js";
+import type { VideoPage } from "./support/video-page.js";
+
+declare const page: VideoPage;
+
+const executablePath = findChromium();
+
+describe.skipIf(!executablePath)("video tasks in real pages (skipped where there is no Chromium)", () => {
+  let script: string;
+  let browser: Browser;
+  let context: BrowserContext;
+  let world: Awaited<ReturnType<typeof openWorld>>;
+
+  beforeAll(async () => {
+    script = await builtPage();
+    browser = await chromium.launch({ executablePath: executablePath as string, args: chromiumFlags });
+  });
+  beforeEach(async () => {
+    context = await browser.newContext();
+    world = await openWorld(script);
+  });
+  afterEach(async () => {
+    await context.close();
+    await world.close();
+  });
+  afterAll(() => browser.close());
+
+  /** A tab of this name. */
+  async function tab(name: string): Promise<Page> {
+    const opened = await context.newPage();
+    await opened.goto(`${world.url}/?name=${name}`);
+    return opened;
+  }
+
+  /** A tab in which a task is on its way, and the task's id. */
+  async function tabWithTask(name: string): Promise<{ opened: Page; id: string }> {
+    const opened = await tab(name);
+    await opened.getByRole("button").click();
+    await opened.waitForFunction(() => page.state().nextPollAt !== undefined);
+    const id = await opened.evaluate(() => page.state().handle?.id ?? "");
+    return { opened, id };
+  }
+
+  test("a double click creates one task", async () => {
+    const opened = await tab("one");
+    await opened.getByRole("button").dblclick();
+    await opened.waitForFunction(() => page.state().task !== undefined);
+    await opened.getByRole("button").click();
+    await world.asked("one", 2);
+    expect(world.creates).toEqual(["one"]);
+  });
+
+  test("a reload in mid-task finds it again, and it ends as a success", async () => {
+    const { opened, id } = await tabWithTask("one");
+    await opened.reload();
+    await opened.waitForFunction(() => page.tasks().length > 0);
+    expect(await opened.evaluate(() => page.tasks()[0])).toMatchObject({ state: "created", handle: { id } });
+    await opened.evaluate((id) => page.attach(id), id);
+    await world.clock.advance(600_000);
+    await opened.waitForFunction(() => page.state().status === "success");
+    expect(await opened.evaluate(() => page.state().data?.url)).toContain("http");
+    await opened.reload();
+    await opened.waitForFunction(() => page.tasks()[0]?.task?.state === "succeeded");
+    expect(world.creates).toHaveLength(1);
+  });
+
+  test("two tabs have one poller; when its tab is closed the other takes over, and the result reaches it", async () => {
+    const { opened: left, id } = await tabWithTask("left");
+    const right = await tab("right");
+    await right.evaluate((id) => page.attach(id), id);
+    await right.waitForFunction(() => page.state().task !== undefined);
+    const before = world.queries.length;
+    await world.asked("left", 4);
+    expect(new Set(world.queries.slice(before))).toEqual(new Set(["left"]));
+    await left.close();
+    await world.asked("right", 2);
+    await world.clock.advance(600_000);
+    await right.waitForFunction(() => page.state().status === "success");
+    expect(world.creates).toEqual(["left"]);
+  });
+
+  test("offline nothing is asked, and back again it is at once", async () => {
+    const { opened } = await tabWithTask("one");
+    await context.setOffline(true);
+    await opened.waitForFunction(() => page.state().pauseReason === "offline");
+    expect(await opened.evaluate(() => page.state())).toMatchObject({
+      status: "pending",
+      fetchStatus: "paused",
+    });
+    const before = world.queries.length;
+    await context.setOffline(false);
+    await world.asked("one", before + 1);
+    await opened.waitForFunction(() => page.state().fetchStatus !== "paused");
+  });
+
+  test("a page that is hidden leaves the asking to one that is seen", async () => {
+    const { opened: left, id } = await tabWithTask("left");
+    const right = await tab("right");
+    await right.evaluate((id) => page.attach(id), id);
+    // a headless browser shows all of its tabs: this one is told that it is not
+    await left.evaluate(() => {
+      Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    });
+    await left.waitForFunction(() => page.state().pauseReason === "hidden");
+    await world.asked("right", 3);
+    const before = world.queries.length;
+    await world.asked("right", 6);
+    expect(new Set(world.queries.slice(before))).toEqual(new Set(["right"]));
+  });
+
+  test("no more is asked than the interval allows", async () => {
+    const startedAt = performance.now();
+    await tabWithTask("one");
+    await world.asked("one", 8);
+    // 150 ms less a tenth between an answer and the next question
+    expect(performance.now() - startedAt).toBeGreaterThan(7 * 135);
+  });
+});
+
+async function builtPage(): Promise<string> {
+  const input = fileURLToPath(new URL("support/video-page.ts", import.meta.url));
+  const output = (await build({
+    configFile: false,
+    logLevel: "error",
+    build: { write: false, rollupOptions: { input } },
+  })) as Rollup.RollupOutput;
+  return output.output[0].code.replaceAll("</script", "<\\/script");
+}
+
+/** A gateway and a page on one address; the gateway's time is the test's. */
+async function openWorld(script: string) {
+  const clock = stoppedClock();
+  const emulator = createEmulator({ apiKeys: ["sk-test"], clock });
+  const creates: string[] = [];
+  const queries: string[] = [];
+  const waiting = new Set<() => void>();
+  const { url, close } = await serve(
+    {
+      ...emulator,
+      async fetch(request) {
+        if (!new URL(request.url).pathname.startsWith("/v1"))
+          return new Response(
+            `<!doctype html><title>video</title><body><script type="module">${script}</script>`,
+            {
+              headers: { "content-type": "text/html; charset=utf-8" },
+            },
+          );
+        const log = request.method === "POST" ? creates : queries;
+        log.push(request.headers.get("x-page") ?? "");
+        for (const check of [...waiting]) check();
+        const headers = new Headers(request.headers);
+        headers.set("authorization", "Bearer sk-test");
+        return emulator.fetch(new Request(request, { headers }));
+      },
+    },
+    { port: 0 },
+  );
+  return { url, close, clock, creates, queries, asked };
+
+  /** Resolves when a page has asked so many times. */
+  function asked(name: string, times: number): Promise<void> {
+    return new Promise((resolve) => {
+      const check = () => {
+        if (queries.filter((asker) => asker === name).length < times) return;
+        waiting.delete(check);
+        resolve();
+      };
+      waiting.add(check);
+      check();
+    });
+  }
+}
