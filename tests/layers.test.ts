@@ -46,6 +46,7 @@ test.each([
   ["videos/schema/beta.ts", "../tasks.js", "Layer 1"],
   ["images/schema.ts", "../json.js", "Layer 1"],
   ["poll.ts", "./videos/tasks.js", "Layer 2"],
+  ["watch.ts", "./videos/tasks.js", "Layer 2"],
   ["http.ts", "./assets/assets.js", "Layer 2"],
   ["images/generate.ts", "../chat/complete.js", "No resource imports another"],
   ["videos/tasks.ts", "../assets/assets.js", "No resource imports another"],
