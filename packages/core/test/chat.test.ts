@@ -178,15 +178,20 @@ describe("a chat", () => {
     expect(chat.getSnapshot().messages[1]).toBe(second);
   });
 
-  test("asks for its parameters when it uses them", async () => {
+  test("asks for its parameters and headers when it uses them", async () => {
     const { client, requests } = clientOf(() => streamAnswer(hello));
     let max_tokens = 1;
-    const chat = createChatStore(client, () => ({ model, params: { max_tokens } }));
+    const chat = createChatStore(client, () => ({
+      model,
+      params: { max_tokens },
+      request: { headers: { "x-turn": String(max_tokens) } },
+    }));
     await chat.send("one");
     max_tokens = 2;
     await chat.send("two");
     expect(await Promise.all(requests.map(async (request) => (await request.json()).max_tokens))).toEqual([
       1, 2,
     ]);
+    expect(requests.map(({ headers }) => headers.get("x-turn"))).toEqual(["1", "2"]);
   });
 });
