@@ -145,7 +145,8 @@ async function openWorld(script: string) {
   const { url, close } = await serve(
     {
       ...emulator,
-      async fetch(request) {
+      async fetch(input) {
+        const request = new Request(input);
         if (!new URL(request.url).pathname.startsWith("/v1"))
           return new Response(
             `<!doctype html><title>video</title><body><script type="module">${script}</script>`,
