@@ -6,12 +6,13 @@ import {
   type VideoTaskState,
 } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { stoppedClock } from "../packages/core/test/support/gateway.js";
 
 const present: Presence = { absence: undefined, subscribe: () => () => {} };
 const leaves: (() => void)[] = [];
 afterEach(() => {
+  vi.useRealTimers();
   for (const leave of leaves.splice(0)) leave();
 });
 
@@ -93,6 +94,20 @@ describe("a video task on the emulator", () => {
     expect(video.getSnapshot()).toMatchObject({ status: "error", error, data: undefined });
     expect(video.getSnapshot().task).toBeDefined();
     expect(counts().creates).toBe(1);
+  });
+
+  test("that the gateway no longer knows after 24 hours ends as expired", async () => {
+    const { video, request, clock } = videoOf("A reef at dawn");
+    await video.submit(request);
+    expect(video.getSnapshot().handle?.queryableUntil).toBeDefined();
+    video.detach();
+    const day = 25 * 3_600_000;
+    await clock.advance(day);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + day });
+    video.refetch();
+    await clock.advance(60_000);
+    expect(video.getSnapshot()).toMatchObject({ status: "error", error: { name: "TaskExpiredError" } });
+    expect(video.getSnapshot().handle?.id).toBeDefined();
   });
 
   test.each(["[[429]]", "[[500]]"])("%s: refused or uncertain, and nothing is asked about", async (scene) => {

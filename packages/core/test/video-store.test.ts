@@ -437,6 +437,37 @@ describe("video tasks kept in a storage", () => {
     expect(order).toEqual(["write submitting", "create", "write created"]);
   });
 
+  test("are kept until their link has expired", async () => {
+    const storage = memoryStorage();
+    const kept = (key: string, expiresAt: number) =>
+      [
+        key,
+        {
+          key,
+          model: request.model,
+          submittedAt: 1,
+          state: "created",
+          handle: { id: key },
+          task: {
+            id: key,
+            state: "succeeded",
+            rawStatus: "SUCCESS",
+            url,
+            urlSource: "data.result_url",
+            expiresAt,
+          },
+          revision: 1,
+        },
+      ] as const;
+    await storage.write(
+      "video-tasks",
+      new Map([kept("old", Date.now() - 1), kept("fresh", Date.now() + 60_000)]),
+    );
+    expect(await listTasks(page([success]).client, { storage })).toMatchObject([{ key: "fresh" }]);
+    await settled();
+    expect([...(await storage.read("video-tasks")).keys()]).toEqual(["fresh"]);
+  });
+
   test("that are garbage are left out", async () => {
     const storage = memoryStorage();
     await storage.write(

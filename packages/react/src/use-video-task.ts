@@ -1,6 +1,7 @@
 import {
   createVideoTaskList,
   createVideoTaskStore,
+  type SucceededVideoTask,
   type VideoTaskEntry,
   type VideoTaskListOptions,
   type VideoTaskState,
@@ -13,17 +14,22 @@ import { useClient } from "./provider.js";
 import { useIsHydrated } from "./use-store.js";
 
 /** What `useVideoTask` takes. All but `storage` and `presence` may change at any time. */
-export interface UseVideoTaskOptions extends VideoTaskStoreOptions {
+export interface UseVideoTaskOptions<Data = SucceededVideoTask> extends VideoTaskStoreOptions {
   /** A task that is there already, from a list or an address. */
   readonly taskId?: string | undefined;
   /** False: the task is shown as it was last seen, and not asked about. @default true */
   readonly enabled?: boolean | undefined;
+  /** What of the finished task becomes `data`: `({ url }) => url`. */
+  readonly select?: ((task: SucceededVideoTask) => Data) | undefined;
 }
 
 /** What `useVideoTask` gives: the task's state and its verbs, which never change. */
-export interface UseVideoTaskResult
-  extends VideoTaskState,
-    Omit<VideoTaskStore, "getSnapshot" | "subscribe" | "attach"> {}
+export interface UseVideoTaskResult<Data = SucceededVideoTask>
+  extends Omit<VideoTaskState, "data">,
+    Omit<VideoTaskStore, "getSnapshot" | "subscribe" | "attach"> {
+  /** The finished task, or what `select` made of it. */
+  readonly data: Data | undefined;
+}
 
 /**
  * A video task, from its submission to the video, in the words of TanStack Query.
@@ -47,9 +53,11 @@ export interface UseVideoTaskResult
  * }
  * ```
  */
-export function useVideoTask(options: UseVideoTaskOptions = {}): UseVideoTaskResult {
+export function useVideoTask<Data = SucceededVideoTask>(
+  options: UseVideoTaskOptions<Data> = {},
+): UseVideoTaskResult<Data> {
   const client = useClient();
-  const { taskId, enabled = true } = options;
+  const { taskId, enabled = true, select } = options;
   const [latest] = useState(() => createLatest<VideoTaskStoreOptions>(options));
   const store = useMemo(() => createVideoTaskStore(client, latest.read), [client, latest]);
   useInsertionEffect(() => latest.set(options));
@@ -58,8 +66,13 @@ export function useVideoTask(options: UseVideoTaskOptions = {}): UseVideoTaskRes
   }, [store, taskId]);
   const subscribe = enabled ? store.subscribe : never;
   const state = useSyncExternalStore(subscribe, store.getSnapshot, store.getSnapshot);
+  const { data: finished } = state;
+  const data = useMemo(
+    () => (finished && select ? select(finished) : (finished as Data | undefined)),
+    [finished, select],
+  );
   const { submit, refetch, detach, reset } = store;
-  return { ...state, submit, refetch, detach, reset };
+  return { ...state, data, submit, refetch, detach, reset };
 }
 
 /** What `useVideoTasks` gives. */

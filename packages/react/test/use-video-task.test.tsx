@@ -68,6 +68,15 @@ function Video(props: VideoProps) {
   );
 }
 
+function Link() {
+  const { data } = useVideoTask({
+    taskId: "t-1",
+    presence: present,
+    select: (task) => new URL(task.url).host,
+  });
+  return <output>{data ?? "nothing"}</output>;
+}
+
 function List({ storage }: { storage?: RecordStorage | undefined }) {
   const { tasks, remove } = useVideoTasks({ storage, presence: present });
   return (
@@ -117,6 +126,12 @@ test("attaches to a task by its id, in StrictMode and through a remount without 
   view.rerender(<StrictMode>{app(<Video taskId="t-1" />)}</StrictMode>);
   expect([status(), shown()]).toEqual(["pending", "0.4"]);
   expect(queries()).toBe(1);
+});
+
+test("gives what select makes of the finished task", async () => {
+  const { app } = gatewayOf([{ status: "SUCCESS", result_url: url }]);
+  render(app(<Link />));
+  await waitFor(() => expect(status()).toBe("cdn.test"));
 });
 
 test("does not ask about a task while it is not enabled", async () => {

@@ -187,6 +187,7 @@ export function createVideoTaskLedger(
     // a page that writes is there, and knows what it waits for
     storage.watch(COLLECTION, (changes) => void merge(changes, (entry) => entry));
     await merge(await storage.read(COLLECTION), afterReload);
+    for (const { key, task } of entries.values()) if (hasExpired(task)) void drop(key);
   }
 
   async function merge(
@@ -245,6 +246,11 @@ function copyIn(key: string, record: unknown): { entry: VideoTaskEntry; revision
 
 function outcomeOf(error: Error): string | undefined {
   return isGatewayError(error) ? error.outcome : undefined;
+}
+
+/** A link that no longer works is nothing to keep. */
+function hasExpired(task: VideoTask | undefined): boolean {
+  return task?.state === "succeeded" && task.expiresAt !== undefined && task.expiresAt < Date.now();
 }
 
 /** Of a submission that nobody waits for any more, nobody knows whether it arrived. */
