@@ -62,7 +62,10 @@ type Message<Snapshot> =
     }
   | { readonly type: "hello" | "ask" };
 
-/** So long it goes on without subscribers: for StrictMode, and for the way from one component to the next. */
+/**
+ * So long it goes on without subscribers: for StrictMode, and for the way from one component to the next. So long, too, it
+ * keeps its turn when all is known.
+ */
 const LINGER_MS = 1000;
 
 /** Creates a watch. It asks nothing before somebody subscribes. */
@@ -128,7 +131,6 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     asking?.abort();
     asking = undefined;
     leads = false;
-    if (state.fetchStatus === "fetching") set({ fetchStatus: "idle", nextPollAt: undefined });
   }
 
   async function ask(): Promise<void> {
@@ -144,6 +146,8 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
           learn(snapshot, { fetchStatus: "idle", failure: undefined });
           tellNews();
         }
+        // the next one's turn comes when the news has: then there is nothing left for it to ask
+        await clock.sleep(LINGER_MS, signal);
       });
       if (signal.aborted) return;
       set({ fetchStatus: "idle", nextPollAt: undefined });

@@ -1,4 +1,10 @@
-import { type AssetStoreOptions, createAssetStore, type Presence, type Store } from "@sluice/core";
+import {
+  type AssetStoreOptions,
+  createAssetStore,
+  type Presence,
+  type Store,
+  watchAsset,
+} from "@sluice/core";
 import { afterEach, describe, expect, test } from "vitest";
 import { clientOf, settled, stoppedClock } from "./support/gateway.js";
 
@@ -123,7 +129,11 @@ describe("an asset", () => {
   ])("that breaks a rule is refused at %s, and nothing is sent", async (path, options, source) => {
     const errors: Error[] = [];
     const { store, creates } = storeOf(["Active"], { ...options, onError: (error) => errors.push(error) });
+    const progress: unknown[] = [];
+    store.subscribe(() => progress.push(store.getSnapshot().progress));
     const state = await store.register(source);
+    // nor is the file read before
+    expect(progress.every((seen) => seen === undefined)).toBe(true);
     expect(state).toMatchObject({ status: "error", error: { name: "ValidationError", issues: [{ path }] } });
     await settled();
     expect(errors).toEqual([state.error]);
@@ -177,6 +187,23 @@ describe("an asset", () => {
     await shows(store, ({ status }) => status === "success");
     expect(store.getSnapshot().uri).toBe("asset://a-1");
     expect(creates()).toHaveLength(0);
+  });
+
+  test("that is watched gives a snapshot for each change, and ends when it may be used", async () => {
+    const { client, clock } = storeOf(["Processing", "Processing", "Active"]);
+    const seen: string[] = [];
+    let isOver = false;
+    const watching = (async () => {
+      for await (const { rawStatus } of watchAsset(client, "a-1")) seen.push(rawStatus);
+      isOver = true;
+    })();
+    while (!isOver) {
+      await clock.advance(3000);
+      // workerd reads a body in no lesser turn
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+    await watching;
+    expect(seen).toEqual(["Processing", "Active"]);
   });
 
   test("without a lookup says what is missing", async () => {

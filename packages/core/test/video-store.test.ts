@@ -50,7 +50,7 @@ function presenceOf() {
     absence = next;
     for (const listener of [...listeners]) listener();
   };
-  return { presence, becomes };
+  return { presence, becomes, listening: () => listeners.size };
 }
 
 const leaves: (() => void)[] = [];
@@ -68,7 +68,7 @@ function page(
   }: VideoTaskStoreOptions & { create?: () => Response | Promise<Response>; baseURL?: string } = {},
 ) {
   const clock = stoppedClock();
-  const { presence, becomes } = presenceOf();
+  const { presence, becomes, listening } = presenceOf();
   const queries: string[] = [];
   const creates: Request[] = [];
   const clientOptions: Partial<ClientOptions> = {
@@ -92,7 +92,7 @@ function page(
     leaves.push(leave);
     return leave;
   };
-  return { client, clock, queries, creates, becomes, open, watch, presence };
+  return { client, clock, queries, creates, becomes, listening, open, watch, presence };
 }
 
 /** Resolves as soon as a store shows what is wanted. */
@@ -108,12 +108,15 @@ function shows<State>(store: Store<State>, isWanted: (state: State) => boolean):
   });
 }
 
+const hasPages =
+  typeof navigator !== "undefined" && "locks" in navigator && typeof BroadcastChannel !== "undefined";
+
 const isResting = ({ nextPollAt }: { nextPollAt: number | undefined }) => nextPollAt !== undefined;
 
 describe("a video task", () => {
   test("is submitted once, asked about every 15 seconds, and ends as a success that is told once", async () => {
     const told: string[] = [];
-    const { open, watch, clock, queries, creates } = page([running("10%"), running("60%"), success]);
+    const { open, watch, clock, queries, creates, becomes } = page([running("10%"), running("60%"), success]);
     const video = open({ onSuccess: (done) => told.push(done.url) });
     expect(video.getSnapshot()).toMatchObject({ status: "idle", isSubmitting: false, fetchStatus: "idle" });
     watch(video);
@@ -137,6 +140,11 @@ describe("a video task", () => {
     });
     await settled();
     expect(told).toEqual([url]);
+    // it is over: nothing brings the asking back
+    becomes("hidden");
+    becomes(undefined);
+    await settled();
+    expect(video.getSnapshot().fetchStatus).toBe("idle");
     expect([creates.length, queries.length]).toEqual([1, 3]);
   });
 
@@ -206,7 +214,9 @@ describe("a video task", () => {
       task: { state: "failed" },
       data: undefined,
     });
-    expect(video.getSnapshot().error).toBe(video.getSnapshot().error);
+    const { error } = video.getSnapshot();
+    video.detach();
+    expect(video.getSnapshot().error).toBe(error);
   });
 
   test("survives refusals and says what kept it from an answer", async () => {
@@ -257,6 +267,11 @@ describe("a video task", () => {
     ] as const) {
       const before = queries.length;
       becomes(absence);
+      const told: unknown[] = [];
+      const stop = video.subscribe(() => told.push(video.getSnapshot()));
+      becomes(absence);
+      expect(told).toEqual([]);
+      stop();
       expect(video.getSnapshot()).toMatchObject({
         fetchStatus: "paused",
         pauseReason: absence,
@@ -270,6 +285,10 @@ describe("a video task", () => {
       await shows(video, isResting);
     }
     expect(video.getSnapshot()).toMatchObject({ fetchStatus: "idle", pauseReason: undefined });
+    // what changes nothing asks nothing
+    becomes(undefined);
+    await settled();
+    expect(queries).toHaveLength(3);
   });
 
   test("is asked about in the background where that is wanted, but not offline", async () => {
@@ -319,7 +338,7 @@ describe("a video task", () => {
   });
 
   test("is no longer asked about a second after the last one looked away, and not twice by a remount", async () => {
-    const { open, watch, clock, queries } = page([running("10%"), running("20%")]);
+    const { open, watch, clock, queries, listening } = page([running("10%"), running("20%")]);
     const video = open();
     const leave = watch(video);
     video.attach("t-1");
@@ -334,7 +353,7 @@ describe("a video task", () => {
     again();
     await clock.advance(60_000);
     expect(queries).toHaveLength(2);
-    expect(clock.sleeping()).toBe(0);
+    expect([clock.sleeping(), listening()]).toEqual([0, 0]);
   });
 
   test("detached goes on at the gateway and stays as it was seen; reset forgets it", async () => {
@@ -392,16 +411,36 @@ describe("video tasks kept in a storage", () => {
     ]);
     await settled();
 
+    expect(JSON.stringify([...(await storage.read("video-tasks")).values()])).not.toContain('"raw"');
     const third = page([refusal(500)], { storage });
     expect(await listTasks(third.client, { storage })).toMatchObject([{ task: { state: "succeeded", url } }]);
-    const again = third.open({ storage });
+    const told: string[] = [];
+    const again = third.open({ storage, onSuccess: (done) => told.push(done.url) });
     third.watch(again);
     again.attach("t-1");
     expect(again.getSnapshot()).toMatchObject({ status: "success", data: { url } });
+    await settled();
     expect(third.queries).toHaveLength(0);
+    // that was told before the reload
+    expect(told).toEqual([]);
     createVideoTaskList(third.client, { storage }).remove(list.getSnapshot()[0]?.key ?? "");
     await settled();
     expect(await listTasks(page([success]).client, { storage })).toEqual([]);
+  });
+
+  test("are asked about for as long as somebody looks at the list", async () => {
+    const storage = memoryStorage();
+    const { client, presence, open, watch, clock, queries } = page([running("10%")], { storage });
+    await open({ storage }).submit(request);
+    const list = createVideoTaskList(client, { storage, presence, refetchInterval: 2000 });
+    const leave = watch(list);
+    await shows(list, (tasks) => tasks[0]?.task !== undefined);
+    await settled();
+    await clock.advance(2000);
+    expect(queries).toHaveLength(2);
+    leave();
+    await clock.advance(60_000);
+    expect(queries).toHaveLength(2);
   });
 
   test("that were being created when the page went are said to be uncertain", async () => {
@@ -445,7 +484,7 @@ describe("video tasks kept in a storage", () => {
         {
           key,
           model: request.model,
-          submittedAt: 1,
+          submittedAt: key === "young" ? 2 : 1,
           state: "created",
           handle: { id: key },
           task: {
@@ -461,12 +500,57 @@ describe("video tasks kept in a storage", () => {
       ] as const;
     await storage.write(
       "video-tasks",
-      new Map([kept("old", Date.now() - 1), kept("fresh", Date.now() + 60_000)]),
+      new Map([
+        kept("old", Date.now() - 1),
+        kept("fresh", Date.now() + 60_000),
+        kept("young", Date.now() + 60_000),
+      ]),
     );
-    expect(await listTasks(page([success]).client, { storage })).toMatchObject([{ key: "fresh" }]);
+    expect(await listTasks(page([success]).client, { storage })).toMatchObject([
+      { key: "young" },
+      { key: "fresh" },
+    ]);
     await settled();
-    expect([...(await storage.read("video-tasks")).keys()]).toEqual(["fresh"]);
+    expect([...(await storage.read("video-tasks")).keys()]).toEqual(["fresh", "young"]);
   });
+
+  test("are the same on two pages, and not set back by an older copy that comes late", async () => {
+    const storage = memoryStorage();
+    const late: (() => void)[] = [];
+    const slow: RecordStorage = {
+      ...storage,
+      watch: (collection, listener) =>
+        storage.watch(collection, (changes) => void late.push(() => listener(changes))),
+    };
+    const left = page([running("10%")], { storage: slow });
+    const leftList = createVideoTaskList(left.client, { storage: slow, presence: left.presence });
+    left.watch(leftList);
+    const right = page([running("10%")], { storage });
+    const rightList = createVideoTaskList(right.client, { storage, presence: right.presence });
+    right.watch(rightList);
+    await settled();
+    await left.open({ storage: slow }).submit(request);
+    await shows(rightList, (tasks) => tasks[0]?.state === "created");
+    for (const tell of late) tell();
+    expect(leftList.getSnapshot()).toMatchObject([{ state: "created", handle: { id: "t-1" } }]);
+  });
+
+  test.skipIf(!hasPages)(
+    "that another page is creating right now are said to be so (where there are Web Locks)",
+    async () => {
+      const storage = memoryStorage();
+      let arrive: (response: Response) => void = () => {};
+      const create = () =>
+        new Promise<Response>((resolve) => {
+          arrive = resolve;
+        });
+      const submitted = page([success], { storage, create }).open({ storage }).submit(request);
+      await settled();
+      expect(await listTasks(page([success]).client, { storage })).toMatchObject([{ state: "submitting" }]);
+      arrive(receipt());
+      await submitted;
+    },
+  );
 
   test("that are garbage are left out", async () => {
     const storage = memoryStorage();
@@ -484,10 +568,24 @@ describe("video tasks kept in a storage", () => {
   });
 });
 
-const hasPages =
-  typeof navigator !== "undefined" && "locks" in navigator && typeof BroadcastChannel !== "undefined";
-
 describe.skipIf(!hasPages)("a task that two pages look at (where there are Web Locks)", () => {
+  test("ends on both when one of them learns of it", async () => {
+    const baseURL = `https://gateway-${Math.random()}.test`;
+    const left = page([running("10%"), success], { baseURL });
+    const right = page([success], { baseURL });
+    const [one, two] = [left.open(), right.open()];
+    left.watch(one);
+    one.attach("t-1");
+    await shows(one, isResting);
+    right.watch(two);
+    two.attach("t-1");
+    await shows(two, ({ progress }) => progress === 0.1);
+    await left.clock.advance(15_000);
+    await shows(two, ({ status }) => status === "success");
+    await settled();
+    expect([left.queries.length, right.queries.length]).toEqual([2, 0]);
+  });
+
   test("is asked about by one of them, the other hears of it, and takes over when the first goes", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
     const left = page([running("10%"), running("20%")], { baseURL });
