@@ -1,11 +1,15 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig, loadEnv, type Plugin } from "vite";
 
+/** Where `pnpm demo` has it. */
+const worker = "http://127.0.0.1:8787";
+const thisMachine = "http://127.0.0.1:*";
+
 export default defineConfig(({ mode }) => {
   const { VITE_GATEWAY } = loadEnv(mode, import.meta.dirname);
   return {
     plugins: [react(), contentSecurityPolicy(VITE_GATEWAY)],
-    server: { proxy: { "/v1": "http://127.0.0.1:8787" } },
+    server: { proxy: { "/v1": worker, "/gamma": worker } },
   };
 });
 
@@ -14,7 +18,9 @@ function contentSecurityPolicy(gateway: string | undefined): Plugin {
   const policy = [
     "default-src 'self'",
     ["connect-src 'self'", gateway && new URL(gateway).origin].filter(Boolean).join(" "),
-    "img-src 'self' blob: data: https:",
+    // the emulator's files are served by this machine, at a port of its own
+    `img-src 'self' blob: data: https: ${thisMachine}`,
+    `media-src 'self' https: ${thisMachine}`,
     "style-src 'self'",
     "object-src 'none'",
     "base-uri 'none'",

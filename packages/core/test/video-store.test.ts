@@ -418,7 +418,11 @@ describe("video tasks kept in a storage", () => {
     const again = third.open({ storage, onSuccess: (done) => told.push(done.url) });
     third.watch(again);
     again.attach("t-1");
-    expect(again.getSnapshot()).toMatchObject({ status: "success", data: { url } });
+    expect(again.getSnapshot()).toMatchObject({
+      status: "success",
+      data: { url },
+      handle: { model: request.model, createdAt: expect.any(Number) },
+    });
     await settled();
     expect(third.queries).toHaveLength(0);
     // that was told before the reload

@@ -1,15 +1,25 @@
 import { useSyncExternalStore } from "react";
+import { roomOf, watchAddress } from "../rooms.js";
 
 /*
  * The part of the address behind # names the conversation: a reload finds it again, Back leads to the one before,
- * and a link opens it in another tab.
+ * and a link opens it in another tab. In another room it names that one, and the conversation is the last that was open.
  */
 
-nameIfNew();
+let openId = createId();
+
+readAddress();
+// before all who watch the address, so that they find a name in it
+watchAddress(readAddress);
 
 /** The conversation that the address names. */
 export function useConversationId(): string {
   return useSyncExternalStore(watchAddress, namedId);
+}
+
+/** The address of the conversation that was open last. */
+export function chatAddress(): string {
+  return `#${openId}`;
 }
 
 /** Opens a conversation in which nothing has been said yet. */
@@ -18,20 +28,14 @@ export function openNew(): void {
 }
 
 function namedId(): string {
-  return location.hash.slice(1);
+  return openId;
 }
 
-function watchAddress(onChange: () => void): () => void {
-  const onHashChange = () => {
-    nameIfNew();
-    onChange();
-  };
-  addEventListener("hashchange", onHashChange);
-  return () => removeEventListener("hashchange", onHashChange);
-}
-
-function nameIfNew(): void {
-  if (namedId() === "") history.replaceState(null, "", `#${createId()}`);
+function readAddress(): void {
+  const { hash } = location;
+  if (roomOf(hash) !== "chat") return;
+  openId = hash.slice(1) || createId();
+  if (hash.length <= 1) history.replaceState(null, "", `#${openId}`);
 }
 
 /** Not `randomUUID`, which plain-http pages do not have. */

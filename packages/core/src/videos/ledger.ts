@@ -50,6 +50,8 @@ export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
   ) => Promise<VideoTaskEntry>;
   /** The one watch of a task, whoever asks for it; the settings of who asked last count. */
   readonly watch: (task: VideoTaskReference, settings?: () => WatchSettings) => Watch<VideoTask>;
+  /** What the receipt of a task said, if it was submitted here. */
+  readonly handleOf: (id: string) => VideoTaskReference | undefined;
   readonly remove: (key: string) => void;
   /** True the first time that this is asked of a task: what happens once is told once. */
   readonly isFirstToTell: (id: string, what: "success" | "error") => boolean;
@@ -93,6 +95,7 @@ export function createVideoTaskLedger(
       watches.set(task.id, created);
       return created;
     },
+    handleOf: (id) => entryOf(id)?.handle,
     remove(key) {
       entries.delete(key);
       void keep(key);

@@ -173,7 +173,7 @@ export function createVideoTaskStore(
     return {
       status: data ? "success" : error ? "error" : isOnTheWay ? "pending" : "idle",
       isSubmitting: submitting !== undefined,
-      handle,
+      handle: handle && (ledger.handleOf(handle.id) ?? handle),
       task,
       progress: data ? 1 : task?.progress,
       data,

@@ -1,0 +1,101 @@
+import { type UseAssetResult, useAsset } from "@sluice/react";
+import { CopyButton } from "../copy-button.js";
+import { reasonOf } from "../room/request-failure.js";
+import { moment, useNow } from "../room/use-now.js";
+import { type RegisteredAsset, registered, takeToVideo } from "./registered.js";
+
+/** An asset that was registered here, and whether it can be used. */
+export function AssetCard({ known }: { known: RegisteredAsset }) {
+  const asset = useAsset({ assetId: known.id });
+  const { status, asset: seen, error, uri, refetch } = asset;
+  const shown = seen?.temporaryURL?.forDisplayOnly;
+  return (
+    <article className="task asset" aria-label={known.name}>
+      {uri && shown && <img src={shown} alt="" referrerPolicy="no-referrer" />}
+      <div>
+        <header>
+          <p dir="auto">{known.name}</p>
+          <p className="hint">
+            <strong role="status">{wordOf(asset)}</strong> · {known.groupId} · {moment(known.registeredAt)}
+          </p>
+          <button
+            type="button"
+            className="quiet small"
+            title="Takes it off this list; it stays registered at the gateway"
+            onClick={() => registered.remove(known.id)}
+          >
+            Remove
+          </button>
+        </header>
+        <p className="uri">
+          <code>{known.uri}</code>
+          <CopyButton name="Copy the address" textOf={() => known.uri} />
+        </p>
+        {status === "pending" && <Waiting asset={asset} />}
+        {uri && (
+          <button type="button" className="small" onClick={() => takeToVideo(known)}>
+            Use in a video
+          </button>
+        )}
+        {error &&
+          (seen?.state === "failed" ? (
+            <p className="alarm">
+              <strong>The gateway can't use this image.</strong> Register another.
+            </p>
+          ) : (
+            <div className="alarm">
+              <p>
+                <strong>It is not asked about any more.</strong> {reasonOf(error)}
+              </p>
+              <button type="button" className="small" onClick={refetch}>
+                Ask again
+              </button>
+            </div>
+          ))}
+      </div>
+    </article>
+  );
+}
+
+/** When the gateway is asked whether it is ready. */
+function Waiting({
+  asset: { fetchStatus, pauseReason, nextPollAt, failure, refetch },
+}: {
+  asset: UseAssetResult;
+}) {
+  const now = useNow();
+  const next =
+    fetchStatus === "paused"
+      ? pauseReason === "offline"
+        ? "Paused: you are offline."
+        : "Paused while nobody sees this page."
+      : nextPollAt === undefined
+        ? "The gateway is being asked."
+        : `Asked about again in ${Math.max(0, Math.ceil((nextPollAt - now) / 1000))} s.`;
+  return (
+    <>
+      <p className="hint asked">
+        <span>{next}</span>
+        {fetchStatus !== "paused" && (
+          <button type="button" className="quiet small" onClick={refetch}>
+            Ask now
+          </button>
+        )}
+      </p>
+      {failure && (
+        <p className="issue">The last question got no answer. {reasonOf(failure)} It is asked again.</p>
+      )}
+    </>
+  );
+}
+
+function wordOf({ status, asset }: UseAssetResult): string {
+  switch (status) {
+    case "success":
+      return "Ready";
+    case "error":
+      return asset?.state === "failed" ? "Failed" : "Not known";
+    default:
+      return asset ? `Being prepared (${asset.rawStatus})` : "Registered";
+  }
+}

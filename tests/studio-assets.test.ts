@@ -1,0 +1,170 @@
+import { type Browser, chromium } from "playwright";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { chromiumFlags, findChromium } from "../scripts/chromium.ts";
+import { type QuickStudio, startQuickStudio } from "./support/quick-studio.ts";
+import { openStudio, type StudioPage } from "./support/studio-page.ts";
+
+const executablePath = findChromium();
+const PATH = "/gamma/asset/CreateAsset";
+const MINUTE = 60_000;
+/** One pixel. */
+const PNG =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+describe.skipIf(!executablePath)("the studio's assets in Chromium (skipped where there is none)", () => {
+  let server: QuickStudio;
+  let browser: Browser;
+  let studio: StudioPage;
+  /** How far the gateway's clock is before everybody else's. */
+  let ahead = 0;
+
+  beforeAll(async () => {
+    const launch = chromium.launch({ ...(executablePath && { executablePath }), args: chromiumFlags });
+    const clock = { now: () => Date.now() + ahead, sleep: async () => {} };
+    [server, browser] = await Promise.all([startQuickStudio({ clock }), launch]);
+  }, 60_000);
+  afterAll(async () => {
+    await browser.close();
+    await server.close();
+  });
+  beforeEach(async () => {
+    ahead = 0;
+    server.emulator.reset();
+    studio = await openStudio(browser, `${server.address}/#assets`);
+  });
+  afterEach(async () => {
+    await studio.close();
+    // the browser tells of every answer that is not 200
+    expect(studio.problems.filter((text) => !/Failed to load resource/.test(text))).toEqual([]);
+  });
+
+  const button = (name: string) => studio.page.getByRole("button", { name, exact: true });
+  const field = (name: string) => studio.page.getByRole("textbox", { name, exact: true });
+  const card = (name: string) => studio.page.getByRole("article", { name, exact: true });
+
+  async function pick(name: string): Promise<void> {
+    const chooser = studio.page.waitForEvent("filechooser");
+    await button("Image: choose a file").click();
+    await (await chooser).setFiles([{ name, mimeType: "image/png", buffer: Buffer.from(PNG, "base64") }]);
+    await studio.page.getByRole("list", { name: "Image to send" }).getByText(name).waitFor();
+  }
+
+  async function link(url: string): Promise<void> {
+    await field("Image: link").fill(url);
+    await field("Image: link").press("Enter");
+  }
+
+  test("are registered from a file, found again by a reload, and used in a video", async () => {
+    await pick("hero.png");
+    await button("Register").click();
+    await card("hero.png").getByText("Being prepared (Processing)").waitFor();
+    expect(server.created(PATH)).toEqual([
+      {
+        model: "gamma-asset",
+        GroupId: "studio",
+        Name: "hero.png",
+        AssetType: "Image",
+        URL: `data:image/png;base64,${PNG}`,
+      },
+    ]);
+    await studio.page.reload();
+    await card("hero.png").getByText("Being prepared (Processing)").waitFor();
+    ahead = MINUTE;
+    await button("Ask now").click();
+    await card("hero.png").getByText("Ready").waitFor();
+    const uri = await card("hero.png").getByRole("code").innerText();
+    expect(uri).toMatch(/^asset:\/\/asset-/);
+    await button("Use in a video").click();
+    await studio.page.getByRole("list", { name: "Reference images to send" }).getByText("hero.png").waitFor();
+    expect(await studio.page.getByRole("combobox", { name: "Model" }).inputValue()).toBe("gamma-video-2.0");
+    await field("Prompt").fill("She waves");
+    await button("Generate").click();
+    await card("She waves").getByText("Asked about again in").waitFor();
+    expect(server.created("/v1/video/generations")).toEqual([
+      {
+        model: "gamma-video-2.0",
+        content: [
+          { type: "text", text: "She waves" },
+          { type: "image_url", image_url: { url: uri }, role: "reference_image" },
+        ],
+      },
+    ]);
+    // another model that takes assets stays, and so does the one place of the asset
+    const model = studio.page.getByRole("combobox", { name: "Model" });
+    await model.selectOption("gamma-video-fast");
+    await studio.page.goBack();
+    await button("Use in a video").click();
+    expect(await model.inputValue()).toBe("gamma-video-fast");
+    const references = studio.page.getByRole("list", { name: "Reference images to send" });
+    expect(await references.getByRole("listitem").count()).toBe(1);
+  });
+
+  test("have an address that can be copied", async () => {
+    await studio.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await link("https://example.com/pictures/hero.png");
+    await button("Register").click();
+    await button("Copy the address").click();
+    await button("Copied").waitFor();
+    const copied = await studio.page.evaluate(() => navigator.clipboard.readText());
+    expect(copied).toBe(await card("hero.png").getByRole("code").innerText());
+  });
+
+  test("are registered once by a double click", async () => {
+    await link("https://example.com/hero.png");
+    await button("Register").dblclick();
+    await card("hero.png").waitFor();
+    expect(server.created(PATH)).toHaveLength(1);
+    await button("Remove").click();
+    await studio.page.getByText("What is registered in this browser is listed here.").waitFor();
+  });
+
+  test("that the gateway can't use say so", async () => {
+    await field("Name").fill("hero [[fail]]");
+    await link("https://example.com/hero.png");
+    await button("Register").click();
+    await card("hero [[fail]]").getByText("Being prepared").waitFor();
+    ahead = MINUTE;
+    await button("Ask now").click();
+    await card("hero [[fail]]").getByText("The gateway can't use this image.").waitFor();
+    expect(await button("Use in a video").count()).toBe(0);
+  });
+
+  test("that can't be registered say so at the field, and nothing is sent", async () => {
+    await link("hero.png");
+    await studio.page.getByText("must be an http(s) URL").waitFor();
+    await button("Register").click();
+    await button("Remove hero.png").click();
+    await field("Group").fill("");
+    await link("https://example.com/hero.png");
+    await studio.page.getByText("must not be empty").waitFor();
+    await button("Register").press("Enter");
+    await expect.poll(() => field("Group").evaluate((it) => it === document.activeElement)).toBe(true);
+    expect(server.created(PATH)).toEqual([]);
+    await field("Group").fill("heroes");
+    await field("Group").press("Enter");
+    await card("hero.png").getByText("heroes").waitFor();
+  });
+
+  test("whose answer broke off may be registered: the page says so, and the form is still there", async () => {
+    await field("Name").fill("hero [[drop]]");
+    await link("https://example.com/hero.png");
+    await button("Register").click();
+    await studio.page.getByRole("alert").getByText("it may be billed").waitFor();
+    await field("Name").fill("hero");
+    await button("Register").click();
+    await card("hero").waitFor();
+    expect(await studio.page.getByRole("alert").count()).toBe(0);
+    expect(server.created(PATH)).toHaveLength(2);
+  });
+
+  test("are looked up for the studio's own pages alone, and by an id alone", async () => {
+    const lookUp = (body: string, headers: Record<string, string> = {}) =>
+      fetch(`${server.address}/gamma/asset/GetAsset`, { method: "POST", body, headers });
+    const foreign = { origin: "https://elsewhere.example" };
+    expect((await lookUp('{"Id":"asset-1"}', foreign)).status).toBe(403);
+    expect((await lookUp('{"Id":"../../v1/files"}')).status).toBe(400);
+    expect((await lookUp(`{"Id":"${"a".repeat(2000)}"}`)).status).toBe(400);
+    expect(server.emulator.requests).toEqual([]);
+    expect((await lookUp('{"Id":"asset-1"}')).status).toBe(404);
+  });
+});

@@ -1,0 +1,250 @@
+import { type Browser, chromium, type Page } from "playwright";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { chromiumFlags, findChromium } from "../scripts/chromium.ts";
+import { type QuickStudio, startQuickStudio } from "./support/quick-studio.ts";
+import { openStudio, type StudioPage } from "./support/studio-page.ts";
+
+const executablePath = findChromium();
+const PATH = "/v1/video/generations";
+const MINUTE = 60_000;
+
+describe.skipIf(!executablePath)("the studio's videos in Chromium (skipped where there is none)", () => {
+  let server: QuickStudio;
+  let browser: Browser;
+  let studio: StudioPage;
+  /** How far the gateway's clock is before everybody else's. */
+  let ahead = 0;
+
+  beforeAll(async () => {
+    const launch = chromium.launch({ ...(executablePath && { executablePath }), args: chromiumFlags });
+    const clock = { now: () => Date.now() + ahead, sleep: async () => {} };
+    [server, browser] = await Promise.all([startQuickStudio({ clock }), launch]);
+  }, 60_000);
+  afterAll(async () => {
+    await browser.close();
+    await server.close();
+  });
+  beforeEach(async () => {
+    ahead = 0;
+    server.emulator.reset();
+    studio = await openStudio(browser, `${server.address}/#video`);
+  });
+  afterEach(async () => {
+    await studio.close();
+    // the browser tells of every answer that is not 200
+    expect(studio.problems.filter((text) => !/Failed to load resource|ERR_/.test(text))).toEqual([]);
+  });
+
+  const button = (name: string, page: Page = studio.page) => page.getByRole("button", { name, exact: true });
+  const field = (name: string) => studio.page.getByRole("textbox", { name, exact: true });
+  const card = (name: string, page: Page = studio.page) => page.getByRole("article", { name });
+  const bar = (page: Page = studio.page) => page.getByRole("progressbar", { name: "Progress" });
+  const questions = () =>
+    server.emulator.requests.filter(({ method, path }) => method === "GET" && path.startsWith(PATH));
+
+  const prompts = () =>
+    server.created(PATH).map((body) => (body as { input: { prompt: string } }).input.prompt);
+
+  async function film(prompt: string): Promise<void> {
+    await field("Prompt").fill(prompt);
+    await button("Generate").click();
+    await card(prompt).getByText("Asked about again in").waitFor();
+  }
+
+  test("are made, with progress on the way, and can be played", async () => {
+    await field("Duration").fill("4");
+    await studio.page.getByRole("combobox", { name: "Resolution" }).selectOption("720P");
+    await film("A reef at dawn");
+    ahead = MINUTE / 2;
+    await button("Ask now").click();
+    await card("A reef at dawn").getByText("Being made").waitFor();
+    expect(Number(await bar().getAttribute("value"))).toBeGreaterThan(0);
+    expect(await card("A reef at dawn").innerText()).toMatch(/can be asked about until/);
+    ahead = 10 * MINUTE;
+    await button("Ask now").click();
+    const player = card("A reef at dawn").locator("video");
+    await expect
+      .poll(() => player.evaluate((video) => (video as HTMLVideoElement).duration))
+      .toBeCloseTo(2, 0);
+    expect(await card("A reef at dawn").innerText()).toMatch(/Done[\s\S]*The link works until/);
+    expect(server.created(PATH)).toEqual([
+      {
+        model: "beta3.0-video",
+        input: { prompt: "A reef at dawn" },
+        parameters: { resolution: "720P", duration: 4 },
+      },
+    ]);
+    await button("Remove").click();
+    await studio.page.getByText("A video takes minutes.").waitFor();
+  });
+
+  test("are asked for once by a double click, also if the answer comes between its clicks", async () => {
+    await field("Prompt").fill("A reef at dawn");
+    await button("Generate").dblclick();
+    await card("A reef at dawn").getByText("Asked about again in").waitFor();
+    await field("Prompt").fill("A reef at noon");
+    await button("Generate").hover();
+    const { mouse } = studio.page;
+    await mouse.down({ clickCount: 1 });
+    await mouse.up({ clickCount: 1 });
+    await card("A reef at noon").getByText("Asked about again in").waitFor();
+    await mouse.down({ clickCount: 2 });
+    await mouse.up({ clickCount: 2 });
+    await film("A reef at dusk");
+    expect(prompts()).toEqual(["A reef at dawn", "A reef at noon", "A reef at dusk"]);
+  });
+
+  test("are asked for once by a key that is held", async () => {
+    await field("Prompt").fill("A reef at dawn");
+    await button("Generate").focus();
+    await studio.page.keyboard.down("Enter");
+    await card("A reef at dawn").getByText("Asked about again in").waitFor();
+    await studio.page.keyboard.down("Enter");
+    await studio.page.keyboard.up("Enter");
+    await film("A reef at dusk");
+    expect(prompts()).toEqual(["A reef at dawn", "A reef at dusk"]);
+  });
+
+  test("that fail say why, and the next can be asked for", async () => {
+    await film("A reef [[fail]]");
+    ahead = 10 * MINUTE;
+    await button("Ask now").click();
+    await card("A reef [[fail]]").getByText("The gateway made no video.").waitFor();
+    expect(await card("A reef [[fail]]").innerText()).toMatch(/Failed[\s\S]*rejected by the upstream check/);
+    await film("A reef");
+    expect(server.created(PATH)).toHaveLength(2);
+  });
+
+  test("are found again by a reload in mid-task, with how far they were, and go on", async () => {
+    await film("A reef at dawn");
+    ahead = MINUTE / 2;
+    await button("Ask now").click();
+    await card("A reef at dawn").getByText("Being made").waitFor();
+    const value = Number(await bar().getAttribute("value"));
+    await studio.page.reload();
+    await card("A reef at dawn").waitFor();
+    expect(Number(await bar().getAttribute("value"))).toBeGreaterThanOrEqual(value);
+    ahead = 10 * MINUTE;
+    await card("A reef at dawn").getByText("Asked about again in").waitFor();
+    await button("Ask now").click();
+    await card("A reef at dawn").locator("video").waitFor();
+    expect(server.created(PATH)).toHaveLength(1);
+  });
+
+  test("are asked about by one of two tabs, and shown in both", async () => {
+    await film("A reef at dawn");
+    const tab = await studio.page.context().newPage();
+    await tab.goto(studio.page.url());
+    await card("A reef at dawn", tab).getByText("Asked about again in").waitFor();
+    expect(questions()).toHaveLength(1);
+    ahead = MINUTE / 2;
+    await button("Ask now", tab).click();
+    await card("A reef at dawn").getByText("Being made").waitFor();
+    await card("A reef at dawn", tab).getByText("Being made").waitFor();
+    expect(questions()).toHaveLength(2);
+  });
+
+  test("are asked about by the other tab as soon as the one that asked is closed", async () => {
+    await film("A reef at dawn");
+    const tab = await studio.page.context().newPage();
+    await tab.goto(studio.page.url());
+    await card("A reef at dawn", tab).getByText("Asked about again in").waitFor();
+    expect(questions()).toHaveLength(1);
+    ahead = 10 * MINUTE;
+    await studio.page.close();
+    await card("A reef at dawn", tab).locator("video").waitFor();
+    expect(questions()).toHaveLength(2);
+  });
+
+  test("that the page lost sight of on their way to the gateway are shown as such", async () => {
+    await field("Prompt").fill("A reef [[stall]]");
+    await button("Generate").click();
+    await studio.page.getByRole("status").getByText("Being sent").first().waitFor();
+    await expect.poll(() => server.created(PATH).length).toBe(1);
+    await studio.page.reload();
+    const lost = card("A reef [[stall]]");
+    await lost.getByText("it may be made, and billed").waitFor();
+    await lost.getByRole("button", { name: "Remove" }).click();
+    await lost.getByRole("button", { name: "Keep" }).click();
+    await lost.getByRole("button", { name: "Remove" }).click();
+    await lost.getByRole("button", { name: "Remove" }).click();
+    await studio.page.getByText("A video takes minutes.").waitFor();
+    expect(server.created(PATH)).toHaveLength(1);
+  });
+
+  test("are not asked about while there is no network, and the page says so", async () => {
+    await film("A reef at dawn");
+    await studio.page.context().setOffline(true);
+    await card("A reef at dawn").getByText("Paused: you are offline.").waitFor();
+    ahead = 10 * MINUTE;
+    await studio.page.context().setOffline(false);
+    await card("A reef at dawn").locator("video").waitFor();
+  });
+
+  test("have a form of what the model takes, and the rules are said at the fields", async () => {
+    await field("Prompt").fill("A reef");
+    await field("Duration").fill("31");
+    await studio.page.getByText("a whole number of seconds from 2 to 30").waitFor();
+    expect(await field("Duration").getAttribute("aria-invalid")).toBe("true");
+    await button("Generate").click();
+    await expect.poll(() => field("Duration").evaluate((it) => it === document.activeElement)).toBe(true);
+    await field("Duration").fill("");
+    await studio.page.getByText("Frames", { exact: true }).click();
+    await field("Last frame: link").fill("https://example.com/last.png");
+    await field("Last frame: link").press("Enter");
+    await studio.page.getByText("has a last_frame without a first_frame").waitFor();
+    await field("First frame: link").fill("https://example.com/first.png");
+    await field("First frame: link").press("Enter");
+    expect(await studio.page.getByText("has a last_frame without a first_frame").count()).toBe(0);
+    await studio.page.getByRole("combobox", { name: "Model" }).selectOption("gamma-video-2.0");
+    expect(await field("Seed").count()).toBe(0);
+    await studio.page.getByText("References", { exact: true }).click();
+    await field("Reference images: link").fill("ftp://example.com/a.png");
+    await field("Reference images: link").press("Enter");
+    const references = studio.page.getByRole("group", { name: "Reference images" });
+    await references.getByText("must be an http(s) URL").waitFor();
+    await button("Remove ftp://example.com/a.png").click();
+    await studio.page.getByRole("switch", { name: "Sound" }).check();
+    await button("Generate").click();
+    await card("A reef").getByText("Asked about again in").waitFor();
+    const image = (role: string) => ({
+      type: "image_url",
+      image_url: { url: `https://example.com/${role.replace("_frame", "")}.png` },
+      role,
+    });
+    expect(server.created(PATH)).toEqual([
+      {
+        model: "gamma-video-2.0",
+        content: [{ type: "text", text: "A reef" }, image("first_frame"), image("last_frame")],
+        generate_audio: true,
+      },
+    ]);
+  });
+
+  test("that are refused cost nothing: the page says so and why, and the form is still there", async () => {
+    await studio.page.getByRole("combobox", { name: "Model" }).selectOption("gamma-video-2.0");
+    await field("Prompt").fill("A reef");
+    await studio.page.getByText("References", { exact: true }).click();
+    await field("Reference images: link").fill("asset://nobody");
+    await field("Reference images: link").press("Enter");
+    await button("Generate").click();
+    const alert = studio.page.getByRole("alert");
+    await alert.getByText("Refused by the gateway: nothing is billed.").waitFor();
+    expect(await alert.innerText()).toContain("names an asset that does not exist");
+    await studio.page.getByText("A video takes minutes.").waitFor();
+    await button("Remove asset://nobody").click();
+    await button("Generate").click();
+    await card("A reef").getByText("Asked about again in").waitFor();
+    expect(await alert.count()).toBe(0);
+  });
+
+  test("of which nobody knows whether they were taken may be billed: form and list say so", async () => {
+    await field("Prompt").fill("A reef [[drop]]");
+    await button("Generate").click();
+    await studio.page.getByRole("alert").getByText("it may be billed").waitFor();
+    await card("A reef [[drop]]").getByText("Unconfirmed").waitFor();
+    await button("Dismiss").click();
+    expect(await button("Generate").evaluate((it) => it === document.activeElement)).toBe(true);
+    expect(server.created(PATH)).toHaveLength(1);
+  });
+});
