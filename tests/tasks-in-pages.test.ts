@@ -138,7 +138,10 @@ async function builtPage(): Promise<string> {
 /** A gateway and a page on one address; the gateway's time is the test's. */
 async function openWorld(script: string) {
   const clock = stoppedClock();
-  const emulator = createEmulator({ apiKeys: ["sk-test"], clock });
+  // from now on: of a task of long ago the page would keep nothing
+  const startedAt = Date.now();
+  const now = () => startedAt + clock.now();
+  const emulator = createEmulator({ apiKeys: ["sk-test"], clock: { now, sleep: clock.sleep } });
   const creates: string[] = [];
   const queries: string[] = [];
   const waiting = new Set<() => void>();
