@@ -22,6 +22,8 @@ const alias = [
 const bundledMediabunny = source("core/node_modules/mediabunny/dist/bundles/mediabunny.mjs");
 const shared = { resolve: { alias }, plugins: [conformanceData()] };
 const coreSuite = ["packages/core/test/**/*.test.ts"];
+/** Until a test counts as hanging: on two cores, beside browsers and workerd, a long recorded stream takes its time. */
+const testTimeout = 30_000;
 const reactSuite = {
   environment: "happy-dom",
   include: ["packages/react/test/**/*.test.tsx"],
@@ -49,6 +51,7 @@ export default defineConfig({
           name: "core in node",
           environment: "node",
           include: coreSuite,
+          testTimeout,
           typecheck: {
             enabled: true,
             include: ["packages/core/test/**/*.test-d.ts"],
@@ -60,7 +63,7 @@ export default defineConfig({
         // mediabunny's `browser` map, as this test tool reads it, leads to a module without a name
         resolve: { alias: [{ find: /^mediabunny$/, replacement: bundledMediabunny }, ...alias] },
         plugins: [conformanceData(), cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01" } })],
-        test: { name: "core in workerd", include: coreSuite },
+        test: { name: "core in workerd", include: coreSuite, testTimeout },
       },
       {
         ...shared,
@@ -87,7 +90,7 @@ export default defineConfig({
       ...(proxy.test?.projects ?? []),
       {
         ...shared,
-        test: { name: "together", environment: "node", include: ["tests/*.test.ts"], testTimeout: 20_000 },
+        test: { name: "together", environment: "node", include: ["tests/*.test.ts"], testTimeout },
       },
       {
         ...shared,
@@ -97,7 +100,12 @@ export default defineConfig({
         ? [
             {
               ...shared,
-              test: { name: "core in chromium", include: coreSuite, browser: inChromium(chromium) },
+              test: {
+                name: "core in chromium",
+                include: coreSuite,
+                testTimeout,
+                browser: inChromium(chromium),
+              },
             },
             {
               ...shared,
@@ -105,6 +113,7 @@ export default defineConfig({
               optimizeDeps: { include: ["react", "react/jsx-dev-runtime", "react-dom/client"] },
               test: {
                 name: "react in chromium",
+                testTimeout,
                 root: "packages/react",
                 include: ["test/**/*.browser.test.tsx"],
                 browser: inChromium(chromium),

@@ -95,6 +95,23 @@ function page(
   return { client, clock, queries, creates, becomes, listening, open, watch, presence };
 }
 
+/** A create that is answered when the test says; `asked` resolves as soon as it has been sent. */
+function heldCreate() {
+  let tell: () => void = () => {};
+  let arrive: (response: Response) => void = () => {};
+  const asked = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  const answer = new Promise<Response>((resolve) => {
+    arrive = resolve;
+  });
+  const create = () => {
+    tell();
+    return answer;
+  };
+  return { create, asked, arrive };
+}
+
 /** Resolves as soon as a store shows what is wanted. */
 function shows<State>(store: Store<State>, isWanted: (state: State) => boolean): Promise<void> {
   return new Promise((resolve) => {
@@ -375,16 +392,11 @@ describe("a video task", () => {
   });
 
   test("that was reset while it was being created stays forgotten here, and is in the list", async () => {
-    let arrive: (response: Response) => void = () => {};
-    const { open, client } = page([success], {
-      create: () =>
-        new Promise((resolve) => {
-          arrive = resolve;
-        }),
-    });
+    const { create, asked, arrive } = heldCreate();
+    const { open, client } = page([success], { create });
     const video = open();
     const submitted = video.submit(request);
-    await settled();
+    await asked;
     video.reset();
     arrive(receipt());
     expect(await submitted).toMatchObject({ status: "idle" });
@@ -543,13 +555,9 @@ describe("video tasks kept in a storage", () => {
     "that another page is creating right now are said to be so (where there are Web Locks)",
     async () => {
       const storage = memoryStorage();
-      let arrive: (response: Response) => void = () => {};
-      const create = () =>
-        new Promise<Response>((resolve) => {
-          arrive = resolve;
-        });
+      const { create, asked, arrive } = heldCreate();
       const submitted = page([success], { storage, create }).open({ storage }).submit(request);
-      await settled();
+      await asked;
       expect(await listTasks(page([success]).client, { storage })).toMatchObject([{ state: "submitting" }]);
       arrive(receipt());
       await submitted;
