@@ -236,6 +236,11 @@ export function withDetails(error: unknown, details: Pick<GatewayError, "outcome
   return error;
 }
 
+/** What was thrown, as an error: anybody may throw anything. */
+export function asError(cause: unknown): Error {
+  return cause instanceof Error ? cause : new Error(String(cause), { cause });
+}
+
 /** Every error class of the library: narrow it by `name`. */
 export type AnyGatewayError =
   | ConfigurationError

@@ -1,4 +1,5 @@
 import { after, type Clock } from "./clock.js";
+import { asError } from "./errors.js";
 import type { PollEvent } from "./poll.js";
 import type { Absence, Presence } from "./presence.js";
 import { createStore, type Store } from "./store.js";
@@ -153,8 +154,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
       set({ fetchStatus: "idle", nextPollAt: undefined });
     } catch (cause) {
       if (signal.aborted) return;
-      const error = cause instanceof Error ? cause : new Error(String(cause));
-      set({ fetchStatus: "idle", nextPollAt: undefined, failure: undefined, error });
+      set({ fetchStatus: "idle", nextPollAt: undefined, failure: undefined, error: asError(cause) });
     }
     asking = undefined;
     leads = false;

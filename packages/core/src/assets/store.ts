@@ -1,4 +1,5 @@
 import type { ActiveAsset, Asset, AssetHandle } from "../asset.js";
+import { asError } from "../errors.js";
 import type { Client } from "../http.js";
 import { type Presence, pagePresence } from "../presence.js";
 import { createStore, type Store } from "../store.js";
@@ -170,7 +171,7 @@ export function createAssetStore(
       follow();
     } catch (cause) {
       if (signal.aborted) return store.getSnapshot();
-      const error = cause instanceof Error ? cause : new Error(String(cause));
+      const error = asError(cause);
       submitError = error;
       queueMicrotask(() => read().onError?.(error));
     }

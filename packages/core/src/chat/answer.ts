@@ -1,6 +1,6 @@
 import { yieldToHost } from "../clock.js";
 import { parseJSON } from "../error-body.js";
-import { isGatewayError, ResponseError } from "../errors.js";
+import { asError, isGatewayError, ResponseError } from "../errors.js";
 import type { Client, RequestOptions } from "../http.js";
 import { checkBySchema, issuesText, type StandardSchema } from "../standard-schema.js";
 import type { UncheckedRequest } from "../validate.js";
@@ -111,7 +111,7 @@ export function createAnswer(
 }
 
 function endOf(cause: unknown): Pick<ThreadMessage, "outcome" | "error"> {
-  const error = cause instanceof Error ? cause : new Error(String(cause));
+  const error = asError(cause);
   if (!isGatewayError(error))
     return error.name === "AbortError" ? { outcome: "stopped" } : { outcome: "error", error };
   const isCut = error.name === "StreamError" && error.reason === "truncated";

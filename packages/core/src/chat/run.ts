@@ -1,3 +1,4 @@
+import { asError } from "../errors.js";
 import type { Client } from "../http.js";
 import { chatModels } from "../models.js";
 import { type Answer, createAnswer } from "./answer.js";
@@ -72,7 +73,7 @@ export function createRun({ client, thread, options, place, onDelta, onChange, o
     start() {
       steps().then(
         () => end({}),
-        (cause) => end({ error: cause instanceof Error ? cause : new Error(String(cause)) }),
+        (cause) => end({ error: asError(cause) }),
       );
     },
     callChanged: () => callChanged(),

@@ -1,7 +1,7 @@
 import { toJsonSchema } from "@valibot/to-json-schema";
 import { type Clock, openSpan, unlessAborted } from "../clock.js";
 import { parseJSON } from "../error-body.js";
-import { ConfigurationError } from "../errors.js";
+import { asError, ConfigurationError } from "../errors.js";
 import { checkBySchema, issuesText, type StandardSchema } from "../standard-schema.js";
 import type { ThreadMessage, ThreadToolCall } from "./message.js";
 import type { ToolDefinition } from "./schema.js";
@@ -89,7 +89,7 @@ export async function admitCall(call: ThreadToolCall, tools: readonly ChatTool[]
   try {
     if (await tool.needsApproval(input)) return { ...call, input, state: "needs-approval" };
   } catch (cause) {
-    return failed(call, `whether the call needs approval could not be told: ${messageOf(cause)}`);
+    return failed(call, `whether the call needs approval could not be told: ${asError(cause).message}`);
   }
   return { ...call, input, state: tool.execute ? "running" : "needs-result" };
 }
@@ -116,7 +116,7 @@ export async function runCall(
     const execution = Promise.resolve(tool.execute(input, { ...context, signal, toolCallId: call.id }));
     return withOutput({ ...call, input }, await unlessAborted(execution, signal));
   } catch (cause) {
-    return failed({ ...call, input }, messageOf(cause));
+    return failed({ ...call, input }, asError(cause).message);
   } finally {
     span.end();
   }
@@ -127,7 +127,7 @@ export function withOutput(call: ThreadToolCall, output: unknown): ThreadToolCal
   try {
     JSON.stringify(output);
   } catch (cause) {
-    return failed(call, `the tool gave what does not fit into JSON: ${messageOf(cause)}`);
+    return failed(call, `the tool gave what does not fit into JSON: ${asError(cause).message}`);
   }
   return { ...call, state: "done", output };
 }
@@ -151,10 +151,6 @@ async function checkedCall(call: ThreadToolCall, tools: readonly ChatTool[]) {
 
 function failed(call: ThreadToolCall, error: string): ThreadToolCall {
   return { ...call, state: "failed", error };
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }
 
 function isSchema<Input>(parameters: object): parameters is StandardSchema<Input> {

@@ -1,5 +1,5 @@
 import { openSpan } from "../clock.js";
-import { isGatewayError, type Outcome } from "../errors.js";
+import { asError, isGatewayError, type Outcome } from "../errors.js";
 import type { Client, RequestOptions } from "../http.js";
 import type { ImageModel } from "../models.js";
 import { assertAccepted, type UncheckedRequest, unchecked } from "../validate.js";
@@ -109,7 +109,7 @@ export function failureOf<Model extends string>(
   outcome: Outcome,
   variables: ImageRequestOf<Model>,
 ): SettledImages<Model> {
-  const error = cause instanceof Error ? cause : new Error(String(cause), { cause });
+  const error = asError(cause);
   const known = isGatewayError(error) ? error.outcome : undefined;
   return { status: "error", error, outcome: known ?? outcome, variables };
 }

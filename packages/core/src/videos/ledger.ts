@@ -1,5 +1,5 @@
 import { isRecord } from "../error-body.js";
-import { ConnectionError, isGatewayError } from "../errors.js";
+import { asError, ConnectionError, isGatewayError } from "../errors.js";
 import type { Client, RequestOptions } from "../http.js";
 import { type Presence, pagePresence } from "../presence.js";
 import type { RecordStorage } from "../storage/storage.js";
@@ -214,10 +214,6 @@ export function createVideoTaskLedger(
 
 function intervalOf(interval: WatchSettings["intervalMs"], task: VideoTask | undefined): number {
   return typeof interval === "function" ? interval(task) : (interval ?? INTERVAL_MS);
-}
-
-function asError(cause: unknown): Error {
-  return cause instanceof Error ? cause : new Error(String(cause));
 }
 
 function recordOf(entry: VideoTaskEntry | undefined, revision: number | undefined): unknown {

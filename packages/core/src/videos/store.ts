@@ -1,3 +1,4 @@
+import { asError } from "../errors.js";
 import type { Client, RequestOptions } from "../http.js";
 import type { Presence } from "../presence.js";
 import type { RecordStorage } from "../storage/storage.js";
@@ -253,10 +254,6 @@ function createFailureReader(): (task: VideoTask | undefined) => Error | undefin
     if (last?.task !== task) last = { task, error: taskFailure(task) };
     return last.error;
   };
-}
-
-function asError(cause: unknown): Error {
-  return cause instanceof Error ? cause : new Error(String(cause));
 }
 
 /** What a list of video tasks takes. */
