@@ -62,6 +62,15 @@ export function createStore<State>(
   }
 }
 
+/** `make`, asked again only for another thing than the last: the same answer for the same thing. */
+export function forTheSame<Thing, Answer>(make: (thing: Thing) => Answer): (thing: Thing) => Answer {
+  let last: { thing: Thing; answer: Answer } | undefined;
+  return (thing) => {
+    if (!last || last.thing !== thing) last = { thing, answer: make(thing) };
+    return last.answer;
+  };
+}
+
 /** Values shared by key, each kept for as long as somebody holds it and a while longer. */
 export interface Registry<Value> {
   /** The value of `key`, made by `create` if there is none. Looking is not holding. */

@@ -194,3 +194,76 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     store.flush();
   }
 }
+
+/** A look at one watch after another, by whoever shows what they know. */
+export interface Follower<Snapshot> {
+  /** What is known of what is followed, or was when it was last followed. */
+  readonly state: WatchState<Snapshot>;
+  /** Shows what a watch knows, and hears more for as long as somebody looks. */
+  readonly follow: (watch: Watch<Snapshot>) => void;
+  /** Hears no more, and keeps what is known. */
+  readonly detach: () => void;
+  /** Hears no more, and knows nothing. */
+  readonly forget: () => void;
+  /** Somebody looks. */
+  readonly look: () => void;
+  /** Nobody looks any more. */
+  readonly lookAway: () => void;
+}
+
+/** Creates a follower; `onNews` is told of each change, and takes it over by calling what it is given. */
+export function createFollower<Snapshot>(onNews: (take: () => void) => void): Follower<Snapshot> {
+  let state: WatchState<Snapshot> = unwatched;
+  let followed: Watch<Snapshot> | undefined;
+  let isSeen = false;
+  let stop: (() => void) | undefined;
+
+  return {
+    get state() {
+      return state;
+    },
+    follow(watch) {
+      if (followed !== watch) leave();
+      followed = watch;
+      hear();
+    },
+    detach() {
+      leave();
+      state = { ...unwatched, snapshot: state.snapshot, error: state.error };
+    },
+    forget() {
+      leave();
+      state = unwatched;
+    },
+    look() {
+      isSeen = true;
+      hear();
+    },
+    lookAway() {
+      isSeen = false;
+      quiet();
+    },
+  };
+
+  function hear(): void {
+    if (!followed || stop) return;
+    const { getSnapshot, subscribe } = followed;
+    const tell = () =>
+      onNews(() => {
+        state = getSnapshot();
+      });
+    state = getSnapshot();
+    if (isSeen) stop = subscribe(tell);
+    if (state !== getSnapshot()) tell();
+  }
+
+  function quiet(): void {
+    stop?.();
+    stop = undefined;
+  }
+
+  function leave(): void {
+    quiet();
+    followed = undefined;
+  }
+}

@@ -2,9 +2,9 @@ import type { ActiveAsset, Asset, AssetHandle } from "../asset.js";
 import { asError } from "../errors.js";
 import type { Client } from "../http.js";
 import { type Presence, pagePresence } from "../presence.js";
-import { createStore, type Store } from "../store.js";
+import { createStore, forTheSame, type Store } from "../store.js";
 import { assertAccepted } from "../validate.js";
-import { createWatch, unwatched, type Watch, type WatchState } from "../watch.js";
+import { createFollower, createWatch, type Watch, type WatchState } from "../watch.js";
 import { assetFailure, assetHandleOf, isActive, newerAsset, watchAsset } from "./assets.js";
 import { type CreateAssetOptions, createAsset } from "./create.js";
 import { type AssetRequest, checkAssetRequest } from "./schema.js";
@@ -86,23 +86,19 @@ export function createAssetStore(
   let own = new AbortController();
   let sending: { promise: Promise<AssetState>; phase: "reading" | "sending"; progress?: number } | undefined;
   let handle: AssetHandle | undefined;
-  let watched: WatchState<Asset> = unwatched;
   let submitError: Error | undefined;
-  let isSeen = false;
-  let stopWatching: (() => void) | undefined;
-  let failed: { asset: Asset; error: Error } | undefined;
+  const failureOf = forTheSame((asset: Asset | undefined) =>
+    asset?.state === "failed" ? assetFailure(asset) : undefined,
+  );
+  const follower = createFollower<Asset>(hear);
   const store = createStore(compute, {
     throttleMs: 0,
     clock: client.clock,
     onFirst() {
-      isSeen = true;
-      follow();
+      follower.look();
       store.flush();
     },
-    onLast() {
-      isSeen = false;
-      unfollow();
-    },
+    onLast: follower.lookAway,
   });
 
   return {
@@ -123,7 +119,7 @@ export function createAssetStore(
       if (reference.id === handle?.id) return;
       forget();
       handle = reference;
-      follow();
+      follower.follow(watchOf(client, reference, read));
       store.flush();
     },
     refetch() {
@@ -136,9 +132,9 @@ export function createAssetStore(
   };
 
   function compute(): AssetState {
-    const { snapshot: asset, fetchStatus, pauseReason, nextPollAt, failure } = watched;
+    const { snapshot: asset, fetchStatus, pauseReason, nextPollAt, failure } = follower.state;
     const data = asset && isActive(asset) ? asset : undefined;
-    const error = submitError ?? watched.error ?? failureOf(asset);
+    const error = submitError ?? follower.state.error ?? failureOf(asset);
     const isOnTheWay = sending !== undefined || handle !== undefined;
     const status = data ? "success" : error ? "error" : isOnTheWay ? "pending" : "idle";
     return {
@@ -168,7 +164,7 @@ export function createAssetStore(
       const created = await createAsset(client, request, { ...read().request, signal });
       if (signal.aborted) return store.getSnapshot();
       handle = created;
-      follow();
+      follower.follow(watchOf(client, created, read));
     } catch (cause) {
       if (signal.aborted) return store.getSnapshot();
       const error = asError(cause);
@@ -211,34 +207,20 @@ export function createAssetStore(
     store.flush();
   }
 
-  /** Shows what is known of the asset, and hears more of it for as long as somebody looks. */
-  function follow(): void {
-    if (!handle || stopWatching) return;
-    const watch = watchOf(client, handle, read);
-    const take = () => {
-      const before = compute().status;
-      watched = watch.getSnapshot();
-      if (before === "pending") tell(compute());
-      store.flush();
-    };
-    watched = watch.getSnapshot();
-    if (isSeen) stopWatching = watch.subscribe(take);
-    if (watched !== watch.getSnapshot()) take();
-  }
-
-  function unfollow(): void {
-    stopWatching?.();
-    stopWatching = undefined;
+  function hear(take: () => void): void {
+    const before = compute().status;
+    take();
+    if (before === "pending") tell(compute());
+    store.flush();
   }
 
   function forget(): void {
-    unfollow();
+    follower.forget();
     own.abort(new DOMException("The registration was given up", "AbortError"));
     own = new AbortController();
     sending = undefined;
     submitError = undefined;
     handle = undefined;
-    watched = unwatched;
   }
 
   function tell({ status, data, error }: AssetState): void {
@@ -246,13 +228,6 @@ export function createAssetStore(
       if (status === "success" && data) read().onSuccess?.(data);
       else if (status === "error" && error) read().onError?.(error);
     });
-  }
-
-  /** The same error for the same asset. */
-  function failureOf(asset: Asset | undefined): Error | undefined {
-    if (asset?.state !== "failed") return undefined;
-    if (failed?.asset !== asset) failed = { asset, error: assetFailure(asset) };
-    return failed.error;
   }
 }
 

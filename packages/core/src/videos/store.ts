@@ -2,10 +2,10 @@ import { asError } from "../errors.js";
 import type { Client, RequestOptions } from "../http.js";
 import type { Presence } from "../presence.js";
 import type { RecordStorage } from "../storage/storage.js";
-import { createStore, type Store } from "../store.js";
+import { createStore, forTheSame, type Store } from "../store.js";
 import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../task.js";
 import type { UncheckedRequest } from "../validate.js";
-import { unwatched, type WatchState } from "../watch.js";
+import { createFollower, type WatchState } from "../watch.js";
 import {
   createVideoTaskLedger,
   type VideoTaskEntry,
@@ -106,28 +106,23 @@ export function createVideoTaskStore(
   const read = typeof options === "function" ? options : () => options;
   const ledger = videoTaskLedgerOf(client, read());
   const settings = () => settingsOf(read());
-  const failureOf = createFailureReader();
+  const failureOf = forTheSame((task: VideoTask | undefined) =>
+    task?.state === "failed" ? taskFailure(task) : undefined,
+  );
+  const follower = createFollower<VideoTask>(hear);
   let handle: VideoTaskReference | undefined;
-  let watched: WatchState<VideoTask> = unwatched;
   let submitting: Promise<VideoTaskState> | undefined;
   let submitError: Error | undefined;
   // whoever has the latest number may write what became of its submission
   let submissions = 0;
-  let isSeen = false;
-  let isDetached = false;
-  let stopWatching: (() => void) | undefined;
   const store = createStore(compute, {
     throttleMs: 0,
     clock: client.clock,
     onFirst() {
-      isSeen = true;
-      follow();
+      follower.look();
       store.flush();
     },
-    onLast() {
-      isSeen = false;
-      unfollow();
-    },
+    onLast: follower.lookAway,
   });
 
   return {
@@ -146,18 +141,17 @@ export function createVideoTaskStore(
       if (reference.id === handle?.id) return;
       forget();
       handle = reference;
-      follow();
+      follower.follow(ledger.watch(reference, settings));
       store.flush();
     },
     refetch() {
-      isDetached = false;
-      follow();
-      if (handle) ledger.watch(handle, settings).refetch();
+      if (!handle) return;
+      const watch = ledger.watch(handle, settings);
+      follower.follow(watch);
+      watch.refetch();
     },
     detach() {
-      isDetached = true;
-      unfollow();
-      watched = { ...unwatched, snapshot: watched.snapshot, error: watched.error };
+      follower.detach();
       store.flush();
     },
     reset() {
@@ -167,9 +161,9 @@ export function createVideoTaskStore(
   };
 
   function compute(): VideoTaskState {
-    const { snapshot: task, fetchStatus, pauseReason, nextPollAt, failure } = watched;
+    const { snapshot: task, fetchStatus, pauseReason, nextPollAt, failure } = follower.state;
     const data = task?.state === "succeeded" ? task : undefined;
-    const error = submitError ?? watched.error ?? failureOf(task);
+    const error = submitError ?? follower.state.error ?? failureOf(task);
     const isOnTheWay = submitting !== undefined || handle !== undefined;
     return {
       status: data ? "success" : error ? "error" : isOnTheWay ? "pending" : "idle",
@@ -199,41 +193,25 @@ export function createVideoTaskStore(
       queueMicrotask(() => read().onError?.(created));
     } else {
       handle = created.handle;
-      follow();
+      if (handle) follower.follow(ledger.watch(handle, settings));
     }
     store.flush();
     return store.getSnapshot();
   }
 
-  /** Shows what is known of the task, and hears more of it for as long as somebody looks. */
-  function follow(): void {
-    if (!handle || stopWatching || isDetached) return;
-    const { id } = handle;
-    const watch = ledger.watch(handle, settings);
-    const take = () => {
-      const before = compute().status;
-      watched = watch.getSnapshot();
-      if (before === "pending") tell(id, compute());
-      store.flush();
-    };
-    watched = watch.getSnapshot();
-    if (isSeen) stopWatching = watch.subscribe(take);
-    if (watched !== watch.getSnapshot()) take();
-  }
-
-  function unfollow(): void {
-    stopWatching?.();
-    stopWatching = undefined;
+  function hear(take: () => void): void {
+    const before = compute().status;
+    take();
+    if (before === "pending" && handle) tell(handle.id, compute());
+    store.flush();
   }
 
   function forget(): void {
-    unfollow();
+    follower.forget();
     submissions += 1;
-    isDetached = false;
     submitting = undefined;
     submitError = undefined;
     handle = undefined;
-    watched = unwatched;
   }
 
   function tell(id: string, { status, data, error }: VideoTaskState): void {
@@ -244,16 +222,6 @@ export function createVideoTaskStore(
       else if (error) read().onError?.(error);
     });
   }
-}
-
-/** The error of a failed task: the same one for the same task. */
-function createFailureReader(): (task: VideoTask | undefined) => Error | undefined {
-  let last: { task: VideoTask; error: Error } | undefined;
-  return (task) => {
-    if (task?.state !== "failed") return undefined;
-    if (last?.task !== task) last = { task, error: taskFailure(task) };
-    return last.error;
-  };
 }
 
 /** What a list of video tasks takes. */
