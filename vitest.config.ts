@@ -17,6 +17,7 @@ const alias = [
   { find: "@sluice/react", replacement: source("react/src/index.ts") },
   { find: "@sluice/emulator/serve", replacement: source("emulator/src/serve.ts") },
   { find: "@sluice/emulator", replacement: source("emulator/src/index.ts") },
+  { find: "@sluice/worker-proxy/auth", replacement: source("worker-proxy/src/auth/index.ts") },
   { find: "@sluice/worker-proxy", replacement: source("worker-proxy/src/index.ts") },
 ];
 const bundledMediabunny = source("core/node_modules/mediabunny/dist/bundles/mediabunny.mjs");

@@ -1,13 +1,24 @@
-import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
-import { type Env, isLookup, lookUp } from "./look-up.ts";
+import { createProxy } from "@sluice/worker-proxy";
 
-const proxy = createProxy<Env>({
+/** What the Worker is given from outside. */
+interface Env {
+  GATEWAY_URL: string;
+  GATEWAY_API_KEY: string;
+  /** The page's own address, and others that may call, separated by spaces. */
+  ORIGINS: string;
+}
+
+/** Serves the studio's page (wrangler.jsonc, `assets`) and, for everything else, the gateway. */
+export default createProxy<Env>({
   baseURL: (env) => env.GATEWAY_URL,
   apiKey: (env) => env.GATEWAY_API_KEY,
   // the studio runs on one's own machine, against the emulator: put a real check here before it goes elsewhere
   authenticate: "public",
   origins: (env) => env.ORIGINS.split(" "),
-  routes: ["chat", "images", "videos", "assets"],
+  routes: ["chat", "images", "videos", "assets", "health"],
+  assetLookup: "/gamma/asset/GetAsset",
+  // the emulator's own files, on this machine, are given as references
+  media: "any",
   models: [
     "alpha-v4.1-flash",
     "gamma-chat-1-6-251015",
@@ -23,10 +34,3 @@ const proxy = createProxy<Env>({
     "gamma-asset",
   ],
 });
-
-/** Serves the studio's page (wrangler.jsonc, `assets`) and, for everything else, the gateway. */
-const studio: GatewayProxy<Env> = {
-  fetch: (request, env, context) =>
-    env && isLookup(request) ? lookUp(request, env) : proxy.fetch(request, env, context),
-};
-export default studio;

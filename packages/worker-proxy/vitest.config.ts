@@ -2,9 +2,14 @@ import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 
 const here = (path: string) => new URL(path, import.meta.url).pathname;
-const alias = { "@sluice/worker-proxy": here("./src/index.ts") };
+const alias = {
+  "@sluice/worker-proxy/auth": here("./src/auth/index.ts"),
+  "@sluice/worker-proxy/durable": here("./src/durable/index.ts"),
+  "@sluice/worker-proxy": here("./src/index.ts"),
+};
+const worker = { compatibilityDate: "2026-10-01", compatibilityFlags: ["enable_request_signal"] };
 
-/** Two hosts: Node, from where a real workerd is asked over sockets; and tests that run inside workerd. */
+/** Node, from where a real workerd is asked over sockets; and tests inside workerd, without and with Durable Objects. */
 export default defineConfig({
   test: {
     projects: [
@@ -22,15 +27,30 @@ export default defineConfig({
       {
         root: here("."),
         resolve: { alias },
+        plugins: [cloudflareTest({ miniflare: worker })],
+        test: {
+          name: "worker-proxy-workerd",
+          include: ["test/**/*.workerd.test.ts"],
+          exclude: ["test/durable-*"],
+        },
+      },
+      {
+        root: here("."),
+        resolve: { alias },
         plugins: [
           cloudflareTest({
+            main: "./test/fixture/durable-worker.ts",
             miniflare: {
-              compatibilityDate: "2026-10-01",
-              compatibilityFlags: ["enable_request_signal"],
+              ...worker,
+              durableObjects: {
+                VIDEO_WATCH: { className: "VideoWatch", useSQLite: true },
+                BUDGET: { className: "Budget", useSQLite: true },
+                STREAM_LOG: { className: "StreamLog", useSQLite: true },
+              },
             },
           }),
         ],
-        test: { name: "worker-proxy-workerd", include: ["test/**/*.workerd.test.ts"] },
+        test: { name: "worker-proxy-durable", include: ["test/durable-*.workerd.test.ts"] },
       },
     ],
   },

@@ -1,37 +1,43 @@
-import type { Settings } from "./options.js";
-import { misconfigured, Refusal } from "./refusal.js";
+import { joined } from "./bytes.js";
+import { readForm } from "./form.js";
+import { invalid, misconfigured, Refusal } from "./refusal.js";
 import type { Route } from "./routes.js";
+import type { Settings } from "./settings.js";
 
 /** Deeper than any request of the spec; a JSON Schema of a tool included. */
 const MAX_DEPTH = 64;
 
 /**
- * Reads a request's body as a JSON object. What leaves for the gateway is this object written anew, so that a
- * duplicate key, a comment or a byte order mark can't mean one thing here and another there.
+ * Reads a request's body as a JSON object, or as a form where that is allowed. What leaves for the gateway is written
+ * anew from it, so that a duplicate key, a comment or a byte order mark can't mean one thing here and another there.
  *
  * @throws {Refusal} 408, 413, 415 or 400
  */
-export async function readJSON(
+export async function readBody(
   request: Request,
-  { fields }: Route,
-  limits: Settings<unknown>["limits"],
+  { fields, takesForms }: Route,
+  { limits, multipart }: Settings,
 ): Promise<Record<string, unknown>> {
+  const type = request.headers.get("content-type") ?? "";
+  const isForm = multipart && takesForms && /^multipart\/form-data\s*;/i.test(type);
   // a type that pages may send without a preflight would get around CORS
-  if (!/^application\/json\s*(?:;\s*charset=utf-8\s*)?$/i.test(request.headers.get("content-type") ?? ""))
+  if (!isForm && !/^application\/json\s*(?:;\s*charset=utf-8\s*)?$/i.test(type))
     throw new Refusal(415, "unsupported_media_type", "send the request as content-type: application/json");
   if (request.headers.has("content-encoding"))
     throw new Refusal(415, "unsupported_encoding", "send the body without a content-encoding");
-  const json = parse(await readText(request, limits));
+  const bytes = await readBytes(request, limits);
+  if (isForm) return await readForm(bytes, type, fields);
+  const json = parse(bytes);
   for (const key of Object.keys(json))
     if (fields && !fields.test(key)) throw invalid("spell each field as the gateway does", key);
   checkValues(json);
   return json;
 }
 
-async function readText(
+async function readBytes(
   request: Request,
-  { bodyBytes, bodyMs }: Settings<unknown>["limits"],
-): Promise<string> {
+  { bodyBytes, bodyMs }: Settings["limits"],
+): Promise<Uint8Array<ArrayBuffer>> {
   const tooLarge = new Refusal(413, "body_too_large", `the body is larger than ${bodyBytes} bytes`);
   if (Number(request.headers.get("content-length") ?? 0) > bodyBytes) throw tooLarge;
   if (request.bodyUsed) throw misconfigured("authenticate: must leave the body unread");
@@ -42,16 +48,14 @@ async function readText(
     isLate = true;
     reader.cancel().catch(() => {});
   }, bodyMs);
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const pieces: Uint8Array[] = [];
   let bytes = 0;
-  let text = "";
   try {
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       bytes += piece.value.byteLength;
       if (bytes > bodyBytes) throw tooLarge;
-      text += decoder.decode(piece.value, { stream: true });
+      pieces.push(piece.value);
     }
-    text += decoder.decode();
   } catch (error) {
     if (!isLate) throw error instanceof Refusal ? error : invalid();
   } finally {
@@ -59,13 +63,13 @@ async function readText(
     reader.cancel().catch(() => {});
   }
   if (isLate) throw new Refusal(408, "body_timeout", "the body took too long to arrive; send it again");
-  return text;
+  return joined(pieces);
 }
 
-function parse(text: string): Record<string, unknown> {
+function parse(bytes: Uint8Array): Record<string, unknown> {
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    json = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch {}
   if (typeof json !== "object" || json === null || Array.isArray(json)) throw invalid();
   return json as Record<string, unknown>;
@@ -89,13 +93,4 @@ function checkValues(json: object): void {
 export function refuseBody({ body, headers }: Request): void {
   if (body || headers.has("transfer-encoding") || Number(headers.get("content-length")) !== 0)
     throw invalid("send no body with GET");
-}
-
-function invalid(message = "send one JSON object in UTF-8", param?: string): Refusal {
-  return new Refusal(400, "invalid_request", message, { param: param === undefined ? param : show(param) });
-}
-
-/** A name that came from outside, in the part that is safe to say. */
-function show(name: string): string {
-  return JSON.stringify(name.slice(0, 40)).slice(1, -1);
 }

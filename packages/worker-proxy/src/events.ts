@@ -5,6 +5,8 @@ import type { RouteName } from "./options.js";
  * no key. Raise an alarm at the code `upstream_auth`: the gateway refuses the key, or the account is empty.
  */
 export interface ProxyEvent {
+  /** The answer's `x-request-id`: the gateway's, where it gave one. */
+  readonly requestId: string;
   /** Absent where the path is none of the proxy's. */
   readonly route?: RouteName;
   readonly method: string;

@@ -1,9 +1,10 @@
+import type { Caps } from "./caps.js";
 import type { ProxyEvent } from "./events.js";
-import { misconfigured } from "./refusal.js";
-import { routes as table } from "./routes.js";
+import type { Extension, Meter } from "./extension.js";
+import type { RateLimit } from "./rate-limit.js";
 
-/** A group of routes that can be switched on: those of the spec's part of the same name. */
-export type RouteName = "chat" | "images" | "videos" | "assets";
+/** A group of routes that can be switched on: those of the spec's part of the same name, and `GET /health`. */
+export type RouteName = "chat" | "images" | "videos" | "assets" | "health";
 
 /** Who a request comes from. */
 export interface User {
@@ -15,6 +16,9 @@ export interface User {
 export interface ProxyContext {
   waitUntil(promise: Promise<unknown>): void;
 }
+
+/** One secret, or those that hold while it is changed, the one in use first. */
+export type Keys = string | undefined | readonly string[];
 
 /** What one request may cost at most. */
 export interface Limits {
@@ -34,14 +38,22 @@ export interface Limits {
   readonly totalMs?: number;
   /** The largest `max_tokens` of a chat, at most the model's own; set where a chat request has none. @default none */
   readonly maxTokens?: number;
+  /** The largest file in a data URI, in bytes. @default 20_971_520: the spec's largest image */
+  readonly dataURIBytes?: number;
 }
+
+/** The models that may be asked. */
+export type Models = readonly string[] | Readonly<Record<string, Caps>>;
 
 /** What `createProxy` takes. There is no default for what decides who may spend: it has to be said. */
 export interface ProxyOptions<Env = unknown> {
   /** The gateway, with or without `/v1`: https, or http on this machine. Never the proxy's own host. */
   readonly baseURL: string | ((env: Env) => string);
-  /** The gateway's key, from a secret. Asked for each request. */
-  readonly apiKey: (env: Env) => string | undefined | Promise<string | undefined>;
+  /**
+   * The gateway's key, from a secret. Asked for each request. While keys are changed, both: what the gateway refuses
+   * with 401 under the first is asked once more under the second.
+   */
+  readonly apiKey: (env: Env) => Keys | Promise<Keys>;
   /**
    * Who is asking; null for nobody, which is answered with 401. If it throws, the answer is 503 and nothing is
    * sent. It must leave the body unread. `"public"` lets everybody spend: say it only where nobody else can reach the proxy.
@@ -51,13 +63,34 @@ export interface ProxyOptions<Env = unknown> {
   readonly origins: readonly string[] | ((env: Env) => readonly string[]);
   /** Whether those pages may send cookies along. @default false */
   readonly credentials?: boolean;
-  /** The models that may be asked, as the spec writes them. */
-  readonly models: readonly string[] | ((env: Env) => readonly string[]);
   /**
-   * The routes that are open. Ids of tasks and assets are not bound to their user yet: whoever has one can use it,
-   * so `videos` and `assets` are for proxies whose users trust each other. @default ["chat"]
+   * The models that may be asked, as the spec writes them: a list, or with what each may be asked for,
+   * `{ "gamma-video-2.0": { duration: 10, resolution: ["720p", "480p"] } }`.
    */
+  readonly models: Models | ((env: Env) => Models);
+  /** The routes that are open. `videos` and `assets` need a `secret`, unless everybody is the same user. @default ["chat"] */
   readonly routes?: readonly RouteName[];
+  /**
+   * A secret of the proxy's own, at least 32 characters. With it ids of tasks and assets leave marked for the user who
+   * made them, and are refused from any other; and models that have `user_id` are told a pseudonym. While it is
+   * changed, several, the new one first.
+   */
+  readonly secret?: ((env: Env) => Keys | Promise<Keys>) | undefined;
+  /** Bounds what one user may ask in a while: `workersRateLimit(…)`, or one's own. @default none */
+  readonly rateLimit?: RateLimit<Env> | undefined;
+  /** Sets aside what a request costs, and settles it by `usage`: `budget(…)` of `/durable`. @default none */
+  readonly meter?: Meter<Env> | undefined;
+  /**
+   * Which addresses of media the gateway may be sent to: `public` ones, `any`, or those for which a function is true.
+   * @default "public": https, and a name that is no private network's
+   */
+  readonly media?: "public" | "any" | ((url: URL) => boolean);
+  /** The gateway's path for an asset lookup, `/gamma/asset/GetAsset`; the spec shows none. It is sent `{ Id }`. @default none */
+  readonly assetLookup?: string | undefined;
+  /** Whether assets may also be sent as `multipart/form-data`. @default false */
+  readonly multipart?: boolean;
+  /** Further paths, and other ways to the gateway: those of `/durable`. @default none */
+  readonly extensions?: readonly Extension<Env>[];
   /** What stands before the gateway's paths: `/api`. @default "" */
   readonly basePath?: string;
   readonly limits?: Limits;
@@ -65,135 +98,4 @@ export interface ProxyOptions<Env = unknown> {
   readonly onEvent?: (event: ProxyEvent, env: Env, context: ProxyContext | undefined) => void;
   /** Another way to the gateway: a service binding, a test. It must not follow redirects. @default the global `fetch` */
   readonly fetch?: (request: Request, env: Env) => Promise<Response>;
-}
-
-type Optional = "limits" | "onEvent";
-
-/** The options with their defaults, and with what can be checked without a request checked. */
-export interface Settings<Env> extends Required<Omit<ProxyOptions<Env>, Optional>> {
-  readonly limits: Required<Omit<Limits, "totalMs" | "maxTokens">> & Limits;
-  readonly onEvent: ProxyOptions<Env>["onEvent"] | undefined;
-}
-
-/** @throws {TypeError} when an option is missing or can't work; the message says what to give */
-export function checkedOptions<Env>(options: ProxyOptions<Env>): Settings<Env> {
-  const { authenticate, apiKey, baseURL, origins, models, basePath = "", routes = ["chat"] } = options;
-  if (typeof authenticate !== "function" && authenticate !== "public")
-    throw new TypeError(
-      'authenticate: give a function that says who is asking; or "public", if everybody may spend',
-    );
-  if (typeof apiKey !== "function")
-    throw new TypeError("apiKey: give a function, (env) => env.GATEWAY_API_KEY");
-  if (typeof baseURL !== "function") checkBaseURL(baseURL);
-  if (typeof origins !== "function") checkOrigins(origins);
-  if (typeof models !== "function") checkModels(models);
-  if (!/^(?:\/[\w-]+)*$/.test(basePath)) throw new TypeError('basePath: give "" or a path like "/api"');
-  if (routes.length === 0 || !routes.every((name) => table.some((route) => route.name === name)))
-    throw new TypeError('routes: give some of "chat", "images", "videos", "assets"');
-  return {
-    ...options,
-    basePath,
-    routes,
-    credentials: options.credentials ?? false,
-    limits: checkedLimits(options.limits ?? {}),
-    onEvent: options.onEvent,
-    // called detached: the global fetch throws with another `this`
-    fetch: options.fetch ?? ((request) => fetch(request)),
-  };
-}
-
-/** A limit that is no number would be none: every comparison with it is false. */
-function checkedLimits(given: Limits): Settings<unknown>["limits"] {
-  const limits = {
-    bodyBytes: 32 * 1024 * 1024,
-    bodyMs: 30_000,
-    headersMs: 600_000,
-    idleMs: 60_000,
-    ...given,
-  };
-  for (const [name, value] of Object.entries(limits))
-    if (!Number.isSafeInteger(value) || value < 1)
-      throw new TypeError(`limits.${name}: give a whole number from 1 up`);
-  return limits;
-}
-
-/** What depends on the environment, for one request. Checked like the rest, but told to nobody outside. */
-export interface Setup {
-  readonly baseURL: string;
-  readonly apiKey: string;
-  readonly models: readonly string[];
-}
-
-/** @throws {Refusal} 500 `misconfigured`; what is wrong goes to the log, without any value */
-export async function setupOf<Env>(settings: Settings<Env>, env: Env, host: string): Promise<Setup> {
-  const baseURL = await resolve("baseURL", settings.baseURL, env, checkBaseURL);
-  if (new URL(baseURL).host === host) throw misconfigured("baseURL: is the proxy's own address");
-  return {
-    baseURL,
-    apiKey: await resolve("apiKey", settings.apiKey, env, checkKey),
-    models: await resolve("models", settings.models, env, checkModels),
-  };
-}
-
-/** @throws {Refusal} 500 `misconfigured` */
-export function originsOf<Env>(settings: Settings<Env>, env: Env): Promise<readonly string[]> {
-  return resolve("origins", settings.origins, env, checkOrigins);
-}
-
-async function resolve<Env, T>(
-  name: string,
-  given: unknown,
-  env: Env,
-  check: (value: unknown) => T,
-): Promise<T> {
-  let value: unknown;
-  try {
-    value = await (typeof given === "function" ? given(env) : given);
-  } catch {
-    // what it threw is not ours, and may hold the value
-    throw misconfigured(`${name}: its function threw`);
-  }
-  try {
-    return check(value);
-  } catch (error) {
-    throw misconfigured((error as TypeError).message);
-  }
-}
-
-function checkBaseURL(baseURL: unknown): string {
-  if (typeof baseURL !== "string" || !URL.canParse(baseURL)) throw new TypeError("baseURL: is no URL");
-  const { protocol, hostname, username, password, origin, pathname } = new URL(baseURL);
-  const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
-  if (protocol !== "https:" && !(protocol === "http:" && isLocal))
-    throw new TypeError("baseURL: must be https");
-  if (username || password || /[?#]/.test(baseURL))
-    throw new TypeError("baseURL: must have no name, password, query or fragment");
-  return origin + pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
-}
-
-function checkOrigins(origins: unknown): readonly string[] {
-  const isOrigin = (origin: unknown) =>
-    typeof origin === "string" && URL.canParse(origin) && new URL(origin).origin === origin;
-  if (!Array.isArray(origins) || !origins.every(isOrigin))
-    throw new TypeError(
-      'origins: give exact origins, ["https://app.example.com"], without a path or a wildcard',
-    );
-  return origins;
-}
-
-function checkModels(models: unknown): readonly string[] {
-  if (
-    !Array.isArray(models) ||
-    models.length === 0 ||
-    !models.every((id) => typeof id === "string" && id !== "")
-  )
-    throw new TypeError('models: give the ids of the models that may be asked, ["delta-5.3"]');
-  return models;
-}
-
-function checkKey(key: unknown): string {
-  if (typeof key !== "string" || key === "") throw new TypeError("apiKey: is empty; is the secret set?");
-  if (!/^[\x21-\x7e]+$/.test(key) || /["'`]/.test(key) || /^bearer/i.test(key))
-    throw new TypeError('apiKey: has a quote, a space, a line break or "Bearer" in it');
-  return key;
 }

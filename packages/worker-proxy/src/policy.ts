@@ -1,41 +1,76 @@
-import type { Settings, Setup } from "./options.js";
+import { capped } from "./caps.js";
+import { checkMedia } from "./media.js";
 import { Refusal } from "./refusal.js";
-import { belongsTo, maxTokensOf, type Route } from "./routes.js";
+import { belongsTo, listsField, type Route } from "./routes.js";
+import type { Settings, Setup } from "./settings.js";
+import { ownId, type Tenancy } from "./tenancy.js";
 
 /**
- * The body that may leave, with what the operator's limits set.
+ * The body that may leave, within what the operator allows.
  *
- * @throws {Refusal} 403 for a model that may not be asked here, 400 for a parameter beyond its limit
+ * @throws {Refusal} 403 for a model that may not be asked here, 400 for what is beyond a limit, 404 for an asset that
+ *   is not this user's
  */
-export function allowedBody(
+export async function allowedBody<Env>(
   body: Record<string, unknown>,
-  { name }: Route,
+  route: Route,
   { models }: Setup,
-  { maxTokens }: Settings<unknown>["limits"],
-): Record<string, unknown> & { readonly model: string } {
+  settings: Settings<Env>,
+  tenancy: Tenancy | undefined,
+): Promise<Readonly<Record<string, unknown>> & { readonly model?: string }> {
+  if (route.isLookup) return { Id: await ownAsset(body["Id"], tenancy) };
   const { model } = body;
-  if (typeof model !== "string" || !models.includes(model) || !belongsTo(model, name))
+  const caps = typeof model === "string" ? models.get(model) : undefined;
+  if (!caps || typeof model !== "string" || !belongsTo(model, route.name))
     throw new Refusal(
       403,
       "model_not_allowed",
       "this model may not be asked here; the proxy's operator lists `models`",
-      {
-        param: "model",
-      },
+      { param: "model" },
     );
-  if (name !== "chat" || maxTokens === undefined) return { ...body, model };
-  // not lowered in silence: an answer cut short would look like the model's doing
-  const most = Math.min(maxTokens, maxTokensOf(model));
-  const asked = body["max_tokens"] ?? most;
-  if (
-    typeof asked !== "number" ||
-    !Number.isInteger(asked) ||
-    asked < 1 ||
-    asked > most ||
-    "max_completion_tokens" in body
-  )
-    throw new Refusal(400, "max_tokens_exceeded", `max_tokens must be a whole number from 1 to ${most}`, {
-      param: "max_tokens",
-    });
-  return { ...body, model, max_tokens: asked };
+  const maxTokens = route.name === "chat" ? settings.limits.maxTokens : undefined;
+  // a name that users choose could be another user's
+  const { user_id, ...allowed } = capped(body, model, caps, maxTokens);
+  checkMedia(allowed, settings);
+  if (!tenancy) return { ...allowed, model };
+  const pseudonym = listsField(model, "user_id") ? { user_id: await tenancy.pseudonym() } : {};
+  return { ...(await withOwnAssets(allowed, tenancy)), ...pseudonym, model };
+}
+
+const SCHEME = "asset://";
+
+/** The same with the gateway's own ids of assets, each of which has to be this user's. */
+async function withOwnAssets(
+  body: Record<string, unknown>,
+  tenancy: Tenancy,
+): Promise<Record<string, unknown>> {
+  const sent = new Set<string>();
+  withTexts(body, (text) => {
+    // "Asset: gold, silver" is something that people write
+    if (/^\s*asset:\S/i.test(text)) sent.add(text);
+    return text;
+  });
+  const own = new Map<string, string>();
+  for (const uri of sent) {
+    if (!uri.startsWith(SCHEME)) throw notOwn();
+    own.set(uri, SCHEME + (await ownAsset(uri.slice(SCHEME.length), tenancy)));
+  }
+  return withTexts(body, (text) => own.get(text) ?? text) as Record<string, unknown>;
+}
+
+function withTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === "string") return change(value);
+  if (Array.isArray(value)) return value.map((entry) => withTexts(entry, change));
+  if (typeof value !== "object" || value === null || value instanceof Blob) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, withTexts(entry, change)]));
+}
+
+async function ownAsset(sentId: unknown, tenancy: Tenancy | undefined): Promise<string> {
+  const id = typeof sentId === "string" ? await ownId(tenancy, "asset", sentId) : undefined;
+  if (id === undefined) throw notOwn();
+  return id;
+}
+
+function notOwn(): Refusal {
+  return new Refusal(404, "asset_not_found", "there is no such asset, or it is not yours");
 }

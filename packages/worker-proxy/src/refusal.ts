@@ -35,11 +35,40 @@ export function errorBody({ message, type, code, param }: Refusal): string {
   return JSON.stringify({ error: { message, type, code, ...(param && { param }) } });
 }
 
+/** Tells the operator, who looks into a Worker's log. No value is ever named. */
+export function logError(problem: string): void {
+  // biome-ignore lint/suspicious/noConsole: this is the log
+  console.error(`sluice proxy: ${problem}`);
+}
+
 /** The operator's mistake: the caller can do nothing about it, and is told nothing of it. */
 export function misconfigured(problem: string): Refusal {
-  // biome-ignore lint/suspicious/noConsole: a Worker's log is where its operator looks; no value is ever named
-  console.error(`sluice proxy: ${problem}`);
+  logError(problem);
   return new Refusal(500, "misconfigured", "the proxy is set up wrongly; its log says how");
+}
+
+/** Come back later: too many requests, or no budget left. */
+export function tooMany(code: "rate_limited" | "budget_exhausted", retryAfterMs: number): Refusal {
+  const seconds = String(Math.max(1, Math.ceil(retryAfterMs / 1000)));
+  const what = code === "rate_limited" ? "too many requests" : "the budget is used up";
+  return new Refusal(429, code, `${what}; try again in ${seconds} s`, {
+    headers: { "retry-after": seconds },
+  });
+}
+
+/** Who decides can't be reached: nobody gets through. */
+export function unavailable(code: string, message: string): Refusal {
+  return new Refusal(503, code, `${message}; try again`);
+}
+
+/** The caller's mistake in the body. */
+export function invalid(message = "send one JSON object in UTF-8", param?: string): Refusal {
+  return new Refusal(400, "invalid_request", message, { param: param === undefined ? param : show(param) });
+}
+
+/** A name that came from outside, in the part that is safe to say. */
+function show(name: string): string {
+  return JSON.stringify(name.slice(0, 40)).slice(1, -1);
 }
 
 function typeOf(status: number): string {

@@ -1,60 +1,96 @@
+import { joined } from "./bytes.js";
 import { type Call, failed } from "./call.js";
+import type { Usage } from "./extension.js";
 import { errorBody, type Refusal } from "./refusal.js";
 
 interface RelayOptions {
   /** How long the gateway may be silent while the client waits for more, in milliseconds. */
   readonly idleMs: number;
-  /** The body is an event stream: it goes on line by line, is checked for a true end, and can say that it failed. */
-  readonly isEvents: boolean;
-  /** Called once, with the code of what went wrong or with nothing. */
-  readonly onEnd: (code?: string) => void;
+  /** Whether an end has to be said, as a chat's is; an end that is not is a cut. */
+  readonly isChat: boolean;
+  /** Called once, with the code of what went wrong or with nothing, and with the last `usage` where it is counted. */
+  readonly onEnd: (code?: string, usage?: Usage) => void;
+  readonly countsUsage: boolean;
 }
 
 /**
- * Passes a body on as far as the client takes it, so that a slow client slows the gateway down and nothing piles up
- * here. Never `tee`: a second reader would drain, and pay for, what the client has left.
+ * Passes an event stream on as far as the client takes it, so that a slow client slows the gateway down and nothing
+ * piles up here. Never `tee`: a second reader would drain, and pay for, what the client has left.
  *
- * Over HTTP a cut can look like an end. A JSON body that breaks off breaks the client's as well; an event stream
- * gets one more event, `error`, and never a `[DONE]` that the gateway did not send.
+ * Over HTTP a cut can look like an end. One that breaks off gets one more event, `error`, and never a `[DONE]` that
+ * the gateway did not send.
  */
 export function relay(
   body: ReadableStream<Uint8Array>,
   call: Call,
-  { idleMs, isEvents, onEnd }: RelayOptions,
+  { idleMs, isChat, onEnd, countsUsage }: RelayOptions,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   const lines = openLines();
+  const usage = () => (countsUsage ? lines.usage() : undefined);
+  /** A read that may outlive the pull that began it. */
+  let reading: ReturnType<typeof reader.read> | undefined;
+  let passedAt = 0;
   call.signal.addEventListener("abort", () => {
     reader.cancel().catch(() => {}); // an answer made in this process does not hear the abort
-    if (call.stopped === "client_left") onEnd(call.stopped); // nobody will pull again
+    if (call.stopped === "client_left") onEnd(call.stopped, usage()); // nobody will pull again
   });
   return new ReadableStream({ pull, cancel: () => call.stop("client_left") }, { highWaterMark: 0 });
 
   async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     try {
-      for (;;) {
-        const part = await call.wait(() => reader.read(), idleMs, "upstream_idle", "upstream_cut");
-        if (part.done) break;
-        const piece = isEvents ? lines.whole(part.value) : part.value;
-        if (piece) return controller.enqueue(piece);
+      for (let bytes = await read(); bytes; bytes = await read()) {
+        const piece = lines.whole(bytes);
+        if (!piece) continue;
+        passedAt = Date.now();
+        return controller.enqueue(piece);
       }
-      if (isEvents) {
-        const rest = lines.rest();
-        if (!lines.saidEnd()) throw failed("upstream_cut");
-        if (rest.byteLength > 0) controller.enqueue(rest);
-      }
+      const rest = lines.rest();
+      if (isChat && !lines.saidEnd()) throw failed("upstream_cut");
+      if (rest.byteLength > 0) controller.enqueue(rest);
       controller.close();
-      onEnd();
+      onEnd(undefined, usage());
     } catch (error) {
       fail(controller, error as Refusal);
     }
     call.close();
   }
 
+  /**
+   * What the gateway has sent, at once; but behind a piece that has just gone, what comes within a moment, together:
+   * a stream at full speed then costs one write for each moment, where one for each piece takes several times as long.
+   */
+  async function read(): Promise<Uint8Array | undefined> {
+    const first = await call.wait(next, idleMs, "upstream_idle", "upstream_cut");
+    reading = undefined;
+    if (first.done || Date.now() - passedAt > MOMENT_MS) return first.value;
+    const pieces = [first.value];
+    let bytes = first.value.byteLength;
+    let isOver = () => {};
+    const over = new Promise<undefined>((resolve) => {
+      isOver = () => resolve(undefined);
+    });
+    const timer = setTimeout(isOver, MOMENT_MS);
+    while (bytes < WRITE_BYTES) {
+      // a failure, like an end, stays for the next one who reads
+      const part = await Promise.race([next(), over]).catch(() => undefined);
+      if (!part || part.done) break;
+      reading = undefined;
+      pieces.push(part.value);
+      bytes += part.value.byteLength;
+    }
+    clearTimeout(timer);
+    return joined(pieces);
+  }
+
+  function next(): ReturnType<typeof reader.read> {
+    reading ??= reader.read();
+    return reading;
+  }
+
   function fail(controller: ReadableStreamDefaultController<Uint8Array>, refusal: Refusal): void {
-    onEnd(refusal.code);
+    onEnd(refusal.code, usage());
     if (call.stopped === "client_left") return;
-    if (!isEvents) return controller.error(refusal);
     // the blank line closes the event that may be open
     const event = `\n\nevent: error\ndata: ${errorBody(refusal)}\n\n`;
     controller.enqueue(new TextEncoder().encode(event));
@@ -62,21 +98,28 @@ export function relay(
   }
 }
 
+/** So long pieces are gathered, in milliseconds; nobody sees it. */
+const MOMENT_MS = 1;
+/** As much as is gathered at most. */
+const WRITE_BYTES = 64 * 1024;
 const LINE_FEED = 10;
 /** A line that does not end within this many bytes is passed on in pieces: memory stays bounded. */
 const HELD_BYTES = 1024 * 1024;
+/** So much of a stream is remembered, for what its end says. */
+const TAIL_BYTES = 128 * 1024;
 /** Inside a JSON string quotes are escaped, so text that speaks of a `finish_reason` does not count as one. */
-const END = /"finish_reason"\s*:\s*"|^data: ?\[DONE\]/m;
+const END = /"finish_reason"\s*:\s*"|^data: ?\[DONE\]|^event: ?error/m;
+const USAGE = /^data: ?(\{.*"usage"\s*:\s*\{.*)$/gm;
 
 /**
  * Cuts a stream at its line ends. A line that breaks off is thus held back, and never passed on as if it were whole;
  * and what says that a stream is over is found without care for where the chunks were cut.
  */
 function openLines() {
-  const decoder = new TextDecoder("latin1");
   let held: Uint8Array[] = [];
   let heldBytes = 0;
-  let isOver = false;
+  const tail: Uint8Array[] = [];
+  let tailBytes = 0;
   return {
     whole(piece: Uint8Array): Uint8Array | undefined {
       const end = piece.lastIndexOf(LINE_FEED) + 1;
@@ -91,7 +134,9 @@ function openLines() {
       return whole;
     },
     rest: take,
-    saidEnd: () => isOver,
+    saidEnd: () => END.test(tailText()),
+    usage: () =>
+      [...tailText().matchAll(USAGE)].map(([, json = ""]) => usageIn(json)).findLast((usage) => usage),
   };
 
   function take(): Uint8Array {
@@ -99,17 +144,25 @@ function openLines() {
     const whole = held.length === 1 && held[0] ? held[0] : joined(held);
     held = [];
     heldBytes = 0;
-    isOver ||= END.test(decoder.decode(whole));
+    // copied: what is passed on may be taken out of this hand
+    tail.push(whole.slice());
+    tailBytes += whole.byteLength;
+    while (tail[0] && tailBytes - tail[0].byteLength >= TAIL_BYTES)
+      tailBytes -= (tail.shift() as Uint8Array).byteLength;
     return whole;
+  }
+
+  function tailText(): string {
+    return new TextDecoder("latin1").decode(joined(tail));
   }
 }
 
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.byteLength, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.byteLength;
+/** The `usage` of an answer or of a chunk of one. */
+export function usageIn(json: string): Usage | undefined {
+  try {
+    const { usage } = JSON.parse(json) as { usage?: unknown };
+    return typeof usage === "object" && usage !== null ? (usage as Usage) : undefined;
+  } catch {
+    return undefined;
   }
-  return all;
 }

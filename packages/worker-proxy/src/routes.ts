@@ -1,38 +1,74 @@
+import type { Extension, ExtensionRoute } from "./extension.js";
 import type { RouteName } from "./options.js";
 import { Refusal } from "./refusal.js";
+import { type IdKind, SENT_ID } from "./tenancy.js";
 
 /** One row of the table: what may be asked, and the constant path it becomes. */
 export interface Route {
   readonly name: RouteName;
-  readonly method: "GET" | "POST";
-  /** The path at the gateway. An `{id}` stands for a task's id, the only part that varies. */
+  readonly method: "GET" | "POST" | "DELETE";
+  /** The path at the gateway. An `{id}` stands for an id, the only part that varies. */
   readonly path: string;
   /** The top-level fields that a body may have. Another spelling of a known field is thus refused. */
   readonly fields?: RegExp;
+  /** What the id in the path, the body or the answer names, and is signed as. */
+  readonly ids?: IdKind;
+  /** The body names an asset, and no model. */
+  readonly isLookup?: boolean;
+  readonly takesForms?: boolean;
+  /** Who answers instead of the gateway. */
+  readonly extension?: ExtensionRoute<never>;
 }
 
 const LOWER_CASE = /^[a-z][a-z0-9_]*$/;
 
 /** Everything that can leave for the gateway. Nothing of a request's address does. */
-export const routes: readonly Route[] = [
+const gatewayRoutes: readonly Route[] = [
   { name: "chat", method: "POST", path: "/v1/chat/completions", fields: LOWER_CASE },
   { name: "images", method: "POST", path: "/v1/images/generations", fields: LOWER_CASE },
-  { name: "videos", method: "POST", path: "/v1/video/generations", fields: LOWER_CASE },
-  { name: "videos", method: "GET", path: "/v1/video/generations/{id}" },
+  { name: "videos", method: "POST", path: "/v1/video/generations", fields: LOWER_CASE, ids: "task" },
+  { name: "videos", method: "GET", path: "/v1/video/generations/{id}", ids: "task" },
   {
     name: "assets",
     method: "POST",
     path: "/gamma/asset/CreateAsset",
     fields: /^(?:model|GroupId|Name|AssetType|URL)$/,
+    ids: "asset",
+    takesForms: true,
   },
 ];
 
-const TASK_ID = /^[A-Za-z0-9_-]{1,128}$/;
+/** Where the proxy says of itself that it is there, and set up. */
+const health: Route = { name: "health", method: "GET", path: "/health" };
 
-/** A row that fits a request's path, with the path to ask for at the gateway. */
+/** The table of one proxy: the gateway's rows of the open groups, the asset lookup, and what extensions add. */
+export function tableOf(
+  open: readonly RouteName[],
+  assetLookup: string | undefined,
+  extensions: readonly Extension<never>[],
+): readonly Route[] {
+  const lookup: Route[] =
+    assetLookup === undefined
+      ? []
+      : [{ name: "assets", method: "POST", path: assetLookup, fields: /^Id$/, ids: "asset", isLookup: true }];
+  const added = extensions.flatMap(({ routes }) =>
+    routes.map(
+      (extension): Route => ({
+        name: extension.name,
+        method: extension.method,
+        path: extension.path,
+        ...(extension.id === "task" && { ids: "task" as const }),
+        extension,
+      }),
+    ),
+  );
+  return [...gatewayRoutes, health, ...lookup, ...added].filter(({ name }) => open.includes(name));
+}
+
+/** A row that fits a request's path, with the id in it as it was sent. */
 export interface Match {
   readonly route: Route;
-  readonly upstreamPath: string;
+  readonly sentId: string | undefined;
 }
 
 /**
@@ -40,10 +76,10 @@ export interface Match {
  *
  * @throws {Refusal} 404 for any other path, 400 for a query
  */
-export function matchesOf(url: string, basePath: string, enabled: readonly RouteName[]): Match[] {
+export function matchesOf(url: string, basePath: string, table: readonly Route[]): Match[] {
   const { pathname, hasQuery } = sentPathOf(url);
   const own = pathname.startsWith(basePath) ? pathname.slice(basePath.length) : "";
-  const matches = routes.filter(({ name }) => enabled.includes(name)).flatMap((route) => matchOf(route, own));
+  const matches = table.flatMap((route) => matchOf(route, own));
   if (matches.length === 0) throw new Refusal(404, "not_found", "there is nothing at this path");
   if (hasQuery) throw new Refusal(400, "query_not_allowed", "remove the query: this path takes none");
   return matches;
@@ -61,35 +97,40 @@ function sentPathOf(url: string): { pathname: string; hasQuery: boolean } {
 }
 
 function matchOf(route: Route, path: string): Match[] {
-  if (route.path === path) return [{ route, upstreamPath: route.path }];
-  const [before, after] = route.path.split("{id}");
-  if (after === undefined || !path.startsWith(before as string)) return [];
-  const id = path.slice((before as string).length);
-  return TASK_ID.test(id) ? [{ route, upstreamPath: before + id }] : [];
+  if (route.path === path) return [{ route, sentId: undefined }];
+  const [before = "", after] = route.path.split("{id}");
+  if (after === undefined || !path.startsWith(before) || !path.endsWith(after)) return [];
+  const sentId = path.slice(before.length, path.length - after.length);
+  return SENT_ID.test(sentId) ? [{ route, sentId }] : [];
 }
 
-/** Where the spec's models are asked, and the largest `max_tokens` of those that have one. */
-const models: Readonly<Record<string, readonly [route: RouteName, maxTokens?: number]>> = {
-  "alpha-v4.1-flash": ["chat", 393_216],
-  "gamma-chat-1-6-251015": ["chat", 8192],
-  "delta-5.3": ["chat", 131_072],
-  "gamma-image-4-0-250828": ["images"],
-  "gamma-image-5-0-260128": ["images"],
-  "beta3.0-video": ["videos"],
-  "beta3.0-video-prime": ["videos"],
-  "gamma-video-1-5-pro-251215": ["videos"],
-  "gamma-video-1-0-pro-fast-251015": ["videos"],
-  "gamma-video-2.0": ["videos"],
-  "gamma-video-fast": ["videos"],
-  "gamma-asset": ["assets"],
-};
+/** Where the spec's models are asked, the largest `max_tokens` of those that have one, and fields that not all list. */
+const known = new Map<string, readonly [route: RouteName, maxTokens?: number, fields?: string]>([
+  ["alpha-v4.1-flash", ["chat", 393_216, "user_id stream_options"]],
+  ["gamma-chat-1-6-251015", ["chat", 8192]],
+  ["delta-5.3", ["chat", 131_072]],
+  ["gamma-image-4-0-250828", ["images"]],
+  ["gamma-image-5-0-260128", ["images"]],
+  ["beta3.0-video", ["videos"]],
+  ["beta3.0-video-prime", ["videos"]],
+  ["gamma-video-1-5-pro-251215", ["videos"]],
+  ["gamma-video-1-0-pro-fast-251015", ["videos"]],
+  ["gamma-video-2.0", ["videos"]],
+  ["gamma-video-fast", ["videos"]],
+  ["gamma-asset", ["assets"]],
+]);
 
 /** Whether a model is asked at this route. One that the spec does not list yet may be asked at any. */
 export function belongsTo(model: string, name: RouteName): boolean {
-  return !Object.hasOwn(models, model) || models[model]?.[0] === name;
+  return (known.get(model)?.[0] ?? name) === name;
 }
 
 /** The largest `max_tokens` that a model takes, as far as the spec says. */
 export function maxTokensOf(model: string): number {
-  return (Object.hasOwn(models, model) && models[model]?.[1]) || Number.POSITIVE_INFINITY;
+  return known.get(model)?.[1] ?? Number.POSITIVE_INFINITY;
+}
+
+/** Whether the spec lists one of the fields that not all models have. */
+export function listsField(model: string, field: "user_id" | "stream_options"): boolean {
+  return known.get(model)?.[2]?.includes(field) ?? false;
 }

@@ -1,12 +1,20 @@
 import type { Call } from "./call.js";
-import type { Settings, Setup } from "./options.js";
-import { Refusal } from "./refusal.js";
-import type { Match } from "./routes.js";
+import { formOf } from "./form.js";
+import { logError, Refusal } from "./refusal.js";
+import type { Settings, Setup } from "./settings.js";
 
 /** An answer of the gateway under way, and the call that it belongs to. */
 export interface Upstream {
   readonly response: Response;
   readonly call: Call;
+}
+
+/** What leaves for the gateway. */
+export interface Outgoing {
+  readonly method: string;
+  /** A constant one, or one with an id that was checked. */
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
@@ -17,32 +25,51 @@ export interface Upstream {
  */
 export async function ask<Env>(
   { fetch, limits }: Settings<Env>,
-  { baseURL, apiKey }: Setup,
-  { route, upstreamPath }: Match,
-  body: Readonly<Record<string, unknown>> | undefined,
+  { baseURL, apiKeys }: Setup,
+  outgoing: Outgoing,
   env: Env,
   call: Call,
 ): Promise<Response> {
-  const request = new Request(baseURL + upstreamPath, {
-    method: route.method,
+  const [key = "", next] = apiKeys;
+  const answer = await askWith(key);
+  if (answer.status !== 401 || next === undefined) return answer;
+  logError("the gateway refused the first key with 401; the second one is used");
+  answer.body?.cancel().catch(() => {});
+  return await askWith(next);
+
+  function askWith(apiKey: string): Promise<Response> {
+    const request = requestOf(baseURL, apiKey, outgoing, call.signal);
+    return call.wait(
+      async () => fetch(request, env),
+      limits.headersMs,
+      "upstream_timeout",
+      "upstream_unreachable",
+    );
+  }
+}
+
+function requestOf(
+  baseURL: string,
+  apiKey: string,
+  { method, path, body }: Outgoing,
+  signal: AbortSignal,
+): Request {
+  // only a form has a file in it
+  const isForm = Object.values(body ?? {}).some((value) => value instanceof Blob);
+  return new Request(baseURL + path, {
+    method,
     headers: {
       authorization: `Bearer ${apiKey}`,
       accept: body?.["stream"] === true ? "text/event-stream" : "application/json",
       // a compressed stream is held back until it ends by whatever decompresses it on the way
       "accept-encoding": "identity",
-      ...(body && { "content-type": "application/json" }),
+      ...(body && !isForm && { "content-type": "application/json" }),
     },
-    ...(body && { body: JSON.stringify(body) }),
+    ...(body && { body: isForm ? formOf(body) : JSON.stringify(body) }),
     // a redirect would take the key to another address
     redirect: "manual",
-    signal: call.signal,
+    signal,
   });
-  return await call.wait(
-    async () => fetch(request, env),
-    limits.headersMs,
-    "upstream_timeout",
-    "upstream_unreachable",
-  );
 }
 
 /** As much of an error's body as is read. */
@@ -55,21 +82,20 @@ const ACCOUNT = [401, 402, 403, 407];
  * What a gateway's answer that is no success becomes. The caller's own mistakes are told in the gateway's words;
  * the operator's (a wrong key, a wrong address) are not the caller's to see.
  */
-export async function refusalOf(upstream: Upstream, { apiKey }: Setup, idleMs: number): Promise<Refusal> {
+export async function refusalOf(upstream: Upstream, { apiKeys }: Setup, idleMs: number): Promise<Refusal> {
   const { response } = upstream;
   const { status } = response;
   // status 0 is how a host that keeps to the letter of the standard shows a redirect
   if (status < 400)
     return new Refusal(502, "upstream_redirect", "the gateway answered with a redirect, never followed");
   if (ACCOUNT.includes(status)) {
-    // biome-ignore lint/suspicious/noConsole: the operator has to know, and the caller must not
-    console.error(`sluice proxy: the gateway refused the key with ${status}`);
+    logError(`the gateway refused the key with ${status}`);
     return new Refusal(502, "upstream_auth", "the gateway refused the proxy's key; tell its operator");
   }
-  const headers = passedHeadersOf(response, apiKey);
+  const headers = passedHeadersOf(response, apiKeys);
   if (status >= 500)
     return new Refusal(502, "upstream_error", `the gateway failed with ${status}; try again`, { headers });
-  const said = errorIn(await readSome(upstream, idleMs), apiKey);
+  const said = errorIn(await readText(upstream, idleMs, ERROR_BYTES), apiKeys);
   const message = said["message"] ?? `the gateway refused with ${status}`;
   return new Refusal(status, said["code"] ?? "upstream_refused", message, {
     headers: { ...headers, "x-sluice-source": "upstream" },
@@ -78,12 +104,14 @@ export async function refusalOf(upstream: Upstream, { apiKey }: Setup, idleMs: n
   });
 }
 
-/** Whether `text` has a piece of the key that is long enough to matter. */
-function leaks(text: string, apiKey: string): boolean {
-  const size = Math.min(8, apiKey.length);
-  for (let at = 0; at + size <= apiKey.length; at += 1)
-    if (text.includes(apiKey.slice(at, at + size))) return true;
-  return false;
+/** Whether `text` has a piece of a key that is long enough to matter. */
+export function leaks(text: string, apiKeys: readonly string[]): boolean {
+  return apiKeys.some((key) => {
+    const size = Math.min(8, key.length);
+    for (let at = 0; at + size <= key.length; at += 1)
+      if (text.includes(key.slice(at, at + size))) return true;
+    return false;
+  });
 }
 
 const PASSED = {
@@ -92,23 +120,23 @@ const PASSED = {
 };
 
 /** The headers of an answer that may go on to the client, where they look as they should. */
-export function passedHeadersOf({ headers }: Response, apiKey: string): Record<string, string> {
+export function passedHeadersOf({ headers }: Response, apiKeys: readonly string[]): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const [name, shape] of Object.entries(PASSED)) {
     const value = headers.get(name) ?? "";
-    if (shape.test(value) && !leaks(value, apiKey)) passed[name] = value;
+    if (shape.test(value) && !leaks(value, apiKeys)) passed[name] = value;
   }
   return passed;
 }
 
 /** What an error's body says (spec, Errors); a part that quotes the key is left out. */
-function errorIn(text: string, apiKey: string): Record<string, string> {
+function errorIn(text: string, apiKeys: readonly string[]): Record<string, string> {
   const said: Record<string, string> = {};
   try {
     const { error } = JSON.parse(text) as { error: Record<string, unknown> };
     for (const name of ["message", "type", "code", "param"]) {
       const value = error[name];
-      if (typeof value === "string" && value !== "" && !leaks(value, apiKey)) said[name] = value;
+      if (typeof value === "string" && value !== "" && !leaks(value, apiKeys)) said[name] = value;
     }
   } catch {
     // no JSON, or none of the spec's: the status alone speaks
@@ -116,11 +144,12 @@ function errorIn(text: string, apiKey: string): Record<string, string> {
   return said;
 }
 
-async function readSome({ response, call }: Upstream, idleMs: number): Promise<string> {
+/** An answer's text, or the first `most` characters of it and a little more. */
+export async function readText({ response, call }: Upstream, idleMs: number, most: number): Promise<string> {
   const reader = response.body?.getReader();
   const decoder = new TextDecoder();
   let text = "";
-  while (reader && text.length < ERROR_BYTES) {
+  while (reader && text.length <= most) {
     const { done, value } = await call.wait(() => reader.read(), idleMs, "upstream_idle", "upstream_cut");
     if (done) break;
     text += decoder.decode(value, { stream: true });

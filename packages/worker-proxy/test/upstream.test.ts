@@ -21,6 +21,7 @@ test("a stream that ends well passes as it is, and is told once", async () => {
   expect([status, text]).toEqual([200, events]);
   expect(await proxy.events(1)).toEqual([
     {
+      requestId: expect.stringMatching(/^[\w-]{36}$/),
       route: "chat",
       userId: "user-1",
       model: "delta-5.3",
@@ -119,7 +120,8 @@ test("a JSON answer that breaks off is no success", async () => {
     response.writeHead(200, json);
     response.write('{"id":', () => response.destroy());
   });
-  await expect(proxy.ask()).rejects.toThrow();
+  const { status, error } = await proxy.ask();
+  expect([status, error?.["code"]]).toEqual([502, "upstream_cut"]);
   expect(await proxy.events(1)).toMatchObject([{ code: "upstream_cut" }]);
 });
 

@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import { connect } from "node:net";
 import { build } from "vite";
 import { expectNoKey, KEY, read } from "./key.js";
+import { SECRET } from "./sign.js";
 import { startUpstream } from "./upstream.js";
 
 interface Choice {
@@ -49,6 +50,7 @@ export async function startProxy({ limits = {}, routes = ["chat"] }: Choice = {}
         bindings: {
           UPSTREAM: upstream.url,
           GATEWAY_API_KEY: KEY,
+          PROXY_SECRET: SECRET,
           LIMITS: JSON.stringify(limits),
           ROUTES: JSON.stringify(routes),
         },

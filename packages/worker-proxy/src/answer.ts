@@ -1,0 +1,109 @@
+import type { Account } from "./account.js";
+import type { Admitted } from "./extension.js";
+import { Refusal } from "./refusal.js";
+import { relay, usageIn } from "./relay.js";
+import type { Report } from "./report.js";
+import type { Route } from "./routes.js";
+import type { Settings, Setup } from "./settings.js";
+import type { Tenancy } from "./tenancy.js";
+import { leaks, passedHeadersOf, readText, type Upstream } from "./upstream.js";
+
+/** Larger than any JSON of the spec's. */
+const JSON_CHARACTERS = 32 * 1024 * 1024;
+
+/** What an answer is passed on with. */
+export interface Passing<Env> {
+  readonly settings: Settings<Env>;
+  readonly setup: Setup;
+  readonly tenancy: Tenancy | undefined;
+  readonly admitted: Admitted<Env>;
+  readonly route: Route;
+  readonly report: Report;
+  readonly account: Account;
+}
+
+/**
+ * What the client gets of a success.
+ *
+ * @throws {Refusal} 502 for what is no JSON and no event stream, or breaks off
+ */
+export async function passOn<Env>(upstream: Upstream, passing: Passing<Env>): Promise<Response> {
+  const { response, call } = upstream;
+  const { settings, setup, route, report, account } = passing;
+  const { body, status, headers } = response;
+  const sent = headersOf(response, passing);
+  if (status === 204 && route.extension) {
+    call.close();
+    report.end(status);
+    return new Response(null, { status, headers: sent });
+  }
+  const [type] =
+    /^(?:application\/json|text\/event-stream)(?=\s*(?:;|$))/i.exec(headers.get("content-type") ?? "") ?? [];
+  if (!body || !type) throw wrongType("answered with no JSON and no event stream");
+  sent["content-type"] = type.toLowerCase();
+  if (sent["content-type"] === "application/json") {
+    const text = await readText(upstream, settings.limits.idleMs, JSON_CHARACTERS);
+    if (text.length > JSON_CHARACTERS || leaks(text, setup.apiKeys))
+      throw wrongType("sent what can't be passed on");
+    call.close();
+    account.settle(usageIn(text));
+    const answer = await signed(text, passing);
+    report.end(status);
+    return new Response(answer, { status, headers: sent });
+  }
+  const stream = relay(body, call, {
+    idleMs: settings.limits.idleMs,
+    isChat: !route.extension,
+    countsUsage: settings.meter !== undefined,
+    onEnd(code, usage) {
+      // an answer that was not heard to its end is paid in full: nobody knows how far the gateway went
+      account.settle(code === undefined ? usage : undefined);
+      report.end(code === "client_left" ? 499 : status, code);
+    },
+  });
+  return new Response(stream, { status, headers: sent });
+}
+
+function headersOf<Env>(
+  response: Response,
+  { settings, setup, admitted, route, report }: Passing<Env>,
+): Record<string, string> {
+  const passed = passedHeadersOf(response, setup.apiKeys);
+  report.known.requestId = passed["x-request-id"] ?? report.known.requestId;
+  const stream = response.headers.get("x-stream-id");
+  const offers = settings.extensions.flatMap(({ offers }) => offers?.[route.name] ?? []);
+  return {
+    ...passed,
+    "x-request-id": report.known.requestId,
+    "x-sluice-source": "upstream",
+    "server-timing": report.timing(),
+    // only an extension's: the gateway may mean something else by it
+    ...(stream && settings.extensions.length > 0 && admitted.route === "chat" && { "x-stream-id": stream }),
+    ...(offers.length > 0 && { "x-sluice-offers": offers.join(", ") }),
+  };
+}
+
+/** The answer with each id marked for its user: the one that was asked about, or the one that was just given. */
+async function signed<Env>(text: string, { route, tenancy, admitted }: Passing<Env>): Promise<string> {
+  if (!tenancy || !route.ids) return text;
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw wrongType("answered with broken JSON");
+  }
+  const id = admitted.id ?? (route.isLookup ? (admitted.body?.["Id"] as string) : givenId(json));
+  const mark = id === undefined ? undefined : (admitted.sentId ?? (await tenancy.sign(route.ids, id)));
+  return JSON.stringify(json, (_, value) => (value === id && id !== undefined ? mark : value));
+}
+
+/** The id in a receipt (spec, Video task and Asset): some gateways wrap it in `data`. */
+function givenId(json: unknown): string | undefined {
+  const { id, task_id, Id, data } = { ...(json as Record<string, unknown>) };
+  const given = [id, task_id, Id].find((value) => typeof value === "string" && value !== "");
+  return (given as string | undefined) ?? (data === undefined ? undefined : givenId(data));
+}
+
+function wrongType(problem: string): Refusal {
+  return new Refusal(502, "upstream_type", `the gateway ${problem}`);
+}

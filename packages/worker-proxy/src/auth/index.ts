@@ -1,0 +1,8 @@
+export type { Authenticate } from "./authenticate.js";
+export { type CloudflareAccessOptions, cloudflareAccess } from "./cloudflare-access.js";
+export { type JWTOptions, jwt } from "./jwt.js";
+export {
+  type TurnstileSession,
+  type TurnstileSessionOptions,
+  turnstileSession,
+} from "./turnstile-session.js";

@@ -1,0 +1,135 @@
+import type { JWTPayload, JWTVerifyGetKey } from "jose";
+import type { Fetch } from "./ask-json.js";
+import { type Authenticate, userOf } from "./authenticate.js";
+import { checkFunction, checkKeysURL, checkText, checkTexts } from "./check.js";
+import { claimsOf, type Expected } from "./claims.js";
+import { openKeySet } from "./key-set.js";
+import { type Secret, secretOf } from "./secret.js";
+import { unknowable } from "./unknowable.js";
+
+interface SharedOptions {
+  /** Who signs: the token's `iss`, letter by letter. */
+  readonly issuer: string;
+  /** For whom: one of these must be in the token's `aud`. */
+  readonly audience: string | readonly string[];
+  /**
+   * The `alg`s that may have signed. With `jwks` only those of public keys can be listed, with `secret` only HS*:
+   * a public key is thus never taken for a secret. @default RS256, PS256, ES256 and EdDSA; with `secret` HS256
+   */
+  readonly algorithms?: readonly string[];
+  /**
+   * Which id the user has, from the claims of a token that is valid. What is no text of 1 to 255 characters is
+   * nobody, so that null refuses. @default its `sub`
+   */
+  readonly userId?: (claims: Readonly<JWTPayload>) => unknown;
+}
+
+interface KeysOptions<Env> extends SharedOptions {
+  /** Where the issuer's public keys are: https, or http on this machine. */
+  readonly jwks: string | URL | ((env: Env) => string | URL);
+  /** Another way to the keys. @default the global `fetch` */
+  readonly fetch?: Fetch;
+  readonly secret?: never;
+}
+
+interface SecretOptions<Env> extends SharedOptions {
+  /** The shared secret, whose UTF-8 bytes are the key: at least 32 of them, as many as the hash has. */
+  readonly secret: Secret<Env>;
+  readonly jwks?: never;
+}
+
+/** What {@link jwt} takes: public keys (`jwks`) or a shared `secret`, never both. */
+export type JWTOptions<Env = unknown> = KeysOptions<Env> | SecretOptions<Env>;
+
+const publicKinds = ["RS256", "PS256", "ES256", "EdDSA"];
+const otherPublicKinds = ["RS384", "RS512", "PS384", "PS512", "ES384", "ES512", "Ed25519"];
+const secretKinds = ["HS256", "HS384", "HS512"];
+
+/**
+ * Knows users by the JWT in `Authorization: Bearer …`, as most sign-in services hand it out. Signature, `iss`, `aud`,
+ * `exp` and `nbf` are checked, with 5 seconds for clocks that differ; a token without `exp` is refused.
+ *
+ * A bad token is nobody's (401). Where keys or secret can't be had, nobody gets in (503). Keys are kept for 10
+ * minutes; a `kid` that is not among them makes the proxy ask again at most every 30 seconds.
+ *
+ * @throws {TypeError} when an option is missing or can't work; the message names it
+ * @example
+ * ```ts
+ * const authenticate = jwt({
+ *   jwks: "https://sign-in.example.com/.well-known/jwks.json",
+ *   issuer: "https://sign-in.example.com/",
+ *   audience: "gateway-proxy",
+ * });
+ * ```
+ * @example a secret shared with your own server
+ * ```ts
+ * const authenticate = jwt({
+ *   secret: (env: { JWT_SECRET: string }) => env.JWT_SECRET,
+ *   issuer: "https://app.example.com",
+ *   audience: "gateway-proxy",
+ * });
+ * ```
+ */
+export function jwt<Env = unknown>(options: JWTOptions<Env>): Authenticate<Env> {
+  const expected = checkedExpected(options);
+  const { userId = ({ sub }) => sub } = options;
+  checkFunction("userId", userId, "(claims) => claims.sub");
+  const keyOf = options.jwks === undefined ? secretKeys(options, expected) : publicKeys(options);
+
+  return async (request, env) => {
+    const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "") ?? [];
+    const claims = token && (await claimsOf(token, await keyOf(env), expected));
+    return claims ? userOf(userId(claims)) : null;
+  };
+}
+
+function checkedExpected({ jwks, secret, issuer, audience, algorithms }: JWTOptions<never>): Expected {
+  if ((jwks === undefined) === (secret === undefined))
+    throw new TypeError("jwks, secret: give one of them, and not both");
+  const [usual, possible] = secret
+    ? [["HS256"], secretKinds]
+    : [publicKinds, [...publicKinds, ...otherPublicKinds]];
+  const chosen = checkTexts("algorithms", algorithms ?? usual, JSON.stringify(usual));
+  if (!chosen.every((algorithm) => possible.includes(algorithm)))
+    throw new TypeError(
+      `algorithms: with ${secret ? "a secret" : "jwks"}, give some of ${possible.join(", ")}`,
+    );
+  return {
+    issuer: checkText("issuer", issuer, '"https://sign-in.example.com/"'),
+    audience: checkTexts("audience", audience, '"gateway-proxy"'),
+    algorithms: chosen,
+  };
+}
+
+type KeyOf<Env> = (env: Env) => JWTVerifyGetKey | Promise<JWTVerifyGetKey>;
+
+function publicKeys<Env>({ jwks, fetch: ask = (request) => fetch(request) }: KeysOptions<Env>): KeyOf<Env> {
+  if (typeof jwks !== "function") {
+    const find = openKeySet(checkKeysURL(jwks), ask);
+    return () => find;
+  }
+  let keys: { readonly url: string; readonly find: JWTVerifyGetKey } | undefined;
+  return (env) => {
+    const url = urlOf(jwks, env);
+    if (keys?.url !== url) keys = { url, find: openKeySet(url, ask) };
+    return keys.find;
+  };
+}
+
+function secretKeys<Env>({ secret }: SecretOptions<Env>, { algorithms }: Expected): KeyOf<Env> {
+  checkFunction("secret", secret, "(env) => env.JWT_SECRET");
+  const bits = algorithms.map((algorithm) => Number(algorithm.slice(2)));
+  return async (env) => {
+    const key = await secretOf("secret", secret, env, Math.max(...bits) / 8);
+    return async () => key;
+  };
+}
+
+/** @throws {Refusal} 503 */
+function urlOf<Env>(jwks: (env: Env) => string | URL, env: Env): string {
+  try {
+    return checkKeysURL(jwks(env));
+  } catch {
+    throw unknowable("jwks: its function threw, or gave no https address");
+  }
+}

@@ -1,0 +1,164 @@
+import { SignJWT } from "jose";
+import { checkOrigin, corsHeadersOf, preflight } from "../cors.js";
+import { errorBody, misconfigured, Refusal } from "../refusal.js";
+import type { Fetch } from "./ask-json.js";
+import type { Authenticate } from "./authenticate.js";
+import { checkFunction, checkTexts, checkWhole } from "./check.js";
+import { jwt } from "./jwt.js";
+import { readToken } from "./read-token.js";
+import { type Secret, secretOf } from "./secret.js";
+import { checkToken, type Wanted } from "./siteverify.js";
+
+/** What {@link turnstileSession} takes. */
+export interface TurnstileSessionOptions<Env = unknown> {
+  /** The widget's secret key, from a secret. */
+  readonly secretKey: Secret<Env>;
+  /** What sessions are signed with, from a secret: at least 32 bytes, `openssl rand -base64 32`. */
+  readonly sessionSecret: Secret<Env>;
+  /** The pages that may ask for a session, exactly as browsers name them: `https://app.example.com`. */
+  readonly origins: readonly string[];
+  /** The hosts of the pages that hold the widget. @default those of `origins` */
+  readonly hostnames?: readonly string[];
+  /** The widget's `action`. Sessions are bound to it: those of another action are not accepted. */
+  readonly action: string;
+  /** How long a session lasts, in seconds, up to a day. @default 3600 */
+  readonly ttlSeconds?: number;
+  /** How long ago the check may have been made, in seconds. @default 300, the life of a Turnstile token */
+  readonly maxAgeSeconds?: number;
+  /** Another way to Turnstile. @default the global `fetch` */
+  readonly fetch?: Fetch;
+}
+
+/** Both ends of a session: where it is given out, and where it is known again. */
+export interface TurnstileSession<Env = unknown> {
+  /**
+   * Answers `POST` of `{ "token": "…" }`, as JSON, with `{ "session": "…", "expiresAt": 1767225600000 }` (milliseconds
+   * since 1970), and preflights. Anything else is refused in the gateway's error shape: 403 for a token that Turnstile
+   * does not take, 503 where Turnstile can't be asked. Mount it at a path of your own.
+   */
+  readonly exchange: (request: Request, env: Env) => Promise<Response>;
+  /** For `createProxy`: knows the session in `Authorization: Bearer …`. */
+  readonly authenticate: Authenticate<Env>;
+}
+
+/** Sessions are no one else's tokens, even under a shared secret. */
+const ISSUER = "sluice:turnstile-session";
+
+interface Settings<Env> extends Wanted, Required<TurnstileSessionOptions<Env>> {}
+
+/**
+ * Lets anonymous visitors in: one Turnstile check is exchanged for a short session, so that not each request needs a
+ * check of its own. Its user is new and random, `anon-…`. The page keeps the session in memory and sends it as a bearer
+ * token; no cookie is set, so that no other page can send it.
+ *
+ * @throws {TypeError} when an option is missing or can't work; the message names it
+ * @example
+ * ```ts
+ * interface Env {
+ *   GATEWAY_API_KEY: string;
+ *   TURNSTILE_SECRET_KEY: string;
+ *   SESSION_SECRET: string;
+ * }
+ * const origins = ["https://app.example.com"];
+ * const visitors = turnstileSession<Env>({
+ *   secretKey: (env) => env.TURNSTILE_SECRET_KEY,
+ *   sessionSecret: (env) => env.SESSION_SECRET,
+ *   origins,
+ *   action: "chat",
+ * });
+ * const proxy = createProxy<Env>({
+ *   baseURL: "https://gateway.example.com",
+ *   apiKey: (env) => env.GATEWAY_API_KEY,
+ *   authenticate: visitors.authenticate,
+ *   origins,
+ *   models: ["delta-5.3"],
+ * });
+ *
+ * export default {
+ *   fetch: (request: Request, env: Env, context: ProxyContext) =>
+ *     new URL(request.url).pathname === "/session"
+ *       ? visitors.exchange(request, env)
+ *       : proxy.fetch(request, env, context),
+ * };
+ * ```
+ */
+export function turnstileSession<Env = unknown>(
+  options: TurnstileSessionOptions<Env>,
+): TurnstileSession<Env> {
+  const settings = checkedOptions(options);
+  return {
+    exchange: (request, env) => answer(settings, request, env),
+    authenticate: jwt<Env>({
+      secret: settings.sessionSecret,
+      issuer: ISSUER,
+      audience: settings.action,
+    }),
+  };
+}
+
+function checkedOptions<Env>(options: TurnstileSessionOptions<Env>): Settings<Env> {
+  const { origins, action } = options;
+  checkFunction("secretKey", options.secretKey, "(env) => env.TURNSTILE_SECRET_KEY");
+  checkFunction("sessionSecret", options.sessionSecret, "(env) => env.SESSION_SECRET");
+  const example = '["https://app.example.com"], without a path or a wildcard';
+  for (const origin of checkTexts("origins", origins, example))
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin)
+      throw new TypeError(`origins: give exact origins, ${example}`);
+  // without an action, a check made for anything else on the same page would do
+  if (typeof action !== "string" || !/^[\w-]{1,32}$/.test(action))
+    throw new TypeError('action: give the widget\'s action, "chat"');
+  const hostnames = options.hostnames ?? origins.map((origin) => new URL(origin).hostname);
+  return {
+    ...options,
+    hostnames: checkTexts("hostnames", hostnames, '["app.example.com"]'),
+    ttlSeconds: checkWhole("ttlSeconds", options.ttlSeconds ?? 3600, 60, 86_400),
+    maxAgeSeconds: checkWhole("maxAgeSeconds", options.maxAgeSeconds ?? 300, 1, 300),
+    fetch: options.fetch ?? ((request) => fetch(request)),
+  };
+}
+
+async function answer<Env>(settings: Settings<Env>, request: Request, env: Env): Promise<Response> {
+  const origin = request.headers.get("origin");
+  let response: Response;
+  try {
+    checkOrigin(origin, settings.origins);
+    if (request.method === "OPTIONS" && origin !== null) response = preflight(request, "POST");
+    else response = Response.json(await exchanged(settings, request, env));
+  } catch (error) {
+    const refusal = error instanceof Refusal ? error : misconfigured("failed in a way it should not");
+    response = new Response(errorBody(refusal), {
+      status: refusal.status,
+      headers: { "x-sluice-source": "proxy", ...refusal.headers, "content-type": "application/json" },
+    });
+  }
+  const cors = corsHeadersOf(origin, settings.origins, false);
+  for (const [name, value] of Object.entries({ ...cors, ...own })) response.headers.set(name, value);
+  return response;
+}
+
+/** Headers that every answer has: a session is kept nowhere on its way. */
+const own = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
+async function exchanged<Env>(settings: Settings<Env>, request: Request, env: Env) {
+  const { method, headers } = request;
+  if (method !== "POST")
+    throw new Refusal(405, "method_not_allowed", "use POST", { headers: { allow: "POST, OPTIONS" } });
+  const token = await readToken(request);
+  // both first: a token that was spent for nothing can't be sent again
+  const sessionSecret = await secretOf("sessionSecret", settings.sessionSecret, env, 32);
+  const secretKey = new TextDecoder().decode(await secretOf("secretKey", settings.secretKey, env, 1));
+  const [remoteIP] = /^[\da-f.:]{2,45}$/i.exec(headers.get("cf-connecting-ip") ?? "") ?? [];
+  await checkToken({ token, secretKey, remoteIP }, settings, settings.fetch);
+
+  const now = Math.floor(Date.now() / 1000);
+  const endsAt = now + settings.ttlSeconds;
+  const session = await new SignJWT()
+    .setProtectedHeader({ alg: "HS256" })
+    .setIssuer(ISSUER)
+    .setAudience(settings.action)
+    .setSubject(`anon-${crypto.randomUUID()}`)
+    .setIssuedAt(now)
+    .setExpirationTime(endsAt)
+    .sign(sessionSecret);
+  return { session, expiresAt: endsAt * 1000 };
+}

@@ -1,0 +1,155 @@
+import { openAccount } from "./account.js";
+import { passOn } from "./answer.js";
+import { readBody, refuseBody } from "./body.js";
+import { type Call, openCall } from "./call.js";
+import type { Admitted } from "./extension.js";
+import type { User } from "./options.js";
+import { allowedBody } from "./policy.js";
+import { misconfigured, Refusal, tooMany, unavailable } from "./refusal.js";
+import type { Report } from "./report.js";
+import { listsField, type Match, type Route } from "./routes.js";
+import { type Settings, type Setup, setupOf } from "./settings.js";
+import { ownId, type Tenancy, tenancyOf } from "./tenancy.js";
+import { ask, refusalOf } from "./upstream.js";
+
+/** A request that has found its route: who asks comes next. */
+export type Routed<Env> = Pick<Admitted<Env>, "request" | "env" | "context">;
+
+/**
+ * From authentication to the gateway's answer.
+ *
+ * @throws {Refusal} whatever keeps the request from it
+ */
+export async function serve<Env>(
+  settings: Settings<Env>,
+  routed: Routed<Env>,
+  match: Match,
+  report: Report,
+): Promise<Response> {
+  const { request, env } = routed;
+  const { route } = match;
+  report.known.route = route.name;
+  if (route.name === "health") return await health(settings, routed, report);
+  const user = await userOf(settings, request, env);
+  report.known.userId = user.id;
+  await checkRate(settings, routed, user, route);
+  const setup = await setupOf(settings, env, hostOf(request));
+  const [first, ...older] = setup.secrets;
+  const tenancy = first === undefined ? undefined : tenancyOf([first, ...older], user);
+  const admitted = await admit(settings, setup, tenancy, match, { ...routed, user, route: route.name });
+  if (admitted.model !== undefined) report.known.model = admitted.model;
+  report.lap("proxy");
+
+  const account = await openAccount(settings, route, admitted);
+  const call = openCall(request.signal, settings.limits.totalMs);
+  try {
+    const response = await send(settings, setup, route, admitted, call);
+    report.lap("gateway");
+    if (!response.ok) {
+      account.release();
+      throw await refusalOf({ response, call }, setup, settings.limits.idleMs);
+    }
+    const upstream = { response, call };
+    return await passOn(upstream, { settings, setup, tenancy, admitted, route, report, account });
+  } catch (error) {
+    // an answer that did not come may be billed nonetheless
+    account.settle();
+    call.close();
+    throw error;
+  }
+}
+
+function hostOf({ url }: Request): string {
+  return new URL(url).host;
+}
+
+/** Says that the proxy is there and set up; the gateway is not asked. */
+async function health<Env>(
+  settings: Settings<Env>,
+  { request, env }: Routed<Env>,
+  report: Report,
+): Promise<Response> {
+  await setupOf(settings, env, hostOf(request));
+  report.end(200);
+  return Response.json({ status: "ok" });
+}
+
+/** @throws {Refusal} 401 for nobody, 503 when that can't be told */
+async function userOf<Env>({ authenticate }: Settings<Env>, request: Request, env: Env): Promise<User> {
+  if (authenticate === "public") return { id: "public" };
+  let user: User | null = null;
+  // two headers arrive joined, and which of them a check would read is anybody's guess
+  if (!request.headers.get("authorization")?.includes(","))
+    try {
+      user = await authenticate(request, env);
+    } catch {
+      throw unavailable("authentication_unavailable", "who is asking can't be told now");
+    }
+  if (!user) throw new Refusal(401, "unauthenticated", "sign in: the proxy does not know who is asking");
+  if (typeof user.id !== "string" || user.id === "")
+    throw misconfigured("authenticate: must return { id }, a text, or null");
+  return user;
+}
+
+/** @throws {Refusal} 429 for who asks too often, 503 when that can't be told */
+async function checkRate<Env>(
+  { rateLimit }: Settings<Env>,
+  { request, env }: Routed<Env>,
+  user: User,
+  { name, method }: Route,
+): Promise<void> {
+  if (!rateLimit) return;
+  const verdict = await Promise.resolve()
+    .then(() => rateLimit({ user, route: name, method, request }, env))
+    .catch(() => {
+      throw unavailable("rate_limit_unavailable", "how much you have asked can't be told now");
+    });
+  if (verdict) throw tooMany("rate_limited", verdict.retryAfterMs);
+}
+
+/** Reads and checks what is asked. */
+async function admit<Env>(
+  settings: Settings<Env>,
+  setup: Setup,
+  tenancy: Tenancy | undefined,
+  { route, sentId }: Match,
+  asked: Omit<Admitted<Env>, "id" | "sentId" | "model" | "body">,
+): Promise<Admitted<Env>> {
+  if (route.method !== "POST") {
+    refuseBody(asked.request);
+    if (sentId === undefined) return asked;
+    const id = route.ids ? await ownId(tenancy, route.ids, sentId) : sentId;
+    if (id === undefined)
+      throw new Refusal(404, "task_not_found", "there is no such task, or it is not yours");
+    return { ...asked, id, sentId };
+  }
+  const read = await readBody(asked.request, route, settings);
+  const body = await allowedBody(read, route, setup, settings, tenancy);
+  const { model } = body;
+  if (model === undefined) return { ...asked, body, sentId: read["Id"] as string };
+  // without it the gateway tells nothing that could be settled
+  const isCounted = settings.meter && body["stream"] === true && listsField(model, "stream_options");
+  return {
+    ...asked,
+    model,
+    body: isCounted ? { ...body, stream_options: { include_usage: true } } : body,
+  };
+}
+
+/** Leaves for the gateway, or for what stands in for it. */
+async function send<Env>(
+  settings: Settings<Env>,
+  setup: Setup,
+  route: Route,
+  admitted: Admitted<Env>,
+  call: Call,
+): Promise<Response> {
+  const { extensions, limits } = settings;
+  let answer = route.extension?.serve(admitted as Admitted<never>);
+  for (const extension of extensions) answer ??= extension.send?.(admitted);
+  if (answer)
+    return await call.wait(() => answer, limits.headersMs, "upstream_timeout", "upstream_unreachable");
+  const { id, body, env } = admitted;
+  const path = id === undefined ? route.path : route.path.replace("{id}", id);
+  return await ask(settings, setup, { method: route.method, path, body }, env, call);
+}

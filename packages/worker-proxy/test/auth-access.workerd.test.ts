@@ -1,0 +1,76 @@
+import { cloudflareAccess } from "@sluice/worker-proxy/auth";
+import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { type Issuer, openIssuer } from "./support/auth-issuer.js";
+import { listenToLog, nobody, openDoor, unknowable } from "./support/auth-visit.js";
+
+const TEAM = "https://acme.cloudflareaccess.com";
+const TAG = "4714c1358e65fe4b408ad6d432a5f878f08194bdb4752441fd56faefa9b2b6f2";
+const HEADER = "cf-access-jwt-assertion";
+let issuer: Issuer;
+afterEach(() => void vi.restoreAllMocks());
+let door: ReturnType<typeof openDoor>;
+beforeAll(async () => {
+  issuer = await openIssuer();
+  door = openDoor(
+    cloudflareAccess({ teamDomain: "acme.cloudflareaccess.com", audience: TAG, fetch: issuer.fetch }),
+  );
+});
+const token = (claims = {}) => issuer.token({ iss: TEAM, aud: [TAG], ...claims });
+
+test("a person that Access let through is known by `sub`, with the team's keys", async () => {
+  const sub = "7335d417-61da-459d-899c-0a01c76a2f94";
+  expect(await door.visit({ [HEADER]: await token({ sub }) })).toEqual([200, sub]);
+  expect(issuer.asked.map(({ url }) => url)).toEqual([`${TEAM}/cdn-cgi/access/certs`]);
+});
+
+test("the team's domain may be given as an address", async () => {
+  const { visit } = openDoor(
+    cloudflareAccess({ teamDomain: `${TEAM}/`, audience: TAG, fetch: issuer.fetch }),
+  );
+  expect(await visit({ [HEADER]: await token() })).toEqual([200, "user-1"]);
+});
+
+test.each([
+  ["of another application", { aud: ["other"] }],
+  ["of another team", { iss: "https://evil.cloudflareaccess.com" }],
+  ["that has expired", { exp: -60 }],
+  ["that is not valid yet", { nbf: 60 }],
+])("case 32: a token %s is nobody's", async (_, claims) => {
+  expect(await door.visit({ [HEADER]: await token(claims) })).toEqual(nobody);
+});
+
+test("case 32: a token of a stranger, or with another algorithm, is nobody's", async () => {
+  const claims = { iss: TEAM, aud: [TAG], kid: "key-1" };
+  expect(await door.visit({ [HEADER]: await (await openIssuer()).token(claims) })).toEqual(nobody);
+  const other = await openIssuer("PS256");
+  const { visit } = openDoor(cloudflareAccess({ teamDomain: TEAM, audience: TAG, fetch: other.fetch }));
+  expect(await visit({ [HEADER]: await other.token(claims) })).toEqual(nobody);
+});
+
+test("case 32: a token is read from its header alone: a cookie is sent for any page that asks", async () => {
+  const good = await token();
+  expect(await door.visit({ cookie: `CF_Authorization=${good}` })).toEqual(nobody);
+  expect(await door.bearer(good)).toEqual(nobody);
+  expect(await door.visit({ [HEADER]: `Bearer ${good}` })).toEqual(nobody);
+  expect(await door.visit({ [HEADER]: `${good}, ${good}` })).toEqual(nobody);
+  expect(await door.visit({ [HEADER]: "" })).toEqual(nobody);
+});
+
+test("a service token is nobody unless it is listed, and then no person's namesake", async () => {
+  const named = (name: unknown) => token({ sub: "", more: { common_name: name } });
+  expect(await door.visit({ [HEADER]: await named("bot.access") })).toEqual(nobody);
+  const options = { teamDomain: TEAM, audience: TAG, fetch: issuer.fetch };
+  const { visit } = openDoor(cloudflareAccess({ ...options, serviceTokens: ["bot.access"] }));
+  expect(await visit({ [HEADER]: await named("bot.access") })).toEqual([200, "service:bot.access"]);
+  for (const name of ["other.access", "", undefined, ["bot.access"]])
+    expect(await visit({ [HEADER]: await named(name) })).toEqual(nobody);
+  expect(await visit({ [HEADER]: await token() })).toEqual([200, "user-1"]);
+});
+
+test("case 33: when the team's keys can't be had, nobody gets in", async () => {
+  const log = listenToLog();
+  const fetch = async () => Response.redirect("https://evil.example/certs", 302);
+  const { visit } = openDoor(cloudflareAccess({ teamDomain: TEAM, audience: TAG, fetch }));
+  expect(await visit({ [HEADER]: await token() })).toEqual(unknowable);
+  expect(log).toEqual(["sluice proxy: jwks: the keys were answered with 302"]);
+});

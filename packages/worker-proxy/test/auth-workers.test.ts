@@ -1,0 +1,39 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { startGuardedProxy } from "./support/auth-workerd.js";
+import { says } from "./support/upstream.js";
+
+let proxy: Awaited<ReturnType<typeof startGuardedProxy>>;
+beforeEach(async () => {
+  proxy = await startGuardedProxy();
+});
+afterEach(() => proxy.close());
+const times = (count: number) => Array.from({ length: count });
+const keysAsked = () => proxy.paths().filter((path) => path === "/jwks").length;
+
+test("case 32: in workerd, requests at the same time share one fetch of the keys", async () => {
+  expect(await Promise.all(times(20).map(() => proxy.ask()))).toEqual(times(20).fill(200));
+  expect(await proxy.ask()).toBe(200);
+  expect(keysAsked()).toBe(1);
+});
+
+test("case 33: in workerd, a redirect to other keys is not followed", async () => {
+  proxy.answersKeys((response, { url }) =>
+    url === "/jwks"
+      ? says(302, { location: "/elsewhere" })(response, {} as never)
+      : proxy.giveKeys(response, {} as never),
+  );
+  expect([await proxy.ask(), await proxy.ask()]).toEqual([503, 503]);
+  expect(proxy.paths()).toEqual(["/jwks"]);
+});
+
+test("in workerd, a client that leaves while its request fetches the keys keeps nobody out", async () => {
+  proxy.answersKeys(() => {});
+  const leaving = new AbortController();
+  const left = proxy.ask({ signal: leaving.signal }).catch(() => "left");
+  await proxy.arrived();
+  proxy.answersKeys();
+  const others = times(5).map(() => proxy.ask());
+  leaving.abort();
+  expect(await left).toBe("left");
+  expect(await Promise.all(others)).toEqual(times(5).fill(200));
+});

@@ -1,0 +1,80 @@
+import { CompactSign, type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
+
+export const ISSUER = "https://sign-in.example/";
+export const AUDIENCE = "gateway-proxy";
+export const JWKS = "https://sign-in.example/jwks.json";
+
+interface Claims {
+  readonly alg?: string;
+  readonly kid?: string;
+  readonly key?: CryptoKey | Uint8Array;
+  readonly header?: Record<string, unknown>;
+  readonly iss?: string;
+  readonly aud?: string | string[];
+  readonly sub?: unknown;
+  /** Seconds from now. */
+  readonly exp?: number | null;
+  readonly nbf?: number;
+  readonly more?: Record<string, unknown>;
+}
+
+export type Issuer = Awaited<ReturnType<typeof openIssuer>>;
+
+/** A sign-in service of this process: it signs tokens, and its keys are at an address that counts who asks. */
+export async function openIssuer(alg = "RS256") {
+  const asked: Request[] = [];
+  const pairs = [await pairOf(alg, "key-1")];
+  let answer: (request: Request) => Response | Promise<Response> = () => Response.json({ keys: keys() });
+  const keys = (): JWK[] => pairs.map(({ jwk }) => jwk);
+
+  return {
+    /** How often the keys were asked for. */
+    asked,
+    keys,
+    fetch: async (request: Request) => {
+      asked.push(request);
+      return answer(request);
+    },
+    /** What the keys' address answers from now on; without one, the keys again. */
+    answers(next: typeof answer = () => Response.json({ keys: keys() })) {
+      answer = next;
+    },
+    /** A new key beside the old ones; tokens are signed with it from now on. */
+    async rotate() {
+      pairs.push(await pairOf(alg, `key-${pairs.length + 1}`));
+    },
+    /** A text that is signed like a token. */
+    signed(text: string) {
+      const { privateKey, jwk } = pairs[0] as (typeof pairs)[number];
+      const header = { alg, kid: jwk.kid as string };
+      return new CompactSign(new TextEncoder().encode(text)).setProtectedHeader(header).sign(privateKey);
+    },
+    /** A token for user-1, good for an hour, but for what is said. */
+    token({ key, kid, ...claims }: Claims = {}) {
+      const pair = pairs.find(({ jwk }) => jwk.kid === kid) ?? pairs.at(-1);
+      const last = pair?.jwk.kid as string;
+      return sign({ alg, kid: kid ?? last, key: key ?? (pair?.privateKey as CryptoKey), ...claims });
+    },
+  };
+}
+
+/** A token that is signed with a secret. */
+export function secretToken(secret: string, claims: Claims = {}) {
+  return sign({ alg: "HS256", key: new TextEncoder().encode(secret), ...claims });
+}
+
+async function pairOf(alg: string, kid: string) {
+  const { publicKey, privateKey } = await generateKeyPair(alg);
+  return { privateKey, jwk: { ...(await exportJWK(publicKey)), kid, use: "sig" } as JWK };
+}
+
+function sign({ alg = "RS256", kid, key, header, exp = 3600, nbf, more, ...claims }: Claims) {
+  const now = Math.floor(Date.now() / 1000);
+  const { iss = ISSUER, aud = AUDIENCE } = claims;
+  const sub = "sub" in claims ? claims.sub : "user-1";
+  const payload = { iss, aud, sub, iat: now, ...(nbf !== undefined && { nbf: now + nbf }), ...more };
+  const jwt = new SignJWT({ ...payload, ...(exp !== null && { exp: now + exp }) } as Record<string, unknown>);
+  return jwt
+    .setProtectedHeader({ alg, ...(kid && { kid }), ...header })
+    .sign(key as CryptoKey, { crit: { x: true } });
+}

@@ -1,0 +1,30 @@
+import type { Authenticate } from "@sluice/worker-proxy/auth";
+import { expect, vi } from "vitest";
+import { asked, type Env, openProxy } from "./in-process.js";
+
+/** The proxy behind this door, and what happens to who knocks. */
+export function openDoor(authenticate: Authenticate<Env>) {
+  /** The status, and the user's id or the refusal's code; nothing reaches the gateway but for a user. */
+  async function visit(headers: Record<string, string> = {}, path = "/v1/chat/completions") {
+    const { reached, events, ask } = openProxy({ authenticate });
+    const { status, error } = await ask(asked({ path, headers: { authorization: "", ...headers } }));
+    expect(reached.length).toBe(status === 200 ? 1 : 0);
+    return [status, error?.["code"] ?? events[0]?.userId];
+  }
+  return { visit, bearer: (token: string) => visit({ authorization: `Bearer ${token}` }) };
+}
+
+export const nobody = [401, "unauthenticated"];
+export const unknowable = [503, "authentication_unavailable"];
+
+/** What the log was told, for tests in which something is wrong with the host. */
+export function listenToLog(): string[] {
+  const lines: string[] = [];
+  vi.spyOn(console, "error").mockImplementation((line: string) => lines.push(line));
+  return lines;
+}
+
+/** No 8 characters of a secret or a token are in a text. */
+export function expectNothingOf(secret: string, text: string): void {
+  for (let at = 0; at + 8 <= secret.length; at += 1) expect(text).not.toContain(secret.slice(at, at + 8));
+}

@@ -1,0 +1,20 @@
+import { createProxy } from "@sluice/worker-proxy";
+import { jwt } from "@sluice/worker-proxy/auth";
+
+interface Env {
+  readonly UPSTREAM: string;
+  readonly KEY: string;
+}
+
+/** A proxy whose users sign in elsewhere, for a real workerd. */
+export default createProxy<Env>({
+  baseURL: (env) => env.UPSTREAM,
+  apiKey: (env) => env.KEY,
+  authenticate: jwt<Env>({
+    jwks: (env) => `${env.UPSTREAM}/jwks`,
+    issuer: "https://sign-in.example/",
+    audience: "gateway-proxy",
+  }),
+  origins: [],
+  models: ["delta-5.3"],
+});
