@@ -4,7 +4,9 @@ import {
   type Presence,
   type VideoRequest,
   type VideoTaskState,
+  type VideoTaskStoreOptions,
 } from "@sluice/core";
+import { checkVideoMedia } from "@sluice/core/media";
 import { createEmulator } from "@sluice/emulator";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { stoppedClock } from "../packages/core/test/support/gateway.js";
@@ -19,7 +21,11 @@ afterEach(() => {
 let gateways = 0;
 
 /** A store on a gateway whose time is the test's, as is the store's. */
-function videoOf(prompt: string, model: "beta3.0-video" | "gamma-video-2.0" = "beta3.0-video") {
+function videoOf(
+  prompt: string,
+  model: "beta3.0-video" | "gamma-video-2.0" = "beta3.0-video",
+  options: VideoTaskStoreOptions = {},
+) {
   const clock = stoppedClock();
   const emulator = createEmulator({ apiKeys: ["sk-test"], clock });
   gateways += 1;
@@ -31,7 +37,7 @@ function videoOf(prompt: string, model: "beta3.0-video" | "gamma-video-2.0" = "b
     random: () => 0.5,
     retry: { limit: 0 },
   });
-  const video = createVideoTaskStore(client, { presence: present });
+  const video = createVideoTaskStore(client, { presence: present, ...options });
   const seen: VideoTaskState[] = [];
   leaves.push(video.subscribe(() => seen.push(video.getSnapshot())));
   const request = (
@@ -120,5 +126,19 @@ describe("a video task on the emulator", () => {
     });
     await clock.advance(600_000);
     expect(counts()).toEqual({ creates: 1, queries: 0 });
+  });
+
+  test("whose media break a limit is refused before the gateway sees anything", async () => {
+    const { video, counts } = videoOf("", "beta3.0-video", { checkMedia: checkVideoMedia });
+    const gif = `data:image/png;base64,${btoa("GIF89a\x40\x01\xf0\x00")}`;
+    const media = [{ type: "first_frame", url: gif }] as const;
+    expect(await video.submit({ model: "beta3.0-video", input: { media } })).toMatchObject({
+      status: "error",
+      error: {
+        name: "ValidationError",
+        issues: [{ path: "input.media.0", rule: "media.first-frame.format" }],
+      },
+    });
+    expect(counts()).toEqual({ creates: 0, queries: 0 });
   });
 });

@@ -1,5 +1,7 @@
 import {
+  type AssetFailedError,
   type AssetStoreOptions,
+  type ClientOptions,
   createAssetStore,
   type Presence,
   type Store,
@@ -153,14 +155,23 @@ describe("an asset", () => {
   });
 
   test("that failed says so, and another can be registered", async () => {
-    const { store } = storeOf(["Failed", "Active"]);
+    const errors: Error[] = [];
+    const { store, creates } = storeOf(["Failed", "Active"], { onError: (error) => errors.push(error) });
     await store.register(file());
     await shows(store, ({ status }) => status === "error");
-    expect(store.getSnapshot()).toMatchObject({
-      error: { name: "AssetFailedError" },
-      asset: { state: "failed" },
+    const { asset, error } = store.getSnapshot();
+    expect(asset).toMatchObject({ id: "a-1", state: "failed", raw: { Status: "Failed" } });
+    expect(error).toMatchObject({
+      name: "AssetFailedError",
+      message: expect.stringContaining("(Failed)"),
+      handle: { id: "a-1", uri: "asset://a-1" },
     });
-    expect(store.getSnapshot().error).toBe(store.getSnapshot().error);
+    expect((error as AssetFailedError).asset).toBe(asset);
+    expect(store.getSnapshot().error).toBe(error);
+    await settled();
+    expect(errors).toEqual([error]);
+    await store.register(file());
+    expect(creates()).toHaveLength(2);
   });
 
   test("that may have been registered says so, and is not sent again", async () => {
@@ -172,13 +183,55 @@ describe("an asset", () => {
   });
 
   test("that is reset before it was sent is not sent", async () => {
-    const { store, creates } = storeOf(["Active"]);
+    const told: unknown[] = [];
+    const { store, creates } = storeOf(["Active"], { onError: (error) => told.push(error) });
     const registered = store.register(file());
     store.reset();
     expect(await registered).toMatchObject({ status: "idle" });
     await settled();
-    expect(creates()).toHaveLength(0);
+    expect([creates().length, told]).toEqual([0, []]);
     expect(store.getSnapshot()).toMatchObject({ status: "idle", phase: undefined });
+  });
+
+  test("that is there already is told of once, however many stores look at it", async () => {
+    const told: string[] = [];
+    const { client, clock } = storeOf(["Processing", "Active"]);
+    const tellers = ["a", "b"].map((name) => {
+      const onSuccess = ({ uri }: { uri: string }) => told.push(`${name} ${uri}`);
+      return createAssetStore(client, { presence: present, onSuccess });
+    });
+    // the first has nobody to tell
+    const stores = [createAssetStore(client, { presence: present }), ...tellers];
+    for (const store of stores) {
+      leaves.push(store.subscribe(() => {}));
+      store.attach("a-1");
+    }
+    await Promise.all(stores.map((store) => shows(store, ({ nextPollAt }) => nextPollAt !== undefined)));
+    await clock.advance(3000);
+    await Promise.all(stores.map((store) => shows(store, ({ status }) => status === "success")));
+    await settled();
+    expect(told).toEqual(["a asset://a-1"]);
+  });
+
+  test("that can't be looked up is told of once each time, to one of the stores that look at it", async () => {
+    const told: string[] = [];
+    const { client } = clientOf(() => Response.json({ error: { message: "no" } }, { status: 403 }), {
+      baseURL: `https://gateway-${Math.random()}.test`,
+      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+    });
+    const stores = ["a", "b"].map((name) =>
+      createAssetStore(client, { presence: present, onError: (error) => told.push(`${name} ${error.name}`) }),
+    );
+    for (const store of stores) {
+      leaves.push(store.subscribe(() => {}));
+      store.attach("a-1");
+    }
+    for (const times of [1, 2]) {
+      await Promise.all(stores.map((store) => shows(store, ({ status }) => status === "error")));
+      await settled();
+      expect(told).toEqual(Array.from({ length: times }, () => "a APIError"));
+      stores[1]?.refetch();
+    }
   });
 
   test("that is there already is watched by its id", async () => {
@@ -213,5 +266,177 @@ describe("an asset", () => {
     store.attach("a-1");
     await shows(store, ({ status }) => status === "error");
     expect(store.getSnapshot().error?.message).toContain("assetLookup");
+  });
+});
+
+describe("an asset that is reset while it is sent", () => {
+  /** A store whose create is answered when the test says; what it tells. */
+  function sending(options: AssetStoreOptions & { onEvent?: ClientOptions["onEvent"] } = {}) {
+    const told: string[] = [];
+    const answers: ((answer: Response | Promise<Response>) => void)[] = [];
+    const arrivals: (() => void)[] = [];
+    const signals: AbortSignal[] = [];
+    const clock = stoppedClock();
+    const { client, requests } = clientOf(
+      ({ signal }) => {
+        signals.push(signal);
+        arrivals.shift()?.();
+        return new Promise<Response>((resolve) => answers.push(resolve));
+      },
+      {
+        clock,
+        random: () => 0.5,
+        baseURL: `https://gateway-${Math.random()}.test`,
+        assetLookup: () => Promise.resolve({ Status: "Active" }),
+        ...(options.onEvent && { onEvent: options.onEvent }),
+      },
+    );
+    const store = createAssetStore(client, {
+      groupId: "group-1",
+      presence: present,
+      onRegister: ({ uri }) => told.push(`registered ${uri}`),
+      onSuccess: ({ uri }) => told.push(`success ${uri}`),
+      onError: (error) => told.push(`${error.name} ${(error as { outcome?: string }).outcome}`),
+      ...options,
+    });
+    leaves.push(store.subscribe(() => {}));
+    const arrived = () => new Promise<void>((resolve) => arrivals.push(resolve));
+    const answer = (answered: Response | Promise<Response>) => answers.shift()?.(answered);
+    return { store, told, requests, signals, clock, arrived, answer };
+  }
+
+  const broken = () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } }));
+
+  test("is registered all the same: its handle is told, and not shown", async () => {
+    const { store, told, signals, arrived, answer } = sending();
+    const arrival = arrived();
+    const registered = store.register(file());
+    await arrival;
+    store.reset();
+    expect(signals[0]?.aborted).toBe(false);
+    answer(Response.json({ Id: "a-1" }));
+    expect(await registered).toMatchObject({ status: "idle", handle: undefined });
+    await settled();
+    expect([told, store.getSnapshot().status]).toEqual([["registered asset://a-1"], "idle"]);
+  });
+
+  test.each([
+    ["unknown", broken],
+    ["refused", () => Response.json({ error: { message: "no" } }, { status: 400 })],
+  ] as const)("and fails is told with its outcome, %s, and not shown", async (outcome, fail) => {
+    const { store, told, requests, arrived, answer } = sending();
+    const arrival = arrived();
+    const registered = store.register(file());
+    await arrival;
+    store.reset();
+    answer(fail());
+    expect(await registered).toMatchObject({ status: "idle", error: undefined });
+    await settled();
+    expect(told).toEqual([expect.stringContaining(outcome)]);
+    expect(requests).toHaveLength(1);
+  });
+
+  test("does not write into the registration that comes after it", async () => {
+    const { store, told, arrived, answer } = sending();
+    const arrival = arrived();
+    const first = store.register(file());
+    await arrival;
+    store.reset();
+    const next = arrived();
+    const second = store.register("https://files.test/reef.png");
+    await next;
+    answer(broken());
+    expect(await first).toMatchObject({ status: "pending", phase: "sending", error: undefined });
+    expect(store.register(file())).toBe(second);
+    answer(Response.json({ Id: "a-2" }));
+    expect(await second).toMatchObject({ handle: { id: "a-2" } });
+    await shows(store, ({ status }) => status === "success");
+    await settled();
+    expect(told).toEqual([
+      expect.stringContaining("unknown"),
+      "registered asset://a-2",
+      "success asset://a-2",
+    ]);
+  });
+
+  test("is not sent again after a refusal, and nothing is told: nothing is billed", async () => {
+    let onRetry: () => void = () => {};
+    const retried = new Promise<void>((resolve) => {
+      onRetry = resolve;
+    });
+    const { store, told, requests, clock, arrived, answer } = sending({
+      onEvent: ({ type }) => type === "retry" && onRetry(),
+    });
+    const arrival = arrived();
+    const registered = store.register(file());
+    await arrival;
+    const refusal = Response.json({ error: { message: "slow down" } }, { status: 429 });
+    answer(refusal.clone());
+    await retried;
+    store.reset();
+    expect(await registered).toMatchObject({ status: "idle" });
+    await clock.advance(60_000);
+    // the same where the refusal comes after the reset
+    const second = arrived();
+    const again = store.register(file());
+    await second;
+    store.reset();
+    answer(refusal);
+    expect(await again).toMatchObject({ status: "idle" });
+    await clock.advance(60_000);
+    expect([requests.length, told]).toEqual([2, []]);
+  });
+
+  test("before it is prepared is neither sent nor told", async () => {
+    const signals: AbortSignal[] = [];
+    const ends: ((file: Blob) => void)[] = [];
+    const { store, told, requests } = sending({
+      request: { upload: "multipart" },
+      prepare: (_, signal) => {
+        signals.push(signal);
+        return new Promise<Blob>((resolve) => ends.push(resolve));
+      },
+    });
+    const registered = store.register(file());
+    await settled();
+    store.reset();
+    expect(signals[0]?.aborted).toBe(true);
+    const next = store.register(file());
+    await settled();
+    ends[0]?.(file());
+    await registered;
+    expect(store.getSnapshot()).toMatchObject({ status: "pending", phase: "reading" });
+    ends[1]?.(file());
+    store.reset();
+    await next;
+    await settled();
+    expect([requests.length, told, store.getSnapshot().status]).toEqual([0, [], "idle"]);
+  });
+
+  test("has nothing left to listen to on the caller's signal once it is there", async () => {
+    const { signal } = new AbortController();
+    const listening: (AbortSignal | undefined)[] = [];
+    signal.addEventListener = (_: string, __: unknown, options?: AddEventListenerOptions | boolean) =>
+      void listening.push(typeof options === "object" ? options.signal : undefined);
+    const { store, arrived, answer } = sending({ request: { signal } });
+    const arrival = arrived();
+    const registered = store.register(file());
+    await arrival;
+    answer(Response.json({ Id: "a-1" }));
+    await registered;
+    expect(listening.map((until) => until?.aborted)).toEqual([true]);
+  });
+
+  test("hears the caller's own signal, which may leave it registered", async () => {
+    const caller = new AbortController();
+    const { store, told, signals, arrived } = sending({ request: { signal: caller.signal } });
+    const arrival = arrived();
+    const registered = store.register(file());
+    await arrival;
+    caller.abort();
+    expect(signals[0]?.aborted).toBe(true);
+    expect(await registered).toMatchObject({ status: "error", error: { name: "AbortError" } });
+    await settled();
+    expect(told).toEqual([expect.stringContaining("AbortError")]);
   });
 });

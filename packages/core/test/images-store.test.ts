@@ -197,11 +197,20 @@ describe("an image store", () => {
     expectTypeOf({ size: "2048x2048" } as const).not.toExtend<Asked>();
     // a request that is shown can be sent again
     expectTypeOf<NonNullable<ReturnType<typeof store.getSnapshot>["variables"]>>().toExtend<Asked>();
+    expectTypeOf({ ...reef, model } as const).toExtend<Asked>();
+    expectTypeOf({ ...reef, model: "gamma-image-4-0-250828" } as const).not.toExtend<Asked>();
     // @ts-expect-error a size of the other model
     createImageStore(client, { model, params: { size: "1024x1024" } });
     // with either model, the sizes of both
     const either = createImageStore(client, { model } as ImageStoreOptions);
-    expectTypeOf({ ...reef, size: "1024x1024" } as const).toExtend<Parameters<typeof either.generate>[0]>();
+    type OfEither = Parameters<typeof either.generate>[0];
+    expectTypeOf({ ...reef, size: "1024x1024" } as const).toExtend<OfEither>();
+    expectTypeOf({
+      ...reef,
+      model: "gamma-image-4-0-250828",
+      size: "1024x1024",
+    } as const).toExtend<OfEither>();
+    expectTypeOf({ ...reef, model, size: "1024x1024" } as const).not.toExtend<OfEither>();
   });
 });
 
@@ -254,14 +263,23 @@ describe("images that were not made", () => {
     ]);
   });
 
-  test("are asked of the model that is chosen now", async () => {
-    let options: ImageStoreOptions = { model };
+  test("are asked for again of the model that they were asked of, without the parameters of another", async () => {
+    let options: ImageStoreOptions = { model, params: { size: "2048x2048" } };
     const { client, requests } = clientOf(() => refusal(500));
     const store = createImageStore(client, () => options);
     await store.generate(reef);
-    options = { model: "gamma-image-4-0-250828" };
-    await store.generate(store.getSnapshot().variables ?? wreck);
-    expect(await requests[1]?.json()).toEqual({ ...options, ...reef });
+    const { variables = wreck } = store.getSnapshot();
+    options = { model: "gamma-image-4-0-250828", params: { seed: 7 } };
+    await store.generate(variables);
+    expect(store.getSnapshot().variables).toEqual(variables);
+    await store.generate({ ...reef, model: undefined });
+    await store.generate({ ...wreck, model: options.model });
+    expect(await Promise.all(requests.map((sent) => sent.json()))).toEqual([
+      { model, ...reef, size: "2048x2048" },
+      { model, ...reef, size: "2048x2048" },
+      { model: options.model, ...reef, seed: 7 },
+      { model: options.model, ...wreck, seed: 7 },
+    ]);
   });
 
   test("were not sent where the key can't be had, and what was thrown becomes an error", async () => {

@@ -8,6 +8,7 @@ import {
   type Presence,
   type RecordStorage,
   type Store,
+  unchecked,
   type VideoTaskStoreOptions,
 } from "@sluice/core";
 import { afterEach, describe, expect, test } from "vitest";
@@ -42,8 +43,10 @@ function presenceOf() {
       return absence;
     },
     subscribe(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
+      // each subscription counts, also by the same listener
+      const own = () => listener();
+      listeners.add(own);
+      return () => void listeners.delete(own);
     },
   };
   const becomes = (next: Absence | undefined) => {
@@ -192,6 +195,15 @@ describe("a video task", () => {
     expect(await listTasks(client, { storage })).toEqual([]);
   });
 
+  test("warns once of what the gateway may ignore", async () => {
+    const rules: string[] = [];
+    const { client } = clientOf(() => receipt(), {
+      onEvent: (event) => event.type === "warning" && rules.push(event.issue.rule),
+    });
+    await createVideoTaskStore(client).submit({ model: request.model, input: { prompt: "Image 1 at dawn" } });
+    expect(rules).toHaveLength(1);
+  });
+
   test("that may have been created is shown as such, kept, and never sent again by itself", async () => {
     const storage = memoryStorage();
     const { open, client, clock, creates } = page([success], {
@@ -208,6 +220,25 @@ describe("a video task", () => {
     expect(await listTasks(client, { storage })).toMatchObject([
       { state: "unconfirmed", label: "Reef", error: { outcome: "unknown" } },
     ]);
+    // after a reload too
+    expect(await listTasks(page([success]).client, { storage })).toMatchObject([
+      { state: "unconfirmed", error: { name: "ConnectionError", outcome: "unknown" } },
+    ]);
+  });
+
+  test("whose receipt can't be read, or was not waited for, may have been created", async () => {
+    const unread = page([success], { create: () => Response.json({}) });
+    expect(await unread.open().submit(request)).toMatchObject({ error: { name: "ResponseError" } });
+    expect(await listTasks(unread.client, {})).toMatchObject([{ state: "unconfirmed" }]);
+
+    const caller = new AbortController();
+    const { create, asked } = heldCreate();
+    const given = page([success], { create, request: { signal: caller.signal } });
+    const submitted = given.open().submit(request);
+    await asked;
+    caller.abort();
+    expect(await submitted).toMatchObject({ status: "error", error: { name: "AbortError" } });
+    expect(await listTasks(given.client, {})).toMatchObject([{ state: "unconfirmed" }]);
   });
 
   test("that was refused leaves nothing behind", async () => {
@@ -256,14 +287,77 @@ describe("a video task", () => {
   });
 
   test("that nobody may ask about any more ends as an error, and refetch asks again", async () => {
-    const { open, watch, queries } = page([refusal(401), success]);
+    const { open, watch, becomes, queries } = page([refusal(401), success]);
     const video = open();
     watch(video);
     video.attach("t-1");
     await shows(video, ({ status }) => status === "error");
     expect(video.getSnapshot()).toMatchObject({ error: { status: 401 }, fetchStatus: "idle" });
+    // that the page comes back does not ask again
+    becomes("hidden");
+    becomes(undefined);
+    await settled();
+    expect(queries).toHaveLength(1);
+    video.detach();
+    expect(video.getSnapshot()).toMatchObject({ status: "error", error: { status: 401 } });
     video.refetch();
     await shows(video, ({ status }) => status === "success");
+    expect(queries).toHaveLength(2);
+  });
+
+  test("that ends as an error after failures has the error alone", async () => {
+    const { open, watch, clock } = page([refusal(500), refusal(401)]);
+    const video = open();
+    watch(video);
+    video.attach("t-1");
+    await shows(video, isResting);
+    await clock.advance(15_000);
+    await shows(video, ({ status }) => status === "error");
+    expect(video.getSnapshot()).toMatchObject({ error: { status: 401 }, failure: undefined });
+  });
+
+  test("is asked about at once by refetch, its progress never goes back, and nobody goes on afterwards", async () => {
+    const { open, watch, clock, queries } = page([running("60%"), running("40%")]);
+    const video = open();
+    video.attach("t-1");
+    video.refetch();
+    await settled();
+    // nobody looks
+    expect(queries).toHaveLength(0);
+    const leave = watch(video);
+    await shows(video, isResting);
+    video.refetch();
+    await shows(video, ({ fetchStatus }) => fetchStatus === "fetching");
+    await shows(video, isResting);
+    expect([queries.length, video.getSnapshot().progress]).toEqual([2, 0.6]);
+    leave();
+    await clock.advance(60_000);
+    expect([queries.length, clock.sleeping()]).toEqual([2, 0]);
+  });
+
+  test("is asked about again by who comes back after the last one had long left", async () => {
+    const { open, watch, clock, queries } = page([running("10%"), running("20%")]);
+    const video = open();
+    const leave = watch(video);
+    video.attach("t-1");
+    await shows(video, isResting);
+    leave();
+    await clock.advance(1000);
+    watch(video);
+    await shows(video, ({ progress }) => progress === 0.2);
+    expect(queries).toHaveLength(2);
+  });
+
+  test("is asked about by nobody once it is over, however often the page came and went", async () => {
+    const { open, watch, becomes, clock, queries } = page([running("10%"), success]);
+    const video = open();
+    watch(video);
+    video.attach("t-1");
+    await shows(video, isResting);
+    becomes(undefined);
+    await clock.advance(15_000);
+    await shows(video, ({ status }) => status === "success");
+    await clock.advance(60_000);
     expect(queries).toHaveLength(2);
   });
 
@@ -340,7 +434,8 @@ describe("a video task", () => {
   test("is asked about by one loop, however many look at it, and told to one of them", async () => {
     const told: string[] = [];
     const { open, watch, queries, clock } = page([running("10%"), success]);
-    const stores = ["a", "b", "c"].map((name) => open({ onSuccess: () => told.push(name) }));
+    // the first has nobody to tell
+    const stores = [open(), ...["a", "b", "c"].map((name) => open({ onSuccess: () => told.push(name) }))];
     for (const store of stores) {
       watch(store);
       store.attach("t-1");
@@ -391,6 +486,26 @@ describe("a video task", () => {
     expect(video.getSnapshot()).toMatchObject({ status: "idle", handle: undefined, task: undefined });
   });
 
+  test("that nobody may ask about is told each time that it turns out so, to one of those who look", async () => {
+    const told: string[] = [];
+    const { open, watch } = page([refusal(401), refusal(403), failure]);
+    const stores = [
+      open({ onSuccess: () => told.push("none") }),
+      ...["a", "b"].map((name) => open({ onError: (error) => told.push(`${name} ${error.name}`) })),
+    ];
+    for (const store of stores) {
+      watch(store);
+      store.attach("t-1");
+    }
+    for (const ends of [1, 2, 3]) {
+      await Promise.all(stores.map((store) => shows(store, ({ status }) => status === "error")));
+      await settled();
+      expect(told).toHaveLength(ends);
+      stores[1]?.refetch();
+    }
+    expect(told).toEqual(["a APIError", "a APIError", "a TaskFailedError"]);
+  });
+
   test("that was reset while it was being created stays forgotten here, and is in the list", async () => {
     const { create, asked, arrive } = heldCreate();
     const { open, client } = page([success], { create });
@@ -401,6 +516,108 @@ describe("a video task", () => {
     arrive(receipt());
     expect(await submitted).toMatchObject({ status: "idle" });
     expect(await listTasks(client, {})).toMatchObject([{ state: "created", handle: { id: "t-1" } }]);
+  });
+});
+
+describe("checkMedia", () => {
+  const issue = { path: "input.media.0", message: "must be larger", rule: "media.first-frame.side" };
+
+  /** A check that ends when the test says. */
+  function heldCheck() {
+    const signals: AbortSignal[] = [];
+    const ends: ((issues: readonly (typeof issue)[]) => void)[] = [];
+    const checkMedia = (_: unknown, { signal }: { signal: AbortSignal }) => {
+      signals.push(signal);
+      return new Promise<readonly (typeof issue)[]>((resolve) => ends.push(resolve));
+    };
+    return { checkMedia, signals, end: (issues: readonly (typeof issue)[] = []) => ends.shift()?.(issues) };
+  }
+
+  test("comes before anything is kept or sent, once for a double click, and counts as submitting", async () => {
+    const { checkMedia, signals, end } = heldCheck();
+    const { open, creates, client } = page([success], { checkMedia });
+    const video = open();
+    const clicks = [video.submit(request), video.submit(request)];
+    await settled();
+    expect(video.getSnapshot()).toMatchObject({ status: "pending", isSubmitting: true, handle: undefined });
+    expect([await listTasks(client, {}), creates.length, signals.length]).toEqual([[], 0, 1]);
+    end();
+    expect(clicks[0]).toBe(clicks[1]);
+    expect(await clicks[0]).toMatchObject({ status: "pending", isSubmitting: false, handle: { id: "t-1" } });
+    expect(creates).toHaveLength(1);
+  });
+
+  test("refuses with its issues, or with what it throws, and is told once", async () => {
+    const errors: unknown[] = [];
+    const onError = ({ name }: Error) => errors.push(name);
+    const { open, creates, client } = page([success], { onError });
+    const ill = open({ checkMedia: () => [issue] });
+    expect(await ill.submit(request)).toMatchObject({
+      status: "error",
+      isSubmitting: false,
+      error: { name: "ValidationError", issues: [issue] },
+    });
+    const broken = open({
+      checkMedia: () => {
+        throw new RangeError("too deep");
+      },
+    });
+    expect(await broken.submit(request)).toMatchObject({ status: "error", error: { message: "too deep" } });
+    const rejecting = open({ checkMedia: () => Promise.reject(new RangeError("too late")) });
+    expect(await rejecting.submit(request)).toMatchObject({ error: { message: "too late" } });
+    await settled();
+    expect(errors).toEqual(["ValidationError", "RangeError", "RangeError"]);
+    expect([await listTasks(client, {}), creates.length]).toEqual([[], 0]);
+  });
+
+  test("is spared for a request that breaks another rule, and for one that is unchecked", async () => {
+    const seen: unknown[] = [];
+    const checkMedia = (checked: unknown) => {
+      seen.push(checked);
+      return [issue];
+    };
+    const { open, creates } = page([success], { checkMedia });
+    const video = open();
+    expect(await video.submit({ ...request, parameters: { duration: 99 } } as never)).toMatchObject({
+      error: { issues: [{ path: "parameters.duration" }] },
+    });
+    expect(await video.submit(unchecked(request))).toMatchObject({ handle: { id: "t-1" } });
+    video.reset();
+    await video.submit(request);
+    expect([seen, creates.length]).toEqual([[request], 1]);
+  });
+
+  test("is given up by reset: nothing is sent or told, and another submission is its own", async () => {
+    const told: unknown[] = [];
+    const { checkMedia, signals, end } = heldCheck();
+    const { open, creates, client } = page([success], { checkMedia, onError: (error) => told.push(error) });
+    const video = open();
+    const first = video.submit(request);
+    await settled();
+    video.reset();
+    expect(signals[0]?.aborted).toBe(true);
+    expect(video.getSnapshot()).toMatchObject({ status: "idle", isSubmitting: false });
+    const second = video.submit(request);
+    expect(second).not.toBe(first);
+    end();
+    expect(await first).toMatchObject({ status: "pending", isSubmitting: true });
+    expect([await listTasks(client, {}), creates.length]).toEqual([[], 0]);
+    end();
+    expect(await second).toMatchObject({ handle: { id: "t-1" } });
+    await settled();
+    expect([creates.length, told]).toEqual([1, []]);
+  });
+
+  test("is followed by nothing once the caller's own signal has aborted", async () => {
+    const { checkMedia, end } = heldCheck();
+    const caller = new AbortController();
+    const { open, creates, client } = page([success], { checkMedia, request: { signal: caller.signal } });
+    const submitted = open().submit(request);
+    await settled();
+    caller.abort();
+    end();
+    expect(await submitted).toMatchObject({ status: "error", error: { name: "AbortError" } });
+    expect([await listTasks(client, {}), creates.length]).toEqual([[], 0]);
   });
 });
 
@@ -476,9 +693,10 @@ describe("video tasks kept in a storage", () => {
     const storage = memoryStorage();
     const noting: RecordStorage = {
       ...storage,
-      write: (collection, changes) => {
+      async write(collection, changes) {
+        await settled();
+        await storage.write(collection, changes);
         order.push(`write ${[...changes.values()].map((record) => (record as { state: string }).state)}`);
-        return storage.write(collection, changes);
       },
     };
     const { open } = page([success], {
@@ -490,6 +708,84 @@ describe("video tasks kept in a storage", () => {
     });
     await open({ storage: noting }).submit(request);
     expect(order).toEqual(["write submitting", "create", "write created"]);
+  });
+
+  test("go on without a storage that fails, which is told", async () => {
+    const failures: unknown[] = [];
+    const fails = () => Promise.reject(new Error("the disk is full"));
+    const broken: RecordStorage = { ...memoryStorage(), read: fails, write: fails };
+    const { client } = clientOf(() => receipt(), {
+      onEvent: (event) => event.type === "storage-failure" && failures.push(event.error),
+    });
+    const video = createVideoTaskStore(client, { storage: broken });
+    expect(await video.submit(request)).toMatchObject({ handle: { id: "t-1" } });
+    expect(await listTasks(client, { storage: broken })).toMatchObject([{ state: "created" }]);
+    expect(failures).toHaveLength(3);
+    await listTasks(client, { storage: broken });
+    expect(failures).toHaveLength(3);
+  });
+
+  test("say why nobody asks about them, until somebody asks again, and are written when they change", async () => {
+    const storage = memoryStorage();
+    let writes = 0;
+    const counting: RecordStorage = {
+      ...storage,
+      write: (collection, changes) => {
+        writes += 1;
+        return storage.write(collection, changes);
+      },
+    };
+    const { client, presence, open, watch, clock } = page(
+      [running("10%"), running("10%"), refusal(401), running("10%")],
+      { storage: counting },
+    );
+    const video = open({ storage: counting });
+    const list = createVideoTaskList(client, { storage: counting, presence });
+    watch(list);
+    watch(video);
+    await video.submit(request);
+    await shows(video, isResting);
+    expect(writes).toBe(3);
+    await clock.advance(15_000);
+    await shows(video, isResting);
+    expect(writes).toBe(3);
+    await clock.advance(15_000);
+    await shows(video, ({ status }) => status === "error");
+    expect(list.getSnapshot()).toMatchObject([{ state: "created", error: { status: 401 } }]);
+    video.refetch();
+    await shows(video, isResting);
+    expect(list.getSnapshot()[0]).not.toHaveProperty("error");
+  });
+
+  test("that the gateway no longer knows are expired, as their kept receipt says", async () => {
+    const storage = memoryStorage();
+    const handle = { id: "t-1", model: request.model, createdAt: 1, queryableUntil: 2 };
+    const kept = { key: "k", model: request.model, submittedAt: 1, state: "created", handle, revision: 1 };
+    await storage.write("video-tasks", new Map([["k", kept]]));
+    const { open, watch, client } = page([refusal(404)], { storage });
+    await listTasks(client, { storage });
+    const video = open({ storage });
+    watch(video);
+    video.attach("t-1");
+    await shows(video, ({ status }) => status === "error");
+    expect(video.getSnapshot().error).toMatchObject({ name: "TaskExpiredError" });
+  });
+
+  test("that another page removes are gone, and an older copy of what it wrote is not taken over", async () => {
+    const storage = memoryStorage();
+    const { client, presence, watch } = page([running("10%")], { storage });
+    const list = createVideoTaskList(client, { storage, presence });
+    watch(list);
+    await settled();
+    const entry = { key: "k", model: request.model, submittedAt: 1, state: "unconfirmed" };
+    const write = (record: object | undefined) => storage.write("video-tasks", new Map([["k", record]]));
+    await write({ ...entry, label: "newer", revision: 2 });
+    await write({ ...entry, label: "older", revision: 1 });
+    await shows(list, (tasks) => tasks.length > 0);
+    await settled();
+    expect(list.getSnapshot()).toMatchObject([{ label: "newer" }]);
+    await write(undefined);
+    await shows(list, (tasks) => tasks.length === 0);
   });
 
   test("are kept until their link has expired", async () => {
@@ -595,6 +891,9 @@ describe.skipIf(!hasPages)("a task that two pages look at (where there are Web L
     await left.clock.advance(15_000);
     await shows(two, ({ status }) => status === "success");
     await settled();
+    // the turn is the other's now, who has nothing left to ask
+    await left.clock.advance(1000);
+    await settled();
     expect([left.queries.length, right.queries.length]).toEqual([2, 0]);
   });
 
@@ -609,9 +908,11 @@ describe.skipIf(!hasPages)("a task that two pages look at (where there are Web L
     right.watch(two);
     two.attach("t-1");
     await shows(two, ({ progress }) => progress === 0.1);
+    await shows(two, isResting);
     expect([left.queries.length, right.queries.length]).toEqual([1, 0]);
     await left.clock.advance(15_000);
     await shows(two, ({ progress }) => progress === 0.2);
+    await shows(two, isResting);
     expect(right.queries).toHaveLength(0);
     leave();
     await left.clock.advance(1000);

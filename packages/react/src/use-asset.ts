@@ -1,7 +1,6 @@
 import { type AssetState, type AssetStore, type AssetStoreOptions, createAssetStore } from "@sluice/core";
-import { useEffect, useInsertionEffect, useMemo, useState, useSyncExternalStore } from "react";
-import { createLatest } from "./latest.js";
-import { useClient } from "./provider.js";
+import { useSyncExternalStore } from "react";
+import { useOwnStore } from "./use-own-store.js";
 
 /** What `useAsset` takes. All but `presence` may change at any time. */
 export interface UseAssetOptions extends AssetStoreOptions {
@@ -40,14 +39,7 @@ export interface UseAssetResult
  * ```
  */
 export function useAsset(options: UseAssetOptions = {}): UseAssetResult {
-  const client = useClient();
-  const { assetId } = options;
-  const [latest] = useState(() => createLatest<AssetStoreOptions>(options));
-  const store = useMemo(() => createAssetStore(client, latest.read), [client, latest]);
-  useInsertionEffect(() => latest.set(options));
-  useEffect(() => {
-    if (assetId !== undefined) store.attach(assetId);
-  }, [store, assetId]);
+  const store = useOwnStore<AssetStoreOptions, AssetStore>(options.assetId, options, createAssetStore);
   const state = useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot);
   const { register, refetch, reset } = store;
   return { ...state, register, refetch, reset };

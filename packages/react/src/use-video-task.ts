@@ -8,9 +8,9 @@ import {
   type VideoTaskStore,
   type VideoTaskStoreOptions,
 } from "@sluice/core";
-import { useEffect, useInsertionEffect, useMemo, useState, useSyncExternalStore } from "react";
-import { createLatest } from "./latest.js";
+import { useMemo, useSyncExternalStore } from "react";
 import { useClient } from "./provider.js";
+import { useOwnStore } from "./use-own-store.js";
 import { useIsHydrated } from "./use-store.js";
 
 /** What `useVideoTask` takes. All but `storage` and `presence` may change at any time. */
@@ -56,14 +56,8 @@ export interface UseVideoTaskResult<Data = SucceededVideoTask>
 export function useVideoTask<Data = SucceededVideoTask>(
   options: UseVideoTaskOptions<Data> = {},
 ): UseVideoTaskResult<Data> {
-  const client = useClient();
   const { taskId, enabled = true, select } = options;
-  const [latest] = useState(() => createLatest<VideoTaskStoreOptions>(options));
-  const store = useMemo(() => createVideoTaskStore(client, latest.read), [client, latest]);
-  useInsertionEffect(() => latest.set(options));
-  useEffect(() => {
-    if (taskId !== undefined) store.attach(taskId);
-  }, [store, taskId]);
+  const store = useOwnStore<VideoTaskStoreOptions, VideoTaskStore>(taskId, options, createVideoTaskStore);
   const subscribe = enabled ? store.subscribe : never;
   const state = useSyncExternalStore(subscribe, store.getSnapshot, store.getSnapshot);
   const { data: finished } = state;

@@ -1,5 +1,5 @@
 import type { Presence } from "@sluice/core";
-import { GatewayProvider, useAsset } from "@sluice/react";
+import { GatewayProvider, type UseAssetOptions, useAsset } from "@sluice/react";
 import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { StrictMode } from "react";
 import { renderToString } from "react-dom/server";
@@ -30,8 +30,8 @@ function gatewayOf(statuses: readonly string[]) {
   return { client, clock, creates };
 }
 
-function Hero({ assetId }: { assetId?: string }) {
-  const { register, phase, status, uri } = useAsset({ assetId, groupId: "group-1", presence: present });
+function Hero(props: Pick<UseAssetOptions, "assetId" | "onSuccess" | "onError">) {
+  const { register, phase, status, uri } = useAsset({ ...props, groupId: "group-1", presence: present });
   return (
     <>
       <output>{uri ?? phase ?? status}</output>
@@ -74,4 +74,34 @@ test("watches an asset that is there already; on a server nothing is asked", asy
   expect(renderToString(app)).toContain("idle");
   render(app);
   await waitFor(() => expect(shown()).toBe("asset://a-1"));
+});
+
+test.each([
+  ["Active", "asset://a-1", "success"],
+  ["Failed", "error", "error AssetFailedError"],
+])("an asset that is %s is told once, however many components show it", async (word, shows, tells) => {
+  const { client, clock } = gatewayOf(["Processing", word]);
+  const told: string[] = [];
+  const hero = (
+    <Hero
+      assetId="a-1"
+      onSuccess={() => told.push("success")}
+      onError={(error) => told.push(`error ${error.name}`)}
+    />
+  );
+  render(
+    <StrictMode>
+      <GatewayProvider client={client}>
+        {hero}
+        {hero}
+      </GatewayProvider>
+    </StrictMode>,
+  );
+  await act(() => settled());
+  await act(() => clock.advance(3000));
+  await waitFor(() => {
+    expect(screen.getAllByRole("status").map(({ textContent }) => textContent)).toEqual([shows, shows]);
+  });
+  await act(() => settled());
+  expect(told).toEqual([tells]);
 });

@@ -1,5 +1,6 @@
 import {
   createVideoTaskStore,
+  type Issue,
   memoryStorage,
   type Presence,
   type RecordStorage,
@@ -49,14 +50,19 @@ interface VideoProps {
   readonly taskId?: string;
   readonly enabled?: boolean;
   readonly storage?: RecordStorage;
+  readonly checkMedia?: () => Promise<readonly Issue[]>;
   readonly onSuccess?: (task: SucceededVideoTask) => void;
+  readonly onError?: (error: Error) => void;
 }
 
 function Video(props: VideoProps) {
-  const { status, progress, data, submit, reset } = useVideoTask({ ...props, presence: present });
+  const { status, isSubmitting, progress, data, submit, reset } = useVideoTask({
+    ...props,
+    presence: present,
+  });
   return (
     <section>
-      <output>{status}</output>
+      <output>{isSubmitting ? `${status}, submitting` : status}</output>
       <p>{data?.url ?? progress ?? "nothing"}</p>
       <button type="button" onClick={() => void submit(request, { label: "Reef" })}>
         submit
@@ -107,7 +113,7 @@ test("submits once for a double click, shows the progress, and gives the video",
   expect([status(), shown(), creates()]).toEqual(["idle", "nothing", 0]);
   press("submit");
   press("submit");
-  expect(status()).toBe("pending");
+  expect(status()).toBe("pending, submitting");
   await waitFor(() => expect(shown()).toBe("0.4"));
   await act(() => settled());
   await act(() => clock.advance(15_000));
@@ -126,6 +132,54 @@ test("attaches to a task by its id, in StrictMode and through a remount without 
   view.rerender(<StrictMode>{app(<Video taskId="t-1" />)}</StrictMode>);
   expect([status(), shown()]).toEqual(["pending", "0.4"]);
   expect(queries()).toBe(1);
+});
+
+test("reads its callbacks when it uses them, and goes on to another task when taskId is another", async () => {
+  const told: string[] = [];
+  const { app, clock } = gatewayOf([{ status: "IN_PROGRESS" }, { status: "SUCCESS", result_url: url }]);
+  const view = render(app(<Video taskId="t-0" onSuccess={() => told.push("stale")} />));
+  await act(() => settled());
+  view.rerender(app(<Video taskId="t-0" onSuccess={(done) => told.push(done.id)} />));
+  await act(() => clock.advance(15_000));
+  await waitFor(() => expect(status()).toBe("success"));
+  await act(() => settled());
+  expect(told).toEqual(["t-0"]);
+  view.rerender(app(<Video taskId="t-1" />));
+  expect(status()).toBe("pending");
+  view.rerender(app(<Video taskId="t-0" />));
+  expect([status(), shown()]).toEqual(["success", url]);
+});
+
+test("attaches again when the client is another", async () => {
+  const [first, second] = [
+    gatewayOf([{ status: "SUCCESS", result_url: url }]),
+    gatewayOf([{ status: "IN_PROGRESS", progress: "40%" }]),
+  ];
+  const view = render(first.app(<Video taskId="t-1" />));
+  await waitFor(() => expect(shown()).toBe(url));
+  view.rerender(second.app(<Video taskId="t-1" />));
+  await waitFor(() => expect(shown()).toBe("0.4"));
+});
+
+test("checks the media before it sends, once for a double click, and says what is wrong with them", async () => {
+  const checks: ((issues: readonly Issue[]) => void)[] = [];
+  const checkMedia = () => new Promise<readonly Issue[]>((resolve) => checks.push(resolve));
+  const errors: string[] = [];
+  const { app, creates } = gatewayOf([{ status: "IN_PROGRESS", progress: "40%" }]);
+  const video = <Video checkMedia={checkMedia} onError={({ message }) => errors.push(message)} />;
+  render(<StrictMode>{app(video)}</StrictMode>);
+  press("submit");
+  press("submit");
+  await act(() => settled());
+  expect([status(), creates(), checks.length]).toEqual(["pending, submitting", 0, 1]);
+  await act(async () =>
+    checks[0]?.([{ path: "input.media.0", message: "is too small", rule: "media.side" }]),
+  );
+  expect([status(), errors]).toEqual(["error", ["input.media.0: is too small"]]);
+  press("submit");
+  await act(async () => checks[1]?.([]));
+  await waitFor(() => expect(shown()).toBe("0.4"));
+  expect([status(), creates()]).toEqual(["pending", 1]);
 });
 
 test("gives what select makes of the finished task", async () => {

@@ -1,5 +1,7 @@
 import type { ActiveAsset, Asset, AssetHandle } from "../asset.js";
+import { openSpan } from "../clock.js";
 import { asError } from "../errors.js";
+import type { ClientEvent } from "../events.js";
 import type { Client } from "../http.js";
 import { type Presence, pagePresence } from "../presence.js";
 import { createStore, forTheSame, type Store } from "../store.js";
@@ -40,7 +42,17 @@ export interface AssetStoreOptions {
   /** Whether to go on asking while nobody sees the page. @default false */
   readonly refetchIntervalInBackground?: boolean | undefined;
   readonly presence?: Presence | undefined;
+  /**
+   * Called with an asset's handle as soon as the gateway has given it, also if the store was reset meanwhile: the asset
+   * is registered, and may be billed, whoever still wants it.
+   */
+  readonly onRegister?: ((handle: AssetHandle) => void) | undefined;
+  /** Called when an asset may be used, once, for one of the stores that watch it and have this. */
   readonly onSuccess?: ((asset: ActiveAsset) => void) | undefined;
+  /**
+   * Called when it turns out that it can't, once as well, and for a `register` that failed; also, if the store was
+   * reset meanwhile, for one that had been sent: its `outcome` says whether the asset may exist.
+   */
   readonly onError?: ((error: Error) => void) | undefined;
 }
 
@@ -63,9 +75,15 @@ export interface AssetStore extends Store<AssetState> {
   attach(asset: AssetHandle | string): void;
   /** Asks now, also after an error. */
   refetch(): void;
-  /** Forgets the asset, here. What was not sent yet is not sent any more; what was stays registered. */
+  /**
+   * Forgets the asset, here. What the gateway has not got, or has refused, is not sent any more; what it may have goes on
+   * to its end, which `onRegister` or `onError` tells.
+   */
   reset(): void;
 }
+
+/** Ends of assets: however many stores hear of one, it is the same object in all of them, and told once. */
+const told = new WeakSet<object>();
 
 /**
  * Makes the store of one asset. Watching needs the client's `assetLookup`.
@@ -158,22 +176,36 @@ export function createAssetStore(
     named: RegisterOptions,
     signal: AbortSignal,
   ): Promise<AssetState> {
-    try {
-      const request = await requestOf(source, named, signal);
-      advance("sending");
-      const created = await createAsset(client, request, { ...read().request, signal });
-      if (signal.aborted) return store.getSnapshot();
+    const options = read().request;
+    const call = endsUnlessSent(client, signal, options?.signal);
+    const created = await requestOf(source, named, signal)
+      .then((request) => {
+        signal.throwIfAborted();
+        advance("sending");
+        return createAsset(call.client, request, { ...options, signal: call.signal });
+      })
+      .catch(asError);
+    call.end();
+    if (!call.isGivenUp()) tellOf(created);
+    if (!signal.aborted) settle(created);
+    return store.getSnapshot();
+  }
+
+  function settle(created: AssetHandle | Error): void {
+    sending = undefined;
+    if (created instanceof Error) submitError = created;
+    else {
       handle = created;
       follower.follow(watchOf(client, created, read));
-    } catch (cause) {
-      if (signal.aborted) return store.getSnapshot();
-      const error = asError(cause);
-      submitError = error;
-      queueMicrotask(() => read().onError?.(error));
     }
-    sending = undefined;
     store.flush();
-    return store.getSnapshot();
+  }
+
+  function tellOf(created: AssetHandle | Error): void {
+    queueMicrotask(() => {
+      if (created instanceof Error) read().onError?.(created);
+      else read().onRegister?.(created);
+    });
   }
 
   async function requestOf(
@@ -223,11 +255,40 @@ export function createAssetStore(
     handle = undefined;
   }
 
-  function tell({ status, data, error }: AssetState): void {
+  function tell({ data, error }: AssetState): void {
+    const end = follower.state.error ?? follower.state.snapshot;
+    const { onSuccess, onError } = read();
+    // who has nobody to tell leaves it to those who have
+    if (!end || !(data ? onSuccess : onError) || told.has(end)) return;
+    told.add(end);
     queueMicrotask(() => {
-      if (status === "success" && data) read().onSuccess?.(data);
-      else if (status === "error" && error) read().onError?.(error);
+      if (data) read().onSuccess?.(data);
+      else if (error) read().onError?.(error);
     });
+  }
+}
+
+/** A client and a signal for one request, which `over` ends only as long as the gateway can't have it. */
+function endsUnlessSent(client: Client, over: AbortSignal, caller: AbortSignal | undefined) {
+  const { signal, abort, end } = openSpan(client.clock, caller, Number.POSITIVE_INFINITY, () => undefined);
+  let mayBeBilled = false;
+  let isGivenUp = false;
+  over.addEventListener("abort", giveUp);
+  giveUp();
+  return { client: { ...client, emit }, signal, end, isGivenUp: () => isGivenUp };
+
+  function giveUp(): void {
+    if (!over.aborted || mayBeBilled) return;
+    isGivenUp = true;
+    abort(over.reason);
+  }
+
+  function emit(event: ClientEvent): void {
+    if (event.type === "request") mayBeBilled = true;
+    // what is sent again was refused
+    if (event.type === "retry") mayBeBilled = false;
+    client.emit(event);
+    giveUp();
   }
 }
 

@@ -24,13 +24,17 @@ export interface ImageState<Model extends string = ImageModel> {
   readonly submittedAt: number | undefined;
 }
 
+/** A request whose `model` goes without saying. */
+type Asked<Request> = Request extends { readonly model: infer Model }
+  ? Omit<Request, "model"> & { readonly model?: Model | undefined }
+  : never;
 type Without<Field extends string, Request> = Request extends unknown ? Omit<Request, Field> : never;
 
 /** What an image store takes; all of it is read when it is used. */
 export interface ImageStoreOptions<Model extends string = ImageModel> {
-  /** Decides what `generate` takes: each model has its own sizes. */
+  /** Whom `generate` asks unless it is told: each model has its own sizes. */
   readonly model: Model;
-  /** What a request has where it says nothing else: a size, a watermark. */
+  /** What a request to `model` has where it says nothing else: a size, a watermark. */
   readonly params?: Without<"model" | "prompt", ImageRequestOf<Model>> | undefined;
   /**
    * What a request does while another is under way. `reject`: it is not sent, so that a double click pays once;
@@ -48,14 +52,13 @@ export interface ImageStoreOptions<Model extends string = ImageModel> {
 /** Images that are asked for, one request at a time. */
 export interface ImageStore<Model extends string = ImageModel> extends Store<ImageState<Model>> {
   /**
-   * Checks the request, sends it and waits for its images. Never rejects: resolves to how it ended.
+   * Checks the request, sends it and waits for its images. Never rejects: resolves to how it ended. A request that
+   * names a `model`, as `variables` do, goes to that one, whatever the store's is meanwhile.
    *
    * It is sent again after a 429 only, which is not billed. What is not sent because another is under way, or breaks
    * a rule meanwhile, leaves that one and the state alone: only the promise says so.
    */
-  generate(
-    request: Without<"model", ImageRequestOf<Model>> | UncheckedRequest,
-  ): Promise<SettledImages<Model>>;
+  generate(request: Asked<ImageRequestOf<Model>> | UncheckedRequest): Promise<SettledImages<Model>>;
   /** Ends what is under way: an `error`, as it can't be taken back; `outcome` says whether it may be billed. */
   stop(): void;
   /** Forgets everything. What is under way ends, and may be billed. */
@@ -86,8 +89,8 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
     getSnapshot: store.getSnapshot,
     subscribe: store.subscribe,
     async generate(request) {
-      const { model, params, whenBusy = "reject", request: requestOptions = {} } = read();
-      const variables = { ...params, ...request, model } as unknown as ImageRequestOf<Model>;
+      const { whenBusy = "reject", request: requestOptions = {} } = read();
+      const variables = variablesOf(request);
       if (run && whenBusy === "reject") return failureOf(new ConfigurationError(BUSY), "not-sent", variables);
       const refusal = refusalOf(client, variables);
       if (!refusal) return start(variables, requestOptions);
@@ -103,6 +106,13 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
       set(idle);
     },
   };
+
+  function variablesOf(request: Asked<ImageRequestOf<Model>> | UncheckedRequest): ImageRequestOf<Model> {
+    const { model: own, params } = read();
+    const { model = own } = request as { readonly model?: string };
+    // the parameters of one model may be none of another's
+    return { ...(model === own && params), ...request, model } as unknown as ImageRequestOf<Model>;
+  }
 
   function start(
     variables: ImageRequestOf<Model>,

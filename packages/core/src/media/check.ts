@@ -12,6 +12,8 @@ export interface CheckOptions extends ProbeOptions {
 export interface MediaEntry {
   readonly media: Blob | MediaProbe;
   readonly use: MediaUse;
+  /** The field of this file, where it is not the list's with the entry's number. */
+  readonly path?: string;
 }
 
 /** Options of {@link checkMediaList}. */
@@ -62,8 +64,13 @@ export async function checkMediaList(
   { path = "input.media", outputSeconds, signal }: CheckListOptions = {},
 ): Promise<Issue[]> {
   const probes = await Promise.all(entries.map(({ media }) => probeOf(media, signal)));
-  const issues = entries.flatMap(({ use }, index) =>
-    issuesOfProbe(probes[index] as MediaProbe, mediaLimits[use], `media.${dashed(use)}`, `${path}.${index}`),
+  const issues = entries.flatMap(({ use, path: own }, index) =>
+    issuesOfProbe(
+      probes[index] as MediaProbe,
+      mediaLimits[use],
+      `media.${dashed(use)}`,
+      own ?? `${path}.${index}`,
+    ),
   );
   const secondsOf = (wanted: MediaUse) =>
     entries.reduce((sum, { use }, at) => sum + (use === wanted ? (probes[at]?.durationSeconds ?? 0) : 0), 0);

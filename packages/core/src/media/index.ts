@@ -10,3 +10,4 @@ export { type FitOptions, type FittedImage, fitImage, type ImageChange } from ".
 export type { MediaKind } from "./formats.js";
 export { inputAndOutputSeconds, type MediaLimits, type MediaUse, mediaLimits } from "./limits.js";
 export { type MediaProbe, type ProbeOptions, probeMedia } from "./probe.js";
+export { checkVideoMedia, type VideoMediaOptions } from "./video-request.js";

@@ -6,10 +6,10 @@ import type { RecordStorage } from "../storage/storage.js";
 import { createStore, type Store } from "../store.js";
 import type { VideoTask, VideoTaskReference } from "../task.js";
 import { isTaken, takeTurns } from "../turns.js";
-import { assertAccepted, type UncheckedRequest } from "../validate.js";
+import { type UncheckedRequest, unchecked } from "../validate.js";
 import { createWatch, type Watch } from "../watch.js";
 import { createVideoTask } from "./create.js";
-import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
+import type { VideoRequest } from "./schema/request.js";
 import { newerTask, type WatchOptions, watchVideoTask } from "./tasks.js";
 
 /** A video that was asked for. Plain JSON but for `error`. */
@@ -43,18 +43,19 @@ export interface WatchSettings {
 /** All video tasks that the pages of an app know, kept in their storage. */
 export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
   readonly restore: () => Promise<void>;
-  /** Creates a task; its entry is kept before anything is sent. Rejects as `createVideoTask` does. */
+  /**
+   * Creates a task from a request that was checked; its entry is kept before anything is sent. Rejects as
+   * `createVideoTask` does.
+   */
   readonly submit: (
     request: VideoRequest | UncheckedRequest,
     options: RequestOptions & { readonly label?: string | undefined },
   ) => Promise<VideoTaskEntry>;
   /** The one watch of a task, whoever asks for it; the settings of who asked last count. */
-  readonly watch: (task: VideoTaskReference, settings?: () => WatchSettings) => Watch<VideoTask>;
+  readonly watch: (task: VideoTaskReference, settings: () => WatchSettings) => Watch<VideoTask>;
   /** What the receipt of a task said, if it was submitted here. */
   readonly handleOf: (id: string) => VideoTaskReference | undefined;
   readonly remove: (key: string) => void;
-  /** True the first time that this is asked of a task: what happens once is told once. */
-  readonly isFirstToTell: (id: string, what: "success" | "error") => boolean;
 }
 
 const INTERVAL_MS = 15_000;
@@ -75,7 +76,6 @@ export function createVideoTaskLedger(
   const revisions = new Map<string, number>();
   const watches = new Map<string, Watch<VideoTask>>();
   const settingsOf = new Map<string, () => WatchSettings>();
-  const told = new Set<string>();
   let restoring: Promise<void> | undefined;
   const store = createStore(newestFirst, { throttleMs: 0, clock });
 
@@ -88,7 +88,7 @@ export function createVideoTaskLedger(
     },
     submit,
     watch(task, settings) {
-      if (settings) settingsOf.set(task.id, settings);
+      settingsOf.set(task.id, settings);
       const known = watches.get(task.id);
       if (known) return known;
       const created = watchOf(task);
@@ -100,10 +100,6 @@ export function createVideoTaskLedger(
       entries.delete(key);
       void keep(key);
     },
-    isFirstToTell(id, what) {
-      const event = `${what} of ${id}`;
-      return !told.has(event) && !!told.add(event);
-    },
   };
 
   function newestFirst(): readonly VideoTaskEntry[] {
@@ -114,7 +110,6 @@ export function createVideoTaskLedger(
     request: VideoRequest | UncheckedRequest,
     { label, ...options }: RequestOptions & { label?: string | undefined },
   ): Promise<VideoTaskEntry> {
-    assertAccepted(request, checkVideoRequest, client.warn);
     const key = crypto.getRandomValues(new Uint32Array(4)).join("-");
     const { model } = request as VideoRequest;
     const entry = { key, model, submittedAt: Date.now(), ...(label !== undefined && { label }) };
@@ -123,7 +118,11 @@ export function createVideoTaskLedger(
     await takeTurns(SUBMISSION + key, new AbortController().signal, async () => {
       await put(settled);
       try {
-        settled = { ...entry, state: "created", handle: await createVideoTask(client, request, options) };
+        settled = {
+          ...entry,
+          state: "created",
+          handle: await createVideoTask(client, unchecked(request), options),
+        };
       } catch (error) {
         const isUnknown =
           !isGatewayError(error) || error.outcome === undefined || error.outcome === "unknown";

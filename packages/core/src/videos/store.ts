@@ -1,10 +1,10 @@
-import { asError } from "../errors.js";
+import { asError, type Issue, ValidationError } from "../errors.js";
 import type { Client, RequestOptions } from "../http.js";
 import type { Presence } from "../presence.js";
 import type { RecordStorage } from "../storage/storage.js";
 import { createStore, forTheSame, type Store } from "../store.js";
 import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../task.js";
-import type { UncheckedRequest } from "../validate.js";
+import { assertAccepted, type UncheckedRequest } from "../validate.js";
 import { createFollower, type WatchState } from "../watch.js";
 import {
   createVideoTaskLedger,
@@ -12,7 +12,7 @@ import {
   type VideoTaskLedger,
   type WatchSettings,
 } from "./ledger.js";
-import type { VideoRequest } from "./schema/request.js";
+import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
 import { taskFailure } from "./tasks.js";
 
 /** What a video task shows, in the words of TanStack Query. */
@@ -20,7 +20,7 @@ export interface VideoTaskState
   extends Pick<WatchState<VideoTask>, "fetchStatus" | "pauseReason" | "nextPollAt" | "failure"> {
   /** `idle`: no task; `pending`: on the way; `success`: `data` has the video; `error`: `error` says why there is none. */
   readonly status: "idle" | "pending" | "success" | "error";
-  /** True from `submit` until the gateway has answered: there is no task yet. */
+  /** True from `submit` until the gateway has answered, `checkMedia` included: there is no task yet. */
   readonly isSubmitting: boolean;
   /** The task's id and what its receipt said; enough to go on with it anywhere. */
   readonly handle: VideoTaskReference | undefined;
@@ -42,11 +42,22 @@ export interface VideoTaskStoreOptions {
   readonly refetchInterval?: WatchSettings["intervalMs"];
   /** Whether to go on asking while nobody sees the page. @default false */
   readonly refetchIntervalInBackground?: boolean | undefined;
+  /**
+   * What a request that breaks no other rule is checked for before it is kept or sent: `checkVideoMedia` of
+   * `@sluice/core/media`, or the app's own. Its issues refuse the request with a `ValidationError`; what it throws does
+   * too. Requests that are `unchecked` don't come here.
+   */
+  readonly checkMedia?:
+    | ((
+        request: VideoRequest,
+        options: { readonly signal: AbortSignal },
+      ) => readonly Issue[] | Promise<readonly Issue[]>)
+    | undefined;
   /** Headers, timeouts and retry of the create request. */
   readonly request?: RequestOptions | undefined;
-  /** Called once for a task that has its video, whoever watches it. */
+  /** Called when a task has got its video, once, for one of the stores that watch it and have this. */
   readonly onSuccess?: ((task: SucceededVideoTask) => void) | undefined;
-  /** Called once for a task that has none, and for a `submit` that failed. */
+  /** Called when it turns out to have none, once as well, and for a `submit` that failed. */
   readonly onError?: ((error: Error) => void) | undefined;
 }
 
@@ -59,8 +70,9 @@ export interface SubmitOptions {
 /** One video task: none at first, then one that was submitted or attached. */
 export interface VideoTaskStore extends Store<VideoTaskState> {
   /**
-   * Checks the request, creates the task, and watches it. Never rejects: resolves to the state as soon as the gateway
-   * has answered. As long as a task is on the way nothing is sent, so that a double click pays once.
+   * Checks the request, and its media where `checkMedia` is given, creates the task, and watches it. Never rejects:
+   * resolves to the state as soon as the gateway has answered. As long as a task is on the way nothing is sent, so that
+   * a double click pays once.
    */
   submit(request: VideoRequest | UncheckedRequest, options?: SubmitOptions): Promise<VideoTaskState>;
   /** Watches a task that is there already: its handle, also out of JSON, or its id. */
@@ -69,11 +81,13 @@ export interface VideoTaskStore extends Store<VideoTaskState> {
   refetch(): void;
   /** Stops watching, and keeps what is shown. The task goes on, and is billed: there is no way to cancel one. */
   detach(): void;
-  /** Forgets the task, here; it goes on, and stays in the list. */
+  /** Forgets the task, here; it goes on, and stays in the list. One that is still being checked is not sent. */
   reset(): void;
 }
 
 const ledgers = new WeakMap<Client, Map<RecordStorage | undefined, VideoTaskLedger>>();
+/** Ends of tasks: however many stores hear of one, it is the same object in all of them, and told once. */
+const told = new WeakSet<object>();
 
 /** The ledger of a client's tasks in a storage: one for all who ask. */
 export function videoTaskLedgerOf(
@@ -113,8 +127,8 @@ export function createVideoTaskStore(
   let handle: VideoTaskReference | undefined;
   let submitting: Promise<VideoTaskState> | undefined;
   let submitError: Error | undefined;
-  // whoever has the latest number may write what became of its submission
-  let submissions = 0;
+  // aborted as soon as nobody waits for what becomes of the submission
+  let own = new AbortController();
   const store = createStore(compute, {
     throttleMs: 0,
     clock: client.clock,
@@ -184,9 +198,12 @@ export function createVideoTaskStore(
     request: VideoRequest | UncheckedRequest,
     label: string | undefined,
   ): Promise<VideoTaskState> {
-    const own = submissions;
-    const created = await ledger.submit(request, { ...read().request, label }).catch(asError);
-    if (own !== submissions) return store.getSnapshot();
+    const { signal } = own;
+    const { request: options } = read();
+    const created = await check(request, signal, options)
+      .then(() => ledger.submit(request, { ...options, label }))
+      .catch(asError);
+    if (signal.aborted) return store.getSnapshot();
     submitting = undefined;
     if (created instanceof Error) {
       submitError = created;
@@ -199,24 +216,49 @@ export function createVideoTaskStore(
     return store.getSnapshot();
   }
 
+  /** Throws what is wrong with a request, as long as nobody but us knows of it. */
+  async function check(
+    request: VideoRequest | UncheckedRequest,
+    signal: AbortSignal,
+    options: RequestOptions | undefined,
+  ): Promise<void> {
+    let media: readonly Issue[] | Promise<readonly Issue[]> = [];
+    const checkAll = (checked: unknown) => {
+      const findings = checkVideoRequest(checked);
+      if (findings.issues.length === 0)
+        media = read().checkMedia?.(request as VideoRequest, { signal }) ?? [];
+      return findings;
+    };
+    // which has no check for what is unchecked
+    assertAccepted(request, checkAll, client.warn);
+    const issues = await media;
+    signal.throwIfAborted();
+    options?.signal?.throwIfAborted();
+    if (issues.length > 0) throw new ValidationError(issues);
+  }
+
   function hear(take: () => void): void {
     const before = compute().status;
     take();
-    if (before === "pending" && handle) tell(handle.id, compute());
+    if (before === "pending") tell(compute());
     store.flush();
   }
 
   function forget(): void {
     follower.forget();
-    submissions += 1;
+    own.abort();
+    own = new AbortController();
     submitting = undefined;
     submitError = undefined;
     handle = undefined;
   }
 
-  function tell(id: string, { status, data, error }: VideoTaskState): void {
-    if (status !== "success" && status !== "error") return;
-    if (!ledger.isFirstToTell(id, status)) return;
+  function tell({ data, error }: VideoTaskState): void {
+    const end = follower.state.error ?? follower.state.snapshot;
+    const { onSuccess, onError } = read();
+    // who has nobody to tell leaves it to those who have
+    if (!end || !(data ? onSuccess : onError) || told.has(end)) return;
+    told.add(end);
     queueMicrotask(() => {
       if (data) read().onSuccess?.(data);
       else if (error) read().onError?.(error);

@@ -1,0 +1,82 @@
+import { type ClientOptions, createClient } from "@sluice/core";
+import { streamAnswer } from "./gateway.js";
+
+const encoder = new TextEncoder();
+
+/** How a connection ends: as if the answer were over, with an error, not at all; or with the proxy's word for a cut. */
+export type Ending = "end" | "drop" | "silence" | "upstream_cut";
+
+/** A connection that gives this many bytes of what was asked for, and then ends so. */
+export interface Cut {
+  readonly bytes: number;
+  readonly ending: Ending;
+}
+
+/** A refusal in the place of a connection. */
+type Refused = Response | Error;
+
+/**
+ * A proxy that keeps an answer: the first connection is the question's, the others take it up again. Each is cut as
+ * `cuts` say, in turn; those after them are whole.
+ */
+export function keptAnswer(
+  events: readonly string[],
+  cuts: readonly (Cut | Refused)[],
+  options: Partial<ClientOptions> = {},
+) {
+  const connections = [...cuts];
+  const requests: Request[] = [];
+  const client = createClient({
+    baseURL: "https://gateway.test",
+    random: () => 0,
+    fetch: async (request) => {
+      requests.push(request);
+      if (request.method === "DELETE") return new Response(null, { status: 204 });
+      const cut = connections.shift();
+      if (cut instanceof Error) throw cut;
+      if (cut instanceof Response) return cut;
+      return connection(events, Number(request.headers.get("last-event-id")), cut);
+    },
+    ...options,
+  });
+  return { client, requests, asked: () => requests.map(described) };
+}
+
+/** The events of a kept answer, numbered, behind one of them. */
+export function numbered(events: readonly string[], behind = 0): string {
+  return events
+    .map((event, nth) => `id: ${nth + 1}\n${event}`)
+    .slice(behind)
+    .join("");
+}
+
+function connection(events: readonly string[], behind: number, cut: Cut | undefined): Response {
+  const bytes = encoder.encode(numbered(events, behind));
+  const pieces = [bytes.slice(0, cut?.bytes ?? bytes.length)].filter(({ length }) => length > 0);
+  if (cut?.ending === "upstream_cut") pieces.push(encoder.encode(errorEvent("upstream_cut")));
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const piece = pieces.shift();
+        if (piece) controller.enqueue(piece);
+        else if (cut?.ending === "drop") controller.error(new TypeError("terminated"));
+        else if (cut?.ending !== "silence") controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const answer = streamAnswer(body);
+  answer.headers.set("x-stream-id", "s-1");
+  return answer;
+}
+
+/** An error inside a stream, as the proxy says it. */
+export function errorEvent(code: string): string {
+  return `\n\nevent: error\ndata: {"error":{"message":"the answer is over","code":"${code}"}}\n\n`;
+}
+
+/** `POST`, `GET`, `GET after 3`, `DELETE` */
+function described({ method, headers }: Request): string {
+  const behind = headers.get("last-event-id");
+  return behind === null ? method : `${method} after ${behind}`;
+}

@@ -1,0 +1,337 @@
+import "./support/fast-refresh.js";
+
+import { type Client, createVideoTaskStore, memoryStorage, type Presence } from "@sluice/core";
+import {
+  GatewayProvider,
+  useAsset,
+  useChatStream,
+  useImages,
+  useVideoTask,
+  useVideoTasks,
+} from "@sluice/react";
+import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { Fragment, type FunctionComponent, StrictMode, useState } from "react";
+import { describe, expect, test } from "vitest";
+import { clientOf, DONE, frame, openBody, settled, stoppedClock } from "../../core/test/support/gateway.js";
+import { refreshable } from "./support/fast-refresh.js";
+
+const present: Presence = { absence: undefined, subscribe: () => () => {} };
+const picture = "https://cdn.test/reef.png";
+const film = "https://cdn.test/reef.mp4";
+const videoRequest = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
+let gateways = 0;
+
+/** What a component shows of its hooks, and its button. */
+interface View {
+  readonly shown: string;
+  readonly act: () => void;
+}
+
+/** A gateway that answers creates when the test says so, and a client of it. */
+function gateway() {
+  const clock = stoppedClock();
+  const connection = openBody();
+  const held: ((answer: Response) => void)[] = [];
+  const signals: AbortSignal[] = [];
+  const queries: string[] = [];
+  gateways += 1;
+  const { client, requests } = clientOf(
+    (sent) => {
+      if (sent.url.endsWith("GetAsset")) return Response.json({ Id: "a-1", Status: "Active" });
+      if (sent.method === "GET") {
+        queries.push(sent.url);
+        const isOver = queries.length > 1;
+        const data = isOver
+          ? { status: "SUCCESS", result_url: film }
+          : { status: "IN_PROGRESS", progress: "40%" };
+        return Response.json({ code: "success", message: "", data: { task_id: "t-1", ...data } });
+      }
+      signals.push(sent.signal);
+      if (sent.url.endsWith("chat/completions"))
+        return new Response(connection.body, { headers: { "content-type": "text/event-stream" } });
+      return new Promise<Response>((resolve) => held.push(resolve));
+    },
+    {
+      clock,
+      random: () => 0.5,
+      baseURL: `https://refreshed-${gateways}.test`,
+      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+    },
+  );
+  const creates = () =>
+    requests.filter(({ method, url }) => method === "POST" && !url.endsWith("GetAsset")).length;
+  const answer = (body: object) =>
+    act(async () => {
+      held.shift()?.(Response.json(body));
+      await settled();
+    });
+  const advance = (ms: number) => act(() => clock.advance(ms));
+  return { client, connection, signals, queries, creates, answer, advance };
+}
+
+function Button({ label, onPress }: { label: string; onPress: () => void }) {
+  return (
+    <button type="button" onClick={onPress}>
+      {label}
+    </button>
+  );
+}
+
+/** A page of one component, which is edited: to another text with the same hooks, or with another hook before them. */
+function editor(client: Client, useView: () => View, Mode: typeof Fragment | typeof StrictMode) {
+  const { load, refresh } = refreshable();
+  const signature = "useState{[firstName]} useView{}";
+  const version = (name: string): FunctionComponent =>
+    // biome-ignore lint/correctness/noComponentHookFactories: a module that is edited makes its component anew
+    function Studio() {
+      const [firstName] = useState(name);
+      const { shown, act } = useView();
+      return <Button label={`${name}, state of ${firstName}: ${shown}`} onPress={act} />;
+    };
+  const versionWithOneMore = (name: string): FunctionComponent =>
+    // biome-ignore lint/correctness/noComponentHookFactories: a module that is edited makes its component anew
+    function Studio() {
+      useState("another hook");
+      const [firstName] = useState(name);
+      const { shown, act } = useView();
+      return <Button label={`${name}, state of ${firstName}: ${shown}`} onPress={act} />;
+    };
+  const Studio = load(version("first"), signature);
+  render(
+    <Mode>
+      <GatewayProvider client={client}>
+        <Studio />
+      </GatewayProvider>
+    </Mode>,
+  );
+  const edit = (component: FunctionComponent, hooks: string) =>
+    act(async () => {
+      refresh(component, hooks);
+      await settled();
+    });
+  return {
+    shown: () => screen.getByRole("button").textContent,
+    press: () =>
+      act(async () => {
+        fireEvent.click(screen.getByRole("button"));
+        await settled();
+      }),
+    sameHooks: () => edit(version("second"), signature),
+    otherHooks: () => edit(versionWithOneMore("third"), `useState{} ${signature}`),
+  };
+}
+
+const receipt = { id: "t-1", model: videoRequest.model, status: "queued", created_at: 1_755_000_000 };
+
+function useVideo(): View {
+  const { status, isSubmitting, progress, data, submit } = useVideoTask({ presence: present });
+  const shown = data?.url ?? (isSubmitting ? "submitting" : `${status} ${progress}`);
+  return { shown, act: () => void submit(videoRequest) };
+}
+
+function useSecondVideo(): View {
+  const { handle, submit, reset } = useVideoTask({ taskId: "t-0", presence: present });
+  const submitAnother = () => {
+    reset();
+    void submit(videoRequest);
+  };
+  return { shown: `${handle?.id}`, act: submitAnother };
+}
+
+function useFirstVideo(): View {
+  const { status, progress, refetch } = useVideoTask({ taskId: "t-1", presence: present });
+  return { shown: `${status} ${progress}`, act: refetch };
+}
+
+let storage = memoryStorage();
+
+function useListedVideo(): View {
+  const { status, submit } = useVideoTask({ storage, presence: present });
+  const { tasks } = useVideoTasks({ storage, presence: present });
+  const listed = tasks.map(({ state, task }) => task?.state ?? state).join();
+  return { shown: `${status} [${listed}]`, act: () => void submit(videoRequest) };
+}
+
+let registered: string[] = [];
+
+function useHero(): View {
+  const { uri, phase, status, register } = useAsset({
+    groupId: "group-1",
+    presence: present,
+    onRegister: (handle) => registered.push(handle.uri),
+  });
+  return { shown: uri ?? phase ?? status, act: () => void register("https://files.test/hero.png") };
+}
+
+function useReef(id?: string): View {
+  const { data, status, generate } = useImages({ id, model: "gamma-image-5-0-260128" });
+  return { shown: data?.images[0]?.url ?? status, act: () => void generate({ prompt: "A reef" }) };
+}
+
+function useNamedReef(): View {
+  return useReef("reef");
+}
+
+function useAnswer(id?: string): View {
+  const { status, messages, send } = useChatStream({ ...(id && { id }), model: "delta-5.3" });
+  return { shown: `${status} ${messages.at(-1)?.content}`, act: () => void send("Hello?") };
+}
+
+function useNamedAnswer(): View {
+  return useAnswer("reef");
+}
+
+// outside StrictMode a refresh runs the effects again too
+const modes = [
+  ["in StrictMode", StrictMode],
+  ["outside StrictMode", Fragment],
+] as const;
+
+describe.each(modes)("fast refresh with the same hooks, %s, keeps what is under way", (_, Mode) => {
+  test("a video task, from its submission to its end, with one create and one who asks", async () => {
+    const { client, creates, queries, answer, advance } = gateway();
+    const { shown, press, sameHooks } = editor(client, useVideo, Mode);
+    await press();
+    await sameHooks();
+    expect(shown()).toBe("second, state of first: submitting");
+    await press();
+    expect(creates()).toBe(1);
+    await answer(receipt);
+    await waitFor(() => expect(shown()).toContain("pending 0.4"));
+    await act(settled);
+    await sameHooks();
+    expect(shown()).toContain("pending 0.4");
+    await press();
+    await advance(14_999);
+    expect([creates(), queries.length]).toEqual([1, 1]);
+    await advance(1);
+    await waitFor(() => expect(shown()).toContain(film));
+    expect([creates(), queries.length]).toEqual([1, 2]);
+  });
+
+  test("a task that was submitted after another was attached", async () => {
+    const { client, answer } = gateway();
+    const { shown, press, sameHooks } = editor(client, useSecondVideo, Mode);
+    expect(shown()).toContain("t-0");
+    await press();
+    await answer(receipt);
+    await waitFor(() => expect(shown()).toContain("t-1"));
+    await sameHooks();
+    expect(shown()).toBe("second, state of first: t-1");
+  });
+
+  test("an asset that is sent", async () => {
+    const { client, creates, answer } = gateway();
+    const { shown, press, sameHooks } = editor(client, useHero, Mode);
+    await press();
+    await sameHooks();
+    expect(shown()).toBe("second, state of first: sending");
+    await press();
+    expect(creates()).toBe(1);
+    await answer({ Id: "a-1" });
+    await waitFor(() => expect(shown()).toContain("asset://a-1"));
+    await sameHooks();
+    expect(shown()).toContain("asset://a-1");
+  });
+
+  test("images", async () => {
+    const { client, creates, signals, answer, advance } = gateway();
+    const { shown, press, sameHooks } = editor(client, useReef, Mode);
+    await press();
+    await sameHooks();
+    expect(shown()).toBe("second, state of first: pending");
+    await press();
+    await advance(60_000);
+    expect([creates(), signals[0]?.aborted]).toEqual([1, false]);
+    await answer({ created: 1_755_000_000, data: [{ url: picture }] });
+    expect(shown()).toContain(picture);
+  });
+
+  test("an answer of a chat", async () => {
+    const { client, creates, connection, advance } = gateway();
+    const { shown, press, sameHooks } = editor(client, useAnswer, Mode);
+    await press();
+    connection.send(frame({ content: "Hel" }));
+    await advance(1000);
+    await waitFor(() => expect(shown()).toContain("streaming Hel"));
+    await sameHooks();
+    expect(shown()).toBe("second, state of first: streaming Hel");
+    await advance(60_000 - 2000);
+    connection.send(frame({ content: "lo" }) + frame({}, "stop") + DONE);
+    connection.end();
+    await waitFor(() => expect(shown()).toContain("ready Hello"));
+    expect(creates()).toBe(1);
+  });
+});
+
+describe.each(modes)(
+  "fast refresh with other hooks, %s, mounts anew; what is under way is found again:",
+  (_, Mode) => {
+    test("a video task that is being created, in the list, with one create and one who asks", async () => {
+      const { client, creates, queries, answer, advance } = gateway();
+      storage = memoryStorage();
+      const { shown, press, otherHooks } = editor(client, useListedVideo, Mode);
+      await press();
+      await otherHooks();
+      expect(shown()).toBe("third, state of third: idle [submitting]");
+      await answer(receipt);
+      await waitFor(() => expect(shown()).toContain("[running]"));
+      await act(settled);
+      await otherHooks();
+      expect(shown()).toContain("[running]");
+      await advance(15_000);
+      await waitFor(() => expect(shown()).toContain("[succeeded]"));
+      expect([creates(), queries.length]).toEqual([1, 2]);
+    });
+
+    test("a video task that is attached, without another question", async () => {
+      const { client, queries } = gateway();
+      const attached = createVideoTaskStore(client, { presence: present });
+      attached.attach("t-1");
+      const { shown, otherHooks } = editor(client, useFirstVideo, Mode);
+      await waitFor(() => expect(shown()).toContain("pending 0.4"));
+      await act(settled);
+      await otherHooks();
+      expect(shown()).toBe("third, state of third: pending 0.4");
+      expect(queries).toHaveLength(1);
+    });
+
+    test("an asset, whose handle is told", async () => {
+      registered = [];
+      const { client, creates, signals, answer } = gateway();
+      const { shown, press, otherHooks } = editor(client, useHero, Mode);
+      await press();
+      await otherHooks();
+      expect([shown(), signals[0]?.aborted]).toEqual(["third, state of third: idle", false]);
+      await answer({ Id: "a-1" });
+      expect([registered, creates()]).toEqual([["asset://a-1"], 1]);
+    });
+
+    test("images with an id", async () => {
+      const { client, creates, answer, advance } = gateway();
+      const { shown, press, otherHooks } = editor(client, useNamedReef, Mode);
+      await press();
+      await otherHooks();
+      expect(shown()).toBe("third, state of third: pending");
+      await press();
+      await advance(60_000);
+      await answer({ created: 1_755_000_000, data: [{ url: picture }] });
+      expect([shown(), creates()]).toEqual([`third, state of third: ${picture}`, 1]);
+    });
+
+    test("an answer of a chat with an id", async () => {
+      const { client, creates, connection, advance } = gateway();
+      const { shown, press, otherHooks } = editor(client, useNamedAnswer, Mode);
+      await press();
+      connection.send(frame({ content: "Hel" }));
+      await advance(1000);
+      await waitFor(() => expect(shown()).toContain("streaming Hel"));
+      await otherHooks();
+      expect(shown()).toBe("third, state of third: streaming Hel");
+      connection.send(frame({ content: "lo" }) + frame({}, "stop") + DONE);
+      connection.end();
+      await waitFor(() => expect(shown()).toContain("ready Hello"));
+      expect(creates()).toBe(1);
+    });
+  },
+);
