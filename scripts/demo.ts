@@ -46,7 +46,7 @@ function build(): void {
 async function startGateway(): Promise<{ url: string; close(): Promise<void> }> {
   const { createEmulator } = await import("@sluice/emulator");
   const { serve } = await import("@sluice/emulator/serve");
-  return serve(createEmulator({ apiKeys: [key] }), { port: 0 });
+  return serve(createEmulator({ apiKeys: [key], cors: true }), { port: 0 });
 }
 
 function startWorker(): ChildProcess {

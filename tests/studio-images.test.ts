@@ -33,7 +33,7 @@ describe.skipIf(!executablePath)("the studio's images in Chromium (skipped where
   afterEach(async () => {
     await studio.close();
     // the browser tells of every answer that is not 200
-    expect(studio.problems.filter((text) => !/Failed to load resource/.test(text))).toEqual([]);
+    expect(studio.problems.filter((text) => !/Failed to load resource|CORS policy/.test(text))).toEqual([]);
   });
 
   const button = (name: string) => studio.page.getByRole("button", { name, exact: true });
@@ -166,5 +166,86 @@ describe.skipIf(!executablePath)("the studio's images in Chromium (skipped where
     expect(await rooms.getByRole("link", { name: "Images" }).getAttribute("aria-current")).toBe("page");
     await sheet("A reef").waitFor();
     expect(server.created(PATH)).toHaveLength(1);
+  });
+
+  test("carry a logo as it was asked for, and the rules are said at its fields", async () => {
+    const number = (name: string) => studio.page.getByRole("textbox", { name, exact: true });
+    expect(await number("Opacity").count()).toBe(0);
+    await studio.page.getByRole("switch", { name: "Logo" }).check();
+    await number("Position").fill("2");
+    await number("Opacity").fill("1.5");
+    await expect.poll(() => number("Opacity").getAttribute("aria-invalid")).toBe("true");
+    expect(await number("Position").getAttribute("aria-invalid")).toBe("false");
+    await number("Opacity").fill("0.5");
+    await prompt().fill("A reef");
+    await button("Generate").click();
+    await sheet("A reef").waitFor();
+    expect(server.created(PATH)).toMatchObject([
+      { logo_info: { add_logo: true, position: 2, opacity: 0.5 } },
+    ]);
+  });
+
+  test("that their server lets no page save open in a tab, and the link says so", async () => {
+    for (const name of ["A reef at dawn", "A reef at dusk"]) {
+      await prompt().fill(name);
+      await button("Generate").click();
+      await sheet(name).waitFor();
+    }
+    const tab = studio.page.context().waitForEvent("page");
+    await sheet("A reef at dawn").getByRole("link", { name: "Download image 1" }).click();
+    const src = await sheet("A reef at dawn").getByRole("img").getAttribute("src");
+    expect((await tab).url()).toBe(src);
+    // it is known of all that the server has
+    for (const name of ["A reef at dawn", "A reef at dusk"])
+      await sheet(name).getByRole("link", { name: "Open image 1 in a tab" }).waitFor();
+  });
+
+  test("of two tabs are in both, also if both get one at the same time", async () => {
+    const tab = await studio.page.context().newPage();
+    await tab.goto(studio.page.url());
+    await tab.getByRole("combobox", { name: "Model" }).selectOption("gamma-image-4-0-250828");
+    await tab.getByRole("combobox", { name: "Size" }).selectOption("1024x1024");
+    const tabs = [studio.page, tab];
+    const names = ["A reef at dawn", "A reef at dusk"];
+    for (const [index, page] of tabs.entries())
+      await page.getByRole("textbox", { name: "Prompt" }).fill(names[index] ?? "");
+    await Promise.all(tabs.map((page) => page.getByRole("button", { name: "Generate" }).click()));
+    for (const page of tabs) for (const name of names) await page.getByRole("article", { name }).waitFor();
+    await tab
+      .getByRole("article", { name: "A reef at dawn" })
+      .getByRole("button", { name: "Remove" })
+      .click();
+    await sheet("A reef at dawn").waitFor({ state: "detached" });
+    await studio.page.reload();
+    await sheet("A reef at dusk").waitFor();
+    expect(await sheet("A reef at dawn").count()).toBe(0);
+  });
+
+  test("on their way are not left without the browser's asking", async () => {
+    await prompt().fill("A reef [[stall]]");
+    await button("Generate").click();
+    await expect.poll(() => server.created(PATH).length).toBe(1);
+    expect(await studio.leave()).toEqual(["beforeunload"]);
+  });
+
+  test("need none of what shows Markdown, which comes with the chat", async () => {
+    const fetched = () =>
+      studio.page.evaluate(() =>
+        performance.getEntriesByType("resource").some(({ name }) => /\/assets\/chat-[^/]+\.js$/.test(name)),
+      );
+    expect(await fetched()).toBe(false);
+    await studio.page.getByRole("link", { name: "Chat" }).click();
+    await studio.field.waitFor();
+    expect(await fetched()).toBe(true);
+  });
+
+  test("are made in a room that says so when it can't be fetched, and is tried again", async () => {
+    await studio.page.route("**/assets/video-room-*.js", (route) => route.abort());
+    await studio.page.getByRole("link", { name: "Video" }).click();
+    await alert().getByText("This room could not be fetched").waitFor();
+    await studio.page.unroute("**/assets/video-room-*.js");
+    await button("Load the page again").click();
+    await button("Generate").waitFor();
+    expect(await alert().count()).toBe(0);
   });
 });

@@ -3,6 +3,7 @@ import { defineConfig, loadEnv, type Plugin } from "vite";
 
 /** Where `pnpm demo` has it. */
 const worker = "http://127.0.0.1:8787";
+/** The emulator serves its files at a port of its own. */
 const thisMachine = "http://127.0.0.1:*";
 
 export default defineConfig(({ mode }) => {
@@ -17,8 +18,8 @@ export default defineConfig(({ mode }) => {
 function contentSecurityPolicy(gateway: string | undefined): Plugin {
   const policy = [
     "default-src 'self'",
-    ["connect-src 'self'", gateway && new URL(gateway).origin].filter(Boolean).join(" "),
-    // the emulator's files are served by this machine, at a port of its own
+    // to save a file the page fetches it, from wherever the gateway keeps it
+    ["connect-src 'self' https:", thisMachine, gateway && new URL(gateway).origin].filter(Boolean).join(" "),
     `img-src 'self' blob: data: https: ${thisMachine}`,
     `media-src 'self' https: ${thisMachine}`,
     "style-src 'self'",

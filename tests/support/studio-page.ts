@@ -1,4 +1,4 @@
-import type { Browser, Locator, Page } from "playwright";
+import type { Browser, Dialog, Locator, Page } from "playwright";
 
 /** A page of the studio, and what a person does on it. */
 export interface StudioPage {
@@ -15,6 +15,8 @@ export interface StudioPage {
   readonly ask: (question: string) => Promise<void>;
   /** Waits until no answer is under way. */
   readonly settled: () => Promise<void>;
+  /** Loads the page again, says yes to whatever the browser asks before, and tells what that was. */
+  readonly leave: () => Promise<readonly string[]>;
   /** Closes all tabs, and forgets the storage. */
   readonly close: () => Promise<void>;
 }
@@ -63,6 +65,17 @@ export async function openStudio(
     async ask(question) {
       await field.fill(question);
       await field.press("Enter");
+    },
+    async leave() {
+      const asked: string[] = [];
+      const answer = (dialog: Dialog) => {
+        asked.push(dialog.type());
+        void dialog.accept();
+      };
+      page.on("dialog", answer);
+      await page.reload();
+      page.off("dialog", answer);
+      return asked;
     },
     close: () => context.close(),
     settled: () => page.getByRole("button", { name: "Send" }).waitFor(),

@@ -1,20 +1,22 @@
-import { AssetRoom } from "./asset-room/asset-room.js";
-import { Chat } from "./chat/chat.js";
-import { ImageRoom } from "./image-room/image-room.js";
-import { useRoom } from "./rooms.js";
-import { VideoRoom } from "./video-room/video-room.js";
+import { Suspense } from "react";
+import { lazyRoom } from "./lazy-room.js";
+import { Masthead } from "./masthead.js";
+import { type Room, useRoom } from "./rooms.js";
+
+/** Each comes when it is first entered: who makes images never fetches what shows Markdown. */
+const shown: Readonly<Record<Room, ReturnType<typeof lazyRoom>>> = {
+  chat: lazyRoom(async () => (await import("./chat/chat.js")).Chat),
+  images: lazyRoom(async () => (await import("./image-room/image-room.js")).ImageRoom),
+  video: lazyRoom(async () => (await import("./video-room/video-room.js")).VideoRoom),
+  assets: lazyRoom(async () => (await import("./asset-room/asset-room.js")).AssetRoom),
+};
 
 /** The rooms of the studio; the chat is the first. */
 export function App() {
-  const room = useRoom();
-  switch (room) {
-    case "chat":
-      return <Chat />;
-    case "images":
-      return <ImageRoom />;
-    case "video":
-      return <VideoRoom />;
-    case "assets":
-      return <AssetRoom />;
-  }
+  const Shown = shown[useRoom()];
+  return (
+    <Suspense fallback={<Masthead />}>
+      <Shown />
+    </Suspense>
+  );
 }

@@ -12,10 +12,20 @@ export function recall(key: string): string | undefined {
   }
 }
 
-/** Keeps `value` for the next visit, where the browser allows it. */
-export function remember(key: string, value: string): void {
+/** All that this browser kept for us under keys that begin with `prefix`. */
+export function recallAll(prefix: string): ReadonlyMap<string, string> {
   try {
-    localStorage.setItem(key, value);
+    return new Map(Object.entries(localStorage).filter(([key]) => key.startsWith(prefix)));
+  } catch {
+    return new Map();
+  }
+}
+
+/** Keeps `value` for the next visit, where the browser allows it; undefined is forgotten. */
+export function remember(key: string, value: string | undefined): void {
+  try {
+    if (value === undefined) localStorage.removeItem(key);
+    else localStorage.setItem(key, value);
   } catch {
     // private windows and full disks: the choice holds until the page is left
   }

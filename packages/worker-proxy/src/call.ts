@@ -4,9 +4,9 @@ import { Refusal } from "./refusal.js";
 const failures = {
   client_left: [499, "the client has left"],
   upstream_unreachable: [502, "the gateway could not be reached; try again"],
-  upstream_cut: [502, "the gateway's answer broke off before its end; try again"],
-  upstream_idle: [504, "the gateway fell silent; try again"],
-  upstream_timeout: [504, "the gateway took too long; try again"],
+  upstream_cut: [502, "the gateway's answer broke off before its end; it may be billed"],
+  upstream_idle: [504, "the gateway fell silent; what was asked may be billed"],
+  upstream_timeout: [504, "the gateway took too long; what was asked may be billed"],
 } as const;
 
 /** The `error.code` of a call that failed. */

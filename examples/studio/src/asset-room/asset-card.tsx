@@ -1,7 +1,8 @@
 import { type UseAssetResult, useAsset } from "@sluice/react";
 import { CopyButton } from "../copy-button.js";
 import { reasonOf } from "../room/request-failure.js";
-import { moment, useNow } from "../room/use-now.js";
+import { moment } from "../room/use-now.js";
+import { Preparation } from "./preparation.js";
 import { type RegisteredAsset, registered, takeToVideo } from "./registered.js";
 
 /** An asset that was registered here, and whether it can be used. */
@@ -31,7 +32,7 @@ export function AssetCard({ known }: { known: RegisteredAsset }) {
           <code>{known.uri}</code>
           <CopyButton name="Copy the address" textOf={() => known.uri} />
         </p>
-        {status === "pending" && <Waiting asset={asset} />}
+        {status === "pending" && <Preparation asset={asset} since={known.registeredAt} />}
         {uri && (
           <button type="button" className="small" onClick={() => takeToVideo(known)}>
             Use in a video
@@ -54,38 +55,6 @@ export function AssetCard({ known }: { known: RegisteredAsset }) {
           ))}
       </div>
     </article>
-  );
-}
-
-/** When the gateway is asked whether it is ready. */
-function Waiting({
-  asset: { fetchStatus, pauseReason, nextPollAt, failure, refetch },
-}: {
-  asset: UseAssetResult;
-}) {
-  const now = useNow();
-  const next =
-    fetchStatus === "paused"
-      ? pauseReason === "offline"
-        ? "Paused: you are offline."
-        : "Paused while nobody sees this page."
-      : nextPollAt === undefined
-        ? "The gateway is being asked."
-        : `Asked about again in ${Math.max(0, Math.ceil((nextPollAt - now) / 1000))} s.`;
-  return (
-    <>
-      <p className="hint asked">
-        <span>{next}</span>
-        {fetchStatus !== "paused" && (
-          <button type="button" className="quiet small" onClick={refetch}>
-            Ask now
-          </button>
-        )}
-      </p>
-      {failure && (
-        <p className="issue">The last question got no answer. {reasonOf(failure)} It is asked again.</p>
-      )}
-    </>
   );
 }
 

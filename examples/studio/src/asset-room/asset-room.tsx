@@ -1,9 +1,8 @@
 import { useSyncExternalStore } from "react";
-import { Masthead } from "../masthead.js";
+import { Workroom } from "../room/workroom.js";
 import { AssetCard } from "./asset-card.js";
 import { AssetForm } from "./asset-form.js";
 import { registered } from "./registered.js";
-import "../room/room.css";
 import "../video-room/tasks.css";
 import "./assets.css";
 
@@ -11,24 +10,21 @@ import "./assets.css";
 export function AssetRoom() {
   const assets = useSyncExternalStore(registered.subscribe, registered.getSnapshot);
   return (
-    <div className="workroom">
-      <Masthead />
-      <main>
-        <AssetForm />
-        <section className="made" aria-label="Registered assets">
-          {assets.length === 0 ? (
-            <p className="nothing">What is registered in this browser is listed here.</p>
-          ) : (
-            <ul className="tasks" aria-label="Assets">
-              {assets.map((known) => (
-                <li key={known.id}>
-                  <AssetCard known={known} />
-                </li>
-              ))}
-            </ul>
-          )}
-        </section>
-      </main>
-    </div>
+    <Workroom>
+      <AssetForm />
+      <section className="made" aria-label="Registered assets">
+        {assets.length === 0 ? (
+          <p className="nothing">What is registered in this browser is listed here.</p>
+        ) : (
+          <ul className="tasks" aria-label="Assets">
+            {assets.map((known) => (
+              <li key={known.id}>
+                <AssetCard known={known} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </section>
+    </Workroom>
   );
 }

@@ -14,7 +14,11 @@ export interface RegisteredAsset extends AssetHandle {
 const MOST = 200;
 
 /** The assets that were registered in this browser: the gateway has no list of them. */
-export const registered = createKeptList("sluice-assets", isRegistered, MOST);
+export const registered = createKeptList("sluice-assets", {
+  isItem: isRegistered,
+  timeOf: ({ registeredAt }) => registeredAt,
+  most: MOST,
+});
 
 /** Puts an asset on the list. */
 export function note(handle: AssetHandle, name: string, groupId: string): void {

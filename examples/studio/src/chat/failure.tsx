@@ -1,6 +1,7 @@
 import { isGatewayError, redact } from "@sluice/core";
 import type { ReactNode } from "react";
 import { cutOff, explain } from "./explain.js";
+import "../room/failure.css";
 
 interface FailureProps {
   readonly error: Error;

@@ -1,6 +1,7 @@
 import { type ChatModel, chatModels } from "@sluice/core";
 import { memo, useId } from "react";
 import { type ChatSettings, type Effort, effortsOf, models, thinkingOf, toolsOf } from "./settings.js";
+import "../room/form/switch.css";
 import "./model-picker.css";
 
 interface ModelPickerProps {

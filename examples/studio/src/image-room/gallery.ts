@@ -15,7 +15,11 @@ export interface Sheet {
 const MOST = 24;
 
 /** All that was made in this browser. */
-export const gallery = createKeptList("sluice-gallery", isSheet, MOST);
+export const gallery = createKeptList("sluice-gallery", {
+  isItem: isSheet,
+  timeOf: ({ madeAt }) => madeAt,
+  most: MOST,
+});
 
 /** Puts an answer on the wall, whatever room one is in when it comes. */
 export function hang({ images, model }: ImageResult, prompt: string): void {

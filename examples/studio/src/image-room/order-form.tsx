@@ -1,8 +1,13 @@
 import { checkImageRequest } from "@sluice/core";
 import type { ReactNode } from "react";
 import { acceptedTypes } from "../images/accepted.js";
-import { Choice, Field, issuesAt, NumberField, Switch } from "../room/field.js";
-import { Sources } from "../room/sources.js";
+import { Choice } from "../room/form/choice.js";
+import { Field } from "../room/form/field.js";
+import { issuesAt } from "../room/form/issues.js";
+import { NumberField } from "../room/form/number-field.js";
+import { Switch } from "../room/form/switch.js";
+import { Sources } from "../room/sources/sources.js";
+import { Logo } from "./logo.js";
 import { type ImageOrder, models, requestOf, sizesOf, withModel } from "./order.js";
 
 interface OrderFormProps {
@@ -15,7 +20,7 @@ interface OrderFormProps {
 
 /** What is to be drawn. Made from the table of models, and checked by the rules of the chosen one. */
 export function OrderForm({ order, onChange, onSubmit, children }: OrderFormProps) {
-  const { prompt, model, size, seed, isSequence, most, hasWatermark, references } = order;
+  const { prompt, model, size, seed, isSequence, most, hasWatermark, hasLogo, logo, references } = order;
   const { issues } = checkImageRequest(requestOf(order));
   const set = (change: Partial<ImageOrder>) => onChange((known) => ({ ...known, ...change }));
 
@@ -71,6 +76,7 @@ export function OrderForm({ order, onChange, onSubmit, children }: OrderFormProp
           onChange={(isOn) => set({ isSequence: isOn })}
         />
         <Switch name="Watermark" isOn={hasWatermark} onChange={(isOn) => set({ hasWatermark: isOn })} />
+        <Switch name="Logo" isOn={hasLogo} onChange={(isOn) => set({ hasLogo: isOn })} />
       </div>
       {isSequence && (
         <NumberField
@@ -79,6 +85,13 @@ export function OrderForm({ order, onChange, onSubmit, children }: OrderFormProp
           hint="The model decides how many; each one is billed."
           issues={issuesAt(issues, "sequential_image_generation_options")}
           onChange={(typed) => set({ most: typed })}
+        />
+      )}
+      {hasLogo && (
+        <Logo
+          logo={logo}
+          issues={issues}
+          onChange={(change) => onChange((known) => ({ ...known, logo: { ...known.logo, ...change } }))}
         />
       )}
       <Sources

@@ -1,6 +1,6 @@
 import { type ImageModel, type ImageRequestOf, imageModels } from "@sluice/core";
-import { numberOf } from "../room/field.js";
-import type { Source } from "../room/sources.js";
+import { numberOf } from "../room/form/number-field.js";
+import type { Source } from "../room/sources/source.js";
 
 /** The form, as it was filled in: kept when the model changes, used where the model has it. */
 export interface ImageOrder {
@@ -14,7 +14,17 @@ export interface ImageOrder {
   /** Of a sequence. */
   readonly most: string;
   readonly hasWatermark: boolean;
+  /** The gateway's logo on the image. */
+  readonly hasLogo: boolean;
+  readonly logo: LogoOrder;
   readonly references: readonly Source[];
+}
+
+/** How the logo is to be: as it was typed. Empty leaves it to the model. */
+export interface LogoOrder {
+  readonly position: string;
+  readonly language: string;
+  readonly opacity: string;
 }
 
 export const models = Object.keys(imageModels) as ImageModel[];
@@ -27,6 +37,8 @@ export const emptyOrder: ImageOrder = {
   isSequence: false,
   most: "4",
   hasWatermark: false,
+  hasLogo: false,
+  logo: { position: "", language: "", opacity: "" },
   references: [],
 };
 
@@ -37,7 +49,7 @@ export function sizesOf(model: ImageModel): readonly string[] {
 
 /** The request, with exactly what was filled in. What is wrong with it, `checkImageRequest` says. */
 export function requestOf(order: ImageOrder): ImageRequestOf<ImageModel> {
-  const { model, prompt, size, seed, isSequence, most, hasWatermark, references } = order;
+  const { model, prompt, size, seed, isSequence, most, hasWatermark, hasLogo, logo, references } = order;
   const max_images = numberOf(most);
   return {
     model,
@@ -45,6 +57,14 @@ export function requestOf(order: ImageOrder): ImageRequestOf<ImageModel> {
     size: size || undefined,
     seed: numberOf(seed),
     watermark: hasWatermark,
+    ...(hasLogo && {
+      logo_info: {
+        add_logo: true,
+        position: numberOf(logo.position),
+        language: numberOf(logo.language),
+        opacity: numberOf(logo.opacity),
+      },
+    }),
     ...(references.length > 0 && { image: references.map(({ url }) => url) }),
     ...(isSequence && {
       sequential_image_generation: "auto",

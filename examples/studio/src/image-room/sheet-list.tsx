@@ -1,7 +1,7 @@
-import { type ImageResult, redact } from "@sluice/core";
-import { useState, useSyncExternalStore } from "react";
+import { useSyncExternalStore } from "react";
 import { moment } from "../room/use-now.js";
 import { gallery, type Sheet } from "./gallery.js";
+import { Picture } from "./picture.js";
 import "./gallery.css";
 
 /** The gallery: what each request gave, with what failed in its place. */
@@ -42,52 +42,5 @@ function SheetShown({ sheet: { id, prompt, model, madeAt, images } }: { sheet: S
         ))}
       </ul>
     </article>
-  );
-}
-
-interface PictureProps {
-  readonly image: ImageResult["images"][number];
-  readonly alt: string;
-  readonly place: number;
-}
-
-function Picture({ image, alt, place }: PictureProps) {
-  const [isGone, setGone] = useState(false);
-  if (image.error)
-    return (
-      <p className="blank failed">
-        <strong>Image {place} was not made.</strong> {redact(image.error.message)}
-      </p>
-    );
-  const [width, height] = image.size?.split("x").map(Number) ?? [];
-  return (
-    <figure>
-      {isGone ? (
-        <p className="blank">Its link does not work any more.</p>
-      ) : (
-        <img
-          src={image.url}
-          alt={alt}
-          width={width}
-          height={height}
-          loading="lazy"
-          referrerPolicy="no-referrer"
-          onError={() => setGone(true)}
-        />
-      )}
-      <figcaption>
-        {image.size?.replace("x", " × ") ?? "size unknown"}
-        <a
-          href={image.url}
-          download
-          target="_blank"
-          rel="noreferrer"
-          aria-label={`Download image ${place}`}
-          title="Opens the image in full size where the browser can't save it at once"
-        >
-          Download
-        </a>
-      </figcaption>
-    </figure>
   );
 }

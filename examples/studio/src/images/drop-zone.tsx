@@ -1,4 +1,5 @@
 import { useEffect, useState } from "react";
+import { hasFiles } from "../room/dropped.js";
 import "./images.css";
 
 /** Takes files that are dropped or pasted anywhere on the page; elsewhere a browser would leave for the file. */
@@ -37,8 +38,4 @@ export function DropZone({ onFiles }: { onFiles: (files: Iterable<File>) => void
       Drop images here
     </p>
   );
-}
-
-function hasFiles({ dataTransfer }: DragEvent): boolean {
-  return dataTransfer?.types.includes("Files") ?? false;
 }

@@ -1,6 +1,6 @@
 import { isGatewayError, type Outcome, redact } from "@sluice/core";
 import type { ReactNode } from "react";
-import "../chat/ending.css";
+import "./failure.css";
 
 interface RequestFailureProps {
   readonly error: Error;

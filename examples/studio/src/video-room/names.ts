@@ -17,5 +17,6 @@ export const switchNames: Readonly<Record<SwitchName, string>> = {
   prompt_extend: "Let the model extend the prompt",
   camera_fixed: "Hold the camera still",
   return_last_frame: "Give the last frame too",
+  web_search: "Search the web",
   watermark: "Watermark",
 };

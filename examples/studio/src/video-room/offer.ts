@@ -1,4 +1,4 @@
-import { type VideoModel, videoModels } from "@sluice/core";
+import { checkVideoRequest, type VideoModel, videoModels } from "@sluice/core";
 
 /** What a video may start from, in the gateway's words. */
 export type MediaKind =
@@ -17,7 +17,14 @@ export type SwitchName =
   | "prompt_extend"
   | "camera_fixed"
   | "return_last_frame"
+  | "web_search"
   | "watermark";
+
+/** What a switch shows if nobody touches it, and whether the gateway's specification says so. */
+interface SwitchOffer {
+  readonly isOn: boolean;
+  readonly isSaid: boolean;
+}
 
 /** What a model takes of one kind. */
 export interface MediaOffer {
@@ -36,8 +43,7 @@ export interface Offer {
   readonly duration: { readonly min: number; readonly max: number; readonly auto?: number };
   readonly durationDefault: number | undefined;
   readonly seed: { readonly min: number; readonly max: number } | undefined;
-  /** With what each is if nobody touches it. */
-  readonly switches: Partial<Readonly<Record<SwitchName, boolean>>>;
+  readonly switches: Partial<Readonly<Record<SwitchName, SwitchOffer>>>;
   readonly media: readonly MediaOffer[];
 }
 
@@ -45,15 +51,15 @@ export const models = Object.keys(videoModels) as VideoModel[];
 
 const IMAGES = "image/png,image/jpeg,image/webp";
 
-/** What `model` accepts; `hasImages` as some of it is for text alone. */
-export function offerOf(model: VideoModel, hasImages: boolean): Offer {
+/** What `model` accepts; `hasMedia` as some of it is for text alone. */
+export function offerOf(model: VideoModel, hasMedia: boolean): Offer {
   const row = videoModels[model];
   return {
     resolutions: row.resolutions,
     resolutionDefault: "resolutionDefault" in row ? row.resolutionDefault : undefined,
-    ratios: "textRatios" in row && !hasImages ? row.textRatios : row.ratios,
+    ratios: "textRatios" in row && !hasMedia ? row.textRatios : row.ratios,
     ratioDefault:
-      "textRatioDefault" in row && !hasImages
+      "textRatioDefault" in row && !hasMedia
         ? row.textRatioDefault
         : "ratioDefault" in row
           ? row.ratioDefault
@@ -61,31 +67,37 @@ export function offerOf(model: VideoModel, hasImages: boolean): Offer {
     duration: row.duration,
     durationDefault: "durationDefault" in row ? row.durationDefault : undefined,
     seed: "seed" in row ? row.seed : undefined,
-    switches: switchesOf(model, hasImages),
+    switches: switchesOf(model, hasMedia),
     media: mediaOf(model),
   };
 }
 
-function switchesOf(model: VideoModel, hasImages: boolean): Offer["switches"] {
+function switchesOf(model: VideoModel, hasMedia: boolean): Offer["switches"] {
   const row = videoModels[model];
   if (row.family === "beta")
     return {
-      audio: row.audioDefault,
-      prompt_extend: row.promptExtendDefault,
-      watermark: row.watermarkDefault,
+      audio: by(row.audioDefault),
+      prompt_extend: by(row.promptExtendDefault),
+      watermark: by(row.watermarkDefault),
     };
   if (row.family === "2-0" || row.family === "fast")
     return {
-      generate_audio: false,
-      ...(row.returnLastFrame && { return_last_frame: false }),
-      watermark: false,
+      generate_audio: by(undefined),
+      ...(!hasMedia && takes(model, { tools: [{ type: "web_search" }] }) && { web_search: by(false) }),
+      ...(row.returnLastFrame && { return_last_frame: by(undefined) }),
+      watermark: by(undefined),
     };
   return {
-    ...(row.generateAudio && { generate_audio: row.generateAudioDefault }),
-    ...(!hasImages && { camera_fixed: row.cameraFixedDefault }),
-    watermark: row.watermarkDefault,
+    ...(row.generateAudio && { generate_audio: by(row.generateAudioDefault) }),
+    ...(!hasMedia && { camera_fixed: by(row.cameraFixedDefault) }),
+    watermark: by(row.watermarkDefault),
   };
 }
+
+const by = (said: boolean | undefined): SwitchOffer => ({
+  isOn: said ?? false,
+  isSaid: said !== undefined,
+});
 
 function mediaOf(model: VideoModel): readonly MediaOffer[] {
   const row = videoModels[model];
@@ -96,9 +108,26 @@ function mediaOf(model: VideoModel): readonly MediaOffer[] {
       accept: row.kinds[kind] === "image" ? IMAGES : undefined,
     }));
   const takesFiles = row.family === "2-0" || row.family === "fast";
-  return row.roles.map((kind) => ({
+  const images = row.roles.map((kind) => ({
     kind,
     most: kind === "reference_image" ? undefined : 1,
     accept: takesFiles ? IMAGES : undefined,
   }));
+  const video = { type: "video_url", video_url: { url: ANY } };
+  const audio = { type: "audio_url", audio_url: { url: ANY } };
+  const byLink = (kind: MediaKind) => ({ kind, most: undefined, accept: undefined });
+  return [
+    ...images,
+    ...(takes(model, { content: [video] }) ? [byLink("reference_video")] : []),
+    // no model takes sounds alone
+    ...(takes(model, { content: [video, audio] }) ? [byLink("reference_audio")] : []),
+  ];
+}
+
+const ANY = "https://example.com/";
+
+/** What no table lists, the rules know: whether they let `fields` through. */
+function takes(model: VideoModel, fields: object): boolean {
+  const text = { type: "text", text: "A reef" };
+  return checkVideoRequest({ model, content: [text], ...fields }).issues.length === 0;
 }

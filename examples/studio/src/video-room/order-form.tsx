@@ -1,22 +1,21 @@
-import type { Issue } from "@sluice/core";
 import { type ReactNode, useRef, useState } from "react";
-import { Choice, Field, focusWrong, Issues, NumberField, Switch } from "../room/field.js";
-import { Sources } from "../room/sources.js";
-import { mediaNames, switchNames } from "./names.js";
-import { type MediaOffer, models, type Offer, type SwitchName } from "./offer.js";
-import { findingsOf, offerFor, type VideoOrder } from "./order.js";
+import { Choice } from "../room/form/choice.js";
+import { Field } from "../room/form/field.js";
+import { focusWrong } from "../room/form/focus-wrong.js";
+import { type ChangeOrder, findingsOf, type IssuesOf, type SetOrder } from "./findings.js";
+import { models } from "./offer.js";
+import { offerFor, type VideoOrder } from "./order.js";
+import { Settings } from "./settings.js";
+import { StartingPoints } from "./starting-points.js";
 
 interface OrderFormProps {
   readonly order: VideoOrder;
-  readonly onChange: (change: (order: VideoOrder) => VideoOrder) => void;
+  readonly onChange: ChangeOrder;
   /** Called with an order that breaks no rule. */
   readonly onSubmit: () => void;
   /** The button. */
   readonly children: ReactNode;
 }
-
-type IssuesOf = (field: string) => readonly Issue[];
-type SetOrder = (change: Partial<VideoOrder>) => void;
 
 /** What is to be filmed. Made from the table of models: only what the chosen one accepts is there. */
 export function OrderForm({ order, onChange, onSubmit, children }: OrderFormProps) {
@@ -63,127 +62,8 @@ export function OrderForm({ order, onChange, onSubmit, children }: OrderFormProp
         onChange={(model) => model && set({ model })}
       />
       <Settings order={order} offer={offer} issuesOf={issuesOf} onChange={set} />
-      <Media order={order} offers={offer.media} issuesOf={issuesOf} onChange={onChange} />
+      <StartingPoints order={order} offers={offer.media} issuesOf={issuesOf} onChange={onChange} />
       {children}
     </form>
-  );
-}
-
-interface SettingsProps {
-  readonly order: VideoOrder;
-  readonly offer: Offer;
-  readonly issuesOf: IssuesOf;
-  readonly onChange: SetOrder;
-}
-
-function Settings({ order, offer, issuesOf, onChange }: SettingsProps) {
-  const { resolutions, resolutionDefault, ratios, ratioDefault, duration, durationDefault, seed, switches } =
-    offer;
-  const own = (value: string | undefined) => (value === undefined ? "The model's own" : `Default (${value})`);
-  const auto = duration.auto === undefined ? "" : ` ${duration.auto}: the model chooses.`;
-  return (
-    <>
-      <div className="pair">
-        <Choice
-          name="Resolution"
-          value={resolutions.includes(order.resolution) ? order.resolution : ""}
-          values={resolutions}
-          none={own(resolutionDefault)}
-          issues={issuesOf("resolution")}
-          onChange={(resolution) => onChange({ resolution })}
-        />
-        <Choice
-          name="Ratio"
-          value={ratios.includes(order.ratio) ? order.ratio : ""}
-          values={ratios}
-          none={own(ratioDefault)}
-          issues={issuesOf("ratio")}
-          onChange={(ratio) => onChange({ ratio })}
-        />
-        <NumberField
-          name="Duration"
-          value={order.duration}
-          hint={`${duration.min} to ${duration.max} seconds${
-            durationDefault === undefined ? "" : `, by default ${durationDefault}`
-          }.${auto}`}
-          issues={issuesOf("duration")}
-          onChange={(typed) => onChange({ duration: typed })}
-        />
-        {seed && (
-          <NumberField
-            name="Seed"
-            value={order.seed}
-            hint="Empty: another video each time."
-            issues={issuesOf("seed")}
-            onChange={(typed) => onChange({ seed: typed })}
-          />
-        )}
-      </div>
-      <div className="field">
-        {(Object.keys(switches) as SwitchName[]).map((name) => (
-          <Switch
-            key={name}
-            name={switchNames[name]}
-            isOn={order.switches[name] ?? switches[name] ?? false}
-            onChange={(isOn) => onChange({ switches: { ...order.switches, [name]: isOn } })}
-          />
-        ))}
-      </div>
-    </>
-  );
-}
-
-interface MediaProps {
-  readonly order: VideoOrder;
-  readonly offers: readonly MediaOffer[];
-  readonly issuesOf: IssuesOf;
-  readonly onChange: OrderFormProps["onChange"];
-}
-
-/** What the video starts from: frames of its own, or what it takes something from. */
-function Media({ order, offers, issuesOf, onChange }: MediaProps) {
-  const isFrame = ({ kind }: MediaOffer) => kind === "first_frame" || kind === "last_frame";
-  const group = (name: string, members: readonly MediaOffer[]) => {
-    const given = members.reduce((sum, { kind }) => sum + (order.media[kind]?.length ?? 0), 0);
-    return (
-      members.length > 0 && (
-        // shut again only by whoever opened it: what was given is never out of sight
-        <details key={`${name} ${given > 0}`} className="extras" open={given > 0}>
-          <summary>
-            {name}
-            {given > 0 && `: ${given}`}
-          </summary>
-          {members.map(({ kind, most, accept }) => (
-            <Sources
-              key={kind}
-              name={mediaNames[kind]}
-              sources={order.media[kind] ?? []}
-              most={most}
-              accept={accept}
-              hint={accept ? undefined : "A public link: the gateway downloads it itself."}
-              issues={issuesOf(kind)}
-              onChange={(change) =>
-                onChange((known) => ({
-                  ...known,
-                  media: { ...known.media, [kind]: change(known.media[kind] ?? []) },
-                }))
-              }
-            />
-          ))}
-        </details>
-      )
-    );
-  };
-  return (
-    <>
-      {group("Frames", offers.filter(isFrame))}
-      {group(
-        "References",
-        offers.filter((offer) => !isFrame(offer)),
-      )}
-      <div aria-live="polite">
-        <Issues issues={issuesOf("media")} />
-      </div>
-    </>
   );
 }

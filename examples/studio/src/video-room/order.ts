@@ -1,6 +1,6 @@
-import { checkVideoRequest, type Issue, type VideoModel, type VideoRequest } from "@sluice/core";
-import { numberOf } from "../room/field.js";
-import type { Source } from "../room/sources.js";
+import type { VideoModel, VideoRequest } from "@sluice/core";
+import { numberOf } from "../room/form/number-field.js";
+import type { Source } from "../room/sources/source.js";
 import { type MediaKind, type Offer, offerOf, type SwitchName } from "./offer.js";
 
 /** The form, as it was filled in: kept when the model changes, used where the model has it. */
@@ -37,11 +37,11 @@ export function offerFor({ model, media }: VideoOrder): Offer {
 }
 
 /** What is sent along, in the order of the request. */
-function itemsOf(order: VideoOrder, { media }: Offer): { kind: MediaKind; url: string }[] {
+export function itemsOf(order: VideoOrder, { media }: Offer): { kind: MediaKind; url: string }[] {
   return media.flatMap(({ kind }) => (order.media[kind] ?? []).map(({ url }) => ({ kind, url })));
 }
 
-/** The request, with exactly what was filled in and the model has. What is wrong with it, {@link findingsOf} says. */
+/** The request, with exactly what was filled in and the model has. What is wrong with it, `findingsOf` says. */
 export function requestOf(order: VideoOrder): VideoRequest {
   const offer = offerFor(order);
   const { model, prompt } = order;
@@ -60,13 +60,22 @@ export function requestOf(order: VideoOrder): VideoRequest {
       }
     : {
         model,
-        content: [
-          ...(text ? [{ type: "text", text }] : []),
-          ...items.map(({ kind, url }) => ({ type: "image_url", image_url: { url }, role: kind })),
-        ],
+        content: [...(text ? [{ type: "text", text }] : []), ...items.map(contentOf)],
         ...settings,
       };
   return request as VideoRequest;
+}
+
+/** Only images have a role: of other items the gateway shows none. */
+function contentOf({ kind, url }: { kind: MediaKind; url: string }): object {
+  switch (kind) {
+    case "reference_video":
+      return { type: "video_url", video_url: { url } };
+    case "reference_audio":
+      return { type: "audio_url", audio_url: { url } };
+    default:
+      return { type: "image_url", image_url: { url }, role: kind };
+  }
 }
 
 function settingsOf(order: VideoOrder, { resolutions, ratios, seed, switches }: Offer): object {
@@ -75,33 +84,18 @@ function settingsOf(order: VideoOrder, { resolutions, ratios, seed, switches }: 
     ratio: ratios.includes(order.ratio) ? order.ratio : undefined,
     duration: numberOf(order.duration),
     seed: seed && numberOf(order.seed),
-    ...Object.fromEntries(
-      Object.keys(switches).map((name) => [name, order.switches[name as SwitchName]] as const),
-    ),
+    ...switchedOf(order, switches),
   };
   return Object.fromEntries(Object.entries(chosen).filter(([, value]) => value !== undefined));
 }
 
-/** A broken rule, and the field of the form that it is about; `media` is about all that the video starts from. */
-export interface Finding {
-  readonly field: "prompt" | "duration" | "seed" | "media" | MediaKind | (string & {});
-  readonly issue: Issue;
-}
-
-/** What the chosen model would not accept. */
-export function findingsOf(order: VideoOrder): readonly Finding[] {
-  const items = itemsOf(order, offerFor(order));
-  const first = order.prompt.trim() ? 1 : 0;
-  return checkVideoRequest(requestOf(order)).issues.map((issue) => {
-    const [, place] = /^input\.media\.(\d+)/.exec(issue.path) ?? [];
-    const [, contentPlace] = /^content\.(\d+)/.exec(issue.path) ?? [];
-    const at = place ? Number(place) : contentPlace ? Number(contentPlace) - first : undefined;
-    return { field: fieldOf(issue, at === undefined ? undefined : (items[at]?.kind ?? "prompt")), issue };
+function switchedOf(order: VideoOrder, offered: Offer["switches"]): object {
+  const { web_search, ...plain } = offered;
+  const fields = Object.entries(plain).map(([name, { isOn, isSaid }]) => {
+    const chosen = order.switches[name as SwitchName];
+    // where nobody knows what the model does by itself, it is told what the form shows
+    return [name, chosen ?? (isSaid ? undefined : isOn)];
   });
-}
-
-function fieldOf({ path, rule }: Issue, kind: MediaKind | "prompt" | undefined): Finding["field"] {
-  if (kind) return kind;
-  if (path === "content") return /text|empty/.test(rule) ? "prompt" : "media";
-  return path.split(".").at(-1) ?? path;
+  const searches = web_search && order.switches.web_search;
+  return { ...Object.fromEntries(fields), ...(searches && { tools: [{ type: "web_search" }] }) };
 }

@@ -1,36 +1,34 @@
 import { redact, type VideoTaskEntry } from "@sluice/core";
 import { useVideoTask } from "@sluice/react";
-import { type ReactNode, useState } from "react";
 import { reasonOf } from "../room/request-failure.js";
-import { duration, moment, useNow } from "../room/use-now.js";
 import { storage } from "../stored.js";
+import { Card } from "./card.js";
+import { Elapsed } from "./elapsed.js";
 import { Player } from "./player.js";
 import { Questions } from "./questions.js";
+import { Unconfirmed } from "./unconfirmed.js";
 import { wordOf } from "./words.js";
 
 interface TaskCardProps {
   readonly entry: VideoTaskEntry;
+  /** How long it usually takes, where somebody knows. */
+  readonly usualTime: string | undefined;
   readonly onRemove: () => void;
 }
 
 /** A video that was asked for, however far it has come. */
-export function TaskCard({ entry, onRemove }: TaskCardProps) {
-  if (entry.handle) return <CreatedCard entry={entry} taskId={entry.handle.id} onRemove={onRemove} />;
+export function TaskCard(props: TaskCardProps) {
+  const { entry, onRemove } = props;
+  if (entry.handle) return <CreatedCard {...props} taskId={entry.handle.id} />;
   const isSubmitting = entry.state === "submitting";
   return (
     <Card entry={entry} word={isSubmitting ? "Being sent" : "Unconfirmed"} isOver={false} onRemove={onRemove}>
-      {!isSubmitting && (
-        <p className="alarm">
-          <strong>Nobody knows whether the gateway has it: it may be made, and billed.</strong> Look at your
-          account before you ask for it again; then remove it here.
-          {entry.error && <span className="hint"> {redact(entry.error.message)}</span>}
-        </p>
-      )}
+      {!isSubmitting && <Unconfirmed error={entry.error} />}
     </Card>
   );
 }
 
-function CreatedCard({ entry, taskId, onRemove }: TaskCardProps & { readonly taskId: string }) {
+function CreatedCard({ entry, taskId, usualTime, onRemove }: TaskCardProps & { readonly taskId: string }) {
   const video = useVideoTask({ taskId, storage });
   const { status, task, progress, data, error, refetch } = video;
   const isPending = status === "pending";
@@ -46,7 +44,7 @@ function CreatedCard({ entry, taskId, onRemove }: TaskCardProps & { readonly tas
           <progress aria-label="Progress" value={progress} />
           <p className="hint">
             {progress !== undefined && `${Math.round(progress * 100)} % · `}
-            <Elapsed since={entry.submittedAt} />
+            <Elapsed since={entry.submittedAt} usual={usualTime} />
           </p>
           <Questions video={video} until={entry.handle?.queryableUntil} />
         </>
@@ -69,57 +67,5 @@ function CreatedCard({ entry, taskId, onRemove }: TaskCardProps & { readonly tas
         </div>
       )}
     </Card>
-  );
-}
-
-interface CardProps extends TaskCardProps {
-  readonly word: string;
-  readonly isOver: boolean;
-  readonly children: ReactNode;
-}
-
-function Card({ entry, word, isOver, onRemove, children }: CardProps) {
-  const { label, model, submittedAt, task } = entry;
-  const took =
-    task?.finishedAt !== undefined && task.submittedAt !== undefined && task.finishedAt - task.submittedAt;
-  return (
-    <article className="task" aria-label={label ?? model}>
-      <header>
-        <p dir="auto">{label ?? model}</p>
-        <p className="hint">
-          <strong role="status">{word}</strong> · {model} · {moment(submittedAt)}
-          {took !== false && isOver && ` · took ${duration(took)}`}
-        </p>
-        <Removal isOver={isOver} onRemove={onRemove} />
-      </header>
-      {children}
-    </article>
-  );
-}
-
-function Elapsed({ since }: { since: number }) {
-  return `${duration(useNow() - since)} since it was asked for`;
-}
-
-/** What is not over goes on, unseen, when it is removed: that is asked once more. */
-function Removal({ isOver, onRemove }: { isOver: boolean; onRemove: () => void }) {
-  const [isAsking, setAsking] = useState(false);
-  if (!isAsking)
-    return (
-      <button type="button" className="quiet small" onClick={() => (isOver ? onRemove() : setAsking(true))}>
-        Remove
-      </button>
-    );
-  return (
-    <div className="removal">
-      <span>It may go on at the gateway, and be billed.</span>
-      <button type="button" className="small alarming" onClick={onRemove}>
-        Remove
-      </button>
-      {/* biome-ignore lint/a11y/noAutofocus: somebody just asked for this, and the harmless answer is the nearest */}
-      <button type="button" className="small" autoFocus onClick={() => setAsking(false)}>
-        Keep
-      </button>
-    </div>
   );
 }

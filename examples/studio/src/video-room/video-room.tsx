@@ -1,23 +1,22 @@
 import { isGatewayError } from "@sluice/core";
-import { useVideoTask, useVideoTasks } from "@sluice/react";
+import { useVideoTask } from "@sluice/react";
 import { useRef } from "react";
-import { Masthead } from "../masthead.js";
 import { PayButton } from "../room/pay-button.js";
 import { RequestFailure } from "../room/request-failure.js";
 import { useDraft } from "../room/use-draft.js";
+import { useLeaveWarning } from "../room/use-leave-warning.js";
+import { Workroom } from "../room/workroom.js";
 import { storage } from "../stored.js";
 import { emptyOrder, requestOf } from "./order.js";
 import { OrderForm } from "./order-form.js";
-import { TaskCard } from "./task-card.js";
-import "../chat/model-picker.css";
-import "../room/room.css";
-import "./tasks.css";
+import { TaskList } from "./task-list.js";
 
 /** Where videos are made: each one is a task that goes on at the gateway, whatever happens to this page. */
 export function VideoRoom() {
   const [order, setOrder] = useDraft("video", emptyOrder);
   const { submit, reset, isSubmitting, error } = useVideoTask({ storage });
-  const { tasks, remove } = useVideoTasks({ storage });
+  // it would be found again, as unconfirmed: billed, perhaps, and its video lost
+  useLeaveWarning(isSubmitting);
   const main = useRef<HTMLButtonElement>(null);
   const film = async () => {
     const { handle } = await submit(requestOf(order), { label: order.prompt.trim() || order.model });
@@ -27,49 +26,32 @@ export function VideoRoom() {
   const outcome = isGatewayError(error) ? error.outcome : undefined;
 
   return (
-    <div className="workroom">
-      <Masthead />
-      <main>
-        <OrderForm order={order} onChange={setOrder} onSubmit={() => void film()}>
-          <div className="deed">
-            <PayButton button={main} isDisabled={isSubmitting}>
-              Generate
-            </PayButton>
-            <span role="status" className="hint">
-              {isSubmitting && "Being sent"}
-            </span>
-          </div>
-          {error && (
-            <RequestFailure error={error} outcome={outcome} isFresh>
-              <button
-                type="button"
-                className="quiet"
-                onClick={() => {
-                  main.current?.focus();
-                  reset();
-                }}
-              >
-                Dismiss
-              </button>
-            </RequestFailure>
-          )}
-        </OrderForm>
-        <section className="made" aria-label="Videos">
-          {tasks.length === 0 ? (
-            <p className="nothing">
-              A video takes minutes. It goes on when this page is left, and is found here again.
-            </p>
-          ) : (
-            <ul className="tasks" aria-label="Tasks">
-              {tasks.map((entry) => (
-                <li key={entry.key}>
-                  <TaskCard entry={entry} onRemove={() => remove(entry.key)} />
-                </li>
-              ))}
-            </ul>
-          )}
-        </section>
-      </main>
-    </div>
+    <Workroom>
+      <OrderForm order={order} onChange={setOrder} onSubmit={() => void film()}>
+        <div className="deed">
+          <PayButton button={main} isDisabled={isSubmitting}>
+            Generate
+          </PayButton>
+          <span role="status" className="hint">
+            {isSubmitting && "Being sent"}
+          </span>
+        </div>
+        {error && (
+          <RequestFailure error={error} outcome={outcome} isFresh>
+            <button
+              type="button"
+              className="quiet"
+              onClick={() => {
+                main.current?.focus();
+                reset();
+              }}
+            >
+              Dismiss
+            </button>
+          </RequestFailure>
+        )}
+      </OrderForm>
+      <TaskList />
+    </Workroom>
   );
 }
