@@ -58,6 +58,25 @@ describe.skipIf(!executablePath)("the studio's videos in Chromium (skipped where
     await card(prompt).getByRole("button", { name: "Ask now" }).click();
   }
 
+  /** Drops a file or a link on a field; a JPEG of so many pixels where the file has a `side`. */
+  async function drop(
+    name: string,
+    data: { file?: string; type?: string; side?: number; link?: string },
+  ): Promise<void> {
+    const transfer = await studio.page.evaluateHandle(async ({ file, type = "", side, link: url }) => {
+      const picture = side ? new OffscreenCanvas(side, side) : undefined;
+      picture?.getContext("2d")?.fillRect(0, 0, 9, 9);
+      const bytes = (await picture?.convertToBlob({ type })) ?? new Uint8Array(9);
+      const dragged = new DataTransfer();
+      if (file) dragged.items.add(new File([bytes], file, { type }));
+      if (url) dragged.setData("text/uri-list", url);
+      return dragged;
+    }, data);
+    const group = studio.page.getByRole("group", { name, exact: true });
+    for (const event of ["dragenter", "dragover", "drop"])
+      await group.dispatchEvent(event, { dataTransfer: transfer });
+  }
+
   async function film(prompt: string): Promise<void> {
     await field("Prompt").fill(prompt);
     await button("Generate").click();
@@ -345,20 +364,9 @@ describe.skipIf(!executablePath)("the studio's videos in Chromium (skipped where
   });
 
   test("start from what is dropped on a field, or the page says why not", async () => {
-    const drop = async (name: string, data: { file?: string; type?: string; link?: string }) => {
-      const transfer = await studio.page.evaluateHandle(({ file, type = "", link: url }) => {
-        const dragged = new DataTransfer();
-        if (file) dragged.items.add(new File([new Uint8Array(9)], file, { type }));
-        if (url) dragged.setData("text/uri-list", url);
-        return dragged;
-      }, data);
-      const group = studio.page.getByRole("group", { name, exact: true });
-      for (const event of ["dragenter", "dragover", "drop"])
-        await group.dispatchEvent(event, { dataTransfer: transfer });
-    };
     await studio.page.getByText("Frames", { exact: true }).dispatchEvent("dragenter");
-    await drop("First frame", { file: "first.png", type: "image/png" });
-    await studio.page.getByRole("list", { name: "First frame to send" }).getByText("first.png").waitFor();
+    await drop("First frame", { file: "first.jpg", type: "image/jpeg", side: 300 });
+    await studio.page.getByRole("list", { name: "First frame to send" }).getByText("first.jpg").waitFor();
     await drop("Last frame", { file: "last.txt", type: "text/plain" });
     await studio.page.getByText("“last.txt” is none of PNG, JPEG, WEBP.").waitFor();
     await drop("Last frame", { link: "https://example.com/last.png" });
@@ -373,12 +381,24 @@ describe.skipIf(!executablePath)("the studio's videos in Chromium (skipped where
       {
         input: {
           media: [
-            { type: "first_frame", url: "data:image/png;base64,AAAAAAAAAAAA" },
+            { type: "first_frame", url: expect.stringContaining("data:image/jpeg;base64,") },
             { type: "last_frame", url: "https://example.com/last.png" },
           ],
         },
       },
     ]);
+  });
+
+  test("whose files break a rule are not asked for, and nothing is billed", async () => {
+    await studio.page.getByText("Frames", { exact: true }).dispatchEvent("dragenter");
+    await drop("First frame", { file: "tiny.jpg", type: "image/jpeg", side: 100 });
+    await studio.page.getByRole("list", { name: "First frame to send" }).getByText("tiny.jpg").waitFor();
+    await field("Prompt").fill("A reef");
+    await button("Generate").click();
+    const alert = studio.page.getByRole("alert");
+    await alert.getByText("Not sent: nothing is billed.").waitFor();
+    expect(await alert.innerText()).toMatch(/input\.media\.0 .*240/);
+    expect(server.created(PATH)).toEqual([]);
   });
 
   test("can be filled in and ordered with keys alone", async () => {

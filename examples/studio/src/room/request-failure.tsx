@@ -30,7 +30,8 @@ export function RequestFailure({ error, outcome, isFresh, children }: RequestFai
 /** What became of it: the first thing that whoever pays wants to know. */
 function fateOf(error: Error, outcome: Outcome | undefined): string {
   const isStopped = error.name === "AbortError";
-  switch (outcome) {
+  // a rule that is broken is found before anything leaves
+  switch (error.name === "ValidationError" ? "not-sent" : outcome) {
     case "not-sent":
       return isStopped ? "Stopped before it was sent: nothing is billed." : "Not sent: nothing is billed.";
     case "refused":

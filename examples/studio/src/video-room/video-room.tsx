@@ -1,4 +1,4 @@
-import { isGatewayError } from "@sluice/core";
+import { isGatewayError, type VideoRequest } from "@sluice/core";
 import { useVideoTask } from "@sluice/react";
 import { useRef } from "react";
 import { PayButton } from "../room/pay-button.js";
@@ -14,7 +14,7 @@ import { TaskList } from "./task-list.js";
 /** Where videos are made: each one is a task that goes on at the gateway, whatever happens to this page. */
 export function VideoRoom() {
   const [order, setOrder] = useDraft("video", emptyOrder);
-  const { submit, reset, isSubmitting, error } = useVideoTask({ storage });
+  const { submit, reset, isSubmitting, error } = useVideoTask({ storage, checkMedia });
   // it would be found again, as unconfirmed: billed, perhaps, and its video lost
   useLeaveWarning(isSubmitting);
   const main = useRef<HTMLButtonElement>(null);
@@ -54,4 +54,10 @@ export function VideoRoom() {
       <TaskList />
     </Workroom>
   );
+}
+
+/** The files in a request, whole: what reads them is loaded when there is something to read. */
+async function checkMedia(request: VideoRequest, options: { readonly signal: AbortSignal }) {
+  const { checkVideoMedia } = await import("@sluice/core/media");
+  return checkVideoMedia(request, options);
 }
