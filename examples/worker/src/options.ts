@@ -1,0 +1,42 @@
+import { type ProxyOptions, type RateLimitBinding, workersRateLimit } from "@sluice/worker-proxy";
+import { authenticate } from "./sign-in.js";
+
+/** What the Worker is given from outside: variables and bindings of wrangler.jsonc, and secrets. */
+export interface Env {
+  readonly GATEWAY_URL: string;
+  /** The pages that may call from a browser, separated by spaces. */
+  readonly ORIGINS: string;
+  readonly GATEWAY_API_KEY: string;
+  /** While the key is changed: asked where the gateway refuses the other with 401. */
+  readonly GATEWAY_API_KEY_NEXT?: string;
+  readonly PROXY_SECRET: string;
+  /** While the secret is changed: the ids that it has marked stay good. */
+  readonly PROXY_SECRET_OLD?: string;
+  readonly JWT_SECRET: string;
+  readonly RATE_LIMITER: RateLimitBinding;
+}
+
+/** What both Workers have in common. Whatever of `Env` is not set closes the proxy: 401, 500 or 503, never a way in. */
+export const options = {
+  baseURL: (env) => env.GATEWAY_URL,
+  apiKey: ({ GATEWAY_API_KEY: key, GATEWAY_API_KEY_NEXT: next }) => (next ? [key, next] : key),
+  secret: ({ PROXY_SECRET: secret, PROXY_SECRET_OLD: old }) => (old ? [secret, old] : secret),
+  authenticate,
+  origins: (env) => env.ORIGINS.split(" ").filter((origin) => origin !== ""),
+  rateLimit: workersRateLimit((env) => env.RATE_LIMITER, { periodSeconds: 60 }),
+  routes: ["chat", "images", "videos", "health"],
+  // who may not ask for the dear ones must not find them here; what is beyond a cap is refused with 400
+  models: {
+    "alpha-v4.1-flash": { max_tokens: 8192 },
+    "delta-5.3": { max_tokens: 8192 },
+    "gamma-image-5-0-260128": { "sequential_image_generation_options.max_images": 4 },
+    "gamma-video-2.0": { duration: 8, resolution: ["720p", "480p"] },
+  },
+  limits: {
+    // a Worker has 128 MB of memory for all that it does at a time
+    bodyBytes: 8 * 1024 * 1024,
+    dataURIBytes: 5 * 1024 * 1024,
+    totalMs: 15 * 60_000,
+  },
+  onEvent: (event) => console.log(JSON.stringify(event)),
+} satisfies ProxyOptions<Env>;

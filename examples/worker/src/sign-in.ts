@@ -1,0 +1,11 @@
+import { jwt } from "@sluice/worker-proxy/auth";
+
+/**
+ * Knows users by tokens that your own server signs (HS256) with a secret that it shares with this Worker:
+ * `{ iss, aud, sub, exp }`, where `sub` is the user's id. README.md has the other ways to sign in.
+ */
+export const authenticate = jwt<{ readonly JWT_SECRET: string }>({
+  secret: (env) => env.JWT_SECRET,
+  issuer: "https://app.example.com",
+  audience: "gateway-proxy",
+});
