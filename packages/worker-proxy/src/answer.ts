@@ -6,7 +6,7 @@ import type { Report } from "./report.js";
 import type { Route } from "./routes.js";
 import type { Settings, Setup } from "./settings.js";
 import type { Tenancy } from "./tenancy.js";
-import { leaks, passedHeadersOf, readText, type Upstream } from "./upstream.js";
+import { leaks, linesLeak, passedHeadersOf, readText, type Upstream } from "./upstream.js";
 
 /** Larger than any JSON of the spec's. */
 const JSON_CHARACTERS = 32 * 1024 * 1024;
@@ -43,11 +43,12 @@ export async function passOn<Env>(upstream: Upstream, passing: Passing<Env>): Pr
   sent["content-type"] = type.toLowerCase();
   if (sent["content-type"] === "application/json") {
     const text = await readText(upstream, settings.limits.idleMs, JSON_CHARACTERS);
-    if (text.length > JSON_CHARACTERS || leaks(text, setup.apiKeys))
-      throw wrongType("sent what can't be passed on");
+    if (text.length > JSON_CHARACTERS) throw unfit();
     call.close();
-    account.settle(usageIn(text));
     const answer = await signed(text, passing);
+    // looked at as it leaves: written anew, what was escaped is not any more
+    if (leaks(answer, setup.apiKeys)) throw unfit();
+    account.settle(usageIn(text));
     report.end(status);
     return new Response(answer, { status, headers: sent });
   }
@@ -55,6 +56,9 @@ export async function passOn<Env>(upstream: Upstream, passing: Passing<Env>): Pr
     idleMs: settings.limits.idleMs,
     isChat: !route.extension,
     countsUsage: settings.meter !== undefined,
+    check(lines) {
+      if (linesLeak(lines, setup.apiKeys)) throw unfit();
+    },
     onEnd(code, usage) {
       // an answer that was not heard to its end is paid in full: nobody knows how far the gateway went
       account.settle(code === undefined ? usage : undefined);
@@ -69,16 +73,18 @@ function headersOf<Env>(
   { settings, setup, admitted, route, report }: Passing<Env>,
 ): Record<string, string> {
   const passed = passedHeadersOf(response, setup.apiKeys);
+  const stream = response.headers.get("x-stream-id") ?? "";
+  // only an extension's: the gateway may mean something else by it
+  const isStream =
+    settings.extensions.length > 0 && admitted.route === "chat" && /^[\w-]{1,128}$/.test(stream);
   report.known.requestId = passed["x-request-id"] ?? report.known.requestId;
-  const stream = response.headers.get("x-stream-id");
   const offers = settings.extensions.flatMap(({ offers }) => offers?.[route.name] ?? []);
   return {
     ...passed,
     "x-request-id": report.known.requestId,
     "x-sluice-source": "upstream",
     "server-timing": report.timing(),
-    // only an extension's: the gateway may mean something else by it
-    ...(stream && settings.extensions.length > 0 && admitted.route === "chat" && { "x-stream-id": stream }),
+    ...(isStream && !leaks(stream, setup.apiKeys) && { "x-stream-id": stream }),
     ...(offers.length > 0 && { "x-sluice-offers": offers.join(", ") }),
   };
 }
@@ -102,6 +108,10 @@ function givenId(json: unknown): string | undefined {
   const { id, task_id, Id, data } = { ...(json as Record<string, unknown>) };
   const given = [id, task_id, Id].find((value) => typeof value === "string" && value !== "");
   return (given as string | undefined) ?? (data === undefined ? undefined : givenId(data));
+}
+
+function unfit(): Refusal {
+  return wrongType("sent what can't be passed on");
 }
 
 function wrongType(problem: string): Refusal {

@@ -78,9 +78,9 @@ export function openCall(client: AbortSignal, totalMs: number | undefined): Call
         step().then(resolve, reject);
         if (stopped) interrupt();
       });
-    } catch {
+    } catch (error) {
       // what the platform threw may name an address or a header: it is not passed on
-      throw failed(stopped ?? broken);
+      throw error instanceof Refusal && !stopped ? error : failed(stopped ?? broken);
     } finally {
       clearTimeout(timer);
     }

@@ -84,5 +84,7 @@ function hold(
 }
 
 function beyond(param: string, what: string): Refusal {
-  return new Refusal(400, "limit_exceeded", `${param} must be ${what}`, { param });
+  // a group of assets is a place and not an amount: who may use it is a matter of permission
+  const status = param === "GroupId" ? 403 : 400;
+  return new Refusal(status, "limit_exceeded", `${param} must be ${what}`, { param });
 }

@@ -36,9 +36,13 @@ export interface Limits {
   readonly idleMs?: number;
   /** How long an answer may take as a whole, in milliseconds. @default none */
   readonly totalMs?: number;
-  /** The largest `max_tokens` of a chat, at most the model's own; set where a chat request has none. @default none */
+  /**
+   * The largest `max_tokens` of a chat, at most the model's own; set where a chat request has none. What `models` says
+   * of a model's `max_tokens` takes its place.
+   * @default none
+   */
   readonly maxTokens?: number;
-  /** The largest file in a data URI, in bytes. @default 20_971_520: the spec's largest image */
+  /** The largest file in a data URI or in plain Base64, in bytes. @default 20_971_520: the spec's largest image */
   readonly dataURIBytes?: number;
 }
 

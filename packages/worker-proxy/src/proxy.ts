@@ -54,6 +54,7 @@ async function answer<Env>(
     else response = preflight(request, matches.map(({ route }) => route.method).join(", "));
   } catch (error) {
     const refusal = error instanceof Refusal ? error : misconfigured("failed in a way it should not");
+    report.known.requestId = refusal.headers["x-request-id"] ?? report.known.requestId;
     report.end(refusal.status, refusal.code);
     response = refused(refusal, report);
   }

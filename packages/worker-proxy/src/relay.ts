@@ -11,6 +11,8 @@ interface RelayOptions {
   /** Called once, with the code of what went wrong or with nothing, and with the last `usage` where it is counted. */
   readonly onEnd: (code?: string, usage?: Usage) => void;
   readonly countsUsage: boolean;
+  /** Throws the refusal of lines that must not go on. */
+  readonly check: (lines: string) => void;
 }
 
 /**
@@ -23,7 +25,7 @@ interface RelayOptions {
 export function relay(
   body: ReadableStream<Uint8Array>,
   call: Call,
-  { idleMs, isChat, onEnd, countsUsage }: RelayOptions,
+  { idleMs, isChat, onEnd, countsUsage, check }: RelayOptions,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   const lines = openLines();
@@ -42,11 +44,13 @@ export function relay(
       for (let bytes = await read(); bytes; bytes = await read()) {
         const piece = lines.whole(bytes);
         if (!piece) continue;
+        check(latin1.decode(piece));
         passedAt = Date.now();
         return controller.enqueue(piece);
       }
       const rest = lines.rest();
       if (isChat && !lines.saidEnd()) throw failed("upstream_cut");
+      check(latin1.decode(rest));
       if (rest.byteLength > 0) controller.enqueue(rest);
       controller.close();
       onEnd(undefined, usage());
@@ -98,6 +102,8 @@ export function relay(
   }
 }
 
+/** Each byte a letter, wherever a text was cut: what is looked for is ASCII. */
+const latin1 = new TextDecoder("latin1");
 /** So long pieces are gathered, in milliseconds; nobody sees it. */
 const MOMENT_MS = 1;
 /** As much as is gathered at most. */
@@ -153,7 +159,7 @@ function openLines() {
   }
 
   function tailText(): string {
-    return new TextDecoder("latin1").decode(joined(tail));
+    return latin1.decode(joined(tail));
   }
 }
 

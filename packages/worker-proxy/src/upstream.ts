@@ -107,11 +107,22 @@ export async function refusalOf(upstream: Upstream, { apiKeys }: Setup, idleMs: 
 /** Whether `text` has a piece of a key that is long enough to matter. */
 export function leaks(text: string, apiKeys: readonly string[]): boolean {
   return apiKeys.some((key) => {
-    const size = Math.min(8, key.length);
-    for (let at = 0; at + size <= key.length; at += 1)
-      if (text.includes(key.slice(at, at + size))) return true;
+    // how keys of a kind begin is no secret, and a model may well write it
+    const [, own = ""] = /^(?:[a-z]+[-_])*(.*)$/i.exec(key) ?? [];
+    const secret = own.length < 8 ? key : own;
+    const size = Math.min(8, secret.length);
+    for (let at = 0; at + size <= secret.length; at += 1)
+      if (text.includes(secret.slice(at, at + size))) return true;
     return false;
   });
+}
+
+/**
+ * The same for lines of a stream, where looking for each piece would take longer than passing it on: for the whole
+ * key, and for its pieces where an error is told.
+ */
+export function linesLeak(lines: string, apiKeys: readonly string[]): boolean {
+  return apiKeys.some((key) => lines.includes(key)) || (lines.includes('"error"') && leaks(lines, apiKeys));
 }
 
 const PASSED = {

@@ -7,7 +7,7 @@ import { chunk, done, finish, says } from "./support/upstream.js";
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
-  proxy = await startProxy({ routes: ["chat", "videos"] });
+  proxy = await startProxy({ options: { routes: ["chat", "videos"] } });
 });
 afterAll(() => proxy.close());
 afterEach(() => proxy.forget());

@@ -4,7 +4,7 @@ import { signed } from "./support/sign.js";
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
-  proxy = await startProxy({ routes: ["chat", "videos"] });
+  proxy = await startProxy({ options: { routes: ["chat", "videos"] } });
 });
 afterAll(() => proxy.close());
 afterEach(() => proxy.forget());
@@ -104,12 +104,17 @@ test.each(["TRACE", "PROPFIND", "QUERY", "PUT", "DELETE", "PATCH", "GET", "HEAD"
 );
 
 test("case 12: a GET with a body is refused", async () => {
-  const { status } = await request("GET", `/v1/video/generations/${signed("t1")}`, "Content-Length: 2\r\n", "{}");
+  const { status } = await request(
+    "GET",
+    `/v1/video/generations/${signed("t1")}`,
+    "Content-Length: 2\r\n",
+    "{}",
+  );
   expect(status).toBe(400);
   const chunked = "Transfer-Encoding: chunked\r\n";
-  expect((await request("GET", `/v1/video/generations/${signed("t1")}`, chunked, "2\r\n{}\r\n0\r\n\r\n")).status).toBe(
-    400,
-  );
+  expect(
+    (await request("GET", `/v1/video/generations/${signed("t1")}`, chunked, "2\r\n{}\r\n0\r\n\r\n")).status,
+  ).toBe(400);
   expect(proxy.upstream.requests).toEqual([]);
 });
 

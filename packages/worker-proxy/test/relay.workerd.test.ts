@@ -5,14 +5,14 @@ const events = { "content-type": "text/event-stream" };
 const streamed = { ...chat, stream: true };
 
 /** A gateway that goes on for ever, counts what was taken from it, and does not hear an abort by itself. */
-function endless() {
+function endless(filling = "") {
   const seen = { pulled: 0, isCancelled: false };
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         seen.pulled += 1;
         await new Promise((resolve) => setTimeout(resolve)); // lets timers have their turn, as a network does
-        controller.enqueue(new TextEncoder().encode(`data: {"n":${seen.pulled}}\n\n`));
+        controller.enqueue(new TextEncoder().encode(`data: {"n":${seen.pulled}}${filling}\n\n`));
       },
       cancel() {
         seen.isCancelled = true;
@@ -24,7 +24,8 @@ function endless() {
 }
 
 test("case 42: nothing is taken from the gateway that the client does not take", async () => {
-  const { seen, answer } = endless();
+  // each as large as all that is gathered at most
+  const { seen, answer } = endless(" ".repeat(64 * 1024));
   const { send } = openProxy({}, answer);
   const reader = (await send(asked({ body: streamed }))).body?.getReader();
   expect(seen.pulled).toBe(0);
@@ -112,4 +113,25 @@ test("a gateway's function that throws is a gateway that can't be reached", asyn
     throw new Error("no binding");
   });
   expect((await ask(asked())).error?.["code"]).toBe("upstream_unreachable");
+});
+
+test("what comes in the same moment goes on together, and nothing of it waits for more", async () => {
+  let send: (text: string) => void = () => {};
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      send = (text) => controller.enqueue(new TextEncoder().encode(`data: ${text}\n\n`));
+    },
+  });
+  const { send: ask } = openProxy({}, () => new Response(body, { headers: events }));
+  const reader = (await ask(asked({ body: streamed }))).body
+    ?.pipeThrough(new TextDecoderStream())
+    .getReader();
+  for (const text of ["a", "b", "c"]) send(text);
+  let heard = "";
+  while (!heard.includes("c")) heard += (await reader?.read())?.value;
+  expect(heard).toBe("data: a\n\ndata: b\n\ndata: c\n\n");
+  // nothing more is coming: what is there must not be held for it
+  send("d");
+  expect((await reader?.read())?.value).toBe("data: d\n\n");
+  await reader?.cancel();
 });

@@ -5,7 +5,7 @@ import { chunk, done, finish, ok, says, startUpstream } from "./support/upstream
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
-  proxy = await startProxy({ limits: { headersMs: 300, idleMs: 300, bodyBytes: 1000 } });
+  proxy = await startProxy({ options: { limits: { headersMs: 300, idleMs: 300, bodyBytes: 1000 } } });
 });
 afterAll(() => proxy.close());
 afterEach(() => proxy.forget());

@@ -6,8 +6,11 @@ import { SECRET } from "./sign.js";
 import { startUpstream } from "./upstream.js";
 
 interface Choice {
-  readonly limits?: object;
-  readonly routes?: readonly string[];
+  /** Options of the proxy that can be written as JSON. */
+  readonly options?: object;
+  readonly keys?: readonly string[];
+  /** How many requests the platform's own rate limiter lets through in a minute. */
+  readonly requestsPerMinute?: number;
 }
 
 /** What is used here of wrangler's own way to run workerd. */
@@ -27,7 +30,7 @@ const { Miniflare, convertV4MiniflareOptions } = wrangler("miniflare") as {
  * The proxy in a real workerd, between real sockets. Wrangler's test harness has Node on both sides of it, which
  * tidies paths, follows redirects and keeps connections that the Worker gave up: here nothing stands between.
  */
-export async function startProxy({ limits = {}, routes = ["chat"] }: Choice = {}) {
+export async function startProxy({ options = {}, keys = [KEY], requestsPerMinute }: Choice = {}) {
   const upstream = await startUpstream();
   const logs: string[] = [];
   let logged = () => {};
@@ -42,18 +45,22 @@ export async function startProxy({ limits = {}, routes = ["chat"] }: Choice = {}
     compatibilityFlags: ["enable_request_signal"],
     unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
   });
-  const options = {
+  const running = {
     handleStructuredLogs: ({ message }: { message: string }) => keep(message),
     workers: [
       {
         ...(await worker("worker")),
         bindings: {
           UPSTREAM: upstream.url,
-          GATEWAY_API_KEY: KEY,
+          GATEWAY_API_KEY: keys,
           PROXY_SECRET: SECRET,
-          LIMITS: JSON.stringify(limits),
-          ROUTES: JSON.stringify(routes),
+          OPTIONS: options,
         },
+        ...(requestsPerMinute && {
+          ratelimits: {
+            RATE_LIMITER: { namespace_id: "1", simple: { limit: requestsPerMinute, period: 60 } },
+          },
+        }),
       },
       {
         ...(await worker("caller")),
@@ -62,7 +69,7 @@ export async function startProxy({ limits = {}, routes = ["chat"] }: Choice = {}
       },
     ],
   };
-  const miniflare = new Miniflare(convertV4MiniflareOptions(options));
+  const miniflare = new Miniflare(convertV4MiniflareOptions(running));
   await miniflare.ready;
   const url = await miniflare.unsafeGetDirectURL("worker");
   const caller = await miniflare.unsafeGetDirectURL("caller");

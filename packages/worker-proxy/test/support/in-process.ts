@@ -1,4 +1,4 @@
-import { createProxy, type ProxyEvent, type ProxyOptions } from "@sluice/worker-proxy";
+import { createProxy, type ProxyContext, type ProxyEvent, type ProxyOptions } from "@sluice/worker-proxy";
 import { KEY, read } from "./key.js";
 
 type Answer = (request: Request) => Response | Promise<Response>;
@@ -27,10 +27,13 @@ export function openProxy(options: Partial<ProxyOptions<Env>> = {}, answer: Answ
     },
     ...options,
   });
-  const send = (request: Request, env: Env = { KEY }) => proxy.fetch(request, env);
+  const send = (request: Request, env: Env = { KEY }, context?: ProxyContext) =>
+    proxy.fetch(request, env, context);
   return {
     reached,
     events,
+    /** The body of a request that reached the gateway. */
+    sent: async (at = 0) => (await (reached[at] as Request).clone().json()) as Record<string, unknown>,
     send,
     ask: async (...args: Parameters<typeof send>) => read(await send(...args)),
   };
@@ -54,12 +57,18 @@ export function asked({
 }: Asked = {}) {
   return new Request(`https://proxy.example${path}`, {
     method,
-    headers: { authorization: "Bearer user-token", "content-type": "application/json", ...headers },
+    headers: {
+      authorization: "Bearer user-token",
+      // a form's type has its boundary, which only the form knows
+      ...(!(body instanceof FormData) && { "content-type": "application/json" }),
+      ...headers,
+    },
     ...(method === "POST" && { body: isRaw(body) ? body : JSON.stringify(body) }),
     ...(signal && { signal }),
   });
 }
 
 function isRaw(body: unknown): body is BodyInit {
-  return typeof body === "string" || body instanceof Uint8Array || body instanceof ReadableStream;
+  const kinds = [Uint8Array, ReadableStream, FormData];
+  return typeof body === "string" || kinds.some((kind) => body instanceof kind);
 }

@@ -1,0 +1,232 @@
+import type { Caps } from "@sluice/worker-proxy";
+import { describe, expect, test } from "vitest";
+import { asked, openProxy } from "./support/in-process.js";
+import { SECRET } from "./support/sign.js";
+
+type Body = Record<string, unknown>;
+const paths: Record<string, string> = {
+  "gamma-video-2.0": "/v1/video/generations",
+  "beta3.0-video": "/v1/video/generations",
+  "gamma-image-5-0-260128": "/v1/images/generations",
+  "gamma-asset": "/gamma/asset/CreateAsset",
+};
+
+/** Asks one model within these caps, and says what reached the gateway or why nothing did. */
+async function askWithin(caps: Caps, model: string, text: string, maxTokens?: number) {
+  const {
+    ask,
+    reached,
+    sent: sentBody,
+  } = openProxy({
+    models: { [model]: caps },
+    routes: ["chat", "images", "videos", "assets"],
+    secret: () => SECRET,
+    ...(maxTokens && { limits: { maxTokens } }),
+  });
+  const path = paths[model] ?? "/v1/chat/completions";
+  const { status, error } = await ask(asked({ path, body: `{"model":${JSON.stringify(model)},${text}}` }));
+  expect(reached).toHaveLength(status === 200 ? 1 : 0);
+  if (status !== 200) return { status, error };
+  const { model: sentModel, ...sent } = await sentBody();
+  expect(sentModel).toBe(model);
+  return { status, sent };
+}
+const video = (caps: Caps, text: string) => askWithin(caps, "gamma-video-2.0", text);
+const beta = (caps: Caps, text: string) => askWithin(caps, "beta3.0-video", text);
+const image = (caps: Caps, text: string) => askWithin(caps, "gamma-image-5-0-260128", text);
+const chat = (caps: Caps, text: string, maxTokens?: number) => askWithin(caps, "delta-5.3", text, maxTokens);
+
+const numbers: Caps = { duration: 10 };
+const lists: Caps = { resolution: ["720p", "480p"], generate_audio: [false] };
+const nested: Caps = { "parameters.duration": 8, "parameters.resolution": ["480P"] };
+const images: Caps = { "sequential_image_generation_options.max_images": 4, n: 1, size: ["2048x2048"] };
+
+describe("case 28: within the caps a request passes as it is", () => {
+  test.each([
+    [numbers, '"duration":10', { duration: 10 }],
+    [numbers, '"duration":1', { duration: 1 }],
+    [lists, '"resolution":"480p","generate_audio":false', { resolution: "480p", generate_audio: false }],
+    [{ duration: [4, -1] }, '"duration":-1', { duration: -1 }],
+    [{ tools: 1 }, '"tools":[{"type":"web_search"}]', { tools: [{ type: "web_search" }] }],
+    [{ tools: 1 }, '"tools":[]', { tools: [] }],
+    [{ tools: 0 }, '"tools":[]', { tools: [] }],
+    [{ tools: 1 }, '"tools":null', { tools: null }],
+    [{ seed: 100 }, '"prompt":"a"', { prompt: "a" }],
+  ] as [Caps, string, Body][])("%j: %s", async (caps, text, sent) => {
+    expect(await video(caps, text)).toEqual({ status: 200, sent });
+  });
+
+  test("a list inside an object", async () => {
+    const ask = (count: number) =>
+      beta({ "input.media": 2 }, `"input":{"media":[${Array(count).fill("{}").join()}]}`);
+    expect([(await ask(2)).status, (await ask(3)).error?.["param"]]).toEqual([200, "input.media"]);
+  });
+
+  test("inside an object, whose other fields stay", async () => {
+    const text = '"parameters":{"duration":8,"resolution":"480P","seed":3},"input":{"prompt":"a"}';
+    expect(await beta(nested, text)).toEqual({ status: 200, sent: JSON.parse(`{${text}}`) });
+  });
+});
+
+describe("case 28: what is beyond a cap is refused, and names the field", () => {
+  test.each([
+    [numbers, '"duration":11', "duration"],
+    [numbers, '"duration":-1', "duration"],
+    [numbers, '"duration":0', "duration"],
+    [numbers, '"duration":4.5', "duration"],
+    [numbers, '"duration":"4"', "duration"],
+    [numbers, '"duration":true', "duration"],
+    [numbers, '"duration":{}', "duration"],
+    [numbers, '"duration":1e21', "duration"],
+    [{ duration: 0 }, '"prompt":"a"', "duration"],
+    [lists, '"resolution":"4k"', "resolution"],
+    [lists, '"resolution":"720P"', "resolution"],
+    [lists, '"resolution":["720p"]', "resolution"],
+    [lists, '"resolution":720', "resolution"],
+    [lists, '"generate_audio":true', "generate_audio"],
+    [lists, '"generate_audio":"false"', "generate_audio"],
+    [lists, '"generate_audio":0', "generate_audio"],
+    [{ tools: 20 }, `"tools":[${Array(500).fill("{}").join()}]`, "tools"],
+    [{ tools: 20 }, `"tools":[${Array(21).fill("{}").join()}]`, "tools"],
+    [{ tools: 0 }, '"tools":[{}]', "tools"],
+    [{ tools: 20 }, '"tools":{"length":1}', "tools"],
+  ] as [Caps, string, string][])("%j: %s", async (caps, text, param) => {
+    const { status, error } = await video(caps, text);
+    expect([status, error?.["code"], error?.["param"]]).toEqual([400, "limit_exceeded", param]);
+  });
+
+  test("a number beyond all numbers is refused before it is compared", async () => {
+    expect((await video(numbers, '"duration":1e400')).status).toBe(400);
+    expect((await beta(nested, '"parameters":{"duration":-1e400}')).status).toBe(400);
+  });
+
+  test.each([
+    '{"duration":9}',
+    '{"duration":-1}',
+    '{"resolution":"1080P"}',
+    '{"Duration":5}',
+    '{"duration":5,"DURATION":30}',
+    '{"re\u017folution":"1080P"}',
+    '{"duration ":30}',
+    "[]",
+    '[{"duration":30}]',
+    '"duration"',
+    "30",
+    "true",
+  ])("inside an object: %s", async (parameters) => {
+    const { status, error } = await beta(nested, `"parameters":${parameters}`);
+    expect([status, error?.["code"]]).toEqual([400, "limit_exceeded"]);
+    expect(error?.["param"]).toMatch(/^parameters/);
+  });
+
+  test("the pictures of a sequence", async () => {
+    for (const text of [
+      '"sequential_image_generation_options":{"max_images":5}',
+      '"n":2',
+      '"size":"4704x2016"',
+    ])
+      expect((await image(images, text)).error?.["code"]).toBe("limit_exceeded");
+  });
+
+  test("case 31: the group of an asset", async () => {
+    const caps = { GroupId: ["ours"] };
+    const ask = (group: string) => askWithin(caps, "gamma-asset", `"GroupId":"${group}","Name":"n"`);
+    const { status, error } = await ask("theirs");
+    expect([status, error?.["param"]]).toEqual([403, "GroupId"]);
+    expect(await ask("ours")).toEqual({ status: 200, sent: { GroupId: "ours", Name: "n" } });
+  });
+});
+
+describe("case 28: where a request does not say, it gets what stays within the cap", () => {
+  test("the first of a list", async () => {
+    const sent = { resolution: "720p", generate_audio: false };
+    expect(await video(lists, '"prompt":"a"')).toEqual({ status: 200, sent: { prompt: "a", ...sent } });
+    expect(await video(lists, '"resolution":null')).toEqual({ status: 200, sent });
+  });
+
+  test("a duration of 5 seconds, or of what is allowed", async () => {
+    expect((await video(numbers, '"prompt":"a"')).sent).toEqual({ prompt: "a", duration: 5 });
+    expect((await video({ duration: 4 }, '"duration":null')).sent).toEqual({ duration: 4 });
+  });
+
+  test.each(["", ',"parameters":null', ',"parameters":{}', ',"parameters":{"duration":null}'])(
+    "inside an object that may not be there: %j",
+    async (text) => {
+      const { sent } = await beta(nested, `"input":{}${text}`);
+      expect(sent).toEqual({ input: {}, parameters: { duration: 5, resolution: "480P" } });
+    },
+  );
+
+  test("nothing that its silence does not need", async () => {
+    expect((await beta({ "parameters.seed": 9 }, '"input":{}')).sent).toEqual({ input: {} });
+  });
+
+  test("the most pictures of a sequence, and the first size", async () => {
+    const { sent } = await image(images, '"prompt":"a"');
+    expect(sent).toEqual({
+      prompt: "a",
+      size: "2048x2048",
+      sequential_image_generation_options: { max_images: 4 },
+    });
+  });
+});
+
+describe("case 28: the tokens of a chat", () => {
+  test.each([
+    ["a model's own cap takes the place of the limit for all", { max_tokens: 50 }, 100, 50],
+    ["the limit for all holds where the model has none", {}, 100, 100],
+    ["no cap is more than the model can do", { max_tokens: 900_000 }, undefined, 131_072],
+    ["no limit is more than the model can do", {}, 900_000, 131_072],
+  ] as [string, Caps, number | undefined, number][])("%s", async (_, caps, maxTokens, most) => {
+    expect((await chat(caps, '"messages":[]', maxTokens)).sent).toEqual({ messages: [], max_tokens: most });
+    expect((await chat(caps, `"max_tokens":${most}`, maxTokens)).status).toBe(200);
+    for (const beyond of [most + 1, -1, 0, `${most}`, 1.5, [1]])
+      expect((await chat(caps, `"max_tokens":${JSON.stringify(beyond)}`, maxTokens)).status).toBe(400);
+  });
+
+  test.each([{ max_tokens: 50 }, { max_tokens: [50, 100] }] as Caps[])(
+    "cannot be asked for under the newer name: %j",
+    async (caps) => {
+      for (const value of ["10", "null", "900000"])
+        expect((await chat(caps, `"max_tokens":50,"max_completion_tokens":${value}`)).status).toBe(400);
+    },
+  );
+
+  test("are not limited where nothing says so", async () => {
+    expect((await chat({}, '"max_tokens":900000,"max_completion_tokens":1')).sent).toEqual({
+      max_tokens: 900_000,
+      max_completion_tokens: 1,
+    });
+  });
+
+  test("are no matter of images and videos", async () => {
+    const opened = openProxy({
+      routes: ["videos"],
+      secret: () => SECRET,
+      limits: { maxTokens: 9 },
+      models: ["beta3.0-video"],
+    });
+    await opened.ask(asked({ path: "/v1/video/generations", body: { model: "beta3.0-video" } }));
+    expect(await opened.reached[0]?.json()).toEqual({ model: "beta3.0-video" });
+  });
+});
+
+test.each([
+  ["a fraction", { duration: 1.5 }],
+  ["less than nothing", { duration: -1 }],
+  ["no number", { duration: Number.NaN }],
+  ["a text", { resolution: "720p" }],
+  ["a list of nothing", { resolution: [] }],
+  ["an object", { parameters: { duration: 5 } }],
+  ["a path too deep to be held", { "a.b.c": 1 }],
+  ["a path that ends", { "parameters.": 1 }],
+  ["a name that no body can have", { "max tokens": 1 }],
+])("a cap of %s is refused when the proxy is made", (_, caps) => {
+  expect(() => openProxy({ models: { "delta-5.3": caps as never } })).toThrow(/^models: delta-5\.3: /);
+});
+
+test("a model that is not in the object may not be asked, not even by what every object has", async () => {
+  const { ask } = openProxy({ models: { "delta-5.3": {} } });
+  for (const model of ["alpha-v4.1-flash", "toString", "__proto__"])
+    expect((await ask(asked({ body: { model } }))).status).toBe(403);
+});

@@ -1,0 +1,188 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { chat, startProxy } from "./support/harness.js";
+import { expectNoKey } from "./support/key.js";
+
+let proxy: Awaited<ReturnType<typeof startProxy>>;
+beforeAll(async () => {
+  proxy = await startProxy({ options: { limits: { bodyMs: 300, idleMs: 300, bodyBytes: 1000 } } });
+});
+afterAll(() => proxy.close());
+afterEach(() => proxy.upstream.answers());
+
+const body = JSON.stringify(chat);
+const head = (...headers: string[]) =>
+  [
+    "POST /v1/chat/completions HTTP/1.1",
+    `Host: ${proxy.url.host}`,
+    "Authorization: Bearer user-token",
+    "Content-Type: application/json",
+    ...headers,
+    "\r\n",
+  ].join("\r\n");
+const closed = (...headers: string[]) => head("Connection: close", ...headers);
+const chunked = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
+
+/** What reached the gateway, each a whole request of the table's. */
+const bodies = () =>
+  proxy.upstream.requests.map(({ method, url, body }) => {
+    expect([method, url]).toEqual(["POST", "/v1/chat/completions"]);
+    return JSON.parse(body);
+  });
+
+describe("case 15: where a request ends is never said twice", () => {
+  test("a length beside a transfer coding: the bytes decide, or it is refused", async () => {
+    for (const length of [3, body.length, 5000]) {
+      const request = closed(`Content-Length: ${length}`, "Transfer-Encoding: chunked") + chunked(body);
+      const { status } = await proxy.raw(request);
+      expect(status === 200 || status >= 400).toBe(true);
+      expect(bodies()).toEqual(status === 200 ? [chat] : []);
+      proxy.upstream.answers();
+    }
+  });
+
+  test.each([
+    ["two lengths that differ", ["Content-Length: 5", `Content-Length: ${body.length}`]],
+    ["two lengths in one", [`Content-Length: 5, ${body.length}`]],
+    ["a length that is no number", ["Content-Length: 0x47"]],
+    ["a length with a sign", [`Content-Length: +${body.length}`]],
+    ["a length below nothing", ["Content-Length: -1"]],
+    ["a coding that is none", ["Transfer-Encoding: xchunked"]],
+    ["a coding before another", ["Transfer-Encoding: gzip, chunked"]],
+  ])("%s: nothing but the whole body reaches the gateway", async (_, headers) => {
+    const { status } = await proxy.raw(closed(...headers) + body);
+    expect(status >= 400 ? [] : [chat]).toEqual(bodies());
+  });
+
+  test("a length that is too small: what is left over is no body, and no second request of the first one's user", async () => {
+    const smuggled = "GET /v1/video/generations/a HTTP/1.1\r\nHost: a\r\n\r\n";
+    const { text } = await proxy.raw(
+      `${head(`Content-Length: ${body.length}`)}${body}${closed("Content-Length: 2")}[]${smuggled}`,
+    );
+    expect(text).toMatch(/^HTTP\/1\.1 200 /);
+    expect(bodies()).toEqual([chat]);
+  });
+});
+
+test("case 21: a length that lies small cuts the body, which is then no JSON", async () => {
+  const { status } = await proxy.raw(closed("Content-Length: 5") + body);
+  expect([status, proxy.upstream.requests.length]).toEqual([400, 0]);
+});
+
+describe("case 22: an upload that does not end", () => {
+  test.each([
+    ["that says its length", () => `${closed("Content-Length: 900")}{`],
+    ["that does not", () => `${closed("Transfer-Encoding: chunked")}1\r\n{\r\n`],
+  ])("%s is answered with 408 at its deadline, and reaches nobody", async (_, request) => {
+    const { status, text } = await proxy.raw(request());
+    expect([status, text]).toEqual([408, expect.stringContaining("body_timeout")]);
+    expect(proxy.upstream.requests).toEqual([]);
+  });
+
+  test("and trickles on is answered at the same deadline: a byte does not put it off", async () => {
+    const socket = connect(Number(proxy.url.port), proxy.url.hostname);
+    socket.write(`${closed("Content-Length: 900")}{`);
+    const trickle = setInterval(() => socket.write(" "), 50);
+    const answer = await textOf(socket);
+    clearInterval(trickle);
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    expect(proxy.upstream.requests).toEqual([]);
+  });
+
+  test("and is cut off reaches nobody", async () => {
+    const socket = connect(Number(proxy.url.port), proxy.url.hostname);
+    socket.end(`${closed("Content-Length: 900")}${body}`);
+    await textOf(socket);
+    expect(proxy.upstream.requests).toEqual([]);
+  });
+});
+
+test.each([
+  ["letters that are no UTF-8", Buffer.from('{"model":"delta-5.3","x":"\xff"}', "latin1")],
+  ["a byte order mark", Buffer.from(`\ufeff${body}`)],
+  ["a list", Buffer.from(`[${body}]`)],
+  ["__proto__", Buffer.from('{"model":"delta-5.3","__proto__":{"a":1}}')],
+  ["490 levels", Buffer.from(`{"model":"delta-5.3","x":${"[".repeat(480)}${"]".repeat(480)}}`)],
+])("case 24: over a socket too, a body of %s reaches nobody", async (_, bytes) => {
+  const request = closed(`Content-Length: ${bytes.length}`);
+  const socket = connect(Number(proxy.url.port), proxy.url.hostname);
+  socket.write(Buffer.concat([Buffer.from(request), bytes]));
+  expect(await textOf(socket)).toMatch(/^HTTP\/1\.1 400 /);
+  expect(proxy.upstream.requests).toEqual([]);
+});
+
+test("case 42: a client that does not read stops the gateway, however much it has", async () => {
+  const all = 200 * 1024 * 1024;
+  const piece = `data: ${"x".repeat(64 * 1024)}\n\n`;
+  let written = 0;
+  let isBlocked = () => false;
+  proxy.upstream.answers((response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    isBlocked = () => response.writableNeedDrain;
+    const write = () => {
+      while (written < all) {
+        written += piece.length;
+        if (!response.write(piece)) return;
+      }
+    };
+    response.on("drain", write);
+    write();
+  });
+  const socket = connect(Number(proxy.url.port), proxy.url.hostname);
+  const request = JSON.stringify({ ...chat, stream: true });
+  socket.write(head(`Content-Length: ${request.length}`) + request);
+  await new Promise((resolve) => socket.once("data", resolve));
+  socket.pause();
+  // until nothing has moved for as long as the proxy would wait for the gateway, were it that that is silent
+  for (let before = -1; before !== written || !isBlocked(); ) {
+    before = written;
+    await new Promise((resolve) => setTimeout(resolve, 400));
+  }
+  expect(written).toBeLessThan(32 * 1024 * 1024);
+
+  // it was the client who was slow: the stream goes on, without an error
+  const stopped = written;
+  let seen = "";
+  await new Promise<void>((resolve) => {
+    socket.setEncoding("latin1").on("data", (text: string) => {
+      seen = text.slice(-200);
+      if (written > stopped + 4 * 1024 * 1024 || text.includes("event: error")) resolve();
+    });
+    socket.resume();
+  });
+  expect(seen).not.toContain("event: error");
+  socket.destroy();
+  expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
+});
+
+test("each case of the threat model has a test that names it", () => {
+  const here = new URL(".", import.meta.url);
+  const titles = readdirSync(here)
+    .filter((name) => name.endsWith(".test.ts"))
+    .map((name) => readFileSync(new URL(name, here), "utf8"))
+    .join("\n");
+  const named = new Set(
+    [...titles.matchAll(/["'`]cases? (\d+)(?: and (\d+))?: /g)].flatMap(([, one, other]) => [
+      Number(one),
+      Number(other ?? one),
+    ]),
+  );
+  const missing = Array.from({ length: 47 }, (_, at) => at + 1).filter((number) => !named.has(number));
+  expect(missing).toEqual([]);
+});
+
+/** What comes back until the connection closes. */
+function textOf(socket: Socket): Promise<string> {
+  return new Promise((resolve) => {
+    let text = "";
+    socket.setEncoding("latin1").on("data", (data) => {
+      text += data;
+    });
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      expectNoKey(text);
+      resolve(text);
+    });
+  });
+}

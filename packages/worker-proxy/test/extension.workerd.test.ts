@@ -1,0 +1,235 @@
+import type { Admitted, Extension } from "@sluice/worker-proxy";
+import { describe, expect, test } from "vitest";
+import { asked, chat, type Env, openProxy } from "./support/in-process.js";
+import { KEY } from "./support/key.js";
+import { SECRET, signed } from "./support/sign.js";
+
+type Options = Parameters<typeof openProxy>[0];
+
+/** A proxy with an extension that has one path of each kind, and records what it is given. */
+function openExtended(
+  answer: (admitted: Admitted<Env>) => Response | Promise<Response> = () =>
+    Response.json({ said: "by the extension" }),
+  options: Options = {},
+  more: Partial<Extension<Env>> = {},
+) {
+  const served: Admitted<Env>[] = [];
+  const serve = async (admitted: Admitted<Env>) => {
+    served.push(admitted);
+    return answer(admitted);
+  };
+  const extension: Extension<Env> = {
+    routes: [
+      { name: "videos", method: "GET", path: "/v1/video/generations/{id}/events", id: "task", serve },
+      { name: "chat", method: "GET", path: "/v1/chat/streams/{id}", id: "own", serve },
+      { name: "chat", method: "DELETE", path: "/v1/chat/streams/{id}", id: "own", serve },
+    ],
+    offers: { videos: "video-events" },
+    ...more,
+  };
+  const opened = openProxy({
+    routes: ["chat", "videos"],
+    secret: () => SECRET,
+    extensions: [extension],
+    ...options,
+  });
+  const request = (method: string, path: string) => opened.ask(asked({ method, path }));
+  return {
+    ...opened,
+    served,
+    request,
+    resume: (id: string) => request("GET", `/v1/chat/streams/${id}`),
+    watch: (id: string) => request("GET", `/v1/video/generations/${id}/events`),
+  };
+}
+
+describe("a path of an extension", () => {
+  test("is served behind the gates, with what they have found out", async () => {
+    const { resume, served, reached, events } = openExtended();
+    const { status, text, headers } = await resume("s-1");
+    expect([status, text]).toEqual([200, '{"said":"by the extension"}']);
+    expect([headers.get("cache-control"), headers.get("x-content-type-options")]).toEqual([
+      "no-store",
+      "nosniff",
+    ]);
+    expect(served).toMatchObject([
+      { user: { id: "user-1" }, route: "chat", id: "s-1", sentId: "s-1", env: { KEY } },
+    ]);
+    expect(reached).toEqual([]);
+    expect(events).toMatchObject([{ route: "chat", method: "GET", status: 200, userId: "user-1" }]);
+  });
+
+  test("that names a task is given the gateway's own id, and is marked in the answer", async () => {
+    const { watch, served } = openExtended(({ id }) => Response.json({ data: { task_id: id } }));
+    const { text } = await watch(signed("t-1"));
+    expect(served).toMatchObject([{ id: "t-1", sentId: signed("t-1") }]);
+    expect(JSON.parse(text)).toEqual({ data: { task_id: signed("t-1") } });
+  });
+
+  test("case 34: that names a task is not found by anybody else", async () => {
+    const { watch, served } = openExtended();
+    const foreign = await watch(signed("t-1", "task", "user-2"));
+    const unknown = await watch("t-1");
+    expect([foreign.status, foreign.text]).toEqual([404, unknown.text]);
+    expect(served).toEqual([]);
+  });
+
+  test("may end in nothing, or in a stream that need not say its end", async () => {
+    const { request } = openExtended(() => new Response(null, { status: 204 }));
+    const gone = await request("DELETE", "/v1/chat/streams/s-1");
+    expect([gone.status, gone.text, gone.headers.get("vary")]).toEqual([204, "", "Origin"]);
+    const headers = { "content-type": "text/event-stream" };
+    const { watch } = openExtended(() => new Response("event: end\ndata: {}\n\n", { headers }));
+    expect((await watch(signed("t-1"))).text).toBe("event: end\ndata: {}\n\n");
+  });
+
+  test("has its methods named where another is used", async () => {
+    const { request, ask } = openExtended();
+    const { status, headers } = await request("POST", "/v1/chat/streams/s-1");
+    expect([status, headers.get("allow")]).toEqual([405, "GET, DELETE, OPTIONS"]);
+    const origin = { origin: "https://app.example" };
+    const preflight = await ask(asked({ method: "OPTIONS", path: "/v1/chat/streams/s-1", headers: origin }));
+    expect(preflight.headers.get("access-control-allow-methods")).toBe("GET, DELETE");
+  });
+
+  test("takes ids of plain letters alone", async () => {
+    const { resume, served } = openExtended();
+    for (const id of ["", "a/b", "a%2fb", "..", "a.b", "a b", "a".repeat(152)])
+      expect((await resume(id)).status).toBe(404);
+    expect(served).toEqual([]);
+  });
+
+  test("takes no body", async () => {
+    const { served, ask } = openExtended();
+    const headers = { "content-length": "2" };
+    expect((await ask(asked({ method: "DELETE", path: "/v1/chat/streams/s-1", headers }))).status).toBe(400);
+    expect(served).toEqual([]);
+  });
+
+  test("is off while its group is", async () => {
+    const { watch, served } = openExtended(undefined, { routes: ["chat"] });
+    expect([(await watch(signed("t-1"))).status, served.length]).toEqual([404, 0]);
+  });
+
+  test("is refused to nobody, to who asks too often, and to other pages", async () => {
+    const closed = openExtended(undefined, { authenticate: () => null });
+    expect((await closed.resume("s-1")).status).toBe(401);
+    const limited = openExtended(undefined, { rateLimit: () => ({ retryAfterMs: 1 }) });
+    expect((await limited.resume("s-1")).status).toBe(429);
+    const { ask, served } = openExtended();
+    const headers = { origin: "https://evil.example" };
+    expect((await ask(asked({ method: "GET", path: "/v1/chat/streams/s-1", headers }))).status).toBe(403);
+    expect([closed, limited, { served }].flatMap((each) => each.served)).toEqual([]);
+  });
+
+  test.each([
+    [
+      "throws",
+      () => {
+        throw new Error("at 10.0.0.1");
+      },
+      502,
+      "upstream_unreachable",
+    ],
+    [
+      "refuses in the gateway's shape",
+      () => Response.json({ error: { message: "gone", code: "stream_gone" } }, { status: 404 }),
+      404,
+      "stream_gone",
+    ],
+    [
+      "answers with a page",
+      () => new Response("<h1>", { headers: { "content-type": "text/html" } }),
+      502,
+      "upstream_type",
+    ],
+    [
+      "sends elsewhere",
+      () => new Response(null, { status: 302, headers: { location: "https://evil.example" } }),
+      502,
+      "upstream_redirect",
+    ],
+    ["quotes the key", () => Response.json({ key: KEY }), 502, "upstream_type"],
+  ] as [string, () => Response, number, string][])(
+    "that %s is answered as the gateway's would be",
+    async (_, answer, status, code) => {
+      const { resume } = openExtended(answer);
+      const refused = await resume("s-1");
+      expect([refused.status, refused.error?.["code"]]).toEqual([status, code]);
+      expect(refused.headers.has("location")).toBe(false);
+    },
+  );
+
+  test("that does not answer is not waited for", async () => {
+    const { resume } = openExtended(() => new Promise(() => {}), { limits: { headersMs: 5 } });
+    expect((await resume("s-1")).error?.["code"]).toBe("upstream_timeout");
+  });
+});
+
+test("what is offered is said on answers of its group, and on no others", async () => {
+  const { ask } = openExtended();
+  const poll = () => ask(asked({ method: "GET", path: `/v1/video/generations/${signed("t-1")}` }));
+  expect((await poll()).headers.get("x-sluice-offers")).toBe("video-events");
+  expect((await ask(asked())).headers.get("x-sluice-offers")).toBeNull();
+  const without = openExtended(undefined, {}, { offers: {} });
+  const { headers } = await without.ask(
+    asked({ method: "GET", path: `/v1/video/generations/${signed("t-1")}` }),
+  );
+  expect(headers.get("x-sluice-offers")).toBeNull();
+});
+
+describe("another way to the gateway", () => {
+  test("takes over what it wants, and leaves the rest", async () => {
+    const taken: Admitted<Env>[] = [];
+    const send = (admitted: Admitted<Env>) => {
+      if (admitted.body?.["stream"] !== true) return undefined;
+      taken.push(admitted);
+      return Promise.resolve(Response.json({ id: "taken" }, { headers: { "x-stream-id": "s-1" } }));
+    };
+    const { ask, reached } = openExtended(undefined, {}, { send });
+    const streamed = await ask(asked({ body: { ...chat, stream: true } }));
+    expect([streamed.text, streamed.headers.get("x-stream-id"), reached.length]).toEqual([
+      '{"id":"taken"}',
+      "s-1",
+      0,
+    ]);
+    expect(taken).toMatchObject([{ user: { id: "user-1" }, route: "chat", model: "delta-5.3" }]);
+    expect((await ask(asked())).headers.get("x-stream-id")).toBeNull();
+    expect(reached).toHaveLength(1);
+  });
+
+  test("sees the body as it would leave, and nothing that a gate has refused", async () => {
+    const bodies: unknown[] = [];
+    const send = ({ body }: Admitted<Env>) => void bodies.push(body);
+    const { ask } = openExtended(undefined, { models: { "delta-5.3": { max_tokens: 9 } } }, { send });
+    await ask(asked({ body: { ...chat, user_id: "x" } }));
+    await ask(asked({ body: { ...chat, max_tokens: 10 } }));
+    await ask(asked({ body: { model: "other" } }));
+    expect(bodies).toEqual([{ ...chat, max_tokens: 9 }]);
+  });
+
+  test("is asked in turn, until one takes it", async () => {
+    const order: string[] = [];
+    const way = (name: string, takes: boolean): Extension<Env> => ({
+      routes: [],
+      send() {
+        order.push(name);
+        return takes ? Promise.resolve(Response.json({ name })) : undefined;
+      },
+    });
+    const { ask } = openProxy({ extensions: [way("a", false), way("b", true), way("c", true)] });
+    expect((await ask(asked())).text).toBe('{"name":"b"}');
+    expect(order).toEqual(["a", "b"]);
+  });
+
+  test("that fails is a gateway that can't be reached", async () => {
+    const { ask } = openExtended(undefined, {}, { send: () => Promise.reject(new Error("at 10.0.0.1")) });
+    const { status, text } = await ask(asked());
+    expect([status, text.includes("10.0.0.1")]).toEqual([502, false]);
+  });
+});
+
+test("a stream's id is the gateway's own affair where there is no extension", async () => {
+  const { ask } = openProxy({}, () => Response.json({}, { headers: { "x-stream-id": "s-1" } }));
+  expect((await ask(asked())).headers.get("x-stream-id")).toBeNull();
+});

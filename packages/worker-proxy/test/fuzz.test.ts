@@ -1,0 +1,152 @@
+import { connect } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openFuzz } from "./support/fuzz.js";
+import { MARK, own } from "./support/fuzz-words.js";
+import { startProxy } from "./support/harness.js";
+import { expectNoKey, KEY } from "./support/key.js";
+import { done, finish, ok, type Recorded, says } from "./support/upstream.js";
+
+/** Another one by the environment, to look further; what it found is found again by it. */
+const SEED = Number(process.env["FUZZ_SEED"] ?? 20_261);
+const REQUESTS = 2000;
+const AT_ONCE = 16;
+
+let proxy: Awaited<ReturnType<typeof startProxy>>;
+beforeAll(async () => {
+  proxy = await startProxy({
+    options: {
+      routes: ["chat", "videos", "assets"],
+      assetLookup: "/gamma/asset/GetAsset",
+      limits: { bodyMs: 100, idleMs: 2000, maxTokens: 50, bodyBytes: 20_000 },
+    },
+  });
+});
+afterAll(() => proxy.close());
+
+const json = { "content-type": "application/json" };
+/** What the gateway answers in turn: well, or with the key in each place where it could be. */
+const answers = [
+  ok,
+  says(200, { ...json, "x-request-id": KEY, "retry-after": KEY, "x-account": KEY }, '{"id":"task_9"}'),
+  says(200, { "content-type": "text/event-stream" }, finish + done),
+  says(
+    400,
+    json,
+    JSON.stringify({ error: { message: `of ${KEY}`, code: KEY, type: KEY.slice(3, 12), param: KEY } }),
+  ),
+  says(401, json, JSON.stringify({ error: { message: KEY } })),
+  says(500, { "content-type": "text/html" }, `<h1>${KEY}</h1>`),
+  says(302, { location: `https://evil.example/${KEY}` }),
+  says(200, json, JSON.stringify({ id: KEY })),
+];
+
+test(`whatever is sent, the gateway sees only what the table allows (seed ${SEED})`, {
+  timeout: 60_000,
+}, async () => {
+  const fuzz = openFuzz(SEED, proxy.url.host);
+  const statuses = new Map<number, number>();
+  let answered = 0;
+  const reached = new Map<string, number>();
+  proxy.upstream.answers((response, request) => {
+    const answer = answers[answered % answers.length] ?? ok;
+    answered += 1;
+    answer(response, request);
+  });
+  for (let sent = 0; sent < REQUESTS; sent += AT_ONCE) {
+    const requests = Array.from({ length: AT_ONCE }, fuzz.request);
+    for (const status of await Promise.all(requests.map(exchange)))
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    for (const request of proxy.upstream.requests.splice(0)) {
+      expectAllowed(request, requests);
+      const line = `${request.method} ${request.url}`;
+      reached.set(line, (reached.get(line) ?? 0) + 1);
+    }
+  }
+
+  // else it would have tried nothing
+  for (const status of [200, 400, 403, 404, 405, 415, 502]) expect([...statuses.keys()]).toContain(status);
+  expect([...reached.keys()].sort()).toEqual([...Object.keys(models), LOOKUP, POLL].sort());
+  for (const count of reached.values()) expect(count).toBeGreaterThan(REQUESTS / 50);
+  expect(statuses.get(500) ?? 0).toBeLessThan(REQUESTS / 20);
+});
+
+const POLL = `GET /v1/video/generations/${own.task}`;
+const LOOKUP = "POST /gamma/asset/GetAsset";
+/** The models that may be asked at each path. */
+const models: Readonly<Record<string, RegExp>> = {
+  "POST /v1/chat/completions": /^(delta-5\.3|alpha-v4\.1-flash)$/,
+  "POST /v1/video/generations": /^beta3\.0-video$/,
+  "POST /gamma/asset/CreateAsset": /^gamma-asset$/,
+};
+const names = [
+  "accept",
+  "accept-encoding",
+  "authorization",
+  "cf-worker",
+  "content-length",
+  "content-type",
+  "host",
+];
+
+function expectAllowed(request: Recorded, sent: readonly Buffer[]): void {
+  try {
+    expectRow(request);
+  } catch (error) {
+    const message = `seed ${SEED}: ${JSON.stringify(request)} came of one of\n${sent.join("\n\n")}`;
+    throw new Error(message, { cause: error });
+  }
+}
+
+function expectRow({ method, url, rawHeaders, body }: Recorded): void {
+  const pairs = rawHeaders.flatMap((name, at) =>
+    at % 2 ? [] : [[name.toLowerCase(), rawHeaders[at + 1]] as const],
+  );
+  for (const [name] of pairs) expect(names).toContain(name);
+  expect(new Set(pairs.map(([name]) => name)).size).toBe(pairs.length);
+  expect(pairs).toContainEqual(["authorization", `Bearer ${KEY}`]);
+  expect(pairs).toContainEqual(["host", new URL(proxy.upstream.url).host]);
+  const line = `${method} ${url}`;
+  expect(rawHeaders.join() + url).not.toContain(MARK);
+  if (line === POLL) return expect(body).toBe("");
+  const sent = JSON.parse(body) as Record<string, unknown>;
+  if (line === LOOKUP) return expect(sent).toEqual({ Id: own.asset });
+  expect(Object.keys(models)).toContain(line);
+  expect(sent["model"]).toMatch(models[line] as RegExp);
+  expectBody(sent, body);
+}
+
+function expectBody(sent: Record<string, unknown>, text: string): void {
+  for (const key of Object.keys(sent)) expect(key).toMatch(/^([a-z][a-z0-9_]*|GroupId|Name|AssetType|URL)$/);
+  if (sent["model"] === "alpha-v4.1-flash") expect(sent["user_id"]).toMatch(/^[\w-]{22}$/);
+  else expect(sent).not.toHaveProperty("user_id");
+  if (/^(delta|alpha)/.test(String(sent["model"]))) {
+    expect(sent["max_tokens"]).toBeGreaterThan(0);
+    expect(sent["max_tokens"]).toBeLessThanOrEqual(50);
+    expect(sent).not.toHaveProperty("max_completion_tokens");
+  }
+  for (const [, id] of text.matchAll(/"asset:\/\/([^"]*)"/gi)) expect(id).toBe(own.asset);
+  expect(text).not.toMatch(/__proto__|"(url|image_url)":"(http:|file:)/i);
+}
+
+/** The status of the answer, none of which holds a part of the key; 0 where there was none. */
+function exchange(request: Buffer): Promise<number> {
+  const { hostname, port } = proxy.url;
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => socket.write(request));
+    let text = "";
+    // what was never finished is never answered
+    socket.setTimeout(1000, () => socket.destroy());
+    socket.setEncoding("latin1").on("data", (data) => {
+      text += data;
+    });
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      try {
+        expectNoKey(text);
+        resolve(Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1] ?? 0));
+      } catch (error) {
+        reject(new Error(`seed ${SEED}: ${request.toString("latin1")}`, { cause: error }));
+      }
+    });
+  });
+}

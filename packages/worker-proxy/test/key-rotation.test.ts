@@ -1,0 +1,42 @@
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { chat, startProxy } from "./support/harness.js";
+import { KEY } from "./support/key.js";
+import { chunk, done, finish, says } from "./support/upstream.js";
+
+const NEXT = "sk-Hc5Tj8WqUe1Xo6MnBv0PdRs4G";
+let proxy: Awaited<ReturnType<typeof startProxy>>;
+beforeAll(async () => {
+  proxy = await startProxy({ keys: [KEY, NEXT] });
+});
+afterAll(() => proxy.close());
+afterEach(() => proxy.forget());
+
+const unauthorized = says(
+  401,
+  { "content-type": "application/json" },
+  `{"error":{"message":"${KEY} ${NEXT}"}}`,
+);
+const bearers = () =>
+  proxy.upstream.requests.map(({ rawHeaders }) => rawHeaders.filter((value) => value.startsWith("Bearer ")));
+
+test("over sockets, a stream that the first key may not ask for comes under the second", async () => {
+  const events = chunk("a") + finish + done;
+  const stream = says(200, { "content-type": "text/event-stream" }, events);
+  proxy.upstream.answers((response, request) =>
+    (request.rawHeaders.includes(`Bearer ${NEXT}`) ? stream : unauthorized)(response, request),
+  );
+  const body = { ...chat, stream: true };
+  const { status, text } = await proxy.ask(body);
+  expect([status, text]).toEqual([200, events]);
+  expect(bearers()).toEqual([[`Bearer ${KEY}`], [`Bearer ${NEXT}`]]);
+  for (const request of proxy.upstream.requests) expect(JSON.parse(request.body)).toEqual(body);
+});
+
+test("case 37: when the gateway refuses both keys, nothing of either is said", async () => {
+  proxy.upstream.answers(unauthorized);
+  const { status, error, text } = await proxy.ask();
+  expect([status, error?.["code"]]).toEqual([502, "upstream_auth"]);
+  expect(text).not.toContain(NEXT.slice(3, 11));
+  expect(bearers()).toEqual([[`Bearer ${KEY}`], [`Bearer ${NEXT}`]]);
+  expect(await proxy.events(1)).toMatchObject([{ status: 502, code: "upstream_auth" }]);
+});

@@ -1,0 +1,94 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { asked, chat, openProxy } from "./support/in-process.js";
+import { expectNoKey, KEY } from "./support/key.js";
+
+const NEXT = "sk-Hc5Tj8WqUe1Xo6MnBv0PdRs4G";
+const log = vi.spyOn(console, "error").mockImplementation(() => {});
+afterEach(() => log.mockClear());
+
+const keyOf = ({ headers }: Request) => headers.get("authorization")?.slice("Bearer ".length) ?? "";
+const unauthorized = (status = 401) =>
+  Response.json({ error: { message: `Incorrect API key: ${KEY} ${NEXT}` } }, { status });
+
+/** A proxy whose gateway knows these keys alone. */
+function openRotating(known: readonly string[], keys: readonly string[] = [KEY, NEXT], status?: number) {
+  const opened = openProxy({ apiKey: () => keys }, (request) =>
+    known.includes(keyOf(request)) ? Response.json({ id: "1" }) : unauthorized(status),
+  );
+  return { ...opened, used: () => opened.reached.map(keyOf) };
+}
+/** No part of either key is in a text. */
+function expectNoKeys(text: string): void {
+  expectNoKey(text);
+  for (let at = 0; at + 8 <= NEXT.length; at += 1) expect(text).not.toContain(NEXT.slice(at, at + 8));
+}
+
+test("the first key is used as long as the gateway takes it", async () => {
+  const { ask, used } = openRotating([KEY, NEXT]);
+  expect((await ask(asked())).status).toBe(200);
+  expect(used()).toEqual([KEY]);
+  expect(log).not.toHaveBeenCalled();
+});
+
+test("what is refused under the first key is asked once more under the second, as it was", async () => {
+  const { ask, used, reached, events } = openRotating([NEXT]);
+  expect((await ask(asked())).status).toBe(200);
+  expect(used()).toEqual([KEY, NEXT]);
+  for (const request of reached) expect(await request.json()).toEqual(chat);
+  expect(events).toMatchObject([{ status: 200 }]);
+  const lines = log.mock.calls.flat().join();
+  expect(lines).toMatch(/first key .* second/);
+  expectNoKeys(lines);
+});
+
+test("when both are refused the operator is told, and the caller nothing of it", async () => {
+  const { ask, used, events } = openRotating([]);
+  const { status, error, text } = await ask(asked());
+  expect([status, error?.["code"]]).toEqual([502, "upstream_auth"]);
+  expect(used()).toEqual([KEY, NEXT]);
+  expectNoKeys(text + log.mock.calls.flat().join() + JSON.stringify(events));
+  expect(text).not.toContain("Incorrect");
+});
+
+test.each([400, 402, 403, 404, 429, 500, 503])(
+  "a %i is not the key's fault, and is not asked again",
+  async (status) => {
+    const { ask, used } = openRotating([], [KEY, NEXT], status);
+    expectNoKeys((await ask(asked())).text);
+    expect(used()).toEqual([KEY]);
+  },
+);
+
+test("with one key there is nothing to ask again with", async () => {
+  for (const keys of [[KEY], KEY as never]) {
+    const { ask, used } = openRotating([], keys);
+    expect((await ask(asked())).error?.["code"]).toBe("upstream_auth");
+    expect(used()).toEqual([KEY]);
+  }
+});
+
+test("neither key is passed on in an answer, a stream or a header", async () => {
+  for (const key of [KEY, NEXT]) {
+    const { ask } = openProxy({ apiKey: () => [KEY, NEXT] }, () =>
+      Response.json({ id: "1", note: key.slice(5, 14) }, { headers: { "x-request-id": key } }),
+    );
+    const { status, text, headers } = await ask(asked());
+    expect([status, JSON.parse(text).error.code]).toEqual([502, "upstream_type"]);
+    expectNoKeys(text + [...headers].join());
+  }
+});
+
+test.each([
+  ["three of them", [KEY, NEXT, `${NEXT}x`]],
+  ["none", []],
+  ["an empty one", [KEY, ""]],
+  ["one with a space", [KEY, ` ${NEXT}`]],
+  ["one that is no text", [KEY, 7 as never]],
+])("case 46: keys of which there are %s give 500, and are not said", async (_, keys) => {
+  const { ask, reached } = openRotating([KEY], keys as string[]);
+  const { status, error, text } = await ask(asked());
+  expect([status, error?.["code"], reached.length]).toEqual([500, "misconfigured", 0]);
+  const lines = log.mock.calls.flat().join();
+  expect(lines).toMatch(/apiKey: /);
+  expectNoKeys(text + lines);
+});

@@ -1,0 +1,195 @@
+import { describe, expect, test } from "vitest";
+import { asked, openProxy } from "./support/in-process.js";
+import { SECRET } from "./support/sign.js";
+
+type Options = Parameters<typeof openProxy>[0];
+const models = ["delta-5.3", "gamma-image-5-0-260128", "beta3.0-video", "gamma-video-2.0", "gamma-asset"];
+
+/** Whether a body passes, or why not. */
+async function passes(path: string, body: object, options: Options = {}) {
+  const { ask, reached } = openProxy({
+    routes: ["chat", "images", "videos", "assets"],
+    secret: () => SECRET,
+    models,
+    ...options,
+  });
+  const { status, error } = await ask(asked({ path, body }));
+  expect(reached).toHaveLength(status === 200 ? 1 : 0);
+  return status === 200 || [status, error?.["code"], error?.["param"]];
+}
+const video = (media: unknown, options?: Options) =>
+  passes("/v1/video/generations", { model: "beta3.0-video", input: { prompt: "a", media } }, options);
+const frame = (url: unknown, options?: Options) => video([{ type: "first_frame", url }], options);
+const refused = [400, "media_not_allowed", "url"];
+
+describe("case 30: the gateway is not sent to", () => {
+  test.each([
+    ["an address of a private network", "https://10.0.0.1/a.png"],
+    ["this machine", "https://127.0.0.1/a.png"],
+    ["the metadata of a cloud", "https://169.254.169.254/latest/meta-data"],
+    ["the metadata of a cloud by name", "https://metadata.google.internal/"],
+    ["a public number", "https://93.184.216.34/a.png"],
+    ["one number", "https://2130706433/a.png"],
+    ["a hexadecimal number", "https://0x7f000001/a.png"],
+    ["hexadecimal parts", "https://0x7f.0.0.0x1/a.png"],
+    ["octal parts", "https://0177.0.0.01/a.png"],
+    ["a short number", "https://127.1/a.png"],
+    ["nothing", "https://0/a.png"],
+    ["a number with a dot behind it", "https://127.0.0.1./a.png"],
+    ["fullwidth digits", "https://\uff11\uff12\uff17.0.0.1/a.png"],
+    ["circled digits", "https://\u2460\u2461\u2466.0.0.1/a.png"],
+    ["other dots", "https://127\u30020\u30020\u30021/a.png"],
+    ["encoded digits", "https://%31%32%37.0.0.1/a.png"],
+    ["IPv6 of this machine", "https://[::1]/a.png"],
+    ["IPv6 that is IPv4", "https://[::ffff:127.0.0.1]/a.png"],
+    ["IPv6 that is IPv4 in hexadecimal", "https://[::ffff:7f00:1]/a.png"],
+    ["IPv6 of a private network", "https://[fd00::1]/a.png"],
+    ["IPv6 of nowhere", "https://[::]/a.png"],
+    ["localhost", "https://localhost/a.png"],
+    ["localhost in capitals", "https://LOCALHOST/a.png"],
+    ["localhost with a dot behind it", "https://localhost./a.png"],
+    ["a name under localhost", "https://a.localhost/a.png"],
+    ["a name under localhost with a dot behind it", "https://a.localhost./a.png"],
+    ["the domain of this machine", "https://localhost.localdomain/a.png"],
+    ["a name in this house", "https://printer.local/a.png"],
+    ["a name in this company", "https://wiki.corp/a.png"],
+    ["a name in an intranet", "https://wiki.intranet/a.png"],
+    ["a name in a private network", "https://wiki.private/a.png"],
+    ["a name at home", "https://router.home.arpa/a.png"],
+    ["a name without a dot", "https://redis/a.png"],
+    ["a page without TLS", "http://cdn.example/a.png"],
+    ["a file", "file:///etc/passwd"],
+    ["a file of a host", "file://cdn.example/a.png"],
+    ["another protocol", "ftp://cdn.example/a.png"],
+    ["another protocol still", "gopher://cdn.example/_x"],
+    ["a script", "javascript:alert(1)"],
+    ["a blob", "blob:https://cdn.example/1"],
+    ["a name and a password", "https://user:secret@cdn.example/a.png"],
+    ["a name that looks like a host", "https://cdn.example@127.0.0.1/a.png"],
+    ["no address", "https://"],
+    ["a space before it", " http://cdn.example/a.png"],
+    ["a line break within", "ht\ntp://cdn.example/a.png"],
+    ["capitals", "HTTP://cdn.example/a.png"],
+    ["backslashes", "https:\\\\127.0.0.1\\a.png"],
+    ["one slash", "https:/127.0.0.1/a.png"],
+  ])("%s: %s", async (_, url) => {
+    expect(await frame(url)).toEqual(refused);
+  });
+
+  test.each([
+    "https://cdn.example/a.png",
+    "https://CDN.Example:8443/a.png?at=http://localhost",
+    "https://\u00fcbung.example/a.png",
+    "https://a.xn--p1ai/a.png",
+    "https://10.0.0.1.cdn.example/a.png",
+    "data:image/png;base64,AAAA",
+    "DATA:image/png;base64,AAAA",
+  ])("but may be to %s", async (url) => {
+    expect(await frame(url)).toBe(true);
+  });
+
+  const bad = "http://127.0.0.1/a.png";
+  test.each([
+    ["media in a video's input", { input: { media: [{ type: "reference_image", url: bad }] } }],
+    ["the second of several", { input: { media: [{ url: "https://cdn.example/a.png" }, { url: bad }] } }],
+    ["an image in a video's content", { content: [{ type: "image_url", image_url: { url: bad } }] }],
+    ["an image that is a text", { content: [{ type: "image_url", image_url: bad }] }],
+    ["another spelling", { content: [{ Image_URL: { URL: bad } }] }],
+    ["another spelling of one field", { input: { media: [{ Url: bad }] } }],
+    ["a list of images", { input: { image: ["https://cdn.example/a.png", bad] } }],
+    ["lists in lists", { input: { url: [[[bad]]] } }],
+    ["a video", { content: [{ type: "video_url", video_url: { url: bad } }] }],
+    ["a video that is a text", { content: [{ video_url: bad }] }],
+    ["a sound", { content: [{ audio_url: bad }] }],
+    ["a long s", { input: { media: [{ "u\u017fl": "a", url: bad }] } }],
+  ])("by %s", async (_, fields) => {
+    const answer = await passes("/v1/video/generations", { model: "beta3.0-video", ...fields });
+    expect(answer).toEqual([
+      400,
+      "media_not_allowed",
+      expect.stringMatching(/^(url|image|video_url|audio_url|image_url)$/i),
+    ]);
+  });
+
+  test("by a part of a chat, by an image's sources, or by an asset", async () => {
+    const content = [
+      { type: "text", text: "what is this?" },
+      { type: "image_url", image_url: { url: bad } },
+    ];
+    const chat = { model: "delta-5.3", messages: [{ role: "user", content }] };
+    expect(await passes("/v1/chat/completions", chat)).toEqual(refused);
+    const sources = {
+      model: "gamma-image-5-0-260128",
+      prompt: "a",
+      image: ["https://cdn.example/a.png", bad],
+    };
+    expect(await passes("/v1/images/generations", sources)).toEqual([400, "media_not_allowed", "image"]);
+    const asset = { model: "gamma-asset", GroupId: "g", Name: "n", AssetType: "Image", URL: bad };
+    expect(await passes("/gamma/asset/CreateAsset", asset)).toEqual([400, "media_not_allowed", "URL"]);
+  });
+});
+
+describe("case 30: data that is too large", () => {
+  const limits = { dataURIBytes: 3000 };
+  const data = (bytes: number) => `data:image/png;base64,${"A".repeat((bytes / 3) * 4)}`;
+
+  test("is refused, wherever it is and however it calls itself", async () => {
+    expect(await frame(data(2970), { limits })).toBe(true);
+    for (const url of [data(3003), data(3003).replace("data:image/png", "DATA:")])
+      expect(await frame(url, { limits })).toEqual(refused);
+    expect(await video([{ image_url: { URL: data(3003) } }], { limits })).toEqual([
+      400,
+      "media_not_allowed",
+      "URL",
+    ]);
+  });
+
+  test("is refused as plain Base64 too, which an asset may be", async () => {
+    const asset = (URL: string) =>
+      passes("/gamma/asset/CreateAsset", { model: "gamma-asset", URL }, { limits });
+    expect(await asset("A".repeat(4000))).toBe(true);
+    expect(await asset("A".repeat(4004))).toEqual([400, "media_not_allowed", "URL"]);
+  });
+});
+
+test("what people write may name any address", async () => {
+  const text = "curl http://localhost:8080/ says file:///etc/passwd, why?";
+  const chats = [text, [{ type: "text", text }]].map((content) => ({
+    model: "delta-5.3",
+    messages: [{ role: "user", content }],
+    tools: [{ type: "function", function: { name: "open", description: text, parameters: {} } }],
+  }));
+  for (const chat of chats) expect(await passes("/v1/chat/completions", chat)).toBe(true);
+  const order = { model: "beta3.0-video", input: { prompt: text } };
+  expect(await passes("/v1/video/generations", order)).toBe(true);
+  const content = [{ type: "text", text }];
+  expect(await passes("/v1/video/generations", { model: "gamma-video-2.0", content })).toBe(true);
+});
+
+test("with `any`, every address passes", async () => {
+  for (const url of ["http://10.0.0.1/a.png", "file:///a", "data:,a"])
+    expect(await frame(url, { media: "any" })).toBe(true);
+});
+
+test("a function decides instead, of the address as it is read", async () => {
+  const asked: string[] = [];
+  const media = (url: URL) => {
+    asked.push(url.href);
+    return url.hostname === "cdn.example";
+  };
+  expect(await frame("http://CDN.example/a.png", { media })).toBe(true);
+  expect(await frame("https://other.example/a.png", { media })).toEqual(refused);
+  expect(await frame("no address: at all", { media })).toEqual(refused);
+  expect(asked).toEqual(["http://cdn.example/a.png", "https://other.example/a.png"]);
+});
+
+test("a function that throws lets nothing through", async () => {
+  const media = () => {
+    throw new Error("no list");
+  };
+  expect(await frame("https://cdn.example/a.png", { media })).toEqual([500, "misconfigured", undefined]);
+});
+
+test("any other word for media is refused when the proxy is made", () => {
+  expect(() => openProxy({ media: "private" as never })).toThrow(/^media: /);
+});

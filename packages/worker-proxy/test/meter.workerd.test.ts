@@ -1,0 +1,292 @@
+import type { Admitted, Usage } from "@sluice/worker-proxy";
+import { describe, expect, test, vi } from "vitest";
+import { asked, chat, type Env, openProxy } from "./support/in-process.js";
+import { KEY } from "./support/key.js";
+import { SECRET, signed } from "./support/sign.js";
+
+type Options = Parameters<typeof openProxy>[0];
+type Answer = Parameters<typeof openProxy>[1];
+
+/** A proxy whose meter writes down what it is told, in order. */
+function openMetered(answer?: Answer, options: Options = {}) {
+  const told: [word: string, what?: Usage | number | undefined][] = [];
+  const admitted: Admitted<Env>[] = [];
+  const waiting: Promise<unknown>[] = [];
+  const opened = openProxy(
+    {
+      meter: {
+        async reserve(asking) {
+          admitted.push(asking);
+          told.push(["reserve", opened.reached.length]);
+          return {
+            settle: (usage) => write(["settle", usage]),
+            release: () => write(["release"]),
+          };
+        },
+      },
+      ...options,
+    },
+    answer,
+  );
+  // as a store that is elsewhere, which nobody waits for but `waitUntil`
+  async function write(word: (typeof told)[number]): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve));
+    told.push(word);
+  }
+  const context = { waitUntil: (promise: Promise<unknown>) => void waiting.push(promise) };
+  const send = (request: Request) => opened.send(request, { KEY }, context);
+  return {
+    ...opened,
+    admitted,
+    send,
+    ask: async (body: unknown = chat, more: Parameters<typeof asked>[0] = {}) => {
+      const response = await send(asked({ body, ...more }));
+      return { status: response.status, headers: response.headers, text: await response.text() };
+    },
+    /** What the meter was told, when nothing more is under way. */
+    async told() {
+      await Promise.all(waiting);
+      return told;
+    },
+  };
+}
+
+const reserved = ["reserve", 0];
+const usage = {
+  prompt_tokens: 3,
+  completion_tokens: 5,
+  total_tokens: 8,
+  completion_tokens_details: { reasoning_tokens: 2 },
+};
+const streamed = { ...chat, stream: true };
+const stream = (text: string, size = text.length): Answer => {
+  const bytes = new TextEncoder().encode(text);
+  return () => {
+    let at = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        if (at >= bytes.length) return controller.close();
+        controller.enqueue(bytes.slice(at, at + size));
+        at += size;
+      },
+    });
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  };
+};
+const said = (more = "") =>
+  `data: {"choices":[{"delta":{"content":"\u00fc\\"usage\\":{}"}}],"usage":null}\n\n${more}`;
+const last = `data: {"choices":[],"usage":${JSON.stringify(usage)}}\n\ndata: [DONE]\n\n`;
+
+test("what a request may cost is set aside before the gateway is asked, and settled by its usage", async () => {
+  const { ask, told, admitted } = openMetered(() => Response.json({ id: "1", usage }));
+  expect((await ask()).status).toBe(200);
+  expect(await told()).toEqual([reserved, ["settle", usage]]);
+  expect(admitted).toMatchObject([
+    { user: { id: "user-1" }, route: "chat", model: "delta-5.3", body: chat, env: { KEY } },
+  ]);
+});
+
+test.each([1, 3, 17, 100_000])(
+  "a stream is settled by its last usage, in pieces of %i bytes",
+  async (size) => {
+    const text = said(`data: {"usage":{"total_tokens":1}}\n\n${said()}${last}`);
+    const { ask, told } = openMetered(stream(text, size));
+    expect((await ask(streamed)).text).toBe(text);
+    expect(await told()).toEqual([reserved, ["settle", usage]]);
+  },
+);
+
+test("a stream is settled by usage that says no DONE after it, ends in CRLF, or has no line end", async () => {
+  const finish = 'data: {"choices":[{"finish_reason":"stop"}]}';
+  for (const text of [
+    `${finish}\r\n\r\ndata:${JSON.stringify({ usage })}\r\n\r\n`,
+    `${finish}\n\ndata: ${JSON.stringify({ usage })}`,
+  ]) {
+    const { ask, told } = openMetered(stream(text, 5));
+    await ask(streamed);
+    expect(await told()).toEqual([reserved, ["settle", usage]]);
+  }
+});
+
+describe("all that was set aside is spent", () => {
+  const all = [reserved, ["settle", undefined]];
+
+  test.each([
+    ["no usage", () => Response.json({ id: "1" })],
+    ["a usage of null", () => Response.json({ usage: null })],
+    ["a usage that is a number", () => Response.json({ usage: 7 })],
+    ["a list", () => Response.json([])],
+    ["a stream without usage", stream(said("data: [DONE]\n\n"))],
+    ["a stream that breaks off behind its usage", stream(said(`data: {"usage":{"total_tokens":1}}\n\n`))],
+    ["no JSON", () => new Response("<h1>", { headers: { "content-type": "text/html" } })],
+    ["a part of the key", () => Response.json({ usage, note: KEY })],
+    [
+      "nothing: it can't be reached",
+      () => {
+        throw new Error("no route");
+      },
+    ],
+  ] as [string, Answer][])("when the gateway answers with %s", async (_, answer) => {
+    const { ask, told } = openMetered(answer);
+    await ask(streamed);
+    expect(await told()).toEqual(all);
+  });
+
+  test("when the gateway takes too long to its headers", async () => {
+    const { ask, told } = openMetered(() => new Promise(() => {}), { limits: { headersMs: 5 } });
+    expect((await ask()).status).toBe(504);
+    expect(await told()).toEqual(all);
+  });
+
+  const silent = (text: string) => () =>
+    new Response(
+      new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode(text)),
+        pull: () => new Promise(() => {}),
+      }),
+      { headers: { "content-type": text.startsWith("{") ? "application/json" : "text/event-stream" } },
+    );
+
+  test("when the gateway falls silent, in a stream or in JSON", async () => {
+    for (const text of [said(`data: ${JSON.stringify({ usage })}\n\n`), '{"usage":']) {
+      const { ask, told } = openMetered(silent(text), { limits: { idleMs: 5 } });
+      await ask(streamed);
+      expect(await told()).toEqual(all);
+    }
+  });
+
+  test.each(["cancels", "hangs up", "hangs up while it waits for more"])(
+    "when the client %s in mid-stream, and it is told once",
+    async (leaving) => {
+      const { send, told, events } = openMetered(silent(said(`data: ${JSON.stringify({ usage })}\n\n`)));
+      const client = new AbortController();
+      const response = await send(asked({ body: streamed, signal: client.signal }));
+      const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+      await reader.read();
+      if (leaving.endsWith("more")) reader.read().catch(() => {});
+      if (leaving === "cancels") await reader.cancel();
+      else client.abort();
+      expect(await told()).toEqual(all);
+      expect(events).toMatchObject([{ status: 499, code: "client_left" }]);
+    },
+  );
+
+  test("when the client leaves before the headers", async () => {
+    const client = new AbortController();
+    const { ask, told } = openMetered(() => {
+      client.abort();
+      return new Promise(() => {});
+    });
+    await ask(chat, { signal: client.signal });
+    expect(await told()).toEqual(all);
+  });
+});
+
+test.each([300, 307, 400, 401, 402, 403, 404, 422, 429, 500, 503])(
+  "when the gateway refuses with %i nothing is spent",
+  async (status) => {
+    const { ask, told } = openMetered(() => Response.json({ error: {}, usage }, { status }));
+    await ask();
+    expect(await told()).toEqual([reserved, ["release"]]);
+  },
+);
+
+test("a refusal whose text never ends is not paid for either", async () => {
+  const body = () => new ReadableStream({ pull: () => new Promise(() => {}) });
+  const { ask, told } = openMetered(() => new Response(body(), { status: 400 }), { limits: { idleMs: 5 } });
+  expect((await ask()).status).toBe(504);
+  expect(await told()).toEqual([reserved, ["release"]]);
+});
+
+test("nothing is set aside for what the proxy refuses itself, or for what costs nothing", async () => {
+  const { ask, told } = openMetered(undefined, {
+    routes: ["chat", "videos", "assets", "health"],
+    secret: () => SECRET,
+    assetLookup: "/gamma/asset/GetAsset",
+    models: { "delta-5.3": { max_tokens: 5 }, "beta3.0-video": {} },
+  });
+  await ask("[]");
+  await ask({ model: "other" });
+  await ask({ ...chat, max_tokens: 6 });
+  await ask(chat, { headers: { authorization: "nobody" } });
+  await ask(
+    { model: "beta3.0-video", input: { media: [{ url: "http://10.0.0.1" }] } },
+    { path: "/v1/video/generations" },
+  );
+  await ask({ Id: signed("a", "asset") }, { path: "/gamma/asset/GetAsset" });
+  await ask(undefined, { method: "GET", path: `/v1/video/generations/${signed("t")}` });
+  await ask(undefined, { method: "GET", path: "/health" });
+  expect(await told()).toEqual([]);
+});
+
+test("with nothing left the answer is 429 and Retry-After, and the gateway is not asked", async () => {
+  const { ask, reached } = openMetered(undefined, {
+    meter: { reserve: async () => ({ retryAfterMs: 90_500 }) },
+  });
+  const { status, headers, text } = await ask();
+  expect([status, headers.get("retry-after"), reached.length]).toEqual([429, "91", 0]);
+  expect(JSON.parse(text).error.code).toBe("budget_exhausted");
+});
+
+test.each([
+  [
+    "throws",
+    () => {
+      throw new Error("at 10.0.0.1");
+    },
+  ],
+  [
+    "rejects",
+    async () => {
+      throw new Error("at 10.0.0.1");
+    },
+  ],
+] as [string, () => never][])("case 33: a meter that %s lets nobody through: 503", async (_, reserve) => {
+  const { ask, reached } = openMetered(undefined, { meter: { reserve } });
+  const { status, text } = await ask();
+  expect([status, reached.length]).toEqual([503, 0]);
+  expect(text).toContain("budget_unavailable");
+  expect(text).not.toContain("10.0.0.1");
+});
+
+test("a meter that can't settle changes nothing of the answer, and the log says so", async () => {
+  const log = vi.spyOn(console, "error").mockImplementation(() => {});
+  const settle = () => {
+    throw new Error(`of ${KEY}`);
+  };
+  const { ask, told } = openMetered(undefined, {
+    meter: { reserve: async () => ({ settle, release: settle }) },
+  });
+  expect((await ask()).status).toBe(200);
+  await told();
+  expect(log.mock.calls.flat()).toEqual([expect.stringMatching(/meter: could not be settled/)]);
+  expect(log.mock.calls.join()).not.toContain(KEY);
+  log.mockRestore();
+});
+
+describe("the gateway is asked to tell the usage of a stream", () => {
+  const flash = { model: "alpha-v4.1-flash", messages: [], stream: true };
+  const sentOf = async (body: object, options: Options = {}) => {
+    const { ask, sent } = openMetered(stream(last), options);
+    await ask(body);
+    return sent();
+  };
+
+  test("by a model that knows how, whatever the client says", async () => {
+    for (const stream_options of [undefined, { include_usage: false }, null, "no"])
+      expect(await sentOf({ ...flash, stream_options })).toEqual({
+        ...flash,
+        stream_options: { include_usage: true },
+      });
+  });
+
+  test("by no other, not without a stream, and not without a meter", async () => {
+    for (const body of [
+      { ...flash, model: "delta-5.3" },
+      { ...flash, stream: false },
+      { ...flash, stream: "true" },
+    ])
+      expect(await sentOf(body)).toEqual(body);
+    expect(await sentOf(flash, { meter: undefined })).toEqual(flash);
+  });
+});

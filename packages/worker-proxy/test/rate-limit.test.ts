@@ -1,0 +1,27 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startProxy } from "./support/harness.js";
+import { signed } from "./support/sign.js";
+
+let proxy: Awaited<ReturnType<typeof startProxy>>;
+beforeAll(async () => {
+  proxy = await startProxy({ options: { routes: ["chat", "videos"] }, requestsPerMinute: 2 });
+});
+afterAll(() => proxy.close());
+
+test("case 35: the platform's own limiter holds a user to their count, but for questions about tasks", async () => {
+  const statuses: number[] = [];
+  // the minute is the clock's, and may begin anew between two of these: then there are two counts of two
+  for (let n = 0; n < 5; n += 1) {
+    const { status, headers } = await proxy.ask();
+    statuses.push(status);
+    expect(headers.get("retry-after")).toBe(status === 429 ? "60" : null);
+  }
+  expect(statuses.slice(0, 2)).toEqual([200, 200]);
+  expect(statuses).toContain(429);
+  const passed = statuses.filter((status) => status === 200);
+  expect(proxy.upstream.requests).toHaveLength(passed.length);
+
+  const poll = () =>
+    proxy.ask(undefined, { method: "GET", body: null }, `/v1/video/generations/${signed("t-1")}`);
+  for (let n = 0; n < 3; n += 1) expect((await poll()).status).toBe(200);
+});

@@ -1,0 +1,145 @@
+import { type RateLimited, type WorkersRateLimitOptions, workersRateLimit } from "@sluice/worker-proxy";
+import { describe, expect, test } from "vitest";
+import { asked, type Env, openProxy } from "./support/in-process.js";
+import { SECRET, signed } from "./support/sign.js";
+
+/** A binding that lets `most` requests of one key through, for as long as the test lasts. */
+function bindingOf(most: number) {
+  const counts = new Map<string, number>();
+  return {
+    counts,
+    async limit({ key }: { key: string }) {
+      const count = (counts.get(key) ?? 0) + 1;
+      counts.set(key, count);
+      return { success: count <= most };
+    },
+  };
+}
+
+/** A proxy with videos behind such a binding. A bearer token is its user's id. */
+function openLimited(most: number, options: WorkersRateLimitOptions = {}) {
+  const binding = bindingOf(most);
+  const opened = openProxy({
+    routes: ["chat", "videos"],
+    secret: () => SECRET,
+    authenticate: ({ headers }) => ({ id: headers.get("authorization")?.slice(7) ?? "" }),
+    rateLimit: workersRateLimit<Env>(() => binding, options),
+  });
+  const as = (user: string) => ({ authorization: `Bearer ${user}` });
+  return {
+    ...opened,
+    counts: binding.counts,
+    chat: (user: string) => opened.ask(asked({ headers: as(user) })),
+    poll: (user: string) =>
+      opened.ask(
+        asked({
+          method: "GET",
+          path: `/v1/video/generations/${signed("t", "task", user)}`,
+          headers: as(user),
+        }),
+      ),
+  };
+}
+
+test("case 35: one request too many is answered with 429 and Retry-After, and reaches nobody", async () => {
+  const { chat, reached, events } = openLimited(2);
+  expect([(await chat("ann")).status, (await chat("ann")).status]).toEqual([200, 200]);
+  const { status, error, headers } = await chat("ann");
+  expect([status, error?.["code"], error?.["type"]]).toEqual([429, "rate_limited", "rate_limit_error"]);
+  expect([headers.get("retry-after"), headers.get("x-sluice-source")]).toEqual(["60", "proxy"]);
+  expect(reached).toHaveLength(2);
+  expect(events.at(-1)).toMatchObject({ status: 429, code: "rate_limited", userId: "ann", route: "chat" });
+});
+
+test("case 35: each user has a count of their own", async () => {
+  const { chat } = openLimited(1);
+  expect((await chat("ann")).status).toBe(200);
+  expect((await chat("bob")).status).toBe(200);
+  expect((await chat("ann")).status).toBe(429);
+});
+
+test("case 35: questions about tasks count only where that is asked for", async () => {
+  const free = openLimited(1);
+  for (let n = 0; n < 3; n += 1) expect((await free.poll("ann")).status).toBe(200);
+  expect(free.counts.size).toBe(0);
+  const counted = openLimited(1, { reads: true, periodSeconds: 10 });
+  expect((await counted.poll("ann")).status).toBe(200);
+  const { status, headers } = await counted.poll("ann");
+  expect([status, headers.get("retry-after")]).toEqual([429, "10"]);
+});
+
+test("case 35: several users can count together", async () => {
+  const { chat, counts } = openLimited(1, {
+    by: ({ route, request }) => `${route}${new URL(request.url).host}`,
+  });
+  expect([(await chat("ann")).status, (await chat("bob")).status]).toEqual([200, 429]);
+  expect([...counts]).toEqual([["chatproxy.example", 2]]);
+});
+
+test("case 35: who is nobody, or has no path, is not counted", async () => {
+  const { counts, ask } = openLimited(1);
+  expect((await ask(asked({ headers: { authorization: "Bearer " } }))).status).not.toBe(200);
+  expect((await ask(asked({ path: "/v1/models" }))).status).toBe(404);
+  expect((await ask(asked({ method: "OPTIONS", headers: { origin: "https://app.example" } }))).status).toBe(
+    204,
+  );
+  expect(counts.size).toBe(0);
+});
+
+describe("a limiter of one's own", () => {
+  test("is told who asks what, and says in milliseconds when to come back", async () => {
+    const told: RateLimited[] = [];
+    const rateLimit = (limited: RateLimited, { KEY }: Env) => {
+      told.push(limited);
+      expect(KEY).toMatch(/^sk-/);
+      return { retryAfterMs: 1200 };
+    };
+    const { ask, reached } = openProxy({ rateLimit });
+    const { status, headers } = await ask(asked());
+    expect([status, headers.get("retry-after"), reached.length]).toEqual([429, "2", 0]);
+    expect(told).toEqual([
+      { user: { id: "user-1" }, route: "chat", method: "POST", request: expect.any(Request) },
+    ]);
+  });
+
+  test("that has no time to tell says at least a second", async () => {
+    const { ask } = openProxy({ rateLimit: () => ({ retryAfterMs: 0 }) });
+    expect((await ask(asked())).headers.get("retry-after")).toBe("1");
+  });
+
+  test.each([
+    [
+      "throws",
+      () => {
+        throw new Error("at 10.0.0.1: refused");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("at 10.0.0.1: refused"))],
+  ] as [string, () => never][])(
+    "case 33: that %s lets nobody through: 503, without its words",
+    async (_, rateLimit) => {
+      const { ask, reached, events } = openProxy({ rateLimit });
+      const { status, error, text } = await ask(asked());
+      expect([status, error?.["code"], reached.length]).toEqual([503, "rate_limit_unavailable", 0]);
+      expect(text + JSON.stringify(events)).not.toContain("10.0.0.1");
+    },
+  );
+});
+
+test("case 35: of 50 requests at once with a budget for one, one reaches the gateway", async () => {
+  let left = 1;
+  const { ask, reached } = openProxy({
+    meter: {
+      async reserve() {
+        if (left < 1) return { retryAfterMs: 30_000 };
+        left -= 1;
+        return { settle: async () => {}, release: async () => {} };
+      },
+    },
+  });
+  const answers = await Promise.all(Array.from({ length: 50 }, () => ask(asked())));
+  const refused = answers.filter(({ status }) => status === 429);
+  expect([refused.length, reached.length]).toEqual([49, 1]);
+  for (const { error, headers } of refused)
+    expect([error?.["code"], headers.get("retry-after")]).toEqual(["budget_exhausted", "30"]);
+});

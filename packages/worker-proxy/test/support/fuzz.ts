@@ -1,0 +1,74 @@
+import { headers, ids, keys, methods, paths, rows, starts, texts, values } from "./fuzz-words.js";
+
+/** Requests as bytes for a socket, each not far from one that is right; always the same ones for one seed. */
+export function openFuzz(seed: number, host: string) {
+  let state = seed;
+  return { request };
+
+  function request(): Buffer {
+    const [usual, path, usualBody] = one(rows);
+    const method = rarely(0.1) ? one(methods) : usual;
+    const hasBody = usualBody !== undefined || rarely(0.05);
+    let text = hasBody ? JSON.stringify(changedBody(usualBody ?? {})) : "";
+    if (rarely(0.15)) text = spliced(text, one(texts), rarely(0.5) ? 1 : 0);
+    if (rarely(0.05)) text = text.slice(0, place(text));
+    if (rarely(0.1))
+      text = text.replace("{", `{${JSON.stringify(one(keys))}:${JSON.stringify(one(values))},`);
+    if (rarely(0.03)) text = text.replace("{", `{"a":${"[".repeat(5000)}${"]".repeat(5000)},`);
+    const bytes = Buffer.from(text, rarely(0.05) ? "latin1" : "utf8");
+    const lines = [`Host: ${host}`, "Connection: close", "Authorization: Bearer user-token"];
+    if (hasBody)
+      lines.push(
+        "Content-Type: application/json",
+        `Content-Length: ${bytes.length + (rarely(0.02) ? 1 : 0)}`,
+      );
+    while (rarely(0.4))
+      lines.splice(Math.floor(random() * (lines.length + 1)), rarely(0.1) ? 1 : 0, one(headers));
+    const start = `${method} ${changedPath(path)} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`;
+    return Buffer.concat([Buffer.from(start, "latin1"), bytes]);
+  }
+
+  function changedPath(path: string): string {
+    let changed = path;
+    if (rarely(0.1)) changed = `/v1/video/generations/${one(ids)}`;
+    if (rarely(0.05)) changed = one(starts) + changed;
+    while (rarely(0.15)) changed = spliced(changed, one(paths), rarely(0.5) ? 1 : 0);
+    if (rarely(0.03)) changed = changed.replace(/[a-z]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
+    return changed.replaceAll(" ", "");
+  }
+
+  function changedBody(body: object): Record<string, unknown> {
+    const changed = { ...body } as Record<string, unknown>;
+    while (rarely(0.3)) {
+      const key = rarely(0.5) ? one(keys) : one(Object.keys(changed).concat("model"));
+      if (rarely(0.2)) delete changed[key];
+      else changed[key] = rarely(0.2) ? { [one(keys)]: one(values) } : one(values);
+    }
+    return changed;
+  }
+
+  function spliced(text: string, more: string, dropped: number): string {
+    const at = place(text);
+    return text.slice(0, at) + more + text.slice(at + dropped);
+  }
+
+  function place(text: string): number {
+    return Math.floor(random() * (text.length + 1));
+  }
+
+  function one<T>(of: readonly T[]): T {
+    return of[Math.floor(random() * of.length)] as T;
+  }
+
+  function rarely(chance: number): boolean {
+    return random() < chance;
+  }
+
+  /** From 0 up to 1. */
+  function random(): number {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+}

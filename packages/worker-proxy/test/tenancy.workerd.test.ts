@@ -1,0 +1,290 @@
+import { describe, expect, test, vi } from "vitest";
+import { asked, openProxy } from "./support/in-process.js";
+import { SECRET, signed } from "./support/sign.js";
+
+type Options = Parameters<typeof openProxy>[0];
+type Answer = Parameters<typeof openProxy>[1];
+
+/** Videos and assets behind a secret. A bearer token is its user's id. */
+function openTenants(answer?: Answer, options: Options = {}) {
+  const opened = openProxy(
+    {
+      routes: ["chat", "videos", "assets"],
+      secret: () => SECRET,
+      authenticate: ({ headers }) => ({ id: headers.get("authorization")?.slice(7) ?? "" }),
+      assetLookup: "/gamma/asset/GetAsset",
+      ...options,
+    },
+    answer,
+  );
+  const as = (user: string) => ({ authorization: `Bearer ${user}` });
+  return {
+    ...opened,
+    poll: (id: string, user = "user-1") =>
+      opened.ask(asked({ method: "GET", path: `/v1/video/generations/${id}`, headers: as(user) })),
+    post: (path: string, body: unknown, user = "user-1") =>
+      opened.ask(asked({ path, headers: as(user), body })),
+  };
+}
+
+const video = "/v1/video/generations";
+const order = { model: "beta3.0-video", input: { prompt: "a bird" } };
+const receipt = { id: "t-1", task_id: "t-1", object: "video", model: "beta3.0-video", status: "queued" };
+const result = {
+  code: "success",
+  message: "",
+  data: {
+    task_id: "t-1",
+    status: "SUCCESS",
+    result_url: "https://cdn.example/t-1.mp4",
+    data: { output: [{ task_id: "t-1" }], usage: { duration: 5 } },
+  },
+};
+/** A well-formed id that nobody was ever given. */
+const unknown = `t-1_${"A".repeat(22)}`;
+
+describe("an id of a task", () => {
+  test("leaves in its receipt with the mark of the user who made it, and nothing else is changed", async () => {
+    const { post } = openTenants(() => Response.json(receipt));
+    const { text } = await post(video, order);
+    const marked = signed("t-1");
+    expect(JSON.parse(text)).toEqual({ ...receipt, id: marked, task_id: marked });
+    expect(JSON.parse((await post(video, order, "user-2")).text).id).not.toBe(marked);
+  });
+
+  test("is marked in a receipt that the gateway wraps too", async () => {
+    const { post } = openTenants(() => Response.json({ code: "success", data: { task_id: "t-1" } }));
+    const { text } = await post(video, order);
+    expect(JSON.parse(text)).toEqual({ code: "success", data: { task_id: signed("t-1") } });
+  });
+
+  test("goes back to the gateway without its mark, and comes again with it at any depth", async () => {
+    const { poll, reached } = openTenants(() => Response.json(result));
+    const { status, text } = await poll(signed("t-1"));
+    expect(status).toBe(200);
+    expect(reached.map(({ url }) => url)).toEqual(["https://gateway.example/v1/video/generations/t-1"]);
+    const marked = signed("t-1");
+    expect(JSON.parse(text)).toEqual({
+      ...result,
+      data: {
+        ...result.data,
+        task_id: marked,
+        data: { output: [{ task_id: marked }], usage: { duration: 5 } },
+      },
+    });
+  });
+
+  test("keeps the letters that it may have, and is refused when the gateway could read others into it", async () => {
+    const { poll, reached } = openTenants();
+    const longest = `${"a_-Z9".repeat(25)}abc`;
+    await poll(signed(longest));
+    expect(reached.map(({ url }) => url.split("/").at(-1))).toEqual([longest]);
+    expect((await poll(signed(`${longest}d`))).status).toBe(404);
+    expect(reached).toHaveLength(1);
+  });
+
+  test("case 34: of another user is answered like one that does not exist, byte for byte", async () => {
+    const { poll, reached } = openTenants();
+    const foreign = await poll(signed("t-1"), "user-2");
+    const none = await poll(unknown, "user-2");
+    expect([foreign.status, foreign.error?.["code"]]).toEqual([404, "task_not_found"]);
+    expect(foreign.text).toBe(none.text);
+    const named = (answer: typeof none) => [...answer.headers].filter(([name]) => name !== "x-request-id");
+    expect(named(foreign)).toEqual(named(none));
+    expect(reached).toEqual([]);
+  });
+
+  test.each([
+    ["case 34: without a mark", "t-1"],
+    ["case 34: with a mark of nothing", "t-1_"],
+    ["case 34: with a mark that is cut", signed("t-1").slice(0, -1)],
+    ["case 34: with a mark that goes on", `${signed("t-1")}A`],
+    ["case 34: with a mark in capitals", signed("t-1").toUpperCase()],
+    ["case 34: with another task's mark", `t-2_${signed("t-1").slice(-22)}`],
+    ["case 34: with an asset's mark", signed("t-1", "asset")],
+    ["case 34: with a mark of another secret", signed("t-1", "task", "user-1", `${SECRET}!`)],
+    ["case 34: with a user's id in the task's", signed("t-1:user-1", "task", "").replace(":user-1", "")],
+    ["case 34: with two marks", signed(signed("t-1")).replace(/^t-1_/, "t-1__")],
+    ["case 34: that is a mark alone", `_${signed("t-1").slice(-22)}`],
+  ])("%s is not found, and the gateway is not asked", async (_, id) => {
+    const { poll, reached } = openTenants();
+    expect([(await poll(id)).status, reached.length]).toEqual([404, 0]);
+  });
+
+  test("stays good while the secret is changed, and new ones are marked with the new secret", async () => {
+    const next = `${SECRET}-next`;
+    const { poll, post } = openTenants(() => Response.json(receipt), { secret: () => [next, SECRET] });
+    expect((await poll(signed("t-1"))).status).toBe(200);
+    expect((await poll(signed("t-1", "task", "user-1", next))).status).toBe(200);
+    expect(JSON.parse((await post(video, order)).text).id).toBe(signed("t-1", "task", "user-1", next));
+    // it keeps the name that the client knows, whichever secret that came from
+    expect(JSON.parse((await poll(signed("t-1"))).text).id).toBe(signed("t-1"));
+    const after = openTenants(undefined, { secret: () => next });
+    expect((await after.poll(signed("t-1"))).status).toBe(404);
+  });
+
+  test("is left alone where everybody is the same user and there is no secret", async () => {
+    const { post, poll, reached } = openTenants(() => Response.json(receipt), {
+      authenticate: "public",
+      secret: undefined,
+    });
+    expect(JSON.parse((await post(video, order)).text)).toEqual(receipt);
+    expect((await poll("t-1")).status).toBe(200);
+    expect((await poll("a".repeat(129))).status).toBe(404);
+    expect(reached).toHaveLength(2);
+  });
+
+  test("is not passed on in an answer that can't be read", async () => {
+    const broken = () => new Response('{"id":"t-1"', { headers: { "content-type": "application/json" } });
+    const { post } = openTenants(broken);
+    const { status, text, error } = await post(video, order);
+    expect([status, error?.["code"]]).toEqual([502, "upstream_type"]);
+    expect(text).not.toContain("t-1");
+  });
+
+  test.each([["null"], ["[]"], ['"t-1"'], ["{}"], ['{"id":""}'], ['{"data":null}'], ['{"id":7}']])(
+    "may be missing from a receipt: %s passes as it is",
+    async (text) => {
+      const { post } = openTenants(
+        () => new Response(text, { headers: { "content-type": "application/json" } }),
+      );
+      expect((await post(video, order)).text).toBe(text);
+    },
+  );
+});
+
+describe("an asset", () => {
+  const asset = {
+    model: "gamma-asset",
+    GroupId: "g",
+    Name: "n",
+    AssetType: "Image",
+    URL: "https://a.example/b.png",
+  };
+
+  test("leaves with the mark of its user", async () => {
+    const { post } = openTenants(() => Response.json({ Id: "a-1" }));
+    const { text } = await post("/gamma/asset/CreateAsset", asset);
+    expect(JSON.parse(text)).toEqual({ Id: signed("a-1", "asset") });
+  });
+
+  test("is used anywhere in a video's body under the gateway's own name", async () => {
+    const { post, sent } = openTenants();
+    const body = (uri: string, other: string) => ({
+      input: {
+        prompt: `like asset://${signed("a-1", "asset")}`,
+        media: [{ type: "reference_image", url: uri }, { image_url: { url: other } }],
+        more: { deep: [[uri]] },
+      },
+      model: "beta3.0-video",
+    });
+    expect(
+      (await post(video, body(`asset://${signed("a-1", "asset")}`, `asset://${signed("b", "asset")}`)))
+        .status,
+    ).toBe(200);
+    expect(await sent()).toEqual(body("asset://a-1", "asset://b"));
+  });
+
+  test.each([
+    ["of another user", `asset://${signed("a-1", "asset", "user-2")}`],
+    ["without a mark", "asset://a-1"],
+    ["with a task's mark", `asset://${signed("a-1")}`],
+    ["with a mark that is cut", `asset://${signed("a-1", "asset").slice(0, -1)}`],
+    ["in capitals", `ASSET://${signed("a-1", "asset")}`],
+    ["in capitals without a mark", "Asset://a-1"],
+    ["behind a space", ` asset://${signed("a-1", "asset")}`],
+    ["before a space", `asset://${signed("a-1", "asset")} `],
+    ["behind a line break", "\nasset://a-1"],
+    ["with one slash", "asset:/a-1"],
+    ["with no slash", "asset:a-1"],
+    ["with a path", `asset://${signed("a-1", "asset")}/../b`],
+    ["with no id", "asset://"],
+  ])("%s is not found in a video's body, and nothing is sent", async (_, url) => {
+    const { post, reached } = openTenants(undefined, { media: "any" });
+    for (const input of [{ media: [{ url }] }, { prompt: "a", anything: { at: ["all", url] } }]) {
+      const { status, error } = await post(video, { ...order, input });
+      expect([status, error?.["code"]]).toEqual([404, "asset_not_found"]);
+    }
+    expect(reached).toEqual([]);
+  });
+
+  test("is not looked for in what people write", async () => {
+    const { post, reached } = openTenants();
+    for (const content of ["Asset: gold. Is it safe?", "asset:\n- a house", "what does asset://x mean?"]) {
+      const body = { model: "delta-5.3", messages: [{ role: "user", content }] };
+      expect((await post("/v1/chat/completions", body)).status).toBe(200);
+    }
+    expect(reached).toHaveLength(3);
+  });
+
+  test("is refused in a chat and in an image as it is in a video", async () => {
+    const { post, reached } = openTenants();
+    const content = [{ type: "image_url", image_url: { url: "asset://a-1" } }];
+    const body = { model: "delta-5.3", messages: [{ role: "user", content }] };
+    expect((await post("/v1/chat/completions", body)).status).toBe(404);
+    expect(reached).toEqual([]);
+  });
+
+  test("passes as it is where there is no secret", async () => {
+    const { post, sent } = openTenants(undefined, { authenticate: "public", secret: undefined });
+    const body = { ...order, input: { media: [{ url: "asset://a-1" }] } };
+    await post(video, body);
+    expect(await sent()).toEqual(body);
+  });
+});
+
+test.each(["videos", "assets"] as const)(
+  "%s without a secret are refused when the proxy is made, unless everybody is the same user",
+  (name) => {
+    const open = (options: Options) => () => openProxy({ routes: ["chat", name], ...options });
+    expect(open({})).toThrow(/^secret: /);
+    expect(open({ secret: SECRET as never })).toThrow(/^secret: /);
+    expect(open({ authenticate: "public" })).not.toThrow();
+    expect(open({ secret: () => SECRET })).not.toThrow();
+  },
+);
+
+test.each([
+  ["too short", "0123456789".repeat(3)],
+  ["not set", undefined],
+  ["a list of none", []],
+  ["a list with one too short", [SECRET, "short"]],
+  ["no text", { length: 40 } as never],
+])("a secret that is %s gives 500, and is not said", async (_, secret) => {
+  const log = vi.spyOn(console, "error").mockImplementation(() => {});
+  const { poll, reached } = openTenants(undefined, { secret: () => secret });
+  const { status, error } = await poll(signed("t-1"));
+  expect([status, error?.["code"], reached.length]).toEqual([500, "misconfigured", 0]);
+  expect(log.mock.calls.join()).toMatch(/secret: give at least 32/);
+  expect(log.mock.calls.join()).not.toMatch(/0123456789|for-its-tests/);
+  log.mockRestore();
+});
+
+describe("case 29: the gateway is told of a user", () => {
+  const flash = { model: "alpha-v4.1-flash", messages: [], user_id: "somebody-else" };
+  const told = async (user: string, body: object, options: Options = {}) => {
+    const { post, sent } = openTenants(undefined, options);
+    await post("/v1/chat/completions", body, user);
+    return (await sent())["user_id"];
+  };
+
+  test("a pseudonym, always the same, another for each user and each secret, and never the id", async () => {
+    const one = await told("ann@example.com", flash);
+    expect(one).toMatch(/^[A-Za-z0-9_-]{22}$/);
+    expect(await told("ann@example.com", { ...flash, user_id: "me" })).toBe(one);
+    expect(await told("ann@example.com", { model: flash.model, messages: [] })).toBe(one);
+    const others = [
+      await told("bob@example.com", flash),
+      await told("ann@example.com", flash, { secret: () => `${SECRET}!` }),
+    ];
+    expect(new Set([one, ...others]).size).toBe(3);
+    expect([one, ...others].join()).not.toMatch(/ann|bob|somebody/);
+  });
+
+  test.each([
+    ["by a model that does not list the field", { ...flash, model: "delta-5.3" }, {}],
+    ["without a secret", flash, { routes: ["chat"], secret: undefined, assetLookup: undefined }],
+  ] as [string, object, Options][])("nothing %s, whatever the client says", async (_, body, options) => {
+    expect(await told("ann@example.com", body, options)).toBeUndefined();
+  });
+});
