@@ -22,6 +22,7 @@ export interface Call extends Omit<Outgoing, "headers"> {
 /** A whole answer. */
 export interface Answer<JSON = unknown> {
   readonly json: JSON;
+  readonly headers: Headers;
   /** An error about this answer: `path` names the field that does not fit the spec. */
   readonly misfit: (path: string) => ResponseError;
   /** An error that this answer reports although its status says success. */
@@ -50,6 +51,7 @@ export async function requestJSON(client: Client, call: Call, options: RequestOp
     if (json === undefined) throw reported();
     return {
       json,
+      headers: response.headers,
       misfit: (path) => {
         const message = `the answer does not fit the spec at ${path}`;
         const error = new ResponseError(message, { path, body: excerpt(text) }, { requestId });

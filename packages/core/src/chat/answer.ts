@@ -9,7 +9,7 @@ import type { ChatUsage } from "./delta.js";
 import { type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
 import { createPartialJSON, type PartialJSON } from "./partial-json.js";
 import type { ChatRequest, ToolCall } from "./schema.js";
-import { streamChat } from "./stream.js";
+import { openStream } from "./stream.js";
 import type { ChatTiming } from "./turn.js";
 
 /** An answer under way, as the message that it becomes. */
@@ -27,25 +27,29 @@ export interface Answer {
 /** How long deltas are read in one go before the host gets its turn: half a frame. */
 const SLICE_MS = 8;
 
-/** Asks, and gives the answer while it comes. With a `schema` its text is read as JSON. */
+/**
+ * Asks, and gives the answer while it comes. With a `schema` its text is read as JSON. Without a request, the draft is
+ * an answer that a page was left with, and is read again from its start.
+ */
 export function createAnswer(
   client: Client,
-  draft: Pick<ThreadMessage, "id" | "model" | "createdAt">,
-  request: ChatRequest | UncheckedRequest,
+  { streamId, ...draft }: ThreadMessage,
+  request: ChatRequest | UncheckedRequest | undefined,
   { schema, ...options }: RequestOptions & { schema?: StandardSchema | undefined },
 ): Answer {
   const { clock } = client;
-  const stream = streamChat(client, request, options);
+  const stream = openStream(client, options, request, streamId);
   const argumentReaders: PartialJSON[] = [];
   const shownCalls = new WeakMap<ToolCall, ThreadToolCall>();
   const objectReader = schema && createObjectReader();
   let usage: ChatUsage | undefined;
-  let shown: { of: unknown; message: ThreadMessage } | undefined;
+  let shown: { of: unknown; streamId: string | undefined; message: ThreadMessage } | undefined;
 
   return {
     get message() {
-      const of = stream.snapshot;
-      if (shown?.of !== of) shown = { of, message: messageSoFar() };
+      const { snapshot: of, streamId } = stream;
+      if (shown?.of !== of || shown.streamId !== streamId)
+        shown = { of, streamId, message: { ...messageSoFar(), ...(streamId && { streamId }) } };
       return shown.message;
     },
     get isWaiting() {
@@ -76,7 +80,7 @@ export function createAnswer(
       const message = ended({ outcome }, timing);
       return schema && outcome === "complete" ? await withObject(message, schema) : message;
     } catch (cause) {
-      return ended(endOf(cause), stream.timing);
+      return ended(request || saysWhy(cause) ? endOf(cause) : { outcome: "interrupted" }, stream.timing);
     }
   }
 
@@ -89,6 +93,9 @@ export function createAnswer(
 
   function messageSoFar(): ThreadMessage {
     const { content, reasoning_content: reasoning, tool_calls: calls } = stream.snapshot;
+    // what was shown before stays until it has come again
+    if (content.length + (reasoning?.length ?? 0) < draft.content.length + (draft.reasoning?.length ?? 0))
+      return draft;
     return {
       ...draft,
       role: "assistant",
@@ -108,6 +115,16 @@ export function createAnswer(
     shownCalls.set(call, fresh);
     return fresh;
   }
+}
+
+/** An answer that was left ends like any other if it says how; if it is not there any more, it was interrupted. */
+function saysWhy(cause: unknown): boolean {
+  return (
+    isGatewayError(cause) &&
+    cause.name === "StreamError" &&
+    cause.apiCode !== undefined &&
+    cause.apiCode !== "stream_interrupted"
+  );
 }
 
 function endOf(cause: unknown): Pick<ThreadMessage, "outcome" | "error"> {

@@ -17,16 +17,15 @@ export type StreamEnd =
 
 /** Where a chunk parser puts what it reads; after `onEnd` nothing more comes. */
 export interface ChunkHandlers {
-  onChunk(chunk: Chunk): void;
+  /** `eventId`: the last `id` of the stream at this chunk; empty where it has none. */
+  onChunk(chunk: Chunk, eventId: string): void;
   onEnd(end: StreamEnd): void;
 }
 
 /** Turns a chat stream's bytes into chunks, and says how they ended. */
 export function createChunkParser({ onChunk, onEnd }: ChunkHandlers) {
-  const events = createEventParser({
-    onEvent: readEvent,
-    onUnknownField: readErrorLine,
-  });
+  const handlers = { onEvent: readEvent, onUnknownField: readErrorLine };
+  let events = createEventParser(handlers);
   const decoder = new TextDecoder();
   let isStream: boolean | undefined;
   let whole = "";
@@ -49,9 +48,14 @@ export function createChunkParser({ onChunk, onEnd }: ChunkHandlers) {
         readEvent(unfinished);
       end({ type: "cut" });
     },
+    /** What comes next is another connection's, from the start of an event on: what the last one left is dropped. */
+    restart(): void {
+      events = createEventParser(handlers);
+      ended = false;
+    },
   };
 
-  function readEvent({ event, data }: ServerSentEvent): void {
+  function readEvent({ event, data, lastEventId }: ServerSentEvent): void {
     if (ended || data === "") return;
     if (event === "error") return endWithError(data);
     if (isDone(data)) return end({ type: "done" });
@@ -62,7 +66,7 @@ export function createChunkParser({ onChunk, onEnd }: ChunkHandlers) {
     } else if (isErrorFrame(chunk)) endWithError(data);
     else {
       begun = true;
-      onChunk(chunk);
+      onChunk(chunk, lastEventId);
     }
   }
 
@@ -75,7 +79,7 @@ export function createChunkParser({ onChunk, onEnd }: ChunkHandlers) {
   function readWhole(text: string): void {
     const json = parseJSON(text);
     if (!isRecord(json) || isErrorFrame(json)) return endWithError(text);
-    onChunk(json);
+    onChunk(json, "");
     end({ type: "done" });
   }
 

@@ -55,6 +55,8 @@ export interface ThreadMessage {
   readonly model?: string;
   readonly usage?: ChatUsage;
   readonly timing?: ChatTiming;
+  /** While it is under way: where the proxy keeps it, and a page that is loaded again takes it up. */
+  readonly streamId?: string;
   /** Unix milliseconds. */
   readonly createdAt?: number;
   /** The ids of all versions of this message, its own among them, oldest first; absent where it is the only one. */

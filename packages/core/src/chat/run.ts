@@ -36,6 +36,8 @@ export interface RunContext {
   readonly thread: Thread;
   readonly options: () => ChatStoreOptions;
   readonly place: FindPlace;
+  /** The answer to begin with, where it is one that a page was left with. */
+  readonly left?: ThreadMessage | undefined;
   /** More of the answer came. */
   readonly onDelta: () => void;
   /** A message was added, or is whole, or a tool call got on. */
@@ -49,7 +51,8 @@ const MAX_STEPS = 8;
  * Creates a turn: asks, runs the tools that are called, asks again, until an answer calls none, a call waits for
  * somebody, or `maxSteps` is reached.
  */
-export function createRun({ client, thread, options, place, onDelta, onChange, onEnd }: RunContext): Run {
+export function createRun(context: RunContext): Run {
+  const { client, thread, options, place, left, onDelta, onChange, onEnd } = context;
   // whoever can abort this owns the thread: a run whose signal has aborted writes nothing
   const owner = new AbortController();
   const { signal } = owner;
@@ -97,7 +100,7 @@ export function createRun({ client, thread, options, place, onDelta, onChange, o
         runsTools = false;
       }
       if (signal.aborted || openCalls(leaf).length > 0) return;
-      leaf = await ask(leaf);
+      leaf = left && step === 1 ? await readAnswer(left, undefined) : await ask(leaf);
       if (thread.node(leaf)?.message.outcome !== "tool-calls") return;
       if (step >= (options().maxSteps ?? MAX_STEPS))
         return closeCalls(leaf, `not run: the limit of ${step} answers in a row was reached`);
@@ -105,9 +108,15 @@ export function createRun({ client, thread, options, place, onDelta, onChange, o
   }
 
   async function ask(below: string | undefined): Promise<string> {
-    const { model, params, tools = [], schema, request = {} } = options();
-    const draft = { id: createMessageId(), model, createdAt: Date.now() };
-    thread.add({ ...draft, role: "assistant", content: "" }, below);
+    const { model, params, tools = [], schema } = options();
+    const draft: ThreadMessage = {
+      id: createMessageId(),
+      role: "assistant",
+      content: "",
+      model,
+      createdAt: Date.now(),
+    };
+    thread.add(draft, below);
     added.push(draft.id);
     const { tools: plain = [] } = (params ?? {}) as { tools?: readonly ToolDefinition[] };
     const offered = [...plain, ...tools.map(({ definition }) => definition)];
@@ -118,6 +127,11 @@ export function createRun({ client, thread, options, place, onDelta, onChange, o
       messages: historyOf(thread.pathTo(below)),
       ...(offered.length > 0 && { tools: offered }),
     } as ChatRequest;
+    return readAnswer(draft, asked);
+  }
+
+  async function readAnswer(draft: ThreadMessage, asked: ChatRequest | undefined): Promise<string> {
+    const { schema, request = {} } = options();
     answer = createAnswer(client, draft, asked, { ...request, schema });
     onChange();
     const message = await answer.read(onDelta);

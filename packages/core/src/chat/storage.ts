@@ -26,6 +26,8 @@ export interface ThreadKeeperOptions {
   readonly onLeave: () => void;
   /** The thread changed by what somebody else wrote. */
   readonly onMerge: () => void;
+  /** Reads on an answer that was left and is kept elsewhere; undefined where that can't be done now. */
+  readonly takeUp: (message: ThreadMessage) => Promise<unknown> | undefined;
   /** The storage could not be read or written; the chat goes on without. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -37,7 +39,7 @@ const LIVE_WRITE_MS = 1000;
 
 /** Creates the keeper of one thread: a record for each message, so that two pages never overwrite each other's. */
 export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
-  const { storage, collection, thread, clock, onLeave, onMerge, onFailure } = options;
+  const { storage, collection, thread, clock, onLeave, onMerge, takeUp, onFailure } = options;
   const unwritten = new Set<string>(thread.ids());
   const initial = thread.ids();
   const lock = `sluice/${collection}`;
@@ -83,9 +85,10 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
     if (nodes.length > 0) for (const id of initial.splice(0)) forget(id);
     const hasOpenEnds = nodes.some(({ message }) => afterReload(message) !== message);
     const hasLivePage = hasOpenEnds && (await isTaken(lock));
+    const isOpenStill = ({ message }: ThreadNode) => hasLivePage || isKept(message);
     for (const node of nodes)
-      thread.merge(hasLivePage ? node : { ...node, message: afterReload(node.message) });
-    if (hasLivePage) void markLeft();
+      thread.merge(isOpenStill(node) ? node : { ...node, message: afterReload(node.message) });
+    if (nodes.some(isOpenStill)) void markLeft();
     const leaf = records.get(LEAF);
     if (typeof leaf === "string") thread.choose(leaf);
   }
@@ -106,18 +109,27 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
     onMerge();
   }
 
-  /** Waits until no page has an answer under way: what has no end then was left. */
+  /**
+   * Waits until no page has an answer under way: what has no end then was left. What is kept elsewhere is read on, by
+   * this page alone: others wait for it as for any page at work.
+   */
   async function markLeft(): Promise<void> {
     if (isWaiting) return;
     isWaiting = true;
     const { signal } = open;
     try {
       await takeTurns(lock, signal, async () => {
+        isWaiting = false;
         for (const node of nodesIn(await storage.read(collection))) thread.merge(node);
         for (const id of thread.ids()) {
           const message = thread.node(id)?.message;
-          if (message && isUnderWay(message)) thread.put(afterReload(message));
+          if (!message || !isUnderWay(message)) continue;
+          const read = isKept(message) ? takeUp(message) : undefined;
+          if (read) await read.then(write);
+          else thread.put(afterReload(message));
         }
+        // whoever is next has to find it ended
+        await writing;
       });
       onMerge();
     } catch (error) {
@@ -160,6 +172,11 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
 
 function isUnderWay(message: ThreadMessage | undefined): boolean {
   return message?.role === "assistant" && message.outcome === undefined;
+}
+
+/** An answer that is under way where its page's end does not matter. */
+function isKept(message: ThreadMessage): boolean {
+  return isUnderWay(message) && typeof message.streamId === "string";
 }
 
 function recordOf(node: ThreadNode | undefined): unknown {
@@ -210,6 +227,9 @@ const LEFT = "the page was left before the call had a result";
 
 /** What ran when the page went does not run any more; what waits for somebody still waits. */
 function afterReload(message: ThreadMessage): ThreadMessage {
-  if (isUnderWay(message)) return { ...withCallsClosed(message, LEFT), outcome: "interrupted" };
+  if (isUnderWay(message)) {
+    const { streamId: _, ...ended } = withCallsClosed(message, LEFT);
+    return { ...ended, outcome: "interrupted" };
+  }
   return withCallsClosed(message, LEFT, (call) => isOpen(call) && !isPending(call));
 }

@@ -90,6 +90,11 @@ export function createChatStore<Output = unknown>(
       clock: client.clock,
       onLeave: store.flush,
       onMerge: store.flush,
+      takeUp(message) {
+        const parent = thread.node(message.id)?.parent;
+        if (run || lastMessage()?.id !== message.id) return undefined;
+        return start(() => ({ below: parent, added: [message.id] }), message);
+      },
       onFailure: (cause) => client.emit({ type: "storage-failure", error: cause }),
     });
 
@@ -203,13 +208,14 @@ export function createChatStore<Output = unknown>(
     queued = next.map(({ content }) => content);
   }
 
-  function start(place: FindPlace): Promise<ThreadTurn> {
+  function start(place: FindPlace, left?: ThreadMessage): Promise<ThreadTurn> {
     error = undefined;
     const started = createRun({
       client,
       thread,
       options: read,
       place,
+      left,
       onDelta: store.changed,
       onChange: store.flush,
       onEnd: ended,

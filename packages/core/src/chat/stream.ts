@@ -5,6 +5,7 @@ import { requestIdOf } from "../failure.js";
 import { type Client, openExchange, type RequestOptions, send } from "../http.js";
 import type { UncheckedRequest } from "../validate.js";
 import { accumulate, emptyMessage } from "./accumulate.js";
+import type { Chunk } from "./chunk.js";
 import { createChunkParser, type StreamEnd } from "./chunk-parser.js";
 import type { ChatDelta, ChatMessage } from "./delta.js";
 import { textStreamOf, wireInit, wireStreamOf } from "./relay.js";
@@ -21,6 +22,8 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
   readonly snapshot: ChatMessage;
   /** Milliseconds so far: what `ChatTurn.timing` will say. */
   readonly timing: ChatTiming;
+  /** Where the proxy keeps the answer, once that is known; undefined where it does not, and when it is lost there. */
+  readonly streamId: string | undefined;
   /** The whole answer; reads the stream itself unless somebody else does. */
   result(): Promise<ChatTurn>;
   /** Ends the request now. What is awaited rejects with `reason`, by default an `AbortError`. */
@@ -58,11 +61,21 @@ export function streamChat(
   request: ChatRequest | UncheckedRequest,
   options: RequestOptions = {},
 ): ChatStream {
+  return openStream(client, options, request);
+}
+
+/** Streams an answer: of a request, or from its start the one that the proxy keeps under `streamId`. */
+export function openStream(
+  client: Client,
+  options: RequestOptions,
+  request: ChatRequest | UncheckedRequest | undefined,
+  streamId?: string,
+): ChatStream {
   const { clock } = client;
   const exchange = openExchange(client, CHAT_PATH, options, HEADERS_MS);
   const turn = deferred<ChatTurn>();
   const answer = createAnswerReader(receive);
-  const parser = createChunkParser({ onChunk: answer.read, onEnd: endWith });
+  const parser = createChunkParser({ onChunk: readChunk, onEnd: endWith });
   const queue: ChatDelta[] = [];
   let delivered = 0;
   let message = emptyMessage;
@@ -73,8 +86,13 @@ export function streamChat(
   let end: StreamEnd | undefined;
   let failure: { error: unknown } | undefined;
   let body: ByteReader<Step> | undefined;
+  let eventId = "";
+  /** How often the answer was taken up again since the last chunk. */
+  let resumed = 0;
+  let silence: unknown;
+  let keeper: Promise<typeof import("./resume.js")> | undefined;
 
-  const opening = open();
+  let opening = open();
   opening.catch(settleWithError);
   exchange.signal.addEventListener("abort", () => settleWithError(exchange.signal.reason));
 
@@ -84,6 +102,9 @@ export function streamChat(
     },
     get timing() {
       return timing();
+    },
+    get streamId() {
+      return streamId;
     },
     result() {
       // a loop that starts in the same tick comes first
@@ -102,16 +123,45 @@ export function streamChat(
   return stream;
 
   async function open(): Promise<ByteReader<Step>> {
-    const response = await send(client, exchange, {
-      method: "post",
-      body: checkedChatRequest(client, request, true),
-      headers: options.headers,
-      repeat: "any",
-    });
+    if (streamId) load();
+    const response = request
+      ? await send(client, exchange, {
+          method: "post",
+          body: checkedChatRequest(client, request, true),
+          headers: options.headers,
+          repeat: "any",
+        })
+      : await kept();
+    streamId ??= response.headers.get("x-stream-id") ?? undefined;
+    if (streamId) load();
     requestId = requestIdOf(response);
     client.emit({ type: "stream-start", path: CHAT_PATH, firstByteMs: clock.now() - exchange.startedAt });
-    body = readBody(client, exchange, response, { use: advance, lose });
+    return read(response);
+  }
+
+  function read(response: Response): ByteReader<Step> {
+    silence = undefined;
+    // a connection that is silent may have gone without a word: where the answer is kept, another one can tell
+    const abort = (late: unknown) => {
+      silence = late;
+      body?.cancel();
+    };
+    body = readBody(client, keeper ? { ...exchange, abort } : exchange, response, { use: advance, lose });
     return body;
+  }
+
+  /** Where answers are not kept, which is most places, none of it is loaded; and not only when the network is gone. */
+  function load(): void {
+    keeper ??= import("./resume.js");
+    keeper.catch(() => {});
+  }
+
+  /** What is kept of the answer from the last chunk on, and what follows. */
+  async function kept(cause?: unknown): Promise<Response> {
+    const { headers } = options;
+    const place = { client, exchange, send, headers, streamId, eventId, resumed, cause };
+    const { resumeStream } = await (keeper as NonNullable<typeof keeper>);
+    return resumeStream(place);
   }
 
   function next(): Promise<Step> | Step {
@@ -130,6 +180,12 @@ export function streamChat(
     if (bytes) parser.push(bytes);
     else parser.end();
     return next();
+  }
+
+  function readChunk(chunk: Chunk, id: string): void {
+    eventId = id;
+    resumed = 0;
+    answer.read(chunk);
   }
 
   function receive(delta: ChatDelta): void {
@@ -168,8 +224,22 @@ export function streamChat(
       answer.finish();
       return next();
     }
+    if (keeper && !failure) return resume(cause);
     settleWithError(cause);
     return Promise.reject(failure?.error);
+  }
+
+  function resume(cause: unknown): Promise<Step> | Step {
+    const broken = body;
+    body = end = undefined;
+    parser.restart();
+    opening = kept(isGatewayError(cause) ? cause : undefined).then(read, () => {
+      keeper = streamId = undefined;
+      body = broken;
+      throw silence ?? cause;
+    });
+    resumed += 1;
+    return next();
   }
 
   function settleWithError(cause: unknown): void {
@@ -179,6 +249,11 @@ export function streamChat(
     failure = { error };
     settle(error);
     body?.cancel();
+    // who leaves an answer that is kept does not end it
+    if (exchange.signal.aborted) {
+      const place = { client, headers: options.headers, streamId };
+      keeper?.then(({ stopStream }) => stopStream(place)).catch(() => {});
+    }
     turn.reject(error);
   }
 
@@ -210,7 +285,7 @@ export function streamChat(
   }
 
   function serverError({ message: said = "the gateway reported an error", type, code }: ErrorFields) {
-    const reason = code === CUT_BEFORE_US ? "truncated" : "server-error";
+    const reason = code === CUT_BEFORE_US || code === LOST_BEFORE_US ? "truncated" : "server-error";
     return streamError(reason, client.scrub(said), { type, apiCode: code });
   }
 
@@ -253,6 +328,8 @@ export function streamChat(
 
 /** How @sluice/worker-proxy says, inside the stream, that the gateway's connection broke: over HTTP a cut looks like an end. */
 const CUT_BEFORE_US = "upstream_cut";
+/** And that the rest of a kept answer is lost. */
+const LOST_BEFORE_US = "stream_interrupted";
 
 type Step = IteratorResult<ChatDelta, undefined>;
 const over: Step = { done: true, value: undefined };

@@ -10,9 +10,12 @@ import type {
   VideoTaskReference,
 } from "../task.js";
 import { taskPath } from "../task-path.js";
+import { videoEvents } from "./events.js";
 import { normalizeVideoTask } from "./status.js";
 
 const HEADERS_MS = 60_000;
+/** So long after events have stopped, the task is only asked about. */
+const EVENTS_AGAIN_MS = 60_000;
 /** How many more times a success without a URL is asked about. */
 const RESULT_QUERIES = 3;
 
@@ -22,7 +25,7 @@ export interface WatchOptions extends RequestOptions {
   readonly intervalMs?: number | ((task: VideoTask | undefined) => number) | undefined;
   /** For all of the waiting, the request in flight included. @default 1_800_000 (30 min) */
   readonly deadlineMs?: number | undefined;
-  /** Hears each question, and how long until the next. */
+  /** Hears each question, and how long until the next; nothing while changes are pushed. */
   readonly onPoll?: ((event: PollEvent) => void) | undefined;
 }
 
@@ -45,22 +48,34 @@ export async function getVideoTask(
   task: VideoTaskReference | string,
   options: RequestOptions = {},
 ): Promise<VideoTask> {
-  const handle = referenceOf(task);
+  return (await query(client, referenceOf(task), options)).task;
+}
+
+/** The same, with what the answer offers besides: `video-events`, where a proxy pushes changes. */
+async function query(
+  client: Client,
+  handle: VideoTaskReference,
+  options: RequestOptions,
+): Promise<{ task: VideoTask; offers: string | null }> {
   const path = videoTaskPath(handle.id);
   try {
     const call = { method: "get", path, headersMs: HEADERS_MS, repeat: "any" } as const;
-    const { json, reported } = await requestRecord(client, call, options, "data", "status");
+    const { json, reported, headers } = await requestRecord(client, call, options, "data", "status");
     if (isRefused(json)) throw reported();
-    return (client.normalizeVideoTask ?? normalizeVideoTask)(json, handle);
+    return { task: readTask(client, json, handle), offers: headers.get("x-sluice-offers") };
   } catch (error) {
     throw withDetails(expiredOr(error, handle), { handle });
   }
 }
 
+function readTask(client: Client, json: unknown, handle: VideoTaskReference): VideoTask {
+  return (client.normalizeVideoTask ?? normalizeVideoTask)(json, handle);
+}
+
 /**
  * Watches a video task to its end: a snapshot whenever something changes, the last one `succeeded` or `failed`.
  * Progress never goes back. Failed queries (429, 5xx, the network) do not end it; leaving the loop or aborting ends the
- * watching, while the task goes on.
+ * watching, while the task goes on. Where a proxy pushes changes, it is asked only when that breaks off.
  *
  * @throws {TaskFailedError} `reason: "result-missing"`: the gateway says success and gives no URL, four times
  * @throws {TaskExpiredError} when the gateway no longer knows the task, and its time is over
@@ -80,7 +95,11 @@ export async function* watchVideoTask(
   videoTaskPath(handle.id);
   const { clock, random } = client;
   const { signal, intervalMs = 15_000, deadlineMs = 1_800_000, onPoll } = options;
-  const snapshots = poll({
+  let listening: AbortSignal | undefined;
+  let last: VideoTask | undefined;
+  let withoutResult = 0;
+  let pushAgainAt = clock.now();
+  const polls = poll({
     clock,
     random,
     signal,
@@ -88,21 +107,44 @@ export async function* watchVideoTask(
     deadlineMs,
     onPoll,
     late: `the video task was not over after ${deadlineMs} ms (deadlineMs); it goes on: watch it again by its handle`,
-    ask: (signal) => getVideoTask(client, handle, { ...options, signal, retry: { limit: 0 } }),
+    async ask(signal) {
+      const asked = await query(client, handle, { ...options, signal, retry: { limit: 0 } });
+      listening = asked.offers?.includes("video-events") ? signal : undefined;
+      return asked.task;
+    },
   });
-  let last: VideoTask | undefined;
-  let withoutResult = 0;
   try {
-    for await (const snapshot of snapshots) {
-      const next = newerTask(last, snapshot);
-      if (next !== last) yield next;
-      last = next;
-      if (next.state === "succeeded" || next.state === "failed") return;
-      withoutResult = next.state === "result-pending" ? withoutResult + 1 : 0;
-      if (withoutResult > RESULT_QUERIES) throw resultMissing(next as PendingVideoTask);
-    }
+    for await (const answer of polls)
+      for await (const snapshot of withPushed(answer)) {
+        const next = newerTask(last, snapshot);
+        if (next !== last) yield next;
+        last = next;
+        if (next.state === "succeeded" || next.state === "failed") return;
+        withoutResult = next.state === "result-pending" ? withoutResult + 1 : 0;
+        if (withoutResult > RESULT_QUERIES) throw resultMissing(next as PendingVideoTask);
+      }
   } catch (error) {
     throw withDetails(error, { handle });
+  }
+
+  /** An answer, and what is pushed after it until that breaks off; then it is asked about again. */
+  async function* withPushed(answer: VideoTask): AsyncGenerator<VideoTask, void> {
+    const before = last;
+    yield answer;
+    // only after news: who shows that a question is out, shows it until there are some
+    if (!listening || last === before || clock.now() < pushAgainAt) return;
+    try {
+      const path = `${videoTaskPath(handle.id)}/events`;
+      for await (const json of videoEvents(client, path, { ...options, signal: listening })) {
+        const pushed = readTask(client, json, handle);
+        // the first may be older than the answer
+        if (pushed.state !== "queued" || last?.state === "queued") yield pushed;
+      }
+    } catch {
+      // whatever was wrong: the task can still be asked about
+      listening.throwIfAborted();
+    }
+    pushAgainAt = clock.now() + EVENTS_AGAIN_MS;
   }
 }
 

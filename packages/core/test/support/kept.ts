@@ -60,7 +60,8 @@ function connection(events: readonly string[], behind: number, cut: Cut | undefi
         const piece = pieces.shift();
         if (piece) controller.enqueue(piece);
         else if (cut?.ending === "drop") controller.error(new TypeError("terminated"));
-        else if (cut?.ending !== "silence") controller.close();
+        else if (cut?.ending === "silence") return new Promise(() => {});
+        else controller.close();
       },
     },
     { highWaterMark: 0 },

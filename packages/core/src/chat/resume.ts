@@ -1,0 +1,83 @@
+import type { StreamError } from "../errors.js";
+import type { Client, Exchange, send } from "../http.js";
+
+// no import but of types: an app's bundler can then load this alone, for the few proxies that keep answers
+
+/** An answer that the proxy keeps. */
+interface KeptAnswer {
+  readonly client: Client;
+  readonly headers: HeadersInit | undefined;
+  readonly streamId: string | undefined;
+}
+
+/** A place in it, and what led there. */
+interface KeptPlace extends KeptAnswer {
+  readonly exchange: Exchange;
+  readonly send: typeof send;
+  /** The last event that was read; empty for the start. */
+  readonly eventId: string;
+  /** How often it was taken up again since the last chunk. */
+  readonly resumed: number;
+  /** What ended the answer, unless that was the network. */
+  readonly cause: unknown;
+}
+
+/** How often an answer is taken up again without a chunk in between. */
+const ATTEMPTS = 3;
+
+/**
+ * Takes an answer up again behind an event, by `GET /v1/chat/streams/{id}` (`@sluice/worker-proxy/durable`). A question
+ * is never asked twice.
+ *
+ * @throws when the answer has ended, or there is nothing more of it
+ */
+export async function resumeStream(place: KeptPlace): Promise<Response> {
+  const { client, exchange, send, headers, eventId, resumed } = place;
+  if (resumed >= ATTEMPTS || !isOfConnection(place)) throw nothingMore();
+  if (resumed > 0) await client.clock.sleep(client.random() * 1000 * 2 ** resumed, exchange.signal);
+  const behind = new Headers(headers);
+  if (eventId !== "") behind.set("last-event-id", eventId);
+  const path = pathOf(place);
+  const response = await send(
+    client,
+    { ...exchange, path },
+    { method: "get", headers: behind, repeat: "any" },
+  );
+  if (response.status === 204) throw nothingMore();
+  return response;
+}
+
+/** A cut ends a connection, other errors the answer. So does a cut that is said again right after it was taken up. */
+function isOfConnection({ cause, resumed }: KeptPlace): boolean {
+  if (cause === undefined) return true;
+  const { reason, apiCode } = cause as Partial<StreamError>;
+  const isSaidOnce = apiCode === "upstream_cut" && resumed === 0;
+  return reason === "truncated" && (apiCode === undefined || isSaidOnce);
+}
+
+/** Ends an answer that nobody wants any more, so that nobody pays for it. */
+export async function stopStream(answer: KeptAnswer): Promise<void> {
+  const { client } = answer;
+  const { credentials } = client;
+  const headers = await client.headers();
+  for (const [name, value] of new Headers(answer.headers)) headers.set(name, value);
+  const request = new Request(client.baseURL + pathOf(answer), {
+    method: "DELETE",
+    headers,
+    // the page may be about to go
+    keepalive: true,
+    ...(credentials && { credentials }),
+  });
+  const response = await client.fetch(request);
+  await response.body?.cancel();
+}
+
+/** The id comes from an answer, or from a storage that anybody can write to. */
+function pathOf({ streamId = "" }: KeptAnswer): string {
+  if (!/^[\w-]{1,128}$/.test(streamId)) throw nothingMore();
+  return `/v1/chat/streams/${streamId}`;
+}
+
+function nothingMore(): Error {
+  return new Error("nothing more of this answer is kept");
+}

@@ -1,0 +1,41 @@
+import { readBody } from "../body.js";
+import { type Client, openExchange, type RequestOptions, send } from "../http.js";
+import { createEventParser } from "../sse.js";
+
+/**
+ * What a proxy tells of a task, until it has no more to tell, or the connection ends: that is for its reader to find out,
+ * from what was told.
+ *
+ * @param path the events' own
+ * @throws the signal's reason; whatever keeps the events from coming
+ */
+export async function* videoEvents(
+  client: Client,
+  path: string,
+  options: RequestOptions,
+): AsyncGenerator<unknown, void> {
+  const exchange = openExchange(client, path, { ...options, retry: { limit: 0 } }, 60_000);
+  const told: unknown[] = [];
+  const parser = createEventParser({
+    onEvent({ event, data }) {
+      if (event === "task") told.push(JSON.parse(client.scrub(data)));
+    },
+  });
+  try {
+    const response = await send(client, exchange, { method: "get", headers: options.headers, repeat: "any" });
+    const body = readBody(client, exchange, response, {
+      use(bytes) {
+        if (bytes) parser.push(bytes);
+        return bytes !== undefined;
+      },
+      lose(error): boolean {
+        throw error;
+      },
+    });
+    while (await body.read()) yield* told.splice(0);
+  } finally {
+    // also where its reader has left
+    exchange.abort(undefined);
+    exchange.end();
+  }
+}

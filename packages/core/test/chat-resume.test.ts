@@ -1,0 +1,633 @@
+import {
+  type ChatDelta,
+  type ChatStoreOptions,
+  type ClientOptions,
+  createChatStore,
+  defineTool,
+  memoryStorage,
+  type RecordStorage,
+  StreamError,
+  streamChat,
+  type ThreadMessage,
+  TimeoutError,
+} from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { callAnswer, textAnswer, until } from "./support/chat.js";
+import {
+  clientOf,
+  DONE,
+  event,
+  frame,
+  question,
+  rejectionOf,
+  seeded,
+  stoppedClock,
+  streamAnswer,
+} from "./support/gateway.js";
+import { type Cut, type Ending, errorEvent, keptAnswer, numbered } from "./support/kept.js";
+
+const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+/** A frame without what does not matter here: cuts are tried at each of its bytes. */
+const short = (delta: object, finish_reason: string | null = null, rest: object = {}) =>
+  event({ choices: [{ index: 0, delta, finish_reason }], ...rest });
+const call = (fields: object) => short({ tool_calls: [{ index: 0, ...fields }] });
+const answer = [
+  short({ reasoning_content: "Hm, \u{1f914}" }),
+  short({ content: "Gr\u00fc" }),
+  short({ content: "\u00df Gott" }),
+  call({ id: "c1", type: "function", function: { name: "weather", arguments: "" } }),
+  call({ function: { arguments: '{"city":' } }),
+  call({ function: { arguments: '"Wien"}' } }),
+  short({}, "tool_calls", { usage }),
+  DONE,
+];
+const bytesOf = (events: readonly string[]) => new TextEncoder().encode(numbered(events)).length;
+/** Where the cut leaves `count` whole events. */
+const behind = (count: number, ending: Ending = "end"): Cut => ({
+  bytes: bytesOf(answer.slice(0, count)),
+  ending,
+});
+const gone = () =>
+  Response.json({ error: { message: "no such stream", code: "not_found" } }, { status: 404 });
+
+async function all(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
+  const deltas: ChatDelta[] = [];
+  for await (const delta of stream) deltas.push(delta);
+  return deltas;
+}
+
+function streaming(
+  cuts: Parameters<typeof keptAnswer>[1],
+  options: Partial<ClientOptions> = {},
+  events = answer,
+) {
+  const proxy = keptAnswer(events, cuts, { retry: { limit: 0 }, ...options });
+  return { ...proxy, stream: streamChat(proxy.client, question) };
+}
+
+const whole = async () => {
+  const { stream } = streaming([]);
+  const deltas = await all(stream);
+  const { timing: _, ...turn } = await stream.result();
+  return { deltas, turn };
+};
+
+describe("an answer that the proxy keeps", () => {
+  test.each<Ending>(["end", "drop", "upstream_cut"])("goes on where it was cut by: %s", async (ending) => {
+    const { stream, asked } = streaming([behind(3, ending)]);
+    const expected = await whole();
+    expect(await all(stream)).toEqual(expected.deltas);
+    expect(await stream.result()).toMatchObject(expected.turn);
+    expect(asked()).toEqual(["POST", "GET after 3"]);
+  });
+
+  test("cut at every byte, and again at any byte, is the whole answer, asked for once", async () => {
+    const expected = await whole();
+    const random = seeded(11);
+    const endings: Ending[] = ["end", "drop"];
+    for (let bytes = 0; bytes <= bytesOf(answer); bytes += 1) {
+      const again = Math.floor(random() * bytesOf(answer));
+      const cuts = [bytes, again].map((at, nth) => ({
+        bytes: at,
+        ending: endings[(bytes + nth) % 2] as Ending,
+      }));
+      const { stream, asked } = streaming(cuts);
+      expect(await all(stream)).toEqual(expected.deltas);
+      const { timing: _, ...turn } = await stream.result();
+      expect(turn).toEqual(expected.turn);
+      expect(asked().filter((one) => one === "POST")).toEqual(["POST"]);
+    }
+  }, 60_000);
+
+  test("goes on through any number of cuts, as long as each brings something", async () => {
+    // each connection gives one more event
+    const one = bytesOf([frame({ content: "a" })]) + 40;
+    const { stream, asked } = streaming(
+      Array.from({ length: 7 }, () => ({ bytes: one, ending: "drop" as const })),
+      {},
+      [...Array.from("abcdefg", (content) => frame({ content })), frame({}, "stop"), DONE],
+    );
+    expect((await stream.result()).message.content).toBe("abcdefg");
+    expect(asked().length).toBeGreaterThan(4);
+  });
+
+  test("that was cut before its first event is read from its start", async () => {
+    const { stream, asked } = streaming([{ bytes: 5, ending: "drop" }]);
+    expect(await all(stream)).toEqual((await whole()).deltas);
+    expect(asked()).toEqual(["POST", "GET"]);
+  });
+
+  test("goes on after a silence", async () => {
+    const clock = stoppedClock();
+    const { stream, asked } = streaming([behind(2, "silence")], { clock });
+    const turn = stream.result();
+    await resting();
+    await clock.advance(60_000);
+    expect((await turn).message).toEqual((await whole()).turn.message);
+    expect(asked()).toEqual(["POST", "GET after 2"]);
+  });
+
+  test("is whole when its end was said, even if the connection broke behind it", async () => {
+    const { stream, asked } = streaming([behind(7, "drop")]);
+    expect((await stream.result()).finishReason).toBe("tool_calls");
+    expect(asked()).toEqual(["POST"]);
+  });
+
+  test("is asked for as the question was", async () => {
+    const { client, requests } = keptAnswer(answer, [behind(2)], {
+      apiKey: "secret-key",
+      dangerouslyAllowBrowser: true,
+      credentials: "include",
+    });
+    await streamChat(client, question, { headers: { "x-tenant": "t" } }).result();
+    const [, get] = requests;
+    expect(get?.url).toBe("https://gateway.test/v1/chat/streams/s-1");
+    expect(get?.headers.get("authorization")).toBe("Bearer secret-key");
+    expect(get?.headers.get("x-tenant")).toBe("t");
+  });
+});
+
+describe("an answer that can't be taken up again", () => {
+  const partial = { content: "Gr\u00fc\u00df Gott" };
+
+  test.each([
+    ["404", gone],
+    ["204", () => new Response(null, { status: 204 })],
+    ["the network is down", () => new TypeError("failed to fetch")],
+  ])("is truncated, as without a proxy that keeps it: %s", async (_, refused) => {
+    const { stream, asked } = streaming([behind(3, "drop"), refused()]);
+    const error = await rejectionOf(stream.result());
+    expect(error).toBeInstanceOf(StreamError);
+    expect(error).toMatchObject({ reason: "truncated", partial });
+    expect((error as Error).cause).toMatchObject({ message: "terminated" });
+    expect(asked()).toEqual(["POST", "GET after 3"]);
+    expect(stream.streamId).toBeUndefined();
+  });
+
+  test("after a silence is late, with what came", async () => {
+    const clock = stoppedClock();
+    const { stream } = streaming([behind(3, "silence"), gone()], { clock });
+    const error = rejectionOf(stream.result());
+    await resting();
+    await clock.advance(60_000);
+    await resting();
+    expect(await error).toBeInstanceOf(TimeoutError);
+    expect(await error).toMatchObject({ phase: "idle", partial });
+  });
+
+  test("after a silence that is over is cut, when it is cut later", async () => {
+    const clock = stoppedClock();
+    const { stream } = streaming([behind(2, "silence"), { bytes: 150, ending: "drop" }, gone()], { clock });
+    const error = rejectionOf(stream.result());
+    await resting();
+    await clock.advance(60_000);
+    await resting();
+    expect(await error).toMatchObject({ reason: "truncated" });
+  });
+
+  test("is given up after three connections without a chunk, each later than the one before", async () => {
+    const clock = stoppedClock();
+    const nothing = { bytes: 0, ending: "end" } as const;
+    const { stream, asked, requests } = streaming([behind(3), nothing, nothing, nothing, nothing], {
+      clock,
+      random: () => 1,
+    });
+    const error = rejectionOf(stream.result());
+    await reached(requests, 2);
+    expect(asked()).toEqual(["POST", "GET after 3"]);
+    await resting();
+    await clock.advance(1999);
+    await resting();
+    expect(asked()).toHaveLength(2);
+    await clock.advance(1);
+    await resting();
+    expect(asked()).toHaveLength(3);
+    await clock.advance(3999);
+    await resting();
+    expect(asked()).toHaveLength(3);
+    await clock.advance(1);
+    expect(await error).toMatchObject({ reason: "truncated", partial });
+    expect(asked()).toEqual(["POST", "GET after 3", "GET after 3", "GET after 3"]);
+  });
+
+  test.each(["upstream_cut", "stream_interrupted"])("ends as it did at the proxy: %s", async (code) => {
+    const broken = [...answer.slice(0, 3), errorEvent(code).trimStart()];
+    for (const cuts of [[], [behind(2)]]) {
+      const { stream, asked } = streaming(cuts, {}, broken);
+      expect(await rejectionOf(stream.result())).toMatchObject({
+        reason: "truncated",
+        apiCode: code,
+        partial,
+      });
+      expect(asked().length).toBe(
+        code === "upstream_cut" || cuts.length > 0 ? 2 + (cuts.length && code === "upstream_cut" ? 1 : 0) : 1,
+      );
+    }
+  });
+
+  test.each(["../../v1/models", "a b", "", "x".repeat(129)])("has an id that is none: %j", async (id) => {
+    const { client, requests } = clientOf(() => {
+      const response = streamAnswer(answer[0] as string);
+      response.headers.set("x-stream-id", id);
+      return response;
+    });
+    expect(await rejectionOf(streamChat(client, question).result())).toMatchObject({ reason: "truncated" });
+    expect(requests).toHaveLength(1);
+  });
+
+  test("without an id is asked for once, and is cut", async () => {
+    const { client, requests } = clientOf(() => streamAnswer(numbered(answer.slice(0, 2))));
+    const stream = streamChat(client, question);
+    expect(await rejectionOf(stream.result())).toMatchObject({ reason: "truncated" });
+    stream.abort();
+    expect(requests).toHaveLength(1);
+  });
+
+  test("when it said something that is no JSON", async () => {
+    const { stream, asked } = streaming([], {}, [answer[0] as string, "data: {no\n\n"]);
+    expect(await rejectionOf(stream.result())).toMatchObject({ reason: "malformed" });
+    expect(asked()).toEqual(["POST"]);
+  });
+});
+
+describe("who stops an answer that the proxy keeps", () => {
+  const open = [{ ...behind(2), ending: "silence" }] as const;
+
+  test.each<[string, (stream: ReturnType<typeof streamChat>, caller: AbortController) => void]>([
+    ["abort()", (stream) => stream.abort()],
+    ["the caller's signal", (_, caller) => caller.abort()],
+  ])("stops it there too, by %s", async (_, stop) => {
+    const { client, requests, asked } = keptAnswer(answer, open, {
+      apiKey: "secret-key",
+      dangerouslyAllowBrowser: true,
+      credentials: "include",
+    });
+    const caller = new AbortController();
+    const stream = streamChat(client, question, { signal: caller.signal, headers: { "x-tenant": "t" } });
+    const result = rejectionOf(stream.result());
+    await resting();
+    stop(stream, caller);
+    expect(await result).toMatchObject({ name: "AbortError" });
+    await reached(requests, 2);
+    expect(asked()).toEqual(["POST", "DELETE"]);
+    const last = requests.at(-1);
+    expect(last?.url).toBe("https://gateway.test/v1/chat/streams/s-1");
+    expect(last?.headers.get("authorization")).toBe("Bearer secret-key");
+    expect(last?.headers.get("x-tenant")).toBe("t");
+    // some runtimes know neither
+    const { credentials, keepalive } = new Request("https://gateway.test", {
+      credentials: "include",
+      keepalive: true,
+    });
+    expect(last).toMatchObject({ ...(credentials && { credentials }), ...(keepalive && { keepalive }) });
+  });
+
+  test("by leaving the loop stops it there too", async () => {
+    const { stream, requests, asked } = streaming(open);
+    for await (const _ of stream) break;
+    await reached(requests, 2);
+    expect(asked()).toEqual(["POST", "DELETE"]);
+  });
+
+  test("while it is taken up again stops it there too", async () => {
+    const clock = stoppedClock();
+    const nothing = { bytes: 0, ending: "end" } as const;
+    const { stream, requests, asked } = streaming([behind(2), nothing], { clock, random: () => 1 });
+    const result = rejectionOf(stream.result());
+    await reached(requests, 2);
+    stream.abort();
+    expect(await result).toMatchObject({ name: "AbortError" });
+    await reached(requests, 3);
+    await clock.advance(10_000);
+    expect(asked()).toEqual(["POST", "GET after 2", "DELETE"]);
+  });
+
+  test("hears nothing of a proxy that can't be reached", async () => {
+    const { client } = clientOf((request) => {
+      if (request.method === "DELETE") throw new TypeError("failed to fetch");
+      const response = streamAnswer(new ReadableStream());
+      response.headers.set("x-stream-id", "s-1");
+      return response;
+    });
+    const stream = streamChat(client, question);
+    const result = rejectionOf(stream.result());
+    await resting();
+    stream.abort();
+    expect(await result).toMatchObject({ name: "AbortError" });
+    await resting();
+  });
+
+  test("after its end stops nothing", async () => {
+    const { stream, asked } = streaming([]);
+    await stream.result();
+    stream.abort();
+    await resting();
+    expect(asked()).toEqual(["POST"]);
+  });
+});
+
+/** A page that shows a chat kept in `storage`, behind a proxy that keeps its answers. */
+function page(
+  storage: RecordStorage,
+  events: readonly string[],
+  cuts: Parameters<typeof keptAnswer>[1],
+  options: Partial<ChatStoreOptions> = {},
+) {
+  const clock = stoppedClock();
+  const proxy = keptAnswer(events, cuts, { clock, retry: { limit: 0 } });
+  const open = { id: "a", model: "alpha-v4.1-flash", storage, ...options } as ChatStoreOptions;
+  const chat = createChatStore(proxy.client, open);
+  const last = () => chat.getSnapshot().messages.at(-1) as ThreadMessage;
+  const ended = () => until(chat, ({ messages }) => messages.at(-1)?.outcome !== undefined);
+  return { ...proxy, chat, clock, last, ended };
+}
+
+/** What a page that is gone left behind: the same records, at a place where nobody is at work. */
+async function leftBy(
+  storage: RecordStorage,
+  change: (message: ThreadMessage) => object = (message) => message,
+) {
+  const id = `left-${Math.random()}`;
+  const copy = memoryStorage();
+  const records = new Map(await storage.read("chat/a"));
+  for (const [key, record] of records) {
+    if (typeof record !== "object" || record === null) continue;
+    const node = record as { message: ThreadMessage };
+    if (node.message.role === "assistant") records.set(key, { ...node, message: change(node.message) });
+  }
+  await copy.write(`chat/${id}`, records);
+  return { storage: copy, id };
+}
+
+/** A page that is left in the middle of an answer, two events of which have come. */
+async function leftInTheMiddle(events: readonly string[], change?: (message: ThreadMessage) => object) {
+  const storage = memoryStorage();
+  const cut = new TextEncoder().encode(numbered(events.slice(0, 2))).length;
+  const before = page(storage, events, [{ bytes: cut, ending: "silence" }]);
+  before.chat.subscribe(() => {});
+  void before.chat.send("Hello");
+  await resting();
+  await before.clock.advance(1000);
+  await before.clock.advance(1000);
+  expect(before.last()?.content).toBe("one two ");
+  return leftBy(storage, change);
+}
+
+const counted = [...["one ", "two ", "three"].map((content) => frame({ content })), frame({}, "stop"), DONE];
+
+describe("a chat behind a proxy that keeps its answers", () => {
+  test("goes on after a cut as if there had been none", async () => {
+    const { chat, last, asked } = page(memoryStorage(), counted, [{ bytes: 300, ending: "drop" }]);
+    const { outcome } = await chat.send("Hello");
+    expect(outcome).toBe("complete");
+    expect(last()).toMatchObject({ content: "one two three", outcome: "complete" });
+    expect(last()).not.toHaveProperty("streamId");
+    expect(asked()[0]).toBe("POST");
+    expect(
+      asked()
+        .slice(1)
+        .every((one) => one.startsWith("GET")),
+    ).toBe(true);
+  });
+
+  test("says where an answer is kept as long as it is under way", async () => {
+    const left = await leftInTheMiddle(counted);
+    const records = [...(await left.storage.read(`chat/${left.id}`)).values()] as {
+      message?: ThreadMessage;
+    }[];
+    expect(records.find(({ message }) => message?.role === "assistant")?.message).toMatchObject({
+      content: "one two ",
+      streamId: "s-1",
+    });
+  });
+
+  test("reads an answer on that a page was left with, and asks nothing again", async () => {
+    const left = await leftInTheMiddle(counted);
+    const after = page(left.storage, counted, [], left);
+    const texts: string[] = [];
+    after.chat.subscribe(() => texts.push(after.last()?.content));
+    await after.ended();
+    expect(after.last()).toMatchObject({ content: "one two three", outcome: "complete" });
+    expect(after.last()).not.toHaveProperty("streamId");
+    expect(after.chat.getSnapshot()).toMatchObject({ status: "ready", error: undefined });
+    expect(after.asked()).toEqual(["GET"]);
+    // what was shown never shrinks while it comes again
+    expect(texts.every((text) => text === undefined || text.startsWith("one two "))).toBe(true);
+    await resting();
+    expect(JSON.stringify([...(await left.storage.read(`chat/${left.id}`)).values()])).not.toContain(
+      "streamId",
+    );
+    const third = page(left.storage, counted, [], left);
+    third.chat.subscribe(() => {});
+    await third.ended();
+    expect(third.asked()).toEqual([]);
+  });
+
+  test("shows the answer as under way while it comes", async () => {
+    const left = await leftInTheMiddle(counted);
+    const after = page(left.storage, counted, [{ bytes: 400, ending: "silence" }], left);
+    after.chat.subscribe(() => {});
+    await reached(after.requests, 1);
+    await after.clock.advance(100);
+    expect(after.chat.getSnapshot().status).toBe("streaming");
+    expect(after.last()).toMatchObject({ content: "one two " });
+    expect(after.last().outcome).toBeUndefined();
+  });
+
+  test("shows the thinking of before until that has come again", async () => {
+    const left = await leftInTheMiddle(counted, (message) => ({
+      ...message,
+      content: "",
+      reasoning: "Hm, hm",
+    }));
+    const thinking = [frame({ reasoning_content: "Hm, " }), frame({ reasoning_content: "hm" }), ...counted];
+    const bytes = new TextEncoder().encode(numbered(thinking.slice(0, 1))).length;
+    const after = page(left.storage, thinking, [{ bytes, ending: "silence" }], left);
+    after.chat.subscribe(() => {});
+    await resting();
+    await after.clock.advance(100);
+    expect(after.chat.getSnapshot().status).toBe("streaming");
+    expect(after.last()).toMatchObject({ content: "", reasoning: "Hm, hm" });
+  });
+
+  test("says where an answer is kept before its first word", async () => {
+    const storage = memoryStorage();
+    const { chat, clock, last } = page(storage, counted, [{ bytes: 0, ending: "silence" }]);
+    void chat.send("Hello");
+    await resting();
+    // whatever makes the chat look again; in a page, to be left is enough
+    chat.switchBranch(last().id);
+    await clock.advance(1000);
+    await resting();
+    expect(JSON.stringify([...(await storage.read("chat/a")).values()])).toContain('"streamId":"s-1"');
+  });
+
+  test("is cut there too, and goes on behind what it has read this time", async () => {
+    const left = await leftInTheMiddle(counted);
+    const bytes = new TextEncoder().encode(numbered(counted.slice(0, 1))).length;
+    const after = page(left.storage, counted, [{ bytes, ending: "end" }], left);
+    after.chat.subscribe(() => {});
+    await after.ended();
+    expect(after.last()).toMatchObject({ content: "one two three", outcome: "complete" });
+    expect(after.asked()).toEqual(["GET", "GET after 1"]);
+  });
+
+  test("shows an answer as interrupted that is gone there", async () => {
+    const left = await leftInTheMiddle(counted);
+    const after = page(left.storage, counted, [gone()], left);
+    after.chat.subscribe(() => {});
+    await after.ended();
+    expect(after.last()).toMatchObject({ content: "one two ", outcome: "interrupted" });
+    expect(after.last()).not.toHaveProperty("error");
+    expect(after.last()).not.toHaveProperty("streamId");
+    expect(after.asked()).toEqual(["GET"]);
+  });
+
+  test("shows an answer as interrupted that was interrupted there, and keeps the longer text", async () => {
+    const left = await leftInTheMiddle(counted);
+    const lost = [counted[0] as string, errorEvent("stream_interrupted").trimStart()];
+    const after = page(left.storage, lost, [], left);
+    after.chat.subscribe(() => {});
+    await after.ended();
+    expect(after.last()).toMatchObject({ content: "one two ", outcome: "interrupted" });
+    expect(after.asked()).toEqual(["GET"]);
+  });
+
+  test("shows an answer's own error", async () => {
+    const left = await leftInTheMiddle(counted);
+    const failed = [...counted.slice(0, 3), errorEvent("upstream_idle").trimStart()];
+    const after = page(left.storage, failed, [], left);
+    after.chat.subscribe(() => {});
+    await after.ended();
+    expect(after.last()).toMatchObject({ content: "one two three", outcome: "error" });
+    expect(after.last().error).toMatchObject({ apiCode: "upstream_idle" });
+  });
+
+  test("runs the tools that the rest of an answer calls, once, and asks on", async () => {
+    const calls = [counted[0], counted[1], callAnswer({ c1: ["add", '{"a":1}'] })] as string[];
+    const split = calls.flatMap((text) => text.split(/(?<=\n\n)/));
+    const left = await leftInTheMiddle(split);
+    let runs = 0;
+    const add = defineTool({
+      name: "add",
+      description: "adds",
+      parameters: { type: "object" },
+      execute: () => {
+        runs += 1;
+        return 3;
+      },
+    });
+    const proxy = clientOf((request) => {
+      if (request.method === "GET") return streamAnswer(numbered(split));
+      return streamAnswer(textAnswer("three"));
+    });
+    const options = { model: "alpha-v4.1-flash", tools: [add], ...left } as unknown as ChatStoreOptions;
+    const chat = createChatStore(proxy.client, options);
+    chat.subscribe(() => {});
+    await until(chat, ({ messages, status }) => status === "ready" && messages.at(-1)?.content === "three");
+    expect(proxy.requests.map(({ method }) => method)).toEqual(["GET", "POST"]);
+    expect(runs).toBe(1);
+    expect(chat.getSnapshot().messages.map(({ outcome }) => outcome)).toEqual([
+      undefined,
+      "tool-calls",
+      "complete",
+    ]);
+  });
+
+  test("is stopped there by stop()", async () => {
+    const left = await leftInTheMiddle(counted);
+    const after = page(left.storage, counted, [{ bytes: 0, ending: "silence" }], left);
+    after.chat.subscribe(() => {});
+    await reached(after.requests, 1);
+    await resting();
+    after.chat.stop();
+    expect(after.last()).toMatchObject({ content: "one two ", outcome: "stopped" });
+    await reached(after.requests, 2);
+    expect(after.asked()).toEqual(["GET", "DELETE"]);
+  });
+
+  test.each([
+    ["no id", { streamId: 7 }],
+    ["another path", { streamId: "../models" }],
+  ])("asks for nothing where the storage has %s", async (_, change) => {
+    const left = await leftInTheMiddle(counted, (message) => ({ ...message, ...change }));
+    const after = page(left.storage, counted, [], left);
+    after.chat.subscribe(() => {});
+    await after.ended();
+    expect(after.last()).toMatchObject({ content: "one two ", outcome: "interrupted" });
+    expect(after.asked()).toEqual([]);
+  });
+
+  test("leaves an answer that is not the last one shown", async () => {
+    const left = await leftInTheMiddle(counted);
+    const chat = `chat/${left.id}`;
+    const records = await left.storage.read(chat);
+    const [answerId] = [...records].find(([, record]) => JSON.stringify(record)?.includes("s-1")) ?? [];
+    await left.storage.write(
+      chat,
+      new Map<string, unknown>([
+        [
+          "later",
+          {
+            message: { id: "later", role: "user", content: "And?", createdAt: 1 },
+            parent: answerId,
+            revision: 0,
+          },
+        ],
+        ["/leaf", "later"],
+      ]),
+    );
+    const after = page(left.storage, counted, [], left);
+    after.chat.subscribe(() => {});
+    await until(after.chat, ({ messages }) => messages.at(-2)?.outcome !== undefined);
+    expect(after.chat.getSnapshot().messages.at(-2)).toMatchObject({
+      content: "one two ",
+      outcome: "interrupted",
+    });
+    expect(after.chat.getSnapshot().messages.at(-2)).not.toHaveProperty("streamId");
+    expect(after.asked()).toEqual([]);
+  });
+
+  test.skipIf(!globalThis.navigator?.locks)(
+    "is read on by one of two pages, where pages can tell (Web Locks)",
+    async () => {
+      const left = await leftInTheMiddle(counted);
+      const pages = [page(left.storage, counted, [], left), page(left.storage, counted, [], left)];
+      for (const { chat } of pages) chat.subscribe(() => {});
+      for (const { ended, last } of pages) {
+        await ended();
+        expect(last()).toMatchObject({ content: "one two three", outcome: "complete" });
+      }
+      expect(pages.flatMap(({ asked }) => asked())).toEqual(["GET"]);
+    },
+  );
+
+  test.skipIf(!globalThis.navigator?.locks)(
+    "is read on by one of two pages, however slow the storage is (Web Locks)",
+    async () => {
+      const left = await leftInTheMiddle(counted);
+      const storage: RecordStorage = {
+        ...left.storage,
+        write: async (...change) => {
+          await resting();
+          await left.storage.write(...change);
+        },
+      };
+      const pages = [page(storage, counted, [], left), page(storage, counted, [], left)];
+      for (const { chat } of pages) chat.subscribe(() => {});
+      for (const { ended } of pages) await ended();
+      await resting();
+      expect(pages.flatMap(({ asked }) => asked())).toEqual(["GET"]);
+    },
+  );
+});
+
+/** What is loaded only when it is needed takes a moment, of the host's own time. */
+async function reached(requests: readonly Request[], count: number): Promise<void> {
+  while (requests.length < count) await new Promise((resolve) => setTimeout(resolve));
+}
+
+/** Until nothing moves any more but by a clock; loading takes turns of the host's own. */
+async function resting(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setTimeout(resolve));
+}

@@ -1,0 +1,31 @@
+/** What the tests use of the platform's own modules; its package of types would redefine what DOM's defines. */
+interface TestObject {
+  readonly fetch: (request: Request | string, init?: RequestInit) => Promise<Response>;
+}
+
+interface TestNamespace {
+  idFromName(name: string): unknown;
+  get(id: unknown): TestObject;
+}
+
+declare module "cloudflare:workers" {
+  export const env: {
+    readonly VIDEO_WATCH: TestNamespace;
+    readonly BUDGET: TestNamespace;
+    readonly STREAM_LOG: TestNamespace;
+  };
+}
+
+declare module "cloudflare:test" {
+  import type { DurableObjectHandlers, ObjectState, ObjectStorage } from "@sluice/worker-proxy/durable";
+
+  interface TestState extends ObjectState {
+    readonly storage: ObjectStorage & { list(): Promise<Map<string, unknown>> };
+  }
+  export function runInDurableObject<T>(
+    object: TestObject,
+    work: (instance: DurableObjectHandlers, state: TestState) => T | Promise<T>,
+  ): Promise<T>;
+  export function runDurableObjectAlarm(object: TestObject): Promise<boolean>;
+  export function evictDurableObject(object: TestObject): Promise<void>;
+}

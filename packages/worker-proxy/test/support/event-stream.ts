@@ -1,0 +1,53 @@
+import { expectNoKey } from "./key.js";
+
+/** What a stream sends: an event, a comment, or how it stopped. */
+export interface Sent {
+  readonly event?: string;
+  readonly id?: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into the gateway's JSON
+  readonly data?: any;
+  readonly comment?: boolean;
+  readonly stopped?: "closed" | "cut";
+}
+
+/** An event stream, read block by block. */
+export function readEvents({ body }: Response) {
+  const reader = (body as ReadableStream<Uint8Array>).getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+
+  return { next, nextEvent, leave: () => reader.cancel() };
+
+  async function next(): Promise<Sent> {
+    for (;;) {
+      const end = text.indexOf("\n\n");
+      if (end >= 0) {
+        const block = text.slice(0, end);
+        text = text.slice(end + 2);
+        return sent(block);
+      }
+      try {
+        const { done, value } = await reader.read();
+        if (done) return { stopped: "closed" };
+        text += decoder.decode(value, { stream: true });
+      } catch {
+        return { stopped: "cut" };
+      }
+      expectNoKey(text);
+    }
+  }
+
+  /** The next one that is no comment. */
+  async function nextEvent(): Promise<Sent> {
+    for (;;) {
+      const one = await next();
+      if (!one.comment) return one;
+    }
+  }
+}
+
+function sent(block: string): Sent {
+  if (block === ":") return { comment: true };
+  const fields = Object.fromEntries(block.split("\n").map((line) => line.split(/: (.*)/s)));
+  return { ...fields, data: JSON.parse(fields.data) };
+}

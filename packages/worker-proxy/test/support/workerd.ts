@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { build } from "vite";
+import { KEY } from "./key.js";
+
+const here = (path: string) => new URL(path, import.meta.url).pathname;
+const wrangler = createRequire(createRequire(import.meta.url).resolve("wrangler/package.json"));
+const { default: workerd } = wrangler("workerd") as { default: string };
+
+/**
+ * The proxy with its Durable Objects in a workerd of its own, whose storage is on disk: it can be killed as a machine
+ * loses power, and started again.
+ */
+export async function installDurableProxy(upstream: string, flags = ["enable_request_signal"]) {
+  const folder = await mkdtemp(join(tmpdir(), "sluice-durable-"));
+  await mkdir(join(folder, "objects"));
+  await writeFile(join(folder, "worker.js"), await bundle("../fixture/durable-proxy.ts"));
+  await writeFile(join(folder, "config.capnp"), configOf(upstream, join(folder, "objects"), flags));
+  let running: ChildProcess | undefined;
+
+  return {
+    /** Starts it, and gives its address. */
+    async start(): Promise<string> {
+      running = spawn(workerd, ["serve", "--control-fd=3", "--experimental", join(folder, "config.capnp")], {
+        stdio: ["ignore", "ignore", "inherit", "pipe"],
+      });
+      for await (const line of createInterface(running.stdio[3] as Readable)) {
+        const said = JSON.parse(line) as { event: string; port?: number };
+        if (said.event === "listen") return `http://127.0.0.1:${said.port}`;
+      }
+      throw new Error("workerd ended before it listened");
+    },
+    /** Ends it without a word. */
+    kill: () =>
+      new Promise<void>((resolve) => {
+        if (!running || running.exitCode !== null || running.signalCode !== null) return resolve();
+        running.once("exit", () => resolve());
+        running.kill("SIGKILL");
+      }),
+    remove: () => rm(folder, { recursive: true }),
+  };
+}
+
+function configOf(upstream: string, objects: string, flags: readonly string[]): string {
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "proxy", worker = (
+      modules = [(name = "worker.js", esModule = embed "worker.js")],
+      compatibilityDate = "2026-10-01",
+      compatibilityFlags = ${JSON.stringify(flags)},
+      bindings = [
+        (name = "UPSTREAM", text = "${upstream}"),
+        (name = "GATEWAY_API_KEY", text = "${KEY}"),
+        (name = "VIDEO_WATCH", durableObjectNamespace = "VideoWatch"),
+      ],
+      durableObjectNamespaces = [(className = "VideoWatch", uniqueKey = "video-watch", enableSql = true)],
+      durableObjectStorage = (localDisk = "objects"),
+      globalOutbound = "network",
+    )),
+    (name = "objects", disk = (path = "${objects}", writable = true)),
+    (name = "network", network = (allow = ["public", "private"])),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "proxy")],
+);`;
+}
+
+async function bundle(path: string): Promise<string> {
+  const alias = {
+    "@sluice/worker-proxy/durable": here("../../src/durable/index.ts"),
+    "@sluice/worker-proxy": here("../../src/index.ts"),
+  };
+  const built = await build({
+    configFile: false,
+    logLevel: "silent",
+    resolve: { alias },
+    build: { write: false, minify: false, lib: { entry: here(path), formats: ["es"] } },
+  });
+  const [{ output } = { output: [] }] = built as { output: { code: string }[] }[];
+  return output[0]?.code ?? "";
+}
