@@ -6,12 +6,12 @@ import {
   type RecordStorage,
 } from "@sluice/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startStreams } from "../packages/worker-proxy/test/support/stream-harness.js";
 import { chunk, done, finish } from "../packages/worker-proxy/test/support/upstream.js";
+import { startDurableProxy } from "../packages/worker-proxy/test/support/workerd.js";
 
-let proxy: Awaited<ReturnType<typeof startStreams>>;
+let proxy: Awaited<ReturnType<typeof startDurableProxy>>;
 beforeAll(async () => {
-  proxy = await startStreams();
+  proxy = await startDurableProxy();
 }, 60_000);
 afterAll(() => proxy.close());
 
@@ -123,7 +123,8 @@ describe("a chat behind a proxy with logged streams", () => {
     void before.chat.send("Hello");
     await shows(before, "one ");
     const kept = await left(storage);
-    await proxy.crash();
+    await proxy.kill();
+    await proxy.start();
     const after = page(kept.storage, kept.id);
     await ends(after);
     expect(after.chat.getSnapshot().messages.at(-1)).toMatchObject({

@@ -1,45 +1,11 @@
-import { type Browser, chromium } from "playwright";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { chromiumFlags, findChromium } from "../scripts/chromium.ts";
-import { type QuickStudio, startQuickStudio } from "./support/quick-studio.ts";
-import { openStudio, type StudioPage } from "./support/studio-page.ts";
+import { describe, expect, test } from "vitest";
+import { hasChromium, MINUTE, openRoom, PNG } from "./support/studio-suite.ts";
 
-const executablePath = findChromium();
 const PATH = "/gamma/asset/CreateAsset";
-const MINUTE = 60_000;
-/** One pixel. */
-const PNG =
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-describe.skipIf(!executablePath)("the studio's assets in Chromium (skipped where there is none)", () => {
-  let server: QuickStudio;
-  let browser: Browser;
-  let studio: StudioPage;
-  /** How far the gateway's clock is before everybody else's. */
-  let ahead = 0;
-
-  beforeAll(async () => {
-    const launch = chromium.launch({ ...(executablePath && { executablePath }), args: chromiumFlags });
-    const clock = { now: () => Date.now() + ahead, sleep: async () => {} };
-    [server, browser] = await Promise.all([startQuickStudio({ clock }), launch]);
-  }, 60_000);
-  afterAll(async () => {
-    await browser.close();
-    await server.close();
-  });
-  beforeEach(async () => {
-    ahead = 0;
-    server.emulator.reset();
-    studio = await openStudio(browser, `${server.address}/#assets`);
-  });
-  afterEach(async () => {
-    await studio.close();
-    // the browser tells of every answer that is not 200
-    expect(studio.problems.filter((text) => !/Failed to load resource/.test(text))).toEqual([]);
-  });
-
-  const button = (name: string) => studio.page.getByRole("button", { name, exact: true });
-  const field = (name: string) => studio.page.getByRole("textbox", { name, exact: true });
+describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where there is none)", () => {
+  const studio = openRoom("assets");
+  const { button, field } = studio;
   const card = (name: string) => studio.page.getByRole("article", { name, exact: true });
 
   async function pick(name: string): Promise<void> {
@@ -58,7 +24,7 @@ describe.skipIf(!executablePath)("the studio's assets in Chromium (skipped where
     await pick("hero.png");
     await button("Register").click();
     await card("hero.png").getByText("Being prepared (Processing)").waitFor();
-    expect(server.created(PATH)).toEqual([
+    expect(studio.created(PATH)).toEqual([
       {
         model: "gamma-asset",
         GroupId: "studio",
@@ -70,7 +36,7 @@ describe.skipIf(!executablePath)("the studio's assets in Chromium (skipped where
     await studio.page.reload();
     await card("hero.png").getByText("Being prepared (Processing)").waitFor();
     await card("hero.png").getByText("usually 6 to 9 s").waitFor();
-    ahead = MINUTE;
+    studio.ahead = MINUTE;
     await button("Ask now").click();
     await card("hero.png").getByText("Ready").waitFor();
     const uri = await card("hero.png").getByRole("code").innerText();
@@ -81,7 +47,7 @@ describe.skipIf(!executablePath)("the studio's assets in Chromium (skipped where
     await field("Prompt").fill("She waves");
     await button("Generate").click();
     await card("She waves").getByText("Asked about again in").waitFor();
-    expect(server.created("/v1/video/generations")).toEqual([
+    expect(studio.created("/v1/video/generations")).toEqual([
       {
         model: "gamma-video-2.0",
         content: [
@@ -118,7 +84,7 @@ describe.skipIf(!executablePath)("the studio's assets in Chromium (skipped where
     await link("https://example.com/hero.png");
     await button("Register").dblclick();
     await card("hero.png").waitFor();
-    expect(server.created(PATH)).toHaveLength(1);
+    expect(studio.created(PATH)).toHaveLength(1);
     await button("Remove").click();
     await studio.page.getByText("What is registered in this browser is listed here.").waitFor();
   });
@@ -128,7 +94,7 @@ describe.skipIf(!executablePath)("the studio's assets in Chromium (skipped where
     await link("https://example.com/hero.png");
     await button("Register").click();
     await card("hero [[fail]]").getByText("Being prepared").waitFor();
-    ahead = MINUTE;
+    studio.ahead = MINUTE;
     await button("Ask now").click();
     await card("hero [[fail]]").getByText("The gateway can't use this image.").waitFor();
     expect(await button("Use in a video").count()).toBe(0);
@@ -144,7 +110,7 @@ describe.skipIf(!executablePath)("the studio's assets in Chromium (skipped where
     await studio.page.getByText("must not be empty").waitFor();
     await button("Register").press("Enter");
     await expect.poll(() => field("Group").evaluate((it) => it === document.activeElement)).toBe(true);
-    expect(server.created(PATH)).toEqual([]);
+    expect(studio.created(PATH)).toEqual([]);
     await field("Group").fill("heroes");
     await field("Group").press("Enter");
     await card("hero.png").getByText("heroes").waitFor();
@@ -159,12 +125,12 @@ describe.skipIf(!executablePath)("the studio's assets in Chromium (skipped where
     await button("Register").click();
     await card("hero").waitFor();
     expect(await studio.page.getByRole("alert").count()).toBe(0);
-    expect(server.created(PATH)).toHaveLength(2);
+    expect(studio.created(PATH)).toHaveLength(2);
   });
 
   test("are looked up for the studio's own pages alone, and by an id alone", async () => {
     const lookUp = (body: string, headers: Record<string, string> = {}) =>
-      fetch(`${server.address}/gamma/asset/GetAsset`, {
+      fetch(`${studio.address}/gamma/asset/GetAsset`, {
         method: "POST",
         body,
         headers: { "content-type": "application/json", ...headers },
@@ -174,7 +140,7 @@ describe.skipIf(!executablePath)("the studio's assets in Chromium (skipped where
     // 400, or 404 as of any asset that is nobody's: what matters is that it goes no further
     for (const id of ["../../v1/files", "a".repeat(2000)])
       expect([400, 404]).toContain((await lookUp(JSON.stringify({ Id: id }))).status);
-    expect(server.emulator.requests).toEqual([]);
+    expect(studio.emulator.requests).toEqual([]);
     expect((await lookUp('{"Id":"asset-1"}')).status).toBe(404);
   });
 
@@ -182,7 +148,7 @@ describe.skipIf(!executablePath)("the studio's assets in Chromium (skipped where
     await field("Name").fill("hero [[stall]]");
     await link("https://example.com/hero.png");
     await button("Register").click();
-    await expect.poll(() => server.created(PATH).length).toBe(1);
+    await expect.poll(() => studio.created(PATH).length).toBe(1);
     expect(await studio.leave()).toEqual(["beforeunload"]);
   });
 

@@ -1,47 +1,22 @@
-import { type Browser, chromium } from "playwright";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { chromiumFlags, findChromium } from "../scripts/chromium.ts";
-import { type QuickStudio, startQuickStudio } from "./support/quick-studio.ts";
-import { openStudio, type StudioPage } from "./support/studio-page.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { hasChromium, openRoom, PNG } from "./support/studio-suite.ts";
 
-const executablePath = findChromium();
 const PATH = "/v1/images/generations";
-/** One pixel. */
-const PNG =
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-describe.skipIf(!executablePath)("the studio's images in Chromium (skipped where there is none)", () => {
-  let server: QuickStudio;
-  let browser: Browser;
-  let studio: StudioPage;
-
-  beforeAll(async () => {
-    const launch = chromium.launch({ ...(executablePath && { executablePath }), args: chromiumFlags });
-    [server, browser] = await Promise.all([startQuickStudio({ speed: 20 }), launch]);
-  }, 60_000);
-  afterAll(async () => {
-    await browser.close();
-    await server.close();
-  });
-  beforeEach(async () => {
-    server.emulator.reset();
-    studio = await openStudio(browser, `${server.address}/#images`);
-    await control("Model").selectOption("gamma-image-4-0-250828");
-    // the smallest: the emulator draws every pixel
-    await control("Size").selectOption("1024x1024");
-  });
-  afterEach(async () => {
-    await studio.close();
-    // the browser tells of every answer that is not 200
-    expect(studio.problems.filter((text) => !/Failed to load resource|CORS policy/.test(text))).toEqual([]);
-  });
-
-  const button = (name: string) => studio.page.getByRole("button", { name, exact: true });
+describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where there is none)", () => {
+  const studio = openRoom("images", { speed: 20 }, /Failed to load resource|CORS policy/);
+  const { button } = studio;
   const prompt = () => studio.page.getByRole("textbox", { name: "Prompt" });
   const control = (name: string) => studio.page.getByRole("combobox", { name });
   const sheet = (name: string) => studio.page.getByRole("article", { name });
   const alert = () => studio.page.getByRole("alert");
   const gallery = () => studio.page.getByRole("region", { name: "Gallery" });
+
+  beforeEach(async () => {
+    await control("Model").selectOption("gamma-image-4-0-250828");
+    // the smallest: the emulator draws every pixel
+    await control("Size").selectOption("1024x1024");
+  });
 
   test("are made as asked for, shown with their size, and kept over a reload", async () => {
     await studio.page.getByRole("textbox", { name: "Seed" }).fill("7");
@@ -52,7 +27,7 @@ describe.skipIf(!executablePath)("the studio's images in Chromium (skipped where
       .poll(() => image.evaluate((shown) => (shown as HTMLImageElement).naturalWidth), { timeout: 15_000 })
       .toBe(1024);
     expect(await sheet("A reef at dawn").innerText()).toContain("1024 × 1024");
-    expect(server.created(PATH)).toEqual([
+    expect(studio.created(PATH)).toEqual([
       {
         model: "gamma-image-4-0-250828",
         prompt: "A reef at dawn",
@@ -76,7 +51,7 @@ describe.skipIf(!executablePath)("the studio's images in Chromium (skipped where
     await prompt().press("Tab");
     await button("Generate").press("Enter");
     await sheet("A reef at dawn").waitFor();
-    expect(server.created(PATH)).toHaveLength(1);
+    expect(studio.created(PATH)).toHaveLength(1);
   });
 
   test("of a sequence have the one that failed in its place", async () => {
@@ -109,7 +84,7 @@ describe.skipIf(!executablePath)("the studio's images in Chromium (skipped where
     await prompt().fill("The same at night");
     await button("Generate").click();
     await sheet("The same at night").waitFor();
-    expect(server.created(PATH)).toMatchObject([
+    expect(studio.created(PATH)).toMatchObject([
       { image: [`data:image/png;base64,${PNG}`, "https://example.com/a.png"] },
     ]);
   });
@@ -126,18 +101,18 @@ describe.skipIf(!executablePath)("the studio's images in Chromium (skipped where
     await button("Try again").click();
     await sheet("A reef").waitFor();
     expect(await alert().count()).toBe(0);
-    expect(server.created(PATH)).toHaveLength(1);
+    expect(studio.created(PATH)).toHaveLength(1);
   });
 
   test("whose answer broke off may be billed: the page says so, and asks again when told to", async () => {
     await prompt().fill("A reef [[drop]]");
     await button("Generate").click();
     await alert().getByText("it may be billed").waitFor();
-    expect(server.created(PATH)).toHaveLength(1);
+    expect(studio.created(PATH)).toHaveLength(1);
     await prompt().fill("A reef");
     await button("Ask again all the same").click();
     await sheet("A reef").waitFor();
-    expect(server.created(PATH)).toHaveLength(2);
+    expect(studio.created(PATH)).toHaveLength(2);
   });
 
   test("that are stopped may be billed, and the page says so before and after", async () => {
@@ -146,10 +121,10 @@ describe.skipIf(!executablePath)("the studio's images in Chromium (skipped where
     await gallery().getByText("Generating for").waitFor();
     expect(await button("Generate").evaluate((it) => it === document.activeElement)).toBe(true);
     await studio.page.getByText("may be billed all the same").waitFor();
-    await expect.poll(() => server.created(PATH).length).toBe(1);
+    await expect.poll(() => studio.created(PATH).length).toBe(1);
     await button("Stop").click();
     await alert().getByText("Stopped: the gateway may have begun, and it may be billed.").waitFor();
-    await expect.poll(() => server.emulator.requests[0]?.aborted).toBe(true);
+    await expect.poll(() => studio.emulator.requests[0]?.aborted).toBe(true);
     await button("Dismiss").click();
     expect(await alert().count()).toBe(0);
   });
@@ -160,12 +135,12 @@ describe.skipIf(!executablePath)("the studio's images in Chromium (skipped where
     await button("Stop").waitFor();
     const rooms = studio.page.getByRole("navigation", { name: "Rooms" });
     await rooms.getByRole("link", { name: "Chat" }).click();
-    await studio.field.waitFor();
+    await studio.field("Message").waitFor();
     await studio.page.goBack();
     expect(await prompt().inputValue()).toBe("A reef [[slow]]");
     expect(await rooms.getByRole("link", { name: "Images" }).getAttribute("aria-current")).toBe("page");
     await sheet("A reef").waitFor();
-    expect(server.created(PATH)).toHaveLength(1);
+    expect(studio.created(PATH)).toHaveLength(1);
   });
 
   test("carry a logo as it was asked for, and the rules are said at its fields", async () => {
@@ -180,7 +155,7 @@ describe.skipIf(!executablePath)("the studio's images in Chromium (skipped where
     await prompt().fill("A reef");
     await button("Generate").click();
     await sheet("A reef").waitFor();
-    expect(server.created(PATH)).toMatchObject([
+    expect(studio.created(PATH)).toMatchObject([
       { logo_info: { add_logo: true, position: 2, opacity: 0.5 } },
     ]);
   });
@@ -224,7 +199,7 @@ describe.skipIf(!executablePath)("the studio's images in Chromium (skipped where
   test("on their way are not left without the browser's asking", async () => {
     await prompt().fill("A reef [[stall]]");
     await button("Generate").click();
-    await expect.poll(() => server.created(PATH).length).toBe(1);
+    await expect.poll(() => studio.created(PATH).length).toBe(1);
     expect(await studio.leave()).toEqual(["beforeunload"]);
   });
 
@@ -235,7 +210,7 @@ describe.skipIf(!executablePath)("the studio's images in Chromium (skipped where
       );
     expect(await fetched()).toBe(false);
     await studio.page.getByRole("link", { name: "Chat" }).click();
-    await studio.field.waitFor();
+    await studio.field("Message").waitFor();
     expect(await fetched()).toBe(true);
   });
 

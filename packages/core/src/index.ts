@@ -1,14 +1,10 @@
 export type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "./asset.js";
 export { type AssetWaitOptions, getAsset, waitForAsset, watchAsset } from "./assets/assets.js";
 export { type CreateAssetOptions, createAsset } from "./assets/create.js";
+export type { AssetStoreOptions, RegisterOptions } from "./assets/options.js";
 export { type AssetRequest, checkAssetRequest } from "./assets/schema.js";
-export {
-  type AssetState,
-  type AssetStore,
-  type AssetStoreOptions,
-  createAssetStore,
-  type RegisterOptions,
-} from "./assets/store.js";
+export type { AssetState } from "./assets/state.js";
+export { type AssetStore, createAssetStore } from "./assets/store.js";
 export { accumulate, emptyMessage } from "./chat/accumulate.js";
 export { completeChat } from "./chat/complete.js";
 export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "./chat/delta.js";
@@ -115,21 +111,14 @@ export type {
 export { type Findings, type UncheckedRequest, unchecked } from "./validate.js";
 export { createVideoTask } from "./videos/create.js";
 export type { VideoTaskEntry, WatchSettings } from "./videos/ledger.js";
+export { createVideoTaskList, listTasks, type VideoTaskList } from "./videos/list.js";
+export type { SubmitOptions, VideoTaskListOptions, VideoTaskStoreOptions } from "./videos/options.js";
 export { type VideoTaskQueryOptions, videoTaskQueryOptions } from "./videos/query-options.js";
 export type { BetaVideoRequest } from "./videos/schema/beta.js";
 export type { GammaVideo10ProFastRequest, GammaVideo15ProRequest } from "./videos/schema/gamma-1.js";
 export type { GammaVideo20Request, GammaVideoFastRequest } from "./videos/schema/gamma-2.js";
 export { checkVideoRequest, type VideoRequest } from "./videos/schema/request.js";
+export type { VideoTaskState } from "./videos/state.js";
 export { normalizeVideoTask } from "./videos/status.js";
-export {
-  createVideoTaskList,
-  createVideoTaskStore,
-  listTasks,
-  type SubmitOptions,
-  type VideoTaskList,
-  type VideoTaskListOptions,
-  type VideoTaskState,
-  type VideoTaskStore,
-  type VideoTaskStoreOptions,
-} from "./videos/store.js";
+export { createVideoTaskStore, type VideoTaskStore } from "./videos/store.js";
 export { getVideoTask, type WatchOptions, waitForVideoTask, watchVideoTask } from "./videos/tasks.js";

@@ -78,13 +78,14 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
   let channel: PageChannel<Message<Snapshot>> | undefined;
   let stopPresence: (() => void) | undefined;
   let asking: AbortController | undefined;
-  let leads = false;
+  /** The asking that has its turn, or had it. */
+  let leading: AbortController | undefined;
 
   return {
     getSnapshot: store.getSnapshot,
     subscribe: store.subscribe,
     refetch() {
-      if (asking && !leads) return channel?.tell({ type: "ask" });
+      if (asking && !leads()) return channel?.tell({ type: "ask" });
       stopAsking();
       set({ error: undefined });
       reconsider();
@@ -124,14 +125,17 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
       return set({ fetchStatus: "paused", pauseReason, nextPollAt: undefined });
     }
     if (asking) return;
-    if (state.fetchStatus === "paused") set({ fetchStatus: "idle", pauseReason: undefined });
+    set({ fetchStatus: "idle", pauseReason: undefined });
     void ask();
   }
 
   function stopAsking(): void {
     asking?.abort();
     asking = undefined;
-    leads = false;
+  }
+
+  function leads(): boolean {
+    return asking !== undefined && asking === leading;
   }
 
   async function ask(): Promise<void> {
@@ -140,24 +144,21 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     asking = own;
     try {
       await takeTurns(name, signal, async () => {
-        if (signal.aborted) return;
-        leads = true;
+        leading = own;
         for await (const snapshot of follow(onPoll, signal)) {
-          if (signal.aborted) return;
+          signal.throwIfAborted();
           learn(snapshot, { fetchStatus: "idle", failure: undefined });
           tellNews();
         }
         // the next one's turn comes when the news has: then there is nothing left for it to ask
         await clock.sleep(LINGER_MS, signal);
       });
-      if (signal.aborted) return;
       set({ fetchStatus: "idle", nextPollAt: undefined });
     } catch (cause) {
       if (signal.aborted) return;
       set({ fetchStatus: "idle", nextPollAt: undefined, failure: undefined, error: asError(cause) });
     }
     asking = undefined;
-    leads = false;
   }
 
   function onPoll(event: PollEvent): void {
@@ -172,7 +173,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
       if (snapshot !== undefined) learn(snapshot, { nextPollAt });
       return reconsider();
     }
-    if (!leads) return;
+    if (!leads()) return;
     if (message.type === "hello") return tellNews();
     stopAsking();
     reconsider();
@@ -192,78 +193,5 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     state = { ...state, ...changes };
     plan.onChange?.(state);
     store.flush();
-  }
-}
-
-/** A look at one watch after another, by whoever shows what they know. */
-export interface Follower<Snapshot> {
-  /** What is known of what is followed, or was when it was last followed. */
-  readonly state: WatchState<Snapshot>;
-  /** Shows what a watch knows, and hears more for as long as somebody looks. */
-  readonly follow: (watch: Watch<Snapshot>) => void;
-  /** Hears no more, and keeps what is known. */
-  readonly detach: () => void;
-  /** Hears no more, and knows nothing. */
-  readonly forget: () => void;
-  /** Somebody looks. */
-  readonly look: () => void;
-  /** Nobody looks any more. */
-  readonly lookAway: () => void;
-}
-
-/** Creates a follower; `onNews` is told of each change, and takes it over by calling what it is given. */
-export function createFollower<Snapshot>(onNews: (take: () => void) => void): Follower<Snapshot> {
-  let state: WatchState<Snapshot> = unwatched;
-  let followed: Watch<Snapshot> | undefined;
-  let isSeen = false;
-  let stop: (() => void) | undefined;
-
-  return {
-    get state() {
-      return state;
-    },
-    follow(watch) {
-      if (followed !== watch) leave();
-      followed = watch;
-      hear();
-    },
-    detach() {
-      leave();
-      state = { ...unwatched, snapshot: state.snapshot, error: state.error };
-    },
-    forget() {
-      leave();
-      state = unwatched;
-    },
-    look() {
-      isSeen = true;
-      hear();
-    },
-    lookAway() {
-      isSeen = false;
-      quiet();
-    },
-  };
-
-  function hear(): void {
-    if (!followed || stop) return;
-    const { getSnapshot, subscribe } = followed;
-    const tell = () =>
-      onNews(() => {
-        state = getSnapshot();
-      });
-    state = getSnapshot();
-    if (isSeen) stop = subscribe(tell);
-    if (state !== getSnapshot()) tell();
-  }
-
-  function quiet(): void {
-    stop?.();
-    stop = undefined;
-  }
-
-  function leave(): void {
-    quiet();
-    followed = undefined;
   }
 }

@@ -5,6 +5,7 @@ import {
   createVideoTaskStore,
   listTasks,
   memoryStorage,
+  normalizeVideoTask,
   type Presence,
   type RecordStorage,
   type Store,
@@ -67,8 +68,12 @@ function page(
   {
     create = () => receipt(),
     baseURL,
+    normalizeVideoTask,
     ...options
-  }: VideoTaskStoreOptions & { create?: () => Response | Promise<Response>; baseURL?: string } = {},
+  }: VideoTaskStoreOptions &
+    Pick<Partial<ClientOptions>, "baseURL" | "normalizeVideoTask"> & {
+      create?: () => Response | Promise<Response>;
+    } = {},
 ) {
   const clock = stoppedClock();
   const { presence, becomes, listening } = presenceOf();
@@ -79,6 +84,7 @@ function page(
     random: () => 0.5,
     // a gateway of its own for each test: what pages share, they share by its address
     baseURL: baseURL ?? `https://gateway-${Math.random()}.test`,
+    normalizeVideoTask,
   };
   const { client } = clientOf((sent) => {
     if (sent.method === "POST") {
@@ -335,6 +341,15 @@ describe("a video task", () => {
     expect([queries.length, clock.sleeping()]).toEqual([2, 0]);
   });
 
+  test("that is attached when the last one has looked away is asked about by nobody", async () => {
+    const { open, watch, queries } = page([running("10%")]);
+    const video = open();
+    watch(video)();
+    video.attach("t-1");
+    await settled();
+    expect(queries).toHaveLength(0);
+  });
+
   test("is asked about again by who comes back after the last one had long left", async () => {
     const { open, watch, clock, queries } = page([running("10%"), running("20%")]);
     const video = open();
@@ -400,6 +415,41 @@ describe("a video task", () => {
     becomes(undefined);
     await settled();
     expect(queries).toHaveLength(3);
+  });
+
+  test("that is first looked at while the page is hidden says so, also by refetch after detach", async () => {
+    const { open, watch, becomes, queries } = page([running("10%")]);
+    const video = open();
+    becomes("hidden");
+    watch(video);
+    video.attach("t-1");
+    expect(video.getSnapshot()).toMatchObject({ fetchStatus: "paused", pauseReason: "hidden" });
+    video.detach();
+    expect(video.getSnapshot()).toMatchObject({ fetchStatus: "idle", pauseReason: undefined });
+    video.refetch();
+    expect(video.getSnapshot()).toMatchObject({ fetchStatus: "paused", pauseReason: "hidden" });
+    expect(queries).toHaveLength(0);
+  });
+
+  test("whose answer is read as the page hides is paused, and asked about again on return", async () => {
+    let hide = () => {};
+    const { open, watch, becomes, queries } = page([running("10%"), running("20%")], {
+      normalizeVideoTask(json, handle) {
+        hide();
+        return normalizeVideoTask(json, handle);
+      },
+    });
+    const video = open();
+    watch(video);
+    hide = () => becomes("hidden");
+    video.attach("t-1");
+    await shows(video, ({ fetchStatus }) => fetchStatus === "paused");
+    await settled();
+    expect(video.getSnapshot()).toMatchObject({ fetchStatus: "paused", pauseReason: "hidden" });
+    hide = () => {};
+    becomes(undefined);
+    await shows(video, ({ progress }) => progress === 0.2);
+    expect(queries).toHaveLength(2);
   });
 
   test("is asked about in the background where that is wanted, but not offline", async () => {
@@ -674,6 +724,17 @@ describe("video tasks kept in a storage", () => {
     leave();
     await clock.advance(60_000);
     expect(queries).toHaveLength(2);
+  });
+
+  test("are not asked about any more once they were removed", async () => {
+    const { client, presence, open, watch, clock, queries } = page([running("10%")]);
+    await open().submit(request);
+    const list = createVideoTaskList(client, { presence });
+    watch(list);
+    await shows(list, (tasks) => tasks[0]?.task !== undefined);
+    list.remove(list.getSnapshot()[0]?.key ?? "");
+    await clock.advance(60_000);
+    expect([list.getSnapshot(), queries.length]).toEqual([[], 1]);
   });
 
   test("that were being created when the page went are said to be uncertain", async () => {
@@ -954,5 +1015,42 @@ describe.skipIf(!hasPages)("a task that two pages look at (where there are Web L
     two.refetch();
     await shows(two, ({ progress = 0 }) => progress > 0.1);
     expect(left.queries.length + right.queries.length).toBe(2);
+  });
+
+  test("is asked about at once when a page refetches that had the turn, and waits for it again", async () => {
+    const baseURL = `https://gateway-${Math.random()}.test`;
+    const left = page([running("10%"), running("60%")], { baseURL });
+    const right = page([running("50%"), running("60%")], { baseURL });
+    const [one, two] = [left.open(), right.open()];
+    left.watch(one);
+    one.attach("t-1");
+    await shows(one, isResting);
+    right.watch(two);
+    two.attach("t-1");
+    await shows(two, ({ progress }) => progress === 0.1);
+    left.becomes("hidden");
+    await shows(one, ({ progress }) => progress === 0.5);
+    left.becomes(undefined);
+    one.refetch();
+    await shows(one, ({ progress }) => progress === 0.6);
+    expect(left.queries.length + right.queries.length).toBe(3);
+  });
+
+  test("is not said to be asked about by a page that refetched, and so gave its turn away", async () => {
+    const baseURL = `https://gateway-${Math.random()}.test`;
+    const left = page([running("10%"), () => new Promise(() => {})], { baseURL });
+    const right = page([running("50%")], { baseURL });
+    const [one, two] = [left.open(), right.open()];
+    left.watch(one);
+    one.attach("t-1");
+    await shows(one, isResting);
+    right.watch(two);
+    two.attach("t-1");
+    await shows(two, ({ progress }) => progress === 0.1);
+    await left.clock.advance(15_000);
+    expect(one.getSnapshot().fetchStatus).toBe("fetching");
+    one.refetch();
+    await shows(one, ({ progress }) => progress === 0.5);
+    expect(one.getSnapshot().fetchStatus).toBe("idle");
   });
 });

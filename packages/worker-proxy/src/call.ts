@@ -4,9 +4,12 @@ import { Refusal } from "./refusal.js";
 const failures = {
   client_left: [499, "the client has left"],
   upstream_unreachable: [502, "the gateway could not be reached; try again"],
-  upstream_cut: [502, "the gateway's answer broke off before its end; it may be billed"],
-  upstream_idle: [504, "the gateway fell silent; what was asked may be billed"],
-  upstream_timeout: [504, "the gateway took too long; what was asked may be billed"],
+  upstream_cut: [
+    502,
+    "the gateway's answer broke off before its end; what was asked may be done all the same",
+  ],
+  upstream_idle: [504, "the gateway fell silent; what was asked may be done all the same"],
+  upstream_timeout: [504, "the gateway took too long; what was asked may be done all the same"],
 } as const;
 
 /** The `error.code` of a call that failed. */

@@ -189,6 +189,18 @@ describe("the ledger", () => {
     await paid(100); // the object lives on, and begins anew
   });
 
+  test("makes nothing anew for what is settled after all was deleted", async () => {
+    const { paid } = openMeter();
+    const late = await paid(60);
+    vi.setSystemTime(START + HOUR);
+    await runDurableObjectAlarm(await ledger());
+    await late.settle({ total_tokens: 60 });
+    const tables = await runInDurableObject(await ledger(), (_, { storage }) =>
+      storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'amounts'").toArray(),
+    );
+    expect(tables).toEqual([]);
+  });
+
   test("keeps what belongs to the next window when an alarm comes late, and comes back for it", async () => {
     const { paid, left } = openMeter();
     await paid(10);

@@ -1,34 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { expectNoKey } from "./support/key.js";
-import { startStreams } from "./support/stream-harness.js";
+import { readerOf } from "./support/event-stream.js";
 import { chunk, done, finish } from "./support/upstream.js";
+import { startDurableProxy } from "./support/workerd.js";
 
 const body = JSON.stringify({
   model: "delta-5.3",
   stream: true,
   messages: [{ role: "user", content: "hi" }],
 });
+const chats = "/v1/chat/completions";
 const events = { "content-type": "text/event-stream" };
 
-/** Reads until `wanted` has come, or the end, or the connection has gone. */
-async function readUntil(response: Response, wanted: string): Promise<string> {
-  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
-  const decoder = new TextDecoder();
-  let text = "";
-  try {
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      text += decoder.decode(part.value, { stream: true });
-      if (text.includes(wanted)) break;
-    }
-  } catch {}
-  expectNoKey(text);
-  return text;
-}
-
 describe("a stream in a real workerd", () => {
-  let proxy: Awaited<ReturnType<typeof startStreams>>;
+  let proxy: Awaited<ReturnType<typeof startDurableProxy>>;
   beforeAll(async () => {
-    proxy = await startStreams({ idleMs: 400 });
+    proxy = await startDurableProxy({ idleMs: 400 });
   });
   afterAll(() => proxy.close());
 
@@ -40,24 +26,26 @@ describe("a stream in a real workerd", () => {
       send = (text) => response.write(text);
     });
     const client = new AbortController();
-    const response = await ask({ method: "POST", body, signal: client.signal });
+    const response = await ask(chats, { method: "POST", body, signal: client.signal });
     const path = `/v1/chat/streams/${response.headers.get("x-stream-id")}`;
-    expect(await readUntil(response, "one")).toBe(`id: 1\n${chunk("one")}`);
+    expect(await readerOf(response).until("one")).toBe(`id: 1\n${chunk("one")}`);
     client.abort();
-    const again = await ask({ headers: { "last-event-id": "1" } }, path);
+    const again = await ask(path, { headers: { "last-event-id": "1" } });
     send(chunk("two") + finish + done);
-    expect(await readUntil(again, "[DONE]")).toBe(`id: 2\n${chunk("two")}id: 3\n${finish}id: 4\n${done}`);
+    expect(await readerOf(again).until("[DONE]")).toBe(
+      `id: 2\n${chunk("two")}id: 3\n${finish}id: 4\n${done}`,
+    );
     expect(upstream.requests).toHaveLength(1);
   });
 
   test("is stopped by DELETE, and the gateway is hung up on", async () => {
     const { ask, upstream } = proxy;
     upstream.answers((response) => response.writeHead(200, events).write(chunk("one")));
-    const response = await ask({ method: "POST", body });
+    const response = await ask(chats, { method: "POST", body });
     const path = `/v1/chat/streams/${response.headers.get("x-stream-id")}`;
-    expect((await ask({ method: "DELETE" }, path)).status).toBe(204);
+    expect((await ask(path, { method: "DELETE" })).status).toBe(204);
     expect(await upstream.requests[0]?.hungUp).toBe("hung up");
-    expect(await readUntil(response, "stream_stopped")).toContain("event: error");
+    expect(await readerOf(response).until("stream_stopped")).toContain("event: error");
   });
 
   test("has as many readers as are there, also when they leave without a word", async () => {
@@ -67,29 +55,29 @@ describe("a stream in a real workerd", () => {
       const alive = setInterval(() => response.write(chunk("on")), 100);
       response.on("close", () => clearInterval(alive));
     });
-    const response = await ask({ method: "POST", body });
+    const response = await ask(chats, { method: "POST", body });
     const path = `/v1/chat/streams/${response.headers.get("x-stream-id")}`;
     const leaving = new AbortController();
     for (let nth = 2; nth <= 8; nth += 1)
-      expect((await ask({ signal: leaving.signal }, path)).status).toBe(200);
-    expect((await ask({}, path)).status).toBe(429);
+      expect((await ask(path, { signal: leaving.signal })).status).toBe(200);
+    expect((await ask(path)).status).toBe(429);
     leaving.abort();
-    let again = await ask({}, path);
-    while (again.status === 429) again = await ask({}, path);
-    expect(await readUntil(again, "on")).toContain("id: 1\n");
-    await ask({ method: "DELETE" }, path);
+    let again = await ask(path);
+    while (again.status === 429) again = await ask(path);
+    expect(await readerOf(again).until("on")).toContain("id: 1\n");
+    await ask(path, { method: "DELETE" });
   });
 
   test("ends where the gateway falls silent", async () => {
     const { ask, upstream } = proxy;
     upstream.answers((response) => response.writeHead(200, events).write(chunk("one")));
-    const response = await ask({ method: "POST", body });
-    expect(await readUntil(response, "never")).toContain("upstream_idle");
+    const response = await ask(chats, { method: "POST", body });
+    expect(await readerOf(response).until("never")).toContain("upstream_idle");
     expect(await upstream.requests[0]?.hungUp).toBe("hung up");
   });
 
   test("is interrupted by a crash, and the gateway is not asked again", async () => {
-    const { ask, crash, upstream } = proxy;
+    const { ask, kill, start, upstream } = proxy;
     let sent!: (text: string) => void;
     upstream.answers((response) => {
       sent = (text) => response.write(text);
@@ -98,13 +86,14 @@ describe("a stream in a real workerd", () => {
         .write(Array.from({ length: 10 }, (_, nth) => chunk(`${nth}.`)).join(""));
     });
     const headers = { "idempotency-key": "one-question" };
-    const response = await ask({ method: "POST", body, headers });
+    const response = await ask(chats, { method: "POST", body, headers });
     const path = `/v1/chat/streams/${response.headers.get("x-stream-id")}`;
-    await readUntil(response, "9.");
+    await readerOf(response).until("9.");
     sent(chunk("more"));
-    await crash();
-    for (const again of [await ask({}, path), await ask({ method: "POST", body, headers })]) {
-      const text = await readUntil(again, "never");
+    await kill();
+    await start();
+    for (const again of [await ask(path), await ask(chats, { method: "POST", body, headers })]) {
+      const text = await readerOf(again).until("never");
       expect(text).toContain(`id: 10\n${chunk("9.")}`);
       expect(text).toContain('"code":"stream_interrupted"');
       expect(text).not.toContain("[DONE]");

@@ -1,6 +1,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { gateway, refusal } from "./support/durable-gateway.js";
+import { readerOf } from "./support/event-stream.js";
 import { chat } from "./support/in-process.js";
 import { expectNoKey, KEY } from "./support/key.js";
 import {
@@ -8,7 +9,6 @@ import {
   liveAnswer,
   objectOf,
   openProxy,
-  readerOf,
   type StreamObject,
   storedIn,
   turn,

@@ -2,6 +2,7 @@ import { openSpan } from "../clock.js";
 import { asError, isGatewayError, type Outcome } from "../errors.js";
 import type { Client, RequestOptions } from "../http.js";
 import type { ImageModel } from "../models.js";
+import { overhear } from "../overhear.js";
 import { assertAccepted, type UncheckedRequest, unchecked } from "../validate.js";
 import { generateImages, type ImageResult } from "./generate.js";
 import { checkImageRequest, type ImageRequest } from "./schema.js";
@@ -54,7 +55,11 @@ export function createRun<Model extends string>(
   const settled = new Promise<SettledImages<Model>>((resolveSettled) => {
     resolve = resolveSettled;
   });
-  generateImages(watched(), unchecked(variables), { ...options, signal }).then(
+  // whoever gives up wants to know the outcome at once
+  const overheard = overhear(client, (soFar) => {
+    outcome = soFar;
+  });
+  generateImages(overheard, unchecked(variables), { ...options, signal }).then(
     (data) => ended({ status: "success", data, variables }),
     (cause) => ended(failureOf(cause, outcome, variables)),
   );
@@ -75,18 +80,6 @@ export function createRun<Model extends string>(
     if (isGivenUp) return;
     resolve(itself);
     onEnd(itself);
-  }
-
-  /** The client, overheard: an abort carries no `outcome`, and whoever gives up wants to know it at once. */
-  function watched(): Client {
-    return {
-      ...client,
-      emit(event) {
-        if (event.type === "request") outcome = "unknown";
-        if (event.type === "retry") outcome = "refused";
-        client.emit(event);
-      },
-    };
   }
 }
 

@@ -93,58 +93,81 @@ export async function* watchVideoTask(
 ): AsyncGenerator<VideoTask, void, undefined> {
   const handle = referenceOf(task);
   videoTaskPath(handle.id);
-  const { clock, random } = client;
-  const { signal, intervalMs = 15_000, deadlineMs = 1_800_000, onPoll } = options;
-  let listening: AbortSignal | undefined;
   let last: VideoTask | undefined;
   let withoutResult = 0;
-  let pushAgainAt = clock.now();
-  const polls = poll({
-    clock,
-    random,
-    signal,
-    intervalMs,
-    deadlineMs,
-    onPoll,
-    late: `the video task was not over after ${deadlineMs} ms (deadlineMs); it goes on: watch it again by its handle`,
-    async ask(signal) {
-      const asked = await query(client, handle, { ...options, signal, retry: { limit: 0 } });
-      listening = asked.offers?.includes("video-events") ? signal : undefined;
-      return asked.task;
-    },
-  });
   try {
-    for await (const answer of polls)
-      for await (const snapshot of withPushed(answer)) {
-        const next = newerTask(last, snapshot);
-        if (next !== last) yield next;
-        last = next;
-        if (next.state === "succeeded" || next.state === "failed") return;
-        withoutResult = next.state === "result-pending" ? withoutResult + 1 : 0;
-        if (withoutResult > RESULT_QUERIES) throw resultMissing(next as PendingVideoTask);
-      }
+    for await (const next of newsOf(client, handle, options)) {
+      if (next !== last) yield next;
+      last = next;
+      if (next.state === "succeeded" || next.state === "failed") return;
+      withoutResult = next.state === "result-pending" ? withoutResult + 1 : 0;
+      if (withoutResult > RESULT_QUERIES) throw resultMissing(next as PendingVideoTask);
+    }
   } catch (error) {
     throw withDetails(error, { handle });
   }
+}
 
-  /** An answer, and what is pushed after it until that breaks off; then it is asked about again. */
-  async function* withPushed(answer: VideoTask): AsyncGenerator<VideoTask, void> {
+/** What is known after each answer, and after each change that is pushed: the same task again if it says nothing new. */
+async function* newsOf(
+  client: Client,
+  handle: VideoTaskReference,
+  options: WatchOptions,
+): AsyncGenerator<VideoTask, void> {
+  const { clock } = client;
+  let last: VideoTask | undefined;
+  let pushAgainAt = clock.now();
+  for await (const { task, listening } of answersOf(client, handle, options)) {
     const before = last;
-    yield answer;
+    last = newerTask(last, task);
+    yield last;
     // only after news: who shows that a question is out, shows it until there are some
-    if (!listening || last === before || clock.now() < pushAgainAt) return;
-    try {
-      const path = `${videoTaskPath(handle.id)}/events`;
-      for await (const json of videoEvents(client, path, { ...options, signal: listening })) {
-        const pushed = readTask(client, json, handle);
-        // the first may be older than the answer
-        if (pushed.state !== "queued" || last?.state === "queued") yield pushed;
-      }
-    } catch {
-      // whatever was wrong: the task can still be asked about
-      listening.throwIfAborted();
+    if (!listening || last === before || clock.now() < pushAgainAt) continue;
+    for await (const pushed of pushedOf(client, handle, { ...options, signal: listening })) {
+      // the first may be older than the answer
+      if (pushed.state === "queued" && last.state !== "queued") continue;
+      last = newerTask(last, pushed);
+      yield last;
     }
     pushAgainAt = clock.now() + EVENTS_AGAIN_MS;
+  }
+}
+
+/** An answer; where changes are pushed, with the signal by which to listen for them. */
+interface Answer {
+  readonly task: VideoTask;
+  readonly listening: AbortSignal | undefined;
+}
+
+function answersOf(client: Client, handle: VideoTaskReference, options: WatchOptions): AsyncIterable<Answer> {
+  const { clock, random } = client;
+  const { intervalMs = 15_000, deadlineMs = 1_800_000 } = options;
+  return poll<Answer>({
+    ...options,
+    clock,
+    random,
+    intervalMs: typeof intervalMs === "function" ? (answer) => intervalMs(answer?.task) : intervalMs,
+    deadlineMs,
+    late: `the video task was not over after ${deadlineMs} ms (deadlineMs); it goes on: watch it again by its handle`,
+    async ask(signal) {
+      const { task, offers } = await query(client, handle, { ...options, signal, retry: { limit: 0 } });
+      return { task, listening: offers?.includes("video-events") ? signal : undefined };
+    },
+  });
+}
+
+/** What is pushed until that breaks off; then the task is asked about again. */
+async function* pushedOf(
+  client: Client,
+  handle: VideoTaskReference,
+  options: RequestOptions & { readonly signal: AbortSignal },
+): AsyncGenerator<VideoTask, void> {
+  try {
+    const path = `${videoTaskPath(handle.id)}/events`;
+    for await (const json of videoEvents(client, path, options)) yield readTask(client, json, handle);
+  } catch {
+    // whatever was wrong: the task can still be asked about
+    options.signal.throwIfAborted();
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Admitted, Meter, Reservation, Usage } from "../extension.js";
-import { objectNamed, userHash } from "./object-name.js";
+import { hashOf, objectNamed } from "./object-name.js";
 import type { DurableObjectHandlers, ObjectNamespace, ObjectState } from "./platform.js";
 
 /**
@@ -43,7 +43,7 @@ type Entry =
  *   namespace: (env) => env.BUDGET,
  *   limit: 200_000, // tokens
  *   windowMs: 24 * 60 * 60 * 1000,
- *   reserveFor: ({ body }) => Number(body?.max_tokens ?? 8192),
+ *   reserveFor: ({ body }) => Number(body?.max_tokens) || 8192, // with a cap on it: what is left out may cost more
  *   cost: (usage) => Number(usage.total_tokens),
  * });
  * export default createProxy<Env>({ …, meter });
@@ -58,7 +58,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Meter<Env> {
 
   async function reserve(admitted: Admitted<Env>): Promise<Reservation | { readonly retryAfterMs: number }> {
     const { env, user } = admitted;
-    const ledger = objectNamed(namespace(env), await userHash(user.id));
+    const ledger = objectNamed(namespace(env), await hashOf(user.id));
     const id = crypto.randomUUID();
     const reserved = amountOf(reserveFor(admitted), "reserveFor");
     const most = amountOf(typeof limit === "number" ? limit : limit(admitted), "limit");
@@ -122,13 +122,11 @@ function createLedger({ storage }: ObjectState): DurableObjectHandlers {
   async function enter(request: Request): Promise<Response> {
     const entry = (await request.json()) as Entry;
     // nothing is awaited between looking and writing
-    sql.exec(
-      "CREATE TABLE IF NOT EXISTS amounts (id TEXT, turnsAt INTEGER, amount INTEGER, PRIMARY KEY (id, turnsAt))",
-    );
     if ("settle" in entry) {
       settle(entry.id, entry.settle);
       return new Response(null, { status: 204 });
     }
+    open();
     const { windowMs, limit, reserve, id } = entry;
     const now = Date.now();
     const turnsAt = now - (now % windowMs) + windowMs;
@@ -148,6 +146,9 @@ function createLedger({ storage }: ObjectState): DurableObjectHandlers {
 
   /** An amount counts in the window in which it was set aside, however late it is settled. */
   function settle(id: string, amount: number): void {
+    // after its window's turn all may be deleted, and nothing would delete what is made then
+    const [table] = sql.exec("SELECT name FROM sqlite_master WHERE name = 'amounts'").toArray();
+    if (!table) return;
     const [row] = sql.exec("DELETE FROM amounts WHERE id = ? RETURNING turnsAt", id).toArray();
     if (row) add("spent", row["turnsAt"] as number, amount);
   }

@@ -11,8 +11,8 @@ export function objectNamed(namespace: ObjectNamespace | undefined, name: string
   return namespace.get(namespace.idFromName(name) as never);
 }
 
-/** What stands for a user in an object's name, which shows in the platform's logs and dashboards. */
-export async function userHash(userId: string): Promise<string> {
-  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(userId));
+/** A text's SHA-256, in hex. It stands for a user in an object's name, which shows in the platform's logs and dashboards. */
+export async function hashOf(text: string): Promise<string> {
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

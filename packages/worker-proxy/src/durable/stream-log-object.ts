@@ -2,7 +2,7 @@ import { type Call, openCall } from "../call.js";
 import { errorBody, Refusal } from "../refusal.js";
 import { relay } from "../relay.js";
 import { readText } from "../upstream.js";
-import { userHash as hashOf } from "./object-name.js";
+import { hashOf } from "./object-name.js";
 import type { DurableObjectHandlers, ObjectState } from "./platform.js";
 import { errorEvent, openEvents } from "./stream-log-events.js";
 import { openReaders } from "./stream-log-readers.js";

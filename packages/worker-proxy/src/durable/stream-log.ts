@@ -3,7 +3,7 @@ import type { ProxyOptions } from "../options.js";
 import { Refusal } from "../refusal.js";
 import { checkedOptions, type Settings, setupOf } from "../settings.js";
 import { ask, linesLeak } from "../upstream.js";
-import { userHash as hashOf, objectNamed } from "./object-name.js";
+import { hashOf, objectNamed } from "./object-name.js";
 import type { DurableObjectClass, DurableObjectHandlers, ObjectNamespace, ObjectState } from "./platform.js";
 import { type AskGateway, OWN, openStreamLog } from "./stream-log-object.js";
 
@@ -38,6 +38,10 @@ export interface StreamLogOptions<Env = unknown>
  */
 export function streamLogObject<Env = unknown>(options: StreamLogOptions<Env>): DurableObjectClass<Env> {
   const { orphanMs = 60_000, keepMs = 600_000, logBytes = 8 * 1024 * 1024, ...gateway } = options;
+  // one that is no number would never be reached
+  for (const [name, value] of Object.entries({ orphanMs, keepMs, logBytes }))
+    if (!Number.isSafeInteger(value) || value < 1)
+      throw new TypeError(`${name}: give a whole number from 1 up`);
   // who may ask, and for what, was decided before
   const settings = checkedOptions<Env>({ ...gateway, authenticate: "public", origins: [], models: ["any"] });
   const { idleMs, totalMs } = settings.limits;

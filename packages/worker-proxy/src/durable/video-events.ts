@@ -1,5 +1,5 @@
 import type { Admitted, Extension } from "../extension.js";
-import { objectNamed, userHash } from "./object-name.js";
+import { hashOf, objectNamed } from "./object-name.js";
 import type { ObjectNamespace } from "./platform.js";
 
 /**
@@ -25,7 +25,7 @@ export function videoEvents<Env = unknown>(
   };
 
   async function serve({ request, env, user, id = "", sentId = id }: Admitted<Env>): Promise<Response> {
-    const watch = objectNamed(namespace(env), `${await userHash(user.id)}:${id}`);
+    const watch = objectNamed(namespace(env), `${await hashOf(user.id)}:${id}`);
     const seen = request.headers.get("last-event-id");
     const subscription = new Request(`https://video-watch/${id}?as=${encodeURIComponent(sentId)}`, {
       // of the client's headers, credentials among them, no other goes on

@@ -46,6 +46,26 @@ export function readEvents({ body }: Response) {
   }
 }
 
+/** An event stream, read as text, as far as a test wants. */
+export function readerOf({ body }: Response) {
+  const reader = (body as ReadableStream<Uint8Array>).getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  return {
+    /** Reads until `wanted` is in what came, or the end. */
+    async until(wanted: string): Promise<string> {
+      while (!text.includes(wanted)) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        text += decoder.decode(value, { stream: true });
+      }
+      expectNoKey(text);
+      return text;
+    },
+    leave: () => reader.cancel(),
+  };
+}
+
 function sent(block: string): Sent {
   if (block === ":") return { comment: true };
   const fields = Object.fromEntries(block.split("\n").map((line) => line.split(/: (.*)/s)));

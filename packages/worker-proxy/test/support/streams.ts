@@ -100,25 +100,6 @@ export function wholeAnswer(text: string): void {
   gateway.answers(() => new Response(text, { headers: { "content-type": "text/event-stream" } }));
 }
 
-/** Reads a stream as far as a test wants. */
-export function readerOf(response: Response) {
-  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
-  const decoder = new TextDecoder();
-  let text = "";
-  return {
-    /** Reads until `wanted` is in what came, or the end. */
-    async until(wanted: string): Promise<string> {
-      while (!text.includes(wanted)) {
-        const { done, value } = await reader.read();
-        if (done) break;
-        text += decoder.decode(value, { stream: true });
-      }
-      return text;
-    },
-    leave: () => reader.cancel(),
-  };
-}
-
 /** The rows of a table of a stream's object, bytes as text. */
 export function storedIn(object: StreamObject, table: string): Promise<Record<string, unknown>[]> {
   return runInDurableObject(object, (_, { storage }) =>

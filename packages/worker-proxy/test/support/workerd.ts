@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { build } from "vite";
 import { KEY } from "./key.js";
+import { startUpstream } from "./upstream.js";
 
 const here = (path: string) => new URL(path, import.meta.url).pathname;
 const wrangler = createRequire(createRequire(import.meta.url).resolve("wrangler/package.json"));
@@ -14,36 +15,62 @@ const { default: workerd } = wrangler("workerd") as { default: string };
 
 /**
  * The proxy with its Durable Objects in a workerd of its own, whose storage is on disk: it can be killed as a machine
- * loses power, and started again.
+ * loses power, and started again. Behind it a gateway that answers as it is told.
  */
-export async function installDurableProxy(upstream: string, flags = ["enable_request_signal"]) {
+export async function startDurableProxy({ idleMs = 60_000, flags = ["enable_request_signal"] } = {}) {
+  const upstream = await startUpstream();
   const folder = await mkdtemp(join(tmpdir(), "sluice-durable-"));
-  await mkdir(join(folder, "objects"));
-  await writeFile(join(folder, "worker.js"), await bundle("../fixture/durable-proxy.ts"));
-  await writeFile(join(folder, "config.capnp"), configOf(upstream, join(folder, "objects"), flags));
-  let running: ChildProcess | undefined;
+  const objects = join(folder, "objects");
+  await mkdir(objects);
+  await writeFile(join(folder, "worker.js"), await bundle("../fixture/durable-proxy.ts", idleMs));
+  await writeFile(join(folder, "config.capnp"), configOf(upstream.url, objects, flags));
+  let running: ChildProcess;
+  let address = "";
+  await start();
 
   return {
-    /** Starts it, and gives its address. */
-    async start(): Promise<string> {
-      running = spawn(workerd, ["serve", "--control-fd=3", "--experimental", join(folder, "config.capnp")], {
-        stdio: ["ignore", "ignore", "inherit", "pipe"],
-      });
-      for await (const line of createInterface(running.stdio[3] as Readable)) {
-        const said = JSON.parse(line) as { event: string; port?: number };
-        if (said.event === "listen") return `http://127.0.0.1:${said.port}`;
-      }
-      throw new Error("workerd ended before it listened");
+    upstream,
+    get address() {
+      return address;
     },
-    /** Ends it without a word. */
-    kill: () =>
-      new Promise<void>((resolve) => {
-        if (!running || running.exitCode !== null || running.signalCode !== null) return resolve();
-        running.once("exit", () => resolve());
-        running.kill("SIGKILL");
+    /** A request of a signed-in user. */
+    ask: (path: string, init: RequestInit = {}) =>
+      fetch(address + path, {
+        ...init,
+        headers: { authorization: "user-1", "content-type": "application/json", ...(init.headers as object) },
       }),
-    remove: () => rm(folder, { recursive: true }),
+    kill,
+    start,
+    /** Ends it, and the gateway, and forgets what was stored. */
+    async close() {
+      await kill();
+      upstream.close();
+      await rm(folder, { recursive: true });
+    },
   };
+
+  /** Starts it again, over the same storage and at another address. */
+  async function start(): Promise<void> {
+    running = spawn(workerd, ["serve", "--control-fd=3", "--experimental", join(folder, "config.capnp")], {
+      stdio: ["ignore", "ignore", "inherit", "pipe"],
+    });
+    for await (const line of createInterface(running.stdio[3] as Readable)) {
+      const said = JSON.parse(line) as { event: string; port?: number };
+      if (said.event !== "listen") continue;
+      address = `http://127.0.0.1:${said.port}`;
+      return;
+    }
+    throw new Error("workerd ended before it listened");
+  }
+
+  /** Ends it without a word. */
+  function kill(): Promise<void> {
+    return new Promise((resolve) => {
+      if (running.exitCode !== null || running.signalCode !== null) return resolve();
+      running.once("exit", () => resolve());
+      running.kill("SIGKILL");
+    });
+  }
 }
 
 function configOf(upstream: string, objects: string, flags: readonly string[]): string {
@@ -57,9 +84,13 @@ const config :Workerd.Config = (
       bindings = [
         (name = "UPSTREAM", text = "${upstream}"),
         (name = "GATEWAY_API_KEY", text = "${KEY}"),
+        (name = "STREAM_LOG", durableObjectNamespace = "StreamLog"),
         (name = "VIDEO_WATCH", durableObjectNamespace = "VideoWatch"),
       ],
-      durableObjectNamespaces = [(className = "VideoWatch", uniqueKey = "video-watch", enableSql = true)],
+      durableObjectNamespaces = [
+        (className = "StreamLog", uniqueKey = "stream-log", enableSql = true),
+        (className = "VideoWatch", uniqueKey = "video-watch", enableSql = true),
+      ],
       durableObjectStorage = (localDisk = "objects"),
       globalOutbound = "network",
     )),
@@ -70,7 +101,7 @@ const config :Workerd.Config = (
 );`;
 }
 
-async function bundle(path: string): Promise<string> {
+async function bundle(path: string, idleMs: number): Promise<string> {
   const alias = {
     "@sluice/worker-proxy/durable": here("../../src/durable/index.ts"),
     "@sluice/worker-proxy": here("../../src/index.ts"),
@@ -79,6 +110,7 @@ async function bundle(path: string): Promise<string> {
     configFile: false,
     logLevel: "silent",
     resolve: { alias },
+    define: { IDLE_MS: String(idleMs) },
     build: { write: false, minify: false, lib: { entry: here(path), formats: ["es"] } },
   });
   const [{ output } = { output: [] }] = built as { output: { code: string }[] }[];

@@ -1,0 +1,38 @@
+import type { ActiveAsset, AssetHandle } from "../asset.js";
+import type { Presence } from "../presence.js";
+import type { CreateAssetOptions } from "./create.js";
+
+/** What an asset store takes; all but `presence` is read when it is used. */
+export interface AssetStoreOptions {
+  /** The asset group, as the gateway calls it. */
+  readonly groupId?: string | undefined;
+  /** What becomes of a file before it is sent: `async (file) => (await fitImage(file, "first_frame")).blob`. */
+  readonly prepare?: ((file: Blob, signal: AbortSignal) => Blob | Promise<Blob>) | undefined;
+  /** Headers, timeouts, retry and the way of upload of the create request. */
+  readonly request?: CreateAssetOptions | undefined;
+  /** Milliseconds from an answer to the next question. @default 3_000 */
+  readonly refetchInterval?: number | undefined;
+  /** Whether to go on asking while nobody sees the page. @default false */
+  readonly refetchIntervalInBackground?: boolean | undefined;
+  readonly presence?: Presence | undefined;
+  /**
+   * Called with an asset's handle as soon as the gateway has given it, also if the store was reset meanwhile: the asset
+   * is registered, and may be billed, whoever still wants it.
+   */
+  readonly onRegister?: ((handle: AssetHandle) => void) | undefined;
+  /** Called when an asset may be used, once, for one of the stores that watch it and have this. */
+  readonly onSuccess?: ((asset: ActiveAsset) => void) | undefined;
+  /**
+   * Called when it turns out that it can't, once as well, and for a `register` that failed; also, if the store was
+   * reset meanwhile, for one that had been sent: its `outcome` says whether the asset may exist.
+   */
+  readonly onError?: ((error: Error) => void) | undefined;
+}
+
+/** What goes with an asset that is registered. */
+export interface RegisterOptions {
+  /** By default the file's own, or the last part of the URL. */
+  readonly name?: string | undefined;
+  /** Instead of the store's. */
+  readonly groupId?: string | undefined;
+}

@@ -1,0 +1,75 @@
+import type { Client } from "../http.js";
+import { createStore, type Store } from "../store.js";
+import type { VideoTaskEntry } from "./ledger.js";
+import { videoTaskLedgerOf } from "./ledgers.js";
+import { settingsOf, type VideoTaskListOptions, type VideoTaskStoreOptions } from "./options.js";
+
+/** The list of video tasks: all that were submitted and not removed, newest first. */
+export interface VideoTaskList extends Store<readonly VideoTaskEntry[]> {
+  /** Forgets a task; it goes on at the gateway. */
+  remove(key: string): void;
+}
+
+/**
+ * Makes the list of a client's video tasks. As long as somebody subscribes, those that are not over are asked about.
+ *
+ * @example
+ * ```ts
+ * const list = createVideoTaskList(client, { storage: indexedDBStorage() });
+ * list.subscribe(() => render(list.getSnapshot()));
+ * ```
+ */
+export function createVideoTaskList(client: Client, options: VideoTaskListOptions = {}): VideoTaskList {
+  const ledger = videoTaskLedgerOf(client, options);
+  const settings = () => settingsOf(options);
+  const watching = new Map<string, () => void>();
+  let stopLedger: (() => void) | undefined;
+  const store = createStore(ledger.getSnapshot, {
+    throttleMs: 0,
+    clock: client.clock,
+    onFirst() {
+      stopLedger = ledger.subscribe(follow);
+      void ledger.restore();
+      follow();
+    },
+    onLast() {
+      stopLedger?.();
+      for (const leave of watching.values()) leave();
+      watching.clear();
+    },
+  });
+  return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, remove: ledger.remove };
+
+  function follow(): void {
+    watchAll();
+    store.flush();
+  }
+
+  function watchAll(): void {
+    const open = ledger
+      .getSnapshot()
+      .filter(({ task }) => task?.state !== "succeeded" && task?.state !== "failed");
+    const wanted = new Map(open.flatMap(({ handle }) => (handle ? [[handle.id, handle] as const] : [])));
+    for (const [id, leave] of watching) {
+      if (wanted.has(id)) continue;
+      leave();
+      watching.delete(id);
+    }
+    for (const [id, handle] of wanted)
+      if (!watching.has(id))
+        watching.set(
+          id,
+          ledger.watch(handle, settings).subscribe(() => {}),
+        );
+  }
+}
+
+/** All video tasks that are kept in a storage, newest first, without asking the gateway about any. */
+export async function listTasks(
+  client: Client,
+  options: Pick<VideoTaskStoreOptions, "storage">,
+): Promise<readonly VideoTaskEntry[]> {
+  const ledger = videoTaskLedgerOf(client, options);
+  await ledger.restore();
+  return ledger.getSnapshot();
+}

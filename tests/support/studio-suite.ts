@@ -1,0 +1,86 @@
+import type { Emulator, EmulatorOptions } from "@sluice/emulator";
+import { type Browser, chromium, type Locator, type Page } from "playwright";
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
+import { chromiumFlags, findChromium } from "../../scripts/chromium.ts";
+import { type QuickStudio, startQuickStudio } from "./quick-studio.ts";
+import { openStudio, type StudioPage } from "./studio-page.ts";
+
+const executablePath = findChromium();
+export const hasChromium = executablePath !== undefined;
+export const MINUTE = 60_000;
+/** One pixel, in Base64. */
+export const PNG =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/** A room of the studio, open in a browser, and the gateway behind it. */
+export interface StudioSuite {
+  readonly page: Page;
+  readonly address: string;
+  readonly emulator: Emulator;
+  /** How far the gateway's clock is before everybody else's, in milliseconds. */
+  ahead: number;
+  /** The bodies of the creates that the gateway saw at `path`, in order. */
+  readonly created: (path: string) => readonly unknown[];
+  /** Loads the page again, says yes to whatever the browser asks before, and tells what that was. */
+  readonly leave: () => Promise<readonly string[]>;
+  readonly button: (name: string, page?: Page) => Locator;
+  readonly field: (name: string) => Locator;
+}
+
+/**
+ * Opens a room anew for each test of the suite that calls this, over a gateway that has seen nothing. A test fails where
+ * its page reported a problem, unless that is expected. The gateway never waits, unless it is given a `speed`.
+ */
+export function openRoom(
+  room: "video" | "images" | "assets",
+  options: Omit<EmulatorOptions, "apiKeys"> = {},
+  // the browser tells of every answer that is not 200
+  expected = /Failed to load resource/,
+): StudioSuite {
+  let server: QuickStudio;
+  let browser: Browser;
+  let studio: StudioPage;
+  let ahead = 0;
+
+  beforeAll(async () => {
+    const launch = chromium.launch({ ...(executablePath && { executablePath }), args: chromiumFlags });
+    const clock = { now: () => Date.now() + ahead, sleep: async () => {} };
+    const time = options.speed === undefined ? { clock } : {};
+    [server, browser] = await Promise.all([startQuickStudio({ ...time, ...options }), launch]);
+  }, 60_000);
+  afterAll(async () => {
+    await browser.close();
+    await server.close();
+  });
+  beforeEach(async () => {
+    ahead = 0;
+    server.emulator.reset();
+    studio = await openStudio(browser, `${server.address}/#${room}`);
+  });
+  afterEach(async () => {
+    await studio.close();
+    expect(studio.problems.filter((text) => !expected.test(text))).toEqual([]);
+  });
+
+  return {
+    get page() {
+      return studio.page;
+    },
+    get address() {
+      return server.address;
+    },
+    get emulator() {
+      return server.emulator;
+    },
+    get ahead() {
+      return ahead;
+    },
+    set ahead(ms) {
+      ahead = ms;
+    },
+    created: (path) => server.created(path),
+    leave: () => studio.leave(),
+    button: (name, page = studio.page) => page.getByRole("button", { name, exact: true }),
+    field: (name) => studio.page.getByRole("textbox", { name, exact: true }),
+  };
+}

@@ -1,0 +1,62 @@
+import { createEmulator } from "@sluice/emulator";
+import { type Served, serve } from "@sluice/emulator/serve";
+import { afterAll, beforeAll, expect } from "vitest";
+import { KEY } from "../../packages/worker-proxy/test/support/key.ts";
+import { type Bundle, bundleTemplate, type Running, startTemplate, tokenOf } from "./worker-template.ts";
+
+export const secrets = {
+  GATEWAY_API_KEY: KEY,
+  PROXY_SECRET: "what marks the ids of tasks, 32 characters and more",
+  JWT_SECRET: "what the app's server and the Worker share, 32 and more",
+};
+export const chat = { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] } as const;
+export const chats = "/v1/chat/completions";
+export const video = { model: "gamma-video-2.0", content: [{ type: "text", text: "A bird" }], duration: 5 };
+export const videos = "/v1/video/generations";
+
+export const signIn = (user: string) => tokenOf(user, secrets.JWT_SECRET);
+
+/** The id of a new video. */
+export async function createVideo(worker: Running, token: string): Promise<string> {
+  const { status, text } = await worker.ask(token, videos, video);
+  expect(status).toBe(200);
+  return (JSON.parse(text) as { id: string }).id;
+}
+
+/** The template's Worker by one of its configurations, before a gateway of its own, for the suite that calls this. */
+export function runTemplate(name: string) {
+  const emulator = createEmulator({ apiKeys: [KEY], speed: Number.POSITIVE_INFINITY });
+  let gateway: Served;
+  let bundle: Bundle;
+  let worker: Running;
+  beforeAll(async () => {
+    gateway = await serve(emulator, { port: 0 });
+    bundle = await bundleTemplate(name);
+    worker = await startTemplate(bundle, settings());
+  }, 60_000);
+  afterAll(async () => {
+    await worker.close();
+    await gateway.close();
+  });
+
+  return {
+    emulator,
+    get bundle(): Bundle {
+      return bundle;
+    },
+    get worker(): Running {
+      return worker;
+    },
+    /** What the Worker is given. */
+    settings,
+    /** For what needs a Worker of its own. */
+    async withWorker(given: Record<string, string>, visit: (worker: Running) => Promise<void>) {
+      const another = await startTemplate(bundle, given);
+      await visit(another).finally(another.close);
+    },
+  };
+
+  function settings(): Record<string, string> {
+    return { GATEWAY_URL: gateway.url, ...secrets };
+  }
+}

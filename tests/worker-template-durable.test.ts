@@ -1,0 +1,45 @@
+import { describe, expect, test } from "vitest";
+import { expectNoKey } from "../packages/worker-proxy/test/support/key.ts";
+import { chat, chats, createVideo, runTemplate, signIn, video, videos } from "./support/template-suite.ts";
+
+describe("the template with Durable Objects", () => {
+  const deployed = runTemplate("wrangler.durable.jsonc");
+
+  test("gives each user a budget for the day", async () => {
+    const [spender, other] = [await signIn("spender"), await signIn("other")];
+    let created = 0;
+    let answer = await deployed.worker.ask(spender, videos, video);
+    for (; answer.status === 200 && created <= 10; created += 1)
+      answer = await deployed.worker.ask(spender, videos, video);
+    expect([answer.status, answer.error?.["code"]]).toEqual([429, "budget_exhausted"]);
+    expect([5, 10]).toContain(created); // 10 where midnight came in between
+    expect((await deployed.worker.ask(spender, chats, chat)).status).toBe(429);
+    expect((await deployed.worker.ask(other, chats, chat)).status).toBe(200);
+  });
+
+  test("counts what a chat has cost, and not what it could have", async () => {
+    const talker = await signIn("talker");
+    // each could cost 8192 of the day's 500,000
+    for (let asked = 0; asked < 25; asked += 1)
+      expect((await deployed.worker.ask(talker, chats, chat)).status).toBe(200);
+    for (let asked = 0; asked < 4; asked += 1) await createVideo(deployed.worker, talker);
+  });
+
+  test("pushes what becomes of a video", async () => {
+    const ada = await signIn("ada");
+    const id = await createVideo(deployed.worker, ada);
+    const headers = { authorization: `Bearer ${ada}` };
+    const response = await fetch(`${deployed.worker.address}${videos}/${id}/events`, { headers });
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+      text += part.value;
+      if (/^data: .*\n\n/m.test(text)) break;
+    }
+    await reader?.cancel();
+    expectNoKey(text);
+    expect(text).toContain("event: task\n");
+    expect(text).toContain(id);
+    expect((await deployed.worker.ask(await signIn("bob"), `${videos}/${id}/events`)).status).toBe(404);
+  });
+});
