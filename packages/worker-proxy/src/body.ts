@@ -1,4 +1,4 @@
-import { joined } from "./bytes.js";
+import { openBytes } from "./bytes.js";
 import { readForm } from "./form.js";
 import { invalid, misconfigured, Refusal } from "./refusal.js";
 import type { Route } from "./routes.js";
@@ -48,13 +48,11 @@ async function readBytes(
     isLate = true;
     reader.cancel().catch(() => {});
   }, bodyMs);
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
+  const bytes = openBytes();
   try {
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-      bytes += piece.value.byteLength;
-      if (bytes > bodyBytes) throw tooLarge;
-      pieces.push(piece.value);
+      if (bytes.size + piece.value.byteLength > bodyBytes) throw tooLarge;
+      bytes.add(piece.value);
     }
   } catch (error) {
     if (!isLate) throw error instanceof Refusal ? error : invalid();
@@ -63,7 +61,7 @@ async function readBytes(
     reader.cancel().catch(() => {});
   }
   if (isLate) throw new Refusal(408, "body_timeout", "the body took too long to arrive; send it again");
-  return joined(pieces);
+  return bytes.take();
 }
 
 function parse(bytes: Uint8Array): Record<string, unknown> {

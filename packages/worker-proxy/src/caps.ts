@@ -31,6 +31,7 @@ export function capped(
   const held = { ...body };
   for (const [field, cap] of Object.entries({ ...(maxTokens && { max_tokens: maxTokens }), ...caps })) {
     const [first = "", second] = field.split(".");
+    if (isElsewhere(body, first, second, caps)) throw beyond(field, "given in its own place");
     if (second === undefined) hold(held, first, field, cap, model);
     else {
       const parent = held[first] === undefined ? {} : openParent(held[first], first);
@@ -39,6 +40,26 @@ export function capped(
     }
   }
   return held;
+}
+
+/** Whether a field is where it is not held, and where a gateway of many models may look too. */
+function isElsewhere(
+  body: Record<string, unknown>,
+  first: string,
+  second: string | undefined,
+  caps: Caps,
+): boolean {
+  const name = second ?? first;
+  if (second !== undefined && Object.hasOwn(body, name) && !Object.hasOwn(caps, name)) return true;
+  // several of the spec's own objects have one
+  if (name === "type") return false;
+  return Object.entries(body).some(
+    ([parent, value]) =>
+      typeof value === "object" &&
+      value !== null &&
+      !Object.hasOwn(caps, `${parent}.${name}`) &&
+      Object.keys(value).some((key) => key.toLowerCase() === name.toLowerCase()),
+  );
 }
 
 function openParent(given: unknown, param: string): Record<string, unknown> {
@@ -74,8 +95,8 @@ function hold(
   const isNumber = Object.hasOwn(unsaid, field);
   const asked = value ?? (isNumber ? unsaid[field]?.(most) : undefined);
   if (asked === undefined) return;
-  // a gateway could take a list of one for the one
-  const isList = Array.isArray(asked) && !isNumber;
+  // a gateway could take a list of one number for the number
+  const isList = Array.isArray(asked) && !isNumber && !asked.some((entry) => typeof entry === "number");
   const size = isList ? asked.length : asked;
   const least = isList ? 0 : 1;
   if (!Number.isInteger(size) || (size as number) < least || (size as number) > most)

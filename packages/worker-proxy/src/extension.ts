@@ -46,7 +46,7 @@ export type Usage = Readonly<Record<string, unknown>>;
 export interface Reservation {
   /** Called once, when the answer is over. Without `usage` (the client left, the gateway does not tell) all of it is spent. */
   settle(usage: Usage | undefined): Promise<void>;
-  /** Called instead when the gateway was not asked, or refused: nothing is spent. */
+  /** Called instead when the gateway was not asked, or refused (but for its timeouts, 504 and 524): nothing is spent. */
   release(): Promise<void>;
 }
 

@@ -1,8 +1,19 @@
 import { Refusal } from "./refusal.js";
 import type { Settings } from "./settings.js";
 
-/** The fields whose addresses the gateway goes to; in any case, because a gateway may read them in any. */
-const FIELDS = /^(?:url|image|image_url|video_url|audio_url)$/i;
+/**
+ * The fields whose addresses the gateway goes to, and those that by their name could be some; in any case, because a
+ * gateway may read them in any.
+ */
+const FIELDS = /^(?:(?:\w+_)?ur[il]s?|images?)$/i;
+
+/**
+ * An address that everybody reads alike. A backslash, an `@`, a tab or a `#` behind the host leads some readers to
+ * another host, and what was checked here would not be where the gateway goes.
+ */
+const PLAIN = /^[a-z][a-z\d+.-]*:\/\/[\p{L}\p{M}\p{N}.:[\]-]+(?:\/\P{Cc}*)?$/iu;
+/** What Base64 does not have. A path begins like that of a JPEG alone. */
+const NO_BASE64 = /[^\w+/=\s-]|^\s*\/(?!9j\/)/;
 
 /**
  * Refuses what the gateway should not be sent to fetch on a user's word: addresses inside somebody's network, files,
@@ -18,31 +29,32 @@ export function checkMedia(body: object, { media, limits }: Settings): void {
     if (typeof value === "string" && FIELDS.test(name)) checkAddress(name, value);
     // what is in a list has the list's name
     else if (Array.isArray(value)) for (const entry of value) open.push([name, entry]);
-    else if (typeof value === "object" && value !== null) open.push(...Object.entries(value));
+    else if (typeof value === "object" && value !== null)
+      // one by one: as many arguments as a body can have fields would be too many
+      for (const entry of Object.entries(value)) open.push(entry);
   }
 
   function checkAddress(name: string, address: string): void {
     if (/^asset:/.test(address)) return;
     // plain Base64 is data too
-    if (/^data:/i.test(address) || !address.includes(":")) {
+    if (/^data:/i.test(address) || !NO_BASE64.test(address)) {
       if (address.length * 0.75 > limits.dataURIBytes) throw refused(name, "is too large");
-    } else if (!URL.canParse(address) || !isAllowed(new URL(address)))
+    } else if (!PLAIN.test(address) || !URL.canParse(address) || !isAllowed(new URL(address)))
       throw refused(name, "must be a public https address");
   }
 
   function isAllowed(url: URL): boolean {
-    return typeof media === "function" ? media(url) : isPublic(url);
+    // a promise is true to everybody, whatever it will say
+    return typeof media === "function" ? media(url) === true : isPublic(url);
   }
 }
 
 /** By name, and by one that is known everywhere. No number: those of private networks have many spellings. */
-function isPublic({ protocol, hostname, username, password }: URL): boolean {
+function isPublic({ protocol, hostname }: URL): boolean {
   return (
     protocol === "https:" &&
-    !username &&
-    !password &&
     /\.[a-z][a-z0-9-]*\.?$/.test(hostname) &&
-    !/\.(?:localhost|localdomain|local|internal|intranet|private|lan|home|corp|arpa|test|invalid|onion)\.?$/.test(
+    !/\.(?:localhost|localdomain|local|internal|intranet|private|lan|home|corp|svc|consul|arpa|test|invalid|onion)\.?$/.test(
       hostname,
     )
   );

@@ -85,7 +85,8 @@ export interface ProxyOptions<Env = unknown> {
   /** Sets aside what a request costs, and settles it by `usage`: `budget(…)` of `/durable`. @default none */
   readonly meter?: Meter<Env> | undefined;
   /**
-   * Which addresses of media the gateway may be sent to: `public` ones, `any`, or those for which a function is true.
+   * Which addresses of media the gateway may be sent to: `public` ones, `any`, or those for which a function says true.
+   * It is not asked about one that some would read as another host's (with an `@`, a backslash or a tab): that is refused.
    * @default "public": https, and a name that is no private network's
    */
   readonly media?: "public" | "any" | ((url: URL) => boolean);

@@ -38,6 +38,11 @@ export async function allowedBody<Env>(
 }
 
 const SCHEME = "asset://";
+/**
+ * What somebody could read as an address of an asset, with what some readers of addresses leave out. Not what people
+ * write: "Asset: gold, silver".
+ */
+const LIKE_ASSET = /^[\s\p{Cc}]*a\p{Cc}*s\p{Cc}*s\p{Cc}*e\p{Cc}*t\p{Cc}*:(?:\S|\p{Cc}*\/)/iu;
 
 /** The same with the gateway's own ids of assets, each of which has to be this user's. */
 async function withOwnAssets(
@@ -46,8 +51,7 @@ async function withOwnAssets(
 ): Promise<Record<string, unknown>> {
   const sent = new Set<string>();
   withTexts(body, (text) => {
-    // "Asset: gold, silver" is something that people write
-    if (/^\s*asset:\S/i.test(text)) sent.add(text);
+    if (LIKE_ASSET.test(text)) sent.add(text);
     return text;
   });
   const own = new Map<string, string>();

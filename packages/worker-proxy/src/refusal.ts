@@ -49,7 +49,7 @@ export function misconfigured(problem: string): Refusal {
 
 /** Come back later: too many requests, or no budget left. */
 export function tooMany(code: "rate_limited" | "budget_exhausted", retryAfterMs: number): Refusal {
-  const seconds = String(Math.max(1, Math.ceil(retryAfterMs / 1000)));
+  const seconds = String(Math.max(1, Math.ceil(retryAfterMs / 1000) || 1));
   const what = code === "rate_limited" ? "too many requests" : "the budget is used up";
   return new Refusal(429, code, `${what}; try again in ${seconds} s`, {
     headers: { "retry-after": seconds },

@@ -1,4 +1,4 @@
-import { joined } from "./bytes.js";
+import { joined, openBytes } from "./bytes.js";
 import { type Call, failed } from "./call.js";
 import type { Usage } from "./extension.js";
 import { errorBody, type Refusal } from "./refusal.js";
@@ -122,34 +122,30 @@ const USAGE = /^data: ?(\{.*"usage"\s*:\s*\{.*)$/gm;
  * and what says that a stream is over is found without care for where the chunks were cut.
  */
 function openLines() {
-  let held: Uint8Array[] = [];
-  let heldBytes = 0;
+  const held = openBytes();
   const tail: Uint8Array[] = [];
   let tailBytes = 0;
   return {
     whole(piece: Uint8Array): Uint8Array | undefined {
       const end = piece.lastIndexOf(LINE_FEED) + 1;
-      held.push(end ? piece.subarray(0, end) : piece);
-      heldBytes += piece.byteLength;
-      if (end === 0 && heldBytes < HELD_BYTES) return undefined;
-      const whole = take();
-      if (end && end < piece.byteLength) {
-        held.push(piece.slice(end));
-        heldBytes = piece.byteLength - end;
+      const ended = end ? piece.subarray(0, end) : piece;
+      if (end && held.size === 0) {
+        held.add(piece.subarray(end));
+        return remembered(ended);
       }
-      return whole;
+      held.add(ended);
+      if (end === 0 && held.size < HELD_BYTES) return undefined;
+      const whole = held.take();
+      held.add(piece.subarray(ended.byteLength));
+      return remembered(whole);
     },
-    rest: take,
+    rest: () => remembered(held.take()),
     saidEnd: () => END.test(tailText()),
     usage: () =>
       [...tailText().matchAll(USAGE)].map(([, json = ""]) => usageIn(json)).findLast((usage) => usage),
   };
 
-  function take(): Uint8Array {
-    // joined once, when the line is whole: joining at each piece would cost the square of a long line
-    const whole = held.length === 1 && held[0] ? held[0] : joined(held);
-    held = [];
-    heldBytes = 0;
+  function remembered(whole: Uint8Array): Uint8Array {
     // copied: what is passed on may be taken out of this hand
     tail.push(whole.slice());
     tailBytes += whole.byteLength;

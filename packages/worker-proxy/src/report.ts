@@ -36,13 +36,13 @@ export function openReport<Env>(
     end(status, code) {
       if (isTold) return;
       isTold = true;
-      try {
-        onEvent?.(
-          { ...known, method, status, ms: Date.now() - startedAt, ...(code && { code }) },
-          env,
-          context,
-        );
-      } catch {}
+      const event = { ...known, method, status, ms: Date.now() - startedAt, ...(code && { code }) };
+      tell(event).catch(() => {});
     },
   };
+
+  /** Async, because a log may be: on some hosts a promise that nobody hears of ends the process. */
+  async function tell(event: ProxyEvent): Promise<void> {
+    await onEvent?.(event, env, context);
+  }
 }

@@ -46,7 +46,7 @@ export async function serve<Env>(
     const response = await send(settings, setup, route, admitted, call);
     report.lap("gateway");
     if (!response.ok) {
-      account.release();
+      if (!TIMED_OUT.includes(response.status)) account.release();
       throw await refusalOf({ response, call }, setup, settings.limits.idleMs);
     }
     const upstream = { response, call };
@@ -58,6 +58,9 @@ export async function serve<Env>(
     throw error;
   }
 }
+
+/** No refusals: what a gateway waited for may have been done, and a user could make it wait. */
+const TIMED_OUT = [504, 524];
 
 function hostOf({ url }: Request): string {
   return new URL(url).host;

@@ -119,10 +119,10 @@ export function leaks(text: string, apiKeys: readonly string[]): boolean {
 
 /**
  * The same for lines of a stream, where looking for each piece would take longer than passing it on: for the whole
- * key, and for its pieces where an error is told.
+ * key, and for its pieces where an error is spoken of.
  */
 export function linesLeak(lines: string, apiKeys: readonly string[]): boolean {
-  return apiKeys.some((key) => lines.includes(key)) || (lines.includes('"error"') && leaks(lines, apiKeys));
+  return apiKeys.some((key) => lines.includes(key)) || (lines.includes("error") && leaks(lines, apiKeys));
 }
 
 const PASSED = {

@@ -56,3 +56,17 @@ test("an `onEvent` that throws breaks nothing", async () => {
   expect((await ask(asked())).text).toBe('{"id":"1"}');
   expect((await ask(asked({ headers: { authorization: "" } }))).status).toBe(401);
 });
+
+test("an `onEvent` that fails later breaks nothing", async () => {
+  const unheard: unknown[] = [];
+  const hear = (event: Event) => {
+    event.preventDefault();
+    unheard.push(event);
+  };
+  addEventListener("unhandledrejection", hear);
+  const { ask } = openProxy({ onEvent: () => Promise.reject(new Error("full disk")) as never });
+  expect((await ask(asked())).text).toBe('{"id":"1"}');
+  await new Promise((resolve) => setTimeout(resolve));
+  removeEventListener("unhandledrejection", hear);
+  expect(unheard).toEqual([]);
+});

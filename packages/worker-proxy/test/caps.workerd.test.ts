@@ -119,6 +119,36 @@ describe("case 28: what is beyond a cap is refused, and names the field", () => 
     expect(error?.["param"]).toMatch(/^parameters/);
   });
 
+  test.each([
+    [video, numbers, '"parameters":{"duration":30}', "duration"],
+    [video, numbers, '"metadata":{"Duration":30}', "duration"],
+    [video, numbers, '"duration":5,"extra_body":{"duration":null}', "duration"],
+    [beta, nested, '"duration":30', "parameters.duration"],
+    [beta, nested, '"parameters":{"duration":5},"resolution":"1080P"', "parameters.resolution"],
+    [beta, nested, '"metadata":{"duration":30}', "parameters.duration"],
+    [chat, { max_tokens: 9 }, '"extra_body":{"max_tokens":900}', "max_tokens"],
+    [chat, { "thinking.type": ["disabled"] }, '"type":"enabled"', "thinking.type"],
+  ] as [typeof video, Caps, string, string][])(
+    "in a place where nothing is held: %o %j: %s",
+    async (ask, caps, text, param) => {
+      const { status, error } = await ask(caps, text);
+      expect([status, error?.["code"], error?.["param"]]).toEqual([400, "limit_exceeded", param]);
+    },
+  );
+
+  test("but not what has its own cap there, or is called alike", async () => {
+    const both: Caps = { duration: 5, "parameters.duration": 8 };
+    expect((await video(both, '"duration":5,"parameters":{"duration":8}')).status).toBe(200);
+    const text = '"response_format":{"type":"text"},"tool_choice":{"type":"function"}';
+    expect((await chat({ "thinking.type": ["disabled"] }, text)).status).toBe(200);
+    expect((await chat({ n: 1 }, '"messages":[{"n":5}],"stop":null')).status).toBe(200);
+  });
+
+  test("a list of one, which could be taken for the one", async () => {
+    expect((await image(images, '"n":[100]')).error?.["param"]).toBe("n");
+    expect((await beta({ "parameters.seed": 9 }, '"parameters":{"seed":[10]}')).status).toBe(400);
+  });
+
   test("the pictures of a sequence", async () => {
     for (const text of [
       '"sequential_image_generation_options":{"max_images":5}',

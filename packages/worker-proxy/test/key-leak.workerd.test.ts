@@ -43,6 +43,7 @@ describe("a gateway that quotes the key in a stream is not quoted", () => {
   test.each([
     ["the whole key", frame(KEY)],
     ["a part of it in an error", `data: {"error":{"message":"no such key: ${part}"}}\n\n`],
+    ["a part of it in an error event", `event: error\ndata: {"message":"no such key: ${part}"}\n\n`],
     ["a part of it in the last line", `${frame("a")}data: {"error":{"message":"${part}"}}`],
   ])("%s", async (_, quoting) => {
     const { text } = await streamed(`${frame("a")}${quoting}data: [DONE]\n\n`);

@@ -72,18 +72,39 @@ describe("case 30: the gateway is not sent to", () => {
     ["capitals", "HTTP://cdn.example/a.png"],
     ["backslashes", "https:\\\\127.0.0.1\\a.png"],
     ["one slash", "https:/127.0.0.1/a.png"],
+    ["another host for who reads a backslash as a letter", "https://cdn.example\\@127.0.0.1/a.png"],
+    ["another host for who reads a fragment later", "https://cdn.example#@127.0.0.1/a.png"],
+    ["another host for who reads a query later", "https://cdn.example?@127.0.0.1/a.png"],
+    ["an empty name", "https://@cdn.example/a.png"],
+    ["a host with a tab in it", "https://cdn.exa\tmple/a.png"],
+    ["a second request behind a line break", "https://cdn.example/a.png\r\nHost: 127.0.0.1"],
+    ["a host with an encoded letter", "https://%63dn.example/a.png"],
+    ["no host yet", "https:cdn.example/a.png"],
+    ["a space before a public host", " https://cdn.example/a.png"],
+    ["a host without a protocol", "//169.254.169.254/latest/meta-data"],
+    ["a name without a protocol", "//localhost/a.png"],
+    ["a number without a protocol", "169.254.169.254/latest/meta-data"],
+    ["a path", "/etc/passwd"],
+    ["a path back", "../../etc/passwd"],
+    ["a colon of another script", "http\uff1a//127.0.0.1/a.png"],
+    ["a service of a cluster", "https://kubernetes.default.svc/api"],
+    ["a service of a catalogue", "https://db.service.consul/"],
   ])("%s: %s", async (_, url) => {
     expect(await frame(url)).toEqual(refused);
   });
 
   test.each([
+    "https://cdn.example",
     "https://cdn.example/a.png",
+    "https://cdn.example/a b.png?at=me@cdn.example#\\",
     "https://CDN.Example:8443/a.png?at=http://localhost",
     "https://\u00fcbung.example/a.png",
     "https://a.xn--p1ai/a.png",
     "https://10.0.0.1.cdn.example/a.png",
     "data:image/png;base64,AAAA",
     "DATA:image/png;base64,AAAA",
+    "/9j/4AAQSk+ZJRg_-ABA\nQ==",
+    "iVBORw0KGgo=",
   ])("but may be to %s", async (url) => {
     expect(await frame(url)).toBe(true);
   });
@@ -101,14 +122,14 @@ describe("case 30: the gateway is not sent to", () => {
     ["a video", { content: [{ type: "video_url", video_url: { url: bad } }] }],
     ["a video that is a text", { content: [{ video_url: bad }] }],
     ["a sound", { content: [{ audio_url: bad }] }],
+    ["an address to call back", { callback_url: bad }],
+    ["several images", { images: [bad] }],
+    ["several addresses", { input: { image_urls: ["https://cdn.example/a.png", bad] } }],
+    ["another word for an address", { content: [{ file_uri: bad }] }],
     ["a long s", { input: { media: [{ "u\u017fl": "a", url: bad }] } }],
   ])("by %s", async (_, fields) => {
     const answer = await passes("/v1/video/generations", { model: "beta3.0-video", ...fields });
-    expect(answer).toEqual([
-      400,
-      "media_not_allowed",
-      expect.stringMatching(/^(url|image|video_url|audio_url|image_url)$/i),
-    ]);
+    expect(answer).toEqual([400, "media_not_allowed", expect.stringMatching(/url|image|uri/i)]);
   });
 
   test("by a part of a chat, by an image's sources, or by an asset", async () => {
@@ -188,6 +209,24 @@ test("a function that throws lets nothing through", async () => {
     throw new Error("no list");
   };
   expect(await frame("https://cdn.example/a.png", { media })).toEqual([500, "misconfigured", undefined]);
+});
+
+test("a function that answers later lets nothing through", async () => {
+  const media = (async () => true) as never;
+  expect(await frame("https://cdn.example/a.png", { media })).toEqual(refused);
+});
+
+test("a function is not asked about what others could read as another host", async () => {
+  const media = () => true;
+  for (const url of ["https://cdn.example\\@127.0.0.1/", "http://cdn.example#@127.0.0.1/", "http:127.0.0.1"])
+    expect(await frame(url, { media })).toEqual(refused);
+  expect(await frame("http://[::1]:8080/a.png", { media })).toBe(true);
+});
+
+test("very many fields are looked at like few", async () => {
+  const fields = Object.fromEntries(Array.from({ length: 200_000 }, (_, nth) => [`f${nth}`, 1]));
+  expect(await video([fields])).toBe(true);
+  expect(await video([{ ...fields, url: "http://127.0.0.1/" }])).toEqual(refused);
 });
 
 test("any other word for media is refused when the proxy is made", () => {

@@ -191,6 +191,12 @@ test.each([300, 307, 400, 401, 402, 403, 404, 422, 429, 500, 503])(
   },
 );
 
+test.each([504, 524])("a gateway that says %i, that it waited too long, is paid in full", async (status) => {
+  const { ask, told } = openMetered(() => new Response("late", { status }));
+  expect((await ask()).status).toBe(502);
+  expect(await told()).toEqual([reserved, ["settle", undefined]]);
+});
+
 test("a refusal whose text never ends is not paid for either", async () => {
   const body = () => new ReadableStream({ pull: () => new Promise(() => {}) });
   const { ask, told } = openMetered(() => new Response(body(), { status: 400 }), { limits: { idleMs: 5 } });

@@ -107,6 +107,12 @@ describe("a limiter of one's own", () => {
     expect((await ask(asked())).headers.get("retry-after")).toBe("1");
   });
 
+  test("that tells no time refuses all the same", async () => {
+    const { ask } = openProxy({ rateLimit: () => ({ success: false }) as never });
+    const { status, headers } = await ask(asked());
+    expect([status, headers.get("retry-after")]).toEqual([429, "1"]);
+  });
+
   test.each([
     [
       "throws",

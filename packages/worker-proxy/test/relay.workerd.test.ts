@@ -103,6 +103,40 @@ test.each([1, 7, 1000])(
   },
 );
 
+test("lines pass whole wherever their pieces were cut", async () => {
+  const text = "data: a\n\ndata: b\r\n\ndata: [DONE]\n\n";
+  for (let cut = 1; cut < text.length; cut += 1) {
+    const pieces = [text.slice(0, cut), text.slice(cut)].map((piece) => new TextEncoder().encode(piece));
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        const piece = pieces.shift();
+        if (!piece) return controller.close();
+        controller.enqueue(piece);
+      },
+    });
+    const { ask } = openProxy({}, () => new Response(body, { headers: events }));
+    expect((await ask(asked({ body: streamed }))).text).toBe(text);
+  }
+});
+
+test("a line that does not end is passed on in pieces of a megabyte", async () => {
+  let sent = 0;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        sent += 1;
+        controller.enqueue(new Uint8Array(100_000).fill(97));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const { send } = openProxy({}, () => new Response(body, { headers: events }));
+  const reader = (await send(asked({ body: streamed }))).body?.getReader();
+  expect((await reader?.read())?.value).toHaveLength(1_100_000);
+  expect(sent).toBe(11);
+  await reader?.cancel();
+});
+
 test("a stream may end without a line break", async () => {
   const { ask } = openProxy({}, () => new Response("data: [DONE]", { headers: events }));
   expect((await ask(asked({ body: streamed }))).text).toBe("data: [DONE]");

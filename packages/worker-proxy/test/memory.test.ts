@@ -1,0 +1,68 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { expect, test } from "vitest";
+import { asked, openProxy } from "./support/in-process.js";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+const PIECES = 2000;
+
+/** A body of single letters, each in the room that a platform reads into, and how many of them somebody still holds. */
+function openLetters() {
+  const rooms: WeakRef<ArrayBuffer>[] = [];
+  let isSent = () => {};
+  const sent = new Promise<void>((resolve) => {
+    isSent = resolve;
+  });
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        if (rooms.length === PIECES) {
+          isSent();
+          await ended;
+          return controller.close();
+        }
+        const room = new ArrayBuffer(4096);
+        rooms.push(new WeakRef(room));
+        controller.enqueue(new Uint8Array(room).subarray(0, 1).fill(32));
+        // what is made in one turn is held until its end
+        if (rooms.length % 100 === 0) await new Promise((resolve) => setTimeout(resolve));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return {
+    body,
+    end,
+    async held(): Promise<number> {
+      await sent;
+      await new Promise((resolve) => setTimeout(resolve));
+      collectGarbage();
+      return rooms.filter((room) => room.deref() !== undefined).length;
+    },
+  };
+}
+
+test("a body that comes letter by letter takes the room of its letters, not of what they came in", async () => {
+  const letters = openLetters();
+  const { url, method, headers } = asked();
+  const request = { method, headers, body: letters.body, duplex: "half" };
+  const answer = openProxy().ask(new Request(url, request));
+  expect(await letters.held()).toBeLessThan(200);
+  letters.end();
+  expect((await answer).status).toBe(400);
+});
+
+test("so does a line of a stream", async () => {
+  const letters = openLetters();
+  const headers = { "content-type": "text/event-stream" };
+  const { ask } = openProxy({}, () => new Response(letters.body, { headers }));
+  const answer = ask(asked());
+  expect(await letters.held()).toBeLessThan(200);
+  letters.end();
+  expect((await answer).text).toContain("upstream_cut");
+});
