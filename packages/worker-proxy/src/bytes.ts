@@ -1,14 +1,3 @@
-/** Several pieces as one. */
-export function joined(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const all = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.byteLength, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.byteLength;
-  }
-  return all;
-}
-
 /**
  * Gathers pieces in one place. To keep them instead would be to keep the room that each came in, a thousand times its
  * size where somebody sends letter by letter.

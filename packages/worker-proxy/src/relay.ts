@@ -1,4 +1,4 @@
-import { joined, openBytes } from "./bytes.js";
+import { openBytes } from "./bytes.js";
 import { type Call, failed } from "./call.js";
 import type { Usage } from "./extension.js";
 import { errorBody, type Refusal } from "./refusal.js";
@@ -29,7 +29,9 @@ export function relay(
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   const lines = openLines();
-  const usage = () => (countsUsage ? lines.usage() : undefined);
+  const usage = () => (countsUsage ? lastUsageIn(tail) : undefined);
+  /** The last that went on, for what the end of a stream says. */
+  let tail = "";
   /** A read that may outlive the pull that began it. */
   let reading: ReturnType<typeof reader.read> | undefined;
   let passedAt = 0;
@@ -44,13 +46,13 @@ export function relay(
       for (let bytes = await read(); bytes; bytes = await read()) {
         const piece = lines.whole(bytes);
         if (!piece) continue;
-        check(latin1.decode(piece));
+        look(piece);
         passedAt = Date.now();
         return controller.enqueue(piece);
       }
       const rest = lines.rest();
-      if (isChat && !lines.saidEnd()) throw failed("upstream_cut");
-      check(latin1.decode(rest));
+      look(rest);
+      if (isChat && !END.test(tail)) throw failed("upstream_cut");
       if (rest.byteLength > 0) controller.enqueue(rest);
       controller.close();
       onEnd(undefined, usage());
@@ -58,6 +60,13 @@ export function relay(
       fail(controller, error as Refusal);
     }
     call.close();
+  }
+
+  function look(piece: Uint8Array): void {
+    const text = latin1.decode(piece);
+    check(text);
+    tail += text;
+    if (tail.length > 2 * TAIL_BYTES) tail = tail.slice(-TAIL_BYTES);
   }
 
   /**
@@ -68,23 +77,22 @@ export function relay(
     const first = await call.wait(next, idleMs, "upstream_idle", "upstream_cut");
     reading = undefined;
     if (first.done || Date.now() - passedAt > MOMENT_MS) return first.value;
-    const pieces = [first.value];
-    let bytes = first.value.byteLength;
+    const gathered = openBytes();
+    gathered.add(first.value);
     let isOver = () => {};
     const over = new Promise<undefined>((resolve) => {
       isOver = () => resolve(undefined);
     });
     const timer = setTimeout(isOver, MOMENT_MS);
-    while (bytes < WRITE_BYTES) {
+    while (gathered.size < WRITE_BYTES) {
       // a failure, like an end, stays for the next one who reads
       const part = await Promise.race([next(), over]).catch(() => undefined);
       if (!part || part.done) break;
       reading = undefined;
-      pieces.push(part.value);
-      bytes += part.value.byteLength;
+      gathered.add(part.value);
     }
     clearTimeout(timer);
-    return joined(pieces);
+    return gathered.take();
   }
 
   function next(): ReturnType<typeof reader.read> {
@@ -111,52 +119,35 @@ const WRITE_BYTES = 64 * 1024;
 const LINE_FEED = 10;
 /** A line that does not end within this many bytes is passed on in pieces: memory stays bounded. */
 const HELD_BYTES = 1024 * 1024;
-/** So much of a stream is remembered, for what its end says. */
+/** So much of a stream is remembered at least. */
 const TAIL_BYTES = 128 * 1024;
 /** Inside a JSON string quotes are escaped, so text that speaks of a `finish_reason` does not count as one. */
 const END = /"finish_reason"\s*:\s*"|^data: ?\[DONE\]|^event: ?error/m;
 const USAGE = /^data: ?(\{.*"usage"\s*:\s*\{.*)$/gm;
 
-/**
- * Cuts a stream at its line ends. A line that breaks off is thus held back, and never passed on as if it were whole;
- * and what says that a stream is over is found without care for where the chunks were cut.
- */
+/** Cuts a stream at its line ends: a line that breaks off is held back, and never passed on as if it were whole. */
 function openLines() {
   const held = openBytes();
-  const tail: Uint8Array[] = [];
-  let tailBytes = 0;
   return {
     whole(piece: Uint8Array): Uint8Array | undefined {
       const end = piece.lastIndexOf(LINE_FEED) + 1;
       const ended = end ? piece.subarray(0, end) : piece;
       if (end && held.size === 0) {
         held.add(piece.subarray(end));
-        return remembered(ended);
+        return ended;
       }
       held.add(ended);
       if (end === 0 && held.size < HELD_BYTES) return undefined;
       const whole = held.take();
       held.add(piece.subarray(ended.byteLength));
-      return remembered(whole);
+      return whole;
     },
-    rest: () => remembered(held.take()),
-    saidEnd: () => END.test(tailText()),
-    usage: () =>
-      [...tailText().matchAll(USAGE)].map(([, json = ""]) => usageIn(json)).findLast((usage) => usage),
+    rest: held.take,
   };
+}
 
-  function remembered(whole: Uint8Array): Uint8Array {
-    // copied: what is passed on may be taken out of this hand
-    tail.push(whole.slice());
-    tailBytes += whole.byteLength;
-    while (tail[0] && tailBytes - tail[0].byteLength >= TAIL_BYTES)
-      tailBytes -= (tail.shift() as Uint8Array).byteLength;
-    return whole;
-  }
-
-  function tailText(): string {
-    return latin1.decode(joined(tail));
-  }
+function lastUsageIn(text: string): Usage | undefined {
+  return [...text.matchAll(USAGE)].map(([, json = ""]) => usageIn(json)).findLast((usage) => usage);
 }
 
 /** The `usage` of an answer or of a chunk of one. */

@@ -1,4 +1,4 @@
-import { joined } from "../bytes.js";
+import { openBytes } from "../bytes.js";
 import type { ObjectSQL } from "./platform.js";
 
 /** How a stream stands. `interrupted`: the object was restarted, and nobody can read on from the gateway. */
@@ -110,7 +110,7 @@ export function openEventLog(sql: ObjectSQL, logBytes: number): EventLog {
     if (isFull || tail.length === 0) return;
     written += tailBytes;
     if (written > logBytes) return fill();
-    sql.exec("INSERT INTO events VALUES (?, ?)", tail.at(-1)?.last, joined(tail.map(({ bytes }) => bytes)));
+    sql.exec("INSERT INTO events VALUES (?, ?)", tail.at(-1)?.last, bytesOf(tail));
     tail = [];
     tailBytes = 0;
   }
@@ -139,7 +139,7 @@ export function openEventLog(sql: ObjectSQL, logBytes: number): EventLog {
     const first = tail[0]?.last ?? Number.POSITIVE_INFINITY;
     if (id + 1 >= first) {
       const parts = tail.slice(id + 1 - first);
-      return { bytes: joined(parts.map(({ bytes }) => bytes)), last: parts.at(-1)?.last as number };
+      return { bytes: bytesOf(parts), last: parts.at(-1)?.last as number };
     }
     const [row] = sql.exec("SELECT seq, bytes FROM events WHERE seq > ? ORDER BY seq LIMIT 1", id).toArray();
     if (!row) return "lost";
@@ -154,4 +154,10 @@ function from(id: number, row: Uint8Array): Uint8Array {
   return text.startsWith(start)
     ? row
     : new TextEncoder().encode(text.slice(text.indexOf(`\n\n${start}`) + 2));
+}
+
+function bytesOf(parts: readonly { readonly bytes: Uint8Array }[]): Uint8Array<ArrayBuffer> {
+  const all = openBytes();
+  for (const { bytes } of parts) all.add(bytes);
+  return all.take();
 }
