@@ -79,9 +79,30 @@ test("the script prints an answer and how it ended", async () => {
   expect(printed.at(-1)).toMatch(/^\ncomplete after \d+ ms$/);
 });
 
-test("the three have the types that they should", () => {
+/** What the pieces of the proxy's README leave to their reader to imagine. */
+const imagined = `
+import type { ProxyContext, ProxyOptions, RateLimitBinding } from "@sluice/worker-proxy";
+import type { ObjectNamespace } from "@sluice/worker-proxy/durable";
+declare global {
+  interface Env {
+    GATEWAY_API_KEY: string; PROXY_SECRET: string; RATE_LIMITER: RateLimitBinding;
+    TURNSTILE_SECRET_KEY: string; SESSION_SECRET: string;
+    VIDEO_WATCH: ObjectNamespace; BUDGET: ObjectNamespace; STREAM_LOG: ObjectNamespace;
+  }
+  type ExecutionContext = ProxyContext;
+  const options: ProxyOptions<Env>;
+  const gateway: { baseURL: string; apiKey: (env: Env) => string };
+}
+`;
+
+test("all of them, and those of the proxy's README, have the types that they should", () => {
   for (const name of ["hook", "worker", "script"])
     write(`${name}.${name === "hook" ? "tsx" : "ts"}`, block(name));
+  const ofProxy = readFileSync(`${root}packages/worker-proxy/README.md`, "utf8").matchAll(
+    /```ts\n(.*?)```/gs,
+  );
+  for (const [at, [, code = ""]] of [...ofProxy].entries()) write(`proxy-${at}.ts`, code);
+  write("imagined.ts", imagined);
   const config = {
     extends: "../../../tsconfig.base.json",
     compilerOptions: {
