@@ -39,7 +39,11 @@ console.log(`
 
 function build(): void {
   console.log("Building the packages and the page …");
-  const { status, stdout, stderr } = spawnSync("pnpm", ["run", "build"], { cwd: root, encoding: "utf8" });
+  const { error, status, stdout, stderr } = spawnSync("pnpm", ["run", "build"], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  if (error) fail(`pnpm is not there (${error.message}): start this with npx -y pnpm@12.21.0 demo`);
   if (status !== 0) fail(`pnpm run build failed:\n${stdout}${stderr}`);
 }
 
