@@ -18,6 +18,7 @@ import {
   DONE,
   event,
   frame,
+  openBody,
   question,
   rejectionOf,
   seeded,
@@ -133,6 +134,26 @@ describe("an answer that the proxy keeps", () => {
     expect(asked()).toEqual(["POST"]);
   });
 
+  test("leaves neither the connection nor a timer of before it was cut", async () => {
+    const clock = stoppedClock();
+    const broken = openBody();
+    const { client } = clientOf(
+      ({ method }) => {
+        const response = streamAnswer(method === "POST" ? broken.body : numbered(answer, 2));
+        response.headers.set("x-stream-id", "s-1");
+        return response;
+      },
+      { clock },
+    );
+    const turn = streamChat(client, question).result();
+    await broken.wanted();
+    broken.send(numbered(answer.slice(0, 2)) + errorEvent("upstream_cut").trimStart());
+    expect((await turn).message).toEqual((await whole()).turn.message);
+    expect(broken.cancelled).toBe(true);
+    await clock.advance(1000);
+    expect(clock.sleeping()).toBe(0);
+  });
+
   test("is asked for as the question was", async () => {
     const { client, requests } = keptAnswer(answer, [behind(2)], {
       apiKey: "secret-key",
@@ -153,7 +174,6 @@ describe("an answer that can't be taken up again", () => {
   test.each([
     ["404", gone],
     ["204", () => new Response(null, { status: 204 })],
-    ["the network is down", () => new TypeError("failed to fetch")],
   ])("is truncated, as without a proxy that keeps it: %s", async (_, refused) => {
     const { stream, asked } = streaming([behind(3, "drop"), refused()]);
     const error = await rejectionOf(stream.result());
@@ -162,6 +182,27 @@ describe("an answer that can't be taken up again", () => {
     expect((error as Error).cause).toMatchObject({ message: "terminated" });
     expect(asked()).toEqual(["POST", "GET after 3"]);
     expect(stream.streamId).toBeUndefined();
+  });
+
+  test.each([
+    ["the network", () => new TypeError("failed to fetch")],
+    ["the proxy", () => new Response(null, { status: 503 })],
+  ])("is waited for while %s is away, for half a minute", async (_, away) => {
+    const tries = (count: number) => Array.from({ length: count }, away);
+    const clock = stoppedClock();
+    const short = streaming([behind(3, "drop"), ...tries(4)], { clock });
+    const long = streaming([behind(3, "drop"), ...tries(5)], { clock });
+    const [back, lost] = [short.stream.result(), rejectionOf(long.stream.result())];
+    for (let second = 0; second < 32; second += 1) {
+      await resting();
+      await clock.advance(1000);
+    }
+    await resting();
+    expect((await back).outcome).toBe("tool-calls");
+    expect(short.asked()).toEqual(["POST", ...Array.from({ length: 5 }, () => "GET after 3")]);
+    expect(await lost).toMatchObject({ name: "StreamError", reason: "truncated", partial });
+    expect(long.asked()).toHaveLength(6);
+    expect(clock.sleeping()).toBe(0);
   });
 
   test("after a silence is late, with what came", async () => {
@@ -173,6 +214,28 @@ describe("an answer that can't be taken up again", () => {
     await resting();
     expect(await error).toBeInstanceOf(TimeoutError);
     expect(await error).toMatchObject({ phase: "idle", partial });
+  });
+
+  test.each([
+    ["total", 30_000],
+    ["headers", 20_000],
+  ] as const)("in time has what came: %s", async (phase, ms) => {
+    const clock = stoppedClock();
+    const { client, requests } = clientOf(
+      ({ method }) => {
+        if (method === "GET") return new Promise(() => {});
+        const response = streamAnswer(numbered(answer.slice(0, 3)));
+        response.headers.set("x-stream-id", "s-1");
+        return response;
+      },
+      { clock },
+    );
+    const timeouts = { [`${phase}Ms`]: ms };
+    const error = rejectionOf(streamChat(client, question, { timeouts }).result());
+    await reached(requests, 2);
+    await clock.advance(ms);
+    expect(await error).toMatchObject({ name: "TimeoutError", phase, partial });
+    expect(clock.sleeping()).toBe(0);
   });
 
   test("after a silence that is over is cut, when it is cut later", async () => {
@@ -282,6 +345,13 @@ describe("who stops an answer that the proxy keeps", () => {
     expect(last).toMatchObject({ ...(credentials && { credentials }), ...(keepalive && { keepalive }) });
   });
 
+  test("tells it to the configured address and to no other", async () => {
+    const { stream, requests } = streaming(open);
+    for await (const _ of stream) break;
+    await reached(requests, 2);
+    expect(requests.map(({ redirect }) => redirect)).toEqual(["manual", "manual"]);
+  });
+
   test("by leaving the loop stops it there too", async () => {
     const { stream, requests, asked } = streaming(open);
     for await (const _ of stream) break;
@@ -325,6 +395,9 @@ describe("who stops an answer that the proxy keeps", () => {
     expect(asked()).toEqual(["POST"]);
   });
 });
+
+/** Without them pages can't tell of each other. */
+const hasLocks = globalThis.navigator?.locks !== undefined;
 
 /** A page that shows a chat kept in `storage`, behind a proxy that keeps its answers. */
 function page(
@@ -401,6 +474,20 @@ describe("a chat behind a proxy that keeps its answers", () => {
     });
   });
 
+  test.skipIf(hasLocks)(
+    "is interrupted by its page's end, without Web Locks: two pages could read it on (skipped with them)",
+    async () => {
+      const left = await leftInTheMiddle(counted);
+      const after = page(left.storage, counted, [], left);
+      after.chat.subscribe(() => {});
+      await after.ended();
+      expect(after.last()).toMatchObject({ content: "one two ", outcome: "interrupted" });
+      expect(after.asked()).toEqual([]);
+    },
+  );
+});
+
+describe.skipIf(!hasLocks)("a chat that is loaded again (skipped without Web Locks)", () => {
   test("reads an answer on that a page was left with, and asks nothing again", async () => {
     const left = await leftInTheMiddle(counted);
     const after = page(left.storage, counted, [], left);
@@ -588,38 +675,57 @@ describe("a chat behind a proxy that keeps its answers", () => {
     expect(after.asked()).toEqual([]);
   });
 
-  test.skipIf(!globalThis.navigator?.locks)(
-    "is read on by one of two pages, where pages can tell (Web Locks)",
-    async () => {
-      const left = await leftInTheMiddle(counted);
-      const pages = [page(left.storage, counted, [], left), page(left.storage, counted, [], left)];
-      for (const { chat } of pages) chat.subscribe(() => {});
-      for (const { ended, last } of pages) {
-        await ended();
-        expect(last()).toMatchObject({ content: "one two three", outcome: "complete" });
-      }
-      expect(pages.flatMap(({ asked }) => asked())).toEqual(["GET"]);
-    },
-  );
+  test("takes nothing up once it is closed", async () => {
+    const left = await leftInTheMiddle(counted);
+    let reads = 0;
+    let goOn: () => void = () => {};
+    const again = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const storage: RecordStorage = {
+      ...left.storage,
+      async read(collection) {
+        reads += 1;
+        if (reads > 1) await again;
+        return left.storage.read(collection);
+      },
+    };
+    const after = page(storage, counted, [], { id: left.id });
+    after.chat.subscribe(() => {});
+    await resting();
+    expect(reads).toBe(2);
+    after.chat.close();
+    goOn();
+    await resting();
+    expect(after.asked()).toEqual([]);
+  });
 
-  test.skipIf(!globalThis.navigator?.locks)(
-    "is read on by one of two pages, however slow the storage is (Web Locks)",
-    async () => {
-      const left = await leftInTheMiddle(counted);
-      const storage: RecordStorage = {
-        ...left.storage,
-        write: async (...change) => {
-          await resting();
-          await left.storage.write(...change);
-        },
-      };
-      const pages = [page(storage, counted, [], left), page(storage, counted, [], left)];
-      for (const { chat } of pages) chat.subscribe(() => {});
-      for (const { ended } of pages) await ended();
-      await resting();
-      expect(pages.flatMap(({ asked }) => asked())).toEqual(["GET"]);
-    },
-  );
+  test("is read on by one of two pages", async () => {
+    const left = await leftInTheMiddle(counted);
+    const pages = [page(left.storage, counted, [], left), page(left.storage, counted, [], left)];
+    for (const { chat } of pages) chat.subscribe(() => {});
+    for (const { ended, last } of pages) {
+      await ended();
+      expect(last()).toMatchObject({ content: "one two three", outcome: "complete" });
+    }
+    expect(pages.flatMap(({ asked }) => asked())).toEqual(["GET"]);
+  });
+
+  test("is read on by one of two pages, however slow the storage is", async () => {
+    const left = await leftInTheMiddle(counted);
+    const storage: RecordStorage = {
+      ...left.storage,
+      write: async (...change) => {
+        await resting();
+        await left.storage.write(...change);
+      },
+    };
+    const pages = [page(storage, counted, [], left), page(storage, counted, [], left)];
+    for (const { chat } of pages) chat.subscribe(() => {});
+    for (const { ended } of pages) await ended();
+    await resting();
+    expect(pages.flatMap(({ asked }) => asked())).toEqual(["GET"]);
+  });
 });
 
 /** What is loaded only when it is needed takes a moment, of the host's own time. */

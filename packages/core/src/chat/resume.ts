@@ -24,6 +24,8 @@ interface KeptPlace extends KeptAnswer {
 
 /** How often an answer is taken up again without a chunk in between. */
 const ATTEMPTS = 3;
+/** How often it is asked for while the network or the proxy is away: for about half a minute, a tunnel's length. */
+const TRIES = 5;
 
 /**
  * Takes an answer up again behind an event, by `GET /v1/chat/streams/{id}` (`@sluice/worker-proxy/durable`). A question
@@ -38,13 +40,22 @@ export async function resumeStream(place: KeptPlace): Promise<Response> {
   const behind = new Headers(headers);
   if (eventId !== "") behind.set("last-event-id", eventId);
   const path = pathOf(place);
-  const response = await send(
-    client,
-    { ...exchange, path },
-    { method: "get", headers: behind, repeat: "any" },
-  );
-  if (response.status === 204) throw nothingMore();
-  return response;
+  for (let tries = 1; ; tries += 1)
+    try {
+      const asked = { method: "get", headers: behind, repeat: "any" } as const;
+      const response = await send(client, { ...exchange, path }, asked);
+      if (response.status === 204) throw nothingMore();
+      return response;
+    } catch (error) {
+      if (tries === TRIES || !isPassing(error)) throw error;
+      await client.clock.sleep((0.5 + client.random() / 2) * 1000 * 2 ** tries, exchange.signal);
+    }
+}
+
+/** The network, or a proxy that is away for a moment; an abort ends the sleep. */
+function isPassing(error: unknown): boolean {
+  const { name, status = 0 } = error as { name?: string; status?: number };
+  return name === "ConnectionError" || status === 429 || status >= 500;
 }
 
 /** A cut ends a connection, other errors the answer. So does a cut that is said again right after it was taken up. */
@@ -64,6 +75,8 @@ export async function stopStream(answer: KeptAnswer): Promise<void> {
   const request = new Request(client.baseURL + pathOf(answer), {
     method: "DELETE",
     headers,
+    // as everywhere: the key goes to the configured address and to no other
+    redirect: "manual",
     // the page may be about to go
     keepalive: true,
     ...(credentials && { credentials }),

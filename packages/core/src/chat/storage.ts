@@ -121,6 +121,7 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
       await takeTurns(lock, signal, async () => {
         isWaiting = false;
         for (const node of nodesIn(await storage.read(collection))) thread.merge(node);
+        signal.throwIfAborted();
         for (const id of thread.ids()) {
           const message = thread.node(id)?.message;
           if (!message || !isUnderWay(message)) continue;
@@ -174,9 +175,12 @@ function isUnderWay(message: ThreadMessage | undefined): boolean {
   return message?.role === "assistant" && message.outcome === undefined;
 }
 
-/** An answer that is under way where its page's end does not matter. */
+/**
+ * An answer that is under way where its page's end does not matter. Where pages can't tell of each other, two of them
+ * would read it on, and each run its tools.
+ */
 function isKept(message: ThreadMessage): boolean {
-  return isUnderWay(message) && typeof message.streamId === "string";
+  return canTell() && isUnderWay(message) && typeof message.streamId === "string";
 }
 
 function recordOf(node: ThreadNode | undefined): unknown {

@@ -231,6 +231,8 @@ export function openStream(
 
   function resume(cause: unknown): Promise<Step> | Step {
     const broken = body;
+    // whoever said that there is no more may not have hung up
+    broken?.cancel();
     body = end = undefined;
     parser.restart();
     opening = kept(isGatewayError(cause) ? cause : undefined).then(read, () => {
@@ -264,7 +266,7 @@ export function openStream(
   }
 
   function withPartial(cause: unknown): unknown {
-    if (!isGatewayError(cause) || cause.name !== "TimeoutError" || !body) return cause;
+    if (!isGatewayError(cause) || cause.name !== "TimeoutError" || !(body || keeper)) return cause;
     return new TimeoutError(cause.message, cause.phase, { partial: message, requestId });
   }
 
