@@ -24,8 +24,8 @@ interface KeptPlace extends KeptAnswer {
 
 /** How often an answer is taken up again without a chunk in between. */
 const ATTEMPTS = 3;
-/** How often it is asked for while the network or the proxy is away: for about half a minute, a tunnel's length. */
-const TRIES = 5;
+/** How often it is asked for again while network or proxy is away: for half a minute at most, a tunnel's length. */
+const TRIES = 4;
 
 /**
  * Takes an answer up again behind an event, by `GET /v1/chat/streams/{id}` (`@sluice/worker-proxy/durable`). A question
@@ -36,23 +36,22 @@ const TRIES = 5;
 export async function resumeStream(place: KeptPlace): Promise<Response> {
   const { client, exchange, send, headers, eventId, resumed } = place;
   if (resumed >= ATTEMPTS || !isOfConnection(place)) throw nothingMore();
-  if (resumed > 0) await client.clock.sleep(client.random() * 1000 * 2 ** resumed, exchange.signal);
   const behind = new Headers(headers);
   if (eventId !== "") behind.set("last-event-id", eventId);
+  const asked = { method: "get", headers: behind, repeat: "any" } as const;
   const path = pathOf(place);
-  for (let tries = 1; ; tries += 1)
+  for (let tries = resumed; ; tries += 1)
     try {
-      const asked = { method: "get", headers: behind, repeat: "any" } as const;
+      if (tries > 0) await client.clock.sleep(client.random() * 1000 * 2 ** tries, exchange.signal);
       const response = await send(client, { ...exchange, path }, asked);
       if (response.status === 204) throw nothingMore();
       return response;
     } catch (error) {
       if (tries === TRIES || !isPassing(error)) throw error;
-      await client.clock.sleep((0.5 + client.random() / 2) * 1000 * 2 ** tries, exchange.signal);
     }
 }
 
-/** The network, or a proxy that is away for a moment; an abort ends the sleep. */
+/** The network, or a proxy that is away for a moment. */
 function isPassing(error: unknown): boolean {
   const { name, status = 0 } = error as { name?: string; status?: number };
   return name === "ConnectionError" || status === 429 || status >= 500;
