@@ -184,11 +184,11 @@ describe("an answer that can't be taken up again", () => {
     expect(stream.streamId).toBeUndefined();
   });
 
-  test.each([
+  test.each<[string, () => TypeError | Response]>([
     ["the network", () => new TypeError("failed to fetch")],
     ["the proxy", () => new Response(null, { status: 503 })],
   ])("is waited for while %s is away, for half a minute", async (_, away) => {
-    const tries = (count: number) => Array.from({ length: count }, away);
+    const tries = (count: number) => Array.from({ length: count }, () => away());
     const clock = stoppedClock();
     const short = streaming([behind(3, "drop"), ...tries(4)], { clock });
     const long = streaming([behind(3, "drop"), ...tries(5)], { clock });
