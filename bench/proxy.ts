@@ -2,23 +2,13 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
 import { build } from "vite";
+import { startMiniflare } from "../packages/worker-proxy/test/support/miniflare.ts";
 
 /*
  * The proxy in workerd beside a Worker that passes everything on and checks nothing, in turns, in one run: what is
  * added until the first byte, what is left of a stream's speed, how far the gateway gets ahead of a client that does
  * not read, and 200 streams at once.
  */
-
-interface Miniflare {
-  readonly ready: Promise<URL>;
-  unsafeGetDirectURL(worker: string): Promise<URL>;
-  dispose(): Promise<void>;
-}
-const wrangler = createRequire(createRequire(import.meta.url).resolve("wrangler/package.json"));
-const { Miniflare, convertV4MiniflareOptions } = wrangler("miniflare") as {
-  Miniflare: new (options: object) => Miniflare;
-  convertV4MiniflareOptions(options: object): object;
-};
 
 const bare = `export default { fetch(request, env) {
   const { pathname } = new URL(request.url);
@@ -52,7 +42,7 @@ const workerOf = async (name: string, source: string) => ({
   unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
 });
 const workers = [await workerOf("bare", bare), await workerOf("proxy", proxied)];
-const miniflare = new Miniflare(convertV4MiniflareOptions({ workers }));
+const miniflare = startMiniflare({ workers });
 await miniflare.ready;
 const address = {
   bare: await miniflare.unsafeGetDirectURL("bare"),

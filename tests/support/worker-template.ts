@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expectNoKey, read } from "../../packages/worker-proxy/test/support/key.ts";
+import { startMiniflare } from "../../packages/worker-proxy/test/support/miniflare.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 export const template = join(root, "examples/worker");
@@ -21,19 +22,10 @@ interface Config extends Record<string, unknown> {
   };
   readonly migrations: readonly { readonly new_sqlite_classes?: readonly string[] }[];
 }
-interface Miniflare {
-  readonly ready: Promise<URL>;
-  dispose(): Promise<void>;
-}
 const require = createRequire(import.meta.url);
 const { unstable_readConfig: readConfig } = require("wrangler") as {
   unstable_readConfig(from: { config: string }): Config;
 };
-const { Miniflare, convertV4MiniflareOptions } = createRequire(require.resolve("wrangler"))("miniflare") as {
-  Miniflare: new (options: object) => Miniflare;
-  convertV4MiniflareOptions(options: object): object;
-};
-
 /** One of the template's configurations, as wrangler reads it. */
 export const configOf = (name: string) => readConfig({ config: join(template, name) });
 
@@ -72,22 +64,20 @@ export type Running = Awaited<ReturnType<typeof startTemplate>>;
 export async function startTemplate({ config, code }: Bundle, given: Record<string, string>) {
   const logs: string[] = [];
   const sqlite = config.migrations.flatMap(({ new_sqlite_classes = [] }) => new_sqlite_classes);
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
-      handleStructuredLogs: ({ message }: { message: string }) => logs.push(message),
-      modules: [{ type: "ESModule", path: "worker.js", contents: code }],
-      compatibilityDate: config.compatibility_date,
-      compatibilityFlags: config.compatibility_flags,
-      bindings: { ...config.vars, ...given },
-      ratelimits: Object.fromEntries(config.ratelimits.map((limiter) => [limiter.name, limiter])),
-      durableObjects: Object.fromEntries(
-        config.durable_objects.bindings.map(({ name, class_name: className }) => [
-          name,
-          { className, useSQLite: sqlite.includes(className) },
-        ]),
-      ),
-    }),
-  );
+  const miniflare = startMiniflare({
+    handleStructuredLogs: ({ message }: { message: string }) => logs.push(message),
+    modules: [{ type: "ESModule", path: "worker.js", contents: code }],
+    compatibilityDate: config.compatibility_date,
+    compatibilityFlags: config.compatibility_flags,
+    bindings: { ...config.vars, ...given },
+    ratelimits: Object.fromEntries(config.ratelimits.map((limiter) => [limiter.name, limiter])),
+    durableObjects: Object.fromEntries(
+      config.durable_objects.bindings.map(({ name, class_name: className }) => [
+        name,
+        { className, useSQLite: sqlite.includes(className) },
+      ]),
+    ),
+  });
   const address = (await miniflare.ready).origin;
   return {
     address,

@@ -6,7 +6,7 @@ import type { Report } from "./report.js";
 import type { Route } from "./routes.js";
 import type { Settings, Setup } from "./settings.js";
 import type { Tenancy } from "./tenancy.js";
-import { leaks, linesLeak, passedHeadersOf, readText, type Upstream } from "./upstream.js";
+import { checkLines, leaks, passedHeadersOf, readText, type Upstream, unfit } from "./upstream.js";
 
 /** Larger than any JSON of the spec's. */
 const JSON_CHARACTERS = 32 * 1024 * 1024;
@@ -56,9 +56,7 @@ export async function passOn<Env>(upstream: Upstream, passing: Passing<Env>): Pr
     idleMs: settings.limits.idleMs,
     isChat: !route.extension,
     countsUsage: settings.meter !== undefined,
-    check(lines) {
-      if (linesLeak(lines, setup.apiKeys)) throw unfit();
-    },
+    check: (lines) => checkLines(lines, setup.apiKeys),
     onEnd(code, usage) {
       // an answer that was not heard to its end is paid in full: nobody knows how far the gateway went
       account.settle(code === undefined ? usage : undefined);
@@ -108,10 +106,6 @@ function givenId(json: unknown): string | undefined {
   const { id, task_id, Id, data } = { ...(json as Record<string, unknown>) };
   const given = [id, task_id, Id].find((value) => typeof value === "string" && value !== "");
   return (given as string | undefined) ?? (data === undefined ? undefined : givenId(data));
-}
-
-function unfit(): Refusal {
-  return wrongType("sent what can't be passed on");
 }
 
 function wrongType(problem: string): Refusal {

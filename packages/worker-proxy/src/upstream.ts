@@ -118,11 +118,19 @@ export function leaks(text: string, apiKeys: readonly string[]): boolean {
 }
 
 /**
- * The same for lines of a stream, where looking for each piece would take longer than passing it on: for the whole
- * key, and for its pieces where an error is spoken of.
+ * Refuses lines of a stream that quote a key. To look for each piece would take longer than passing them on: the whole
+ * key is looked for, and its pieces where an error is spoken of.
+ *
+ * @throws {Refusal} 502
  */
-export function linesLeak(lines: string, apiKeys: readonly string[]): boolean {
-  return apiKeys.some((key) => lines.includes(key)) || (lines.includes("error") && leaks(lines, apiKeys));
+export function checkLines(lines: string, apiKeys: readonly string[]): void {
+  if (apiKeys.some((key) => lines.includes(key)) || (lines.includes("error") && leaks(lines, apiKeys)))
+    throw unfit();
+}
+
+/** The refusal of an answer that can't be passed on. */
+export function unfit(): Refusal {
+  return new Refusal(502, "upstream_type", "the gateway sent what can't be passed on");
 }
 
 const PASSED = {

@@ -1,6 +1,6 @@
 import { type UseAssetResult, useAsset } from "@sluice/react";
 import { CopyButton } from "../copy-button.js";
-import { reasonOf } from "../room/request-failure.js";
+import { GivenUp } from "../room/questions.js";
 import { moment } from "../room/use-now.js";
 import { Preparation } from "./preparation.js";
 import { type RegisteredAsset, registered, takeToVideo } from "./registered.js";
@@ -44,14 +44,7 @@ export function AssetCard({ known }: { known: RegisteredAsset }) {
               <strong>The gateway can't use this image.</strong> Register another.
             </p>
           ) : (
-            <div className="alarm">
-              <p>
-                <strong>It is not asked about any more.</strong> {reasonOf(error)}
-              </p>
-              <button type="button" className="small" onClick={refetch}>
-                Ask again
-              </button>
-            </div>
+            <GivenUp error={error} onAsk={refetch} />
           ))}
       </div>
     </article>

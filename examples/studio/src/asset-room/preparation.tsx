@@ -1,5 +1,5 @@
 import type { UseAssetResult } from "@sluice/react";
-import { reasonOf } from "../room/request-failure.js";
+import { Questions } from "../room/questions.js";
 import { duration, useNow } from "../room/use-now.js";
 
 interface PreparationProps {
@@ -10,7 +10,6 @@ interface PreparationProps {
 
 /** How long it has been prepared, how long that usually takes, and when the gateway is asked. */
 export function Preparation({ asset, since }: PreparationProps) {
-  const { fetchStatus, failure, refetch } = asset;
   const now = useNow();
   return (
     <>
@@ -18,17 +17,7 @@ export function Preparation({ asset, since }: PreparationProps) {
       <p className="hint">
         {duration(now - since)} since it was registered · usually 6 to 9 s, up to 2 min when the queue is long
       </p>
-      <p className="hint asked">
-        <span>{nextOf(asset, now)}</span>
-        {fetchStatus !== "paused" && (
-          <button type="button" className="quiet small" onClick={refetch}>
-            Ask now
-          </button>
-        )}
-      </p>
-      {failure && (
-        <p className="issue">The last question got no answer. {reasonOf(failure)} It is asked again.</p>
-      )}
+      <Questions watched={asset} next={nextOf(asset, now)} />
     </>
   );
 }

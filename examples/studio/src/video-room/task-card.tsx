@@ -1,11 +1,11 @@
 import { redact, type VideoTaskEntry } from "@sluice/core";
 import { useVideoTask } from "@sluice/react";
-import { reasonOf } from "../room/request-failure.js";
+import { GivenUp } from "../room/questions.js";
 import { storage } from "../stored.js";
+import { Awaited } from "./awaited.js";
 import { Card } from "./card.js";
 import { Elapsed } from "./elapsed.js";
 import { Player } from "./player.js";
-import { Questions } from "./questions.js";
 import { Unconfirmed } from "./unconfirmed.js";
 import { wordOf } from "./words.js";
 
@@ -46,7 +46,7 @@ function CreatedCard({ entry, taskId, usualTime, onRemove }: TaskCardProps & { r
             {progress !== undefined && `${Math.round(progress * 100)} % · `}
             <Elapsed since={entry.submittedAt} usual={usualTime} />
           </p>
-          <Questions video={video} until={entry.handle?.queryableUntil} />
+          <Awaited video={video} until={entry.handle?.queryableUntil} />
         </>
       )}
       {data && <Player video={data} name={entry.label ?? entry.model} />}
@@ -56,16 +56,7 @@ function CreatedCard({ entry, taskId, usualTime, onRemove }: TaskCardProps & { r
           what is asked for, and generate again.
         </p>
       )}
-      {error && task?.state !== "failed" && (
-        <div className="alarm">
-          <p>
-            <strong>It is not asked about any more.</strong> {reasonOf(error)}
-          </p>
-          <button type="button" className="small" onClick={refetch}>
-            Ask again
-          </button>
-        </div>
-      )}
+      {error && task?.state !== "failed" && <GivenUp error={error} onAsk={refetch} />}
     </Card>
   );
 }

@@ -2,7 +2,7 @@ import type { Admitted, Extension } from "../extension.js";
 import type { ProxyOptions } from "../options.js";
 import { Refusal } from "../refusal.js";
 import { checkedOptions, type Settings, setupOf } from "../settings.js";
-import { ask, linesLeak } from "../upstream.js";
+import { ask, checkLines } from "../upstream.js";
 import { hashOf, objectNamed } from "./object-name.js";
 import type { DurableObjectClass, DurableObjectHandlers, ObjectNamespace, ObjectState } from "./platform.js";
 import { type AskGateway, OWN, openStreamLog } from "./stream-log-object.js";
@@ -60,12 +60,10 @@ export function streamLogObject<Env = unknown>(options: StreamLogOptions<Env>): 
 function askWith<Env>(settings: Settings<Env>, env: Env): AskGateway {
   return async (body, call) => {
     const setup = await setupOf(settings, env, "stream-log.invalid");
-    const outgoing = { method: "POST", path: "/v1/chat/completions", body, isForm: false };
+    const outgoing = { method: "POST", path: "/v1/chat/completions", body };
     return {
       response: await ask(settings, setup, outgoing, env, call),
-      check(lines) {
-        if (linesLeak(lines, setup.apiKeys)) throw UNFIT;
-      },
+      check: (lines) => checkLines(lines, setup.apiKeys),
     };
   };
 }
@@ -129,7 +127,6 @@ export function streamLog<Env = unknown>(namespace: (env: Env) => ObjectNamespac
   }
 }
 
-const UNFIT = new Refusal(502, "upstream_type", "the gateway sent what can't be passed on");
 const BAD_KEY = new Refusal(
   400,
   "invalid_request",

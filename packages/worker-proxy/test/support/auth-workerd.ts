@@ -1,19 +1,8 @@
-import { createRequire } from "node:module";
-import { build } from "vite";
 import { openIssuer } from "./auth-issuer.js";
+import { bundle } from "./bundle.js";
 import { KEY } from "./key.js";
+import { startMiniflare } from "./miniflare.js";
 import { ok, startUpstream } from "./upstream.js";
-
-interface Miniflare {
-  readonly ready: Promise<URL>;
-  unsafeGetDirectURL(worker: string): Promise<URL>;
-  dispose(): Promise<void>;
-}
-const wrangler = createRequire(createRequire(import.meta.url).resolve("wrangler/package.json"));
-const { Miniflare, convertV4MiniflareOptions } = wrangler("miniflare") as {
-  Miniflare: new (options: object) => Miniflare;
-  convertV4MiniflareOptions(options: object): object;
-};
 
 /**
  * A proxy in a new workerd, where requests share an isolate and nothing else. The gateway and the sign-in service's
@@ -34,15 +23,13 @@ export async function startGuardedProxy() {
   answersKeys();
   const worker = {
     name: "worker",
-    modules: [{ type: "ESModule", path: "worker.js", contents: await bundle() }],
+    modules: [{ type: "ESModule", path: "worker.js", contents: await bundle("./auth-worker.ts") }],
     compatibilityDate: "2026-10-01",
     compatibilityFlags: ["enable_request_signal"],
     unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
     bindings: { UPSTREAM: upstream.url, KEY },
   };
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({ handleStructuredLogs: () => {}, workers: [worker] }),
-  );
+  const miniflare = startMiniflare({ handleStructuredLogs: () => {}, workers: [worker] });
   await miniflare.ready;
   const url = await miniflare.unsafeGetDirectURL("worker");
   const token = await issuer.token();
@@ -64,20 +51,4 @@ export async function startGuardedProxy() {
       upstream.close();
     },
   };
-}
-
-async function bundle(): Promise<string> {
-  const here = (path: string) => new URL(path, import.meta.url).pathname;
-  const alias = {
-    "@sluice/worker-proxy/auth": here("../../src/auth/index.ts"),
-    "@sluice/worker-proxy": here("../../src/index.ts"),
-  };
-  const built = await build({
-    configFile: false,
-    logLevel: "silent",
-    resolve: { alias },
-    build: { write: false, minify: false, lib: { entry: here("./auth-worker.ts"), formats: ["es"] } },
-  });
-  const [{ output } = { output: [] }] = built as { output: { code: string }[] }[];
-  return output[0]?.code ?? "";
 }

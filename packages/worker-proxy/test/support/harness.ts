@@ -1,7 +1,7 @@
-import { createRequire } from "node:module";
 import { connect } from "node:net";
-import { build } from "vite";
+import { bundle } from "./bundle.js";
 import { expectNoKey, KEY, read } from "./key.js";
+import { startMiniflare } from "./miniflare.js";
 import { SECRET } from "./sign.js";
 import { startUpstream } from "./upstream.js";
 
@@ -12,19 +12,6 @@ interface Choice {
   /** How many requests the platform's own rate limiter lets through in a minute. */
   readonly requestsPerMinute?: number;
 }
-
-/** What is used here of wrangler's own way to run workerd. */
-interface Miniflare {
-  readonly ready: Promise<URL>;
-  unsafeGetDirectURL(worker: string): Promise<URL>;
-  getWorker(worker: string): Promise<{ fetch(url: string, init: RequestInit): Promise<Response> }>;
-  dispose(): Promise<void>;
-}
-const wrangler = createRequire(createRequire(import.meta.url).resolve("wrangler/package.json"));
-const { Miniflare, convertV4MiniflareOptions } = wrangler("miniflare") as {
-  Miniflare: new (options: object) => Miniflare;
-  convertV4MiniflareOptions(options: object): object;
-};
 
 /**
  * The proxy in a real workerd, between real sockets. Wrangler's test harness has Node on both sides of it, which
@@ -69,7 +56,7 @@ export async function startProxy({ options = {}, keys = [KEY], requestsPerMinute
       },
     ],
   };
-  const miniflare = new Miniflare(convertV4MiniflareOptions(running));
+  const miniflare = startMiniflare(running);
   await miniflare.ready;
   const url = await miniflare.unsafeGetDirectURL("worker");
   const caller = await miniflare.unsafeGetDirectURL("caller");
@@ -124,18 +111,6 @@ export async function startProxy({ options = {}, keys = [KEY], requestsPerMinute
       upstream.close();
     },
   };
-}
-
-async function bundle(path: string): Promise<string> {
-  const here = (path: string) => new URL(path, import.meta.url).pathname;
-  const built = await build({
-    configFile: false,
-    logLevel: "silent",
-    resolve: { alias: { "@sluice/worker-proxy": here("../../src/index.ts") } },
-    build: { write: false, minify: false, lib: { entry: here(path), formats: ["es"] } },
-  });
-  const [{ output } = { output: [] }] = built as { output: { code: string }[] }[];
-  return output[0]?.code ?? "";
 }
 
 const json = { "content-type": "application/json" };

@@ -5,11 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import { build } from "vite";
+import { bundle } from "./bundle.js";
 import { KEY } from "./key.js";
 import { startUpstream } from "./upstream.js";
 
-const here = (path: string) => new URL(path, import.meta.url).pathname;
 const wrangler = createRequire(createRequire(import.meta.url).resolve("wrangler/package.json"));
 const { default: workerd } = wrangler("workerd") as { default: string };
 
@@ -22,7 +21,10 @@ export async function startDurableProxy({ idleMs = 60_000, flags = ["enable_requ
   const folder = await mkdtemp(join(tmpdir(), "sluice-durable-"));
   const objects = join(folder, "objects");
   await mkdir(objects);
-  await writeFile(join(folder, "worker.js"), await bundle("../fixture/durable-proxy.ts", idleMs));
+  await writeFile(
+    join(folder, "worker.js"),
+    await bundle("../fixture/durable-proxy.ts", { IDLE_MS: String(idleMs) }),
+  );
   await writeFile(join(folder, "config.capnp"), configOf(upstream.url, objects, flags));
   let running: ChildProcess;
   let address = "";
@@ -99,20 +101,4 @@ const config :Workerd.Config = (
   ],
   sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "proxy")],
 );`;
-}
-
-async function bundle(path: string, idleMs: number): Promise<string> {
-  const alias = {
-    "@sluice/worker-proxy/durable": here("../../src/durable/index.ts"),
-    "@sluice/worker-proxy": here("../../src/index.ts"),
-  };
-  const built = await build({
-    configFile: false,
-    logLevel: "silent",
-    resolve: { alias },
-    define: { IDLE_MS: String(idleMs) },
-    build: { write: false, minify: false, lib: { entry: here(path), formats: ["es"] } },
-  });
-  const [{ output } = { output: [] }] = built as { output: { code: string }[] }[];
-  return output[0]?.code ?? "";
 }

@@ -1,0 +1,21 @@
+import { build } from "vite";
+
+const here = (path: string) => new URL(path, import.meta.url).pathname;
+
+/** A Worker of this folder's as one module, made of the package's sources. */
+export async function bundle(path: string, define: Record<string, string> = {}): Promise<string> {
+  const alias = {
+    "@sluice/worker-proxy/auth": here("../../src/auth/index.ts"),
+    "@sluice/worker-proxy/durable": here("../../src/durable/index.ts"),
+    "@sluice/worker-proxy": here("../../src/index.ts"),
+  };
+  const built = await build({
+    configFile: false,
+    logLevel: "silent",
+    resolve: { alias },
+    define,
+    build: { write: false, minify: false, lib: { entry: here(path), formats: ["es"] } },
+  });
+  const [{ output } = { output: [] }] = built as { output: { code: string }[] }[];
+  return output[0]?.code ?? "";
+}

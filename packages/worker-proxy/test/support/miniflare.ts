@@ -1,0 +1,19 @@
+import { createRequire } from "node:module";
+
+/** What is used of wrangler's own way to run workerd. */
+export interface Miniflare {
+  readonly ready: Promise<URL>;
+  unsafeGetDirectURL(worker: string): Promise<URL>;
+  dispose(): Promise<void>;
+}
+
+const wrangler = createRequire(createRequire(import.meta.url).resolve("wrangler/package.json"));
+const { Miniflare, convertV4MiniflareOptions } = wrangler("miniflare") as {
+  Miniflare: new (options: object) => Miniflare;
+  convertV4MiniflareOptions(options: object): object;
+};
+
+/** Workers in a workerd of their own; they can be asked once it is `ready`. */
+export function startMiniflare(options: object): Miniflare {
+  return new Miniflare(convertV4MiniflareOptions(options));
+}
