@@ -10,7 +10,7 @@ function chatOf(options: Partial<ChatStoreOptions> = {}) {
     baseURL: "https://gateway.test",
     apiKey: "sk-test",
     fetch: emulator.fetch,
-    timeouts: { idleMs: 50 },
+    timeouts: { chunkMs: 50 },
     retry: { limit: 0 },
   });
   const chat = createChatStore(client, { model: "alpha-v4.1-flash", ...options } as ChatStoreOptions);
@@ -26,7 +26,7 @@ describe("how an answer ended is shown on its message, on the turn and in the st
     ["[[drop]]", "truncated", { name: "StreamError", reason: "truncated" }],
     ["[[malformed]]", "error", { name: "StreamError", reason: "malformed" }],
     ["[[error-frame]]", "error", { name: "StreamError", reason: "server-error" }],
-    ["[[stall]]", "error", { name: "TimeoutError", phase: "idle" }],
+    ["[[stall]]", "error", { name: "TimeoutError", phase: "chunk" }],
   ])("%s: %s", async (scene, outcome, error) => {
     const { chat } = chatOf();
     const turn = await chat.send(`Tell me of rivers ${scene}`);

@@ -57,9 +57,9 @@ describe("scenes end as what they are", () => {
     ["[[drop]]", { name: "StreamError", reason: "truncated" }],
     ["[[malformed]]", { name: "StreamError", reason: "malformed" }],
     ["[[error-frame]]", { name: "StreamError", reason: "server-error" }],
-    ["[[stall]]", { name: "TimeoutError", phase: "idle" }],
+    ["[[stall]]", { name: "TimeoutError", phase: "chunk" }],
   ])("%s: with the text so far", async (scene, expected) => {
-    const { error, text } = await failureOf(scene, { timeouts: { idleMs: 50 } });
+    const { error, text } = await failureOf(scene, { timeouts: { chunkMs: 50 } });
     expect(error).toMatchObject({ ...expected, partial: { content: text } });
     expect(text).not.toBe("");
   });

@@ -23,7 +23,7 @@ export interface ByteHandlers<Out> {
 const RELEASE_MS = 1000;
 
 /**
- * Reads an answer's body under the exchange's signal and idle timeout. Neither is the platform's doing: a fetch
+ * Reads an answer's body under the exchange's signal and `chunkMs`. Neither is the platform's doing: a fetch
  * timeout does not govern a body that has begun, and a handler called in-process never sees the abort.
  */
 export function readBody<Out>(
@@ -32,7 +32,7 @@ export function readBody<Out>(
   response: Response,
   { use, lose }: ByteHandlers<Out>,
 ): ByteReader<Out> {
-  const { signal, idleMs, abort } = exchange;
+  const { signal, chunkMs, abort } = exchange;
   const { clock } = client;
   const reader = (response.body ?? new Blob().stream()).getReader();
   const closed = new AbortController();
@@ -41,7 +41,7 @@ export function readBody<Out>(
 
   signal.addEventListener("abort", () => cancel(signal.reason), { signal: closed.signal });
   if (signal.aborted) cancel(signal.reason);
-  if (idleMs !== Number.POSITIVE_INFINITY) void watchIdle();
+  if (chunkMs !== Number.POSITIVE_INFINITY) void watchIdle();
   return { read, cancel, release };
 
   function read(): Promise<Out> {
@@ -76,14 +76,14 @@ export function readBody<Out>(
 
   /** One timer, set again for what is left of the wait, instead of one timer for each read. */
   async function watchIdle(): Promise<void> {
-    let pause = idleMs;
+    let pause = chunkMs;
     for (;;) {
       await clock.sleep(pause, closed.signal).catch(() => {});
       if (closed.signal.aborted) return;
       const waited = waitingSince === undefined ? 0 : clock.now() - waitingSince;
-      if (waited >= idleMs)
-        return abort(new TimeoutError(`no byte for ${idleMs} ms (timeouts.idleMs)`, "idle"));
-      pause = idleMs - waited;
+      if (waited >= chunkMs)
+        return abort(new TimeoutError(`no byte for ${chunkMs} ms (timeouts.chunkMs)`, "chunk"));
+      pause = chunkMs - waited;
     }
   }
 }

@@ -118,8 +118,11 @@ export class ConnectionError extends GatewayError {
   }
 }
 
-/** Which clock ran out: waiting for headers, between two bytes, the whole request, or a task's deadline. */
-export type TimeoutPhase = "headers" | "idle" | "total" | "deadline";
+/**
+ * The limit that was passed: `headers` until the answer's headers, `first-chunk` until a chat stream's first content,
+ * `chunk` between two pieces of the answer, `total` for the whole request, `deadline` for a task.
+ */
+export type TimeoutPhase = "headers" | "first-chunk" | "chunk" | "total" | "deadline";
 
 /** Something took longer than `timeouts` allows. `partial` is the message so far, where a stream had begun. */
 export class TimeoutError<Partial = unknown> extends GatewayError {

@@ -13,8 +13,13 @@ export interface Timeouts {
    * the rest.
    */
   readonly headersMs?: number;
-  /** Between two reads of the answer; any byte counts, a keep-alive comment too. @default 60_000 */
-  readonly idleMs?: number;
+  /**
+   * From sending to the first chunk of a chat stream that carries something: text, thinking, a tool call. It bounds the
+   * wait for the stream's headers too. @default 300_000
+   */
+  readonly firstChunkMs?: number;
+  /** Between two such chunks of a chat stream; of any other answer, between two reads of its body. @default 60_000 */
+  readonly chunkMs?: number;
   /** For the request with all of its answer. @default Number.POSITIVE_INFINITY */
   readonly totalMs?: number;
 }
@@ -66,7 +71,7 @@ export interface Client {
 export interface Exchange extends Span {
   readonly path: string;
   readonly startedAt: number;
-  readonly idleMs: number;
+  readonly chunkMs: number;
   readonly headersMs: number;
   readonly retry: Required<RetryOptions>;
 }
@@ -80,14 +85,14 @@ export function openExchange(
 ): Exchange {
   const {
     totalMs = Number.POSITIVE_INFINITY,
-    idleMs = 60_000,
+    chunkMs = 60_000,
     ...rest
   } = { ...client.timeouts, ...timeouts };
   const late = () => new TimeoutError(`not finished after ${totalMs} ms (timeouts.totalMs)`, "total");
   return {
     path,
     startedAt: client.clock.now(),
-    idleMs,
+    chunkMs,
     headersMs: rest.headersMs ?? headersMs,
     retry: { ...client.retry, ...retry },
     ...openSpan(client.clock, signal, totalMs, late),

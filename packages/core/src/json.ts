@@ -36,7 +36,7 @@ export interface Answer<JSON = unknown> {
  *
  * @throws {APIError} for an answer that is no success, or no JSON
  * @throws {ConnectionError} when none came, or it broke off
- * @throws {TimeoutError} phase `headers`, `idle` or `total`
+ * @throws {TimeoutError} phase `headers`, `chunk` or `total`
  */
 export async function requestJSON(client: Client, call: Call, options: RequestOptions): Promise<Answer> {
   const exchange = openExchange(client, call.path, options, call.headersMs);

@@ -112,7 +112,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     for (const [timeouts, phase, hasHeaders] of [
       [{ headersMs: 1000 }, "headers", false],
       [{ totalMs: 1000 }, "total", false],
-      [{ idleMs: 1000 }, "idle", true],
+      [{ chunkMs: 1000 }, "chunk", true],
       [{ totalMs: 1000 }, "total", true],
     ] as const) {
       const clock = stoppedClock();

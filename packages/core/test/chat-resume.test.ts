@@ -213,7 +213,7 @@ describe("an answer that can't be taken up again", () => {
     await clock.advance(60_000);
     await resting();
     expect(await error).toBeInstanceOf(TimeoutError);
-    expect(await error).toMatchObject({ phase: "idle", partial });
+    expect(await error).toMatchObject({ phase: "chunk", partial });
   });
 
   test.each([

@@ -74,8 +74,8 @@ describe("createClient", () => {
   });
 
   test("refuses a time that is none", () => {
-    expect(() => createClient({ baseURL: "https://gateway.test", timeouts: { idleMs: -1 } })).toThrow(
-      /timeouts.idleMs/,
+    expect(() => createClient({ baseURL: "https://gateway.test", timeouts: { chunkMs: -1 } })).toThrow(
+      /timeouts.chunkMs/,
     );
     expect(() => createClient({ baseURL: "https://gateway.test", retry: { limit: Number.NaN } })).toThrow(
       /retry.limit/,

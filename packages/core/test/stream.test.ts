@@ -397,22 +397,22 @@ describe("time", () => {
     return { clock, connection, client };
   }
 
-  test("a stream that falls silent ends as an idle timeout with the text so far", async () => {
-    const { clock, connection, client } = timed({ idleMs: 1000 });
+  test("a stream that falls silent ends as a timeout with the text so far", async () => {
+    const { clock, connection, client } = timed({ chunkMs: 1000 });
     const failure = rejectionOf(streamChat(client, question).result());
     connection.send(greeting);
     await connection.wanted();
     await clock.advance(1000);
     expect(await failure).toMatchObject({
       name: "TimeoutError",
-      phase: "idle",
+      phase: "chunk",
       partial: { content: "Hello" },
     });
     expect(connection.cancelled).toBe(true);
   });
 
   test("any byte is a sign of life, a comment too", async () => {
-    const { clock, connection, client } = timed({ idleMs: 1000 });
+    const { clock, connection, client } = timed({ chunkMs: 1000 });
     const turn = streamChat(client, question).result();
     await connection.wanted();
     for (let beat = 0; beat < 5; beat += 1) {
@@ -427,7 +427,7 @@ describe("time", () => {
   });
 
   test("a consumer that takes its time is no silence of the gateway", async () => {
-    const { clock, connection, client } = timed({ idleMs: 1000 });
+    const { clock, connection, client } = timed({ chunkMs: 1000 });
     const iterator = streamChat(client, question)[Symbol.asyncIterator]();
     connection.send(greeting);
     await iterator.next();

@@ -15,7 +15,7 @@ export function explain(error: unknown): Explanation {
     case "ConnectionError":
       return explainConnection(error.outcome);
     case "TimeoutError":
-      return error.phase === "idle"
+      return error.phase === "chunk"
         ? { what: "The answer stopped coming.", todo: "Nothing was heard for too long. Try again." }
         : { what: "The answer took too long.", todo: "Try again, or choose a faster model or less effort." };
     case "StreamError":

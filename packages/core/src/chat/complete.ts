@@ -17,7 +17,7 @@ const HEADERS_MS = 600_000;
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses
  * @throws {ConnectionError} when there was no answer
- * @throws {TimeoutError} phase `headers`, `idle` or `total`
+ * @throws {TimeoutError} phase `headers`, `chunk` or `total`
  * @throws {ResponseError} when the answer does not fit the spec; `path` names the field
  * @example
  * ```ts

@@ -47,7 +47,7 @@ const HEADERS_MS = 300_000;
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses
  * @throws {ConnectionError} when there was no answer
- * @throws {TimeoutError} phase `headers`, `idle` or `total`; with `partial` once the stream had begun
+ * @throws {TimeoutError} phase `headers`, `chunk` or `total`; with `partial` once the stream had begun
  * @throws {StreamError} when the stream broke off or carried an error; `partial` has the message so far
  * @example
  * ```ts

@@ -56,7 +56,7 @@ export function polled(
     {
       clock,
       random: () => 0.5,
-      timeouts: { headersMs: HEADERS_MS, idleMs: Number.POSITIVE_INFINITY },
+      timeouts: { headersMs: HEADERS_MS, chunkMs: Number.POSITIVE_INFINITY },
       ...options,
     },
   );
