@@ -78,6 +78,7 @@ test.each([
   ["chat/stream.ts", "../http.js"],
   ["chat/store.ts", "./stream.js"],
   ["errors.ts", "./task.js"],
+  ["storage/memory.ts", "../isolate.js"],
   ["videos/schema/request.ts", "./beta.js"],
   ["videos/schema/beta.ts", "../../address.js"],
   ["videos/tasks.ts", "../poll.js"],

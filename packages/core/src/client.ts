@@ -3,6 +3,7 @@ import { type Clock, systemClock } from "./clock.js";
 import { ConfigurationError } from "./errors.js";
 import type { ClientEvent } from "./events.js";
 import type { Client, RetryOptions, Timeouts } from "./http.js";
+import { isolate } from "./isolate.js";
 import type { VideoTaskNormalizer } from "./task.js";
 
 /** What `createClient` takes. Only `baseURL` is required. */
@@ -89,13 +90,7 @@ export function createClient(options: ClientOptions): Client {
   }
 
   function emit(event: ClientEvent): void {
-    try {
-      onEvent?.(event);
-    } catch (error) {
-      queueMicrotask(() => {
-        throw error;
-      });
-    }
+    isolate(() => onEvent?.(event));
   }
 }
 

@@ -1,5 +1,6 @@
 import { type Clock, openSpan } from "./clock.js";
 import { isGatewayError, TimeoutError } from "./errors.js";
+import { isolate } from "./isolate.js";
 
 /** What a poll loop does: it asks, or rests for `ms` milliseconds until it asks again. */
 export type PollEvent =
@@ -58,7 +59,7 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
       let backoffMs: number | undefined;
       try {
         signal.throwIfAborted();
-        onPoll?.({ type: "ask" });
+        isolate(() => onPoll?.({ type: "ask" }));
         const snapshot = await ask(signal);
         intervalMs = intervalAfter(snapshot);
         failures = 0;
@@ -74,7 +75,7 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
         failure = error as Error;
       }
       const ms = (backoffMs ?? intervalMs) * (0.9 + 0.2 * random());
-      onPoll?.({ type: "rest", ms, failure });
+      isolate(() => onPoll?.({ type: "rest", ms, failure }));
       await clock.sleep(ms, signal);
     }
   } finally {

@@ -1,10 +1,14 @@
 import { after, type Clock } from "./clock.js";
+import { isolate } from "./isolate.js";
 
-/** State that anybody can watch: what React's `useSyncExternalStore` takes, and no more. */
+/** State with subscribers: what React's `useSyncExternalStore` takes, and no more. */
 export interface Store<State> {
-  /** The state as last published: the same object until listeners are told of another. */
+  /** The state as last published: the same object until subscribers are notified of another. */
   readonly getSnapshot: () => State;
-  /** Calls `listener` after each change; returns how to stop it. */
+  /**
+   * Calls `listener` after each change, without arguments, and not at once. Returns a function that ends the
+   * subscription. An error that `listener` throws is reported as uncaught and disturbs nothing else.
+   */
   readonly subscribe: (listener: () => void) => () => void;
 }
 
@@ -139,7 +143,7 @@ export function createRegistry<Value>({
   }
 }
 
-/** Those who want to be told. */
+/** A list of subscribers. */
 function createListeners(onFirst?: () => void, onLast?: () => void) {
   const listeners = new Set<() => void>();
   return {
@@ -153,7 +157,7 @@ function createListeners(onFirst?: () => void, onLast?: () => void) {
       };
     },
     notify(): void {
-      for (const listener of [...listeners]) listener();
+      for (const listener of [...listeners]) isolate(listener);
     },
   };
 }

@@ -101,7 +101,8 @@ export function createRun(context: RunContext): Run {
       }
       if (signal.aborted || openCalls(leaf).length > 0) return;
       leaf = left && step === 1 ? await readAnswer(left, undefined) : await ask(leaf);
-      if (thread.node(leaf)?.message.outcome !== "tool-calls") return;
+      const { outcome, toolCalls } = thread.node(leaf)?.message ?? {};
+      if (outcome !== "tool-calls" || !toolCalls?.length) return;
       if (step >= (options().maxSteps ?? MAX_STEPS))
         return closeCalls(leaf, `not run: the limit of ${step} answers in a row was reached`);
     }
@@ -200,8 +201,11 @@ export function createRun(context: RunContext): Run {
       outcome: outcome ?? last?.outcome ?? "not-sent",
       ...(cause && { error: cause }),
     };
-    onEnd(ended);
-    resolveTurn(ended);
+    try {
+      onEnd(ended);
+    } finally {
+      resolveTurn(ended);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../errors.js";
 import type { Client } from "../http.js";
+import { isolate } from "../isolate.js";
 import { createStore, type Store } from "../store.js";
 import type { ImageInput } from "./images.js";
 import { isPending, type ThreadMessage, type ThreadToolCall, type ThreadTurn } from "./message.js";
@@ -233,14 +234,15 @@ export function createChatStore<Output = unknown>(
     const [next, ...rest] = queue;
     setQueue(rest);
     store.flush();
-    // a task of its own: what the app throws there is the app's, and what it sends there finds the chat free
+    // a microtask of its own: a message that a callback sends finds the chat free
     if (!lastMessage()?.toolCalls?.some(isPending)) queueMicrotask(() => tell(turn));
     next?.start();
   }
 
   function tell(turn: ThreadTurn): void {
     const { onError, onFinish } = read();
-    if (turn.error) onError?.(turn.error, turn);
+    const { error } = turn;
+    if (error) isolate(() => onError?.(error, turn));
     onFinish?.(turn);
   }
 

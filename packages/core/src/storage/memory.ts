@@ -1,3 +1,4 @@
+import { isolate } from "../isolate.js";
 import type { RecordStorage } from "./storage.js";
 import { type RecordTexts, recordsOf, textsOf } from "./texts.js";
 
@@ -28,9 +29,9 @@ export function memoryStorage(): RecordStorage {
         if (text === null) kept.delete(key);
         else kept.set(key, text);
       }
-      // not from inside: whoever listens may write, or throw
+      // after the write: a subscriber may write in turn
       queueMicrotask(() => {
-        for (const tell of watchers) tell(collection, texts);
+        for (const tell of watchers) isolate(() => tell(collection, texts));
       });
     },
     watch(collection, listener) {

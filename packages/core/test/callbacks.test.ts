@@ -1,0 +1,102 @@
+import { type ChatStoreOptions, createChatStore, createImageStore, memoryStorage } from "@sluice/core";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { clientOf, DONE, frame, settled, streamAnswer } from "./support/gateway.js";
+
+const uncaught: unknown[] = [];
+
+beforeEach(() => {
+  uncaught.length = 0;
+  const { queueMicrotask } = globalThis;
+  vi.stubGlobal("queueMicrotask", (task: () => void) =>
+    queueMicrotask(() => {
+      try {
+        task();
+      } catch (error) {
+        uncaught.push((error as Error).message);
+      }
+    }),
+  );
+});
+afterEach(() => vi.unstubAllGlobals());
+
+/** A function of an app that throws `message` whenever it is called. */
+function mistake(message: string): () => never {
+  return () => {
+    throw new Error(message);
+  };
+}
+
+function chatOf(answer: string, options: Partial<ChatStoreOptions> = {}) {
+  const { client, requests } = clientOf(() => streamAnswer(answer));
+  const chat = createChatStore(client, { model: "delta-5.3", ...options } as ChatStoreOptions);
+  return { chat, requests };
+}
+
+test.each([0, 50])(
+  "a subscriber that throws ends no answer and keeps nothing from other subscribers, throttleMs %d",
+  async (throttleMs) => {
+    const { chat, requests } = chatOf(
+      frame({ content: "Hel" }) + frame({ content: "lo" }) + frame({}, "stop") + DONE,
+      { throttleMs },
+    );
+    let seen = "";
+    chat.subscribe(mistake("in render"));
+    chat.subscribe(() => {
+      seen = chat.getSnapshot().messages.at(-1)?.content ?? "";
+    });
+    expect(await chat.send("Hello?")).toMatchObject({
+      outcome: "complete",
+      messages: [{}, { content: "Hello" }],
+    });
+    expect(chat.getSnapshot()).toMatchObject({ status: "ready", error: undefined });
+    expect(seen).toBe("Hello");
+    expect(requests).toHaveLength(1);
+    await settled();
+    expect(new Set(uncaught)).toEqual(new Set(["in render"]));
+  },
+);
+
+test("onError that throws does not keep the turn from onFinish", async () => {
+  const finished: unknown[] = [];
+  const { chat } = chatOf(frame({ content: "Hel" }), {
+    onError: mistake("in onError"),
+    onFinish: ({ outcome }) => finished.push(outcome),
+  });
+  expect(await chat.send("Hello?")).toMatchObject({ outcome: "truncated" });
+  await settled();
+  expect(finished).toEqual(["truncated"]);
+  expect(uncaught).toEqual(["in onError"]);
+});
+
+test("a subscriber of an image store that throws does not keep the images from the others", async () => {
+  const { client } = clientOf(() =>
+    Response.json({ model: "m", created: 1, data: [{ url: "https://cdn.test/1.png", size: "2048x2048" }] }),
+  );
+  const images = createImageStore(client, { model: "gamma-image-5-0-260128" });
+  const seen: string[] = [];
+  images.subscribe(mistake("in render"));
+  images.subscribe(() => seen.push(images.getSnapshot().status));
+  expect(await images.generate({ prompt: "A reef" })).toMatchObject({ status: "success" });
+  expect(seen).toEqual(["pending", "success"]);
+});
+
+test("a watcher of a memory storage that throws does not keep the records from the others", async () => {
+  const storage = memoryStorage();
+  const seen: unknown[] = [];
+  storage.watch("notes", mistake("in watch"));
+  storage.watch("notes", (changes) => seen.push(...changes));
+  await storage.write("notes", new Map([["a", 1]]));
+  await settled();
+  expect(seen).toEqual([["a", 1]]);
+  expect(uncaught).toEqual(["in watch"]);
+});
+
+test.each(["tool_calls", "function_call"])(
+  "finish_reason %s without a call asks nothing again",
+  async (reason) => {
+    const { chat, requests } = chatOf(frame({ content: "Hello" }) + frame({}, reason) + DONE);
+    await chat.send("Hello?");
+    expect(requests).toHaveLength(1);
+    expect(chat.getSnapshot().messages).toMatchObject([{ role: "user" }, { content: "Hello" }]);
+  },
+);
