@@ -78,6 +78,17 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal 
 }
 
 /**
+ * Waits for `promise` at most `ms` milliseconds. The work behind it goes on; what becomes of it later is ignored.
+ *
+ * @throws a `DOMException` named `TimeoutError` that begins with `what`; what `promise` rejects with
+ */
+export async function within<T>(clock: Clock, ms: number, promise: Promise<T>, what: string): Promise<T> {
+  const late = () => new DOMException(`${what} did not answer within ${ms} ms`, "TimeoutError");
+  const { signal, end } = openSpan(clock, undefined, ms, late);
+  return unlessAborted(promise, signal).finally(end);
+}
+
+/**
  * Lets the host do what waits (input, rendering, I/O), and goes on as soon as it can. Not `setTimeout(0)`: browsers
  * make nested timers wait 4 ms, and a hidden page's a second. Not `scheduler.yield` either: it goes before timers and
  * rendering, so that no frame is painted as long as bytes are at hand.

@@ -1,9 +1,12 @@
-import { after, type Clock } from "./clock.js";
+import { openTabChannel, type TabChannel } from "./channel.js";
+import { after } from "./clock.js";
 import { asError } from "./errors.js";
+import type { Client } from "./http.js";
+import { withLock } from "./locks.js";
+import { reportLimit } from "./platform.js";
 import type { PollEvent } from "./poll.js";
 import type { Absence, Presence } from "./presence.js";
 import { createStore, type Store } from "./store.js";
-import { openPageChannel, type PageChannel, takeTurns } from "./turns.js";
 
 /** What is known of something that is asked about again and again. */
 export interface WatchState<Snapshot> {
@@ -40,7 +43,7 @@ export interface Watch<Snapshot> extends Store<WatchState<Snapshot>> {
 export interface WatchPlan<Snapshot> {
   /** What pages know it by. */
   readonly name: string;
-  readonly clock: Clock;
+  readonly client: Client;
   readonly presence: Presence;
   /** What was known before. */
   readonly initial: Snapshot | undefined;
@@ -71,11 +74,12 @@ const LINGER_MS = 1000;
 
 /** Creates a watch. It asks nothing before somebody subscribes. */
 export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot> {
-  const { name, clock, presence, inBackground, follow, merge, isFinal } = plan;
+  const { name, client, presence, inBackground, follow, merge, isFinal } = plan;
+  const { clock } = client;
   let state: WatchState<Snapshot> = { ...unwatched, snapshot: plan.initial };
   const store = createStore(() => state, { throttleMs: 0, clock, onFirst: open, onLast: leave });
   let leaving: AbortController | undefined;
-  let channel: PageChannel<Message<Snapshot>> | undefined;
+  let channel: TabChannel<Message<Snapshot>> | undefined;
   let stopPresence: (() => void) | undefined;
   let asking: AbortController | undefined;
   /** The asking that has its turn, or had it. */
@@ -85,7 +89,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     getSnapshot: store.getSnapshot,
     subscribe: store.subscribe,
     refetch() {
-      if (asking && !leads()) return channel?.tell({ type: "ask" });
+      if (asking && !leads()) return channel?.post({ type: "ask" });
       stopAsking();
       set({ error: undefined });
       reconsider();
@@ -95,8 +99,8 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
   function open(): void {
     leaving?.abort();
     if (channel) return;
-    channel = openPageChannel(name, hear);
-    channel.tell({ type: "hello" });
+    channel = openTabChannel(name, hear, (error) => reportLimit(client, "broadcast-channel", error));
+    channel.post({ type: "hello" });
     stopPresence = presence.subscribe(reconsider);
     reconsider();
   }
@@ -143,7 +147,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     const { signal } = own;
     asking = own;
     try {
-      await takeTurns(name, signal, async () => {
+      await withLock(client, name, signal, async () => {
         leading = own;
         for await (const snapshot of follow(onPoll, signal)) {
           signal.throwIfAborted();
@@ -175,12 +179,13 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     }
     if (!leads()) return;
     if (message.type === "hello") return tellNews();
+    if (message.type !== "ask") return;
     stopAsking();
     reconsider();
   }
 
   function tellNews(): void {
-    channel?.tell({ type: "news", snapshot: state.snapshot, nextPollAt: state.nextPollAt });
+    channel?.post({ type: "news", snapshot: state.snapshot, nextPollAt: state.nextPollAt });
   }
 
   function learn(snapshot: Snapshot, more: Partial<WatchState<Snapshot>>): void {

@@ -15,7 +15,7 @@ export function watchOf(client: Client, { id }: AssetHandle, read: () => AssetSt
   if (known) return known;
   const created = createWatch<Asset>({
     name: `sluice/asset/${client.baseURL}/${id}`,
-    clock: client.clock,
+    client,
     presence: read().presence ?? pagePresence,
     initial: undefined,
     inBackground: () => read().refetchIntervalInBackground ?? false,

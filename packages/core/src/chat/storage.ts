@@ -1,6 +1,9 @@
-import { after, type Clock } from "../clock.js";
+import { after } from "../clock.js";
+import type { Client } from "../http.js";
+import { hasLocks, isLocked, shareLock, withLock } from "../locks.js";
+import { reportStorageFailure } from "../platform.js";
 import type { RecordStorage } from "../storage/storage.js";
-import { canTell, holdWhile, isTaken, takeTurns } from "../turns.js";
+import { waitForStorage } from "../storage/wait.js";
 import { isOpen, isPending, type ThreadMessage, withCallsClosed } from "./message.js";
 import type { Thread, ThreadNode } from "./thread.js";
 
@@ -18,18 +21,16 @@ export interface ThreadKeeper {
 
 /** What {@link keepThread} takes. */
 export interface ThreadKeeperOptions {
+  readonly client: Client;
   readonly storage: RecordStorage;
   readonly collection: string;
   readonly thread: Thread;
-  readonly clock: Clock;
   /** The page is about to go: the thread gets what has come and was not shown yet. */
   readonly onLeave: () => void;
   /** The thread changed by what somebody else wrote. */
   readonly onMerge: () => void;
   /** Reads on an answer that was left and is kept elsewhere; undefined where that can't be done now. */
   readonly takeUp: (message: ThreadMessage) => Promise<unknown> | undefined;
-  /** The storage could not be read or written; the chat goes on without. */
-  readonly onFailure: (error: unknown) => void;
 }
 
 /** The key of the record that says which branch was shown last; no message has it as its id. */
@@ -39,7 +40,8 @@ const LIVE_WRITE_MS = 1000;
 
 /** Creates the keeper of one thread: a record for each message, so that two pages never overwrite each other's. */
 export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
-  const { storage, collection, thread, clock, onLeave, onMerge, takeUp, onFailure } = options;
+  const { client, storage, collection, thread, onLeave, onMerge, takeUp } = options;
+  const onFailure = (error: unknown) => reportStorageFailure(client, error);
   const unwritten = new Set<string>(thread.ids());
   const initial = thread.ids();
   const lock = `sluice/${collection}`;
@@ -61,7 +63,8 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
       } else schedule(0);
     },
     hold(turn) {
-      void holdWhile(
+      void shareLock(
+        client,
         lock,
         turn.then(() => writing),
       );
@@ -78,13 +81,13 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
     const { signal } = open;
     const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
     listen?.("pagehide", leave, { signal });
-    signal.addEventListener("abort", storage.watch(collection, merge));
-    const records = await storage.read(collection);
+    signal.addEventListener("abort", storage.watch(collection, merge, onFailure));
+    const records = await waitForStorage(client.clock, () => storage.read(collection), merge);
     const nodes = nodesIn(records);
     // what was there at first gives way to what was kept
     if (nodes.length > 0) for (const id of initial.splice(0)) forget(id);
     const hasOpenEnds = nodes.some(({ message }) => afterReload(message) !== message);
-    const hasLivePage = hasOpenEnds && (await isTaken(lock));
+    const hasLivePage = hasOpenEnds && (await isLocked(client, lock));
     const isOpenStill = ({ message }: ThreadNode) => hasLivePage || isKept(message);
     for (const node of nodes)
       thread.merge(isOpenStill(node) ? node : { ...node, message: afterReload(node.message) });
@@ -102,7 +105,7 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
     for (const [key, record] of changes) if (record === undefined) forget(key);
     for (const node of nodesIn(changes)) {
       // what another page has under way is shown where it can be told when that page goes
-      if (isUnderWay(node.message) && !canTell()) continue;
+      if (isUnderWay(node.message) && !hasLocks()) continue;
       thread.merge(node);
       if (isUnderWay(node.message)) void markLeft();
     }
@@ -118,7 +121,7 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
     isWaiting = true;
     const { signal } = open;
     try {
-      await takeTurns(lock, signal, async () => {
+      await withLock(client, lock, signal, async () => {
         isWaiting = false;
         for (const node of nodesIn(await storage.read(collection))) thread.merge(node);
         signal.throwIfAborted();
@@ -150,7 +153,7 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
     scheduled?.abort();
     scheduled = new AbortController();
     if (ms === 0) queueMicrotask(write);
-    else after(clock, ms, scheduled.signal, write);
+    else after(client.clock, ms, scheduled.signal, write);
   }
 
   function write(): void {
@@ -180,7 +183,7 @@ function isUnderWay(message: ThreadMessage | undefined): boolean {
  * would read it on, and each run its tools.
  */
 function isKept(message: ThreadMessage): boolean {
-  return canTell() && isUnderWay(message) && typeof message.streamId === "string";
+  return hasLocks() && isUnderWay(message) && typeof message.streamId === "string";
 }
 
 function recordOf(node: ThreadNode | undefined): unknown {

@@ -85,10 +85,10 @@ export function createChatStore<Output = unknown>(
   const store = createStore(compute, { throttleMs, clock: client.clock });
   if (storage)
     keeper = keepThread({
+      client,
       storage,
       collection: `chat/${id}`,
       thread,
-      clock: client.clock,
       onLeave: store.flush,
       onMerge: store.flush,
       takeUp(message) {
@@ -96,7 +96,6 @@ export function createChatStore<Output = unknown>(
         if (run || lastMessage()?.id !== message.id) return undefined;
         return start(() => ({ below: parent, added: [message.id] }), message);
       },
-      onFailure: (cause) => client.emit({ type: "storage-failure", error: cause }),
     });
 
   return {

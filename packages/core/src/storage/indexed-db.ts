@@ -1,4 +1,6 @@
 import { type IDBPDatabase, openDB } from "idb";
+import { openTabChannel, type TabChannel } from "../channel.js";
+import { refusalOf } from "../platform.js";
 import type { RecordStorage } from "./storage.js";
 import { type RecordTexts, recordsOf, textsOf } from "./texts.js";
 
@@ -31,8 +33,8 @@ export function indexedDBStorage({ name = "sluice" }: { name?: string } = {}): R
   // a database for each version: none is ever upgraded, so no page waits for another one to let go of it
   const versioned = `${name}/${VERSION}`;
   let opening: Promise<IDBPDatabase> | undefined;
-  let channel: BroadcastChannel | undefined;
-  const listeners = new Set<(message: MessageEvent<Notice>) => void>();
+  let channel: TabChannel<Notice> | undefined;
+  const listeners = new Set<(notice: Notice) => void>();
 
   return {
     async read(collection) {
@@ -54,15 +56,13 @@ export function indexedDBStorage({ name = "sluice" }: { name?: string } = {}): R
       await Promise.all([done, ...requests]);
       tellOthers({ collection, texts });
     },
-    watch(collection, listener) {
-      const hear = ({ data }: MessageEvent<Notice>) => {
-        if (data.collection === collection) listener(recordsOf(data.texts));
+    watch(collection, listener, onRefusal) {
+      const hear = ({ collection: written, texts }: Notice) => {
+        if (written === collection && texts instanceof Map) listener(recordsOf(texts));
       };
-      channel ??= openChannel();
-      channel?.addEventListener("message", hear);
+      channel ??= openChannel(onRefusal);
       listeners.add(hear);
       return () => {
-        channel?.removeEventListener("message", hear);
         listeners.delete(hear);
         if (listeners.size > 0) return;
         channel?.close();
@@ -80,29 +80,36 @@ export function indexedDBStorage({ name = "sluice" }: { name?: string } = {}): R
   }
 
   async function open(): Promise<IDBPDatabase> {
-    const connection = await openDB(versioned, VERSION, {
-      upgrade: (created) => void created.createObjectStore(RECORDS),
-      blocking() {
-        forget();
-        connection.close();
-      },
-      terminated: forget,
-    });
-    return connection;
+    try {
+      const connection = await openDB(versioned, VERSION, {
+        upgrade: (created) => void created.createObjectStore(RECORDS),
+        blocking() {
+          forget();
+          connection.close();
+        },
+        terminated: forget,
+      });
+      return connection;
+    } catch (error) {
+      throw refusalOf("indexed-db", error);
+    }
   }
 
   function forget(): void {
     opening = undefined;
   }
 
-  function openChannel(): BroadcastChannel | undefined {
-    return typeof BroadcastChannel === "undefined" ? undefined : new BroadcastChannel(versioned);
+  function openChannel(onRefusal: (error: unknown) => void = () => {}): TabChannel<Notice> {
+    const hear = (notice: Notice) => {
+      for (const listener of [...listeners]) listener(notice);
+    };
+    return openTabChannel(versioned, hear, (error) => onRefusal(refusalOf("broadcast-channel", error)));
   }
 
   /** Through the channel that this storage listens on, if it does: a channel does not hear itself. */
   function tellOthers(notice: Notice): void {
     const own = channel ?? openChannel();
-    own?.postMessage(notice);
-    if (own !== channel) own?.close();
+    own.post(notice);
+    if (own !== channel) own.close();
   }
 }

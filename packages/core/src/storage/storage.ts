@@ -19,6 +19,12 @@ export interface RecordStorage {
   /**
    * Calls `listener` with what others write from now on, `undefined` for what they remove; returns how to stop. Others
    * are other pages, at least. One's own writes may come back too, where a storage can't tell: merge what is told.
+   *
+   * @param onRefusal gets the platform's error where others can't be heard; nothing is thrown then
    */
-  watch(collection: string, listener: (changes: ReadonlyMap<string, unknown>) => void): () => void;
+  watch(
+    collection: string,
+    listener: (changes: ReadonlyMap<string, unknown>) => void,
+    onRefusal?: (error: unknown) => void,
+  ): () => void;
 }

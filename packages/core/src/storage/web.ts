@@ -1,3 +1,4 @@
+import { refusalOf } from "../platform.js";
 import type { RecordStorage } from "./storage.js";
 import { recordsOf, textsOf } from "./texts.js";
 
@@ -28,7 +29,16 @@ export function webStorage(
   storage: WebStorage | (() => WebStorage),
   { prefix = "sluice" }: { prefix?: string } = {},
 ): RecordStorage {
-  const reach = typeof storage === "function" ? storage : () => storage;
+  const reach = () => {
+    try {
+      const area = typeof storage === "function" ? storage() : storage;
+      // null in some WebViews; elsewhere only the first use is refused
+      void area.length;
+      return area;
+    } catch (error) {
+      throw refusalOf("web-storage", error);
+    }
+  };
   // JSON, since one array's is never the beginning of another's, whatever the names hold
   const beginningOf = (collection: string) => JSON.stringify([prefix, VERSION, collection]);
 

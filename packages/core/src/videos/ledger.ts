@@ -1,11 +1,14 @@
 import { isRecord } from "../error-body.js";
-import { asError, ConnectionError, isGatewayError } from "../errors.js";
+import { asError, ConnectionError, isGatewayError, type Outcome } from "../errors.js";
 import type { Client, RequestOptions } from "../http.js";
+import { isLocked, withLock } from "../locks.js";
+import { overhear } from "../overhear.js";
+import { reportStorageFailure } from "../platform.js";
 import { type Presence, pagePresence } from "../presence.js";
 import type { RecordStorage } from "../storage/storage.js";
+import { waitForStorage } from "../storage/wait.js";
 import { createStore, type Store } from "../store.js";
 import type { VideoTask, VideoTaskReference } from "../task.js";
-import { isTaken, takeTurns } from "../turns.js";
 import { type UncheckedRequest, unchecked } from "../validate.js";
 import { createWatch, type Watch } from "../watch.js";
 import { createVideoTask } from "./create.js";
@@ -40,6 +43,13 @@ export interface WatchSettings {
   readonly inBackground?: boolean | undefined;
 }
 
+/** Options of one submission. */
+export interface SubmissionOptions extends RequestOptions {
+  readonly label?: string | undefined;
+  /** Ends the submission for as long as the gateway can't have it. */
+  readonly unlessSent: AbortSignal;
+}
+
 /** All video tasks that the pages of an app know, kept in their storage. */
 export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
   readonly restore: () => Promise<void>;
@@ -49,7 +59,7 @@ export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
    */
   readonly submit: (
     request: VideoRequest | UncheckedRequest,
-    options: RequestOptions & { readonly label?: string | undefined },
+    options: SubmissionOptions,
   ) => Promise<VideoTaskEntry>;
   /** The one watch of a task, whoever asks for it; the settings of who asked last count. */
   readonly watch: (task: VideoTaskReference, settings: () => WatchSettings) => Watch<VideoTask>;
@@ -108,25 +118,27 @@ export function createVideoTaskLedger(
 
   async function submit(
     request: VideoRequest | UncheckedRequest,
-    { label, ...options }: RequestOptions & { label?: string | undefined },
+    { label, unlessSent, ...options }: SubmissionOptions,
   ): Promise<VideoTaskEntry> {
     const key = crypto.getRandomValues(new Uint32Array(4)).join("-");
     const { model } = request as VideoRequest;
     const entry = { key, model, submittedAt: Date.now(), ...(label !== undefined && { label }) };
     let settled: VideoTaskEntry = { ...entry, state: "submitting" };
-    // held while it is under way, so that a page that finds the entry knows whether somebody still waits
-    await takeTurns(SUBMISSION + key, new AbortController().signal, async () => {
+    let outcome: Outcome = "not-sent";
+    const overheard = overhear(client, (soFar) => {
+      outcome = soFar;
+    });
+    // held until the entry is settled: a tab that finds it knows that this one still waits
+    await withLock(client, SUBMISSION + key, unlessSent, async () => {
       await put(settled);
       try {
-        settled = {
-          ...entry,
-          state: "created",
-          handle: await createVideoTask(client, unchecked(request), options),
-        };
+        unlessSent.throwIfAborted();
+        const handle = await createVideoTask(overheard, unchecked(request), options);
+        settled = { ...entry, state: "created", handle };
       } catch (error) {
-        const isUnknown =
-          !isGatewayError(error) || error.outcome === undefined || error.outcome === "unknown";
-        if (isUnknown) await put({ ...entry, state: "unconfirmed", error: asError(error) });
+        const known = isGatewayError(error) ? error : undefined;
+        if ((known?.outcome ?? outcome) === "unknown")
+          await put({ ...entry, state: "unconfirmed", error: asError(error) });
         else await drop(key);
         throw error;
       }
@@ -140,7 +152,7 @@ export function createVideoTaskLedger(
     const settings = () => settingsOf.get(id)?.() ?? {};
     const watched = createWatch<VideoTask>({
       name: `sluice/video/${client.baseURL}/${id}`,
-      clock,
+      client,
       presence,
       initial: entryOf(id)?.task,
       inBackground: () => settings().inBackground ?? false,
@@ -181,14 +193,19 @@ export function createVideoTaskLedger(
   async function keep(key: string): Promise<void> {
     store.flush();
     const record = recordOf(entries.get(key), revisions.get(key));
-    await storage?.write(COLLECTION, new Map([[key, record]])).catch(report);
+    if (storage)
+      await waitForStorage(clock, () => storage.write(COLLECTION, new Map([[key, record]]))).catch(report);
   }
 
   async function restore(): Promise<void> {
     if (!storage) return;
     // a page that writes is there, and knows what it waits for
-    storage.watch(COLLECTION, (changes) => void merge(changes, (entry) => entry));
-    await merge(await storage.read(COLLECTION), afterReload);
+    storage.watch(COLLECTION, (changes) => void merge(changes, (entry) => entry), report);
+    await takeOver(await waitForStorage(clock, () => storage.read(COLLECTION), takeOver));
+  }
+
+  async function takeOver(records: ReadonlyMap<string, unknown>): Promise<void> {
+    await merge(records, (entry) => afterReload(client, entry));
     for (const { key, task } of entries.values()) if (hasExpired(task)) void drop(key);
   }
 
@@ -207,7 +224,7 @@ export function createVideoTaskLedger(
   }
 
   function report(error: unknown): void {
-    client.emit({ type: "storage-failure", error });
+    reportStorageFailure(client, error);
   }
 }
 
@@ -252,8 +269,8 @@ function hasExpired(task: VideoTask | undefined): boolean {
 }
 
 /** Of a submission that nobody waits for any more, nobody knows whether it arrived. */
-async function afterReload(entry: VideoTaskEntry): Promise<VideoTaskEntry> {
-  if (entry.state !== "submitting" || (await isTaken(SUBMISSION + entry.key))) return entry;
+async function afterReload(client: Client, entry: VideoTaskEntry): Promise<VideoTaskEntry> {
+  if (entry.state !== "submitting" || (await isLocked(client, SUBMISSION + entry.key))) return entry;
   return { ...entry, state: "unconfirmed", error: new ConnectionError(LEFT, "unknown") };
 }
 

@@ -119,7 +119,7 @@ export function createVideoTaskStore(
     const { signal } = own;
     const options = read();
     const created = await assertSendable(client, request, options, signal)
-      .then(() => ledger.submit(request, { ...options.request, label }))
+      .then(() => ledger.submit(request, { ...options.request, label, unlessSent: signal }))
       .catch(asError);
     if (signal.aborted) return store.getSnapshot();
     submitting = undefined;

@@ -1,0 +1,38 @@
+/** Messages between the tabs of an origin, by name. Silent where there is no `BroadcastChannel`, or it is refused. */
+export interface TabChannel<Message> {
+  /** Posts to all other tabs. */
+  readonly post: (message: Message) => void;
+  readonly close: () => void;
+}
+
+/**
+ * Opens a channel; `onMessage` gets what others post, never one's own.
+ *
+ * @param onRefusal gets why the browser refuses the channel or a message. Nothing is thrown.
+ */
+export function openTabChannel<Message>(
+  name: string,
+  onMessage: (message: Message) => void,
+  onRefusal: (error: unknown) => void,
+): TabChannel<Message> {
+  let channel: BroadcastChannel | undefined;
+  try {
+    if (typeof BroadcastChannel !== "undefined") channel = new BroadcastChannel(name);
+  } catch (error) {
+    onRefusal(error);
+  }
+  channel?.addEventListener("message", ({ data }: MessageEvent<Message>) => {
+    // any script of the origin may post anything
+    if (typeof data === "object" && data !== null) onMessage(data);
+  });
+  return {
+    post(message) {
+      try {
+        channel?.postMessage(message);
+      } catch (error) {
+        onRefusal(error);
+      }
+    },
+    close: () => channel?.close(),
+  };
+}

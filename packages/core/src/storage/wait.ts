@@ -1,0 +1,31 @@
+import { type Clock, within } from "../clock.js";
+
+/** Longest time that work waits for a storage, in milliseconds. */
+const WAIT_MS = 3000;
+
+/**
+ * Waits at most 3 s for a storage to read or write: some never answer, such as an IndexedDB that is blocked.
+ *
+ * @param onLate gets what the storage answers after that
+ * @throws a `DOMException` named `TimeoutError`; what `operation` throws
+ */
+export async function waitForStorage<T>(
+  clock: Clock,
+  operation: () => Promise<T>,
+  onLate: (answer: T) => void = () => {},
+): Promise<T> {
+  let isLate = false;
+  const answer = (async () => operation())();
+  answer.then(
+    (late) => {
+      if (isLate) onLate(late);
+    },
+    () => {},
+  );
+  try {
+    return await within(clock, WAIT_MS, answer, "the storage");
+  } catch (error) {
+    isLate = true;
+    throw error;
+  }
+}

@@ -1,0 +1,287 @@
+import {
+  type ClientEvent,
+  createAssetStore,
+  createChatStore,
+  createImageStore,
+  createVideoTaskList,
+  createVideoTaskStore,
+  indexedDBStorage,
+  listTasks,
+  memoryStorage,
+  type RecordStorage,
+  type Store,
+  webStorage,
+} from "@sluice/core";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { textAnswer } from "./support/chat.js";
+import { clientOf, settled, stoppedClock, streamAnswer } from "./support/gateway.js";
+
+const video = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
+const refusal = () => new DOMException("access is denied in this context", "SecurityError");
+const denied = () => {
+  throw refusal();
+};
+const rejected = () => Promise.reject(refusal());
+const silent = () => new Promise<never>(() => {});
+
+afterEach(() => vi.unstubAllGlobals());
+
+/** A tab of a gateway that answers everything at once. */
+function openTab() {
+  const clock = stoppedClock();
+  const events: ClientEvent[] = [];
+  const { client, requests } = clientOf(
+    ({ url, method }) => {
+      if (url.endsWith("chat/completions")) return streamAnswer(textAnswer("Hello back"));
+      if (url.endsWith("images/generations")) return Response.json({ data: [{ url: "https://cdn.test/i" }] });
+      if (url.endsWith("CreateAsset")) return Response.json({ Id: "a-1" });
+      if (url.endsWith("GetAsset")) return Response.json({ Status: "Active" });
+      if (method === "POST") return Response.json({ id: "t-1", created_at: 1_755_000_000 });
+      return Response.json({
+        code: "success",
+        data: { status: "SUCCESS", result_url: "https://cdn.test/v" },
+      });
+    },
+    {
+      clock,
+      baseURL: `https://gateway-${Math.random()}.test`,
+      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+      onEvent: (event) => events.push(event),
+    },
+  );
+  const limits = () => events.flatMap((event) => (event.type === "platform-limit" ? [event.feature] : []));
+  const failures = () => events.filter(({ type }) => type === "storage-failure");
+  const posts = () => requests.filter(({ method }) => method === "POST");
+  return { client, clock, limits, failures, posts };
+}
+
+/** Resolves when a store shows what is wanted; without an end, the clock goes on by a second each time. */
+async function shows<State>(
+  { clock }: Pick<ReturnType<typeof openTab>, "clock">,
+  store: Store<State>,
+  isWanted: (state: State) => boolean,
+): Promise<void> {
+  const stop = store.subscribe(() => {});
+  for (let seconds = 0; seconds < 20 && !isWanted(store.getSnapshot()); seconds += 1)
+    await clock.advance(1000);
+  stop();
+  expect(store.getSnapshot()).toSatisfy(isWanted);
+}
+
+const isOver = ({ status }: { readonly status: string }) => status === "success";
+
+/** Makes one of everything in a tab, and expects each to succeed with one request. */
+async function makeEverything(tab: ReturnType<typeof openTab>, storage?: RecordStorage): Promise<void> {
+  const { client, clock, posts } = tab;
+  const task = createVideoTaskStore(client, { storage });
+  void task.submit(video);
+  await shows(tab, task, isOver);
+  const asset = createAssetStore(client, { groupId: "group-1" });
+  void asset.register("https://cdn.test/hero.png");
+  await shows(tab, asset, isOver);
+  const images = createImageStore(client, { model: "gamma-image-5-0-260128" });
+  void images.generate({ prompt: "A reef at dawn" });
+  await shows(tab, images, isOver);
+  const chat = createChatStore(client, {
+    id: "chat",
+    model: "delta-5.3",
+    storage: storage ?? memoryStorage(),
+  });
+  const turns = [chat.send("Hello"), settled().then(() => clock.advance(7000))];
+  expect(await turns[0]).toMatchObject({ outcome: "complete" });
+  await turns[1];
+  await shows(tab, chat, ({ status, messages }) => status === "ready" && messages.length === 2);
+  chat.close();
+  expect(posts()).toHaveLength(5);
+}
+
+describe("Web Locks that", () => {
+  const asked = { held: [], pending: [] };
+  test.each([
+    ["reject", { request: rejected, query: rejected }],
+    ["throw", { request: denied, query: denied }],
+    ["reject requests alone", { request: rejected, query: async () => asked }],
+    ["throw on requests alone", { request: denied, query: async () => asked }],
+    ["never answer", { request: silent, query: silent }],
+    ["are of another kind", {}],
+  ])("%s leave each tab for itself, which is said once", async (_, locks) => {
+    vi.stubGlobal("navigator", { locks });
+    const tab = openTab();
+    await makeEverything(tab);
+    expect(tab.limits()).toEqual(["web-locks"]);
+    expect(tab.failures()).toEqual([]);
+    const other = openTab();
+    await makeEverything(other);
+    expect(other.limits()).toEqual(["web-locks"]);
+  });
+
+  test("answer late are used from then on, and nothing is done twice", async () => {
+    let answer: (snapshot: LockManagerSnapshot) => void = () => {};
+    const first = new Promise<LockManagerSnapshot>((resolve) => {
+      answer = resolve;
+    });
+    const requests: string[] = [];
+    const locks = {
+      query: () => first,
+      request: async (name: string, _: object, act: () => Promise<void>) => {
+        requests.push(name);
+        await act();
+      },
+    };
+    vi.stubGlobal("navigator", { locks });
+    const tab = openTab();
+    const task = createVideoTaskStore(tab.client);
+    void task.submit(video);
+    await shows(tab, task, isOver);
+    expect([tab.posts().length, requests.length]).toEqual([1, 0]);
+    answer({});
+    await settled();
+    const again = createVideoTaskStore(tab.client);
+    void again.submit(video);
+    await shows(tab, again, isOver);
+    expect([tab.posts().length, requests.length > 0]).toEqual([2, true]);
+    expect(tab.limits()).toEqual(["web-locks"]);
+  });
+
+  test("another tab holds are waited for as long as it takes", async () => {
+    let grant: () => void = () => {};
+    const granted = new Promise<void>((resolve) => {
+      grant = resolve;
+    });
+    vi.stubGlobal("navigator", {
+      locks: {
+        query: async () => asked,
+        request: async (_: string, __: object, act: () => Promise<void>) => granted.then(act),
+      },
+    });
+    const tab = openTab();
+    const task = createVideoTaskStore(tab.client);
+    task.subscribe(() => {});
+    task.attach("t-1");
+    await tab.clock.advance(3_600_000);
+    expect(task.getSnapshot()).toMatchObject({ status: "pending", task: undefined });
+    grant();
+    await shows(tab, task, isOver);
+    expect(tab.limits()).toEqual([]);
+  });
+});
+
+describe("a BroadcastChannel that", () => {
+  const channelThat = (constructed: () => void, postMessage: () => void) =>
+    class extends EventTarget {
+      constructor() {
+        super();
+        constructed();
+      }
+      postMessage() {
+        postMessage();
+      }
+      close() {}
+    };
+  test.each([
+    ["can't be made", channelThat(denied, () => {})],
+    ["refuses messages", channelThat(() => {}, denied)],
+  ])("%s leaves each tab for itself, which is said once", async (_, channel) => {
+    vi.stubGlobal("BroadcastChannel", channel);
+    const tab = openTab();
+    await makeEverything(tab);
+    expect(tab.limits()).toEqual(["broadcast-channel"]);
+  });
+
+  test("brings what any script of the origin posts disturbs nothing", async () => {
+    const heard: EventTarget[] = [];
+    vi.stubGlobal(
+      "BroadcastChannel",
+      class extends EventTarget {
+        constructor() {
+          super();
+          heard.push(this);
+        }
+        postMessage() {}
+        close() {}
+      },
+    );
+    const tab = openTab();
+    const task = createVideoTaskStore(tab.client);
+    task.subscribe(() => {});
+    task.attach("t-1");
+    for (const data of [null, 5, "news", {}, { type: "hello" }, { type: "other" }, []])
+      for (const channel of heard) channel.dispatchEvent(new MessageEvent("message", { data }));
+    await shows(tab, task, isOver);
+  });
+});
+
+describe("a storage that", () => {
+  class FakeRequest extends EventTarget {
+    error = refusal();
+  }
+  /** An `indexedDB` whose `open` ends so. */
+  const indexedDBThat = (open: (() => unknown) | undefined) => {
+    vi.stubGlobal("indexedDB", open && { open });
+    vi.stubGlobal("IDBRequest", FakeRequest);
+    return indexedDBStorage({ name: `refused-${Math.random()}` });
+  };
+  const failing = () => {
+    const request = new FakeRequest();
+    queueMicrotask(() => request.dispatchEvent(new Event("error")));
+    return request;
+  };
+  test.each([
+    ["throws on open (IndexedDB)", "indexed-db", () => indexedDBThat(denied)],
+    ["fails to open (IndexedDB)", "indexed-db", () => indexedDBThat(failing)],
+    ["is absent (IndexedDB)", "indexed-db", () => indexedDBThat(undefined)],
+    ["can't be reached (localStorage)", "web-storage", () => webStorage(denied)],
+    ["is absent (localStorage)", "web-storage", () => webStorage(() => null as never)],
+  ] as const)("%s leaves chats and tasks in memory, which is said once", async (_, feature, storageThat) => {
+    const tab = openTab();
+    const storage = storageThat();
+    await makeEverything(tab, storage);
+    expect(tab.limits()).toEqual([feature]);
+    expect(tab.failures()).toEqual([]);
+    expect(await listTasks(tab.client, { storage })).toMatchObject([{ handle: { id: "t-1" } }]);
+  });
+
+  test("never answers (IndexedDB) is waited for 3 seconds", async () => {
+    const tab = openTab();
+    await makeEverything(
+      tab,
+      indexedDBThat(() => new FakeRequest()),
+    );
+    expect(tab.failures()[0]).toMatchObject({ error: { name: "TimeoutError" } });
+    expect(tab.limits()).toEqual([]);
+  });
+
+  test("is full is reported each time, as more room may come", async () => {
+    const full = () => Promise.reject(new DOMException("no room", "QuotaExceededError"));
+    const tab = openTab();
+    await makeEverything(tab, { ...memoryStorage(), write: full });
+    expect(tab.failures().length).toBeGreaterThan(2);
+    expect(tab.limits()).toEqual([]);
+  });
+
+  test("answers late has its tasks shown when it does", async () => {
+    const storage = memoryStorage();
+    const kept = {
+      key: "k",
+      model: "m",
+      submittedAt: 1,
+      state: "created",
+      handle: { id: "t-9" },
+      revision: 1,
+    };
+    await storage.write("video-tasks", new Map([["k", kept]]));
+    let answer: () => void = () => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const tab = openTab();
+    const list = createVideoTaskList(tab.client, {
+      storage: { ...storage, read: (collection) => held.then(() => storage.read(collection)) },
+    });
+    list.subscribe(() => {});
+    await tab.clock.advance(3000);
+    expect([list.getSnapshot().length, tab.failures().length]).toEqual([0, 1]);
+    answer();
+    await shows(tab, list, ([entry]) => entry?.task?.state === "succeeded");
+  });
+});
