@@ -1,6 +1,6 @@
 import { type Rule, rulesOf } from "./rule.ts";
 
-const { rules, refuses } = rulesOf({
+const { rules, refuses, warns } = rulesOf({
   endpoint: "/gamma/asset/CreateAsset",
   section: "Asset · gamma-asset",
   prefix: "asset",
@@ -25,6 +25,6 @@ refuses(
   { URL: "data:text/plain;base64,aGk=" },
 );
 refuses("URL", "plain Base64", { URL: "iVBORw0KGgo=" }, { URL: "not base64!" });
-refuses("(any other field)", "not in the list", {}, { Tags: [] }, { path: "Tags", rule: "unknown-field" });
+warns("(any other field)", "not in the list", {}, { Tags: [] }, { path: "Tags", rule: "unknown-field" });
 
 export const assetRules: readonly Rule[] = rules;

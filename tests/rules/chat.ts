@@ -218,7 +218,25 @@ alpha.refuses(
   { user_id: "a".repeat(513) },
 );
 alpha.refuses("user_id", "letters, digits, - and _", { user_id: "a-B_9" }, { user_id: "a b" });
-alpha.refuses("(any other field)", "not in the list", {}, { n: 2 }, { path: "n", rule: "unknown-field" });
+alpha.warns("(any other field)", "not in the list", {}, { n: 2 }, { path: "n", rule: "unknown-field" });
+alpha.warns("messages[].(any other field)", "not in the list", {}, says("x", { createdAt: 7 }), {
+  path: "messages.0.createdAt",
+  rule: "unknown-field",
+});
+alpha.warns(
+  "messages[].tool_calls[].(any other field)",
+  "not in the list",
+  answered({ tool_call_id: "c-1" }),
+  { messages: [{ role: "assistant", content: "", tool_calls: [{ ...call, index: 0 }] }] },
+  { path: "messages.0.tool_calls.0.index", rule: "unknown-field" },
+);
+alpha.warns(
+  "image_url.(any other field)",
+  "not in the list",
+  says(image(png)),
+  says(image(png, { alt: "A lock" })),
+  { path: "messages.0.content.0.image_url.alt", rule: "unknown-field" },
+);
 alpha.warns(
   "temperature",
   "ignored when thinking is on",
@@ -284,13 +302,19 @@ gamma.refuses("presence_penalty", "-2 to 2", { presence_penalty: -2 }, { presenc
 gamma.refuses("stream", "boolean", { stream: false }, { stream: 1 });
 gamma.refuses("stop", "one string", { stop: "END" }, { stop: ["END"] });
 gamma.refuses("image parts", "not in its list", {}, says(image(png)), { path: "messages.0.content.0.type" });
-gamma.refuses(
-  "(any other field)",
-  "not in the list",
-  {},
-  { tools: [tool] },
-  { path: "tools", rule: "unknown-field" },
-);
+for (const [field, value] of Object.entries({
+  tools: [tool],
+  thinking: { type: "enabled" },
+  stream_options: { include_usage: true },
+  response_format: { type: "json_object" },
+}))
+  gamma.warns(
+    "(any other field)",
+    `${field} is not in the list`,
+    {},
+    { [field]: value },
+    { path: field, rule: "unknown-field" },
+  );
 
 const delta = rulesOf({
   endpoint,
@@ -328,13 +352,14 @@ delta.refuses(
   { stop: Array(5).fill("x") },
   { path: "stop" },
 );
-delta.refuses(
-  "(any other field)",
-  "not in the list",
-  {},
-  { user_id: "a" },
-  { path: "user_id", rule: "unknown-field" },
-);
+for (const [field, value] of Object.entries({ user_id: "a", stream_options: { include_usage: true }, n: 1 }))
+  delta.warns(
+    "(any other field)",
+    `${field} is not in the list`,
+    {},
+    { [field]: value },
+    { path: field, rule: "unknown-field" },
+  );
 delta.warns("tools", "not listed", {}, { tools: [tool] }, { rule: "tools-unlisted" });
 
 export const chatRules: readonly Rule[] = [...alpha.rules, ...gamma.rules, ...delta.rules];

@@ -41,7 +41,21 @@ function rulesOfModel(model: keyof typeof imageModels, foreignSize: string): rea
   refuses("logo_info.position", "integer", { logo_info: { position: 1 } }, { logo_info: { position: 0.5 } });
   refuses("logo_info.language", "integer", { logo_info: { language: 0 } }, { logo_info: { language: "en" } });
   refuses("logo_info.opacity", "0 to 1", { logo_info: { opacity: 1 } }, { logo_info: { opacity: 1.1 } });
-  refuses("(any other field)", "not in the list", {}, { n: 2 }, { path: "n", rule: "unknown-field" });
+  for (const [field, value] of Object.entries({ n: 1, response_format: "b64_json", user: "u-1" }))
+    warns(
+      "(any other field)",
+      `${field} is not in the list`,
+      {},
+      { [field]: value },
+      { path: field, rule: "unknown-field" },
+    );
+  warns(
+    "logo_info.(any other field)",
+    "not in the list",
+    {},
+    { logo_info: { colour: "red" } },
+    { path: "logo_info.colour", rule: "unknown-field" },
+  );
   warns(
     "…options.max_images",
     "for sequences",

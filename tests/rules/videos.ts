@@ -148,13 +148,21 @@ function betaRules(model: "beta3.0-video" | "beta3.0-video-prime"): readonly Rul
   );
   refuses("parameters.seed", "0 to 2147483647", parameter("seed", 0), parameter("seed", -1));
   refuses("parameters.watermark", "boolean", parameter("watermark", true), parameter("watermark", "yes"));
-  refuses(
-    "(any other field)",
-    "not in the list",
-    {},
-    { content: [] },
-    { path: "content", rule: "unknown-field" },
-  );
+  for (const [field, value] of Object.entries({
+    resolution: "720P",
+    ratio: "1:1",
+    duration: 5,
+    seed: 1,
+    watermark: true,
+  }))
+    refuses(field, "a field of parameters", parameter(field, value), { [field]: value });
+  refuses("content", "the shape of the gamma families", {}, { content: [] });
+  refuses("return_last_frame", "listed for gamma-video-2.0 only", {}, { return_last_frame: true });
+  warns("(any other field)", "not in the list", {}, { fps: 24 }, { path: "fps", rule: "unknown-field" });
+  warns("parameters.(any other field)", "not in the list", {}, parameter("fps", 24), {
+    path: "parameters.fps",
+    rule: "unknown-field",
+  });
   warns(
     "input.prompt",
     "refers to media by order: Image 1",
@@ -253,7 +261,7 @@ function gamma1Rules(
     refuses("content", "one image", withImage, content(text, image("first_frame"), image("first_frame")), {
       rule: "one-image",
     });
-    refuses("generate_audio", "not listed", {}, { generate_audio: true }, { rule: "unknown-field" });
+    refuses("generate_audio", "not listed", {}, { generate_audio: true });
     refuses("duration", "no -1", { duration: 5 }, { duration: -1 });
     refuses(
       "ratio",
@@ -283,13 +291,10 @@ function gamma1Rules(
   refuses("seed", "-1 to 4294967295", { seed: 4_294_967_295 }, { seed: 4_294_967_296 });
   refuses("seed", "-1 to 4294967295", { seed: -1 }, { seed: -2 });
   refuses("camera_fixed", "text-to-video only", { camera_fixed: true }, { ...withImage, camera_fixed: true });
-  refuses(
-    "(any other field)",
-    "not in the list",
-    {},
-    { input: {} },
-    { path: "input", rule: "unknown-field" },
-  );
+  refuses("return_last_frame", "listed for gamma-video-2.0 only", {}, { return_last_frame: true });
+  for (const field of ["input", "parameters"])
+    refuses(field, "the shape of the beta family", {}, { [field]: {} });
+  warns("(any other field)", "not in the list", {}, { fps: 24 }, { path: "fps", rule: "unknown-field" });
   return rules;
 }
 
@@ -360,13 +365,9 @@ function gamma2Rules(model: "gamma-video-2.0" | "gamma-video-fast"): readonly Ru
   if (returnLastFrame)
     refuses("return_last_frame", "boolean", { return_last_frame: true }, { return_last_frame: 1 });
   else refuses("return_last_frame", "listed for gamma-video-2.0 only", {}, { return_last_frame: true });
-  refuses(
-    "(any other field)",
-    "not in the list",
-    {},
-    { input: {} },
-    { path: "input", rule: "unknown-field" },
-  );
+  for (const field of ["input", "parameters"])
+    refuses(field, "the shape of the beta family", {}, { [field]: {} });
+  warns("(any other field)", "not in the list", {}, { fps: 24 }, { path: "fps", rule: "unknown-field" });
   warns("seed", "not listed", {}, { seed: 7 }, { rule: "seed-unlisted" });
   warns("camera_fixed", "not listed", {}, { camera_fixed: true }, { rule: "camera-fixed-unlisted" });
   warns(

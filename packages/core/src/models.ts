@@ -1,6 +1,6 @@
 /**
  * What each chat model accepts (spec, `POST /v1/chat/completions`), as data: the schemas, the request types and
- * any form are made from this one table. A field that a row does not name is not accepted by that model.
+ * any form are made from this one table.
  */
 export const chatModels = {
   "alpha-v4.1-flash": {
@@ -71,9 +71,27 @@ export const imageModels = {
 /** The id of an image model, as the gateway spells it. */
 export type ImageModel = keyof typeof imageModels;
 
+const only20 = "is for gamma-video-2.0 only; leave it out, or use that model";
+const gammaShape = "is a field of the gamma models; beta models take `input` and `parameters`";
+const betaParameter = "belongs into `parameters`";
+const betaShape =
+  "is a field of the beta models; gamma models take `content`, and parameters at the top level";
+
+/** Of the gamma video models but `gamma-video-2.0`. */
+const deniedToGamma = { input: betaShape, parameters: betaShape, return_last_frame: only20 };
+
 /** Both `beta` models accept the same. */
 const betaVideo = {
   family: "beta",
+  denied: {
+    content: gammaShape,
+    resolution: betaParameter,
+    ratio: betaParameter,
+    duration: betaParameter,
+    seed: betaParameter,
+    watermark: betaParameter,
+    return_last_frame: only20,
+  },
   promptMax: 5000,
   resolutions: ["1080P", "720P", "480P"],
   resolutionDefault: "1080P",
@@ -147,13 +165,15 @@ const betaVideo = {
 
 /**
  * What each video model accepts (spec, `POST /v1/video/generations`). Note the case: `beta` writes `1080P`,
- * `gamma` writes `1080p`.
+ * `gamma` writes `1080p`. `denied` has the fields of other video models that the spec denies to this one, each with
+ * the words of its error; any other field that a model is not known to have goes through with a warning.
  */
 export const videoModels = {
   "beta3.0-video": betaVideo,
   "beta3.0-video-prime": betaVideo,
   "gamma-video-1-5-pro-251215": {
     family: "1-5-pro",
+    denied: deniedToGamma,
     resolutions: ["480p", "720p", "1080p"],
     resolutionDefault: "720p",
     ratios: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16", "21:9"],
@@ -172,6 +192,10 @@ export const videoModels = {
   },
   "gamma-video-1-0-pro-fast-251015": {
     family: "1-0-pro-fast",
+    denied: {
+      ...deniedToGamma,
+      generate_audio: "is not for this model, whose videos are silent; leave it out",
+    },
     resolutions: ["480p", "720p", "1080p"],
     resolutionDefault: "1080p",
     ratios: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16", "21:9"],
@@ -188,6 +212,7 @@ export const videoModels = {
   },
   "gamma-video-2.0": {
     family: "2-0",
+    denied: { input: betaShape, parameters: betaShape },
     resolutions: ["480p", "720p", "1080p", "4k"],
     ratios: ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "adaptive"],
     duration: { min: 4, max: 15 },
@@ -197,6 +222,7 @@ export const videoModels = {
   },
   "gamma-video-fast": {
     family: "fast",
+    denied: deniedToGamma,
     resolutions: ["480p", "720p"],
     ratios: ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "adaptive"],
     duration: { min: 4, max: 15 },

@@ -1,5 +1,7 @@
 import * as v from "valibot";
 import { type Issue, ValidationError } from "./errors.js";
+import { didYouMean, nearest } from "./nearest.js";
+import { unknownFields } from "./unknown-fields.js";
 
 const NAMED = "rule/";
 
@@ -17,9 +19,15 @@ export function rule<Input>(
   return { ...v.check(holds, message), type: `${NAMED}${name}` as "check" };
 }
 
+/**
+ * The config of every check: the app may share this copy of valibot, and its global config and messages must not
+ * reach in. A language of ours has none of the app's messages, and `message` leaves the words to {@link describe}.
+ */
+const CONFIG = { lang: "sluice", message: () => "", abortEarly: false, abortPipeEarly: false };
+
 /** Every broken rule of `input`, named under `family` (`chat.alpha`); empty when it is valid. */
 function issuesOf(schema: v.GenericSchema, input: unknown, family: string): Issue[] {
-  const { issues = [] } = v.safeParse(schema, input);
+  const { issues = [] } = schema["~run"]({ value: input }, CONFIG);
   return issues.map((issue) => {
     const path = issue.path?.map(({ key }) => key).join(".") ?? "";
     const [name, message] = nameAndMessage(issue, path, family);
@@ -47,11 +55,23 @@ export function integerBetween(from: number, to: number) {
   return v.pipe(v.number(), v.integer(), v.minValue(from), v.maxValue(to));
 }
 
+/** Entries of fields that the spec denies to a model, refused with the message of each; see `denied` in `models.ts`. */
+/* @__NO_SIDE_EFFECTS__ */
+export function refusing<Field extends string>(denied: { readonly [Name in Field]: string }) {
+  const entries = Object.entries<string>(denied).map(([name, why]) => [name, v.optional(v.never(why))]);
+  return Object.fromEntries(entries) as {
+    [Name in Field]: v.OptionalSchema<v.NeverSchema<string>, undefined>;
+  };
+}
+
 /** What the check of a request finds. */
 export interface Findings {
   /** What the gateway would refuse. */
   readonly issues: Issue[];
-  /** What it would accept and ignore, or what the spec neither lists nor forbids. Only of a request without issues. */
+  /**
+   * Parts of the request that the gateway would ignore or may not know, an unknown field among them. They never block:
+   * the request is sent as it is. Only of a request without issues.
+   */
   readonly warnings: Issue[];
 }
 
@@ -68,18 +88,21 @@ export function checkByModel<Model extends string, Request>(
 ): Findings {
   const { model } = (request ?? {}) as { model?: unknown };
   if (typeof model !== "string" || !Object.hasOwn(schemas, model)) {
-    const known = Object.keys(schemas).join(", ");
-    const message = `must be one of ${known}; send another model's request through unchecked()`;
+    const known = Object.keys(schemas);
+    const meant = typeof model === "string" ? didYouMean(model, known) : "";
+    const message = `must be one of ${known.join(", ")}${meant}`;
     return { issues: [{ path: "model", message, rule: `${resource}.model` }], warnings: [] };
   }
   const { family } = models[model as Model];
+  const schema: v.GenericSchema = schemas[model as Model];
   const prefix = family === resource ? resource : `${resource}.${family}`;
-  const issues = issuesOf(schemas[model as Model], request, prefix);
+  const issues = issuesOf(schema, request, prefix);
   const warnings: Issue[] = [];
-  if (issues.length === 0)
-    warnOf(request as Request, (path, name, message) =>
-      warnings.push({ path, message, rule: `${prefix}.${name}` }),
-    );
+  const warn: Warn = (path, name, message) => warnings.push({ path, message, rule: `${prefix}.${name}` });
+  if (issues.length > 0) return { issues, warnings };
+  for (const { path, name, known } of unknownFields(schema, request))
+    warn(path, "unknown-field", `is not a known field of this model${didYouMean(name, known)}`);
+  warnOf(request as Request, warn);
   return { issues, warnings };
 }
 
@@ -125,24 +148,23 @@ export function assertAccepted(
 }
 
 function nameAndMessage(issue: v.BaseIssue<unknown>, path: string, family: string): [string, string] {
-  const { type, expected } = issue;
-  if (type.startsWith(NAMED)) return [`${family}.${type.slice(NAMED.length)}`, issue.message];
-  if (type === "strict_object" && expected === "never")
-    return [
-      `${family}.unknown-field`,
-      "is not a field of this model; remove it, or send the request through unchecked() if the gateway knows it",
-    ];
+  const { type, message } = issue;
+  if (type.startsWith(NAMED)) return [`${family}.${type.slice(NAMED.length)}`, message];
   const field = path
     .replace(/\.\d+(?=\.|$)/g, "")
     .replace(/([a-z])([A-Z])/g, "$1-$2")
     .replaceAll("_", "-")
     .toLowerCase();
-  const isOurs = !issue.message.startsWith("Invalid ");
-  return [field ? `${family}.${field}` : family, isOurs ? issue.message : describe(issue)];
+  return [field ? `${family}.${field}` : family, message || describe(issue)];
 }
 
-function describe({ type, expected, received, input }: v.BaseIssue<unknown>): string {
-  if (input === undefined) return `is required${expected?.startsWith('"') ? "" : ` (${expected})`}`;
+function describe({ type, expected, received, input, path }: v.BaseIssue<unknown>): string {
+  if (input === undefined) {
+    const { input: around, key } = path?.at(-1) ?? {};
+    const misspelt = nearest(String(key), Object.keys(around ?? {}));
+    const kind = expected?.startsWith('"') ? "" : ` (${expected})`;
+    return `is required${kind}${misspelt ? `; did you misspell it as \`${misspelt}\`?` : ""}`;
+  }
   if (type === "min_length") return `must not be empty (expected ${expected} entries)`;
   if (type === "max_length") return `is too long: expected ${expected}, got ${received}`;
   if (type === "integer") return `must be a whole number, got ${received}`;

@@ -4,6 +4,7 @@ import { type Answer, badRequest } from "./http.js";
 /** What a check of the core's finds. */
 export interface Findings {
   readonly issues: readonly { readonly path: string; readonly message: string }[];
+  readonly warnings: readonly { readonly path: string; readonly rule: string }[];
 }
 
 /** A body, or the answer that refuses it. */
@@ -24,7 +25,8 @@ export function parseBody({ request, text }: Exchange): Checked<unknown> {
 }
 
 /**
- * Holds a body against the rules that the client checks too.
+ * Holds a body against the rules that the client checks too, and leaves out the fields that its model is not known to
+ * have: whatever they hold, they change nothing.
  *
  * @param models the models of this endpoint, by id
  */
@@ -33,9 +35,13 @@ export function checkAgainst<Body>(
   check: (body: unknown) => Findings,
   models: object,
 ): Checked<Body> {
-  const { issues } = check(body);
+  const { issues, warnings } = check(body);
   const [first] = issues;
-  if (!first) return { body: body as Body };
+  if (!first) {
+    const unknown = warnings.filter(({ rule }) => rule.endsWith(".unknown-field")).map(({ path }) => path);
+    const fields = Object.entries(body as object).filter(([name]) => !unknown.includes(name));
+    return { body: Object.fromEntries(fields) as Body };
+  }
   const model = (body as { model?: unknown } | null)?.model;
   if (first.path === "model" && typeof model === "string" && !Object.hasOwn(models, model)) {
     const message = `model must be one of ${Object.keys(models).join(", ")}.`;

@@ -171,7 +171,6 @@ describe("the rules", () => {
     ["seed", { seed: 0.5 }],
     ["watermark", { watermark: "no" }],
     ["logo_info.opacity", { logo_info: { opacity: 2 } }],
-    ["n", { n: 2 }],
   ])("refuse %s in %o", async (param, fields) => {
     const response = await send(createFastEmulator(), PATH, { ...fox, ...fields });
     expect(response.status).toBe(400);

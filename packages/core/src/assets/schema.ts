@@ -25,7 +25,7 @@ const imageSource: v.GenericSchema<string | Blob> = v.lazy((input) =>
 );
 
 /** A registration of an image (spec, `POST /gamma/asset/CreateAsset`); `URL` may also be a `File` or `Blob`. */
-export const assetRequest = v.strictObject({
+export const assetRequest = v.object({
   model: v.literal("gamma-asset"),
   GroupId: required,
   Name: required,

@@ -17,12 +17,12 @@ const delta = chatModels["delta-5.3"];
 const IMAGE_DATA_URL = /^data:image\/(?:jpe?g|png|gif|webp);base64,[\w+/]+={0,2}$/i;
 
 /** A text part of a message's `content`. */
-export const textPart = v.strictObject({ type: v.literal("text"), text: v.string() });
+export const textPart = v.object({ type: v.literal("text"), text: v.string() });
 
 /** An image part: a public http(s) URL, or a Base64 data URL of a JPEG, PNG, GIF or WebP image. */
-export const imagePart = v.strictObject({
+export const imagePart = v.object({
   type: v.literal("image_url"),
-  image_url: v.strictObject({
+  image_url: v.object({
     url: v.pipe(
       v.string(),
       rule(
@@ -57,10 +57,10 @@ const partsContent: v.GenericSchema<string | (TextPart | ImagePart)[]> = v.lazy(
 );
 
 /** A tool call as the model made it and as it is sent back: `function.arguments` is JSON as text. */
-export const toolCall = v.strictObject({
+export const toolCall = v.object({
   id: v.string(),
   type: v.literal("function"),
-  function: v.strictObject({ name: v.string(), arguments: v.string() }),
+  function: v.object({ name: v.string(), arguments: v.string() }),
 });
 
 const commonFields = {
@@ -70,7 +70,7 @@ const commonFields = {
   tool_calls: v.optional(v.nullable(v.array(toolCall))),
 };
 
-const assistantMessage = v.strictObject({
+const assistantMessage = v.object({
   role: v.literal("assistant"),
   content: v.nullable(textContent),
   ...commonFields,
@@ -83,10 +83,10 @@ const contentOrCalls = rule<v.InferOutput<typeof assistantMessage>>(
 
 function messagesOf<Content>(userContent: v.GenericSchema<Content>) {
   const message = v.variant("role", [
-    v.strictObject({ role: v.literal("system"), content: textContent, ...commonFields }),
-    v.strictObject({ role: v.literal("user"), content: userContent, ...commonFields }),
+    v.object({ role: v.literal("system"), content: textContent, ...commonFields }),
+    v.object({ role: v.literal("user"), content: userContent, ...commonFields }),
     v.pipe(assistantMessage, v.forward(contentOrCalls, ["content"])),
-    v.strictObject({
+    v.object({
       role: v.literal("tool"),
       content: textContent,
       ...commonFields,
@@ -97,9 +97,9 @@ function messagesOf<Content>(userContent: v.GenericSchema<Content>) {
 }
 
 /** A tool that the model may call: `function.parameters` is a JSON Schema. */
-export const toolDefinition = v.strictObject({
+export const toolDefinition = v.object({
   type: v.literal("function"),
-  function: v.strictObject({
+  function: v.object({
     name: v.pipe(v.string(), v.minLength(1)),
     description: v.optional(v.string()),
     parameters: v.custom<Record<string, unknown>>(
@@ -110,9 +110,9 @@ export const toolDefinition = v.strictObject({
   }),
 });
 
-const namedToolChoice = v.strictObject({
+const namedToolChoice = v.object({
   type: v.literal("function"),
-  function: v.strictObject({ name: v.pipe(v.string(), v.minLength(1)) }),
+  function: v.object({ name: v.pipe(v.string(), v.minLength(1)) }),
 });
 const toolChoice: v.GenericSchema<"none" | "auto" | "required" | v.InferInput<typeof namedToolChoice>> =
   v.lazy((input) =>
@@ -126,16 +126,16 @@ const tools = { tools: v.optional(v.array(toolDefinition)), tool_choice: v.optio
 const stream = v.optional(v.boolean());
 
 /** A request to `alpha-v4.1-flash` (spec, `POST /v1/chat/completions`). */
-export const alphaChatRequest = v.strictObject({
+export const alphaChatRequest = v.object({
   model: v.literal("alpha-v4.1-flash"),
   messages: messagesOf(partsContent),
-  thinking: v.optional(v.nullable(v.strictObject({ type: v.optional(v.picklist(alpha.thinking)) }))),
+  thinking: v.optional(v.nullable(v.object({ type: v.optional(v.picklist(alpha.thinking)) }))),
   reasoning_effort: v.optional(v.picklist(alpha.reasoningEffort)),
   max_tokens: v.optional(integerBetween(1, alpha.maxTokens)),
-  response_format: v.optional(v.strictObject({ type: v.optional(v.picklist(["text", "json_object"])) })),
+  response_format: v.optional(v.object({ type: v.optional(v.picklist(["text", "json_object"])) })),
   stop: v.optional(stopOf(alpha.stop)),
   stream,
-  stream_options: v.optional(v.strictObject({ include_usage: v.optional(v.boolean()) })),
+  stream_options: v.optional(v.object({ include_usage: v.optional(v.boolean()) })),
   temperature: v.optional(between(0, 2)),
   top_p: v.optional(between(0, 1)),
   ...tools,
@@ -145,7 +145,7 @@ export const alphaChatRequest = v.strictObject({
 });
 
 /** A request to `gamma-chat-1-6-251015`. */
-export const gammaChatRequest = v.strictObject({
+export const gammaChatRequest = v.object({
   model: v.literal("gamma-chat-1-6-251015"),
   messages: messagesOf(textContent),
   max_tokens: v.optional(integerBetween(1, gamma.maxTokens)),
@@ -161,10 +161,10 @@ export const gammaChatRequest = v.strictObject({
  * A request to `delta-5.3`. The spec mentions two numeric fields (0 to 1) and an array (at most 4) without
  * their names: `temperature`, `top_p` and `stop` are our assumption, and so is that tools work as elsewhere.
  */
-export const deltaChatRequest = v.strictObject({
+export const deltaChatRequest = v.object({
   model: v.literal("delta-5.3"),
   messages: messagesOf(textContent),
-  thinking: v.optional(v.strictObject({ type: v.optional(v.picklist(delta.thinking)) })),
+  thinking: v.optional(v.object({ type: v.optional(v.picklist(delta.thinking)) })),
   reasoning_effort: v.optional(v.picklist(delta.reasoningEffort)),
   max_tokens: v.optional(integerBetween(1, delta.maxTokens)),
   temperature: v.optional(between(0, 1)),

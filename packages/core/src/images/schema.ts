@@ -11,7 +11,7 @@ const referenceImage = v.pipe(
   ),
 );
 
-const logoInfo = v.strictObject({
+const logoInfo = v.object({
   add_logo: v.optional(v.boolean()),
   position: v.optional(v.pipe(v.number(), v.integer())),
   language: v.optional(v.pipe(v.number(), v.integer())),
@@ -22,13 +22,13 @@ function requestOf<Model extends ImageModel, const Sizes extends readonly string
   model: Model,
   { sizes }: { readonly sizes: Sizes },
 ) {
-  return v.strictObject({
+  return v.object({
     model: v.literal(model),
     prompt: v.string(),
     image: v.optional(v.array(referenceImage)),
     sequential_image_generation: v.optional(v.literal("auto")),
     sequential_image_generation_options: v.optional(
-      v.strictObject({ max_images: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))) }),
+      v.object({ max_images: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))) }),
     ),
     size: v.optional(v.picklist(sizes, `must be one of this model's sizes: ${sizes.join(", ")}`)),
     watermark: v.optional(v.boolean()),

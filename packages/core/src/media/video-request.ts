@@ -86,9 +86,9 @@ export async function checkVideoMedia(
 /** As much of a request as is looked at; whether the rest fits, its own check says. */
 interface LooseRequest {
   readonly model?: string;
-  readonly input?: { readonly media?: readonly LooseItem[] };
-  readonly content?: readonly LooseItem[];
-  readonly parameters?: { readonly duration?: number };
+  readonly input?: { readonly media?: readonly LooseItem[] } | undefined;
+  readonly content?: readonly LooseItem[] | undefined;
+  readonly parameters?: { readonly duration?: number } | undefined;
 }
 
 type AddressedKind = "image" | "video" | "audio";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { isHTTP, isImageDataURI, isPublicHTTP } from "../../address.js";
 import { videoModels } from "../../models.js";
-import { integerBetween, type RequestOf, rule, type Warn } from "../../validate.js";
+import { integerBetween, type RequestOf, refusing, rule, type Warn } from "../../validate.js";
 import { durationWithin } from "./duration.js";
 
 const beta = videoModels["beta3.0-video"];
@@ -22,10 +22,10 @@ const imageURL = v.pipe(
 );
 
 /** An `input.media` item that is a frame of the video itself. */
-export const betaFrame = v.strictObject({ type: v.picklist(beta.frames), url: imageURL });
+export const betaFrame = v.object({ type: v.picklist(beta.frames), url: imageURL });
 
-const referenceImage = v.strictObject({ type: v.literal("reference_image"), url: imageURL });
-const publicReference = v.strictObject({
+const referenceImage = v.object({ type: v.literal("reference_image"), url: imageURL });
+const publicReference = v.object({
   type: v.picklist(["reference_video", "reference_audio", "file", "link"]),
   url: publicURL,
 });
@@ -85,7 +85,7 @@ const prompt = v.pipe(
 type Media = Frame[] | Reference[];
 type Input = { prompt: string; media?: Media | undefined } | { prompt?: string | undefined; media: Media };
 const input = v.pipe(
-  v.strictObject({ prompt: v.optional(prompt), media: v.optional(media) }),
+  v.object({ prompt: v.optional(prompt), media: v.optional(media) }),
   v.forward(
     rule(
       "prompt-required",
@@ -96,7 +96,7 @@ const input = v.pipe(
   ),
 ) as v.GenericSchema as v.GenericSchema<Input>;
 
-const parameters = v.strictObject({
+const parameters = v.object({
   resolution: v.optional(v.picklist(beta.resolutions)),
   ratio: v.optional(v.picklist(beta.ratios)),
   duration: v.optional(durationWithin(beta.duration)),
@@ -110,10 +110,11 @@ const parameters = v.strictObject({
  * A request to `beta3.0-video` or `beta3.0-video-prime` (spec, family `beta`): text to video, first frame, first and
  * last frame, references, a file, or a web page, as `input.media` says.
  */
-export const betaVideoRequest = v.strictObject({
+export const betaVideoRequest = v.object({
   model: v.picklist(["beta3.0-video", "beta3.0-video-prime"]),
   input,
   parameters: v.optional(parameters),
+  ...refusing(beta.denied),
 });
 
 export type BetaVideoRequest = RequestOf<typeof betaVideoRequest>;

@@ -1,16 +1,16 @@
 import * as v from "valibot";
 import { isPublicHTTP } from "../../address.js";
 import { videoModels } from "../../models.js";
-import { integerBetween, type RequestOf, rule, type Warn } from "../../validate.js";
+import { integerBetween, type RequestOf, refusing, rule, type Warn } from "../../validate.js";
 import { durationWithin } from "./duration.js";
 
 const pro = videoModels["gamma-video-1-5-pro-251215"];
 const fast = videoModels["gamma-video-1-0-pro-fast-251015"];
 
 /** A text item of `content`. */
-export const videoText = v.strictObject({ type: v.literal("text"), text: v.string() });
+export const videoText = v.object({ type: v.literal("text"), text: v.string() });
 
-const publicImage = v.strictObject({
+const publicImage = v.object({
   url: v.pipe(
     v.string(),
     v.check(
@@ -21,7 +21,7 @@ const publicImage = v.strictObject({
 });
 
 function imageWith<const Roles extends readonly string[]>(roles: Roles) {
-  return v.strictObject({
+  return v.object({
     type: v.literal("image_url"),
     image_url: publicImage,
     role: v.picklist(roles),
@@ -93,16 +93,21 @@ const proFields = {
   ratio: v.optional(v.picklist(pro.ratios)),
   generate_audio: v.optional(v.boolean()),
   ...fieldsOf(pro),
+  ...refusing(pro.denied),
 };
-const fastFields = { model: v.literal("gamma-video-1-0-pro-fast-251015"), ...fieldsOf(fast) };
+const fastFields = {
+  model: v.literal("gamma-video-1-0-pro-fast-251015"),
+  ...fieldsOf(fast),
+  ...refusing(fast.denied),
+};
 
-const proFromText = v.strictObject({
+const proFromText = v.object({
   ...proFields,
   content: textContent,
   camera_fixed: v.optional(v.boolean()),
 });
-const proFromImages = v.strictObject({ ...proFields, content: proContent, camera_fixed: notWithImages });
-const fastFromText = v.strictObject({
+const proFromImages = v.object({ ...proFields, content: proContent, camera_fixed: notWithImages });
+const fastFromText = v.object({
   ...fastFields,
   content: textContent,
   ratio: v.optional(
@@ -113,7 +118,7 @@ const fastFromText = v.strictObject({
   ),
   camera_fixed: v.optional(v.boolean()),
 });
-const fastFromImage = v.strictObject({
+const fastFromImage = v.object({
   ...fastFields,
   content: fastContent,
   ratio: v.optional(v.picklist(fast.ratios)),

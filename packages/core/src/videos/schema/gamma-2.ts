@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { isAssetURI, isHTTP, isImageDataURI } from "../../address.js";
 import { videoModels } from "../../models.js";
-import { type RequestOf, rule, type Warn } from "../../validate.js";
+import { type RequestOf, refusing, rule, type Warn } from "../../validate.js";
 import { durationWithin } from "./duration.js";
 import { videoText } from "./gamma-1.js";
 
@@ -24,21 +24,21 @@ const imageURL = v.pipe(
 const fileURL = v.pipe(v.string(), v.check(isHTTP, "must be an http(s) URL that the gateway can download"));
 
 /** An image item of `content`; `role` may say what it is for: `first_frame`, `last_frame`, `reference_image`. */
-export const gamma2Image = v.strictObject({
+export const gamma2Image = v.object({
   type: v.literal("image_url"),
-  image_url: v.strictObject({ url: imageURL }),
+  image_url: v.object({ url: imageURL }),
   role: v.optional(v.string()),
 });
 /** A video item of `content`. The spec does not show its shape: this one is our assumption. */
-export const gamma2Video = v.strictObject({
+export const gamma2Video = v.object({
   type: v.literal("video_url"),
-  video_url: v.strictObject({ url: fileURL }),
+  video_url: v.object({ url: fileURL }),
   role: v.optional(v.string()),
 });
 /** An audio item of `content`. The spec does not show its shape: this one is our assumption. */
-export const gamma2Audio = v.strictObject({
+export const gamma2Audio = v.object({
   type: v.literal("audio_url"),
-  audio_url: v.strictObject({ url: fileURL }),
+  audio_url: v.object({ url: fileURL }),
   role: v.optional(v.string()),
 });
 
@@ -65,7 +65,7 @@ function fieldsOf(row: typeof full | typeof fast) {
     generate_audio: v.optional(v.boolean()),
     ratio: v.optional(v.picklist(row.ratios)),
     duration: v.optional(durationWithin(row.duration)),
-    tools: v.optional(v.array(v.strictObject({ type: v.literal("web_search") }))),
+    tools: v.optional(v.array(v.object({ type: v.literal("web_search") }))),
     watermark: v.optional(v.boolean()),
     // not listed for these models: let through with a warning
     seed: v.optional(v.pipe(v.number(), v.integer())),
@@ -82,22 +82,23 @@ const searchNeedsText = <Request extends { content: Content; tools?: readonly un
 
 /** A request to `gamma-video-2.0` (spec, `POST /v1/video/generations`). */
 export const gammaVideo20Request = v.pipe(
-  v.strictObject({
+  v.object({
     model: v.literal("gamma-video-2.0"),
     ...fieldsOf(full),
     resolution: v.optional(v.picklist(full.resolutions)),
     return_last_frame: v.optional(v.boolean()),
+    ...refusing(full.denied),
   }),
   v.forward(searchNeedsText(), ["tools"]),
 );
 
 /** A request to `gamma-video-fast`. */
 export const gammaVideoFastRequest = v.pipe(
-  v.strictObject({
+  v.object({
     model: v.literal("gamma-video-fast"),
     ...fieldsOf(fast),
     resolution: v.optional(v.picklist(fast.resolutions)),
-    return_last_frame: v.optional(v.never("is for gamma-video-2.0 only; leave it out, or use that model")),
+    ...refusing(fast.denied),
   }),
   v.forward(searchNeedsText(), ["tools"]),
 );

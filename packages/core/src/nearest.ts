@@ -1,0 +1,45 @@
+/**
+ * Finds the one of `known` that `given` was probably meant to be: the same letters and digits in another case or with
+ * other signs between them (`maxTokens` for `max_tokens`), or up to a third of them mistyped.
+ */
+export function nearest(given: string, known: readonly string[]): string | undefined {
+  const typed = lettersOf(given);
+  let found: string | undefined;
+  let least = Number.POSITIVE_INFINITY;
+  for (const name of known) {
+    const letters = lettersOf(name);
+    const most = Math.min(least - 1, Math.ceil(letters.length / 3));
+    // a text is at least as far away as it is longer or shorter
+    if (Math.abs(letters.length - typed.length) > most) continue;
+    const edits = editsBetween(typed, letters);
+    if (edits > most) continue;
+    found = name;
+    least = edits;
+  }
+  return found;
+}
+
+/** The end of a message that names the {@link nearest} of `known`; empty if none is near. */
+export function didYouMean(given: string, known: readonly string[]): string {
+  const name = nearest(given, known);
+  return name === undefined ? "" : `; did you mean \`${name}\`?`;
+}
+
+function lettersOf(name: string): string {
+  return name.toLowerCase().replace(/[\W_]/g, "");
+}
+
+/** Levenshtein distance, one row of its table at a time. */
+function editsBetween(from: string, to: string): number {
+  let row = [...Array(to.length + 1).keys()];
+  for (const [index, letter] of [...from].entries()) {
+    const above = row;
+    let left = index + 1;
+    row = above.map((straight, column) => {
+      const diagonal = (above[column - 1] ?? Infinity) - Number(to[column - 1] === letter);
+      if (column > 0) left = Math.min(left, straight, diagonal) + 1;
+      return left;
+    });
+  }
+  return row[to.length] as number;
+}

@@ -1,0 +1,162 @@
+import {
+  checkAssetRequest,
+  checkChatRequest,
+  checkImageRequest,
+  checkVideoRequest,
+  completeChat,
+  type Issue,
+} from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { clientOf } from "./support/gateway.js";
+
+const messages = [{ role: "user" as const, content: "Hello" }];
+const delta = { model: "delta-5.3" as const, messages };
+const clip = { model: "beta3.0-video", input: { prompt: "A reef" } };
+
+const saidOf = (issues: readonly Issue[]) => issues.map(({ path, message }) => `${path} ${message}`);
+const warnedOf = (request: object) => {
+  const { issues, warnings } = checkChatRequest(request);
+  expect(issues).toEqual([]);
+  return saidOf(warnings.filter(({ rule }) => rule.endsWith(".unknown-field")));
+};
+
+test("a field that is not known goes to the gateway as it is, with a warning that names it", async () => {
+  const warned: Issue[] = [];
+  const answer = { choices: [{ index: 0, message: { content: "Hi" }, finish_reason: "stop" }] };
+  const { client, requests } = clientOf(() => Response.json(answer), {
+    onEvent: (event) => event.type === "warning" && warned.push(event.issue),
+  });
+  const request = { ...delta, n: 1, extra: { deep: [null, "x"] } };
+  await completeChat(client, request);
+  expect(await requests[0]?.json()).toEqual(request);
+  expect(warned.map(({ path, rule }) => [path, rule])).toEqual([
+    ["n", "chat.delta.unknown-field"],
+    ["extra", "chat.delta.unknown-field"],
+  ]);
+});
+
+describe("the warning names the known field that was probably meant", () => {
+  test.each([
+    ["maxTokens", "max_tokens"],
+    ["Max_Tokens", "max_tokens"],
+    ["maxtokens", "max_tokens"],
+    ["max-tokens", "max_tokens"],
+    ["temprature", "temperature"],
+    ["reasoningEffort", "reasoning_effort"],
+    ["message", "messages"],
+  ])("%s: %s", (given, meant) => {
+    expect(warnedOf({ ...delta, [given]: 1 })).toEqual([
+      `${given} is not a known field of this model; did you mean \`${meant}\`?`,
+    ]);
+  });
+
+  test.each(["n", "user", "seed", "logit_bias", "parallel_tool_calls", "constructor"])(
+    "none for %s",
+    (given) => {
+      expect(warnedOf({ ...delta, [given]: 1 })).toEqual([`${given} is not a known field of this model`]);
+    },
+  );
+});
+
+test("a name of a million letters is warned of like any other", () => {
+  expect(warnedOf({ ...delta, ["x".repeat(1_000_000)]: 1 })[0]).toMatch(
+    /x is not a known field of this model$/,
+  );
+});
+
+test("fields within a request are warned of by their path, and those of a list once", () => {
+  const call = {
+    id: "c-1",
+    type: "function",
+    index: 0,
+    function: { name: "f", arguments: "{}", strict: true },
+  };
+  const tool = {
+    type: "function",
+    function: { name: "f", parameters: { type: "object", any: 1 }, cache: 1 },
+  };
+  const request = {
+    model: "alpha-v4.1-flash",
+    thinking: { type: "enabled", budget: 1024 },
+    tools: [tool, tool],
+    messages: [
+      { role: "user", content: [{ type: "text", text: "x", cache_control: {} }], createdAt: 1 },
+      { role: "assistant", content: null, tool_calls: [call], nmae: "a" },
+      { role: "tool", content: "12 °C", tool_call_id: "c-1", createdAt: 2 },
+    ],
+  };
+  expect(warnedOf(request)).toEqual([
+    "thinking.budget is not a known field of this model",
+    "tools.0.function.cache is not a known field of this model",
+    "messages.0.content.0.cache_control is not a known field of this model",
+    "messages.0.createdAt is not a known field of this model",
+    "messages.1.tool_calls.0.index is not a known field of this model",
+    "messages.1.tool_calls.0.function.strict is not a known field of this model",
+    "messages.1.nmae is not a known field of this model; did you mean `name`?",
+  ]);
+});
+
+test("images, videos and assets let unknown fields through too", () => {
+  const image = { model: "gamma-image-5-0-260128", prompt: "A reef", n: 1, logo_info: { opcity: 1 } };
+  expect(checkImageRequest(image).issues).toEqual([]);
+  expect(saidOf(checkImageRequest(image).warnings)).toEqual([
+    "n is not a known field of this model",
+    "logo_info.opcity is not a known field of this model; did you mean `opacity`?",
+  ]);
+  const video = { ...clip, parameters: { Duration: 5 } };
+  expect(checkVideoRequest(video).issues).toEqual([]);
+  expect(saidOf(checkVideoRequest(video).warnings)).toEqual([
+    "parameters.Duration is not a known field of this model; did you mean `duration`?",
+  ]);
+  const asset = { model: "gamma-asset", GroupId: "g", Name: "n", AssetType: "Image", URL: new Blob(["x"]) };
+  expect(checkAssetRequest({ ...asset, groupId: "h" }).issues).toEqual([]);
+  expect(saidOf(checkAssetRequest({ ...asset, groupId: "h" }).warnings)).toEqual([
+    "groupId is not a known field of this model; did you mean `GroupId`?",
+  ]);
+});
+
+test("an unknown field hides no broken rule", () => {
+  const request = { ...delta, n: 1, max_tokens: 0, temperature: 2 };
+  expect(checkChatRequest(request).issues.map(({ path }) => path)).toEqual(["max_tokens", "temperature"]);
+  const video = { model: "gamma-video-1-5-pro-251215", content: [{ type: "text", text: "x", lang: "en" }] };
+  expect(checkVideoRequest({ ...video, content: [...video.content, ...video.content] }).issues).toMatchObject(
+    [{ rule: "video.1-5-pro.one-text" }],
+  );
+});
+
+test("a required field that is missing is told of with the field that was probably meant for it", () => {
+  const { issues } = checkChatRequest({ model: "delta-5.3", message: messages });
+  expect(saidOf(issues)).toEqual(["messages is required; did you misspell it as `message`?"]);
+});
+
+test("what the spec denies to a model stays refused, with the way out", () => {
+  const text = [{ type: "text", text: "A reef" }];
+  const refusedOf = (request: object) => saidOf(checkVideoRequest(request).issues);
+  expect(refusedOf({ ...clip, duration: 5 })).toEqual(["duration belongs into `parameters`"]);
+  expect(refusedOf({ model: "gamma-video-2.0", content: text, parameters: {} })).toEqual([
+    "parameters is a field of the beta models; gamma models take `content`, and parameters at the top level",
+  ]);
+  for (const model of ["gamma-video-fast", "gamma-video-1-5-pro-251215", "gamma-video-1-0-pro-fast-251015"])
+    expect(refusedOf({ model, content: text, return_last_frame: true })).toEqual([
+      "return_last_frame is for gamma-video-2.0 only; leave it out, or use that model",
+    ]);
+});
+
+describe("a misspelt model is told of with the one that was probably meant", () => {
+  test.each([
+    ["delta-5-3", "delta-5.3"],
+    ["Delta-5.3", "delta-5.3"],
+    ["gamma-chat-1-6", "gamma-chat-1-6-251015"],
+    ["alpha-4.1-flash", "alpha-v4.1-flash"],
+  ])("%s: %s", (given, meant) => {
+    const [issue] = checkChatRequest({ ...delta, model: given }).issues;
+    expect(issue?.message).toMatch(/^must be one of alpha-v4.1-flash, .*; did you mean/);
+    expect(issue?.message.endsWith(`; did you mean \`${meant}\`?`)).toBe(true);
+  });
+
+  test("none is guessed for a model of another maker", () => {
+    expect(checkChatRequest({ ...delta, model: "gpt-4o" }).issues[0]?.message).toBe(
+      "must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3",
+    );
+  });
+});
