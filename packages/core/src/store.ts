@@ -75,6 +75,11 @@ export function forTheSame<Thing, Answer>(make: (thing: Thing) => Answer): (thin
   };
 }
 
+/** Makes a function of options that may be one already, so that they are read when they are used. */
+export function readerOf<Options extends object>(options: Options | (() => Options)): () => Options {
+  return typeof options === "function" ? options : () => options;
+}
+
 /** Values shared by key, each kept for as long as somebody holds it and a while longer. */
 export interface Registry<Value> {
   /** The value of `key`, made by `create` if there is none. Looking is not holding. */
@@ -83,8 +88,10 @@ export interface Registry<Value> {
   peek(key: unknown): Value | undefined;
   /** Holds `value` under `key`, and brings it back if it was disposed of meanwhile; returns how to let go. */
   hold(key: unknown, value: Value): () => void;
-  /** Calls `listener` each time a value is held; returns how to stop it. */
+  /** Calls `listener` on each `announce`; returns how to stop it. */
   subscribe(listener: () => void): () => void;
+  /** Notifies the subscribers that `value` is held. Not part of `hold`, which may run where React allows no update. */
+  announce(value: Value): void;
 }
 
 /**
@@ -123,13 +130,13 @@ export function createRegistry<Value>({
       entries.set(key, entry);
       entry.leaving?.abort();
       entry.holders += 1;
-      notify();
       return () => {
         entry.holders -= 1;
         if (entry.holders === 0) linger(key);
       };
     },
     subscribe,
+    announce: notify,
   };
 
   function linger(key: unknown): void {

@@ -401,6 +401,24 @@ describe("a tool call that needs approval", () => {
     expect(chat.getSnapshot()).toMatchObject({ status: "ready", pendingActions: [] });
   });
 
+  test("runs with the options that its turn was asked with, whichever face of the chat approves it", async () => {
+    const { chat, requests } = chatOf([deletes, textAnswer("Gone."), textAnswer("Hello.")], {
+      tools: [guarded],
+    });
+    const banner = chat.withOptions({ model: "delta-5.3" });
+    await chat.send("Delete");
+    expect(await banner.approve("a")).toMatchObject({ outcome: "complete" });
+    await banner.send("And you?");
+    const asked = await Promise.all(requests.map((request) => request.json()));
+    expect(asked).toMatchObject([
+      { model: "alpha-v4.1-flash", tools: [{}] },
+      { model: "alpha-v4.1-flash", tools: [{}] },
+      { model: "delta-5.3" },
+    ]);
+    expect(asked[2]).not.toHaveProperty("tools");
+    expect(banner.getSnapshot()).toBe(chat.getSnapshot());
+  });
+
   test("tells onFinish when the turn has ended, not while it waits", async () => {
     const outcomes: string[] = [];
     const { chat } = chatOf([deletes, textAnswer("Gone.")], {

@@ -1,3 +1,4 @@
+"use client";
 import { type Client, ConfigurationError } from "@sluice/core";
 import { createContext, type ReactNode, useContext } from "react";
 

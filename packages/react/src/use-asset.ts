@@ -1,3 +1,4 @@
+"use client";
 import { type AssetState, type AssetStore, type AssetStoreOptions, createAssetStore } from "@sluice/core";
 import { useSyncExternalStore } from "react";
 import { useOwnStore } from "./use-own-store.js";

@@ -1,6 +1,7 @@
+"use client";
 import type { ChatState, ChatStatus, Store, ThreadMessage } from "@sluice/core";
 import { useMemo } from "react";
-import { watchChat } from "./chat-registry.js";
+import { watchChat } from "./chats.js";
 import { useClient } from "./provider.js";
 import { useIsHydrated, useStorePart } from "./use-store.js";
 

@@ -1,23 +1,22 @@
+"use client";
 import type { ChatState, ChatStore, ChatStoreOptions } from "@sluice/core";
-import { useEffect, useInsertionEffect, useState } from "react";
-import { chatsOf, createSharedChat } from "./chat-registry.js";
-import { useClient } from "./provider.js";
+import { chats } from "./chats.js";
+import type { SharedStores } from "./shared-stores.js";
+import { useSharedStore } from "./use-shared-store.js";
 import { useStorePart } from "./use-store.js";
 
-/** A server renders for many people in one process: what is shared there by id would be shared among them. */
-const onServer = typeof window === "undefined";
-
 /**
- * What `useChatStream` takes: `model`, its `params`, and all that a chat store takes. Components with the same `id`
- * show the same chat, and it survives the route change between them. All but `id`, `initialMessages`, `throttleMs`
- * and `storage` may change at any time.
+ * The options of `useChatStream`: `model`, its `params`, and all that a chat store takes. Components with the same `id`
+ * show the same chat, and it survives the route change between them; a turn uses the options of the component that
+ * started it. All but `id`, `initialMessages`, `throttleMs` and `storage` may change at any time, and these four are
+ * those of the first component.
  */
 export type UseChatStreamOptions<Output = unknown> = ChatStoreOptions<Output>;
 
 /** What `useChatStream` gives: the chat's state and its verbs, which never change. */
 export interface UseChatStreamResult<Output = unknown>
   extends ChatState<Output>,
-    Omit<ChatStore<Output>, "getSnapshot" | "subscribe" | "close"> {}
+    Omit<ChatStore<Output>, "getSnapshot" | "subscribe" | "close" | "withOptions"> {}
 
 /**
  * A chat that streams.
@@ -44,18 +43,13 @@ export interface UseChatStreamResult<Output = unknown>
 export function useChatStream<Output = unknown>(
   options: UseChatStreamOptions<Output>,
 ): UseChatStreamResult<Output> {
-  const client = useClient();
-  const [ownKey] = useState(() => ({}));
-  const key = options.id ?? ownKey;
-  const chats = chatsOf(client);
-  const create = () => createSharedChat(client, options);
-  const chat = onServer ? create() : chats.get(key, create);
-  const store = chat.store as ChatStore<Output>;
-
-  useInsertionEffect(() => chat.update(options));
-  useEffect(() => chats.hold(key, chat), [chats, key, chat]);
+  const store = useSharedStore(
+    chats as unknown as SharedStores<ChatStoreOptions<Output>, ChatStore<Output>>,
+    options.id,
+    options,
+  );
   const state = useStorePart(store, whole, ({ status }) => status);
-  const { getSnapshot, subscribe, close, ...verbs } = store;
+  const { getSnapshot, subscribe, close, withOptions, ...verbs } = store;
   return { ...state, ...verbs };
 }
 

@@ -1,10 +1,9 @@
+"use client";
 import type { ImageModel, ImageState, ImageStore, ImageStoreOptions } from "@sluice/core";
-import { useEffect, useInsertionEffect, useState, useSyncExternalStore } from "react";
-import { createSharedImages, imagesOf } from "./image-registry.js";
-import { useClient } from "./provider.js";
-
-/** A server renders for many people in one process: what is shared there by id would be shared among them. */
-const onServer = typeof window === "undefined";
+import { useSyncExternalStore } from "react";
+import { images } from "./images.js";
+import type { SharedStores } from "./shared-stores.js";
+import { useSharedStore } from "./use-shared-store.js";
 
 /** What `useImages` takes: all that an image store takes, and `id`. All but `id` may change at any time. */
 export interface UseImagesOptions<Model extends string = ImageModel> extends ImageStoreOptions<Model> {
@@ -15,14 +14,14 @@ export interface UseImagesOptions<Model extends string = ImageModel> extends Ima
 /** What `useImages` gives: the state of the images, and its verbs, which never change. */
 export interface UseImagesResult<Model extends string = ImageModel>
   extends ImageState<Model>,
-    Omit<ImageStore<Model>, "getSnapshot" | "subscribe"> {}
+    Omit<ImageStore<Model>, "getSnapshot" | "subscribe" | "withOptions"> {}
 
 /**
  * Images that are generated when asked for.
  *
  * Nothing is sent by rendering or mounting, and a double click sends once. `generate` never rejects: it resolves to
- * how it ended. Without an `id` a request is aborted a second after its component is gone, and may be billed; with
- * one it goes on, and what it gave is kept for 15 min.
+ * how it ended. Without an `id` a request is aborted a second after its component is gone for good, and may be
+ * billed; with one it goes on, and what it gave is kept for 15 min. A hidden `<Activity>` is not gone.
  *
  * @throws {ConfigurationError} outside a `GatewayProvider`
  * @example
@@ -43,16 +42,12 @@ export interface UseImagesResult<Model extends string = ImageModel>
 export function useImages<Model extends ImageModel | (string & {})>(
   options: UseImagesOptions<Model>,
 ): UseImagesResult<Model> {
-  const client = useClient();
-  const [ownKey] = useState(() => ({}));
-  const key = options.id ?? ownKey;
-  const registry = imagesOf<Model>(client);
-  const create = () => createSharedImages(client, options);
-  const images = onServer ? create() : registry.get(key, create);
-
-  useInsertionEffect(() => images.update(options));
-  useEffect(() => registry.hold(key, images), [registry, key, images]);
-  const { getSnapshot, subscribe, ...verbs } = images.store;
+  const store = useSharedStore(
+    images as unknown as SharedStores<ImageStoreOptions<Model>, ImageStore<Model>>,
+    options.id,
+    options,
+  );
+  const { getSnapshot, subscribe, withOptions, ...verbs } = store;
   const state = useSyncExternalStore(subscribe, getSnapshot, getSnapshot);
   return { ...state, ...verbs };
 }

@@ -1,3 +1,4 @@
+"use client";
 import type { Store } from "@sluice/core";
 import { useEffect, useReducer, useSyncExternalStore } from "react";
 

@@ -172,6 +172,42 @@ describe("useChatStream", () => {
     expect(requests).toHaveLength(1);
   });
 
+  test("with one id, each of two components asks with its own options", async () => {
+    const told: string[] = [];
+    const chat = (label: string, model: string, max_tokens: number) => (
+      <Chat
+        {...({ id: "a", label, model, params: { max_tokens } } as Partial<UseChatStreamOptions>)}
+        onFinish={() => told.push(label)}
+      />
+    );
+    const { clock, connections, requests, show } = live(
+      <>
+        {chat("left", "delta-5.3", 1)}
+        {chat("right", "alpha-v4.1-flash", 2)}
+      </>,
+    );
+    const sends = screen.getAllByRole("button", { name: "send" });
+    fireEvent.click(sends[0] as HTMLElement);
+    await says(connections[0] as (typeof connections)[0], frame({ content: "Hi" }), clock);
+    // refused, as an answer is under way: it changes nothing of the left one's turn
+    fireEvent.click(sends[1] as HTMLElement);
+    show(
+      <>
+        {chat("left", "delta-5.3", 3)}
+        {chat("right", "alpha-v4.1-flash", 4)}
+      </>,
+    );
+    await says(connections[0] as (typeof connections)[0], frame({}, "stop") + DONE, clock);
+    await waitFor(() => expect(told).toEqual(["left"]));
+    fireEvent.click(sends[1] as HTMLElement);
+    await says(connections[1] as (typeof connections)[0], hello, clock);
+    await waitFor(() => expect(told).toEqual(["left", "right"]));
+    expect(await Promise.all(requests.map((request) => request.json()))).toMatchObject([
+      { model: "delta-5.3", max_tokens: 1 },
+      { model: "alpha-v4.1-flash", max_tokens: 4 },
+    ]);
+  });
+
   test("with an id survives its component: the stream goes on and is found again", async () => {
     const { clock, connection, requests, show } = live(<Chat id="a" />);
     press("send");

@@ -164,6 +164,25 @@ describe("useImages", () => {
     expect(requests).toHaveLength(1);
   });
 
+  test("with one id, each of two components asks with its own options", async () => {
+    const told: string[] = [];
+    const { requests, ...app } = live(
+      <>
+        <Painter id="a" label="left" params={{ seed: 1 }} onSuccess={() => told.push("left")} />
+        <Painter id="a" label="right" params={{ seed: 2 }} onSuccess={() => told.push("right")} />
+      </>,
+    );
+    for (const button of screen.getAllByRole("button", { name: "paint" })) {
+      fireEvent.click(button);
+      await app.answer(reef);
+    }
+    expect(told).toEqual(["left", "right"]);
+    expect(await Promise.all(requests.map((request) => request.json()))).toMatchObject([
+      { seed: 1 },
+      { seed: 2 },
+    ]);
+  });
+
   test("with an id survives its component: what was paid for is found again", async () => {
     const { clock, signals, ...app } = live(<Painter id="a" />);
     press("paint");

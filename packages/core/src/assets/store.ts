@@ -2,7 +2,7 @@ import type { Asset, AssetHandle } from "../asset.js";
 import { asError } from "../errors.js";
 import { createFollower, tellEnd } from "../follower.js";
 import type { Client } from "../http.js";
-import { createStore, forTheSame, type Store } from "../store.js";
+import { createStore, forTheSame, readerOf, type Store } from "../store.js";
 import { assetFailure, assetHandleOf } from "./assets.js";
 import { createAsset } from "./create.js";
 import type { AssetStoreOptions, RegisterOptions } from "./options.js";
@@ -44,7 +44,7 @@ export function createAssetStore(
   client: Client,
   options: AssetStoreOptions | (() => AssetStoreOptions) = {},
 ): AssetStore {
-  const read = typeof options === "function" ? options : () => options;
+  const read = readerOf(options);
   let own = new AbortController();
   let sending: { promise: Promise<AssetState>; phase: "reading" | "sending"; progress?: number } | undefined;
   let handle: AssetHandle | undefined;

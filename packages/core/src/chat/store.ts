@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../errors.js";
 import type { Client } from "../http.js";
 import { isolate } from "../isolate.js";
-import { createStore, type Store } from "../store.js";
+import { createStore, readerOf, type Store } from "../store.js";
 import type { ImageInput } from "./images.js";
 import { isPending, type ThreadMessage, type ThreadToolCall, type ThreadTurn } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
@@ -49,6 +49,13 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   clear(): void;
   /** Stops, and lets go of the storage until the chat is used again. */
   close(): void;
+  /**
+   * Returns the same chat with verbs of other options, for another component that shows it. What `send`, `retry`,
+   * `regenerate` and `edit` start uses the options of the face that they were called on, to the end of its turn.
+   * `approve`, `deny` and `addToolResult` continue the turn with the options that it was asked with. `id`,
+   * `initialMessages`, `throttleMs` and `storage` are those that the chat was created with.
+   */
+  withOptions(options: ChatStoreOptions<Output> | (() => ChatStoreOptions<Output>)): ChatStore<Output>;
 }
 
 /**
@@ -67,8 +74,8 @@ export function createChatStore<Output = unknown>(
   client: Client,
   options: ChatStoreOptions<Output> | (() => ChatStoreOptions<Output>),
 ): ChatStore<Output> {
-  const read = typeof options === "function" ? options : () => options;
-  const { id, initialMessages = [], storage, throttleMs = 50 } = read();
+  const own = readerOf(options);
+  const { id, initialMessages = [], storage, throttleMs = 50 } = own();
   if (storage && id === undefined)
     throw new ConfigurationError("id: a chat with `storage` needs an `id` to be found again");
 
@@ -81,6 +88,8 @@ export function createChatStore<Output = unknown>(
   let queued: readonly string[] = [];
   let error: Error | undefined;
   let run: Run | undefined;
+  // the options of the last turn
+  let asked: Read<Output> | undefined;
   let shown: ThreadMessage | undefined;
   const store = createStore(compute, { throttleMs, clock: client.clock });
   if (storage)
@@ -94,51 +103,62 @@ export function createChatStore<Output = unknown>(
       takeUp(message) {
         const parent = thread.node(message.id)?.parent;
         if (run || lastMessage()?.id !== message.id) return undefined;
-        return start(() => ({ below: parent, added: [message.id] }), message);
+        return start(() => ({ below: parent, added: [message.id] }), own, message);
       },
     });
 
-  return {
-    getSnapshot: store.getSnapshot,
-    subscribe(listener) {
-      void whenRestored(() => {});
-      return store.subscribe(listener);
-    },
-    send: (content, { images = [] } = {}) =>
-      whenFree(
-        (signal) => ask(thread, { content, images, below: lastMessage()?.id, model: read().model }, signal),
-        content,
-      ),
-    stop,
-    retry: () => whenFree(() => placeOfRetry(thread)),
-    regenerate: (messageId) => whenFree(() => placeOfVersion(thread, messageId)),
-    edit: (messageId, content, { images } = {}) =>
-      whenFree(
-        (signal) => askAgain(thread, messageId, { content, images, model: read().model }, signal),
-        content,
-      ),
-    branches(messageId) {
-      const message = thread.node(messageId)?.message;
-      return message ? (message.branches ?? [messageId]) : [];
-    },
-    switchBranch(messageId) {
-      thread.choose(messageId);
-      keeper?.changed(messageId);
-      store.flush();
-    },
-    approve: (toolCallId) =>
-      settleCall(toolCallId, "needs-approval", (call) => ({ ...call, state: "running" })),
-    deny: (toolCallId, reason = "the user did not allow the call") =>
-      settleCall(toolCallId, "needs-approval", (call) => ({ ...call, state: "denied", error: reason })),
-    addToolResult: (toolCallId, output) =>
-      settleCall(toolCallId, "needs-result", (call) => withOutput(call, output)),
-    setMessages: (messages) => whenRestored(() => replaceAll(messages)),
-    clear: () => whenRestored(() => replaceAll([])),
-    close() {
-      stop();
-      keeper?.close();
-    },
-  };
+  return withReader(own);
+
+  function withReader(read: Read<Output>): ChatStore<Output> {
+    return {
+      getSnapshot: store.getSnapshot,
+      subscribe(listener) {
+        void whenRestored(() => {});
+        return store.subscribe(listener);
+      },
+      send: (content, { images = [] } = {}) =>
+        whenFree(
+          read,
+          (signal) => ask(thread, { content, images, below: lastMessage()?.id, model: read().model }, signal),
+          content,
+        ),
+      stop,
+      retry: () => whenFree(read, () => placeOfRetry(thread)),
+      regenerate: (messageId) => whenFree(read, () => placeOfVersion(thread, messageId)),
+      edit: (messageId, content, { images } = {}) =>
+        whenFree(
+          read,
+          (signal) => askAgain(thread, messageId, { content, images, model: read().model }, signal),
+          content,
+        ),
+      branches(messageId) {
+        const message = thread.node(messageId)?.message;
+        return message ? (message.branches ?? [messageId]) : [];
+      },
+      switchBranch(messageId) {
+        thread.choose(messageId);
+        keeper?.changed(messageId);
+        store.flush();
+      },
+      approve: (toolCallId) =>
+        settleCall(read, toolCallId, "needs-approval", (call) => ({ ...call, state: "running" })),
+      deny: (toolCallId, reason = "the user did not allow the call") =>
+        settleCall(read, toolCallId, "needs-approval", (call) => ({
+          ...call,
+          state: "denied",
+          error: reason,
+        })),
+      addToolResult: (toolCallId, output) =>
+        settleCall(read, toolCallId, "needs-result", (call) => withOutput(call, output)),
+      setMessages: (messages) => whenRestored(() => replaceAll(messages)),
+      clear: () => whenRestored(() => replaceAll([])),
+      close() {
+        stop();
+        keeper?.close();
+      },
+      withOptions: (options) => withReader(readerOf(options)),
+    };
+  }
 
   function compute(): ChatState<Output> {
     const live = run?.answer?.message;
@@ -185,20 +205,20 @@ export function createChatStore<Output = unknown>(
   }
 
   /** Only what has `content` can be queued: what another version is of may be gone by then. */
-  function whenFree(place: FindPlace, content?: string): Promise<ThreadTurn> {
+  function whenFree(read: Read<Output>, place: FindPlace, content?: string): Promise<ThreadTurn> {
     return whenRestored(() => {
       const { whenBusy = "reject" } = read();
-      if (run && whenBusy === "queue" && content !== undefined) return enqueue(content, place);
+      if (run && whenBusy === "queue" && content !== undefined) return enqueue(content, place, read);
       if (run && whenBusy === "interrupt") run.stop();
-      return run ? notSent(new ConfigurationError(BUSY)) : start(place);
+      return run ? notSent(new ConfigurationError(BUSY)) : start(place, read);
     });
   }
 
-  function enqueue(content: string, place: FindPlace): Promise<ThreadTurn> {
+  function enqueue(content: string, place: FindPlace, read: Read<Output>): Promise<ThreadTurn> {
     return new Promise((resolve) => {
       const drop = () =>
         resolve(notSent(new DOMException("The chat was stopped before its turn", "AbortError")));
-      setQueue([...queue, { content, start: () => resolve(start(place)), drop }]);
+      setQueue([...queue, { content, start: () => resolve(start(place, read)), drop }]);
       store.flush();
     });
   }
@@ -208,8 +228,9 @@ export function createChatStore<Output = unknown>(
     queued = next.map(({ content }) => content);
   }
 
-  function start(place: FindPlace, left?: ThreadMessage): Promise<ThreadTurn> {
+  function start(place: FindPlace, read: Read<Output>, left?: ThreadMessage): Promise<ThreadTurn> {
     error = undefined;
+    asked = read;
     const started = createRun({
       client,
       thread,
@@ -218,7 +239,7 @@ export function createChatStore<Output = unknown>(
       left,
       onDelta: store.changed,
       onChange: store.flush,
-      onEnd: ended,
+      onEnd: (turn) => ended(turn, read),
     });
     run = started;
     keeper?.hold(started.turn);
@@ -227,19 +248,18 @@ export function createChatStore<Output = unknown>(
     return started.turn;
   }
 
-  function ended(turn: ThreadTurn): void {
+  function ended(turn: ThreadTurn, read: Read<Output>): void {
     run = undefined;
     error = turn.error;
     const [next, ...rest] = queue;
     setQueue(rest);
     store.flush();
     // a microtask of its own: a message that a callback sends finds the chat free
-    if (!lastMessage()?.toolCalls?.some(isPending)) queueMicrotask(() => tell(turn));
+    if (!lastMessage()?.toolCalls?.some(isPending)) queueMicrotask(() => tell(turn, read()));
     next?.start();
   }
 
-  function tell(turn: ThreadTurn): void {
-    const { onError, onFinish } = read();
+  function tell(turn: ThreadTurn, { onError, onFinish }: ChatStoreOptions<Output>): void {
     const { error } = turn;
     if (error) isolate(() => onError?.(error, turn));
     onFinish?.(turn);
@@ -263,6 +283,7 @@ export function createChatStore<Output = unknown>(
   }
 
   function settleCall(
+    read: Read<Output>,
     toolCallId: string,
     waitsFor: ThreadToolCall["state"],
     change: (call: ThreadToolCall) => ThreadToolCall,
@@ -284,12 +305,15 @@ export function createChatStore<Output = unknown>(
       const isHeldUp =
         changed.toolCalls?.some(isPending) && !changed.toolCalls.some(({ state }) => state === "running");
       if (isHeldUp) return { messages: [changed], outcome: "tool-calls" };
-      return start(() => ({ below: message.id, added: [message.id] }));
+      return start(() => ({ below: message.id, added: [message.id] }), asked ?? read);
     });
   }
 }
 
 const BUSY = 'an answer is under way: wait for it, stop() it, or set `whenBusy` to "queue" or "interrupt"';
+
+/** Gives the options at the time of their use. */
+type Read<Output> = () => ChatStoreOptions<Output>;
 
 function notSent(error: Error): ThreadTurn {
   return { messages: [], outcome: "not-sent", error };

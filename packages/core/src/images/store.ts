@@ -1,7 +1,7 @@
 import { ConfigurationError, type Outcome } from "../errors.js";
 import type { Client, RequestOptions } from "../http.js";
 import type { ImageModel } from "../models.js";
-import { createStore, type Store } from "../store.js";
+import { createStore, readerOf, type Store } from "../store.js";
 import type { UncheckedRequest } from "../validate.js";
 import type { ImageResult } from "./generate.js";
 import { createRun, failureOf, type ImageRequestOf, type Run, refusalOf, type SettledImages } from "./run.js";
@@ -63,6 +63,8 @@ export interface ImageStore<Model extends string = ImageModel> extends Store<Ima
   stop(): void;
   /** Forgets everything. What is under way ends, and may be billed. */
   reset(): void;
+  /** Returns the same images with a `generate` of other options, for another component that shows them. */
+  withOptions(options: ImageStoreOptions<Model> | (() => ImageStoreOptions<Model>)): ImageStore<Model>;
 }
 
 /**
@@ -80,35 +82,43 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   client: Client,
   options: ImageStoreOptions<Model> | (() => ImageStoreOptions<Model>),
 ): ImageStore<Model> {
-  const read = typeof options === "function" ? options : () => options;
   let state: ImageState<Model> = idle;
   let run: Run<Model> | undefined;
+  // the options of the last request
+  let asked = readerOf(options);
   const store = createStore(() => state, { throttleMs: 0, clock: client.clock });
 
-  return {
-    getSnapshot: store.getSnapshot,
-    subscribe: store.subscribe,
-    async generate(request) {
-      const { whenBusy = "reject", request: requestOptions = {} } = read();
-      const variables = variablesOf(request);
-      if (run && whenBusy === "reject") return failureOf(new ConfigurationError(BUSY), "not-sent", variables);
-      const refusal = refusalOf(client, variables);
-      if (!refusal) return start(variables, requestOptions);
-      if (!run) show(refusal, Date.now());
-      return refusal;
-    },
-    stop() {
-      const stopped = giveUp("stopped");
-      if (stopped) show(stopped);
-    },
-    reset() {
-      giveUp("forgotten");
-      set(idle);
-    },
-  };
+  return withReader(asked);
 
-  function variablesOf(request: Asked<ImageRequestOf<Model>> | UncheckedRequest): ImageRequestOf<Model> {
-    const { model: own, params } = read();
+  function withReader(read: () => ImageStoreOptions<Model>): ImageStore<Model> {
+    return {
+      getSnapshot: store.getSnapshot,
+      subscribe: store.subscribe,
+      async generate(request) {
+        const variables = variablesOf(request, read());
+        if (run && read().whenBusy !== "latest")
+          return failureOf(new ConfigurationError(BUSY), "not-sent", variables);
+        const refusal = refusalOf(client, variables);
+        if (!refusal) return start(variables, read);
+        if (!run) show(refusal, read, Date.now());
+        return refusal;
+      },
+      stop() {
+        const stopped = giveUp("stopped");
+        if (stopped) show(stopped, asked);
+      },
+      reset() {
+        giveUp("forgotten");
+        set(idle);
+      },
+      withOptions: (options) => withReader(readerOf(options)),
+    };
+  }
+
+  function variablesOf(
+    request: Asked<ImageRequestOf<Model>> | UncheckedRequest,
+    { model: own, params }: ImageStoreOptions<Model>,
+  ): ImageRequestOf<Model> {
     const { model = own } = request as { readonly model?: string };
     // the parameters of one model may be none of another's
     return { ...(model === own && params), ...request, model } as unknown as ImageRequestOf<Model>;
@@ -116,12 +126,13 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
 
   function start(
     variables: ImageRequestOf<Model>,
-    requestOptions: RequestOptions,
+    read: () => ImageStoreOptions<Model>,
   ): Promise<SettledImages<Model>> {
     giveUp("replaced by a newer one");
-    const started = createRun(client, variables, requestOptions, (settled) => {
+    asked = read;
+    const started = createRun(client, variables, read().request ?? {}, (settled) => {
       run = undefined;
-      show(settled);
+      show(settled, read);
     });
     run = started;
     const { data, failures } = state;
@@ -135,7 +146,11 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
     return ended;
   }
 
-  function show(settled: SettledImages<Model>, submittedAt = state.submittedAt): void {
+  function show(
+    settled: SettledImages<Model>,
+    read: () => ImageStoreOptions<Model>,
+    submittedAt = state.submittedAt,
+  ): void {
     const { status, data = state.data, error, outcome, variables } = settled;
     const failures = data?.images.filter((image) => image.error).length ?? 0;
     set({ status, data, failures, error, outcome, variables, submittedAt });

@@ -1,7 +1,7 @@
 import { asError } from "../errors.js";
 import { createFollower, tellEnd } from "../follower.js";
 import type { Client } from "../http.js";
-import { createStore, forTheSame, type Store } from "../store.js";
+import { createStore, forTheSame, readerOf, type Store } from "../store.js";
 import type { VideoTask, VideoTaskReference } from "../task.js";
 import type { UncheckedRequest } from "../validate.js";
 import { assertSendable } from "./check.js";
@@ -45,7 +45,7 @@ export function createVideoTaskStore(
   client: Client,
   options: VideoTaskStoreOptions | (() => VideoTaskStoreOptions) = {},
 ): VideoTaskStore {
-  const read = typeof options === "function" ? options : () => options;
+  const read = readerOf(options);
   const ledger = videoTaskLedgerOf(client, read());
   const settings = () => settingsOf(read());
   const failureOf = forTheSame((task: VideoTask | undefined) =>

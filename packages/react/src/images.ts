@@ -1,0 +1,10 @@
+"use client";
+import { createImageStore, type ImageStore, type ImageStoreOptions } from "@sluice/core";
+import { sharedStores } from "./shared-stores.js";
+
+/** The images of each client. They are paid for: those with an id wait for longer than a request may take. */
+export const images = sharedStores<ImageStoreOptions<string>, ImageStore<string>>({
+  create: createImageStore,
+  dispose: (store) => store.stop(),
+  lingerMs: 15 * 60_000,
+});

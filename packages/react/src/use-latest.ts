@@ -1,0 +1,45 @@
+"use client";
+import { useInsertionEffect, useState } from "react";
+
+/** What a component keeps from render to render, and through a fast refresh. */
+export interface Latest<Options, Source, Store> {
+  /** Gives the options of the latest render. */
+  readonly read: () => Options;
+  /** The component's store for a source, created once. */
+  readonly storeOf: (source: Source) => Store;
+}
+
+/**
+ * The latest options of a component, and the stores that `create` makes of them. Kept in state and not in a memo,
+ * which a fast refresh runs again.
+ */
+export function useLatest<Options, Source extends object, Store>(
+  options: Options,
+  create: (source: Source, read: () => Options) => Store,
+): Latest<Options, Source, Store> {
+  const [{ set, latest }] = useState(() => createLatest(options, create));
+  useInsertionEffect(() => set(options));
+  return latest;
+}
+
+function createLatest<Options, Source extends object, Store>(
+  initial: Options,
+  create: (source: Source, read: () => Options) => Store,
+) {
+  let options = initial;
+  const stores = new WeakMap<Source, Store>();
+  const read = () => options;
+  return { set, latest: { read, storeOf } };
+
+  function set(next: Options): void {
+    options = next;
+  }
+
+  function storeOf(source: Source): Store {
+    const known = stores.get(source);
+    if (known) return known;
+    const created = create(source, read);
+    stores.set(source, created);
+    return created;
+  }
+}

@@ -1,0 +1,306 @@
+import type { ChatStatus, Presence } from "@sluice/core";
+import {
+  GatewayProvider,
+  useAsset,
+  useChatMessage,
+  useChatStream,
+  useImages,
+  useVideoTask,
+} from "@sluice/react";
+import { act, render, screen } from "@testing-library/react";
+import * as React from "react";
+import { type ReactNode, StrictMode, Suspense, useState } from "react";
+import { describe, expect, test } from "vitest";
+import {
+  clientOf,
+  DONE,
+  frame,
+  openBody,
+  settled,
+  stoppedClock,
+  streamAnswer,
+} from "../../core/test/support/gateway.js";
+
+/*
+ * A hidden `<Activity>` cleans up effects and keeps state, so that what a hook shows and what it has in flight must be
+ * there when it is shown again.
+ */
+
+const { Activity } = React as Partial<typeof React>;
+const picture = "https://cdn.test/reef.png";
+const present: Presence = { absence: undefined, subscribe: () => () => {} };
+/** Longer than any store waits for another component. */
+const LONG = 20 * 60_000;
+
+function gateway() {
+  const clock = stoppedClock();
+  const connection = openBody();
+  const held: ((answer: Response) => void)[] = [];
+  const { client, requests } = clientOf(
+    ({ url, method }) => {
+      if (url.endsWith("chat/completions")) return streamAnswer(connection.body);
+      if (url.endsWith("GetAsset")) return Response.json({ Id: "a-1", Status: "Active" });
+      if (method === "GET")
+        return Response.json({
+          code: "success",
+          data: { task_id: "t-1", status: "IN_PROGRESS", progress: "40%" },
+        });
+      return new Promise<Response>((resolve) => held.push(resolve));
+    },
+    {
+      clock,
+      baseURL: `https://${crypto.randomUUID()}.test`,
+      timeouts: { headersMs: LONG * 3, firstChunkMs: LONG * 3, chunkMs: LONG * 3 },
+      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+    },
+  );
+  const answer = (body: object) =>
+    act(async () => {
+      held.shift()?.(Response.json(body));
+      await settled();
+    });
+  return { client, clock, connection, requests, answer };
+}
+
+/** A page that can hide its part, for as long as nothing waits. */
+function page(children: ReactNode, Mode: typeof StrictMode | typeof React.Fragment = React.Fragment) {
+  const { client, ...rest } = gateway();
+  const app = (mode: "visible" | "hidden" | "gone") => (
+    <Mode>
+      <GatewayProvider client={client}>
+        {Activity && mode !== "gone" && <Activity mode={mode}>{children}</Activity>}
+      </GatewayProvider>
+    </Mode>
+  );
+  const view = render(app("visible"));
+  const to = (mode: "visible" | "hidden" | "gone") =>
+    act(async () => {
+      view.rerender(app(mode));
+      await settled();
+    });
+  const advance = (ms: number) => act(() => rest.clock.advance(ms));
+  return {
+    ...rest,
+    to,
+    advance,
+    hideFor: async (ms: number) => {
+      await to("hidden");
+      await advance(ms);
+    },
+    says: (text: string) =>
+      act(async () => {
+        await rest.connection.wanted();
+        rest.connection.send(text);
+        await rest.connection.wanted();
+        await rest.clock.advance(50);
+      }),
+  };
+}
+
+function View({ shown, act: press }: { shown: string; act: () => void }) {
+  return (
+    <button type="button" onClick={press}>
+      {shown}
+    </button>
+  );
+}
+
+const shown = () => screen.getByRole("button").textContent;
+const press = () =>
+  act(async () => {
+    screen.getByRole("button").click();
+    await settled();
+  });
+
+function Chat({ id }: { id?: string | undefined }) {
+  const { messages, status, send } = useChatStream({ model: "delta-5.3", ...(id && { id }) });
+  const texts = messages.map(({ content }) => content).join(", ");
+  return <View shown={`${status satisfies ChatStatus}: ${texts}`} act={() => void send("Why?")} />;
+}
+
+function Painter({ id }: { id?: string | undefined }) {
+  const { status, data, generate } = useImages({ model: "gamma-image-5-0-260128", id });
+  return (
+    <View
+      shown={`${status}: ${data?.images[0]?.url}`}
+      act={() => void generate({ prompt: "A reef", size: "2048x2048" })}
+    />
+  );
+}
+
+function Video() {
+  const { status, handle, progress, submit } = useVideoTask({ presence: present });
+  return (
+    <View
+      shown={`${status}: ${handle?.id} ${progress}`}
+      act={() => void submit({ model: "beta3.0-video", input: { prompt: "A reef" } })}
+    />
+  );
+}
+
+function Asset() {
+  const { status, uri, register } = useAsset({ groupId: "group-1", presence: present });
+  return <View shown={`${status}: ${uri}`} act={() => void register(new URL(picture), { name: "Reef" })} />;
+}
+
+describe.skipIf(!Activity)("a hidden Activity", () => {
+  for (const id of [undefined, "a"]) {
+    const named = id ? "with an id" : "without an id";
+
+    test(`keeps a chat ${named}, and its answer goes on`, async () => {
+      const { hideFor, says, to, connection, requests } = page(<Chat id={id} />);
+      await press();
+      await says(frame({ content: "Be" }));
+      await hideFor(LONG);
+      expect(connection.cancelled).toBe(false);
+      await says(frame({ content: "cause" }));
+      await to("visible");
+      expect(shown()).toBe("streaming: Why?, Because");
+      await says(frame({}, "stop") + DONE);
+      await hideFor(LONG);
+      await to("visible");
+      expect([shown(), requests.length]).toEqual(["ready: Why?, Because", 1]);
+    });
+
+    test(`keeps images ${named}, which are billed`, async () => {
+      const { hideFor, to, answer, requests } = page(<Painter id={id} />);
+      await press();
+      await hideFor(LONG);
+      expect(requests[0]?.signal.aborted).toBe(false);
+      await answer({
+        model: "gamma-image-5-0-260128",
+        created: 1,
+        data: [{ url: picture, size: "2048x2048" }],
+      });
+      await hideFor(LONG);
+      await to("visible");
+      expect([shown(), requests.length]).toEqual([`success: ${picture}`, 1]);
+    });
+  }
+
+  test("keeps a chat and images in StrictMode", async () => {
+    const { hideFor, says, to, connection } = page(<Chat />, StrictMode);
+    await press();
+    await says(frame({ content: "Be" }));
+    await hideFor(LONG);
+    await to("visible");
+    expect([shown(), connection.cancelled]).toEqual(["streaming: Why?, Be", false]);
+  });
+
+  test("keeps a video task that is being created, and polls again when it is shown", async () => {
+    const { hideFor, advance, to, answer, requests } = page(<Video />);
+    const queries = () => requests.filter(({ method }) => method === "GET").length;
+    await press();
+    await hideFor(5000);
+    await answer({ id: "t-1", model: "beta3.0-video", status: "queued", created_at: 1_755_000_000 });
+    await advance(60_000);
+    const whileHidden = queries();
+    await to("visible");
+    await advance(60_000);
+    expect(shown()).toBe("pending: t-1 0.4");
+    expect([requests.length - queries(), queries() > whileHidden]).toEqual([1, true]);
+  });
+
+  test("keeps an asset that is being registered", async () => {
+    const { hideFor, advance, to, answer, requests } = page(<Asset />);
+    await press();
+    await hideFor(5000);
+    await answer({ Id: "a-1" });
+    await to("visible");
+    await advance(3000);
+    expect(shown()).toBe("success: asset://a-1");
+    expect(requests.filter(({ url }) => url.endsWith("CreateAsset"))).toHaveLength(1);
+  });
+
+  test("ends a chat and images without an id soon after it is gone, also when it was hidden", async () => {
+    for (const wasHidden of [false, true]) {
+      const chat = page(<Chat />);
+      await press();
+      await chat.says(frame({ content: "Be" }));
+      if (wasHidden) await chat.hideFor(LONG);
+      await chat.to("gone");
+      await chat.advance(1000);
+      expect(chat.connection.cancelled).toBe(true);
+      const images = page(<Painter />);
+      await press();
+      if (wasHidden) await images.hideFor(LONG);
+      await images.to("gone");
+      expect(images.requests[0]?.signal.aborted).toBe(false);
+      await images.advance(1000);
+      expect(images.requests[0]?.signal.aborted).toBe(true);
+    }
+  });
+});
+
+function Row() {
+  return <i>{useChatMessage("a", "m-1")?.content ?? "no message"}</i>;
+}
+
+function Greeting() {
+  const { messages } = useChatStream({
+    id: "a",
+    model: "delta-5.3",
+    initialMessages: [{ id: "m-1", role: "assistant", content: "Hi" }],
+  });
+  return <b>{messages.length}</b>;
+}
+
+function RowThenChat() {
+  const [isOpen, open] = useState(false);
+  return (
+    <>
+      <Row />
+      <View shown="open" act={() => open(true)} />
+      {isOpen && <Greeting />}
+    </>
+  );
+}
+
+test("a row that was there before its chat shows it", async () => {
+  const { client } = gateway();
+  render(
+    <GatewayProvider client={client}>
+      <RowThenChat />
+    </GatewayProvider>,
+  );
+  expect(screen.getByText("no message")).toBeTruthy();
+  await press();
+  expect(screen.getByText("Hi")).toBeTruthy();
+});
+
+const never = new Promise<void>(() => {});
+
+function Suspending() {
+  const [isSuspended, suspend] = useState(false);
+  if (isSuspended) throw never;
+  return <input aria-label="suspend" onFocus={() => suspend(true)} />;
+}
+
+test("a component that suspends again keeps its answer, and ends it when it is gone before it resumed", async () => {
+  const { client, clock, connection } = gateway();
+  const app = (content: ReactNode) => (
+    <GatewayProvider client={client}>
+      <Suspense fallback={<p>loading</p>}>{content}</Suspense>
+    </GatewayProvider>
+  );
+  const { rerender } = render(
+    app(
+      <>
+        <Chat />
+        <Suspending />
+      </>,
+    ),
+  );
+  await press();
+  await act(async () => {
+    connection.send(frame({ content: "Be" }));
+    await connection.wanted();
+  });
+  act(() => screen.getByRole("textbox").focus());
+  expect(screen.getByText("loading")).toBeTruthy();
+  await act(() => clock.advance(LONG));
+  expect(connection.cancelled).toBe(false);
+  rerender(app(<p>another route</p>));
+  await act(() => clock.advance(1000));
+  expect(connection.cancelled).toBe(true);
+});
