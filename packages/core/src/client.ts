@@ -1,6 +1,6 @@
 import type { AssetLookup } from "./asset.js";
 import { type Clock, systemClock } from "./clock.js";
-import { ConfigurationError } from "./errors.js";
+import { ConfigurationError, type Issue } from "./errors.js";
 import type { ClientEvent } from "./events.js";
 import type { Client, RetryOptions, Timeouts } from "./http.js";
 import { isolate } from "./isolate.js";
@@ -30,7 +30,11 @@ export interface ClientOptions {
    * that one from yours for the rest.
    */
   readonly normalizeVideoTask?: VideoTaskNormalizer | undefined;
-  /** Told what happens, for logs and meters. Its own errors surface as uncaught ones and disturb no request. */
+  /**
+   * Receives the steps of each call and the warnings, for logs, meters and timelines. An error that it throws is
+   * reported as uncaught, and disturbs no request. Without it, warnings are printed once per rule, but not in
+   * production.
+   */
   readonly onEvent?: ((event: ClientEvent) => void) | undefined;
   /** Time, for tests. */
   readonly clock?: Clock | undefined;
@@ -77,7 +81,10 @@ export function createClient(options: ClientOptions): Client {
     // a key of a test may be a letter, and letters are all over an answer
     scrub: (text) => (lastKey && lastKey.length >= 8 ? text.replaceAll(lastKey, "[redacted]") : text),
     emit,
-    warn: (issue) => emit({ type: "warning", issue }),
+    warn: (issue, callId) =>
+      onEvent
+        ? emit({ type: "warning", issue, ...(callId !== undefined && { callId }) })
+        : printWarning(issue),
   });
 
   async function headers(): Promise<Headers> {
@@ -91,6 +98,27 @@ export function createClient(options: ClientOptions): Client {
 
   function emit(event: ClientEvent): void {
     isolate(() => onEvent?.(event));
+  }
+}
+
+const printedRules = new Set<string>();
+
+/** Prints a warning that no `onEvent` gets: once for each rule, and not in production. */
+function printWarning({ path, message, rule }: Issue): void {
+  if (printedRules.has(rule) || inProduction()) return;
+  printedRules.add(rule);
+  // biome-ignore lint/suspicious/noConsole: a developer without `onEvent` would never learn of it
+  console.warn(`@sluice/core: ${path ? `${path}: ` : ""}${message} (${rule})`);
+}
+
+declare const process: { readonly env: { readonly NODE_ENV?: string } };
+
+/** Written out, because bundlers replace these words; a browser without one has no `process`. */
+function inProduction(): boolean {
+  try {
+    return process.env.NODE_ENV === "production";
+  } catch {
+    return false;
   }
 }
 

@@ -3,25 +3,103 @@ import type { Issue } from "./errors.js";
 /** Browser features that a tab can do without. */
 export type PlatformFeature = "web-locks" | "broadcast-channel" | "indexed-db" | "web-storage";
 
+/** The purpose of a call, told by its path: any path that is none of the gateway's own is an asset lookup. */
+export type CallKind = "chat" | "image" | "video" | "asset" | "epsilon";
+
 /**
- * What a client tells `onEvent`: enough for logs and meters, never a body, a header or a key.
- * `path` is the gateway's path, times are milliseconds.
+ * How a call ended.
+ *
+ * - of a chat answer, its own outcome: `complete`, `length`, `content-filter`, `tool-calls`, `insufficient-resource`
+ * - `success`: any other call that was answered as the spec says. A query of a failed video task is a success too
+ * - `stopped`: the caller aborted it
+ * - `truncated`: the stream broke off; `error`: the stream reported or carried something unreadable
+ * - `not-sent`, `refused`, `unknown`: it failed, and this became of the request ({@link GatewayError.outcome})
  */
-export type ClientEvent =
-  | { readonly type: "request"; readonly path: string; readonly attempt: number }
+export type CallOutcome =
+  | "complete"
+  | "length"
+  | "content-filter"
+  | "tool-calls"
+  | "insufficient-resource"
+  | "success"
+  | "stopped"
+  | "truncated"
+  | "error"
+  | "not-sent"
+  | "refused"
+  | "unknown";
+
+/** Counts of an answer, as the gateway sent them: tokens of a chat, images and tokens of an image request. */
+export interface CallUsage {
+  readonly prompt_tokens?: number;
+  readonly completion_tokens?: number;
+  readonly total_tokens?: number;
+  readonly generated_images?: number;
+  readonly output_tokens?: number;
+}
+
+/** Facts about a call that ended well. */
+export interface CallSummary {
+  /** @default "success" */
+  readonly outcome?: CallOutcome;
+  readonly usage?: CallUsage;
+  /** Of a chat answer; milliseconds from the call of the verb. */
+  readonly timing?: {
+    readonly firstTokenMs?: number;
+    readonly totalMs: number;
+    readonly tokensPerSecond?: number;
+  };
+}
+
+/** The call that an event belongs to. */
+export interface CallIdentity {
+  /** The same for all events of one call, and for no other call. */
+  readonly callId: string;
+  readonly kind: CallKind;
+  /** The request's model; absent from queries. */
+  readonly model?: string;
+  /** The gateway's path, `/v1/…`. */
+  readonly path: string;
+}
+
+/** One step of a call. Attempts count from 1. */
+export type CallStep =
+  /** An attempt is sent. */
+  | { readonly type: "request"; readonly attempt: number }
+  /** Its headers came, `ms` after it was sent. */
   | {
       readonly type: "response";
-      readonly path: string;
+      readonly attempt: number;
       readonly status: number;
       readonly ms: number;
       readonly requestId?: string;
     }
-  | { readonly type: "retry"; readonly path: string; readonly attempt: number; readonly error: Error }
-  | { readonly type: "stream-start"; readonly path: string; readonly firstByteMs: number }
-  | { readonly type: "stream-end"; readonly path: string; readonly totalMs: number; readonly error?: unknown }
+  /** It failed, and is repeated after `delayMs`. */
+  | { readonly type: "retry"; readonly attempt: number; readonly delayMs: number; readonly error: Error }
+  /** The first text, thinking or tool call of a stream came, `ms` after the call of the verb. */
+  | { readonly type: "first-chunk"; readonly ms: number }
+  /** The last event of each call, exactly one, `ms` after the call of the verb. */
+  | {
+      readonly type: "end";
+      readonly outcome: CallOutcome;
+      readonly ms: number;
+      readonly usage?: CallUsage;
+      readonly timing?: CallSummary["timing"];
+      /** `error.code`: `"api"`, `"timeout"`, …; absent from an abort. */
+      readonly errorCode?: string;
+      /** What the verb threw. */
+      readonly error?: unknown;
+    };
+
+/**
+ * An event that a client passes to `onEvent`: enough for logs, meters and timelines, never a body, a header or a key.
+ * Times are milliseconds.
+ */
+export type ClientEvent =
+  | (CallIdentity & CallStep)
   /** A chat or a task could not be read from its storage, or not be written there. The work goes on without. */
   | { readonly type: "storage-failure"; readonly error: unknown }
   /** The browser refuses a feature: this tab works for itself. Emitted once for each feature and client. */
   | { readonly type: "platform-limit"; readonly feature: PlatformFeature; readonly error: Error }
-  /** The gateway would accept the request and silently ignore a part of it. */
-  | { readonly type: "warning"; readonly issue: Issue };
+  /** The gateway would accept the request, or answered, and a part of it is ignored. */
+  | { readonly type: "warning"; readonly issue: Issue; readonly callId?: string };

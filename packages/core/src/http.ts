@@ -2,7 +2,7 @@ import ky from "ky";
 import type { AssetLookup } from "./asset.js";
 import { after, type Clock, openSpan, type Span, unlessAborted } from "./clock.js";
 import { APIError, type Issue, isGatewayError, type Outcome, TimeoutError, withDetails } from "./errors.js";
-import type { ClientEvent } from "./events.js";
+import type { CallIdentity, CallKind, CallOutcome, CallStep, CallSummary, ClientEvent } from "./events.js";
 import { connectionError, errorOf, isRateLimit, isTransient, outcomeOf, requestIdOf } from "./failure.js";
 import type { VideoTaskNormalizer } from "./task.js";
 
@@ -63,25 +63,29 @@ export interface Client {
   /** `text` without the key, for what an answer echoes. */
   readonly scrub: (text: string) => string;
   readonly emit: (event: ClientEvent) => void;
-  /** Emits a `warning`. */
-  readonly warn: (issue: Issue) => void;
+  /** Emits a `warning`, of a call where that is known. */
+  readonly warn: (issue: Issue, callId?: string) => void;
 }
 
 /** One request with its answer, from before it is sent until its last byte is read. */
-export interface Exchange extends Span {
-  readonly path: string;
+export interface Exchange extends Span, CallIdentity {
   readonly startedAt: number;
   readonly chunkMs: number;
   readonly headersMs: number;
   readonly retry: Required<RetryOptions>;
 }
 
-/** Opens an exchange: timers run and the caller's signal counts from here on. */
+/**
+ * Opens an exchange: timers run and the caller's signal counts from here on. {@link closeExchange} closes it.
+ *
+ * @param model the request's model, for events
+ */
 export function openExchange(
   client: Client,
   path: string,
   { signal, timeouts, retry }: RequestOptions,
   headersMs: number,
+  model?: unknown,
 ): Exchange {
   const {
     totalMs = Number.POSITIVE_INFINITY,
@@ -90,6 +94,9 @@ export function openExchange(
   } = { ...client.timeouts, ...timeouts };
   const late = () => new TimeoutError(`not finished after ${totalMs} ms (timeouts.totalMs)`, "total");
   return {
+    callId: crypto.getRandomValues(new Uint32Array(4)).join("-"),
+    kind: (/^\/(?:v1\/)?(chat|image|video|epsilon)/.exec(path)?.[1] ?? "asset") as CallKind,
+    ...(typeof model === "string" && { model }),
     path,
     startedAt: client.clock.now(),
     chunkMs,
@@ -97,6 +104,36 @@ export function openExchange(
     retry: { ...client.retry, ...retry },
     ...openSpan(client.clock, signal, totalMs, late),
   };
+}
+
+/** Emits one step of a call. */
+export function emitStep(client: Client, { callId, kind, model, path }: CallIdentity, step: CallStep): void {
+  client.emit({ callId, kind, ...(model !== undefined && { model }), path, ...step });
+}
+
+/** Closes an exchange: emits its `end`, stops its timers and lets go of the caller's signal. */
+export function closeExchange(
+  client: Client,
+  exchange: Exchange,
+  { outcome = "success", usage, timing }: CallSummary,
+  failure?: { readonly error: unknown },
+): void {
+  exchange.end();
+  emitStep(client, exchange, {
+    type: "end",
+    outcome: failure ? callOutcomeOf(failure.error) : outcome,
+    ms: client.clock.now() - exchange.startedAt,
+    ...(usage && { usage }),
+    ...(timing && { timing }),
+    ...(failure && isGatewayError(failure.error) && { errorCode: failure.error.code }),
+    ...failure,
+  });
+}
+
+function callOutcomeOf(error: unknown): CallOutcome {
+  if (!isGatewayError(error)) return "stopped";
+  if (error.name === "StreamError") return error.reason === "truncated" ? "truncated" : "error";
+  return error.outcome ?? "error";
 }
 
 /** What is sent, and how often. */
@@ -127,7 +164,6 @@ export async function send(
   const { path, signal, retry } = exchange;
   signal.throwIfAborted();
   let attempt = 0;
-  let retryAfterMs: number | undefined;
   let outcome: Outcome = "not-sent";
   try {
     const headers = await headersOf(client, exchange, body, extraHeaders);
@@ -153,16 +189,9 @@ export async function send(
       retry: {
         limit: retry.limit,
         methods: [method],
-        backoffLimit: retry.maxDelayMs,
-        delay: (retries) => retryAfterMs ?? 500 * 2 ** (retries - 1),
-        jitter: (delay) => (retryAfterMs === undefined ? client.random() * delay : delay),
-        shouldRetry({ error }) {
-          retryAfterMs = error instanceof APIError ? error.retryAfterMs : undefined;
-          const isSafe = repeat === "any" ? isTransient(error) : isRateLimit(error);
-          const retried = !signal.aborted && isSafe && (retryAfterMs ?? 0) <= retry.maxDelayMs;
-          if (retried) client.emit({ type: "retry", path, attempt, error });
-          return retried;
-        },
+        // the wait is ours, on the client's clock
+        delay: () => 0,
+        shouldRetry: ({ error }) => waitToRepeat(client, exchange, attempt, error, repeat),
       },
     });
   } catch (error) {
@@ -170,6 +199,24 @@ export async function send(
     const reason = signal.aborted ? signal.reason : error;
     throw repeat === "any" ? reason : withDetails(reason, { outcome });
   }
+}
+
+/** Waits for the time to repeat a failed attempt; false, at once, where it is not repeated. */
+async function waitToRepeat(
+  client: Client,
+  exchange: Exchange,
+  attempt: number,
+  error: Error,
+  repeat: Outgoing["repeat"],
+): Promise<boolean> {
+  const { signal, retry } = exchange;
+  const askedMs = error instanceof APIError ? error.retryAfterMs : undefined;
+  const isSafe = repeat === "any" ? isTransient(error) : isRateLimit(error);
+  if (signal.aborted || !isSafe || (askedMs ?? 0) > retry.maxDelayMs) return false;
+  const delayMs = askedMs ?? Math.min(retry.maxDelayMs, client.random() * 500 * 2 ** (attempt - 1));
+  emitStep(client, exchange, { type: "retry", attempt, delayMs, error });
+  if (delayMs > 0) await client.clock.sleep(delayMs, signal);
+  return true;
 }
 
 async function headersOf(
@@ -188,22 +235,27 @@ async function headersOf(
 
 async function fetchOnce(
   client: Client,
-  { path, signal, abort, headersMs }: Exchange,
+  exchange: Exchange,
   request: Request,
   attempt: number,
 ): Promise<Response> {
+  const { signal, abort, headersMs } = exchange;
   const startedAt = client.clock.now();
   const answered = new AbortController();
   after(client.clock, headersMs, answered.signal, () =>
     abort(new TimeoutError(`no answer after ${headersMs} ms (timeouts.headersMs)`, "headers")),
   );
-  client.emit({ type: "request", path, attempt });
+  emitStep(client, exchange, { type: "request", attempt });
   try {
     const response = await unlessAborted(client.fetch(request), signal);
     const requestId = requestIdOf(response);
-    const { status } = response;
-    const ms = client.clock.now() - startedAt;
-    client.emit({ type: "response", path, status, ms, ...(requestId !== undefined && { requestId }) });
+    emitStep(client, exchange, {
+      type: "response",
+      attempt,
+      status: response.status,
+      ms: client.clock.now() - startedAt,
+      ...(requestId !== undefined && { requestId }),
+    });
     if (response.ok) return response;
     throw await errorOf(response, client.scrub);
   } catch (error) {

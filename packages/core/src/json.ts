@@ -1,9 +1,11 @@
 import { readText } from "./body.js";
 import { apiErrorOf, errorFieldsOf, excerpt, isRecord, parseJSON } from "./error-body.js";
 import { isGatewayError, ResponseError, withDetails } from "./errors.js";
+import type { CallSummary } from "./events.js";
 import { connectionError, requestIdOf } from "./failure.js";
 import {
   type Client,
+  closeExchange,
   type Exchange,
   type Outgoing,
   openExchange,
@@ -12,11 +14,17 @@ import {
 } from "./http.js";
 
 /** A request whose whole answer is JSON. */
-export interface Call extends Omit<Outgoing, "headers"> {
+export interface Call<Result, JSON = unknown> extends Omit<Outgoing, "headers"> {
   /** The gateway's path, `/v1/…`. */
   readonly path: string;
-  /** How long the headers may take where nobody says otherwise. */
+  /** The request's model, for events. */
+  readonly model?: unknown;
+  /** The limit for the headers where the caller sets none. */
   readonly headersMs: number;
+  /** Makes the result of an answer; throws for one that does not fit the spec. */
+  readonly read: (answer: Answer<JSON>) => Result;
+  /** The facts about a result that go into the call's `end` event. */
+  readonly summary?: (result: Result) => CallSummary;
 }
 
 /** A whole answer. */
@@ -37,33 +45,51 @@ export interface Answer<JSON = unknown> {
  * @throws {APIError} for an answer that is no success, or no JSON
  * @throws {ConnectionError} when none came, or it broke off
  * @throws {TimeoutError} phase `headers`, `chunk` or `total`
+ * @throws what `call.read` throws
  */
-export async function requestJSON(client: Client, call: Call, options: RequestOptions): Promise<Answer> {
-  const exchange = openExchange(client, call.path, options, call.headersMs);
+export async function requestJSON<Result>(
+  client: Client,
+  call: Call<Result>,
+  options: RequestOptions,
+): Promise<Result> {
+  const exchange = openExchange(client, call.path, options, call.headersMs, call.model);
+  let result: Result;
   try {
-    const response = await send(client, exchange, { ...call, headers: options.headers });
-    const requestId = requestIdOf(response);
-    const text = client.scrub(await textOf(client, exchange, response, call));
-    const json = parseJSON(text);
-    const bills = call.repeat === "refused-only";
-    const known = bills ? { outcome: "unknown" as const } : {};
-    const reported = () => withDetails(apiErrorOf(response, text, { requestId }), known) as Error;
-    if (json === undefined) throw reported();
-    return {
-      json,
-      headers: response.headers,
-      misfit: (path) => {
-        const message = `the answer does not fit the spec at ${path}`;
-        const error = new ResponseError(message, { path, body: excerpt(text) }, { requestId });
-        withDetails(error, known);
-        return error;
-      },
-      reported,
-      totalMs: client.clock.now() - exchange.startedAt,
-    };
-  } finally {
-    exchange.end();
+    result = call.read(await answerOf(client, exchange, call, options));
+  } catch (error) {
+    closeExchange(client, exchange, {}, { error });
+    throw error;
   }
+  closeExchange(client, exchange, call.summary?.(result) ?? {});
+  return result;
+}
+
+async function answerOf(
+  client: Client,
+  exchange: Exchange,
+  call: Outgoing,
+  options: RequestOptions,
+): Promise<Answer> {
+  const response = await send(client, exchange, { ...call, headers: options.headers });
+  const requestId = requestIdOf(response);
+  const text = client.scrub(await textOf(client, exchange, response, call));
+  const json = parseJSON(text);
+  const bills = call.repeat === "refused-only";
+  const known = bills ? { outcome: "unknown" as const } : {};
+  const reported = () => withDetails(apiErrorOf(response, text, { requestId }), known) as Error;
+  if (json === undefined) throw reported();
+  return {
+    json,
+    headers: response.headers,
+    misfit: (path) => {
+      const message = `the answer does not fit the spec at ${path}`;
+      const error = new ResponseError(message, { path, body: excerpt(text) }, { requestId });
+      withDetails(error, known);
+      return error;
+    },
+    reported,
+    totalMs: client.clock.now() - exchange.startedAt,
+  };
 }
 
 /**
@@ -73,22 +99,29 @@ export async function requestJSON(client: Client, call: Call, options: RequestOp
  * @throws {APIError} also for an error reported with a status of success
  * @throws {ResponseError}
  */
-export async function requestRecord(
+export function requestRecord<Result>(
   client: Client,
-  call: Call,
+  call: Call<Result, Record<string, unknown>>,
   options: RequestOptions,
   ...landmarks: readonly string[]
-): Promise<Answer<Record<string, unknown>>> {
-  const answer = await requestJSON(client, call, options);
-  const { json } = answer;
-  if (!isRecord(json)) throw answer.reported();
-  const isAnswer = landmarks.some((name) => json[name] !== undefined);
-  if (!isAnswer && errorFieldsOf(json)?.message !== undefined) throw answer.reported();
-  return { ...answer, json };
+): Promise<Result> {
+  const read = (answer: Answer) => {
+    const { json } = answer;
+    if (!isRecord(json)) throw answer.reported();
+    const isAnswer = landmarks.some((name) => json[name] !== undefined);
+    if (!isAnswer && errorFieldsOf(json)?.message !== undefined) throw answer.reported();
+    return call.read({ ...answer, json });
+  };
+  return requestJSON(client, { ...call, read }, options);
 }
 
 /** The body as text; one that breaks off is a failed connection, after the gateway has acted. */
-async function textOf(client: Client, exchange: Exchange, response: Response, call: Call): Promise<string> {
+async function textOf(
+  client: Client,
+  exchange: Exchange,
+  response: Response,
+  call: Outgoing,
+): Promise<string> {
   try {
     return await readText(client, exchange, response);
   } catch (error) {

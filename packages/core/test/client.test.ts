@@ -1,6 +1,14 @@
 import { type ClientEvent, completeChat, createClient, isGatewayError, streamChat } from "@sluice/core";
-import { describe, expect, test } from "vitest";
-import { clientOf, DONE, frame, openBody, question, rejectionOf, streamAnswer } from "./support/gateway.js";
+import { describe, expect, test, vi } from "vitest";
+import {
+  clientOf,
+  frame,
+  openBody,
+  question,
+  rejectionOf,
+  stoppedClock,
+  streamAnswer,
+} from "./support/gateway.js";
 
 const inBrowser = /^Mozilla\//.test(globalThis.navigator?.userAgent ?? "");
 const key = "sk-live-0123456789abcdef";
@@ -213,6 +221,55 @@ describe("retry", () => {
     expect(requests).toHaveLength(1);
   });
 
+  /** A clock that grants short waits at once and the long ones, limits, never; `waits` has the short ones. */
+  function willingClock() {
+    const waits: number[] = [];
+    const sleep = (ms: number) => {
+      if (ms > 2000) return new Promise<void>(() => {});
+      waits.push(ms);
+      return Promise.resolve();
+    };
+    return { now: () => 0, sleep, waits };
+  }
+
+  test("waits on the client's clock: as long as Retry-After says, and no real time", async () => {
+    const clock = willingClock();
+    const { client, requests } = clientOf(
+      (_, nth) => (nth < 3 ? refusal(429, { "retry-after": "1" }) : json(completion)),
+      { clock },
+    );
+    const timers = vi.spyOn(globalThis, "setTimeout");
+    expect((await completeChat(client, question)).outcome).toBe("complete");
+    expect(clock.waits).toEqual([1000, 1000]);
+    expect(requests).toHaveLength(3);
+    expect(timers.mock.calls.map(([, ms]) => ms ?? 0).filter((ms) => ms > 0)).toEqual([]);
+    timers.mockRestore();
+  });
+
+  test.each([
+    [0.5, [250, 500]],
+    [0.999, [499.5, 999]],
+  ])("backs off twice as long each time, with full jitter: a draw of %d", async (draw, delays) => {
+    const clock = willingClock();
+    const events: ClientEvent[] = [];
+    const { client } = clientOf(() => refusal(503), {
+      clock,
+      random: () => draw,
+      onEvent: (event) => events.push(event),
+    });
+    expect(await rejectionOf(completeChat(client, question))).toMatchObject({ status: 503 });
+    expect(clock.waits).toEqual(delays);
+    expect(events.flatMap((event) => (event.type === "retry" ? [event.delayMs] : []))).toEqual(delays);
+  });
+
+  test("never waits longer than maxDelayMs", async () => {
+    const { client } = clientOf((_, nth) => (nth < 3 ? refusal(503) : json(completion)), {
+      retry: { maxDelayMs: 0 },
+      clock: stoppedClock(),
+    });
+    expect((await completeChat(client, question)).outcome).toBe("complete");
+  });
+
   test("reads Retry-After as seconds, with a fraction too, or as a date; anything else is none", async () => {
     const retryAfterMs = async (value: string) => {
       const { client } = clientOf(() => refusal(429, { "retry-after": value }), { retry: { limit: 0 } });
@@ -230,10 +287,14 @@ describe("retry", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("stops waiting when the caller aborts", async () => {
+  test.each([
+    ["a clock that stands still", stoppedClock()],
+    ["the platform's clock", undefined],
+  ])("stops waiting when the caller aborts, on %s", async (_, clock) => {
     const controller = new AbortController();
     const { client } = clientOf(() => refusal(429, { "retry-after": "20" }), {
-      onEvent: ({ type }) => type === "retry" && controller.abort(),
+      clock,
+      onEvent: ({ type }) => type === "retry" && queueMicrotask(() => controller.abort()),
     });
     expect(await rejectionOf(completeChat(client, question, { signal: controller.signal }))).toMatchObject({
       name: "AbortError",
@@ -307,47 +368,6 @@ describe("completeChat", () => {
     expect(await rejectionOf(completeChat(client, question, { signal: controller.signal }))).toMatchObject({
       name: "AbortError",
     });
-  });
-});
-
-describe("onEvent", () => {
-  test("tells the life of a request, without its body, its headers or the key", async () => {
-    const events: ClientEvent[] = [];
-    const { client } = clientOf(
-      (_, nth) =>
-        nth === 1
-          ? refusal(429, { "retry-after": "0" })
-          : streamAnswer(frame({ content: "Hi" }, "stop") + DONE),
-      { ...withKey, onEvent: (event) => events.push(event) },
-    );
-    await streamChat(client, question).result();
-    expect(events.map(({ type }) => type)).toEqual([
-      "request",
-      "response",
-      "retry",
-      "request",
-      "response",
-      "stream-start",
-      "stream-end",
-    ]);
-    expect(events[1]).toMatchObject({ path: "/v1/chat/completions", status: 429 });
-    expect(JSON.stringify(events)).not.toContain(key);
-    expect(JSON.stringify(events)).not.toContain("sky");
-  });
-
-  test("warns of what the gateway would silently ignore, and sends it all the same", async () => {
-    const events: ClientEvent[] = [];
-    const { client, requests } = clientOf(() => json(completion), { onEvent: (event) => events.push(event) });
-    await completeChat(client, {
-      model: "alpha-v4.1-flash",
-      messages: [{ role: "user", content: "Hi" }],
-      temperature: 0,
-    });
-    expect(events[0]).toMatchObject({
-      type: "warning",
-      issue: { path: "temperature", rule: "chat.alpha.temperature-ignored" },
-    });
-    expect(await requests[0]?.json()).toMatchObject({ temperature: 0 });
   });
 });
 

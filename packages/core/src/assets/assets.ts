@@ -9,7 +9,7 @@ import {
   withDetails,
 } from "../errors.js";
 import type { Client, RequestOptions } from "../http.js";
-import { requestJSON } from "../json.js";
+import { type Answer, requestJSON } from "../json.js";
 import { type PollEvent, poll } from "../poll.js";
 
 const HEADERS_MS = 60_000;
@@ -54,8 +54,9 @@ export async function getAsset(
       );
     const request = async (path: string, body?: unknown) => {
       const method = body === undefined ? "get" : "post";
-      const call = { method, path, body, headersMs: HEADERS_MS, repeat: "any" } as const;
-      return (await requestJSON(client, call, options)).json;
+      const read = ({ json }: Answer) => json;
+      const call = { method, path, body, headersMs: HEADERS_MS, repeat: "any", read } as const;
+      return requestJSON(client, call, options);
     };
     return assetOf(handle, await unlessAborted(assetLookup(handle.id, request), options.signal));
   } catch (error) {

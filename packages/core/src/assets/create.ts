@@ -49,16 +49,23 @@ export async function createAsset(
   assertAccepted(request, checkAssetRequest, client.warn);
   options.signal?.throwIfAborted();
   const body = await bodyOf(request as Partial<AssetRequest>, upload);
-  const call = {
-    method: "post",
-    path: "/gamma/asset/CreateAsset",
-    body,
-    headersMs: HEADERS_MS,
-    repeat: "refused-only",
-  } as const;
-  const { json, misfit } = await requestRecord(client, call, options, "Id");
-  if (typeof json.Id !== "string" || json.Id === "") throw misfit("Id");
-  return assetHandleOf(json.Id);
+  return requestRecord(
+    client,
+    {
+      method: "post",
+      path: "/gamma/asset/CreateAsset",
+      model: (request as AssetRequest).model,
+      body,
+      headersMs: HEADERS_MS,
+      repeat: "refused-only",
+      read({ json, misfit }) {
+        if (typeof json.Id !== "string" || json.Id === "") throw misfit("Id");
+        return assetHandleOf(json.Id);
+      },
+    },
+    options,
+    "Id",
+  );
 }
 
 async function bodyOf(request: Partial<AssetRequest>, upload: "data-uri" | "multipart"): Promise<unknown> {

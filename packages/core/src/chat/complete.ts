@@ -33,11 +33,25 @@ export async function completeChat(
   options: RequestOptions = {},
 ): Promise<ChatTurn> {
   const body = checkedChatRequest(client, request, false);
-  const call = { method: "post", path: CHAT_PATH, body, headersMs: HEADERS_MS, repeat: "any" } as const;
-  const { json, misfit, totalMs } = await requestRecord(client, call, options, "choices");
-  const path = misfitOf(json);
-  if (path !== undefined) throw misfit(path);
-  return turnOf(json, totalMs);
+  return requestRecord(
+    client,
+    {
+      method: "post",
+      path: CHAT_PATH,
+      model: (request as ChatRequest).model,
+      body,
+      headersMs: HEADERS_MS,
+      repeat: "any",
+      read({ json, misfit, totalMs }) {
+        const path = misfitOf(json);
+        if (path !== undefined) throw misfit(path);
+        return turnOf(json, totalMs);
+      },
+      summary: (turn: ChatTurn) => turn,
+    },
+    options,
+    "choices",
+  );
 }
 
 function turnOf(completion: Chunk, totalMs: number): ChatTurn {

@@ -2,7 +2,7 @@ import { type ByteReader, readBody } from "../body.js";
 import { apiErrorOf, type ErrorFields } from "../error-body.js";
 import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../errors.js";
 import { requestIdOf } from "../failure.js";
-import { type Client, openExchange, type RequestOptions, send } from "../http.js";
+import { type Client, closeExchange, emitStep, openExchange, type RequestOptions, send } from "../http.js";
 import type { UncheckedRequest } from "../validate.js";
 import { accumulate, emptyMessage } from "./accumulate.js";
 import type { Chunk } from "./chunk.js";
@@ -72,7 +72,13 @@ export function openStream(
   streamId?: string,
 ): ChatStream {
   const { clock } = client;
-  const exchange = openExchange(client, CHAT_PATH, options, HEADERS_MS);
+  const exchange = openExchange(
+    client,
+    CHAT_PATH,
+    options,
+    HEADERS_MS,
+    (request as ChatRequest | undefined)?.model,
+  );
   const turn = deferred<ChatTurn>();
   const answer = createAnswerReader(receive);
   const parser = createChunkParser({ onChunk: readChunk, onEnd: endWith });
@@ -135,7 +141,6 @@ export function openStream(
     streamId ??= response.headers.get("x-stream-id") ?? undefined;
     if (streamId) load();
     requestId = requestIdOf(response);
-    client.emit({ type: "stream-start", path: CHAT_PATH, firstByteMs: clock.now() - exchange.startedAt });
     return read(response);
   }
 
@@ -189,7 +194,10 @@ export function openStream(
   }
 
   function receive(delta: ChatDelta): void {
-    if (firstTokenMs === undefined && delta.type !== "usage") firstTokenMs = clock.now() - exchange.startedAt;
+    if (firstTokenMs === undefined && delta.type !== "usage" && delta.type !== "finish") {
+      firstTokenMs = clock.now() - exchange.startedAt;
+      emitStep(client, exchange, { type: "first-chunk", ms: firstTokenMs });
+    }
     queue.push(delta);
   }
 
@@ -211,9 +219,11 @@ export function openStream(
   function finish(): Promise<Step> | Step {
     if (totalMs !== undefined) return over;
     if (!succeeded(end as StreamEnd)) return lose(errorOfEnd(end as StreamEnd));
-    settle();
+    totalMs = clock.now() - exchange.startedAt;
+    const whole = answer.turn(message, timing());
+    closeExchange(client, exchange, whole);
     if (end?.type === "done") body?.release();
-    turn.resolve(answer.turn(message, timing()));
+    turn.resolve(whole);
     return over;
   }
 
@@ -249,7 +259,8 @@ export function openStream(
     while (delivered < queue.length) deliver();
     const error = exchange.signal.aborted || isGatewayError(cause) ? withPartial(cause) : cutError(cause);
     failure = { error };
-    settle(error);
+    totalMs = clock.now() - exchange.startedAt;
+    closeExchange(client, exchange, {}, failure);
     body?.cancel();
     // who leaves an answer that is kept does not end it
     if (exchange.signal.aborted) {
@@ -257,12 +268,6 @@ export function openStream(
       keeper?.then(({ stopStream }) => stopStream(place)).catch(() => {});
     }
     turn.reject(error);
-  }
-
-  function settle(error?: unknown): void {
-    totalMs = clock.now() - exchange.startedAt;
-    exchange.end();
-    client.emit({ type: "stream-end", path: CHAT_PATH, totalMs, ...(error !== undefined && { error }) });
   }
 
   function withPartial(cause: unknown): unknown {

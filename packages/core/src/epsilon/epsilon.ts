@@ -39,14 +39,18 @@ export async function requestEpsilon(
   if (!Object.hasOwn(PATHS, route))
     throw wrong("route", `must be one of ${Object.keys(PATHS).join(", ")}`, "epsilon.route");
   if (JSON.stringify(body) === undefined) throw wrong("body", "must be JSON", "epsilon.body");
-  const call = {
-    method: "post",
-    path: PATHS[route],
-    body,
-    headersMs: CREATE_HEADERS_MS,
-    repeat: "refused-only",
-  } as const;
-  return (await requestJSON(client, call, options)).json;
+  return requestJSON(
+    client,
+    {
+      method: "post",
+      path: PATHS[route],
+      body,
+      headersMs: CREATE_HEADERS_MS,
+      repeat: "refused-only",
+      read: ({ json }) => json,
+    },
+    options,
+  );
 }
 
 /**
@@ -68,8 +72,11 @@ export async function getEpsilonTask(
 ): Promise<unknown> {
   const path = taskPath("/epsilon/v1/videos", id, "epsilon.task-id");
   try {
-    const call = { method: "get", path, headersMs: QUERY_HEADERS_MS, repeat: "any" } as const;
-    return (await requestJSON(client, call, options)).json;
+    return await requestJSON(
+      client,
+      { method: "get", path, headersMs: QUERY_HEADERS_MS, repeat: "any", read: ({ json }) => json },
+      options,
+    );
   } catch (error) {
     throw withDetails(error, { handle: { id } });
   }

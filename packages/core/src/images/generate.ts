@@ -71,27 +71,36 @@ export async function generateImages(
   options: RequestOptions = {},
 ): Promise<ImageResult> {
   assertAccepted(request, checkImageRequest, client.warn);
-  const { json, misfit } = await requestRecord(
+  const { model } = request as ImageRequest;
+  return requestRecord(
     client,
     {
       method: "post",
       path: "/v1/images/generations",
+      model,
       body: request,
       headersMs: HEADERS_MS,
       repeat: "refused-only",
+      read({ json, misfit }) {
+        const path = misfitOf(json);
+        if (path !== undefined) throw misfit(path);
+        return resultOf(json as unknown as Wire, model);
+      },
+      summary: ({ usage }: ImageResult) => ({ ...(usage && { usage }) }),
     },
     options,
     "data",
   );
-  const path = misfitOf(json);
-  if (path !== undefined) throw misfit(path);
-  const { data, usage, created, model } = json as unknown as Wire;
+}
+
+function resultOf(wire: Wire, asked: string): ImageResult {
+  const { data, usage, created, model } = wire;
   return {
     images: data.map(imageOf),
     ...(usage && { usage }),
     ...(created != null && { created }),
-    model: model || (request as ImageRequest).model,
-    raw: json,
+    model: model || asked,
+    raw: wire,
   };
 }
 

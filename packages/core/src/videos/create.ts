@@ -37,20 +37,29 @@ export async function createVideoTask(
   options: RequestOptions = {},
 ): Promise<VideoTaskHandle> {
   assertAccepted(request, checkVideoRequest, client.warn);
-  const call = {
-    method: "post",
-    path: "/v1/video/generations",
-    body: request,
-    headersMs: HEADERS_MS,
-    repeat: "refused-only",
-  } as const;
-  const { json, misfit } = await requestRecord(client, call, options, "id", "task_id");
-  const id = json.id || json.task_id;
-  if (typeof id !== "string") throw misfit("id");
-  const handle = handleOf(id, json, (request as VideoRequest).model);
-  if (json.created_at != null && typeof json.created_at !== "number")
-    throw withDetails(misfit("created_at"), { handle });
-  return handle;
+  const { model } = request as VideoRequest;
+  return requestRecord(
+    client,
+    {
+      method: "post",
+      path: "/v1/video/generations",
+      model,
+      body: request,
+      headersMs: HEADERS_MS,
+      repeat: "refused-only",
+      read({ json, misfit }) {
+        const id = json.id || json.task_id;
+        if (typeof id !== "string") throw misfit("id");
+        const handle = handleOf(id, json, model);
+        if (json.created_at != null && typeof json.created_at !== "number")
+          throw withDetails(misfit("created_at"), { handle });
+        return handle;
+      },
+    },
+    options,
+    "id",
+    "task_id",
+  );
 }
 
 function handleOf(id: string, receipt: Record<string, unknown>, asked: string): VideoTaskHandle {

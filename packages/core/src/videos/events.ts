@@ -1,5 +1,5 @@
 import { readBody } from "../body.js";
-import { type Client, openExchange, type RequestOptions, send } from "../http.js";
+import { type Client, closeExchange, openExchange, type RequestOptions, send } from "../http.js";
 import { createEventParser } from "../sse.js";
 
 /**
@@ -16,6 +16,7 @@ export async function* videoEvents(
 ): AsyncGenerator<unknown, void> {
   const exchange = openExchange(client, path, { ...options, retry: { limit: 0 } }, 60_000);
   const told: unknown[] = [];
+  let failure: { error: unknown } | undefined;
   const parser = createEventParser({
     onEvent({ event, data }) {
       if (event === "task") told.push(JSON.parse(client.scrub(data)));
@@ -33,9 +34,12 @@ export async function* videoEvents(
       },
     });
     while (await body.read()) yield* told.splice(0);
+  } catch (error) {
+    failure = { error };
+    throw error;
   } finally {
     // also where its reader has left
     exchange.abort(undefined);
-    exchange.end();
+    closeExchange(client, exchange, {}, failure);
   }
 }

@@ -59,10 +59,23 @@ async function query(
 ): Promise<{ task: VideoTask; offers: string | null }> {
   const path = videoTaskPath(handle.id);
   try {
-    const call = { method: "get", path, headersMs: HEADERS_MS, repeat: "any" } as const;
-    const { json, reported, headers } = await requestRecord(client, call, options, "data", "status");
-    if (isRefused(json)) throw reported();
-    return { task: readTask(client, json, handle), offers: headers.get("x-sluice-offers") };
+    return await requestRecord(
+      client,
+      {
+        method: "get",
+        path,
+        model: handle.model,
+        headersMs: HEADERS_MS,
+        repeat: "any",
+        read({ json, reported, headers }) {
+          if (isRefused(json)) throw reported();
+          return { task: readTask(client, json, handle), offers: headers.get("x-sluice-offers") };
+        },
+      },
+      options,
+      "data",
+      "status",
+    );
   } catch (error) {
     throw withDetails(expiredOr(error, handle), { handle });
   }

@@ -1,0 +1,264 @@
+import {
+  type ClientEvent,
+  type ClientOptions,
+  completeChat,
+  createAsset,
+  createClient,
+  createVideoTask,
+  generateImages,
+  getAsset,
+  getEpsilonTask,
+  getVideoTask,
+  requestEpsilon,
+  streamChat,
+} from "@sluice/core";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import {
+  clientOf,
+  DONE,
+  frame,
+  openBody,
+  question,
+  rejectionOf,
+  stoppedClock,
+  streamAnswer,
+} from "./support/gateway.js";
+
+type CallEvent = Extract<ClientEvent, { readonly kind: unknown }>;
+type EndEvent = Extract<CallEvent, { readonly type: "end" }>;
+
+const key = "sk-live-0123456789abcdef";
+const usage = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 };
+const completion = {
+  id: "c-1",
+  model: "delta-5.3",
+  choices: [{ index: 0, message: { role: "assistant", content: "Blue." }, finish_reason: "stop" }],
+  usage,
+};
+const refusal = (status: number, headers: Record<string, string> = {}) =>
+  Response.json({ error: { message: `refused with ${status}` } }, { status, headers });
+
+/** A client whose gateway is `answer`, and the events of its calls. */
+function recorded(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
+  const events: CallEvent[] = [];
+  const { client, requests } = clientOf(answer, {
+    ...options,
+    onEvent: (event) => {
+      if ("kind" in event) events.push(event);
+    },
+  });
+  return {
+    client,
+    requests,
+    events,
+    ends: () => events.filter((event): event is EndEvent => event.type === "end"),
+  };
+}
+
+const typesOf = (events: readonly ClientEvent[]) => events.map(({ type }) => type);
+
+describe("the events of a call", () => {
+  test("tell a stream's life from its first attempt to its end, and nothing of its content or the key", async () => {
+    const clock = stoppedClock();
+    const { client, events } = recorded(
+      (_, nth) =>
+        nth === 1
+          ? refusal(429, { "retry-after": "0", "x-request-id": "r-1" })
+          : streamAnswer(frame({ content: "Hi" }, "stop", { usage }) + DONE),
+      { apiKey: key, dangerouslyAllowBrowser: true, clock },
+    );
+    await streamChat(client, question).result();
+    const { callId } = events[0] as CallEvent;
+    const call = { callId, kind: "chat", model: "delta-5.3", path: "/v1/chat/completions" };
+    expect(events).toMatchObject([
+      { ...call, type: "request", attempt: 1 },
+      { ...call, type: "response", attempt: 1, status: 429, ms: 0, requestId: "r-1" },
+      { ...call, type: "retry", attempt: 1, delayMs: 0, error: { status: 429 } },
+      { ...call, type: "request", attempt: 2 },
+      { ...call, type: "response", attempt: 2, status: 200, ms: 0 },
+      { ...call, type: "first-chunk", ms: 0 },
+      { ...call, type: "end", outcome: "complete", ms: 0, usage, timing: { firstTokenMs: 0, totalMs: 0 } },
+    ]);
+    expect(events).toHaveLength(7);
+    expect(callId).not.toBe("");
+    for (const secret of [key, "sky", "Hi"]) expect(JSON.stringify(events)).not.toContain(secret);
+  });
+
+  test("of two calls at once are told apart by their callId: a timeline of each", async () => {
+    const clock = stoppedClock();
+    const chat = openBody();
+    let answerImage = (_: Response): void => {};
+    const { client, events } = recorded(
+      (request) =>
+        request.url.endsWith("/v1/images/generations")
+          ? new Promise<Response>((resolve) => {
+              answerImage = resolve;
+            })
+          : streamAnswer(chat.body),
+      { clock },
+    );
+    const streamed = streamChat(client, question).result();
+    const image = generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" });
+    await chat.wanted();
+    await clock.advance(1000);
+    chat.send(frame({ content: "Hi" }));
+    await chat.wanted();
+    await clock.advance(500);
+    answerImage(Response.json({ data: [{ url: "https://cdn.test/1.png" }], usage: { generated_images: 1 } }));
+    await image;
+    chat.send(frame({}, "stop") + DONE);
+    await streamed;
+
+    const callIds = [...new Set(events.map(({ callId }) => callId))];
+    const lines = callIds.map((callId) => events.filter((event) => event.callId === callId));
+    expect(lines.map(([first]) => first?.kind).sort()).toEqual(["chat", "image"]);
+    const lineOf = (kind: string) => lines.find(([first]) => first?.kind === kind) ?? [];
+    expect(typesOf(lineOf("chat"))).toEqual(["request", "response", "first-chunk", "end"]);
+    expect(lineOf("chat").slice(2)).toMatchObject([
+      { ms: 1000 },
+      { outcome: "complete", ms: 1500, timing: { firstTokenMs: 1000, totalMs: 1500 } },
+    ]);
+    expect(typesOf(lineOf("image"))).toEqual(["request", "response", "end"]);
+    expect(lineOf("image")[2]).toMatchObject({
+      model: "gamma-image-5-0-260128",
+      outcome: "success",
+      ms: 1500,
+      usage: { generated_images: 1 },
+    });
+    expect(typesOf(events).lastIndexOf("end")).toBe(events.length - 1);
+  });
+
+  const video = { id: "t-1", model: "beta3.0-video" };
+  test.each([
+    ["chat", completion, (client) => completeChat(client, question), "complete"],
+    [
+      "image",
+      { data: [] },
+      (client) => generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" }),
+      "success",
+    ],
+    [
+      "video",
+      { id: "t-1", created_at: 1 },
+      (client) => createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" } }),
+      "success",
+    ],
+    ["video", { status: "failed" }, (client) => getVideoTask(client, video), "success"],
+    [
+      "asset",
+      { Id: "a-1" },
+      (client) =>
+        createAsset(client, {
+          model: "gamma-asset",
+          GroupId: "g",
+          Name: "n",
+          AssetType: "Image",
+          URL: "https://a.test/1.png",
+        }),
+      "success",
+    ],
+    ["asset", { Status: "Active" }, (client) => getAsset(client, "a-1"), "success"],
+    ["epsilon", {}, (client) => requestEpsilon(client, "text2video", { prompt: "A reef" }), "success"],
+    ["epsilon", {}, (client) => getEpsilonTask(client, "e-1"), "success"],
+  ] satisfies [string, object, (client: ReturnType<typeof createClient>) => Promise<unknown>, string][])(
+    "end once for each verb of kind %s: %j",
+    async (kind, answer, call, outcome) => {
+      const assetLookup: ClientOptions["assetLookup"] = (_, request) => request("/look/up");
+      const { client, events } = recorded(() => Response.json(answer), { assetLookup });
+      await call(client);
+      expect(typesOf(events)).toEqual(["request", "response", "end"]);
+      expect(events[2]).toMatchObject({ kind, outcome, callId: events[0]?.callId });
+
+      const refused = recorded(() => refusal(401), { assetLookup });
+      const error = await rejectionOf(call(refused.client));
+      expect(typesOf(refused.events)).toEqual(["request", "response", "end"]);
+      expect(refused.ends()).toMatchObject([{ kind, errorCode: "api", error }]);
+    },
+  );
+
+  test("end as the verb does: with the error of an answer that does not fit the spec", async () => {
+    const { client, ends } = recorded(() => Response.json({ choices: [] }));
+    const error = await rejectionOf(completeChat(client, question));
+    expect(ends()).toMatchObject([{ errorCode: "response", error }]);
+  });
+
+  test("end truncated where the stream broke off, and unknown where no answer came", async () => {
+    const cut = recorded(() => streamAnswer(frame({ content: "Hel" })));
+    await rejectionOf(streamChat(cut.client, question).result());
+    expect(cut.ends()).toMatchObject([{ outcome: "truncated", errorCode: "stream" }]);
+
+    const dead = recorded(() => Promise.reject(new TypeError("fetch failed")));
+    await rejectionOf(createVideoTask(dead.client, { model: "beta3.0-video", input: { prompt: "A reef" } }));
+    expect(dead.ends()).toMatchObject([{ outcome: "unknown", errorCode: "connection" }]);
+  });
+
+  test("end once, stopped, where the caller aborts: before the answer, in its middle, and twice", async () => {
+    const body = openBody();
+    const { client, ends } = recorded(() => streamAnswer(body.body));
+    const stream = streamChat(client, question);
+    const failed = rejectionOf(stream.result());
+    await body.wanted();
+    stream.abort();
+    stream.abort();
+    const error = await failed;
+    expect(ends()).toMatchObject([{ outcome: "stopped", error }]);
+    expect(ends()[0]).not.toHaveProperty("errorCode");
+
+    const controller = new AbortController();
+    const silent = recorded(() => {
+      controller.abort();
+      return new Promise<Response>(() => {});
+    });
+    await rejectionOf(completeChat(silent.client, question, { signal: controller.signal }));
+    await rejectionOf(completeChat(silent.client, question, { signal: controller.signal }));
+    expect(silent.ends()).toMatchObject([{ outcome: "stopped" }, { outcome: "stopped" }]);
+    expect(silent.requests).toHaveLength(1);
+  });
+});
+
+describe("a warning", () => {
+  const ignored = {
+    model: "alpha-v4.1-flash",
+    messages: [{ role: "user", content: "Hi" }],
+    temperature: 0,
+  } as const;
+  const rule = "chat.alpha.temperature-ignored";
+
+  test("tells what the gateway would silently ignore, which is sent all the same", async () => {
+    const events: ClientEvent[] = [];
+    const { client, requests } = clientOf(() => Response.json(completion), {
+      onEvent: (event) => events.push(event),
+    });
+    await completeChat(client, ignored);
+    expect(events[0]).toMatchObject({ type: "warning", issue: { path: "temperature", rule } });
+    expect(await requests[0]?.json()).toMatchObject({ temperature: 0 });
+  });
+
+  describe("without a listener", () => {
+    const issue = () => ({ path: "a.b", message: "is ignored", rule: `test.${Math.random()}` });
+    let printed: ReturnType<typeof vi.spyOn>;
+    beforeEach(() => {
+      printed = vi.spyOn(console, "warn").mockImplementation(() => {});
+    });
+    afterEach(() => {
+      vi.restoreAllMocks();
+      vi.unstubAllEnvs();
+    });
+
+    test("is printed once for its rule, whichever client has it", () => {
+      const once = issue();
+      for (const client of [1, 2].map(() => createClient({ baseURL: "https://gateway.test" }))) {
+        client.warn(once);
+        client.warn({ ...once, path: "c" });
+      }
+      expect(printed.mock.calls).toEqual([[`@sluice/core: a.b: is ignored (${once.rule})`]]);
+    });
+
+    test("is not printed in production, nor where there is a listener", () => {
+      createClient({ baseURL: "https://gateway.test", onEvent: () => {} }).warn(issue());
+      vi.stubEnv("NODE_ENV", "production");
+      createClient({ baseURL: "https://gateway.test" }).warn(issue());
+      expect(printed).not.toHaveBeenCalled();
+    });
+  });
+});
