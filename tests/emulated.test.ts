@@ -1,5 +1,14 @@
-import { type ChatRequest, completeChat, createClient, isGatewayError, streamChat } from "@sluice/core";
+import {
+  type ChatRequest,
+  type ChatStoreOptions,
+  completeChat,
+  createChatStore,
+  createClient,
+  isGatewayError,
+  streamChat,
+} from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
+import * as v from "valibot";
 import { describe, expect, test } from "vitest";
 
 /** A gateway of its own for each test, and a client with its key. */
@@ -49,6 +58,25 @@ describe.each(["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as cons
     const turn = await streamChat(gateway().client, { ...request, max_tokens: 5 }).result();
     expect(turn).toMatchObject({ finishReason: "length", outcome: "length" });
   });
+});
+
+describe("a chat with a schema", () => {
+  const recipe = v.object({
+    title: v.pipe(v.string(), v.minLength(3)),
+    minutes: v.pipe(v.number(), v.integer(), v.minValue(5)),
+    steps: v.pipe(v.array(v.object({ text: v.string() })), v.minLength(2)),
+  });
+
+  test.each(["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const)(
+    "gets a value of that schema from %s, although the user does not describe it",
+    async (model) => {
+      const { client } = gateway();
+      const options = { model, schema: recipe, instructions: "You are a cook." };
+      const chat = createChatStore(client, options as ChatStoreOptions);
+      expect(await chat.send("A recipe for tea")).toMatchObject({ outcome: "complete" });
+      expect(v.is(recipe, chat.getSnapshot().object)).toBe(true);
+    },
+  );
 });
 
 describe("scenes end as what they are", () => {

@@ -29,6 +29,7 @@ test.each([
   ["storage/web.ts", "idb", "Only storage/indexed-db.ts imports idb"],
   ["chat/storage.ts", "idb", "Only storage/indexed-db.ts imports idb"],
   ["chat/stream.ts", "./run.js", "imports point down"],
+  ["chat/stream.ts", "./prompt.js", "imports point down"],
   ["chat/history.ts", "./state.js", "imports point down"],
   ["chat/schema.ts", "../http.js", "Layer 1"],
   ["validate.ts", "./client.js", "Layer 1"],

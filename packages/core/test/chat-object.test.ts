@@ -17,6 +17,42 @@ describe("a chat with a schema", () => {
     expect(await requests[0]?.json()).toMatchObject({ response_format: { type: "json_object" } });
   });
 
+  test("tells the model the JSON Schema, behind the instructions, anew for each request", async () => {
+    const { chat, sent } = chatOf([textAnswer('{"title":"Tea","steps":["boil"]}')], {
+      model: "delta-5.3",
+      instructions: "Be brief.",
+      schema: recipe,
+    } as object);
+    await chat.send("A recipe for tea");
+    const [{ role, content } = {}, ...others] = (await sent(0)) ?? [];
+    expect(role).toBe("system");
+    expect(content).toMatch(/^Be brief\.\n\nAnswer with JSON only/);
+    expect(JSON.parse(String(content).slice(String(content).indexOf("{")))).toMatchObject({
+      type: "object",
+      properties: { title: { type: "string" }, steps: { type: "array", minItems: 1 } },
+      required: ["title", "steps"],
+    });
+    expect(others).toEqual([{ role: "user", content: "A recipe for tea" }]);
+    expect(chat.getSnapshot().messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+  });
+
+  test("that cannot be written as JSON Schema leaves it to the prompt, with a warning", async () => {
+    const warnings: unknown[] = [];
+    const { client, requests } = clientOf(() => streamAnswer(textAnswer('{"at":"2026-01-01"}')), {
+      onEvent: (event) => event.type === "warning" && warnings.push(event.issue),
+    });
+    const chat = createChatStore(client, {
+      model: "alpha-v4.1-flash",
+      schema: v.object({ at: v.custom<string>((at) => typeof at === "string") }),
+    });
+    expect(await chat.send("When? Answer in JSON")).toMatchObject({ outcome: "complete" });
+    expect(warnings).toMatchObject([{ path: "schema", rule: "chat.schema" }]);
+    expect(await requests[0]?.json()).toMatchObject({
+      messages: [{ role: "user" }],
+      response_format: { type: "json_object" },
+    });
+  });
+
   test("gives a partial value while it streams, in which what did not change keeps its identity", async () => {
     const { chat, clock, connections } = liveChat({ schema: recipe });
     const [connection] = connections;

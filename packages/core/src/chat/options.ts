@@ -22,11 +22,30 @@ interface ChatBehaviour<Output> {
   /** Under which name the chat is kept in `storage`. */
   readonly id?: string;
   readonly initialMessages?: readonly ThreadMessage[];
+  /**
+   * The system prompt: the system message that each request begins with, the steps after tool calls too. A function is
+   * called for each request, and may be async; if it fails, the turn is `not-sent` with its error. It is no part of
+   * the thread: never in `messages`, never stored, and kept by `clear()` and `setMessages()`. System messages that the
+   * thread has itself (`initialMessages`) follow it.
+   *
+   * @example
+   * ```ts
+   * createChatStore(client, {
+   *   model: "delta-5.3",
+   *   instructions: () => `You help with recipes. Today is ${new Date().toDateString()}.`,
+   * });
+   * ```
+   */
+  readonly instructions?: string | (() => string | Promise<string>);
   /** The tools that the model may call. */
   readonly tools?: readonly ChatTool[];
   /** How many answers one question may take, tool results between them. @default 8 */
   readonly maxSteps?: number;
-  /** The answer is read as JSON of this schema: `object`. Models with a JSON mode are asked in it. */
+  /**
+   * The answer is read as JSON of this schema: `object`. The model is told the schema as JSON Schema, behind
+   * `instructions`, and is asked in JSON mode where it has one. A schema that cannot be written as JSON Schema gives a
+   * warning; the prompt then has to describe the JSON.
+   */
   readonly schema?: StandardSchema<Output>;
   /** `reject`: the new message is not sent; `queue`: sent after the answer; `interrupt`: the answer is stopped. @default "reject" */
   readonly whenBusy?: WhenBusy;

@@ -1,8 +1,6 @@
 import { asError } from "../errors.js";
 import type { Client } from "../http.js";
-import { chatModels } from "../models.js";
 import { type Answer, createAnswer } from "./answer.js";
-import { historyOf } from "./history.js";
 import {
   createMessageId,
   isOpen,
@@ -13,7 +11,8 @@ import {
 } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 import type { FindPlace } from "./place.js";
-import type { ChatRequest, ToolDefinition } from "./schema.js";
+import { requestOf } from "./prompt.js";
+import type { ChatRequest } from "./schema.js";
 import type { Thread } from "./thread.js";
 import { admitCall, runCall } from "./tools.js";
 
@@ -76,7 +75,7 @@ export function createRun(context: RunContext): Run {
     start() {
       steps().then(
         () => end({}),
-        (cause) => end({ error: asError(cause) }),
+        (cause) => end({ outcome: "not-sent", error: asError(cause) }),
       );
     },
     callChanged: () => callChanged(),
@@ -101,6 +100,7 @@ export function createRun(context: RunContext): Run {
       }
       if (signal.aborted || openCalls(leaf).length > 0) return;
       leaf = left && step === 1 ? await readAnswer(left, undefined) : await ask(leaf);
+      if (signal.aborted || leaf === undefined) return;
       const { outcome, toolCalls } = thread.node(leaf)?.message ?? {};
       if (outcome !== "tool-calls" || !toolCalls?.length) return;
       if (step >= (options().maxSteps ?? MAX_STEPS))
@@ -108,26 +108,19 @@ export function createRun(context: RunContext): Run {
     }
   }
 
-  async function ask(below: string | undefined): Promise<string> {
-    const { model, params, tools = [], schema } = options();
+  async function ask(below: string | undefined): Promise<string | undefined> {
+    const made = requestOf(client, options(), thread.pathTo(below));
+    const asked = made instanceof Promise ? await made : made;
+    if (signal.aborted) return below;
     const draft: ThreadMessage = {
       id: createMessageId(),
       role: "assistant",
       content: "",
-      model,
+      model: asked.model,
       createdAt: Date.now(),
     };
     thread.add(draft, below);
     added.push(draft.id);
-    const { tools: plain = [] } = (params ?? {}) as { tools?: readonly ToolDefinition[] };
-    const offered = [...plain, ...tools.map(({ definition }) => definition)];
-    const asked = {
-      ...(schema && hasJSONMode(model) && { response_format: { type: "json_object" } }),
-      ...params,
-      model,
-      messages: historyOf(thread.pathTo(below)),
-      ...(offered.length > 0 && { tools: offered }),
-    } as ChatRequest;
     return readAnswer(draft, asked);
   }
 
@@ -215,8 +208,4 @@ export function withCall(message: ThreadMessage, call: ThreadToolCall): ThreadMe
     ...message,
     toolCalls: message.toolCalls?.map((other) => (other.id === call.id ? call : other)) ?? [],
   };
-}
-
-function hasJSONMode(model: string): boolean {
-  return Object.hasOwn(chatModels, model) && chatModels[model as keyof typeof chatModels].jsonMode;
 }

@@ -1,8 +1,8 @@
-import { toJsonSchema } from "@valibot/to-json-schema";
 import { type Clock, openSpan, unlessAborted } from "../clock.js";
 import { parseJSON } from "../error-body.js";
 import { asError, ConfigurationError } from "../errors.js";
 import { checkBySchema, issuesText, type StandardSchema } from "../standard-schema.js";
+import { assertWritable, jsonSchemaOf } from "./json-schema.js";
 import type { ThreadMessage, ThreadToolCall } from "./message.js";
 import type { ToolDefinition } from "./schema.js";
 
@@ -17,8 +17,13 @@ export interface ToolContext {
 
 /** A tool that a chat runs when the model calls it. Made by {@link defineTool}. */
 export interface ChatTool<Input = unknown, Output = unknown> {
-  /** As the model is told of it. */
-  readonly definition: ToolDefinition;
+  readonly name: string;
+  /**
+   * Writes the tool as a request offers it to the model.
+   *
+   * @throws {ConfigurationError} if the schema of `parameters` cannot be written as JSON Schema
+   */
+  definition(): Promise<ToolDefinition>;
   /** Checks and types the arguments; absent where `parameters` was plain JSON Schema. */
   readonly schema?: StandardSchema<Input>;
   readonly timeoutMs: number;
@@ -48,7 +53,8 @@ const TIMEOUT_MS = 60_000;
  * Defines a tool for a chat. Its arguments are checked before `execute` sees them; a model that gets them wrong is
  * told so, and the chat goes on. What `execute` gives must be a string or fit into JSON.
  *
- * @throws {ConfigurationError} if the name is none, or `parameters` can't be written as JSON Schema
+ * @throws {ConfigurationError} for a name that is none, or a schema that does not know its JSON Schema. A valibot
+ *   schema is written when a request needs it: one that has no JSON Schema (`v.date()`) ends that turn as `not-sent`.
  * @example
  * ```ts
  * const weather = defineTool({
@@ -65,14 +71,17 @@ export function defineTool<Input, Output>(options: ToolOptions<Input, Output>): 
   if (!/^[\w-]{1,64}$/.test(name))
     throw new ConfigurationError(`name: a tool's name has 1 to 64 letters, digits, _ and -, not "${name}"`);
   const schema = isSchema<Input>(parameters) ? parameters : undefined;
+  const path = `parameters of the tool "${name}"`;
+  if (schema) assertWritable(schema, path);
   return {
-    definition: {
-      type: "function",
-      function: {
+    name,
+    async definition() {
+      const described = {
         name,
         ...(description !== undefined && { description }),
-        parameters: schema ? jsonSchemaOf(name, schema) : { ...parameters },
-      },
+        parameters: schema ? await jsonSchemaOf(schema, path) : { ...parameters },
+      };
+      return { type: "function", function: described };
     },
     ...(schema && { schema }),
     timeoutMs,
@@ -133,9 +142,9 @@ export function withOutput(call: ThreadToolCall, output: unknown): ThreadToolCal
 }
 
 async function checkedCall(call: ThreadToolCall, tools: readonly ChatTool[]) {
-  const tool = tools.find(({ definition }) => definition.function.name === call.name);
+  const tool = tools.find(({ name }) => name === call.name);
   if (!tool) {
-    const names = tools.map(({ definition }) => definition.function.name).join(", ");
+    const names = tools.map(({ name }) => name).join(", ");
     return {
       failed: failed(call, `there is no tool "${call.name}"; there ${names ? `are: ${names}` : "are none"}`),
     };
@@ -156,26 +165,3 @@ function failed(call: ThreadToolCall, error: string): ThreadToolCall {
 function isSchema<Input>(parameters: object): parameters is StandardSchema<Input> {
   return "~standard" in parameters;
 }
-
-function jsonSchemaOf(name: string, schema: StandardSchema): Record<string, unknown> {
-  const { vendor, jsonSchema } = schema["~standard"];
-  try {
-    if (jsonSchema) return jsonSchema.input({ target: "draft-2020-12" });
-    if (vendor === "valibot") return { ...toJsonSchema(schema as ValibotSchema, VALIBOT) };
-  } catch (cause) {
-    throw new ConfigurationError(`parameters: the schema of tool "${name}" can't be written as JSON Schema`, {
-      cause,
-    });
-  }
-  throw new ConfigurationError(
-    `parameters: the schema of tool "${name}" (${vendor}) does not know its JSON Schema; give a valibot schema or a JSON Schema`,
-  );
-}
-
-type ValibotSchema = Parameters<typeof toJsonSchema>[0];
-
-/** The model writes what goes in; checks that JSON Schema has no word for are made when the call comes. */
-const VALIBOT = {
-  typeMode: "input",
-  overrideAction: ({ errors, jsonSchema }) => (errors?.length ? jsonSchema : undefined),
-} satisfies Parameters<typeof toJsonSchema>[1];

@@ -1,5 +1,6 @@
 import type { ChatRequest, ChatRequestMessage, ToolDefinition } from "@sluice/core";
 import { chatModels } from "@sluice/core/schemas";
+import { isObject } from "./json-schema.js";
 import { type ChatCues, readChatCues } from "./scenes.js";
 
 /** How much the model thinks before it speaks. */
@@ -25,6 +26,8 @@ export interface Ask {
   /** A name asks for that tool. */
   readonly toolChoice: "none" | "auto" | "required" | { readonly name: string };
   readonly wantsJSON: boolean;
+  /** The JSON Schema that the answer has to fit, from the last system message that has one. */
+  readonly answerSchema: unknown;
   readonly stops: readonly string[];
   readonly maxTokens: number;
   readonly stream: boolean;
@@ -58,6 +61,7 @@ export function readAsk(request: ChatRequest): Ask {
     tools: tools ?? [],
     toolChoice: toolChoiceOf(request),
     wantsJSON: "response_format" in request && request.response_format?.type === "json_object",
+    answerSchema: request.messages.flatMap(schemaIn).at(-1),
     stops: [request.stop ?? []].flat().filter((stop) => stop !== ""),
     maxTokens: request.max_tokens ?? Infinity,
     stream: request.stream ?? false,
@@ -69,6 +73,18 @@ export function readAsk(request: ChatRequest): Ask {
 export function textOf({ content }: ChatRequestMessage): string {
   if (content === null || typeof content === "string") return content ?? "";
   return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+}
+
+/** The spec has no field for a schema: clients write it into the system message, behind the words "JSON Schema". */
+function schemaIn(message: ChatRequestMessage): unknown[] {
+  const text = message.role === "system" ? textOf(message) : "";
+  const [, written = ""] = /JSON schema[^{]*(\{.*\})/is.exec(text) ?? [];
+  try {
+    const schema: unknown = JSON.parse(written);
+    return isObject(schema) ? [schema] : [];
+  } catch {
+    return [];
+  }
 }
 
 function imagesOf({ content }: ChatRequestMessage): string[] {

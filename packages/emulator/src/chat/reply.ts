@@ -1,6 +1,8 @@
 import type { ChatRequest } from "@sluice/core";
 import { hash } from "../hash.js";
 import { type Ask, textOf } from "./ask.js";
+import { hintsOf } from "./hints.js";
+import { sample } from "./sample.js";
 import { capabilities, isSmallTalk, longAnswer, type Subject, shortAnswer, thinking } from "./texts.js";
 import { type ChosenCall, chooseCalls } from "./tools.js";
 
@@ -51,7 +53,8 @@ function scriptedDraft(scripted: string | ScriptedReply, ask: Ask): Draft {
 }
 
 function contentOf(ask: Ask, subject: Subject): string {
-  const { cues, images, prompt, toolResults } = ask;
+  const { answerSchema, cues, images, prompt, toolResults } = ask;
+  if (answerSchema !== undefined) return JSON.stringify(sample(answerSchema, hintsOf(prompt)), null, 2);
   if (ask.wantsJSON || cues.names.has("json")) return jsonAnswer(ask, subject);
   if (toolResults.length > 0) return toolAnswer(ask, subject);
   if (images.length > 0) return imageAnswer(ask, subject);
