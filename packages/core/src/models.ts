@@ -192,8 +192,11 @@ export const videoModels = {
   },
   "gamma-video-1-0-pro-fast-251015": {
     family: "1-0-pro-fast",
+    // written out: bundlers keep a table that is spread, whether it is used or not
     denied: {
-      ...deniedToGamma,
+      input: betaShape,
+      parameters: betaShape,
+      return_last_frame: only20,
       generate_audio: "is not for this model, whose videos are silent; leave it out",
     },
     resolutions: ["480p", "720p", "1080p"],
