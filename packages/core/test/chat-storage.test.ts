@@ -6,6 +6,7 @@ import {
   defineTool,
   memoryStorage,
   type RecordStorage,
+  type ThreadMessage,
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { callAnswer, hasCall, textAnswer, until } from "./support/chat.js";
@@ -233,6 +234,56 @@ describe("a chat with a storage", () => {
     expect(chat.getSnapshot().messages).toMatchObject([{ id: "young", branches: ["old", "young"] }]);
   });
 
+  test("open in two tabs loses no turn where one retries a failed answer beside the other's question", async () => {
+    const storage = memoryStorage();
+    const [left, right] = [await shown(storage), await shown(storage)];
+    const failed = left.chat.send("Hello");
+    left.connections[0]?.drop();
+    await failed;
+    await settled();
+    const turns = [left.chat.retry(), right.chat.send("And?")];
+    await settled();
+    left.answer(1, textAnswer("Hi"));
+    right.answer(0, textAnswer("Yes"));
+    expect(await Promise.all(turns)).toMatchObject([{ outcome: "complete" }, { outcome: "complete" }]);
+    await settled();
+    expect(left.texts()).toEqual(["Hello", "Hi"]);
+    expect(right.texts()).toEqual(["Hello", "", "And?", "Yes"]);
+    const reloaded = await shown(storage);
+    const ends = [left, right].map(({ chat }) => chat.getSnapshot().messages.at(-1) as ThreadMessage);
+    for (const { chat, texts } of [left, right, reloaded])
+      for (const { id, content } of ends) {
+        chat.switchBranch(id);
+        expect(texts().at(-1)).toBe(content);
+      }
+  });
+
+  test("keeps what follows a message that is gone within reach, in order of age", async () => {
+    const ids = ["a", "b", "c", "d", "e", "f"];
+    const records = ids.map((id, index) => {
+      const message = { id, role: index % 2 ? "assistant" : "user", content: id, createdAt: index };
+      return [id, { message, parent: ids[index - 1] ?? null, revision: 0 }] as const;
+    });
+    for (const lost of ids) {
+      const kept = memoryStorage();
+      await kept.write("chat/a", new Map(records.filter(([id]) => id !== lost).reverse()));
+      const { texts, answer, chat } = await shown(kept);
+      const left = ids.filter((id) => id !== lost);
+      expect(texts()).toEqual(left);
+      const turn = chat.send("g");
+      answer(0, textAnswer("h"));
+      await turn;
+      await settled();
+      expect((await shown(kept)).texts()).toEqual([...left, "g", "h"]);
+    }
+    // the message that was missed arrives: what follows it goes back to its place
+    const late = memoryStorage();
+    const { texts } = await shown(late);
+    for (const [id, record] of [...records].reverse()) await late.write("chat/a", new Map([[id, record]]));
+    await settled();
+    expect(texts()).toEqual(ids);
+  });
+
   test.skipIf(!globalThis.navigator?.locks)(
     "opened in a second tab in the middle of an answer shows it go on, and interrupted only once its page is gone (where there are Web Locks)",
     async () => {
@@ -316,6 +367,21 @@ describe("a chat with a storage", () => {
     expect(second.texts()).toEqual(["Welcome", "Hello", "Hi"]);
     expect(second.chat.getSnapshot().messages[0]).not.toHaveProperty("branches");
   });
+
+  test("reads 10,000 messages at once, and writes them at once", async () => {
+    const storage = memoryStorage();
+    const initialMessages = Array.from({ length: 10_000 }, (_, index) => ({
+      id: `m${index}`,
+      role: index % 2 ? ("assistant" as const) : ("user" as const),
+      content: `${index}`,
+    }));
+    const first = await shown(storage, { initialMessages });
+    first.chat.setMessages(initialMessages);
+    await settled();
+    const second = await shown(storage);
+    expect(second.texts()).toHaveLength(10_000);
+    expect(second.texts()).toEqual(first.texts());
+  }, 4000);
 
   test("cleared stays empty after a reload", async () => {
     const storage = memoryStorage();
@@ -401,7 +467,7 @@ describe("a chat with a storage", () => {
         ["/leaf", "8"],
       ]),
     );
-    expect((await shown(storage)).texts()).toEqual(["Hello"]);
+    expect((await shown(storage)).texts()).toEqual(["Hello", "a circle", "a circle"]);
   });
 
   test("writes an answer under way once a second, not for each delta", async () => {

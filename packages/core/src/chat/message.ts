@@ -86,6 +86,12 @@ export function isOpen(call: ThreadToolCall): boolean {
   return call.state === "streaming" || call.state === "running" || isPending(call);
 }
 
+/** True for an answer that ended before it began: there is nothing in it to show or to send. */
+export function isHollow({ role, outcome, content, reasoning, toolCalls }: ThreadMessage): boolean {
+  const hasEnded = outcome !== undefined && outcome !== "complete";
+  return role === "assistant" && hasEnded && !content && !reasoning && !toolCalls?.length;
+}
+
 /** The message with its open tool calls closed, or those of them that `which` says: the model is told `reason`. */
 export function withCallsClosed(
   message: ThreadMessage,

@@ -49,7 +49,7 @@ export function askAgain(
   const node = thread.node(messageId);
   if (node?.message.role !== "user") throw unknown(messageId, "message of the user");
   const shown = images ?? node.message.images ?? [];
-  return ask(thread, { content, images: shown, below: node.parent, model }, signal);
+  return ask(thread, { content, images: shown, below: thread.parentOf(messageId), model }, signal);
 }
 
 /** Where the last answer failed, was stopped, or left tool calls that nobody answered. */
@@ -64,9 +64,7 @@ export function placeOfRetry(thread: Thread): Place {
     closeCalls(thread, WENT_ON);
     return { below: last.id, added: [] };
   }
-  const below = thread.node(last.id)?.parent;
-  if (!last.content && !last.reasoning && !last.toolCalls) thread.remove(last.id);
-  return { below, added: [] };
+  return { below: thread.parentOf(last.id), added: [] };
 }
 
 /** Where the answer `messageId` began, or the last turn. */
@@ -78,7 +76,7 @@ export function placeOfVersion(thread: Thread, messageId: string | undefined): P
   }
   const node = thread.node(messageId);
   if (node?.message.role !== "assistant") throw unknown(messageId, "answer");
-  return { below: node.parent, added: [] };
+  return { below: thread.parentOf(messageId), added: [] };
 }
 
 const WENT_ON = "the user went on without the call";

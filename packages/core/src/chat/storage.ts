@@ -5,14 +5,15 @@ import { reportStorageFailure } from "../platform.js";
 import type { RecordStorage } from "../storage/storage.js";
 import { waitForStorage } from "../storage/wait.js";
 import { isOpen, isPending, type ThreadMessage, withCallsClosed } from "./message.js";
-import type { Thread, ThreadNode } from "./thread.js";
+import type { Thread } from "./thread.js";
+import type { ThreadNode } from "./tree.js";
 
 /** Keeps a thread in a storage, and takes over what other pages write there. */
 export interface ThreadKeeper {
   /** Reads the thread, and from then on hears of others. Once: later calls wait for the same. Never rejects. */
   readonly restore: () => Promise<void>;
   /** A message changed: it is written soon, and nobody waits for it. */
-  readonly changed: (id: string) => void;
+  readonly changed: (id: string, message?: ThreadMessage) => void;
   /** As long as this lasts, answers of this page are under way, and other pages can tell. */
   readonly hold: (turn: Promise<unknown>) => void;
   /** Writes what is left, and lets go of the storage. */
@@ -56,9 +57,9 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
       restoring ??= restore().catch(onFailure);
       return restoring;
     },
-    changed(id) {
+    changed(id, message) {
       unwritten.add(id);
-      if (isUnderWay(thread.node(id)?.message)) {
+      if (isUnderWay(message)) {
         if (!scheduled) schedule(LIVE_WRITE_MS);
       } else schedule(0);
     },
@@ -89,8 +90,9 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
     const hasOpenEnds = nodes.some(({ message }) => afterReload(message) !== message);
     const hasLivePage = hasOpenEnds && (await isLocked(client, lock));
     const isOpenStill = ({ message }: ThreadNode) => hasLivePage || isKept(message);
-    for (const node of nodes)
-      thread.merge(isOpenStill(node) ? node : { ...node, message: afterReload(node.message) });
+    thread.merge(
+      nodes.map((node) => (isOpenStill(node) ? node : { ...node, message: afterReload(node.message) })),
+    );
     if (nodes.some(isOpenStill)) void markLeft();
     const leaf = records.get(LEAF);
     if (typeof leaf === "string") thread.choose(leaf);
@@ -106,7 +108,7 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
     for (const node of nodesIn(changes)) {
       // what another page has under way is shown where it can be told when that page goes
       if (isUnderWay(node.message) && !hasLocks()) continue;
-      thread.merge(node);
+      thread.merge([node]);
       if (isUnderWay(node.message)) void markLeft();
     }
     onMerge();
@@ -123,7 +125,7 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
     try {
       await withLock(client, lock, signal, async () => {
         isWaiting = false;
-        for (const node of nodesIn(await storage.read(collection))) thread.merge(node);
+        thread.merge(nodesIn(await storage.read(collection)));
         signal.throwIfAborted();
         for (const id of thread.ids()) {
           const message = thread.node(id)?.message;
@@ -151,8 +153,8 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
 
   function schedule(ms: number): void {
     scheduled?.abort();
-    scheduled = new AbortController();
-    if (ms === 0) queueMicrotask(write);
+    scheduled = ms === 0 ? undefined : new AbortController();
+    if (!scheduled) queueMicrotask(write);
     else after(client.clock, ms, scheduled.signal, write);
   }
 

@@ -80,8 +80,8 @@ export function createChatStore<Output = unknown>(
     throw new ConfigurationError("id: a chat with `storage` needs an `id` to be found again");
 
   let keeper: ThreadKeeper | undefined;
-  const thread = createThread((messageId) => keeper?.changed(messageId));
-  for (const message of initialMessages) thread.add(message, lastMessage()?.id);
+  const thread = createThread((messageId, message) => keeper?.changed(messageId, message));
+  addAll(initialMessages);
   const pendingOf = createPendingReader();
   let isRestoring = storage !== undefined;
   let queue: readonly { content: string; start: () => void; drop: () => void }[] = [];
@@ -101,7 +101,7 @@ export function createChatStore<Output = unknown>(
       onLeave: store.flush,
       onMerge: store.flush,
       takeUp(message) {
-        const parent = thread.node(message.id)?.parent;
+        const parent = thread.parentOf(message.id);
         if (run || lastMessage()?.id !== message.id) return undefined;
         return start(() => ({ below: parent, added: [message.id] }), own, message);
       },
@@ -231,6 +231,8 @@ export function createChatStore<Output = unknown>(
   function start(place: FindPlace, read: Read<Output>, left?: ThreadMessage): Promise<ThreadTurn> {
     error = undefined;
     asked = read;
+    // a branch that comes from another tab meanwhile does not take the place of this one
+    thread.choose(lastMessage()?.id);
     const started = createRun({
       client,
       thread,
@@ -278,8 +280,14 @@ export function createChatStore<Output = unknown>(
     stop();
     error = undefined;
     for (const known of thread.ids()) thread.remove(known);
-    for (const message of messages) thread.add(message, lastMessage()?.id);
+    addAll(messages);
     store.flush();
+  }
+
+  function addAll(messages: readonly ThreadMessage[]): void {
+    messages.forEach((message, index) => {
+      thread.add(message, messages[index - 1]?.id);
+    });
   }
 
   function settleCall(

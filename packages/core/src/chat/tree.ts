@@ -1,0 +1,93 @@
+import { isHollow, type ThreadMessage } from "./message.js";
+
+/** A message and its place in the tree. */
+export interface ThreadNode {
+  readonly message: ThreadMessage;
+  /** Id of the message before it; `undefined` for a first message. It may be unknown: lost, or still to come. */
+  readonly parent: string | undefined;
+  /** Number of changes, so that an older copy never wins. */
+  readonly revision: number;
+}
+
+/** Places of all messages. */
+export interface ThreadTree {
+  /** Id of the message before, for each id. */
+  readonly parents: ReadonlyMap<string, string | undefined>;
+  /** Ids of the versions that can be shown behind a message, oldest first. */
+  readonly versions: ReadonlyMap<string | undefined, readonly string[]>;
+}
+
+/**
+ * Gives every message a place from which it can be reached. Messages whose parent is unknown, or whose parents go in a
+ * circle, follow the newest message that is older than they are. The same messages have the same places in every tab.
+ */
+export function createTree(nodes: ReadonlyMap<string, ThreadNode>): ThreadTree {
+  const children = new Map<string | undefined, string[]>();
+  for (const [id, { parent }] of nodes) childrenOf(parent).push(id);
+  const placed = new Set<string>();
+  place(childrenOf(undefined));
+
+  let before: string | undefined;
+  for (const id of [...new Set([...placed, ...nodes.keys()])].sort(byAge)) {
+    if (!placed.has(id)) adopt(topOf(id), before);
+    before = id;
+  }
+
+  const parents = new Map<string, string | undefined>();
+  const versions = new Map<string | undefined, readonly string[]>();
+  for (const [parent, ids] of children) {
+    for (const id of ids) parents.set(id, parent);
+    versions.set(parent, ids.sort(byAge).filter(isShown));
+  }
+  return { parents, versions };
+
+  function childrenOf(parent: string | undefined): string[] {
+    const known = children.get(parent) ?? [];
+    children.set(parent, known);
+    return known;
+  }
+
+  function place(ids: readonly string[]): void {
+    const below = [...ids];
+    for (const id of below) {
+      placed.add(id);
+      for (const child of children.get(id) ?? []) below.push(child);
+    }
+  }
+
+  /** The first message of those that lead to `id`; in a circle, the one at which it is cut. */
+  function topOf(id: string): string {
+    const passed = new Set<string>();
+    let top = id;
+    for (let up: string | undefined = id; up !== undefined && nodes.has(up); up = nodes.get(up)?.parent) {
+      top = up;
+      if (passed.has(up)) break;
+      passed.add(up);
+    }
+    return top;
+  }
+
+  /** Moves a message below another one; with its other versions, where their parent is unknown. */
+  function adopt(top: string, home: string | undefined): void {
+    const parent = nodes.get(top)?.parent;
+    const isCircle = nodes.has(parent as string);
+    const moved = isCircle ? [top] : childrenOf(parent);
+    children.set(parent, isCircle ? childrenOf(parent).filter((id) => id !== top) : []);
+    for (const id of moved) childrenOf(home).push(id);
+    place(moved);
+  }
+
+  function byAge(one: string, other: string): number {
+    return age(one) - age(other);
+  }
+
+  function age(id: string): number {
+    return nodes.get(id)?.message.createdAt ?? 0;
+  }
+
+  /** An answer that never began is no version beside a newer one, unless something follows it. */
+  function isShown(id: string, index: number, ids: readonly string[]): boolean {
+    const message = nodes.get(id)?.message;
+    return index === ids.length - 1 || !message || !isHollow(message) || !!children.get(id)?.length;
+  }
+}
