@@ -46,13 +46,33 @@ type ReadonlyDeep<T> = T extends Blob
 /** A number within bounds, both included. */
 /* @__NO_SIDE_EFFECTS__ */
 export function between(from: number, to: number) {
-  return v.pipe(v.number(), v.minValue(from), v.maxValue(to));
+  return v.pipe(
+    v.number(),
+    v.check(
+      (number) => number >= from && number <= to,
+      ({ received }) => `must be from ${from} to ${to}, got ${received}`,
+    ),
+  );
 }
 
-/** A whole number within bounds, both included. */
+/** A whole number, from `from` on and up to `to` where they are given. */
 /* @__NO_SIDE_EFFECTS__ */
-export function integerBetween(from: number, to: number) {
-  return v.pipe(v.number(), v.integer(), v.minValue(from), v.maxValue(to));
+export function wholeNumber(from?: number, to?: number) {
+  const upper = to === undefined ? " up" : ` to ${to}`;
+  const range = from === undefined ? "" : ` from ${from}${upper}`;
+  return v.pipe(
+    v.number(),
+    v.check(
+      (number) => Number.isInteger(number) && number >= (from ?? number) && number <= (to ?? number),
+      ({ received }) => `must be a whole number${range}, got ${received}`,
+    ),
+  );
+}
+
+/** Refuses an empty text or list. */
+/* @__NO_SIDE_EFFECTS__ */
+export function notEmpty<Input extends { readonly length: number }>() {
+  return v.check<Input, string>(({ length }) => length > 0, "must not be empty");
 }
 
 /** Entries of fields that the spec denies to a model, refused with the message of each; see `denied` in `models.ts`. */
@@ -134,16 +154,23 @@ function isUnchecked(request: unknown): request is UncheckedRequest {
 /**
  * Lets a request pass that breaks no rule, or that is {@link unchecked}; `warn` gets each of its warnings.
  *
+ * @param newer the code that sends a model that the tables don't know, as its caller would write it
  * @throws {ValidationError}
  */
 export function assertAccepted(
   request: unknown,
   check: (request: unknown) => Findings,
   warn: (issue: Issue) => void,
+  newer: string,
 ): void {
   if (isUnchecked(request)) return;
   const { issues, warnings } = check(request);
-  if (issues.length > 0) throw new ValidationError(issues);
+  const [first] = issues;
+  if (first?.path === "model")
+    throw new ValidationError([
+      { ...first, message: `${first.message} (send one that is not listed as \`${newer}\`)` },
+    ]);
+  if (first) throw new ValidationError(issues);
   for (const issue of warnings) warn(issue);
 }
 
@@ -158,16 +185,13 @@ function nameAndMessage(issue: v.BaseIssue<unknown>, path: string, family: strin
   return [field ? `${family}.${field}` : family, message || describe(issue)];
 }
 
-function describe({ type, expected, received, input, path }: v.BaseIssue<unknown>): string {
+function describe({ expected, received, input, path }: v.BaseIssue<unknown>): string {
   if (input === undefined) {
     const { input: around, key } = path?.at(-1) ?? {};
     const misspelt = nearest(String(key), Object.keys(around ?? {}));
     const kind = expected?.startsWith('"') ? "" : ` (${expected})`;
     return `is required${kind}${misspelt ? `; did you misspell it as \`${misspelt}\`?` : ""}`;
   }
-  if (type === "min_length") return `must not be empty (expected ${expected} entries)`;
-  if (type === "max_length") return `is too long: expected ${expected}, got ${received}`;
-  if (type === "integer") return `must be a whole number, got ${received}`;
   const kinds = expected?.replace(/[()]/g, "");
   const got = received.length > 60 ? `${received.slice(0, 60)}…` : received;
   return `expected ${kinds}, got ${got}`;

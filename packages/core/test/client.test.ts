@@ -375,7 +375,11 @@ test("a request that breaks a rule is not sent", async () => {
   const { client, requests } = clientOf(() => json(completion));
   const error = await rejectionOf(completeChat(client, { ...question, max_tokens: 0 }));
   expect(isGatewayError(error) && error.name === "ValidationError" && error.issues).toEqual([
-    { path: "max_tokens", message: "expected >=1, got 0", rule: "chat.delta.max-tokens" },
+    {
+      path: "max_tokens",
+      message: "must be a whole number from 1 to 131072, got 0",
+      rule: "chat.delta.max-tokens",
+    },
   ]);
   expect(requests).toHaveLength(0);
 });

@@ -46,7 +46,7 @@ export async function createAsset(
   request: AssetRequest | UncheckedRequest,
   { upload = "data-uri", ...options }: CreateAssetOptions = {},
 ): Promise<AssetHandle> {
-  assertAccepted(request, checkAssetRequest, client.warn);
+  assertAccepted(request, checkAssetRequest, client.warn, "createAsset(client, unchecked({ … }))");
   options.signal?.throwIfAborted();
   const body = await bodyOf(request as Partial<AssetRequest>, upload);
   return requestRecord(

@@ -18,7 +18,7 @@ export async function assetRequestOf(
     AssetType: "Image",
   } as const;
   const given: AssetRequest = { ...rest, URL: isFile ? source : String(source) };
-  assertAccepted(given, checkAssetRequest, client.warn);
+  assertAccepted(given, checkAssetRequest, client.warn, "createAsset(client, unchecked({ … }))");
   if (!isFile) return given;
   const file = prepare ? await prepare(source, signal) : source;
   if (request?.upload === "multipart") return { ...rest, URL: file };

@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { isBase64, isHTTP, isImageDataURI } from "../address.js";
 import { assetModels } from "../models.js";
-import { checkByModel, type Findings, type RequestOf } from "../validate.js";
+import { checkByModel, type Findings, notEmpty, type RequestOf } from "../validate.js";
 
-const required = v.pipe(v.string(), v.nonEmpty("must not be empty"));
+const required = v.pipe(v.string(), notEmpty());
 
 const imageFile = v.pipe(
   v.blob(),

@@ -38,7 +38,7 @@ export function createAnswer(
   { schema, ...options }: RequestOptions & { schema?: StandardSchema | undefined },
 ): Answer {
   const { clock } = client;
-  const stream = openStream(client, options, request, streamId);
+  const stream = openStream(client, options, request, streamId, "params: unchecked({ … })");
   const argumentReaders: PartialJSON[] = [];
   const shownCalls = new WeakMap<ToolCall, ThreadToolCall>();
   const objectReader = schema && createObjectReader();

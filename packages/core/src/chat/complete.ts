@@ -32,7 +32,7 @@ export async function completeChat(
   request: ChatRequest | UncheckedRequest,
   options: RequestOptions = {},
 ): Promise<ChatTurn> {
-  const body = checkedChatRequest(client, request, false);
+  const body = checkedChatRequest(client, request, false, "completeChat(client, unchecked({ … }))");
   return requestRecord(
     client,
     {

@@ -8,12 +8,12 @@ export const CHAT_PATH = "/v1/chat/completions";
 
 /**
  * The body to send for `request`: checked by the rules of its model, warnings reported, with `stream` as the
- * verb needs it. Nothing else is added, changed or left out.
+ * verb needs it. Nothing else is added, changed or left out. `newer` is as in `assertAccepted`.
  *
  * @throws {ValidationError}
  */
-export function checkedChatRequest(client: Client, request: object, stream: boolean): object {
-  assertAccepted(request, checkChatRequest, client.warn);
+export function checkedChatRequest(client: Client, request: object, stream: boolean, newer: string): object {
+  assertAccepted(request, checkChatRequest, client.warn, newer);
   const given = (request as { stream?: unknown }).stream;
   if (given !== undefined && given !== stream) {
     const message = stream

@@ -4,10 +4,11 @@ import {
   between,
   checkByModel,
   type Findings,
-  integerBetween,
+  notEmpty,
   type RequestOf,
   rule,
   type Warn,
+  wholeNumber,
 } from "../validate.js";
 
 const alpha = chatModels["alpha-v4.1-flash"];
@@ -90,17 +91,17 @@ function messagesOf<Content>(userContent: v.GenericSchema<Content>) {
       role: v.literal("tool"),
       content: textContent,
       ...commonFields,
-      tool_call_id: v.pipe(v.string(), v.minLength(1)),
+      tool_call_id: v.pipe(v.string(), notEmpty()),
     }),
   ]);
-  return v.pipe(v.array(message), v.minLength(1));
+  return v.pipe(v.array(message), notEmpty());
 }
 
 /** A tool that the model may call: `function.parameters` is a JSON Schema. */
 export const toolDefinition = v.object({
   type: v.literal("function"),
   function: v.object({
-    name: v.pipe(v.string(), v.minLength(1)),
+    name: v.pipe(v.string(), notEmpty()),
     description: v.optional(v.string()),
     parameters: v.custom<Record<string, unknown>>(
       (schema) => typeof schema === "object" && schema !== null && !Array.isArray(schema),
@@ -112,7 +113,7 @@ export const toolDefinition = v.object({
 
 const namedToolChoice = v.object({
   type: v.literal("function"),
-  function: v.object({ name: v.pipe(v.string(), v.minLength(1)) }),
+  function: v.object({ name: v.pipe(v.string(), notEmpty()) }),
 });
 const toolChoice: v.GenericSchema<"none" | "auto" | "required" | v.InferInput<typeof namedToolChoice>> =
   v.lazy((input) =>
@@ -120,7 +121,14 @@ const toolChoice: v.GenericSchema<"none" | "auto" | "required" | v.InferInput<ty
   );
 
 const stopOf = (most: number): v.GenericSchema<string | string[]> =>
-  v.lazy((input) => (Array.isArray(input) ? v.pipe(v.array(v.string()), v.maxLength(most)) : v.string()));
+  v.lazy((input) =>
+    Array.isArray(input)
+      ? v.pipe(
+          v.array(v.string()),
+          v.check((stops) => stops.length <= most, `must have at most ${most} entries`),
+        )
+      : v.string(),
+  );
 
 const tools = { tools: v.optional(v.array(toolDefinition)), tool_choice: v.optional(toolChoice) };
 const stream = v.optional(v.boolean());
@@ -131,7 +139,7 @@ export const alphaChatRequest = v.object({
   messages: messagesOf(partsContent),
   thinking: v.optional(v.nullable(v.object({ type: v.optional(v.picklist(alpha.thinking)) }))),
   reasoning_effort: v.optional(v.picklist(alpha.reasoningEffort)),
-  max_tokens: v.optional(integerBetween(1, alpha.maxTokens)),
+  max_tokens: v.optional(wholeNumber(1, alpha.maxTokens)),
   response_format: v.optional(v.object({ type: v.optional(v.picklist(["text", "json_object"])) })),
   stop: v.optional(stopOf(alpha.stop)),
   stream,
@@ -141,14 +149,19 @@ export const alphaChatRequest = v.object({
   ...tools,
   frequency_penalty: v.optional(between(-2, 2)),
   presence_penalty: v.optional(between(-2, 2)),
-  user_id: v.optional(v.pipe(v.string(), v.maxLength(512), v.regex(/^[a-zA-Z0-9\-_]+$/))),
+  user_id: v.optional(
+    v.pipe(
+      v.string(),
+      v.check((id) => /^[\w-]{1,512}$/.test(id), "must be 1 to 512 letters of A-Z and a-z, digits, - and _"),
+    ),
+  ),
 });
 
 /** A request to `gamma-chat-1-6-251015`. */
 export const gammaChatRequest = v.object({
   model: v.literal("gamma-chat-1-6-251015"),
   messages: messagesOf(textContent),
-  max_tokens: v.optional(integerBetween(1, gamma.maxTokens)),
+  max_tokens: v.optional(wholeNumber(1, gamma.maxTokens)),
   temperature: v.optional(between(0, 2)),
   top_p: v.optional(between(0, 1)),
   frequency_penalty: v.optional(between(-2, 2)),
@@ -166,7 +179,7 @@ export const deltaChatRequest = v.object({
   messages: messagesOf(textContent),
   thinking: v.optional(v.object({ type: v.optional(v.picklist(delta.thinking)) })),
   reasoning_effort: v.optional(v.picklist(delta.reasoningEffort)),
-  max_tokens: v.optional(integerBetween(1, delta.maxTokens)),
+  max_tokens: v.optional(wholeNumber(1, delta.maxTokens)),
   temperature: v.optional(between(0, 1)),
   top_p: v.optional(between(0, 1)),
   stop: v.optional(stopOf(delta.stop)),

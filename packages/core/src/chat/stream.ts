@@ -70,6 +70,7 @@ export function openStream(
   options: RequestOptions,
   request: ChatRequest | UncheckedRequest | undefined,
   streamId?: string,
+  newer = "streamChat(client, unchecked({ … }))",
 ): ChatStream {
   const { clock } = client;
   const exchange = openExchange(
@@ -133,7 +134,7 @@ export function openStream(
     const response = request
       ? await send(client, exchange, {
           method: "post",
-          body: checkedChatRequest(client, request, true),
+          body: checkedChatRequest(client, request, true, newer),
           headers: options.headers,
           repeat: "any",
         })

@@ -70,7 +70,7 @@ export async function generateImages(
   request: ImageRequest | UncheckedRequest,
   options: RequestOptions = {},
 ): Promise<ImageResult> {
-  assertAccepted(request, checkImageRequest, client.warn);
+  assertAccepted(request, checkImageRequest, client.warn, "generateImages(client, unchecked({ … }))");
   const { model } = request as ImageRequest;
   return requestRecord(
     client,

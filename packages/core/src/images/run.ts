@@ -89,7 +89,7 @@ export function refusalOf<Model extends string>(
   variables: ImageRequestOf<Model>,
 ): SettledImages<Model> | undefined {
   try {
-    assertAccepted(variables, checkImageRequest, client.warn);
+    assertAccepted(variables, checkImageRequest, client.warn, "generate(unchecked({ … }))");
     return undefined;
   } catch (error) {
     return failureOf(error, "not-sent", variables);

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { isHTTP, isImageDataURI } from "../address.js";
 import { type ImageModel, imageModels } from "../models.js";
-import { between, checkByModel, type Findings, type RequestOf, type Warn } from "../validate.js";
+import { between, checkByModel, type Findings, type RequestOf, type Warn, wholeNumber } from "../validate.js";
 
 const referenceImage = v.pipe(
   v.string(),
@@ -13,8 +13,8 @@ const referenceImage = v.pipe(
 
 const logoInfo = v.object({
   add_logo: v.optional(v.boolean()),
-  position: v.optional(v.pipe(v.number(), v.integer())),
-  language: v.optional(v.pipe(v.number(), v.integer())),
+  position: v.optional(wholeNumber()),
+  language: v.optional(wholeNumber()),
   opacity: v.optional(between(0, 1)),
 });
 
@@ -27,12 +27,10 @@ function requestOf<Model extends ImageModel, const Sizes extends readonly string
     prompt: v.string(),
     image: v.optional(v.array(referenceImage)),
     sequential_image_generation: v.optional(v.literal("auto")),
-    sequential_image_generation_options: v.optional(
-      v.object({ max_images: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))) }),
-    ),
+    sequential_image_generation_options: v.optional(v.object({ max_images: v.optional(wholeNumber(1)) })),
     size: v.optional(v.picklist(sizes, `must be one of this model's sizes: ${sizes.join(", ")}`)),
     watermark: v.optional(v.boolean()),
-    seed: v.optional(v.pipe(v.number(), v.integer())),
+    seed: v.optional(wholeNumber()),
     logo_info: v.optional(logoInfo),
   });
 }

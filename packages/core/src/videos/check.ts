@@ -18,7 +18,7 @@ export async function assertSendable(
     return findings;
   };
   // which has no check for what is unchecked
-  assertAccepted(request, checkAll, client.warn);
+  assertAccepted(request, checkAll, client.warn, "submit(unchecked({ … }))");
   const issues = await media;
   signal.throwIfAborted();
   caller?.throwIfAborted();

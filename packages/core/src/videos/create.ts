@@ -36,7 +36,7 @@ export async function createVideoTask(
   request: VideoRequest | UncheckedRequest,
   options: RequestOptions = {},
 ): Promise<VideoTaskHandle> {
-  assertAccepted(request, checkVideoRequest, client.warn);
+  assertAccepted(request, checkVideoRequest, client.warn, "createVideoTask(client, unchecked({ … }))");
   const { model } = request as VideoRequest;
   return requestRecord(
     client,

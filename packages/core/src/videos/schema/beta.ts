@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { isHTTP, isImageDataURI, isPublicHTTP } from "../../address.js";
 import { videoModels } from "../../models.js";
-import { integerBetween, type RequestOf, refusing, rule, type Warn } from "../../validate.js";
+import { type RequestOf, refusing, rule, type Warn, wholeNumber } from "../../validate.js";
 import { durationWithin } from "./duration.js";
 
 const beta = videoModels["beta3.0-video"];
@@ -102,7 +102,7 @@ const parameters = v.object({
   duration: v.optional(durationWithin(beta.duration)),
   audio: v.optional(v.boolean()),
   prompt_extend: v.optional(v.boolean()),
-  seed: v.optional(integerBetween(beta.seed.min, beta.seed.max)),
+  seed: v.optional(wholeNumber(beta.seed.min, beta.seed.max)),
   watermark: v.optional(v.boolean()),
 });
 

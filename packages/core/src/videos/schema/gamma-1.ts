@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { isPublicHTTP } from "../../address.js";
 import { videoModels } from "../../models.js";
-import { integerBetween, type RequestOf, refusing, rule, type Warn } from "../../validate.js";
+import { type RequestOf, refusing, rule, type Warn, wholeNumber } from "../../validate.js";
 import { durationWithin } from "./duration.js";
 
 const pro = videoModels["gamma-video-1-5-pro-251215"];
@@ -84,7 +84,7 @@ function fieldsOf(row: typeof pro | typeof fast) {
     resolution: v.optional(v.picklist(row.resolutions)),
     duration: v.optional(durationWithin(row.duration)),
     watermark: v.optional(v.boolean()),
-    seed: v.optional(integerBetween(row.seed.min, row.seed.max)),
+    seed: v.optional(wholeNumber(row.seed.min, row.seed.max)),
   };
 }
 

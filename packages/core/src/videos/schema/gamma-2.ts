@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { isAssetURI, isHTTP, isImageDataURI } from "../../address.js";
 import { videoModels } from "../../models.js";
-import { type RequestOf, refusing, rule, type Warn } from "../../validate.js";
+import { type RequestOf, refusing, rule, type Warn, wholeNumber } from "../../validate.js";
 import { durationWithin } from "./duration.js";
 import { videoText } from "./gamma-1.js";
 
@@ -68,7 +68,7 @@ function fieldsOf(row: typeof full | typeof fast) {
     tools: v.optional(v.array(v.object({ type: v.literal("web_search") }))),
     watermark: v.optional(v.boolean()),
     // not listed for these models: let through with a warning
-    seed: v.optional(v.pipe(v.number(), v.integer())),
+    seed: v.optional(wholeNumber()),
     camera_fixed: v.optional(v.boolean()),
   };
 }
