@@ -10,6 +10,7 @@ export { completeChat } from "./chat/complete.js";
 export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "./chat/delta.js";
 export { repairHistory } from "./chat/history.js";
 export type { ImageInput } from "./chat/images.js";
+export type { InitialMessage } from "./chat/initial.js";
 export type {
   MessageOutcome,
   ThreadMessage,

@@ -2,7 +2,8 @@ import type { RequestOptions } from "../http.js";
 import type { StandardSchema } from "../standard-schema.js";
 import type { RecordStorage } from "../storage/storage.js";
 import type { UncheckedRequest } from "../validate.js";
-import type { ThreadMessage, ThreadTurn } from "./message.js";
+import type { InitialMessage } from "./initial.js";
+import type { ThreadTurn } from "./message.js";
 import type { AlphaChatRequest, DeltaChatRequest, GammaChatRequest } from "./schema.js";
 import type { ChatTool } from "./tools.js";
 
@@ -21,7 +22,11 @@ export type WhenBusy = "reject" | "queue" | "interrupt";
 interface ChatBehaviour<Output> {
   /** Under which name the chat is kept in `storage`. */
   readonly id?: string;
-  readonly initialMessages?: readonly ThreadMessage[];
+  /**
+   * The thread to begin with, unless `storage` has one. Ids may be left out. A message that cannot be read is a
+   * `ValidationError` that names its index and field.
+   */
+  readonly initialMessages?: readonly InitialMessage[];
   /**
    * The system prompt: the system message that each request begins with, the steps after tool calls too. A function is
    * called for each request, and may be async; if it fails, the turn is `not-sent` with its error. It is no part of

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../errors.js";
+import { ConfigurationError, ValidationError } from "../errors.js";
 import { type ImageInput, imageURLs } from "./images.js";
 import { createMessageId, isOpen, withCallsClosed } from "./message.js";
 import type { Thread } from "./thread.js";
@@ -11,7 +11,10 @@ export interface Place {
   readonly added: readonly string[];
 }
 
-/** Finds a turn's place, with its question put there; throws where there is none, or as soon as the signal aborts. */
+/**
+ * Finds a turn's place, and adds its question there. Throws at once, with nothing changed, where there is no such
+ * place; rejects if the question cannot be added, or as soon as the signal aborts.
+ */
 export type FindPlace = (signal: AbortSignal) => Place | Promise<Place>;
 
 interface Question {
@@ -24,6 +27,7 @@ interface Question {
 /** Puts a question below a message; at once if it has no images, so that it is shown in the next frame. */
 export function ask(thread: Thread, question: Question, signal: AbortSignal): Place | Promise<Place> {
   const { content, images, below, model } = question;
+  assertContent(content, images);
   return images.length > 0
     ? imageURLs(images, model, signal).then((urls) => {
         signal.throwIfAborted();
@@ -37,6 +41,17 @@ export function ask(thread: Thread, question: Question, signal: AbortSignal): Pl
     thread.add({ id, role: "user", content, ...shown, createdAt: Date.now() }, below);
     return { below: id, added: [id] };
   }
+}
+
+/**
+ * Refuses a question without text and images.
+ *
+ * @throws {ValidationError}
+ */
+export function assertContent(content: string, images: readonly ImageInput[]): void {
+  if (typeof content === "string" && (content.trim() !== "" || images.length > 0)) return;
+  const message = "must be text that is not empty, unless there are images";
+  throw new ValidationError([{ path: "content", message, rule: "chat.content" }]);
 }
 
 /** Puts another version of a question beside it, with its images unless there are others. */

@@ -10,7 +10,7 @@ import {
   withCallsClosed,
 } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
-import type { FindPlace } from "./place.js";
+import type { Place } from "./place.js";
 import { requestOf } from "./prompt.js";
 import type { ChatRequest } from "./schema.js";
 import type { Thread } from "./thread.js";
@@ -34,7 +34,9 @@ export interface RunContext {
   readonly client: Client;
   readonly thread: Thread;
   readonly options: () => ChatStoreOptions;
-  readonly place: FindPlace;
+  /** Ends the run: once its signal has aborted, the run writes nothing into the thread. */
+  readonly owner: AbortController;
+  readonly place: Place | Promise<Place>;
   /** The answer to begin with, where it is one that a page was left with. */
   readonly left?: ThreadMessage | undefined;
   /** More of the answer came. */
@@ -51,9 +53,7 @@ const MAX_STEPS = 8;
  * somebody, or `maxSteps` is reached.
  */
 export function createRun(context: RunContext): Run {
-  const { client, thread, options, place, left, onDelta, onChange, onEnd } = context;
-  // whoever can abort this owns the thread: a run whose signal has aborted writes nothing
-  const owner = new AbortController();
+  const { client, thread, options, owner, place, left, onDelta, onChange, onEnd } = context;
   const { signal } = owner;
   const added: string[] = [];
   let answer: Answer | undefined;
@@ -88,8 +88,7 @@ export function createRun(context: RunContext): Run {
   };
 
   async function steps(): Promise<void> {
-    const placed = place(signal);
-    const { below, added: asked } = placed instanceof Promise ? await placed : placed;
+    const { below, added: asked } = place instanceof Promise ? await place : place;
     added.push(...asked);
     let leaf = below;
     for (let step = 1; ; step += 1) {

@@ -1,11 +1,20 @@
-import { ConfigurationError } from "../errors.js";
+import { asError, ConfigurationError } from "../errors.js";
 import type { Client } from "../http.js";
 import { isolate } from "../isolate.js";
 import { createStore, readerOf, type Store } from "../store.js";
 import type { ImageInput } from "./images.js";
+import { type InitialMessage, threadMessagesOf } from "./initial.js";
 import { isPending, type ThreadMessage, type ThreadToolCall, type ThreadTurn } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
-import { ask, askAgain, closeCalls, type FindPlace, placeOfRetry, placeOfVersion } from "./place.js";
+import {
+  ask,
+  askAgain,
+  assertContent,
+  closeCalls,
+  type FindPlace,
+  placeOfRetry,
+  placeOfVersion,
+} from "./place.js";
 import { createRun, type Run, withCall } from "./run.js";
 import { type ChatState, type ChatStatus, createPendingReader } from "./state.js";
 import { keepThread, type ThreadKeeper } from "./storage.js";
@@ -23,11 +32,17 @@ export interface SendOptions {
  * What it gives a promise for never rejects: it resolves to the turn as soon as that has ended or waits for somebody.
  */
 export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
-  /** Appends a user's message and asks for an answer. Tool calls that still wait are cancelled. */
+  /**
+   * Appends a user's message and asks for an answer. Tool calls that still wait are cancelled. A message without text
+   * and images is `not-sent`, and is not added.
+   */
   send(content: string, options?: SendOptions): Promise<ThreadTurn>;
   /** Ends the turn under way: the text that came stays, open tool calls are cancelled, nothing stays queued. */
   stop(): void;
-  /** Asks again where the last answer failed or was stopped; results of tools before it are kept. */
+  /**
+   * Asks again where the last answer failed or was stopped; results of tools before it are kept. With nothing to retry
+   * the turn is `not-sent`, and the chat stays as it is.
+   */
   retry(): Promise<ThreadTurn>;
   /** Asks for another version of an answer, by default of the whole last turn; the old one stays as a branch. */
   regenerate(messageId?: string): Promise<ThreadTurn>;
@@ -43,8 +58,12 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   deny(toolCallId: string, reason?: string): Promise<ThreadTurn>;
   /** Gives a result that is waited for, in any order, twice is once; when all are there the chat goes on. */
   addToolResult(toolCallId: string, output: unknown): Promise<ThreadTurn>;
-  /** Stops, and replaces the whole thread. */
-  setMessages(messages: readonly ThreadMessage[]): void;
+  /**
+   * Stops, and replaces the whole thread. Ids may be left out.
+   *
+   * @throws {ValidationError} that names the index and the field of a message that cannot be read
+   */
+  setMessages(messages: readonly InitialMessage[]): void;
   /** Stops, and forgets all messages. */
   clear(): void;
   /** Stops, and lets go of the storage until the chat is used again. */
@@ -81,7 +100,7 @@ export function createChatStore<Output = unknown>(
 
   let keeper: ThreadKeeper | undefined;
   const thread = createThread((messageId, message) => keeper?.changed(messageId, message));
-  addAll(initialMessages);
+  addAll(threadMessagesOf(initialMessages, "initialMessages"));
   const pendingOf = createPendingReader();
   let isRestoring = storage !== undefined;
   let queue: readonly { content: string; start: () => void; drop: () => void }[] = [];
@@ -116,12 +135,15 @@ export function createChatStore<Output = unknown>(
         void whenRestored(() => {});
         return store.subscribe(listener);
       },
-      send: (content, { images = [] } = {}) =>
-        whenFree(
-          read,
-          (signal) => ask(thread, { content, images, below: lastMessage()?.id, model: read().model }, signal),
-          content,
-        ),
+      send(content, { images = [] } = {}) {
+        const place: FindPlace = (signal) =>
+          ask(thread, { content, images, below: lastMessage()?.id, model: read().model }, signal);
+        // checked before it is queued, or stops an answer
+        return unlessRefused(
+          () => assertContent(content, images),
+          () => whenFree(read, place, content),
+        );
+      },
       stop,
       retry: () => whenFree(read, () => placeOfRetry(thread)),
       regenerate: (messageId) => whenFree(read, () => placeOfVersion(thread, messageId)),
@@ -150,7 +172,10 @@ export function createChatStore<Output = unknown>(
         })),
       addToolResult: (toolCallId, output) =>
         settleCall(read, toolCallId, "needs-result", (call) => withOutput(call, output)),
-      setMessages: (messages) => whenRestored(() => replaceAll(messages)),
+      setMessages(messages) {
+        const given = threadMessagesOf(messages, "messages");
+        void whenRestored(() => replaceAll(given));
+      },
       clear: () => whenRestored(() => replaceAll([])),
       close() {
         stop();
@@ -228,37 +253,48 @@ export function createChatStore<Output = unknown>(
     queued = next.map(({ content }) => content);
   }
 
-  function start(place: FindPlace, read: Read<Output>, left?: ThreadMessage): Promise<ThreadTurn> {
-    error = undefined;
-    asked = read;
+  function start(find: FindPlace, read: Read<Output>, left?: ThreadMessage): Promise<ThreadTurn> {
+    const owner = new AbortController();
     // a branch that comes from another tab meanwhile does not take the place of this one
     thread.choose(lastMessage()?.id);
-    const started = createRun({
-      client,
-      thread,
-      options: read,
-      place,
-      left,
-      onDelta: store.changed,
-      onChange: store.flush,
-      onEnd: (turn) => ended(turn, read),
-    });
-    run = started;
-    keeper?.hold(started.turn);
-    started.start();
-    store.flush();
-    return started.turn;
+    return unlessRefused(
+      () => find(owner.signal),
+      (place) => {
+        error = undefined;
+        asked = read;
+        const started = createRun({
+          client,
+          thread,
+          options: read,
+          owner,
+          place,
+          left,
+          onDelta: store.changed,
+          onChange: store.flush,
+          onEnd: (turn) => ended(turn, read),
+        });
+        run = started;
+        keeper?.hold(started.turn);
+        started.start();
+        store.flush();
+        return started.turn;
+      },
+    );
   }
 
   function ended(turn: ThreadTurn, read: Read<Output>): void {
     run = undefined;
     error = turn.error;
-    const [next, ...rest] = queue;
-    setQueue(rest);
-    store.flush();
+    const isWaiting = lastMessage()?.toolCalls?.some(isPending);
     // a microtask of its own: a message that a callback sends finds the chat free
-    if (!lastMessage()?.toolCalls?.some(isPending)) queueMicrotask(() => tell(turn, read()));
-    next?.start();
+    if (!isWaiting) queueMicrotask(() => tell(turn, read()));
+    do {
+      const [next, ...rest] = queue;
+      setQueue(rest);
+      store.flush();
+      next?.start();
+      // one that found no place has left the chat free
+    } while (!run && queue.length > 0);
   }
 
   function tell(turn: ThreadTurn, { onError, onFinish }: ChatStoreOptions<Output>): void {
@@ -322,6 +358,17 @@ const BUSY = 'an answer is under way: wait for it, stop() it, or set `whenBusy` 
 
 /** Gives the options at the time of their use. */
 type Read<Output> = () => ChatStoreOptions<Output>;
+
+/** Goes on with what `check` gives. If it throws, nothing is asked, and the chat stays as it is. */
+function unlessRefused<T>(check: () => T, goOn: (checked: T) => Promise<ThreadTurn>): Promise<ThreadTurn> {
+  let checked: T;
+  try {
+    checked = check();
+  } catch (cause) {
+    return Promise.resolve(notSent(asError(cause)));
+  }
+  return goOn(checked);
+}
 
 function notSent(error: Error): ThreadTurn {
   return { messages: [], outcome: "not-sent", error };
