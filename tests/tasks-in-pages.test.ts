@@ -1,11 +1,10 @@
-import { fileURLToPath } from "node:url";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright";
-import { build, type Rollup } from "vite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { stoppedClock } from "../packages/core/test/support/gateway.js";
 import { chromiumFlags, findChromium } from "../scripts/chromium.js";
+import { builtPage } from "./support/built-page.js";
 import type { VideoPage } from "./support/video-page.js";
 
 declare const page: VideoPage;
@@ -13,18 +12,18 @@ declare const page: VideoPage;
 const executablePath = findChromium();
 
 describe.skipIf(!executablePath)("video tasks in real pages (skipped where there is no Chromium)", () => {
-  let script: string;
+  let html: string;
   let browser: Browser;
   let context: BrowserContext;
   let world: Awaited<ReturnType<typeof openWorld>>;
 
   beforeAll(async () => {
-    script = await builtPage();
+    html = await builtPage("video-page.ts");
     browser = await chromium.launch({ executablePath: executablePath as string, args: chromiumFlags });
   });
   beforeEach(async () => {
     context = await browser.newContext();
-    world = await openWorld(script);
+    world = await openWorld(html);
   });
   afterEach(async () => {
     await context.close();
@@ -125,18 +124,8 @@ describe.skipIf(!executablePath)("video tasks in real pages (skipped where there
   });
 });
 
-async function builtPage(): Promise<string> {
-  const input = fileURLToPath(new URL("support/video-page.ts", import.meta.url));
-  const output = (await build({
-    configFile: false,
-    logLevel: "error",
-    build: { write: false, rollupOptions: { input } },
-  })) as Rollup.RollupOutput;
-  return output.output[0].code.replaceAll("</script", "<\\/script");
-}
-
 /** A gateway and a page on one address; the gateway's time is the test's. */
-async function openWorld(script: string) {
+async function openWorld(html: string) {
   const clock = stoppedClock();
   // from now on: of a task of long ago the page would keep nothing
   const startedAt = Date.now();
@@ -151,12 +140,7 @@ async function openWorld(script: string) {
       async fetch(input) {
         const request = new Request(input);
         if (!new URL(request.url).pathname.startsWith("/v1"))
-          return new Response(
-            `<!doctype html><title>video</title><body><script type="module">${script}</script>`,
-            {
-              headers: { "content-type": "text/html; charset=utf-8" },
-            },
-          );
+          return new Response(html, { headers: { "content-type": "text/html; charset=utf-8" } });
         const log = request.method === "POST" ? creates : queries;
         log.push(request.headers.get("x-page") ?? "");
         for (const check of [...waiting]) check();

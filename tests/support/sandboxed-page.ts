@@ -1,0 +1,46 @@
+import {
+  type ChatState,
+  createChatStore,
+  createClient,
+  createVideoTaskStore,
+  indexedDBStorage,
+  type VideoTaskState,
+} from "@sluice/core";
+
+/** Interface of the page for its test. */
+export interface SandboxedPage {
+  readonly origin: string;
+  readonly makeVideo: () => void;
+  readonly video: () => VideoTaskState;
+  readonly send: (text: string) => void;
+  readonly chat: () => ChatState;
+  /** Features of `platform-limit` events, and the types of `storage-failure` events. */
+  readonly limits: readonly string[];
+}
+
+const limits: string[] = [];
+const client = createClient({
+  baseURL: new URL(location.href).origin,
+  apiKey: "sk-test",
+  dangerouslyAllowBrowser: true,
+  onEvent(event) {
+    if (event.type === "platform-limit") limits.push(event.feature);
+    if (event.type === "storage-failure") limits.push(event.type);
+  },
+});
+const storage = indexedDBStorage();
+const video = createVideoTaskStore(client, { storage, refetchInterval: 100 });
+const chat = createChatStore(client, { id: "chat", model: "delta-5.3", storage });
+video.subscribe(() => {});
+chat.subscribe(() => {});
+
+Object.assign(globalThis, {
+  page: {
+    origin: self.origin,
+    makeVideo: () => void video.submit({ model: "beta3.0-video", input: { prompt: "A reef at dawn" } }),
+    video: video.getSnapshot,
+    send: (text) => void chat.send(text),
+    chat: chat.getSnapshot,
+    limits,
+  } satisfies SandboxedPage,
+});
