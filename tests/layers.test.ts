@@ -48,7 +48,7 @@ test.each([
   ["images/schema.ts", "../json.js", "Layer 1"],
   ["poll.ts", "./videos/tasks.js", "Layer 2"],
   ["watch.ts", "./videos/tasks.js", "Layer 2"],
-  ["follower.ts", "./videos/tasks.js", "Layer 2"],
+  ["task-store.ts", "./videos/tasks.js", "Layer 2"],
   ["overhear.ts", "./client.js", "Layer 2"],
   ["http.ts", "./assets/assets.js", "Layer 2"],
   ["images/generate.ts", "../chat/complete.js", "No resource imports another"],

@@ -30,6 +30,8 @@ export interface Call<Result, JSON = unknown> extends Omit<Outgoing, "headers"> 
 /** A whole answer. */
 export interface Answer<JSON = unknown> {
   readonly json: JSON;
+  /** The same as it came, without the key. */
+  readonly text: string;
   readonly headers: Headers;
   /** An error about this answer: `path` names the field that does not fit the spec. */
   readonly misfit: (path: string) => ResponseError;
@@ -80,6 +82,7 @@ async function answerOf(
   if (json === undefined) throw reported();
   return {
     json,
+    text,
     headers: response.headers,
     misfit: (path) => {
       const message = `the answer does not fit the spec at ${path}`;
@@ -108,11 +111,50 @@ export function requestRecord<Result>(
   const read = (answer: Answer) => {
     const { json } = answer;
     if (!isRecord(json)) throw answer.reported();
-    const isAnswer = landmarks.some((name) => json[name] !== undefined);
+    const isAnswer = recordsIn(json).some((record) => landmarks.some((name) => record[name] !== undefined));
     if (!isAnswer && errorFieldsOf(json)?.message !== undefined) throw answer.reported();
     return call.read({ ...answer, json });
   };
   return requestJSON(client, { ...call, read }, options);
+}
+
+/** An answer that may be wrapped, as gateways' own forms are: `{code, message, data}`. */
+function recordsIn(json: unknown): Record<string, unknown>[] {
+  return isRecord(json) ? [json, json.data].filter(isRecord) : [];
+}
+
+/**
+ * The id of what an answer says was created, in the first of the fields `names` that has one, also below `data`. It is
+ * billed, so it is taken as text or as a number: a long one as its digits stand in the text, which a number can't hold.
+ */
+export function idIn({ json, text }: Answer, ...names: readonly string[]): string | undefined {
+  for (const record of recordsIn(json))
+    for (const name of names) {
+      const id = record[name];
+      if (typeof id === "string" && id.trim()) return id;
+      if (Number.isSafeInteger(id)) return String(id);
+      if (typeof id === "number") return new RegExp(`"${name}"\\s*:\\s*(\\d+)`).exec(text)?.[1];
+    }
+  return undefined;
+}
+
+interface FieldTypes {
+  string: string;
+  number: number;
+  object: object;
+}
+
+/** A field that nothing depends on: `value`, or undefined, with a warning, where the gateway gave it another type. */
+export function fieldOf<Type extends keyof FieldTypes>(
+  { warn }: Client,
+  path: string,
+  type: Type,
+  value: unknown,
+): FieldTypes[Type] | undefined {
+  if (value == null) return undefined;
+  if (typeof value === type) return value as FieldTypes[Type];
+  warn({ path, message: `is no ${type} in the gateway's answer, and was left out`, rule: "answer.type" });
+  return undefined;
 }
 
 /** The body as text; one that breaks off is a failed connection, after the gateway has acted. */

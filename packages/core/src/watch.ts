@@ -45,8 +45,8 @@ export interface WatchPlan<Snapshot> {
   readonly name: string;
   readonly client: Client;
   readonly presence: Presence;
-  /** What was known before. */
-  readonly initial: Snapshot | undefined;
+  /** Known before the first poll. */
+  readonly known: Pick<WatchState<Snapshot>, "snapshot" | "error">;
   /** Whether to go on asking while nobody sees the page. */
   readonly inBackground: () => boolean;
   /** Asks at once, then again and again; ends with what is final, throws where asking makes no sense any more. */
@@ -55,6 +55,36 @@ export interface WatchPlan<Snapshot> {
   readonly merge: (older: Snapshot | undefined, newer: Snapshot) => Snapshot;
   readonly isFinal: (snapshot: Snapshot) => boolean;
   readonly onChange?: (state: WatchState<Snapshot>) => void;
+  /** Called with true before the first subscriber is added, and with false some time after the last has left. */
+  readonly onUse: (isUsed: boolean) => void;
+}
+
+/** The watches in use, by the id of what they watch, each with the settings of the caller that asked last. */
+export type WatchesInUse<Snapshot, Settings> = Map<
+  string,
+  { readonly watch: Watch<Snapshot>; settings: () => Settings }
+>;
+
+/**
+ * Gives the one watch of `id`: the one in use, or a new one, which is kept for as long as it has subscribers. Do not
+ * keep it without a subscription: ask again.
+ */
+export function sharedWatch<Snapshot, Settings>(
+  inUse: WatchesInUse<Snapshot, Settings>,
+  id: string,
+  settings: () => Settings,
+  planOf: (settings: () => Settings) => Omit<WatchPlan<Snapshot>, "onUse">,
+): Watch<Snapshot> {
+  const known = inUse.get(id);
+  if (known) {
+    known.settings = settings;
+    return known.watch;
+  }
+  const plan = planOf(() => shared.settings());
+  const onUse = (isUsed: boolean) => void (isUsed ? inUse.set(id, shared) : inUse.delete(id));
+  const watch: Watch<Snapshot> = createWatch({ ...plan, onUse });
+  const shared = { watch, settings };
+  return watch;
 }
 
 /** What pages tell each other: what one has learnt, or that another wants to know. */
@@ -76,7 +106,7 @@ const LINGER_MS = 1000;
 export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot> {
   const { name, client, presence, inBackground, follow, merge, isFinal } = plan;
   const { clock } = client;
-  let state: WatchState<Snapshot> = { ...unwatched, snapshot: plan.initial };
+  let state: WatchState<Snapshot> = { ...unwatched, ...plan.known };
   const store = createStore(() => state, { throttleMs: 0, clock, onFirst: open, onLast: leave });
   let leaving: AbortController | undefined;
   let channel: TabChannel<Message<Snapshot>> | undefined;
@@ -99,6 +129,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
   function open(): void {
     leaving?.abort();
     if (channel) return;
+    plan.onUse(true);
     channel = openTabChannel(name, hear, (error) => reportLimit(client, "broadcast-channel", error));
     channel.post({ type: "hello" });
     stopPresence = presence.subscribe(reconsider);
@@ -115,6 +146,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     channel?.close();
     channel = undefined;
     stopAsking();
+    plan.onUse(false);
     set({ fetchStatus: "idle", pauseReason: undefined, nextPollAt: undefined });
   }
 

@@ -94,7 +94,7 @@ describe("createAsset", () => {
   });
 
   test("says at which field an answer does not fit, and sends what is unchecked", async () => {
-    const { client, requests } = clientOf(() => Response.json({ Id: 7 }));
+    const { client, requests } = clientOf(() => Response.json({ Id: {} }));
     const other = unchecked({ ...request, AssetType: "Video" });
     expect(await rejectionOf(createAsset(client, other))).toMatchObject({
       name: "ResponseError",

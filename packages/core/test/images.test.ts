@@ -129,23 +129,43 @@ describe("generateImages", () => {
     ]);
   });
 
+  test.each([{ data: null }, { data: {} }, { data: undefined }])(
+    "says that an answer has no list of images, and that it may be billed: %j",
+    async (fields) => {
+      const { client, requests } = clientOf(() => Response.json({ ...answer, ...fields }));
+      expect(await rejectionOf(generateImages(client, five))).toMatchObject({
+        name: "ResponseError",
+        path: "data",
+        outcome: "unknown",
+      });
+      expect(requests).toHaveLength(1);
+    },
+  );
+
   test.each([
-    ["data", { data: null }],
-    ["data.0", { data: ["https://cdn.test/1.png"] }],
-    ["data.0.url", { data: [{ url: 7 }] }],
-    ["data.1.size", { data: [image, { url: image.url, size: [1, 2] }] }],
-    ["created", { created: "today" }],
-    ["model", { model: 5 }],
-    ["usage", { usage: 7 }],
-    ["usage.output_tokens", { usage: { output_tokens: "many" } }],
-  ])("says at which field an answer does not fit, and that it may be billed: %s", async (path, fields) => {
-    const { client, requests } = clientOf(() => Response.json({ ...answer, ...fields }));
-    expect(await rejectionOf(generateImages(client, five))).toMatchObject({
-      name: "ResponseError",
-      path,
-      outcome: "unknown",
-    });
-    expect(requests).toHaveLength(1);
+    ["data.1.url", { data: [image, { url: 7 }] }, 2],
+    ["data.1.size", { data: [image, { url: image.url, size: [1, 2] }] }, 2],
+    ["created", { created: "today" }, 1],
+    ["model", { model: 5 }, 1],
+    ["usage", { usage: 7 }, 1],
+    ["usage.output_tokens", { usage: { generated_images: 1, output_tokens: "many" } }, 1],
+  ])(
+    "keeps the images of an answer with a field of another type, and warns: %s",
+    async (path, fields, count) => {
+      const warned: string[] = [];
+      const raw = { ...answer, ...fields };
+      const { client } = clientOf(() => Response.json(raw), {
+        onEvent: (event) => event.type === "warning" && warned.push(event.issue.path),
+      });
+      const result = await generateImages(client, five);
+      expect(result).toMatchObject({ images: [image, ...Array(count - 1).fill({})], model: five.model, raw });
+      expect(warned).toEqual([path]);
+    },
+  );
+
+  test("takes a bare address for an image", async () => {
+    const { client } = clientOf(() => Response.json({ data: [image.url] }));
+    expect((await generateImages(client, five)).images).toEqual([{ url: image.url }]);
   });
 
   test("an error under HTTP 200 is an error", async () => {

@@ -138,7 +138,6 @@ test.each([
   ["data.status", enveloped({})],
   ["data.status", enveloped({ status: 3 })],
   ["data.result_url", enveloped({ status: "SUCCESS", result_url: 7 })],
-  ["data.fail_reason", enveloped({ status: "FAILURE", fail_reason: {} })],
 ])("what is no task says where: %s in %j", (path, raw) => {
   try {
     normalizeVideoTask(raw);

@@ -63,7 +63,7 @@ describe("createVideoTask", () => {
   });
 
   test("says that a receipt without an id may be billed", async () => {
-    const { client } = clientOf(() => Response.json({ ...receipt, id: 7, task_id: undefined }));
+    const { client } = clientOf(() => Response.json({ ...receipt, id: {}, task_id: undefined }));
     expect(await rejectionOf(createVideoTask(client, request))).toMatchObject({
       name: "ResponseError",
       path: "id",

@@ -1,4 +1,4 @@
-import type { ActiveAsset, Asset, AssetHandle } from "../asset.js";
+import type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../asset.js";
 import { unlessAborted } from "../clock.js";
 import { isRecord } from "../error-body.js";
 import {
@@ -46,19 +46,15 @@ export async function getAsset(
   options: RequestOptions = {},
 ): Promise<Asset> {
   const handle = assetHandleOf(typeof asset === "string" ? asset : asset.id);
-  const { assetLookup } = client;
   try {
-    if (!assetLookup)
-      throw new ConfigurationError(
-        `the asset ${handle.id} can't be looked up: give createClient() the option assetLookup, which knows this gateway's endpoint`,
-      );
+    const lookup = assertLookup(client, `the asset ${handle.id}`);
     const request = async (path: string, body?: unknown) => {
       const method = body === undefined ? "get" : "post";
       const read = ({ json }: Answer) => json;
       const call = { method, path, body, headersMs: HEADERS_MS, repeat: "any", read } as const;
       return requestJSON(client, call, options);
     };
-    return assetOf(handle, await unlessAborted(assetLookup(handle.id, request), options.signal));
+    return assetOf(handle, await unlessAborted(lookup(handle.id, request), options.signal));
   } catch (error) {
     throw withDetails(error, { handle });
   }
@@ -126,6 +122,18 @@ export async function waitForAsset(
     if (snapshot.state === "failed") throw assetFailure(snapshot);
   }
   throw new Error("unreachable: watching ends with a final snapshot or an error");
+}
+
+/**
+ * Gives the client's lookup of assets.
+ *
+ * @throws {ConfigurationError} when it has none
+ */
+export function assertLookup({ assetLookup }: Client, what: string): AssetLookup {
+  if (assetLookup) return assetLookup;
+  throw new ConfigurationError(
+    `${what} can't be looked up: give createClient() the option assetLookup, which knows this gateway's endpoint`,
+  );
 }
 
 /** A failed asset as an error. */

@@ -1,6 +1,6 @@
 import type { AssetHandle } from "../asset.js";
 import type { Client, RequestOptions } from "../http.js";
-import { requestRecord } from "../json.js";
+import { idIn, requestRecord } from "../json.js";
 import { assertAccepted, type UncheckedRequest } from "../validate.js";
 import { assetHandleOf } from "./assets.js";
 import { type AssetRequest, checkAssetRequest } from "./schema.js";
@@ -58,13 +58,15 @@ export async function createAsset(
       body,
       headersMs: HEADERS_MS,
       repeat: "refused-only",
-      read({ json, misfit }) {
-        if (typeof json.Id !== "string" || json.Id === "") throw misfit("Id");
-        return assetHandleOf(json.Id);
+      read(answer) {
+        const id = idIn(answer, "Id", "id");
+        if (id === undefined) throw answer.misfit("Id");
+        return assetHandleOf(id);
       },
     },
     options,
     "Id",
+    "id",
   );
 }
 

@@ -20,11 +20,20 @@ export interface AssetState
   readonly error: Error | undefined;
 }
 
+/** How far a registration is. */
+export interface AssetSending {
+  readonly phase: "reading" | "sending";
+  readonly progress?: number;
+}
+
 /** What an asset shows of what the watch knows and of what the store does. */
 export function assetStateOf(
   { snapshot: asset, fetchStatus, pauseReason, nextPollAt, failure }: WatchState<Asset>,
-  sending: Partial<Pick<AssetState, "phase" | "progress">> | undefined,
-  { handle, error }: Pick<AssetState, "handle" | "error">,
+  {
+    sending,
+    handle,
+    error,
+  }: Pick<AssetState, "handle" | "error"> & { readonly sending: AssetSending | undefined },
 ): AssetState {
   const data = asset && isActive(asset) ? asset : undefined;
   const isOnTheWay = sending !== undefined || handle !== undefined;

@@ -1,29 +1,30 @@
 import type { Asset, AssetHandle } from "../asset.js";
 import type { Client } from "../http.js";
 import { pagePresence } from "../presence.js";
-import { createWatch, type Watch } from "../watch.js";
+import { sharedWatch, type Watch, type WatchesInUse, type WatchState } from "../watch.js";
 import { newerAsset, watchAsset } from "./assets.js";
 import type { AssetStoreOptions } from "./options.js";
 
-const watches = new WeakMap<Client, Map<string, Watch<Asset>>>();
+const watches = new WeakMap<Client, WatchesInUse<Asset, AssetStoreOptions>>();
 
-/** The one watch of an asset, whoever asks for it; the first one's settings count. */
-export function watchOf(client: Client, { id }: AssetHandle, read: () => AssetStoreOptions): Watch<Asset> {
-  const ofClient = watches.get(client) ?? new Map<string, Watch<Asset>>();
-  watches.set(client, ofClient);
-  const known = ofClient.get(id);
-  if (known) return known;
-  const created = createWatch<Asset>({
+/** Gives the one watch of an asset in this tab; the settings of the store that asked last count. */
+export function watchOf(
+  client: Client,
+  { id }: AssetHandle,
+  read: () => AssetStoreOptions,
+  known: WatchState<Asset>,
+): Watch<Asset> {
+  const inUse = watches.get(client) ?? new Map();
+  watches.set(client, inUse);
+  return sharedWatch(inUse, id, read, (settings) => ({
     name: `sluice/asset/${client.baseURL}/${id}`,
     client,
     presence: read().presence ?? pagePresence,
-    initial: undefined,
-    inBackground: () => read().refetchIntervalInBackground ?? false,
+    known,
+    inBackground: () => settings().refetchIntervalInBackground ?? false,
     follow: (onPoll, signal) =>
-      watchAsset(client, id, { onPoll, signal, intervalMs: read().refetchInterval }),
+      watchAsset(client, id, { onPoll, signal, intervalMs: settings().refetchInterval }),
     merge: newerAsset,
     isFinal: ({ state }) => state !== "pending",
-  });
-  ofClient.set(id, created);
-  return created;
+  }));
 }

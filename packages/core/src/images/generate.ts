@@ -1,6 +1,6 @@
 import { errorFieldsOf, isRecord } from "../error-body.js";
 import type { Client, RequestOptions } from "../http.js";
-import { requestRecord } from "../json.js";
+import { fieldOf, requestRecord } from "../json.js";
 import { assertAccepted, type UncheckedRequest } from "../validate.js";
 import { checkImageRequest, type ImageRequest } from "./schema.js";
 
@@ -54,7 +54,7 @@ export interface ImageResult {
  * @throws {APIError} when the gateway refuses
  * @throws {ConnectionError} when there was no answer, or it broke off
  * @throws {TimeoutError} phase `headers`, `chunk` or `total`
- * @throws {ResponseError} when the answer does not fit the spec; `path` names the field
+ * @throws {ResponseError} when the answer has no list of images. Other fields that can't be read are warnings
  * @example
  * ```ts
  * const { images } = await generateImages(client, {
@@ -82,9 +82,8 @@ export async function generateImages(
       headersMs: HEADERS_MS,
       repeat: "refused-only",
       read({ json, misfit }) {
-        const path = misfitOf(json);
-        if (path !== undefined) throw misfit(path);
-        return resultOf(json as unknown as Wire, model);
+        if (!Array.isArray(json.data)) throw misfit("data");
+        return resultOf(client, { ...json, data: json.data }, model);
       },
       summary: ({ usage }: ImageResult) => ({ ...(usage && { usage }) }),
     },
@@ -93,47 +92,35 @@ export async function generateImages(
   );
 }
 
-function resultOf(wire: Wire, asked: string): ImageResult {
-  const { data, usage, created, model } = wire;
+interface Wire extends Record<string, unknown> {
+  readonly data: readonly unknown[];
+}
+
+function resultOf(client: Client, raw: Wire, asked: string): ImageResult {
+  const usage = fieldOf(client, "usage", "object", raw.usage);
+  const created = fieldOf(client, "created", "number", raw.created);
   return {
-    images: data.map(imageOf),
-    ...(usage && { usage }),
-    ...(created != null && { created }),
-    model: model || asked,
-    raw: wire,
+    images: raw.data.map((entry, index) => imageOf(client, entry, `data.${index}`)),
+    ...(usage && { usage: usageOf(client, usage) }),
+    ...(created !== undefined && { created }),
+    model: fieldOf(client, "model", "string", raw.model) || asked,
+    raw,
   };
 }
 
-interface Wire {
-  readonly data: readonly { readonly url?: string | null; readonly size?: string | null }[];
-  readonly usage?: ImageUsage | null;
-  readonly created?: number | null;
-  readonly model?: string | null;
-}
-
-function imageOf(entry: Wire["data"][number]): GeneratedImage | FailedImage {
-  const { url, size } = entry;
+function imageOf(client: Client, entry: unknown, path: string): GeneratedImage | FailedImage {
+  const { url: address, size: pixels } = isRecord(entry) ? entry : { url: entry };
+  const url = fieldOf(client, `${path}.url`, "string", address);
+  const size = fieldOf(client, `${path}.size`, "string", pixels);
   if (url) return size ? { url, size } : { url };
   const { message = "the gateway gave no image and no reason", code, type } = errorFieldsOf(entry) ?? {};
   return { error: { message, ...(code !== undefined && { code }), ...(type !== undefined && { type }) } };
 }
 
-/** The path of the first documented field that has another type than the spec gives it. */
-function misfitOf({ data, usage, created, model }: Record<string, unknown>): string | undefined {
-  if (!Array.isArray(data)) return "data";
-  for (const [index, entry] of data.entries()) {
-    if (!isRecord(entry)) return `data.${index}`;
-    for (const name of ["url", "size"]) if (!isOf("string", entry[name])) return `data.${index}.${name}`;
-  }
-  if (!isOf("number", created)) return "created";
-  if (!isOf("string", model)) return "model";
-  if (usage == null) return undefined;
-  if (!isRecord(usage)) return "usage";
-  return ["generated_images", "output_tokens", "total_tokens"]
-    .filter((name) => !isOf("number", usage[name]))
-    .map((name) => `usage.${name}`)[0];
-}
+const COUNTS = ["generated_images", "output_tokens", "total_tokens"];
 
-function isOf(type: "string" | "number", value: unknown): boolean {
-  return value == null || typeof value === type;
+function usageOf(client: Client, usage: object): ImageUsage {
+  const isReadable = ([name, value]: [string, unknown]) =>
+    !COUNTS.includes(name) || fieldOf(client, `usage.${name}`, "number", value) !== undefined;
+  return Object.fromEntries(Object.entries(usage).filter(isReadable));
 }

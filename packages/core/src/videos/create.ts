@@ -1,6 +1,5 @@
-import { withDetails } from "../errors.js";
 import type { Client, RequestOptions } from "../http.js";
-import { requestRecord } from "../json.js";
+import { fieldOf, idIn, requestRecord } from "../json.js";
 import { videoModels } from "../models.js";
 import type { VideoTaskHandle } from "../task.js";
 import { assertAccepted, type UncheckedRequest } from "../validate.js";
@@ -20,7 +19,7 @@ const HEADERS_MS = 300_000;
  * @throws {APIError} when the gateway refuses
  * @throws {ConnectionError} when there was no answer, or it broke off
  * @throws {TimeoutError} phase `headers`, `chunk` or `total`
- * @throws {ResponseError} when the receipt has no id
+ * @throws {ResponseError} when the receipt has no id. Other fields of it that can't be read are warnings
  * @example
  * ```ts
  * const handle = await createVideoTask(client, {
@@ -47,13 +46,10 @@ export async function createVideoTask(
       body: request,
       headersMs: HEADERS_MS,
       repeat: "refused-only",
-      read({ json, misfit }) {
-        const id = json.id || json.task_id;
-        if (typeof id !== "string") throw misfit("id");
-        const handle = handleOf(id, json, model);
-        if (json.created_at != null && typeof json.created_at !== "number")
-          throw withDetails(misfit("created_at"), { handle });
-        return handle;
+      read(answer) {
+        const id = idIn(answer, "id", "task_id");
+        if (id === undefined) throw answer.misfit("id");
+        return handleOf(client, id, answer.json, model);
       },
     },
     options,
@@ -62,10 +58,15 @@ export async function createVideoTask(
   );
 }
 
-function handleOf(id: string, receipt: Record<string, unknown>, asked: string): VideoTaskHandle {
-  const { created_at: seconds, model: named } = receipt;
-  const createdAt = typeof seconds === "number" && seconds > 0 ? seconds * 1000 : Date.now();
-  const model = typeof named === "string" && named ? named : asked;
+function handleOf(
+  client: Client,
+  id: string,
+  receipt: Record<string, unknown>,
+  asked: string,
+): VideoTaskHandle {
+  const seconds = fieldOf(client, "created_at", "number", receipt.created_at) ?? 0;
+  const model = fieldOf(client, "model", "string", receipt.model) || asked;
+  const createdAt = seconds > 0 ? seconds * 1000 : Date.now();
   const row = Object.hasOwn(videoModels, model) ? videoModels[model as keyof typeof videoModels] : undefined;
   const hours = row && "retentionHours" in row ? row.retentionHours : undefined;
   return { id, model, createdAt, ...(hours && { queryableUntil: createdAt + hours * 3_600_000 }) };

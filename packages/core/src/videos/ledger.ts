@@ -1,4 +1,3 @@
-import { isRecord } from "../error-body.js";
 import { asError, ConnectionError, isGatewayError, type Outcome } from "../errors.js";
 import type { Client, RequestOptions } from "../http.js";
 import { isLocked, withLock } from "../locks.js";
@@ -10,8 +9,16 @@ import { waitForStorage } from "../storage/wait.js";
 import { createStore, type Store } from "../store.js";
 import type { VideoTask, VideoTaskReference } from "../task.js";
 import { type UncheckedRequest, unchecked } from "../validate.js";
-import { createWatch, type Watch } from "../watch.js";
+import {
+  sharedWatch,
+  unwatched,
+  type Watch,
+  type WatchesInUse,
+  type WatchPlan,
+  type WatchState,
+} from "../watch.js";
 import { createVideoTask } from "./create.js";
+import { copyIn, recordOf } from "./records.js";
 import type { VideoRequest } from "./schema/request.js";
 import { newerTask, type WatchOptions, watchVideoTask } from "./tasks.js";
 
@@ -62,7 +69,11 @@ export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
     options: SubmissionOptions,
   ) => Promise<VideoTaskEntry>;
   /** The one watch of a task, whoever asks for it; the settings of who asked last count. */
-  readonly watch: (task: VideoTaskReference, settings: () => WatchSettings) => Watch<VideoTask>;
+  readonly watch: (
+    task: VideoTaskReference,
+    settings: () => WatchSettings,
+    known?: WatchState<VideoTask>,
+  ) => Watch<VideoTask>;
   /** What the receipt of a task said, if it was submitted here. */
   readonly handleOf: (id: string) => VideoTaskReference | undefined;
   readonly remove: (key: string) => void;
@@ -84,8 +95,7 @@ export function createVideoTaskLedger(
   const entries = new Map<string, VideoTaskEntry>();
   // counts the changes of each entry, so that an older copy never wins
   const revisions = new Map<string, number>();
-  const watches = new Map<string, Watch<VideoTask>>();
-  const settingsOf = new Map<string, () => WatchSettings>();
+  const watches: WatchesInUse<VideoTask, WatchSettings> = new Map();
   let restoring: Promise<void> | undefined;
   const store = createStore(newestFirst, { throttleMs: 0, clock });
 
@@ -97,14 +107,8 @@ export function createVideoTaskLedger(
       return restoring;
     },
     submit,
-    watch(task, settings) {
-      settingsOf.set(task.id, settings);
-      const known = watches.get(task.id);
-      if (known) return known;
-      const created = watchOf(task);
-      watches.set(task.id, created);
-      return created;
-    },
+    watch: (task, settings, known = unwatched) =>
+      sharedWatch(watches, task.id, settings, (shared) => planOf(task, shared, known)),
     handleOf: (id) => entryOf(id)?.handle,
     remove(key) {
       entries.delete(key);
@@ -121,7 +125,7 @@ export function createVideoTaskLedger(
     { label, unlessSent, ...options }: SubmissionOptions,
   ): Promise<VideoTaskEntry> {
     const key = crypto.getRandomValues(new Uint32Array(4)).join("-");
-    const { model } = request as VideoRequest;
+    const { model = "" } = request as Partial<VideoRequest>;
     const entry = { key, model, submittedAt: Date.now(), ...(label !== undefined && { label }) };
     let settled: VideoTaskEntry = { ...entry, state: "submitting" };
     let outcome: Outcome = "not-sent";
@@ -137,24 +141,32 @@ export function createVideoTaskLedger(
         settled = { ...entry, state: "created", handle };
       } catch (error) {
         const known = isGatewayError(error) ? error : undefined;
-        if ((known?.outcome ?? outcome) === "unknown")
-          await put({ ...entry, state: "unconfirmed", error: asError(error) });
-        else await drop(key);
-        throw error;
+        const isUnknown = (known?.outcome ?? outcome) === "unknown";
+        // a task whose id is known exists, whatever else went wrong
+        if (known?.handle) settled = { ...entry, state: "created", handle: known.handle };
+        else {
+          if (isUnknown) await put({ ...entry, state: "unconfirmed", error: asError(error) });
+          else await drop(key);
+          throw error;
+        }
       }
       await put(settled);
     });
     return settled;
   }
 
-  function watchOf(task: VideoTaskReference): Watch<VideoTask> {
+  function planOf(
+    task: VideoTaskReference,
+    settings: () => WatchSettings,
+    known: WatchState<VideoTask>,
+  ): Omit<WatchPlan<VideoTask>, "onUse"> {
     const { id } = task;
-    const settings = () => settingsOf.get(id)?.() ?? {};
-    const watched = createWatch<VideoTask>({
+    const { snapshot = known.snapshot } = { snapshot: entryOf(id)?.task };
+    return {
       name: `sluice/video/${client.baseURL}/${id}`,
       client,
       presence,
-      initial: entryOf(id)?.task,
+      known: { snapshot, error: known.error },
       inBackground: () => settings().inBackground ?? false,
       follow: (onPoll, signal) =>
         watchVideoTask(client, entryOf(id)?.handle ?? task, {
@@ -170,8 +182,7 @@ export function createVideoTaskLedger(
         const { error: _, ...rest } = entry;
         void put({ ...rest, task: snapshot, ...(error && { error }) });
       },
-    });
-    return watched;
+    };
   }
 
   function entryOf(id: string): VideoTaskEntry | undefined {
@@ -216,7 +227,7 @@ export function createVideoTaskLedger(
     for (const [key, record] of records) {
       if (record === undefined) entries.delete(key);
       const copy = copyIn(key, record);
-      if (!copy || copy.revision <= (revisions.get(key) ?? 0)) continue;
+      if (!copy || copy.revision <= (revisions.get(key) ?? -1)) continue;
       revisions.set(key, copy.revision);
       entries.set(key, await found(copy.entry));
     }
@@ -230,37 +241,6 @@ export function createVideoTaskLedger(
 
 function intervalOf(interval: WatchSettings["intervalMs"], task: VideoTask | undefined): number {
   return typeof interval === "function" ? interval(task) : (interval ?? INTERVAL_MS);
-}
-
-function recordOf(entry: VideoTaskEntry | undefined, revision: number | undefined): unknown {
-  if (!entry) return undefined;
-  const { error, task, ...rest } = entry;
-  return {
-    ...rest,
-    revision,
-    // what the gateway said word for word is not needed again, and may be long
-    ...(task && { task: { ...task, raw: undefined } }),
-    ...(error && { error: { name: error.name, message: error.message, outcome: outcomeOf(error) } }),
-  };
-}
-
-const states: ReadonlySet<unknown> = new Set(["submitting", "created", "unconfirmed"]);
-
-/** A storage holds what anybody put there: what is no entry of ours is left out. */
-function copyIn(key: string, record: unknown): { entry: VideoTaskEntry; revision: number } | undefined {
-  if (!isRecord(record) || record["key"] !== key || !states.has(record["state"])) return undefined;
-  const { revision, ...entry } = record;
-  const { model, submittedAt, handle, error } = entry;
-  if (typeof model !== "string" || typeof submittedAt !== "number" || typeof revision !== "number")
-    return undefined;
-  if (record["state"] === "created" && !(isRecord(handle) && typeof handle["id"] === "string"))
-    return undefined;
-  const said = isRecord(error) && Object.assign(new Error(String(error["message"])), error);
-  return { entry: { ...entry, ...(said && { error: said }) } as unknown as VideoTaskEntry, revision };
-}
-
-function outcomeOf(error: Error): string | undefined {
-  return isGatewayError(error) ? error.outcome : undefined;
 }
 
 /** A link that no longer works is nothing to keep. */

@@ -21,13 +21,17 @@ export interface VideoTaskState
 /** What a task shows of what the watch knows and of what the store does. */
 export function videoTaskStateOf(
   { snapshot: task, fetchStatus, pauseReason, nextPollAt, failure }: WatchState<VideoTask>,
-  { isSubmitting, handle, error }: Pick<VideoTaskState, "isSubmitting" | "handle" | "error">,
+  {
+    sending = false,
+    handle,
+    error,
+  }: Pick<VideoTaskState, "handle" | "error"> & { readonly sending: boolean | undefined },
 ): VideoTaskState {
   const data = task?.state === "succeeded" ? task : undefined;
-  const isOnTheWay = isSubmitting || handle !== undefined;
+  const isOnTheWay = sending || handle !== undefined;
   return {
     status: data ? "success" : error ? "error" : isOnTheWay ? "pending" : "idle",
-    isSubmitting,
+    isSubmitting: sending,
     handle,
     task,
     progress: data ? 1 : task?.progress,

@@ -1,8 +1,7 @@
-import { asError } from "../errors.js";
-import { createFollower, tellEnd } from "../follower.js";
 import type { Client } from "../http.js";
-import { createStore, forTheSame, readerOf, type Store } from "../store.js";
-import type { VideoTask, VideoTaskReference } from "../task.js";
+import { readerOf, type Store } from "../store.js";
+import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../task.js";
+import { createTaskStore } from "../task-store.js";
 import type { UncheckedRequest } from "../validate.js";
 import { assertSendable } from "./check.js";
 import { videoTaskLedgerOf } from "./ledgers.js";
@@ -48,105 +47,36 @@ export function createVideoTaskStore(
   const read = readerOf(options);
   const ledger = videoTaskLedgerOf(client, read());
   const settings = () => settingsOf(read());
-  const failureOf = forTheSame((task: VideoTask | undefined) =>
-    task?.state === "failed" ? taskFailure(task) : undefined,
-  );
-  const follower = createFollower<VideoTask>(hear);
-  let handle: VideoTaskReference | undefined;
-  let submitting: Promise<VideoTaskState> | undefined;
-  let submitError: Error | undefined;
-  // aborted as soon as nobody waits for what becomes of the submission
-  let own = new AbortController();
-  const store = createStore(compute, {
-    throttleMs: 0,
+  const knownOf = (handle: VideoTaskReference) => ledger.handleOf(handle.id) ?? handle;
+  const task = createTaskStore<VideoTask, VideoTaskReference, SucceededVideoTask, VideoTaskState, boolean>({
     clock: client.clock,
-    onFirst() {
-      follower.look();
-      store.flush();
-    },
-    onLast: follower.lookAway,
+    watchOf: (handle, known) => ledger.watch(handle, settings, known),
+    stateOf: (watched, { handle, ...own }) =>
+      videoTaskStateOf(watched, { ...own, handle: handle && knownOf(handle) }),
+    failureOf: (video, handle) =>
+      video.state === "failed" ? taskFailure(video, knownOf(handle)) : undefined,
+    read,
   });
 
   return {
-    getSnapshot: store.getSnapshot,
-    subscribe: store.subscribe,
-    submit(request, { label } = {}) {
-      if (submitting) return submitting;
-      if (compute().status === "pending") return Promise.resolve(store.getSnapshot());
-      forget();
-      submitting = create(request, label);
-      store.flush();
-      return submitting;
-    },
-    attach(task) {
-      const reference = typeof task === "string" ? { id: task } : task;
-      if (reference.id === handle?.id) return;
-      forget();
-      handle = reference;
-      follower.follow(ledger.watch(reference, settings));
-      store.flush();
-    },
-    refetch() {
-      if (!handle) return;
-      const watch = ledger.watch(handle, settings);
-      follower.follow(watch);
-      watch.refetch();
-      store.flush();
-    },
-    detach() {
-      follower.detach();
-      store.flush();
-    },
-    reset() {
-      forget();
-      store.flush();
-    },
+    getSnapshot: task.getSnapshot,
+    subscribe: task.subscribe,
+    submit: (request, { label } = {}) =>
+      task.submit({
+        sending: true,
+        async create(signal) {
+          const options = read();
+          await assertSendable(client, request, options, signal);
+          const { handle } = await ledger.submit(request, { ...options.request, label, unlessSent: signal });
+          return handle;
+        },
+        onSettled(created, isForgotten) {
+          if (created instanceof Error && !isForgotten) read().onError?.(created);
+        },
+      }),
+    attach: (video) => task.attach(typeof video === "string" ? { id: video } : video),
+    refetch: task.refetch,
+    detach: task.detach,
+    reset: task.reset,
   };
-
-  function compute(): VideoTaskState {
-    const { snapshot, error } = follower.state;
-    return videoTaskStateOf(follower.state, {
-      isSubmitting: submitting !== undefined,
-      handle: handle && (ledger.handleOf(handle.id) ?? handle),
-      error: submitError ?? error ?? failureOf(snapshot),
-    });
-  }
-
-  async function create(
-    request: VideoRequest | UncheckedRequest,
-    label: string | undefined,
-  ): Promise<VideoTaskState> {
-    const { signal } = own;
-    const options = read();
-    const created = await assertSendable(client, request, options, signal)
-      .then(() => ledger.submit(request, { ...options.request, label, unlessSent: signal }))
-      .catch(asError);
-    if (signal.aborted) return store.getSnapshot();
-    submitting = undefined;
-    if (created instanceof Error) {
-      submitError = created;
-      queueMicrotask(() => read().onError?.(created));
-    } else {
-      handle = created.handle;
-      if (handle) follower.follow(ledger.watch(handle, settings));
-    }
-    store.flush();
-    return store.getSnapshot();
-  }
-
-  function hear(take: () => void): void {
-    const before = compute().status;
-    take();
-    if (before === "pending") tellEnd(follower.state, compute(), read);
-    store.flush();
-  }
-
-  function forget(): void {
-    follower.forget();
-    own.abort();
-    own = new AbortController();
-    submitting = undefined;
-    submitError = undefined;
-    handle = undefined;
-  }
 }

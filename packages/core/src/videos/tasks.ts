@@ -203,15 +203,16 @@ export async function waitForVideoTask(
   for await (const snapshot of watchVideoTask(client, handle, options)) {
     if (snapshot.state === "succeeded") return snapshot;
     if (snapshot.state !== "failed") continue;
-    throw withDetails(taskFailure(snapshot), { handle });
+    throw taskFailure(snapshot, handle);
   }
   throw new Error("unreachable: watching ends with a final snapshot or an error");
 }
 
 /** A failed task as an error. */
-export function taskFailure(task: FailedVideoTask): TaskFailedError {
+export function taskFailure(task: FailedVideoTask, handle: VideoTaskReference): TaskFailedError {
   const reason = task.reason ? `: ${task.reason}` : ", and the gateway gives no reason";
-  return new TaskFailedError(`the video task failed${reason}`, { reason: "failed", task });
+  const error = new TaskFailedError(`the video task failed${reason}`, { reason: "failed", task });
+  return withDetails(error, { handle }) as TaskFailedError;
 }
 
 function videoTaskPath(id: string): string {

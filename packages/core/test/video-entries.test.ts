@@ -1,0 +1,168 @@
+import {
+  ConfigurationError,
+  createVideoTaskStore,
+  listTasks,
+  memoryStorage,
+  type RecordStorage,
+  unchecked,
+  waitForVideoTask,
+} from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { clientOf, rejectionOf, settled, stoppedClock } from "./support/gateway.js";
+
+const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
+
+/** A tab whose gateway answers each create with `receipt`, and each query with a failed task. */
+function openTab(receipt: unknown, options: Parameters<typeof clientOf>[1] = {}) {
+  const clock = stoppedClock();
+  const events: unknown[] = [];
+  const text = typeof receipt === "string" ? receipt : JSON.stringify(receipt);
+  const { client, requests } = clientOf(
+    ({ method }) =>
+      method === "POST"
+        ? new Response(text)
+        : Response.json({ code: "success", data: { status: "FAILURE", fail_reason: "not allowed" } }),
+    {
+      clock,
+      baseURL: `https://gateway-${Math.random()}.test`,
+      onEvent: (event) => events.push(event),
+      ...options,
+    },
+  );
+  const sent = (method: string) =>
+    requests
+      .filter((request) => request.method === method)
+      .map(({ url }) => new URL(url).pathname.split("/").at(-1));
+  return { client, clock, sent, events };
+}
+
+/** A storage whose writes wait until `answer` is called. */
+function slowStorage() {
+  const kept = memoryStorage();
+  let answer: () => void = () => {};
+  const held = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const storage: RecordStorage = { ...kept, write: (...given) => held.then(() => kept.write(...given)) };
+  return { storage, kept, answer };
+}
+
+describe("the id of a task that is billed", () => {
+  test.each<[string, unknown]>([
+    ["a number", { id: 7 }],
+    ["a number of many digits", '{"id": 12345678901234567890, "status": "queued"}'],
+    ["in task_id", { id: "", task_id: "7" }],
+    ["beside an id that is none", { id: {}, task_id: 7 }],
+    ["under data", { code: "success", message: "ok", data: { task_id: "7" } }],
+    ["beside a time as text", { id: "7", created_at: "1700000000" }],
+    ["beside a time as a date", { id: "7", created_at: "2026-11-21T23:00:00Z" }],
+    ["beside odd fields", { id: "7", created_at: {}, model: [], status: 5, progress: null, object: true }],
+  ])("is kept, stored and asked about: %s", async (_, receipt) => {
+    const id = JSON.stringify(receipt).includes("123") ? "12345678901234567890" : "7";
+    const storage = memoryStorage();
+    const { client, sent } = openTab(receipt);
+    const video = createVideoTaskStore(client, { storage });
+    video.subscribe(() => {});
+    expect(await video.submit(request)).toMatchObject({ handle: { id, model: request.model } });
+    await settled();
+    expect(sent("GET")).toEqual([id]);
+    expect(await listTasks(openTab({}).client, { storage })).toMatchObject([
+      { state: "created", handle: { id } },
+    ]);
+  });
+
+  test("is kept where the rest of the receipt is a warning", async () => {
+    const { client, events } = openTab({ id: "7", created_at: "soon", model: 5 });
+    await createVideoTaskStore(client).submit(request);
+    const warned = events.filter((event) => (event as { type: string }).type === "warning");
+    expect(warned).toMatchObject([{ issue: { path: "created_at" } }, { issue: { path: "model" } }]);
+  });
+});
+
+describe("an entry of a video that", () => {
+  test.each<[string, Parameters<typeof openTab>[1]]>([
+    [
+      "has no headers",
+      {
+        headers: () => {
+          throw new ConfigurationError("session expired");
+        },
+      },
+    ],
+    ["has foreign headers that fail", { headers: () => Promise.reject(new Error("session expired")) }],
+  ])("was never sent is not said to be billed: one that %s", async (_, options) => {
+    const { client, sent } = openTab({ id: "7" }, options);
+    const state = await createVideoTaskStore(client).submit(request);
+    expect(state).toMatchObject({ status: "error" });
+    expect([sent("POST"), await listTasks(client, {})]).toEqual([[], []]);
+  });
+
+  test("was aborted before it was sent is gone, and after that is said to be uncertain", async () => {
+    const { client, sent } = openTab({ id: "7" }, { headers: () => new Promise(() => {}) });
+    const early = new AbortController();
+    const submitted = createVideoTaskStore(client, { request: { signal: early.signal } }).submit(request);
+    await settled();
+    early.abort();
+    await submitted;
+    expect([sent("POST"), await listTasks(client, {})]).toEqual([[], []]);
+
+    const late = new AbortController();
+    const { client: other } = clientOf(() => {
+      late.abort();
+      return new Promise(() => {});
+    });
+    await createVideoTaskStore(other, { request: { signal: late.signal } }).submit(request);
+    expect(await listTasks(other, {})).toMatchObject([{ state: "unconfirmed" }]);
+  });
+
+  test("is forgotten while it is being written is not sent", async () => {
+    const { client, sent } = openTab({ id: "7" });
+    const { storage, kept, answer } = slowStorage();
+    const video = createVideoTaskStore(client, { storage });
+    void video.submit(request);
+    await settled();
+    video.reset();
+    answer();
+    await settled();
+    expect(sent("POST")).toEqual([]);
+    expect([await kept.read("video-tasks"), video.getSnapshot().status]).toEqual([new Map(), "idle"]);
+  });
+
+  test("can't be written is sent after 3 seconds, and written when the storage answers", async () => {
+    const { client, clock, sent, events } = openTab({ id: "7" });
+    const { storage, kept, answer } = slowStorage();
+    const submitted = createVideoTaskStore(client, { storage }).submit(request);
+    await clock.advance(2999);
+    expect(sent("POST")).toEqual([]);
+    await clock.advance(3001);
+    expect(await submitted).toMatchObject({ handle: { id: "7" } });
+    expect(events).toContainEqual({
+      type: "storage-failure",
+      error: expect.objectContaining({ name: "TimeoutError" }),
+    });
+    answer();
+    await settled();
+    expect([...(await kept.read("video-tasks")).values()]).toMatchObject([{ handle: { id: "7" } }]);
+  });
+});
+
+test("the error of a failed video has its handle, in a store as from waiting", async () => {
+  const { client } = openTab({ id: "7" });
+  const video = createVideoTaskStore(client);
+  video.subscribe(() => {});
+  const { handle } = await video.submit(request);
+  await settled();
+  const { error } = video.getSnapshot();
+  expect(error).toMatchObject({ name: "TaskFailedError", reason: "failed", handle });
+  expect(await rejectionOf(waitForVideoTask(client, handle ?? ""))).toMatchObject({ handle });
+});
+
+test("a model that is added tomorrow is submitted, listed and watched", async () => {
+  const { client, sent } = openTab({ id: "7" });
+  const video = createVideoTaskStore(client);
+  video.subscribe(() => {});
+  const tomorrow = unchecked({ model: "beta4.0-video", input: { prompt: "A reef at dawn" } });
+  expect(await video.submit(tomorrow)).toMatchObject({ handle: { id: "7", model: "beta4.0-video" } });
+  await settled();
+  expect([sent("GET"), await listTasks(client, {})]).toMatchObject([["7"], [{ model: "beta4.0-video" }]]);
+});
