@@ -18,6 +18,12 @@ export interface ByteHandlers<Out> {
   use(bytes: Uint8Array | undefined): Out | Promise<Out>;
   /** Gets the exchange's reason once it is aborted, or the connection's error. */
   lose(error: unknown): Out | Promise<Out>;
+  /**
+   * Called before each read: true where `chunkMs` counts anew from this read on. Nothing counts before the first time.
+   *
+   * @default () => true
+   */
+  resetsSilence?(): boolean;
 }
 
 const RELEASE_MS = 1000;
@@ -30,27 +36,29 @@ export function readBody<Out>(
   client: Client,
   exchange: Exchange,
   response: Response,
-  { use, lose }: ByteHandlers<Out>,
+  { use, lose, resetsSilence = () => true }: ByteHandlers<Out>,
 ): ByteReader<Out> {
   const { signal, chunkMs, abort } = exchange;
   const { clock } = client;
-  const reader = (response.body ?? new Blob().stream()).getReader();
+  const reader = response.body?.getReader() ?? wholeBodyOf(response);
   const closed = new AbortController();
-  let waitingSince: number | undefined;
+  let silentSince: number | undefined;
+  let isWaiting = false;
   let isCancelled = false;
 
   signal.addEventListener("abort", () => cancel(signal.reason), { signal: closed.signal });
   if (signal.aborted) cancel(signal.reason);
-  if (chunkMs !== Number.POSITIVE_INFINITY) void watchIdle();
+  if (chunkMs !== Number.POSITIVE_INFINITY) void watchSilence();
   return { read, cancel, release };
 
   function read(): Promise<Out> {
-    waitingSince = clock.now();
+    if (resetsSilence()) silentSince = clock.now();
+    isWaiting = true;
     return reader.read().then(arrived, failed);
   }
 
   function arrived({ done, value }: ReadableStreamReadResult<Uint8Array>): Out | Promise<Out> {
-    waitingSince = undefined;
+    isWaiting = false;
     // cancelling makes a pending read end as if the body had: it has not
     if (isCancelled) return lose(signal.reason);
     if (done) closed.abort();
@@ -74,18 +82,34 @@ export function readBody<Out>(
     reader.read().then(stop, stop);
   }
 
-  /** One timer, set again for what is left of the wait, instead of one timer for each read. */
-  async function watchIdle(): Promise<void> {
+  /**
+   * One timer, set again for the rest of the wait, instead of one timer for each read. Time in which the consumer does
+   * not read is not the gateway's silence.
+   */
+  async function watchSilence(): Promise<void> {
     let pause = chunkMs;
     for (;;) {
       await clock.sleep(pause, closed.signal).catch(() => {});
       if (closed.signal.aborted) return;
-      const waited = waitingSince === undefined ? 0 : clock.now() - waitingSince;
-      if (waited >= chunkMs)
-        return abort(new TimeoutError(`no byte for ${chunkMs} ms (timeouts.chunkMs)`, "chunk"));
-      pause = chunkMs - waited;
+      const silentMs = isWaiting && silentSince !== undefined ? clock.now() - silentSince : 0;
+      if (silentMs >= chunkMs)
+        return abort(new TimeoutError(`nothing came for ${chunkMs} ms (timeouts.chunkMs)`, "chunk"));
+      pause = chunkMs - silentMs;
     }
   }
+}
+
+/** React Native's own `fetch` gives no stream: the answer is read whole. */
+function wholeBodyOf(response: Response): Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel"> {
+  let isRead = false;
+  return {
+    async read() {
+      if (isRead) return { done: true, value: undefined };
+      isRead = true;
+      return { done: false, value: new TextEncoder().encode(await response.text()) };
+    },
+    cancel: async () => {},
+  };
 }
 
 /** The whole of a body as text, and the end of its exchange. */

@@ -70,6 +70,7 @@ export interface Client {
 /** One request with its answer, from before it is sent until its last byte is read. */
 export interface Exchange extends Span, CallIdentity {
   readonly startedAt: number;
+  readonly firstChunkMs: number;
   readonly chunkMs: number;
   readonly headersMs: number;
   readonly retry: Required<RetryOptions>;
@@ -78,17 +79,19 @@ export interface Exchange extends Span, CallIdentity {
 /**
  * Opens an exchange: timers run and the caller's signal counts from here on. {@link closeExchange} closes it.
  *
+ * @param headersMs the limit for the headers where the caller sets none; of a stream, `firstChunkMs`
  * @param model the request's model, for events
  */
 export function openExchange(
   client: Client,
   path: string,
   { signal, timeouts, retry }: RequestOptions,
-  headersMs: number,
+  headersMs: number | undefined,
   model?: unknown,
 ): Exchange {
   const {
     totalMs = Number.POSITIVE_INFINITY,
+    firstChunkMs = 300_000,
     chunkMs = 60_000,
     ...rest
   } = { ...client.timeouts, ...timeouts };
@@ -99,8 +102,9 @@ export function openExchange(
     ...(typeof model === "string" && { model }),
     path,
     startedAt: client.clock.now(),
+    firstChunkMs,
     chunkMs,
-    headersMs: rest.headersMs ?? headersMs,
+    headersMs: rest.headersMs ?? headersMs ?? firstChunkMs,
     retry: { ...client.retry, ...retry },
     ...openSpan(client.clock, signal, totalMs, late),
   };

@@ -15,6 +15,8 @@ export const chatModels = {
     imageInput: true,
     tools: true,
     jsonMode: true,
+    /** A stream reports usage only where `stream_options.include_usage` asks for it. */
+    usageOnRequest: true,
   },
   "gamma-chat-1-6-251015": {
     family: "gamma",

@@ -8,8 +8,10 @@ export interface ServerSentEvent {
   readonly lastEventId: string;
 }
 
-/** What an event parser tells its owner while it reads. */
+/** Handlers and bound of an event parser. */
 export interface EventHandlers {
+  /** Longest line, and longest `data` of an event, in characters. @default 16_777_216 */
+  readonly maxLength?: number;
   onEvent(event: ServerSentEvent): void;
   /** A valid `retry` field: how long a reconnecting reader should wait, in milliseconds. */
   onRetry?(ms: number): void;
@@ -19,6 +21,7 @@ export interface EventHandlers {
 
 /** Takes a stream's bytes as they come, in any cut. */
 export interface EventParser {
+  /** @throws {RangeError} for an event longer than `maxLength`; the parser can't be used any more */
   push(bytes: Uint8Array): void;
   /**
    * The stream is over. The standard drops an event whose closing blank line is missing; it is returned
@@ -27,10 +30,13 @@ export interface EventParser {
   end(): ServerSentEvent | undefined;
 }
 
+/** Longest event, in characters, unless a parser is given another bound. */
+export const MAX_LENGTH = 16 * 1024 * 1024;
+
 /**
  * Splits bytes into events. Each byte is looked at once, whatever the cut: an unfinished line is kept as it
  * came and joined when its end arrives, so one event of many megabytes costs linear time, and nothing but the
- * event under way is held.
+ * event under way is held, up to `maxLength`.
  *
  * @example
  * ```ts
@@ -38,7 +44,12 @@ export interface EventParser {
  * parser.push(new TextEncoder().encode("data: hello\n\n")); // prints "hello"
  * ```
  */
-export function createEventParser({ onEvent, onRetry, onUnknownField }: EventHandlers): EventParser {
+export function createEventParser({
+  maxLength = MAX_LENGTH,
+  onEvent,
+  onRetry,
+  onUnknownField,
+}: EventHandlers): EventParser {
   const decoder = new TextDecoder();
   let unfinishedLine = "";
   let endedWithCR = false;
@@ -50,7 +61,8 @@ export function createEventParser({ onEvent, onRetry, onUnknownField }: EventHan
     push: (bytes) => splitLines(normalizeLineEnds(decoder.decode(bytes, { stream: true }))),
     end() {
       splitLines(normalizeLineEnds(decoder.decode()));
-      if (unfinishedLine !== "") readLine(unfinishedLine);
+      // of an unfinished line, the standard takes nothing; what looks like data is the owner's to judge
+      if (unfinishedLine !== "" && !unfinishedLine.startsWith("retry")) readLine(unfinishedLine);
       unfinishedLine = "";
       return takeEvent();
     },
@@ -71,7 +83,7 @@ export function createEventParser({ onEvent, onRetry, onUnknownField }: EventHan
     let lineEnd = text.indexOf("\n");
     if (lineEnd === -1) {
       // appending does not copy, and the line is not searched again: no quadratic cost when it spans many reads
-      unfinishedLine += text;
+      unfinishedLine = bounded(unfinishedLine + text);
       return;
     }
     let lineStart = 0;
@@ -99,7 +111,7 @@ export function createEventParser({ onEvent, onRetry, onUnknownField }: EventHan
     if (colon === 0) return;
     const name = colon === -1 ? line : line.slice(0, colon);
     const value = colon === -1 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
-    if (name === "data") data = data === undefined ? value : `${data}\n${value}`;
+    if (name === "data") data = data === undefined ? value : bounded(`${data}\n${value}`);
     else if (name === "event") event = value;
     else if (name === "id") lastEventId = value.includes("\0") ? lastEventId : value;
     else if (name === "retry") {
@@ -113,9 +125,14 @@ export function createEventParser({ onEvent, onRetry, onUnknownField }: EventHan
   }
 
   function takeEvent(): ServerSentEvent | undefined {
-    const complete = data === undefined ? undefined : { event: event || "message", data, lastEventId };
+    const complete =
+      data === undefined ? undefined : { event: event || "message", data: bounded(data), lastEventId };
     event = "";
     data = undefined;
     return complete;
+  }
+  function bounded(text: string): string {
+    if (text.length <= maxLength) return text;
+    throw new RangeError(`an event of the stream is longer than ${maxLength} characters`);
   }
 }

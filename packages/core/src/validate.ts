@@ -147,7 +147,8 @@ export function unchecked<Request extends object>(request: Request): Request & U
   return { ...request, [uncheckedBrand]: true };
 }
 
-function isUnchecked(request: unknown): request is UncheckedRequest {
+/** Tells whether a request was marked by {@link unchecked}. */
+export function isUnchecked(request: unknown): request is UncheckedRequest {
   return typeof request === "object" && request !== null && uncheckedBrand in request;
 }
 

@@ -506,7 +506,7 @@ describe("reading", () => {
     expect(text).toBe("Hello");
   });
 
-  test("as a response is the same answer to the next client, and an error stays an error", async () => {
+  test("as a response is the same answer to the next client, and a cut stays a cut", async () => {
     const relayed = (content: string) => clientOf(() => streaming(content).toResponse()).client;
     const tools =
       frame({ reasoning_content: "Hm." }) +
@@ -526,6 +526,6 @@ describe("reading", () => {
         expect(again[field]).toEqual(direct[field]);
     }
     const error = await rejectionOf(streamChat(relayed(greeting), question).result());
-    expect(error).toMatchObject({ reason: "server-error", partial: { content: "Hello" } });
+    expect(error).toMatchObject({ reason: "truncated", partial: { content: "Hello" } });
   });
 });

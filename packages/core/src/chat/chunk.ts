@@ -1,58 +1,34 @@
-import type { ChatDelta, ChatOutcome, ChatUsage } from "./delta.js";
-import type { ToolCall } from "./schema.js";
-
-/** The parts of a `chat.completion.chunk` that we read. Gateways vary, so everything may be missing or null. */
-export interface Chunk {
-  id?: string | null;
-  model?: string | null;
-  choices?: ChunkChoice[] | null;
-  usage?: ChatUsage | null;
-}
-
-interface ChunkChoice {
-  index?: number | null;
-  delta?: ChunkDelta | null;
-  message?: ChunkDelta | null;
-  finish_reason?: string | null;
-}
-
-interface ChunkDelta {
-  content?: string | ContentPart[] | null;
-  reasoning_content?: string | null;
-  reasoning?: string | null;
-  refusal?: string | null;
-  tool_calls?: ToolCallDelta[] | null;
-}
-
-interface ContentPart {
-  type?: string;
-  text?: string;
-  thinking?: string | ContentPart[];
-}
-
-interface ToolCallDelta {
-  index?: number | null;
-  id?: string | null;
-  function?: { name?: string | null; arguments?: unknown } | null;
-}
+import { createCallReader } from "./calls.js";
+import type { ChatDelta, ChatOutcome } from "./delta.js";
+import type { FieldReader, WireObject } from "./field.js";
 
 /** Turns the chunks of one choice into deltas. It holds what spans chunks: which tool calls are open. */
 export interface ChoiceReader {
   readonly finishReason: string | null;
-  /** What the model said instead of an answer, where the service marks it so. */
+  /** The model's words instead of an answer, where the service marks them so. */
   readonly refusal: string | undefined;
-  readonly hasToolCalls: boolean;
-  read(choice: ChunkChoice): void;
+  readonly outcome: ChatOutcome;
+  /** True if the finish reason announces tool calls, and none came. */
+  readonly lacksCalls: boolean;
+  /** True once a delta, a message or a finish reason has come. */
+  readonly begun: boolean;
+  /** Reads a choice of a chunk; true if it carried content or a finish reason. */
+  read(choice: WireObject): boolean;
   /** No more chunks come: the tool calls are whole. */
   finish(): void;
 }
 
 /** Creates the reader of one choice; `emit` gets its deltas in order. */
-export function createChoiceReader(emit: (delta: ChatDelta) => void): ChoiceReader {
-  const calls: { wireIndex: number; id: string; name: string; text: string }[] = [];
+export function createChoiceReader(emit: (delta: ChatDelta) => void, fields: FieldReader): ChoiceReader {
+  const { text, list, record } = fields;
+  const calls = createCallReader(emit, fields);
   let finishReason: string | null = null;
   let refusal: string | undefined;
+  let hasText = false;
+  let begun = false;
+  /** True once the deltas have brought content; `carried`: this chunk's. */
   let started = false;
+  let carried = false;
 
   return {
     get finishReason() {
@@ -61,97 +37,89 @@ export function createChoiceReader(emit: (delta: ChatDelta) => void): ChoiceRead
     get refusal() {
       return refusal;
     },
-    get hasToolCalls() {
-      return calls.length > 0;
+    get outcome() {
+      if (lacksCalls()) return hasText ? "complete" : "error";
+      // services that say `stop` after tool calls mean the calls
+      return outcomes.get(finishReason) ?? (calls.count > 0 ? "tool-calls" : "complete");
+    },
+    get lacksCalls() {
+      return lacksCalls();
+    },
+    get begun() {
+      return begun;
     },
     read(choice) {
-      if (choice.finish_reason) finishReason = choice.finish_reason;
+      carried = false;
+      const reason = text(choice.finish_reason, "choices.finish_reason");
+      if (reason) finishReason = reason;
       // some services repeat the whole message beside or after the deltas: it is read only in their stead
-      const delta = choice.delta ?? (started ? undefined : choice.message);
+      const delta =
+        record(choice.delta, "choices.delta") ??
+        (started ? undefined : record(choice.message, "choices.message"));
       if (delta) readDelta(delta);
+      begun ||= reason !== "" || delta !== undefined;
+      started ||= carried;
+      return carried || reason !== "";
     },
-    finish() {
-      calls.forEach(({ id, name, text }, index) => {
-        const toolCall: ToolCall = {
-          id: id || `call-${index}`,
-          type: "function",
-          function: { name, arguments: text },
-        };
-        emit({ type: "tool-call", index, toolCall });
-      });
-    },
+    finish: calls.finish,
   };
 
-  function readDelta({
-    content,
-    reasoning_content,
-    reasoning,
-    refusal: refused,
-    tool_calls,
-  }: ChunkDelta): void {
-    const thought = reasoning_content ?? reasoning;
-    if (thought) push({ type: "reasoning-delta", text: thought });
-    if (typeof content === "string") {
-      if (content !== "") push({ type: "text-delta", text: content });
-    } else content?.forEach(readPart);
-    if (refused) refusal = (refusal ?? "") + refused;
-    tool_calls?.forEach(readToolCall);
+  function lacksCalls(): boolean {
+    return calls.count === 0 && outcomes.get(finishReason) === "tool-calls";
   }
 
-  function readPart({ type, text, thinking }: ContentPart): void {
-    const thought = typeof thinking === "string" ? thinking : thinking?.map((part) => part.text).join("");
-    if (type === "thinking" && thought) push({ type: "reasoning-delta", text: thought });
-    else if (text) push({ type: "text-delta", text });
-  }
-
-  function readToolCall(entry: ToolCallDelta, position: number): void {
-    const index = openCall(entry, position);
-    const call = calls[index] as (typeof calls)[number];
-    // identity is set, never appended: services repeat it, or send it empty later on
-    if (entry.id) call.id = entry.id;
-    if (entry.function?.name) call.name = entry.function.name;
-    const text = argumentsText(entry.function?.arguments);
-    if (text === "") return;
-    call.text += text;
-    push({ type: "tool-call-delta", index, arguments: text });
-  }
-
-  /** The call that an entry belongs to: by its index, else by its id, else by its place in the array. */
-  function openCall({ index: wireIndex, id, function: fn }: ToolCallDelta, position: number): number {
-    const known = calls.findLastIndex((other) =>
-      wireIndex == null && id ? other.id === id : other.wireIndex === (wireIndex ?? position),
+  function readDelta(delta: WireObject): void {
+    const { content } = delta;
+    push(
+      "reasoning-delta",
+      text(delta.reasoning_content, "choices.delta.reasoning_content") ||
+        text(delta.reasoning, "choices.delta.reasoning"),
     );
-    const call = calls[known];
-    const isAnother = id && fn?.name && call?.id && call.id !== id;
-    if (call && !isAnother) return known;
-    const identity = { id: id ?? "", name: fn?.name ?? "" };
-    calls.push({ wireIndex: wireIndex ?? position, ...identity, text: "" });
-    push({ type: "tool-call-start", index: calls.length - 1, ...identity });
-    return calls.length - 1;
+    if (typeof content === "string") push("text-delta", content);
+    else for (const part of list(content, "choices.delta.content")) readPart(part);
+    const refused = text(delta.refusal, "choices.delta.refusal");
+    if (refused) {
+      refusal = (refusal ?? "") + refused;
+      carried = true;
+    }
+    if (delta.tool_calls != null)
+      list(delta.tool_calls, "choices.delta.tool_calls").forEach((entry, position) => {
+        if (calls.read(entry, position, delta)) carried = true;
+      });
+    // the older way to call a function: one in an answer, and without an id
+    else if (delta.function_call && calls.read({ function: delta.function_call }, 0, delta)) carried = true;
   }
 
-  function push(delta: ChatDelta): void {
-    started = true;
-    emit(delta);
+  function readPart(value: unknown): void {
+    const part = record(value, "choices.delta.content");
+    const thinking = part?.thinking;
+    if (part?.type !== "thinking" || !thinking)
+      push("text-delta", text(part?.text, "choices.delta.content.text"));
+    else if (typeof thinking === "string") push("reasoning-delta", thinking);
+    else
+      for (const thought of list(thinking, "choices.delta.content.thinking"))
+        push(
+          "reasoning-delta",
+          text(
+            record(thought, "choices.delta.content.thinking")?.text,
+            "choices.delta.content.thinking.text",
+          ),
+        );
+  }
+
+  function push(type: "text-delta" | "reasoning-delta", text: string): void {
+    if (text === "") return;
+    carried = true;
+    hasText ||= type === "text-delta";
+    emit({ type, text });
   }
 }
 
-function argumentsText(value: unknown): string {
-  if (value === null || value === undefined) return "";
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-const outcomes: Readonly<Record<string, ChatOutcome>> = {
-  length: "length",
-  content_filter: "content-filter",
-  tool_calls: "tool-calls",
-  function_call: "tool-calls",
-  insufficient_system_resource: "insufficient-resource",
-  error: "error",
-};
-
-/** What a `finish_reason` means. Services that say `stop` after tool calls mean the calls. */
-export function outcomeOf(finishReason: string | null, hasToolCalls: boolean): ChatOutcome {
-  const outcome = finishReason === null ? undefined : outcomes[finishReason];
-  return outcome ?? (hasToolCalls ? "tool-calls" : "complete");
-}
+const outcomes = new Map<string | null, ChatOutcome>([
+  ["length", "length"],
+  ["content_filter", "content-filter"],
+  ["tool_calls", "tool-calls"],
+  ["function_call", "tool-calls"],
+  ["insufficient_system_resource", "insufficient-resource"],
+  ["error", "error"],
+]);

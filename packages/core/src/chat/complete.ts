@@ -2,11 +2,11 @@ import { isRecord } from "../error-body.js";
 import type { Client, RequestOptions } from "../http.js";
 import { requestRecord } from "../json.js";
 import type { UncheckedRequest } from "../validate.js";
-import { accumulate, emptyMessage } from "./accumulate.js";
-import type { Chunk } from "./chunk.js";
+import { createFold } from "./accumulate.js";
+import type { WireObject } from "./field.js";
 import { CHAT_PATH, checkedChatRequest } from "./request.js";
 import type { ChatRequest } from "./schema.js";
-import { type ChatTurn, createAnswerReader } from "./turn.js";
+import { type ChatTurn, createAnswerReader, tokenCounts } from "./turn.js";
 
 /** The headers come with the whole answer, and a thinking model takes minutes. */
 const HEADERS_MS = 600_000;
@@ -45,7 +45,7 @@ export async function completeChat(
       read({ json, misfit, totalMs }) {
         const path = misfitOf(json);
         if (path !== undefined) throw misfit(path);
-        return turnOf(json, totalMs);
+        return turnOf(json, totalMs, client.warn);
       },
       summary: (turn: ChatTurn) => turn,
     },
@@ -54,14 +54,12 @@ export async function completeChat(
   );
 }
 
-function turnOf(completion: Chunk, totalMs: number): ChatTurn {
-  let message = emptyMessage;
-  const answer = createAnswerReader((delta) => {
-    message = accumulate(message, delta);
-  });
+function turnOf(completion: WireObject, totalMs: number, warn: Client["warn"]): ChatTurn {
+  const fold = createFold();
+  const answer = createAnswerReader(fold.add, warn);
   answer.read(completion);
   answer.finish();
-  return answer.turn(message, { totalMs });
+  return answer.turn(fold.message, { totalMs });
 }
 
 /** The path of the first documented field that has another type than the spec gives it. */
@@ -82,9 +80,8 @@ function misfitOf({ id, model, choices, usage }: Record<string, unknown>): strin
   }
   if (usage == null) return undefined;
   if (!isRecord(usage)) return "usage";
-  return ["prompt_tokens", "completion_tokens", "total_tokens"]
-    .filter((name) => typeof usage[name] !== "number")
-    .map((name) => `usage.${name}`)[0];
+  const odd = tokenCounts.find((name) => typeof usage[name] !== "number");
+  return odd && `usage.${odd}`;
 }
 
 function isTextOrNone(value: unknown): boolean {

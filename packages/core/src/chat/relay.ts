@@ -1,107 +1,144 @@
-import { isGatewayError } from "../errors.js";
 import type { ChatDelta } from "./delta.js";
-import type { ChatTurn } from "./turn.js";
+import type { AnswerReader, ChatTurn } from "./turn.js";
 
-/** The text of an answer as a stream of strings; cancelling it leaves the loop and so aborts the request. */
-export function textStreamOf(deltas: AsyncIterable<ChatDelta>): ReadableStream<string> {
-  return pulled(deltas, (delta) => (delta.type === "text-delta" ? delta.text : undefined));
+// no import but of types: an app's bundler can then load this alone, for the few servers that pass answers on
+
+/** An answer to pass on, once the gateway has answered. */
+interface RelayedAnswer {
+  readonly deltas: AsyncIterator<ChatDelta, undefined>;
+  readonly turn: Promise<ChatTurn>;
+  readonly head: AnswerReader["head"];
+  /** Tells whether the answer ended with `[DONE]`. */
+  readonly isDone: () => boolean;
+  /** Set where the answer failed before its stream began. */
+  readonly failure: { readonly error: unknown } | undefined;
+  readonly init: ResponseInit | undefined;
 }
 
-/** The answer as `chat.completion.chunk` events: what streamed it can be read by any client again. */
-export function wireStreamOf(
-  deltas: AsyncIterable<ChatDelta>,
-  turn: Promise<ChatTurn>,
-): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  const encode = (text: string) => encoder.encode(text);
-  return pulled<Uint8Array>(
-    deltas,
-    (delta) => {
-      const chunk = chunkOf(delta);
-      return chunk && encode(`data: ${JSON.stringify({ object: "chat.completion.chunk", ...chunk })}\n\n`);
-    },
-    async (enqueue) => {
-      const { id, model } = await turn;
-      enqueue(
-        encode(`data: ${JSON.stringify({ id, object: "chat.completion.chunk", model, choices: [] })}\n\n`),
-      );
-      enqueue(encode("data: [DONE]\n\n"));
-    },
-    (error) => encode(`event: error\ndata: ${JSON.stringify({ error: wireError(error) })}\n\n`),
-  );
-}
-
-/** The headers of a relayed stream; the caller's own come first. */
-export function wireInit(init: ResponseInit = {}): ResponseInit {
+/**
+ * Makes a response of an answer: a stream of `chat.completion.chunk` events, or the refusal with its status.
+ *
+ * @throws what failed before the stream began and is no fault of the request or the gateway
+ */
+export function relayed({ failure, init = {}, ...answer }: RelayedAnswer): Response {
   const headers = new Headers(init.headers);
-  if (!headers.has("content-type")) headers.set("content-type", "text/event-stream; charset=utf-8");
-  if (!headers.has("cache-control")) headers.set("cache-control", "no-cache");
-  return { ...init, headers };
-}
-
-function chunkOf(delta: ChatDelta): object | undefined {
-  const choice = (fields: object, finish_reason: string | null = null) => ({
-    choices: [{ index: 0, delta: fields, finish_reason }],
-  });
-  switch (delta.type) {
-    case "text-delta":
-      return choice({ content: delta.text });
-    case "reasoning-delta":
-      return choice({ reasoning_content: delta.text });
-    case "tool-call-start": {
-      const { index, id, name } = delta;
-      return choice({ tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] });
-    }
-    case "tool-call-delta":
-      return choice({ tool_calls: [{ index: delta.index, function: { arguments: delta.arguments } }] });
-    case "usage":
-      return { choices: [], usage: delta.usage };
-    case "finish":
-      return choice({}, delta.finishReason);
-    default:
-      return undefined;
+  const setDefault = (name: string, value: string) => headers.has(name) || headers.set(name, value);
+  if (failure) {
+    const { error } = failure;
+    const status = statusOf(error);
+    if (status === undefined) throw error;
+    const { requestId, retryAfterMs } = error as { requestId?: string; retryAfterMs?: number };
+    headers.set("content-type", "application/json");
+    if (retryAfterMs !== undefined) headers.set("retry-after", `${Math.ceil(retryAfterMs / 1000)}`);
+    if (requestId !== undefined) headers.set("x-request-id", requestId);
+    return new Response(JSON.stringify({ error: wireError(error) }), { status, headers });
   }
+  setDefault("content-type", "text/event-stream; charset=utf-8");
+  setDefault("cache-control", "no-cache");
+  return new Response(wireStreamOf(answer), { ...init, headers });
 }
 
+function statusOf(error: unknown): number | undefined {
+  const { name, status = 0 } = error as { name?: string; status?: number };
+  if (name === "APIError") return status >= 400 ? status : 502;
+  return name === undefined ? undefined : statuses[name];
+}
+
+const statuses: { readonly [name: string]: number } = {
+  ValidationError: 400,
+  ConnectionError: 502,
+  ResponseError: 502,
+  TimeoutError: 504,
+};
+
+/** An error in the form in which OpenAI-style clients read it. */
 function wireError(error: unknown): object {
-  const { message, code } = isGatewayError(error)
-    ? error
-    : { message: "the stream was aborted", code: "aborted" };
-  return { message, type: "stream_error", code };
+  const { name, message, code, type, apiCode, param, reason, issues } = error as Partial<
+    Record<"name" | "message" | "code" | "type" | "apiCode" | "param" | "reason", string>
+  > & { issues?: readonly { path: string }[] };
+  // the code by which a client of ours knows a cut
+  const known = reason === "truncated" ? "upstream_cut" : (apiCode ?? (name === "APIError" ? null : code));
+  return { message, type: type ?? "gateway_error", code: known, param: param ?? issues?.[0]?.path ?? null };
 }
 
-/** A stream that takes from `source` only when it is asked to. An error ends it, after what `onError` makes of it. */
-function pulled<Out>(
-  source: AsyncIterable<ChatDelta>,
-  map: (delta: ChatDelta) => Out | undefined,
-  onEnd?: (enqueue: (out: Out) => void) => Promise<void>,
-  onError?: (error: unknown) => Out,
-): ReadableStream<Out> {
-  const iterator = source[Symbol.asyncIterator]();
-  return new ReadableStream<Out>(
+function wireStreamOf(answer: Omit<RelayedAnswer, "failure" | "init">): ReadableStream<Uint8Array> {
+  const { deltas, turn, head, isDone } = answer;
+  const encoder = new TextEncoder();
+  const created = Math.floor(Date.now() / 1000);
+  const ownId = `chatcmpl-${crypto.randomUUID()}`;
+  const event = (text: string) => encoder.encode(`data: ${text}\n\n`);
+  /** The ids of the tool calls, as far as they have been sent. */
+  const ids: string[] = [];
+  let hasRole = false;
+  const chunk = (fields: object) =>
+    event(
+      JSON.stringify({
+        id: head.id || ownId,
+        object: "chat.completion.chunk",
+        created: head.created || created,
+        model: head.model,
+        ...fields,
+      }),
+    );
+  const choice = (delta: object, finish_reason: string | null = null) => {
+    const role = hasRole ? {} : { role: "assistant" };
+    hasRole = true;
+    return chunk({ choices: [{ index: 0, delta: { ...role, ...delta }, finish_reason }] });
+  };
+
+  return new ReadableStream(
     {
       async pull(controller) {
-        const enqueue = (out: Out) => controller.enqueue(out);
         try {
           for (;;) {
-            const { done, value } = await iterator.next();
-            if (done) {
-              await onEnd?.(enqueue);
-              return controller.close();
-            }
-            const out = map(value);
-            if (out !== undefined) return enqueue(out);
+            const { done, value } = await deltas.next();
+            if (done) break;
+            const bytes =
+              value.type === "usage" ? chunk({ choices: [], usage: value.usage }) : encoded(value);
+            if (bytes) return controller.enqueue(bytes);
           }
+          const { finishReason, refusal } = await turn;
+          if (refusal !== undefined) controller.enqueue(choice({ refusal }));
+          controller.enqueue(choice({}, finishReason));
+          if (isDone()) controller.enqueue(event("[DONE]"));
         } catch (error) {
-          if (!onError) throw error;
-          enqueue(onError(error));
-          controller.close();
+          controller.enqueue(event(JSON.stringify({ error: wireError(error) })));
         }
+        controller.close();
       },
       async cancel() {
-        await iterator.return?.();
+        await deltas.return?.();
       },
     },
     { highWaterMark: 0 },
   );
+
+  function encoded(delta: ChatDelta): Uint8Array | undefined {
+    switch (delta.type) {
+      case "text-delta":
+        return choice({ content: delta.text });
+      case "reasoning-delta":
+        return choice({ reasoning_content: delta.text });
+      case "tool-call-start":
+        ids[delta.index] = delta.id;
+        return call(delta.index, {
+          ...(delta.id && { id: delta.id }),
+          type: "function",
+          function: { name: delta.name, arguments: "" },
+        });
+      case "tool-call-delta":
+        return call(delta.index, { function: { arguments: delta.arguments } });
+      case "tool-call": {
+        // an id that came late, or is ours
+        const { id } = delta.toolCall;
+        return ids[delta.index] === id ? undefined : call(delta.index, { id });
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  function call(index: number, fields: object): Uint8Array {
+    return choice({ tool_calls: [{ index, ...fields }] });
+  }
 }

@@ -1,6 +1,7 @@
 import { ValidationError } from "../errors.js";
 import type { Client } from "../http.js";
-import { assertAccepted } from "../validate.js";
+import { type ChatModel, chatModels } from "../models.js";
+import { assertAccepted, isUnchecked } from "../validate.js";
 import { checkChatRequest } from "./schema.js";
 
 /** Where chat requests go (spec, Endpoints). */
@@ -8,7 +9,8 @@ export const CHAT_PATH = "/v1/chat/completions";
 
 /**
  * The body to send for `request`: checked by the rules of its model, warnings reported, with `stream` as the
- * verb needs it. Nothing else is added, changed or left out. `newer` is as in `assertAccepted`.
+ * verb needs it. A stream of a model that reports usage only when asked is asked for it, unless the request says
+ * otherwise. Nothing else is added, changed or left out. `newer` is as in `assertAccepted`.
  *
  * @throws {ValidationError}
  */
@@ -21,5 +23,12 @@ export function checkedChatRequest(client: Client, request: object, stream: bool
       : "completeChat() does not stream: leave `stream` out, or use streamChat()";
     throw new ValidationError([{ path: "stream", message, rule: "chat.stream" }]);
   }
-  return stream ? { ...request, stream } : request;
+  if (!stream) return request;
+  const { model, stream_options } = request as { model: ChatModel; stream_options?: object };
+  const isAsked = !isUnchecked(request) && "usageOnRequest" in chatModels[model];
+  return {
+    ...request,
+    stream,
+    ...(isAsked && { stream_options: { include_usage: true, ...stream_options } }),
+  };
 }

@@ -1,16 +1,17 @@
 import { type ByteReader, readBody } from "../body.js";
+import { after } from "../clock.js";
 import { apiErrorOf, type ErrorFields } from "../error-body.js";
 import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../errors.js";
 import { requestIdOf } from "../failure.js";
 import { type Client, closeExchange, emitStep, openExchange, type RequestOptions, send } from "../http.js";
 import type { UncheckedRequest } from "../validate.js";
-import { accumulate, emptyMessage } from "./accumulate.js";
-import type { Chunk } from "./chunk.js";
+import { createFold } from "./accumulate.js";
 import { createChunkParser, type StreamEnd } from "./chunk-parser.js";
 import type { ChatDelta, ChatMessage } from "./delta.js";
-import { textStreamOf, wireInit, wireStreamOf } from "./relay.js";
+import type { WireObject } from "./field.js";
 import { CHAT_PATH, checkedChatRequest } from "./request.js";
 import type { ChatRequest } from "./schema.js";
+import { textStreamOf } from "./text-stream.js";
 import { type ChatTiming, type ChatTurn, createAnswerReader } from "./turn.js";
 
 /**
@@ -30,24 +31,39 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
   abort(reason?: unknown): void;
   /** The text alone, as a stream of strings. */
   toTextStream(): ReadableStream<string>;
-  /** The answer as server-sent events again, for a server that passes it on. */
-  toResponse(init?: ResponseInit): Response;
+  /**
+   * The answer as a stream of `chat.completion.chunk` events, which any OpenAI-style client reads: for a server of one's
+   * own between the gateway and the app. Resolves once the gateway has answered. A refusal becomes a response with its
+   * HTTP status and an OpenAI error body, and so do a failed connection (502), a timeout (504) and a broken rule (400);
+   * an error after the start becomes an error in the stream.
+   *
+   * @param init status and headers of the response; the headers go with a refusal too
+   * @throws an abort, a wrong configuration, and whatever `headers` or `apiKey` of the client threw
+   * @example
+   * ```ts
+   * const handler = async (request: Request) => {
+   *   const { messages } = await request.json();
+   *   return streamChat(client, { model: "delta-5.3", messages }, { signal: request.signal }).toResponse();
+   * };
+   * ```
+   */
+  toResponse(init?: ResponseInit): Promise<Response>;
 }
 
-/** Thinking models may be silent for minutes before their first byte. */
-const HEADERS_MS = 300_000;
+/** The wait for `[DONE]` or usage after a `finish_reason`; without them the answer is complete all the same. */
+const FINISH_GRACE_MS = 2000;
 
 /**
  * Asks a chat model and streams its answer (spec, `POST /v1/chat/completions` with `stream: true`).
  *
  * The request is checked and sent at once; errors come out of the iteration and of `result()`. The stream is a
- * success only if a `finish_reason` or `[DONE]` arrived.
+ * success only if a `finish_reason` or `[DONE]` arrived. A field of an unexpected type is left out and told as a `warning`, once.
  *
  * @param request the gateway's own fields; `stream` need not be given
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses
  * @throws {ConnectionError} when there was no answer
- * @throws {TimeoutError} phase `headers`, `chunk` or `total`; with `partial` once the stream had begun
+ * @throws {TimeoutError} phase `headers`, `first-chunk`, `chunk` or `total`; with `partial` once the stream had begun
  * @throws {StreamError} when the stream broke off or carried an error; `partial` has the message so far
  * @example
  * ```ts
@@ -77,15 +93,18 @@ export function openStream(
     client,
     CHAT_PATH,
     options,
-    HEADERS_MS,
+    undefined,
     (request as ChatRequest | undefined)?.model,
   );
   const turn = deferred<ChatTurn>();
-  const answer = createAnswerReader(receive);
+  const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
+  const answer = createAnswerReader(receive, (issue) => client.warn(issue, exchange.callId), several);
   const parser = createChunkParser({ onChunk: readChunk, onEnd: endWith });
   const queue: ChatDelta[] = [];
+  const fold = createFold();
+  /** Stops the timers of the stream. */
+  const settled = new AbortController();
   let delivered = 0;
-  let message = emptyMessage;
   let requestId: string | undefined;
   let firstTokenMs: number | undefined;
   let totalMs: number | undefined;
@@ -94,18 +113,24 @@ export function openStream(
   let failure: { error: unknown } | undefined;
   let body: ByteReader<Step> | undefined;
   let eventId = "";
-  /** How often the answer was taken up again since the last chunk. */
+  /** Times that the answer was taken up again since the last content. */
   let resumed = 0;
+  let hasContent = false;
+  /** True where content came since the last read. */
+  let isAlive = false;
+  let isInGrace = false;
+  let hasLeft = false;
   let silence: unknown;
   let keeper: Promise<typeof import("./resume.js")> | undefined;
 
+  limitFirstChunk();
   let opening = open();
   opening.catch(settleWithError);
   exchange.signal.addEventListener("abort", () => settleWithError(exchange.signal.reason));
 
   const stream: ChatStream = {
     get snapshot() {
-      return message;
+      return fold.message;
     },
     get timing() {
       return timing();
@@ -120,7 +145,13 @@ export function openStream(
     },
     abort: (reason = abortError("The stream was aborted")) => exchange.abort(reason),
     toTextStream: () => textStreamOf(stream),
-    toResponse: (init) => new Response(wireStreamOf(stream, turn.promise), wireInit(init)),
+    async toResponse(init) {
+      const deltas = stream[Symbol.asyncIterator]();
+      const { relayed } = await import("./relay.js");
+      await opening.catch(() => {});
+      const isDone = () => end?.type === "done";
+      return relayed({ deltas, turn: turn.promise, head: answer.head, isDone, failure, init });
+    },
     [Symbol.asyncIterator]() {
       if (readBy) throw new TypeError(`this stream is already read by ${readBy}; a stream can be read once`);
       readBy = "a loop";
@@ -142,18 +173,40 @@ export function openStream(
     streamId ??= response.headers.get("x-stream-id") ?? undefined;
     if (streamId) load();
     requestId = requestIdOf(response);
+    if (response.body === undefined)
+      client.warn({ path: "", message: NO_BODY, rule: "chat.stream.no-body" }, exchange.callId);
     return read(response);
   }
 
   function read(response: Response): ByteReader<Step> {
     silence = undefined;
-    // a connection that is silent may have gone without a word: where the answer is kept, another one can tell
-    const abort = (late: unknown) => {
-      silence = late;
-      body?.cancel();
-    };
-    body = readBody(client, keeper ? { ...exchange, abort } : exchange, response, { use: advance, lose });
+    isAlive = hasContent;
+    body = readBody(client, { ...exchange, abort: late }, response, {
+      use: advance,
+      lose,
+      resetsSilence() {
+        const wasAlive = isAlive;
+        isAlive = false;
+        return wasAlive;
+      },
+    });
     return body;
+  }
+
+  /** Counts from sending, whether the stream is read or not: one that nobody reads does not stay open. */
+  function limitFirstChunk(): void {
+    const { firstChunkMs } = exchange;
+    const text = `nothing of the answer came in ${firstChunkMs} ms (timeouts.firstChunkMs)`;
+    after(clock, firstChunkMs, settled.signal, () => {
+      if (!hasContent) late(new TimeoutError(text, "first-chunk"));
+    });
+  }
+
+  /** The gateway is silent, or the connection broke unnoticed: where the answer is kept, another one can tell. */
+  function late(error: unknown): void {
+    if (!body || (!keeper && !answer.finished)) return exchange.abort(error);
+    silence = error;
+    body.cancel();
   }
 
   /** Where answers are not kept, which is most places, none of it is loaded; and not only when the network is gone. */
@@ -171,11 +224,25 @@ export function openStream(
   }
 
   function next(): Promise<Step> | Step {
+    try {
+      return step();
+    } catch (cause) {
+      // a text beyond what the platform can hold
+      return fail(errorOfEnd({ type: "malformed", problem: "the answer can't be read", cause }));
+    }
+  }
+
+  function step(): Promise<Step> | Step {
+    if (hasLeft) return over;
     if (failure) return Promise.reject(failure.error);
     if (delivered < queue.length) return deliver();
     if (end) return finish();
-    if (body) return body.read();
-    return opening.then((opened) => opened.read(), lose);
+    if (!body) return opening.then((opened) => opened.read(), lose);
+    if (answer.finished && !isInGrace) {
+      isInGrace = true;
+      after(clock, FINISH_GRACE_MS, settled.signal, () => body?.cancel());
+    }
+    return body.read();
   }
 
   function advance(bytes: Uint8Array | undefined): Promise<Step> | Step {
@@ -183,15 +250,17 @@ export function openStream(
       queue.length = 0;
       delivered = 0;
     }
-    if (bytes) parser.push(bytes);
-    else parser.end();
+    parser.push(bytes);
     return next();
   }
 
-  function readChunk(chunk: Chunk, id: string): void {
+  function readChunk(chunk: WireObject, id: string): boolean {
     eventId = id;
-    resumed = 0;
-    answer.read(chunk);
+    if (answer.read(chunk)) {
+      isAlive = hasContent = true;
+      resumed = 0;
+    }
+    return answer.begun;
   }
 
   function receive(delta: ChatDelta): void {
@@ -204,7 +273,7 @@ export function openStream(
 
   function deliver(): Step {
     const value = queue[delivered++] as ChatDelta;
-    message = accumulate(message, value);
+    fold.add(value);
     return { done: false, value };
   }
 
@@ -220,8 +289,8 @@ export function openStream(
   function finish(): Promise<Step> | Step {
     if (totalMs !== undefined) return over;
     if (!succeeded(end as StreamEnd)) return lose(errorOfEnd(end as StreamEnd));
-    totalMs = clock.now() - exchange.startedAt;
-    const whole = answer.turn(message, timing());
+    const whole = answer.turn(fold.message, timing());
+    settle();
     closeExchange(client, exchange, whole);
     if (end?.type === "done") body?.release();
     turn.resolve(whole);
@@ -236,13 +305,17 @@ export function openStream(
       return next();
     }
     if (keeper && !failure) return resume(cause);
+    return fail(cause);
+  }
+
+  function fail(cause: unknown): Promise<Step> {
     settleWithError(cause);
-    return Promise.reject(failure?.error);
+    return Promise.reject(failure ? failure.error : cause);
   }
 
   function resume(cause: unknown): Promise<Step> | Step {
     const broken = body;
-    // whoever said that there is no more may not have hung up
+    // the connection may be open still
     broken?.cancel();
     body = end = undefined;
     parser.restart();
@@ -252,18 +325,25 @@ export function openStream(
       throw silence ?? cause;
     });
     resumed += 1;
+    if (silence && !hasContent) limitFirstChunk();
     return next();
   }
 
   function settleWithError(cause: unknown): void {
     if (failure || totalMs !== undefined) return;
-    while (delivered < queue.length) deliver();
-    const error = exchange.signal.aborted || isGatewayError(cause) ? withPartial(cause) : cutError(cause);
+    try {
+      while (delivered < queue.length) deliver();
+    } catch {
+      // a text beyond what the platform can hold: `partial` has what came before
+    }
+    const isKnown = exchange.signal.aborted || isGatewayError(cause);
+    // what fails before the first byte was not cut: it is told as it is
+    const error = isKnown ? withPartial(cause) : body ? cutError(cause) : cause;
     failure = { error };
-    totalMs = clock.now() - exchange.startedAt;
+    settle();
     closeExchange(client, exchange, {}, failure);
     body?.cancel();
-    // who leaves an answer that is kept does not end it
+    // an answer that is kept goes on until it is stopped there
     if (exchange.signal.aborted) {
       const place = { client, headers: options.headers, streamId };
       keeper?.then(({ stopStream }) => stopStream(place)).catch(() => {});
@@ -271,9 +351,14 @@ export function openStream(
     turn.reject(error);
   }
 
+  function settle(): void {
+    totalMs = clock.now() - exchange.startedAt;
+    settled.abort();
+  }
+
   function withPartial(cause: unknown): unknown {
     if (!isGatewayError(cause) || cause.name !== "TimeoutError" || !(body || keeper)) return cause;
-    return new TimeoutError(cause.message, cause.phase, { partial: message, requestId });
+    return new TimeoutError(cause.message, cause.phase, { partial: fold.message, requestId });
   }
 
   function errorOfEnd(how: StreamEnd): unknown {
@@ -283,10 +368,7 @@ export function openStream(
       case "error":
         return serverError(how.fields);
       case "malformed":
-        return streamError(
-          "malformed",
-          `a frame of the stream is no JSON: ${client.scrub(how.frame.slice(0, 80))}`,
-        );
+        return streamError("malformed", client.scrub(how.problem), {}, how.cause);
       default:
         return cutError();
     }
@@ -308,7 +390,7 @@ export function openStream(
     fields: { type?: string | undefined; apiCode?: string | undefined } = {},
     cause?: unknown,
   ): StreamError<ChatMessage> {
-    return new StreamError(text, { reason, partial: message, ...fields }, { cause, requestId });
+    return new StreamError(text, { reason, partial: fold.message, ...fields }, { cause, requestId });
   }
 
   function timing(): ChatTiming {
@@ -322,17 +404,23 @@ export function openStream(
     readBy = "result()";
     try {
       while (!(await next()).done);
-    } catch {
-      // `turn` has been rejected with it
+    } catch (cause) {
+      // rejects `turn`, unless that is done
+      settleWithError(cause);
     }
   }
 
   async function leave(): Promise<Step> {
     if (end && succeeded(end)) while (!(await next()).done);
     else exchange.abort(abortError("The loop over the stream was left before its end"));
+    hasLeft = true;
     return over;
   }
 }
+
+const NO_BODY =
+  "this platform's fetch gives no stream: the answer was read whole, and nothing of it shows before its end; " +
+  "give createClient a `fetch` that streams, such as expo/fetch";
 
 /** How @sluice/worker-proxy says, inside the stream, that the gateway's connection broke: over HTTP a cut looks like an end. */
 const CUT_BEFORE_US = "upstream_cut";

@@ -1,7 +1,9 @@
 import { parseJSON } from "../error-body.js";
-import { accumulate, emptyMessage } from "./accumulate.js";
-import { type ChoiceReader, type Chunk, createChoiceReader, outcomeOf } from "./chunk.js";
+import type { Issue } from "../errors.js";
+import { createFold, type Fold } from "./accumulate.js";
+import { type ChoiceReader, createChoiceReader } from "./chunk.js";
 import type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "./delta.js";
+import { createFieldReader, type WireObject } from "./field.js";
 
 /** A tool call that the model made. */
 export interface ChatToolCall {
@@ -46,51 +48,84 @@ export interface ChatTurn {
   readonly raw: unknown;
 }
 
+/** The counts that every model sends. */
+export const tokenCounts = ["prompt_tokens", "completion_tokens", "total_tokens"] as const;
+
 /** Reads the chunks of one answer; knows everything about it but the clock. */
 export interface AnswerReader {
+  /** True once a part of an answer has come: a delta, a message, a `finish_reason` or usage. */
+  readonly begun: boolean;
   /** True once a `finish_reason` has come. */
   readonly finished: boolean;
-  read(chunk: Chunk): void;
+  /** The first id and model of the answer; empty where it has none. `created`: seconds, 0 where it has none. */
+  readonly head: { readonly id: string; readonly model: string; readonly created: number };
+  /** Reads a chunk; true if it carried content, a `finish_reason`, or usage after it. */
+  read(chunk: WireObject): boolean;
   /** No more chunks come: emits what closes the answer, `finish` last. */
   finish(): void;
   turn(message: ChatMessage, timing: ChatTiming): ChatTurn;
 }
 
-/** Creates the reader of one answer; `emit` gets the deltas of its first choice. */
-export function createAnswerReader(emit: (delta: ChatDelta) => void): AnswerReader {
-  const first = createChoiceReader(emit);
-  const others = new Map<number, { reader: ChoiceReader; message: ChatMessage }>();
-  let id = "";
-  let model = "";
+/**
+ * Creates the reader of one answer; `emit` gets the deltas of its first choice.
+ *
+ * @param warn gets an issue where the answer is not what it should be: one for unexpected types, one for absent calls
+ * @param several true where more than one choice was asked for: the first is then choice 0, else the one that comes first
+ */
+export function createAnswerReader(
+  emit: (delta: ChatDelta) => void,
+  warn: (issue: Issue) => void,
+  several = false,
+): AnswerReader {
+  let hasWarned = false;
+  const fields = createFieldReader(unexpected);
+  const { text, list, record } = fields;
+  const first = createChoiceReader(emit, fields);
+  const others = new Map<number, { reader: ChoiceReader; fold: Fold }>();
+  const head = { id: "", model: "", created: 0 };
+  let firstIndex = several ? 0 : undefined;
   let usage: ChatUsage | undefined;
   let raw: unknown;
 
   return {
+    get begun() {
+      return first.begun || others.size > 0 || usage !== undefined;
+    },
     get finished() {
       return first.finishReason !== null;
     },
+    head,
     read(chunk) {
       raw = chunk;
-      if (chunk.id) id = chunk.id;
-      if (chunk.model) model = chunk.model;
-      const { choices } = chunk;
-      if (choices)
-        for (const choice of choices) {
-          if (choice.index) alternative(choice.index).reader.read(choice);
-          else first.read(choice);
-        }
-      if (chunk.usage) {
-        usage = chunk.usage;
-        emit({ type: "usage", usage });
+      // the first counts: the last chunk of some services has an id of its own
+      head.id ||= text(chunk.id, "id");
+      head.model ||= text(chunk.model, "model");
+      if (typeof chunk.created === "number") head.created ||= chunk.created;
+      let carried = false;
+      for (const entry of list(chunk.choices, "choices")) {
+        const choice = record(entry, "choices");
+        if (choice && readerOf(choice.index).read(choice)) carried = true;
       }
+      const counts = usageOf(chunk.usage);
+      if (!counts) return carried;
+      usage = counts;
+      emit({ type: "usage", usage });
+      return carried || first.finishReason !== null;
     },
     finish() {
       first.finish();
       for (const { reader } of others.values()) reader.finish();
-      emit({ type: "finish", finishReason: first.finishReason, outcome: outcome() });
+      const { finishReason, outcome, lacksCalls } = first;
+      if (lacksCalls)
+        warn({
+          path: "choices.finish_reason",
+          message: `is ${finishReason}, and the answer has no tool call: nothing is called`,
+          rule: "chat.stream.calls-missing",
+        });
+      emit({ type: "finish", finishReason, outcome });
     },
     turn(message, timing) {
-      const { finishReason, refusal } = first;
+      const { finishReason, refusal, outcome } = first;
       const tokens = usage?.completion_tokens;
       const seconds = (timing.totalMs - (timing.firstTokenMs ?? timing.totalMs)) / 1000;
       return {
@@ -102,10 +137,10 @@ export function createAnswerReader(emit: (delta: ChatDelta) => void): AnswerRead
           input: parseJSON(call.arguments),
         })),
         finishReason,
-        outcome: outcome(),
+        outcome,
         ...(usage && { usage }),
-        model,
-        id,
+        model: head.model,
+        id: head.id,
         timing: tokens && seconds > 0 ? { ...timing, tokensPerSecond: tokens / seconds } : timing,
         ...(refusal !== undefined && { refusal }),
         ...(others.size > 0 && { alternatives: alternatives() }),
@@ -114,26 +149,37 @@ export function createAnswerReader(emit: (delta: ChatDelta) => void): AnswerRead
     },
   };
 
-  function outcome(): ChatOutcome {
-    return outcomeOf(first.finishReason, first.hasToolCalls);
+  function unexpected(path: string): void {
+    if (!hasWarned)
+      warn({ path, message: "has an unexpected type: it was left out", rule: "chat.stream.unexpected-type" });
+    hasWarned = true;
   }
 
-  function alternative(index: number) {
+  function usageOf(value: unknown): ChatUsage | undefined {
+    const counts = record(value, "usage");
+    const odd = tokenCounts.find((name) => counts?.[name] != null && typeof counts[name] !== "number");
+    if (odd) unexpected(`usage.${odd}`);
+    return odd ? undefined : (counts as ChatUsage | undefined);
+  }
+
+  function readerOf(given: unknown): ChoiceReader {
+    const index = typeof given === "number" || typeof given === "string" ? Number(given) || 0 : 0;
+    firstIndex ??= index;
+    return index === firstIndex ? first : alternative(index);
+  }
+
+  function alternative(index: number): ChoiceReader {
     const known = others.get(index);
-    if (known) return known;
-    const created = {
-      reader: createChoiceReader((delta) => {
-        created.message = accumulate(created.message, delta);
-      }),
-      message: emptyMessage,
-    };
-    others.set(index, created);
-    return created;
+    if (known) return known.reader;
+    const fold = createFold();
+    const reader = createChoiceReader(fold.add, fields);
+    others.set(index, { reader, fold });
+    return reader;
   }
 
   function alternatives(): ChatAlternative[] {
     return [...others]
       .sort(([a], [b]) => a - b)
-      .map(([, { message, reader }]) => ({ message, finishReason: reader.finishReason }));
+      .map(([, { fold, reader }]) => ({ message: fold.message, finishReason: reader.finishReason }));
   }
 }
