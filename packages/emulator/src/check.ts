@@ -1,10 +1,16 @@
 import type { Exchange } from "./exchange.js";
 import { type Answer, badRequest } from "./http.js";
 
-/** What a check of the core's finds. */
+interface Issue {
+  readonly path: string;
+  readonly message: string;
+  readonly rule: string;
+}
+
+/** Result of a check of the core's. */
 export interface Findings {
-  readonly issues: readonly { readonly path: string; readonly message: string }[];
-  readonly warnings: readonly { readonly path: string; readonly rule: string }[];
+  readonly issues: readonly Issue[];
+  readonly warnings: readonly Issue[];
 }
 
 /** A body, or the answer that refuses it. */
@@ -25,29 +31,30 @@ export function parseBody({ request, text }: Exchange): Checked<unknown> {
 }
 
 /**
- * Holds a body against the rules that the client checks too, and leaves out the fields that its model is not known to
- * have: whatever they hold, they change nothing.
+ * Checks a body by the rules that the client uses too. Fields that its model is not known to have are noted in the
+ * record and left out, so that they change nothing; in strict mode they are refused.
  *
  * @param models the models of this endpoint, by id
  */
 export function checkAgainst<Body>(
+  { record, strict }: Exchange,
   body: unknown,
   check: (body: unknown) => Findings,
   models: object,
 ): Checked<Body> {
   const { issues, warnings } = check(body);
-  const [first] = issues;
+  const unknown = warnings.filter(({ rule }) => rule.endsWith(".unknown-field"));
+  record.unknownFields = unknown.map(({ path }) => path);
+  const broken = strict ? [...issues, ...unknown] : issues;
+  const [first] = broken;
   if (!first) {
-    const unknown = warnings.filter(({ rule }) => rule.endsWith(".unknown-field")).map(({ path }) => path);
-    const fields = Object.entries(body as object).filter(([name]) => !unknown.includes(name));
+    const fields = Object.entries(body as object).filter(([name]) => !record.unknownFields.includes(name));
     return { body: Object.fromEntries(fields) as Body };
   }
   const model = (body as { model?: unknown } | null)?.model;
-  if (first.path === "model" && typeof model === "string" && !Object.hasOwn(models, model)) {
-    const message = `model must be one of ${Object.keys(models).join(", ")}.`;
-    return { refusal: badRequest(message, "model", "model_not_found") };
-  }
-  const message = issues.map((issue) => `${issue.path || "body"} ${issue.message}`).join("; ");
+  if (first.path === "model" && typeof model === "string" && !Object.hasOwn(models, model))
+    return { refusal: badRequest(`model ${first.message}.`.replace("?.", "?"), "model", "model_not_found") };
+  const message = broken.map((issue) => `${issue.path || "body"} ${issue.message}`).join("; ");
   return { refusal: badRequest(message, first.path) };
 }
 
@@ -58,5 +65,5 @@ export function checkBody<Body>(
   models: object,
 ): Checked<Body> {
   const parsed = parseBody(exchange);
-  return "refusal" in parsed ? parsed : checkAgainst<Body>(parsed.body, check, models);
+  return "refusal" in parsed ? parsed : checkAgainst<Body>(exchange, parsed.body, check, models);
 }

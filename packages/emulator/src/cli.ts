@@ -12,6 +12,7 @@ const HELP = `Serves the Sluice emulator: the gateway, offline and free of charg
   --key <key>       key to accept; may be given several times  (a random one)
   --speed <factor>  1 is a human reading pace, 100 is brisk    (1)
   --cors            answer pages of other origins too
+  --strict          refuse fields that the specification does not list
   --help            this text
 `;
 
@@ -21,6 +22,7 @@ const options = {
   key: { type: "string", multiple: true },
   speed: { type: "string", default: "1" },
   cors: { type: "boolean", default: false },
+  strict: { type: "boolean", default: false },
   help: { type: "boolean", default: false, short: "h" },
 } as const;
 
@@ -30,8 +32,12 @@ async function run() {
   const { values } = orExit(() => parseArgs({ options }));
   if (values.help) return console.log(HELP);
   const port = orExit(() => portFrom(values.port));
-  const apiKeys = values.key ?? [`sk-sluice-${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`];
-  const emulator = orExit(() => createEmulator({ apiKeys, speed: Number(values.speed), cors: values.cors }));
+  const apiKeys = orExit(() => keysFrom(values.key)) ?? [
+    `sk-sluice-${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`,
+  ];
+  const emulator = orExit(() =>
+    createEmulator({ apiKeys, speed: Number(values.speed), cors: values.cors, strict: values.strict }),
+  );
   let served: Served;
   try {
     served = await serve(emulator, { port, host: values.host });
@@ -69,6 +75,12 @@ function portFrom(text: string): number {
   if (!/^\d+$/.test(text) || port > 65_535)
     throw new Error(`--port must be a number from 0 to 65535, got ${text}.`);
   return port;
+}
+
+function keysFrom(keys: readonly string[] | undefined): readonly string[] | undefined {
+  if (keys?.includes(""))
+    throw new Error("--key is empty: give a key, --key sk-test, or leave it out for a random one.");
+  return keys;
 }
 
 function listenProblem(error: unknown, port: number, host: string): string {

@@ -3,7 +3,8 @@ import type { Answer } from "./http.js";
 /** Headers that let a page of any origin read an answer, its request id, retry time and range included. */
 export const openToAll = {
   "access-control-allow-origin": "*",
-  "access-control-expose-headers": "x-request-id, retry-after, content-range, accept-ranges, etag",
+  "access-control-expose-headers":
+    "x-request-id, x-sluice-emulator-unknown, retry-after, content-range, accept-ranges, etag",
 };
 
 /** The answer to a browser's question whether it may send. */

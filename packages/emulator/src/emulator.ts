@@ -1,51 +1,16 @@
 import { pulledBody } from "./body.js";
-import type { ChatScript } from "./chat/reply.js";
-import { type EmulatorClock, systemClock, untilAborted } from "./clock.js";
+import { systemClock, untilAborted } from "./clock.js";
 import { openToAll, preflight } from "./cors.js";
 import type { Exchange, Handler } from "./exchange.js";
 import { breakMidway, type Fault, refused } from "./faults.js";
 import { createGateway } from "./gateway.js";
 import { hash } from "./hash.js";
 import { type Answer, methodNotAllowed, notFound, unauthorized } from "./http.js";
+import { assertKeys, type EmulatorOptions } from "./options.js";
 import { closeRecord, createRecorder, type RequestRecord } from "./recorder.js";
 import { toRequest } from "./request.js";
 import { readBody } from "./request-body.js";
 import { match } from "./router.js";
-
-/** What {@link createEmulator} takes. */
-export interface EmulatorOptions {
-  /** The keys it accepts in `Authorization: Bearer <API_KEY>`; at least one. */
-  readonly apiKeys: readonly string[];
-  /**
-   * Time. Its `now()` is epoch milliseconds.
-   * @default the platform's clock
-   */
-  readonly clock?: EmulatorClock;
-  /**
-   * How much faster than the gateway it answers: 1 is a human reading pace, `Infinity` does not wait at all.
-   * @default 1
-   */
-  readonly speed?: number;
-  /** What the model says, in place of the emulator's own texts; undefined leaves them. */
-  readonly chat?: ChatScript;
-  /** Failures of the network, asked before each request is answered; `nth` counts from 1, and anew after `reset()`. */
-  readonly faults?: (request: RequestRecord, nth: number) => Fault | undefined;
-  /**
-   * Where the addresses of image and video files begin, if it is not where requests come to: behind a proxy, say.
-   * @default the origin of each request
-   */
-  readonly origin?: string;
-  /**
-   * Answer other origins of a browser too. The gateway itself shows nothing of the kind.
-   * @default false
-   */
-  readonly cors?: boolean;
-  /**
-   * How many requests `requests` holds; older ones are dropped.
-   * @default 1000
-   */
-  readonly keepRequests?: number;
-}
 
 /** The gateway, as {@link createEmulator} makes it. */
 export interface Emulator {
@@ -64,7 +29,7 @@ export interface Emulator {
  * The multi-model gateway of the specification, in this process: no network, no cost. The same requests in the
  * same order get the same answers, down to the ids; only times follow the clock.
  *
- * @throws TypeError if `apiKeys` is empty, or `speed` is not above 0.
+ * @throws TypeError if `apiKeys` is missing, empty or has an empty key, or `speed` is not above 0.
  * @example
  * ```ts
  * const emulator = createEmulator({ apiKeys: ["sk-test"], speed: Infinity });
@@ -76,11 +41,11 @@ export interface Emulator {
  * ```
  */
 export function createEmulator(options: EmulatorOptions): Emulator {
-  const { apiKeys, clock = systemClock, speed = 1, cors = false, faults, keepRequests = 1000 } = options;
-  if (apiKeys.length === 0) throw new TypeError('apiKeys needs at least one key, such as ["sk-test"]');
+  assertKeys(options);
+  const { apiKeys, clock = systemClock, speed = 1, cors = false, strict = false, faults } = options;
   if (!(speed > 0)) throw new TypeError(`speed must be above 0, got ${speed}; use Infinity for no waiting`);
 
-  const recorder = createRecorder(keepRequests);
+  const recorder = createRecorder(options.keepRequests ?? 1000);
   const gateway = createGateway({ clock, speed, script: options.chat, withKey });
   // keeps a request's signal working: platforms let go of it once nothing holds the request
   const underWay = new Set<Request>();
@@ -97,7 +62,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     const record = recorder.open(request, body.text, id, clock.now());
     underWay.add(request);
     try {
-      const exchange = { ...body, id, request, origin: originOf(request), param: "", record };
+      const exchange = { ...body, id, request, origin: originOf(request), param: "", record, strict };
       return await answer(exchange, faults?.(record, nth));
     } catch (error) {
       closeRecord(record, request.signal.aborted ? "aborted" : "broken");
@@ -128,7 +93,8 @@ export function createEmulator(options: EmulatorOptions): Emulator {
 
   function respond({ status, headers, body }: Answer, { id, record, request }: Exchange): Response {
     record.status = status;
-    const allHeaders = { ...headers, ...(cors ? openToAll : {}), "x-request-id": id };
+    const unknown = record.unknownFields.length > 0 && { [UNKNOWN]: listed(record.unknownFields) };
+    const allHeaders = { ...headers, ...unknown, ...(cors ? openToAll : {}), "x-request-id": id };
     if (typeof body === "function" && request.method !== "HEAD") {
       const pulled = pulledBody(request, body, (end) => closeRecord(record, end));
       return new Response(pulled, { status, headers: allHeaders });
@@ -155,4 +121,15 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     gateway.clear();
     count = 0;
   }
+}
+
+const UNKNOWN = "x-sluice-emulator-unknown";
+const MOST_LISTED = 2000;
+
+/** Paths as a header can carry them. */
+function listed(paths: readonly string[]): string {
+  return paths
+    .join(", ")
+    .slice(0, MOST_LISTED)
+    .replace(/[^ -~]/g, "?");
 }

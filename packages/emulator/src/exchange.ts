@@ -12,6 +12,8 @@ export interface Exchange extends RequestBody {
   /** What stood in place of the path's `{…}`; empty if it has none. */
   readonly param: string;
   readonly record: OpenRecord;
+  /** Refuses fields that the model is not known to have. */
+  readonly strict: boolean;
 }
 
 /** What stands behind a path and a method. */

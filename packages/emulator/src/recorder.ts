@@ -14,6 +14,11 @@ export interface RequestRecord {
    * there was none.
    */
   readonly body: unknown;
+  /**
+   * Paths of the fields that the specification does not list for the model, `["n", "messages.0.createdAt"]`; of those
+   * alike in a list, the first. Empty for a request that was refused for another reason.
+   */
+  readonly unknownFields: readonly string[];
   /** When it came, in milliseconds of the emulator's clock. */
   readonly at: number;
   /** The answer's HTTP status; undefined until there is one. */
@@ -47,6 +52,7 @@ export function createRecorder(most: number) {
       path: new URL(request.url).pathname,
       headers: redacted(request.headers),
       body: parsed(text),
+      unknownFields: [],
       at,
       status: undefined,
       deltas: 0,

@@ -159,6 +159,11 @@ describe("the command", () => {
     expect((await reading).failure).toBeInstanceOf(TypeError);
   });
 
+  test("refuses unknown fields with --strict", async () => {
+    const { url } = await started("--port", "0", "--key", KEY, "--strict");
+    expect((await send({ url }, ask("hi", { n: 1 }))).status).toBe(400);
+  });
+
   test("says so when the port is taken", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     closing.push(() => other.close());
@@ -170,19 +175,24 @@ describe("the command", () => {
     expect(errors).toContain("--port 0");
   });
 
-  test.each([["--port", "lots"], ["--port", "70000"], ["--speed", "fast"], ["--color"]])(
-    "refuses %s %s",
-    async (...args) => {
-      const { code, errors } = await ended(...args);
-      expect(code).toBe(1);
-      expect(errors).toContain("--help");
-    },
-  );
+  test.each([
+    ["--port", "lots"],
+    ["--port", "70000"],
+    ["--speed", "fast"],
+    ["--color"],
+    ["--key="],
+    ["--key", " "],
+  ])("refuses %s %s", async (...args) => {
+    const { code, errors } = await ended(...args);
+    expect(code).toBe(1);
+    expect(errors).toContain("--help");
+  });
 
   test("explains itself with --help", async () => {
     const { code, output } = await ended("--help");
     expect(code).toBe(0);
-    for (const option of ["--port", "--host", "--key", "--speed", "--cors"]) expect(output).toContain(option);
+    for (const option of ["--port", "--host", "--key", "--speed", "--cors", "--strict"])
+      expect(output).toContain(option);
   });
 
   function run(args: readonly string[]) {

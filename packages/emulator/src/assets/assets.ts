@@ -85,9 +85,9 @@ export function createAssets({ clock, speed, refuse, files }: AssetsOptions) {
 /** JSON, or a form with the same field names, in which `URL` may be a file. */
 function checkAsset(exchange: Exchange): Checked<{ readonly Name: string }> {
   const { form, request } = exchange;
-  if (form) return checkAgainst(Object.fromEntries(form), checkAssetRequest, assetModels);
+  if (form) return checkAgainst(exchange, Object.fromEntries(form), checkAssetRequest, assetModels);
   if (/^multipart\//i.test(request.headers.get("content-type") ?? ""))
     return { refusal: badRequest("The body is not valid multipart/form-data.", "body") };
   const parsed = parseBody(exchange);
-  return "refusal" in parsed ? parsed : checkAgainst(parsed.body, checkAssetRequest, assetModels);
+  return "refusal" in parsed ? parsed : checkAgainst(exchange, parsed.body, checkAssetRequest, assetModels);
 }

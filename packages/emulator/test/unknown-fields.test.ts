@@ -1,0 +1,159 @@
+import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
+import { describe, expect, test } from "vitest";
+import { ask, chunksOf, createFastEmulator, KEY, post, refusalOf } from "./support.js";
+
+/* The emulator stands for a gateway of which only the specification is known, and that says itself that it has fields whose names it does not show. */
+
+const HEADER = "x-sluice-emulator-unknown";
+const gamma = { model: "gamma-chat-1-6-251015" };
+const tool = { type: "function", function: { name: "get_weather", parameters: { type: "object" } } };
+
+function send(options: Partial<EmulatorOptions>, path: string, body: object) {
+  const emulator = createFastEmulator(options);
+  const response = emulator.fetch(`https://gateway.test${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  return { emulator, response };
+}
+
+test("are accepted, listed in requests by their paths, and named in a header", async () => {
+  const emulator = createFastEmulator({ cors: true });
+  const fields = { n: 1, user: "u-1", messages: [{ role: "user", content: "hi", createdAt: 1 }] };
+  const response = await post(emulator, ask("hi", fields));
+  expect(response.status).toBe(200);
+  expect(emulator.requests[0]?.unknownFields).toEqual(["messages.0.createdAt", "n", "user"]);
+  expect(response.headers.get(HEADER)).toBe("messages.0.createdAt, n, user");
+  expect(response.headers.get("access-control-expose-headers")).toContain(HEADER);
+});
+
+test("are not mentioned where there are none", async () => {
+  const emulator = createFastEmulator();
+  const response = await post(emulator, ask("hi"));
+  expect(emulator.requests[0]?.unknownFields).toEqual([]);
+  expect(response.headers.has(HEADER)).toBe(false);
+});
+
+test("have names that a header can carry, however they are spelt", async () => {
+  const response = await post(createFastEmulator(), ask("hi", { "größe\r\n🚤": 1, ["x".repeat(9999)]: 1 }));
+  expect(response.status).toBe(200);
+  expect(response.headers.get(HEADER)).toMatch(/^gr\?\?e\?\?\?\?, x+$/);
+});
+
+test.each([
+  [
+    "/v1/images/generations",
+    { model: "gamma-image-5-0-260128", prompt: "A fox", n: 2, response_format: "b64_json" },
+  ],
+  ["/v1/video/generations", { model: "beta3.0-video", input: { prompt: "A fox" }, fps: 24 }],
+  [
+    "/gamma/asset/CreateAsset",
+    {
+      model: "gamma-asset",
+      GroupId: "g",
+      Name: "n",
+      AssetType: "Image",
+      URL: "https://a.test/b.png",
+      Tags: [],
+    },
+  ],
+])("are accepted at %s, where they change nothing", async (path, body) => {
+  const { emulator, response } = send({}, path, body);
+  expect((await response).status).toBe(200);
+  expect(emulator.requests[0]?.unknownFields.length).toBeGreaterThan(0);
+});
+
+test("change nothing: a model without tools calls none, whatever they look like", async () => {
+  for (const tools of [[tool], "all", 7]) {
+    const response = await post(
+      createFastEmulator(),
+      ask("Use get_weather", { ...gamma, tools, tool_choice: "required" }),
+    );
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({
+      choices: [{ message: { tool_calls: null }, finish_reason: "stop" }],
+    });
+  }
+});
+
+test.each(["gamma-chat-1-6-251015", "delta-5.3"])(
+  "stream_options is one of %s, whose usage comes anyway",
+  async (model) => {
+    const emulator = createFastEmulator();
+    for (const stream_options of [undefined, { include_usage: true }, { include_usage: false }]) {
+      const chunks = await chunksOf(emulator, ask("hi", { model, stream_options }));
+      expect(chunks.filter(({ usage }) => usage)).toHaveLength(1);
+    }
+    expect(emulator.requests.map(({ unknownFields }) => unknownFields)).toEqual([
+      [],
+      ["stream_options"],
+      ["stream_options"],
+    ]);
+  },
+);
+
+describe("in strict mode", () => {
+  test("are refused with the field that was probably meant", async () => {
+    const emulator = createFastEmulator({ strict: true });
+    const response = await post(emulator, ask("hi", { maxTokens: 5, n: 1 }));
+    expect(response.status).toBe(400);
+    expect(await refusalOf(response)).toEqual({
+      message:
+        "maxTokens is not a known field of this model; did you mean `max_tokens`?; n is not a known field of this model",
+      type: "invalid_request_error",
+      code: "invalid_parameter",
+      param: "maxTokens",
+    });
+    expect(emulator.requests[0]?.unknownFields).toEqual(["maxTokens", "n"]);
+  });
+
+  test("nothing else is", async () => {
+    const response = await post(createFastEmulator({ strict: true }), ask("hi", { temperature: 1 }));
+    expect(response.status).toBe(200);
+  });
+});
+
+describe("the errors speak of HTTP, and of no library's functions", () => {
+  test.each<[string, object]>([
+    ["no model", { model: undefined }],
+    ["a model of another type", { model: 7 }],
+    ["an unknown model", { model: "delta-5-3" }],
+    ["a broken rule", { max_tokens: 0 }],
+    ["no messages", { messages: [] }],
+  ])("%s", async (_, fields) => {
+    for (const strict of [false, true]) {
+      const response = await post(createFastEmulator({ strict }), ask("hi", fields));
+      expect(response.status).toBe(400);
+      expect((await refusalOf(response)).message).not.toMatch(/\w\(|unchecked|client/i);
+    }
+  });
+
+  test("a misspelt model is answered with the one that was probably meant", async () => {
+    expect(
+      await refusalOf(await post(createFastEmulator(), ask("hi", { model: "delta-5-3" }))),
+    ).toMatchObject({
+      message: expect.stringMatching(/^model must be one of .*; did you mean `delta-5.3`\?$/),
+      code: "model_not_found",
+    });
+  });
+});
+
+describe("keys that can't work are refused with a way out", () => {
+  test.each<[string, unknown]>([
+    ["no options", undefined],
+    ["no keys", {}],
+    ["an empty list", { apiKeys: [] }],
+    ["one key outside a list", { apiKeys: "sk-test" }],
+    ["an empty key", { apiKeys: [""] }],
+    ["a key with a space", { apiKeys: ["sk test"] }],
+    ["an unset variable", { apiKeys: [undefined] }],
+  ])("%s", (_, options) => {
+    expect(() => createEmulator(options as EmulatorOptions)).toThrow(
+      expect.objectContaining({
+        name: "TypeError",
+        message: expect.stringMatching(/^apiKeys .*createEmulator\(\{ apiKeys: \["sk-test"\] \}\)$/),
+      }),
+    );
+  });
+});
