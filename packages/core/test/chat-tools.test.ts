@@ -1,4 +1,4 @@
-import { type ChatStore, ConfigurationError, defineTool } from "@sluice/core";
+import { type ChatStore, ConfigurationError, defineTool, memoryStorage } from "@sluice/core";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
 import { callAnswer, chatOf, hasCall, liveChat, textAnswer, until } from "./support/chat.js";
@@ -285,6 +285,114 @@ describe("a chat with tools", () => {
     expect(calls(chat)).toHaveLength(2);
     expect(calls(chat)?.[0]).toBe(first);
     chat.stop();
+  });
+
+  test("runs two calls with one id, and tells both results", async () => {
+    const call = (index: number, city: string) => ({
+      index,
+      id: "a",
+      function: { name: "weather", arguments: JSON.stringify({ city }) },
+    });
+    const twice = frame({ tool_calls: [call(0, "Rome"), call(1, "Oslo")] }) + frame({}, "tool_calls") + DONE;
+    const { chat, sent } = chatOf([twice, textAnswer("Warm.")], { tools: [weather] });
+    expect(await chat.send("Weather?")).toMatchObject({ outcome: "complete" });
+    expect(calls(chat)).toMatchObject([
+      { state: "done", output: { city: "Rome" } },
+      { state: "done", output: { city: "Oslo" } },
+    ]);
+    const results = (await sent(1))?.slice(2) ?? [];
+    expect(results.map(({ content }) => JSON.parse(String(content)).city)).toEqual(["Rome", "Oslo"]);
+    expect(new Set(results.map(({ tool_call_id }) => tool_call_id)).size).toBe(2);
+  });
+
+  test("goes on after a call whose id is a number", async () => {
+    const { chat, sent } = chatOf(
+      [
+        callAnswer({ a: ["weather", '{"city":"Rome"}'] }).replaceAll('"id":"a"', '"id":7'),
+        textAnswer("Warm."),
+      ],
+      { tools: [weather] },
+    );
+    expect(await chat.send("Weather?")).toMatchObject({ outcome: "complete" });
+    expect((await sent(1))?.at(-1)).toMatchObject({ role: "tool", tool_call_id: "7" });
+    expect(await chat.send("And?")).toMatchObject({ outcome: "complete" });
+  });
+
+  test("counts a needsApproval that never answers as failed when the tool's time is over", async () => {
+    const slow = defineTool({
+      name: "slow",
+      parameters: { type: "object" },
+      execute: () => "",
+      needsApproval: () => new Promise(() => {}),
+      timeoutMs: 1000,
+    });
+    const { chat, clock, sent } = chatOf([callAnswer({ a: ["slow", "{}"] }), textAnswer("Sorry.")], {
+      tools: [slow],
+    });
+    const turn = chat.send("Go");
+    await clock.advance(1000);
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    expect(calls(chat)).toMatchObject([{ state: "failed", error: expect.stringContaining("1000 ms") }]);
+    expect((await sent(1))?.at(-1)).toMatchObject({
+      role: "tool",
+      content: expect.stringContaining("1000 ms"),
+    });
+  });
+
+  test("shows calls that end together as one change", async () => {
+    const ids = Array.from(
+      { length: 500 },
+      (_, index) => [`c${index}`, ["weather", '{"city":"Rome"}']] as const,
+    );
+    const { chat } = chatOf([callAnswer(Object.fromEntries(ids)), textAnswer("Warm.")], { tools: [weather] });
+    let changes = 0;
+    chat.subscribe(() => {
+      changes += 1;
+    });
+    expect(await chat.send("Weather?")).toMatchObject({ outcome: "complete" });
+    expect(calls(chat)?.every(({ state }) => state === "done")).toBe(true);
+    expect(changes).toBeLessThan(20);
+  });
+
+  const deep = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+
+  test.each([
+    ["a result of a bigint", "{}", () => 1n, /JSON/],
+    ["a result nested too deep", "{}", () => JSON.parse(deep(20_000)), /nested/],
+    ["arguments nested too deep", `{"x":${deep(20_000)}}`, () => "", /nested/],
+  ])("tells the model of %s, and the chat goes on and is stored", async (_, text, execute, said) => {
+    const storage = memoryStorage();
+    const tool = defineTool({ name: "odd", parameters: { type: "object" }, execute });
+    const options = { id: "c", tools: [tool], storage };
+    const { chat, sent } = chatOf([callAnswer({ a: ["odd", text] }), textAnswer("Sorry.")], options);
+    expect(await chat.send("Go")).toMatchObject({ outcome: "complete" });
+    expect(calls(chat)).toMatchObject([{ state: "failed", error: expect.stringMatching(said) }]);
+    expect((await sent(1))?.at(-1)?.["content"]).toMatch(said);
+    await settled();
+    expect((await storage.read("chat/c")).size).toBe(4);
+  });
+
+  test("gives a tool what its schema makes of the arguments, and shows the JSON where that has none", async () => {
+    let seen: unknown;
+    const count = defineTool({
+      name: "count",
+      parameters: v.object({
+        n: v.pipe(
+          v.string(),
+          v.transform((text) => BigInt(text)),
+        ),
+      }),
+      execute: ({ n }) => {
+        seen = n;
+        return "ok";
+      },
+    });
+    const { chat } = chatOf([callAnswer({ a: ["count", '{"n":"7"}'] }), textAnswer("Seven.")], {
+      tools: [count],
+    });
+    await chat.send("Go");
+    expect(seen).toBe(7n);
+    expect(calls(chat)).toMatchObject([{ state: "done", input: { n: "7" } }]);
   });
 
   test("stops after maxSteps answers, and tells the model of the calls that did not run", async () => {

@@ -77,6 +77,16 @@ describe("repairHistory", () => {
       [asking(call("a")), result("a", "1"), asking(call("a")), result("a", "2")],
       [asking(call("a")), result("a", "1"), asking(call("a")), result("a", "2")],
     ],
+    [
+      "tells two calls with the same id in one answer apart, with their results in order",
+      [asking(call("a"), call("a"), call("b")), result("a", "1"), result("a", "2"), result("b")],
+      [asking(call("a"), call("a-1"), call("b")), result("a", "1"), result("a-1", "2"), result("b")],
+    ],
+    [
+      "makes text of ids that are numbers",
+      [asking(call(7 as never)), result(7 as never, "seven")],
+      [asking(call("7")), result("7", "seven")],
+    ],
   ])("%s", (_, history, expected) => {
     const before = JSON.stringify(history);
     expect(repairHistory(history)).toEqual(expected);

@@ -28,7 +28,8 @@ export function historyOf(messages: readonly ThreadMessage[]): ChatRequestMessag
  * Makes a history acceptable to a gateway, whatever happened to it: each tool call is followed by its result (one
  * that never came is said to be cancelled), and nothing stays that would be refused: a result without its call, a
  * second result of the same call, arguments that are no JSON (`{}` stands for them where there is a result that says
- * so; a call that was merely cut off goes), an answer without any content.
+ * so; a call that was merely cut off goes), an answer without any content. Ids of calls become text, and a second call
+ * with an id that its answer has already gets one of its own.
  *
  * @param messages are not changed; those that are fine are given back as they are.
  * @example
@@ -42,12 +43,15 @@ export function repairHistory(messages: readonly ChatRequestMessage[]): ChatRequ
   const lastToAsk = new Map<string, Results>();
   for (const message of messages) {
     if (message.role === "tool") {
-      const wanted = lastToAsk.get(message.tool_call_id);
-      if (!wanted?.has(message.tool_call_id)) wanted?.set(message.tool_call_id, message);
+      const wanted = lastToAsk.get(String(message.tool_call_id));
+      wanted?.get(String(message.tool_call_id))?.push(message);
       continue;
     }
     const results: Results = new Map();
-    for (const { id } of message.tool_calls ?? []) lastToAsk.set(id, results);
+    for (const { id } of message.tool_calls ?? []) {
+      results.set(String(id), []);
+      lastToAsk.set(String(id), results);
+    }
     entries.push({ message, results });
   }
   return entries.flatMap(({ message, results }) =>
@@ -55,23 +59,37 @@ export function repairHistory(messages: readonly ChatRequestMessage[]): ChatRequ
   );
 }
 
-/** The results of one answer's calls, by their ids. */
-type Results = Map<string, ChatRequestMessage>;
+/** The results of one answer's calls, by their ids: in order, where two calls have one id. */
+type Results = Map<string, ToolMessage[]>;
+type ToolMessage = Extract<ChatRequestMessage, { role: "tool" }>;
 
 function soundAnswer(message: ChatRequestMessage, results: Results): ChatRequestMessage[] {
   const { tool_calls: given, ...rest } = message;
   const calls = given ?? [];
-  const sound = calls.filter((call) => results.has(call.id) || hasJSON(call)).map(soundCall);
+  const ids = new Set<string>();
+  const sound: { call: ToolCall; result: ToolMessage }[] = [];
+  for (const [place, call] of calls.entries()) {
+    const result = results.get(String(call.id))?.shift();
+    if (!result && !hasJSON(call)) continue;
+    const id = ids.has(String(call.id)) ? `${call.id}-${place}` : String(call.id);
+    ids.add(id);
+    sound.push({
+      call: soundCall(call, id),
+      result: result?.tool_call_id === id ? result : toolMessage(id, result?.content ?? errorText(NO_RESULT)),
+    });
+  }
   if (sound.length === 0 && !message.content?.length) return [];
-  const isSound = sound.length === calls.length && sound.every((call, index) => call === calls[index]);
-  const answer = isSound ? message : sound.length > 0 ? { ...message, tool_calls: sound } : rest;
-  return [answer, ...sound.map(({ id }) => results.get(id) ?? toolMessage(id, errorText(NO_RESULT)))];
+  const isSound = sound.length === calls.length && sound.every(({ call }, place) => call === calls[place]);
+  const tool_calls = sound.map(({ call }) => call);
+  const answer = isSound ? message : sound.length > 0 ? { ...message, tool_calls } : rest;
+  return [answer, ...sound.map(({ result }) => result)];
 }
 
 /** Models write nothing for a call without arguments; gateways want JSON. */
-function soundCall(call: ToolCall): ToolCall {
+function soundCall(call: ToolCall, id: string): ToolCall {
   const { name, arguments: text } = call.function;
-  return text.trim() !== "" && hasJSON(call) ? call : { ...call, function: { name, arguments: "{}" } };
+  if (text.trim() === "" || !hasJSON(call)) return { ...call, id, function: { name, arguments: "{}" } };
+  return call.id === id ? call : { ...call, id };
 }
 
 function hasJSON({ function: { arguments: text } }: ToolCall): boolean {
@@ -106,11 +124,11 @@ function wireCallOf({ id, name, arguments: text }: ThreadToolCall): ToolCall {
 
 function resultOf({ id, state, output, error }: ThreadToolCall): ChatRequestMessage[] {
   if (state === "done")
-    return [toolMessage(id, typeof output === "string" ? output : JSON.stringify(output ?? null))];
+    return [toolMessage(id, typeof output === "string" ? output : (JSON.stringify(output) ?? "null"))];
   return error === undefined ? [] : [toolMessage(id, errorText(error))];
 }
 
-function toolMessage(id: string, content: string): ChatRequestMessage {
+function toolMessage(id: string, content: ToolMessage["content"]): ToolMessage {
   return { role: "tool", tool_call_id: id, content };
 }
 

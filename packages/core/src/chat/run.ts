@@ -14,7 +14,7 @@ import type { Place } from "./place.js";
 import { requestOf } from "./prompt.js";
 import type { ChatRequest } from "./schema.js";
 import type { Thread } from "./thread.js";
-import { admitCall, runCall } from "./tools.js";
+import { admitCall, type CallContext, runCall } from "./tools.js";
 
 /** A turn under way. While it runs, it alone writes answers into the thread. */
 export interface Run {
@@ -92,12 +92,12 @@ export function createRun(context: RunContext): Run {
     added.push(...asked);
     let leaf = below;
     for (let step = 1; ; step += 1) {
-      if (openCalls(leaf).length > 0) {
+      if (leaf !== undefined && callsOf(leaf).some(isOpen)) {
         runsTools = true;
         await settleCalls(leaf);
         runsTools = false;
       }
-      if (signal.aborted || openCalls(leaf).length > 0) return;
+      if (signal.aborted || callsOf(leaf).some(isOpen)) return;
       leaf = left && step === 1 ? await readAnswer(left, undefined) : await ask(leaf);
       if (signal.aborted || leaf === undefined) return;
       const { outcome, toolCalls } = thread.node(leaf)?.message ?? {};
@@ -140,40 +140,54 @@ export function createRun(context: RunContext): Run {
   async function withCallsAdmitted(message: ThreadMessage): Promise<ThreadMessage> {
     const { outcome, toolCalls } = message;
     if (outcome !== "tool-calls" || !toolCalls) return message;
-    const tools = options().tools ?? [];
-    return { ...message, toolCalls: await Promise.all(toolCalls.map((call) => admitCall(call, tools))) };
+    const context = callContext(message.id);
+    return { ...message, toolCalls: await Promise.all(toolCalls.map((call) => admitCall(call, context))) };
   }
 
   /** Runs all calls that may run, side by side, until none is left. Those that wait for somebody stay open. */
-  async function settleCalls(id: string | undefined): Promise<void> {
-    const running = new Map<string, Promise<void>>();
-    for (;;) {
-      for (const call of openCalls(id))
-        if (call.state === "running" && !running.has(call.id))
-          running.set(
-            call.id,
-            settleCall(id as string, call).finally(() => running.delete(call.id)),
-          );
-      if (running.size === 0 || signal.aborted) return;
-      const changed = new Promise<void>((resolve) => {
-        callChanged = resolve;
-      });
-      await Promise.race([changed, ...running.values()]);
-    }
+  function settleCalls(id: string): Promise<void> {
+    // by their places: a careless model gives two calls one id
+    const running = new Set<number>();
+    let settled = new Map<number, ThreadToolCall>();
+    return new Promise((resolve) => {
+      callChanged = runCalls;
+      runCalls();
+
+      function runCalls(): void {
+        const context = callContext(id);
+        callsOf(id).forEach((call, place) => {
+          if (call.state !== "running" || running.has(place)) return;
+          running.add(place);
+          void runCall(call, context).then((result) => {
+            // calls that end together are one change
+            if (settled.size === 0) queueMicrotask(showSettled);
+            settled.set(place, result);
+          });
+        });
+        if (running.size === 0 || signal.aborted) resolve();
+      }
+
+      function showSettled(): void {
+        const toolCalls = callsOf(id).map((call, place) => settled.get(place) ?? call);
+        for (const place of settled.keys()) running.delete(place);
+        settled = new Map();
+        const message = thread.node(id)?.message;
+        if (message && !signal.aborted) {
+          thread.put({ ...message, toolCalls });
+          onChange();
+        }
+        runCalls();
+      }
+    });
   }
 
-  async function settleCall(id: string, call: ThreadToolCall): Promise<void> {
+  function callContext(id: string): CallContext {
     const { tools = [] } = options();
-    const settled = await runCall(call, tools, { clock: client.clock, signal, messages: thread.pathTo(id) });
-    const message = thread.node(id)?.message;
-    if (signal.aborted || !message) return;
-    thread.put(withCall(message, settled));
-    onChange();
+    return { tools, clock: client.clock, signal, messages: thread.pathTo(id) };
   }
 
-  function openCalls(id: string | undefined): readonly ThreadToolCall[] {
-    const message = id === undefined ? undefined : thread.node(id)?.message;
-    return message?.toolCalls?.filter(isOpen) ?? [];
+  function callsOf(id: string | undefined): readonly ThreadToolCall[] {
+    return (id !== undefined && thread.node(id)?.message.toolCalls) || [];
   }
 
   function closeCalls(id: string | undefined, reason: string): void {
@@ -199,12 +213,4 @@ export function createRun(context: RunContext): Run {
       resolveTurn(ended);
     }
   }
-}
-
-/** The message with `call` in place of the one with its id. */
-export function withCall(message: ThreadMessage, call: ThreadToolCall): ThreadMessage {
-  return {
-    ...message,
-    toolCalls: message.toolCalls?.map((other) => (other.id === call.id ? call : other)) ?? [],
-  };
 }

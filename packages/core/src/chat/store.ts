@@ -15,7 +15,7 @@ import {
   placeOfRetry,
   placeOfVersion,
 } from "./place.js";
-import { createRun, type Run, withCall } from "./run.js";
+import { createRun, type Run } from "./run.js";
 import { type ChatState, type ChatStatus, createPendingReader } from "./state.js";
 import { keepThread, type ThreadKeeper } from "./storage.js";
 import { createThread } from "./thread.js";
@@ -334,20 +334,21 @@ export function createChatStore<Output = unknown>(
   ): Promise<ThreadTurn> {
     return whenRestored(() => {
       const message = lastMessage();
-      const call = message?.toolCalls?.find((each) => each.id === toolCallId && each.state === waitsFor);
+      const calls = message?.toolCalls ?? [];
+      const call = calls.find(({ id, state }) => id === toolCallId && state === waitsFor);
       if (!message || !call)
         return (
           run?.turn ?? notSent(new ConfigurationError(`toolCallId: no call "${toolCallId}" waits for this`))
         );
-      const changed = withCall(message, change(call));
+      const toolCalls = calls.map((each) => (each === call ? change(call) : each));
+      const changed = { ...message, toolCalls };
       thread.put(changed);
       store.flush();
       if (run) {
         run.callChanged();
         return run.turn;
       }
-      const isHeldUp =
-        changed.toolCalls?.some(isPending) && !changed.toolCalls.some(({ state }) => state === "running");
+      const isHeldUp = toolCalls.some(isPending) && !toolCalls.some(({ state }) => state === "running");
       if (isHeldUp) return { messages: [changed], outcome: "tool-calls" };
       return start(() => ({ below: message.id, added: [message.id] }), asked ?? read);
     });

@@ -41,9 +41,9 @@ export interface ToolOptions<Input, Output> {
   readonly parameters: StandardSchema<Input> | Readonly<Record<string, unknown>>;
   /** Runs the call. Without it the call waits for `addToolResult`. */
   execute?(input: Input, context: ToolContext): Output | Promise<Output>;
-  /** Whether a person has to approve the call first. @default false */
+  /** True if a person has to approve the call first. A function has `timeoutMs` to say so. @default false */
   readonly needsApproval?: boolean | ((input: Input) => boolean | Promise<boolean>);
-  /** Milliseconds until a call that is still running counts as failed. @default 60_000 */
+  /** Milliseconds until a call that is still running, or being checked, counts as failed. @default 60_000 */
   readonly timeoutMs?: number;
 }
 
@@ -90,72 +90,110 @@ export function defineTool<Input, Output>(options: ToolOptions<Input, Output>): 
   };
 }
 
-/** What becomes of a call as soon as its arguments are whole: it runs, waits for somebody, or has failed already. */
-export async function admitCall(call: ThreadToolCall, tools: readonly ChatTool[]): Promise<ThreadToolCall> {
-  const checked = await checkedCall(call, tools);
-  if ("failed" in checked) return checked.failed;
-  const { tool, input } = checked;
-  try {
-    if (await tool.needsApproval(input)) return { ...call, input, state: "needs-approval" };
-  } catch (cause) {
-    return failed(call, `whether the call needs approval could not be told: ${asError(cause).message}`);
-  }
-  return { ...call, input, state: tool.execute ? "running" : "needs-result" };
+/** What a call needs beside its tool. */
+export interface CallContext extends Omit<ToolContext, "toolCallId"> {
+  readonly tools: readonly ChatTool[];
+  readonly clock: Clock;
 }
 
-/** Runs a call to its end, or until `context.signal` aborts. Never rejects: what went wrong is told to the model. */
-export async function runCall(
-  call: ThreadToolCall,
-  tools: readonly ChatTool[],
-  { clock, ...context }: Omit<ToolContext, "toolCallId"> & { clock: Clock },
-): Promise<ThreadToolCall> {
-  // checked again: between the call and its approval there may have been a reload
-  const checked = await checkedCall(call, tools);
-  if ("failed" in checked) return checked.failed;
-  const { tool, input } = checked;
-  if (!tool.execute) return { ...call, input, state: "needs-result" };
-  const span = openSpan(
-    clock,
-    context.signal,
-    tool.timeoutMs,
-    () => new Error(`no result after ${tool.timeoutMs} ms`),
-  );
+/** Decides about a call as soon as its arguments are whole: it runs, waits for somebody, or has failed already. */
+export function admitCall(call: ThreadToolCall, context: CallContext): Promise<ThreadToolCall> {
+  return withTool(call, context, async (tool, input, checked) => {
+    if (await needsApproval(tool, input)) return { ...checked, state: "needs-approval" };
+    return { ...checked, state: tool.execute ? "running" : "needs-result" };
+  });
+}
+
+async function needsApproval(tool: ChatTool, input: unknown): Promise<boolean> {
   try {
-    const { signal } = span;
-    const execution = Promise.resolve(tool.execute(input, { ...context, signal, toolCallId: call.id }));
-    return withOutput({ ...call, input }, await unlessAborted(execution, signal));
+    return await tool.needsApproval(input);
   } catch (cause) {
-    return failed({ ...call, input }, asError(cause).message);
+    throw new Error(`could not find out whether the call needs approval: ${asError(cause).message}`);
+  }
+}
+
+/** Runs a call to its end, or until `context.signal` aborts. Never rejects: the model is told what went wrong. */
+export function runCall(call: ThreadToolCall, context: CallContext): Promise<ThreadToolCall> {
+  const { messages } = context;
+  return withTool(call, context, async (tool, input, checked, signal) =>
+    tool.execute
+      ? withOutput(checked, await tool.execute(input, { messages, signal, toolCallId: call.id }))
+      : { ...checked, state: "needs-result" },
+  );
+}
+
+/** The call with its result; failed if a model cannot be told that result. */
+export function withOutput(call: ThreadToolCall, output: unknown): ThreadToolCall {
+  const problem = problemOf(output);
+  return problem
+    ? failed(call, `the result of the tool does not fit into JSON: ${problem}`)
+    : { ...call, state: "done", output };
+}
+
+/**
+ * Checks the arguments of a call, which may have been left by another page, and goes on with its tool; both within the
+ * time of the tool.
+ */
+async function withTool(
+  call: ThreadToolCall,
+  { tools, clock, signal }: CallContext,
+  goOn: (
+    tool: ChatTool,
+    input: unknown,
+    call: ThreadToolCall,
+    signal: AbortSignal,
+  ) => Promise<ThreadToolCall>,
+): Promise<ThreadToolCall> {
+  const tool = tools.find(({ name }) => name === call.name);
+  if (!tool) {
+    const names = tools.map(({ name }) => name).join(", ");
+    return failed(call, `there is no tool "${call.name}"; there ${names ? `are: ${names}` : "are none"}`);
+  }
+  const { timeoutMs } = tool;
+  const span = openSpan(clock, signal, timeoutMs, () => new Error(`no result after ${timeoutMs} ms`));
+  let known = call;
+  const work = async () => {
+    const input = inputOf(call);
+    known = { ...call, input };
+    const checked = tool.schema ? await checkBySchema(tool.schema, input) : { value: input };
+    if (checked.issues) throw new Error(`the arguments do not fit: ${issuesText(checked.issues)}`);
+    // a storage takes JSON, and a schema may make anything of it
+    if (!problemOf(checked.value)) known = { ...call, input: checked.value };
+    return goOn(tool, checked.value, known, span.signal);
+  };
+  try {
+    return await unlessAborted(work(), span.signal);
+  } catch (cause) {
+    return failed(known, asError(cause).message);
   } finally {
     span.end();
   }
 }
 
-/** The call with its result; failed if that is nothing that can be told to a model. */
-export function withOutput(call: ThreadToolCall, output: unknown): ThreadToolCall {
-  try {
-    JSON.stringify(output);
-  } catch (cause) {
-    return failed(call, `the tool gave what does not fit into JSON: ${asError(cause).message}`);
-  }
-  return { ...call, state: "done", output };
+function inputOf({ arguments: text }: ThreadToolCall): unknown {
+  const input = text.trim() === "" ? {} : parseJSON(text);
+  const problem = input === undefined ? text.slice(0, 200) : problemOf(input);
+  if (problem) throw new Error(`the arguments are no JSON: ${problem}`);
+  return input;
 }
 
-async function checkedCall(call: ThreadToolCall, tools: readonly ChatTool[]) {
-  const tool = tools.find(({ name }) => name === call.name);
-  if (!tool) {
-    const names = tools.map(({ name }) => name).join(", ");
-    return {
-      failed: failed(call, `there is no tool "${call.name}"; there ${names ? `are: ${names}` : "are none"}`),
-    };
+/** What is deeper could be written here, and overflow the stack where it is written as a part of something else. */
+const MAX_DEPTH = 500;
+
+/** Why a value cannot be written as JSON, if so. */
+function problemOf(value: unknown): string | undefined {
+  const depths = new Map<unknown, number>();
+  try {
+    JSON.stringify(value, function (this: unknown, _key, item: unknown) {
+      const depth = (depths.get(this) ?? 0) + 1;
+      if (depth > MAX_DEPTH) throw new Error(`it is nested more than ${MAX_DEPTH} deep`);
+      if (typeof item === "object") depths.set(item, depth);
+      return item;
+    });
+  } catch (cause) {
+    return asError(cause).message;
   }
-  const input = call.arguments.trim() === "" ? {} : parseJSON(call.arguments);
-  if (input === undefined)
-    return { failed: failed(call, `the arguments are no JSON: ${call.arguments.slice(0, 200)}`) };
-  if (!tool.schema) return { tool, input };
-  const checked = await checkBySchema(tool.schema, input);
-  if (!checked.issues) return { tool, input: checked.value };
-  return { failed: failed({ ...call, input }, `the arguments do not fit: ${issuesText(checked.issues)}`) };
+  return undefined;
 }
 
 function failed(call: ThreadToolCall, error: string): ThreadToolCall {
