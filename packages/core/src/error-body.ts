@@ -1,4 +1,4 @@
-import { APIError } from "./errors.js";
+import { APIError, type APIErrorFields } from "./errors.js";
 
 /** The start of an answer's text: as much as an error keeps, 8 KB, unless less is asked for. */
 export function excerpt(text: string, length = 8192): string {
@@ -18,14 +18,17 @@ export interface AnswerLine {
 export function apiErrorOf(
   answer: AnswerLine,
   body: string,
-  { requestId, retryAfterMs }: { requestId?: string | undefined; retryAfterMs?: number | undefined } = {},
+  {
+    requestId,
+    ...more
+  }: Pick<APIErrorFields, "retryAfterMs" | "source"> & { readonly requestId?: string | undefined } = {},
 ): APIError {
   // some answer a request for a stream with an error as an event
   const text = body.trim().replace(/^data:\s*(.*)[\s\S]*$/, "$1");
   const { message, type, code: apiCode, param } = errorFieldsOf(parseJSON(text)) ?? {};
   return new APIError(
     message ?? messageOfText(answer, text),
-    { status: answer.status, type, apiCode, param, retryAfterMs, body: excerpt(body) },
+    { status: answer.status, type, apiCode, param, ...more, body: excerpt(body) },
     { requestId },
   );
 }

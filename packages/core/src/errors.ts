@@ -80,6 +80,7 @@ export interface APIErrorFields {
   readonly apiCode?: string | undefined;
   readonly param?: string | undefined;
   readonly retryAfterMs?: number | undefined;
+  readonly source?: "proxy" | undefined;
   /** The body as text, cut to 8 KB. */
   readonly body: string;
 }
@@ -95,6 +96,8 @@ export class APIError extends GatewayError {
   declare readonly param?: string;
   /** What `Retry-After` asked for, in milliseconds from the answer. */
   declare readonly retryAfterMs?: number;
+  /** Set where `@sluice/worker-proxy` refused the request, and not the gateway. */
+  declare readonly source?: "proxy";
   declare readonly body: string;
 
   constructor(message: string, fields: APIErrorFields, details?: ErrorDetails) {

@@ -15,7 +15,19 @@ export async function errorOf(response: Response, scrub: (text: string) => strin
   }
   const retryAfterMs = retryAfterOf(response);
   const body = scrub(await response.text());
-  return apiErrorOf(response, body, { requestId, retryAfterMs });
+  const source = response.headers.get("x-sluice-source") === "proxy" ? "proxy" : undefined;
+  return apiErrorOf(response, body, { requestId, retryAfterMs, source });
+}
+
+/** Whether a proxy refused a path that it does not serve: repeating the request can't help. */
+export function isClosedRoute(error: unknown): error is APIError {
+  return error instanceof APIError && error.source === "proxy" && error.apiCode === "not_found";
+}
+
+/** Adds to the error of a path that a proxy does not serve how to open it. */
+export function withRoute(error: unknown, todo: string): unknown {
+  if (isClosedRoute(error)) error.message = `the proxy does not serve this path: ${todo}`;
+  return error;
 }
 
 /** `Retry-After` in milliseconds: seconds, with a fraction too, or a date; undefined for anything else. */

@@ -1,5 +1,6 @@
 import { type Clock, openSpan } from "./clock.js";
 import { isGatewayError, TimeoutError } from "./errors.js";
+import { isClosedRoute } from "./failure.js";
 import { isolate } from "./isolate.js";
 
 /** What a poll loop does: it asks, or rests for `ms` milliseconds until it asks again. */
@@ -93,6 +94,7 @@ function verdictOf(error: unknown): "passing" | "unreadable" | "absent" | "stop"
   if (error.name === "ResponseError") return "unreadable";
   if (error.name !== "APIError") return "stop";
   const { status } = error;
+  if (isClosedRoute(error)) return "stop";
   if (status === 408 || status === 429 || status >= 500) return "passing";
   if (status >= 200 && status < 300) return "unreadable";
   return status === 404 || status === 400 ? "absent" : "stop";

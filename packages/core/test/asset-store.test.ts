@@ -61,6 +61,49 @@ function shows<State>(store: Store<State>, isWanted: (state: State) => boolean):
 }
 
 describe("an asset", () => {
+  test("that nobody could look up is not read, uploaded or billed", async () => {
+    const { client, requests } = clientOf(() => Response.json({ Id: "a-1" }));
+    const errors: Error[] = [];
+    const prepared: Blob[] = [];
+    const store = createAssetStore(client, {
+      groupId: "group-1",
+      onError: (error) => errors.push(error),
+      prepare: (given) => {
+        prepared.push(given);
+        return given;
+      },
+    });
+    const { status, error } = await store.register(file());
+    await settled();
+    expect([status, errors, prepared, requests]).toEqual(["error", [error], [], []]);
+    expect(error).toMatchObject({
+      name: "ConfigurationError",
+      message: expect.stringContaining("assetLookup"),
+    });
+  });
+
+  test("whose lookup the proxy does not serve is an error at once, which says what to do", async () => {
+    const clock = stoppedClock();
+    const { client } = clientOf(
+      ({ url }) =>
+        url.endsWith("CreateAsset")
+          ? Response.json({ Id: "a-1" })
+          : Response.json(
+              { error: { message: "there is nothing at this path", code: "not_found" } },
+              { status: 404, headers: { "x-sluice-source": "proxy" } },
+            ),
+      { clock, assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }) },
+    );
+    const store = createAssetStore(client, { groupId: "group-1", presence: present });
+    leaves.push(store.subscribe(() => {}));
+    await store.register(file());
+    await shows(store, ({ status }) => status === "error");
+    expect(store.getSnapshot()).toMatchObject({
+      handle: { id: "a-1" },
+      error: { status: 404, message: expect.stringContaining("set its `assetLookup`") },
+    });
+  });
+
   test("is read, sent and prepared, and gives its uri once it may be used", async () => {
     const done: string[] = [];
     const { store, clock, creates } = storeOf(["Processing", "Active"], {

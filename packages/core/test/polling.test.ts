@@ -89,6 +89,23 @@ describe("watching", () => {
     expect(late.askedAt[1]).toBeCloseTo(1.1, 4);
   });
 
+  test("ends at once where a proxy does not serve the path, and says what to do", async () => {
+    const closed = () =>
+      Response.json(
+        { error: { message: "there is nothing at this path", type: "proxy_error", code: "not_found" } },
+        { status: 404, headers: { "x-sluice-source": "proxy" } },
+      );
+    const { askedAt, over, minutes } = watched([closed]);
+    await minutes(1);
+    expect(await rejectionOf(over)).toMatchObject({
+      name: "APIError",
+      source: "proxy",
+      message: expect.stringMatching(/add videos to its `routes`/),
+      handle,
+    });
+    expect(askedAt).toEqual([0]);
+  });
+
   test("waits for an answer before it counts on", async () => {
     const slow: Step = async () => {
       await task.gateway.sleep(20_000);

@@ -5,8 +5,8 @@ import {
   type VideoTaskHandle,
   waitForVideoTask,
 } from "@sluice/core";
-import { describe, expect, test } from "vitest";
-import { clientOf, rejectionOf } from "./support/gateway.js";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { clientOf, rejectionOf, stoppedClock } from "./support/gateway.js";
 
 const seconds = 1_755_000_000;
 const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
@@ -28,6 +28,8 @@ const running = (progress: string) => answer({ status: "IN_PROGRESS", progress }
 const refusal = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ error: { message: `refused with ${status}`, code: "x" } }, { status, headers });
 
+afterEach(() => vi.restoreAllMocks());
+
 type Step = () => Response | Promise<Response>;
 
 /** A task whose queries are all answered by `step`. */
@@ -35,6 +37,7 @@ const taskOf = ([step]: readonly [Step]) => clientOf(step);
 
 describe("createVideoTask", () => {
   test("gives a handle that is plain JSON, with how long a beta task can be asked about", async () => {
+    vi.spyOn(Date, "now").mockReturnValue(seconds * 1000);
     const { client, requests } = clientOf(() => Response.json(receipt));
     const created = await createVideoTask(client, request);
     expect(created).toEqual({
@@ -46,6 +49,23 @@ describe("createVideoTask", () => {
     expect(JSON.parse(JSON.stringify(created))).toEqual(created);
     expect(requests[0]?.url).toBe("https://gateway.test/v1/video/generations");
     expect(await requests[0]?.json()).toEqual(request);
+  });
+
+  test("gives a task that is not yet found a day of the clock here, however far that is ahead", async () => {
+    vi.spyOn(Date, "now").mockReturnValue(seconds * 1000 + 2 * 86_400_000);
+    const clock = stoppedClock();
+    const { client } = clientOf(
+      (_, nth) =>
+        [
+          Response.json(receipt),
+          refusal(404),
+          answer({ status: "SUCCESS", result_url: "https://cdn.test/v" }),
+        ][nth - 1] as Response,
+      { clock },
+    );
+    const waited = waitForVideoTask(client, await createVideoTask(client, request));
+    await clock.advance(20_000);
+    expect(await waited).toMatchObject({ state: "succeeded" });
   });
 
   test("takes a receipt with an empty status, and promises no time for other models", async () => {

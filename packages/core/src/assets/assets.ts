@@ -8,6 +8,7 @@ import {
   ValidationError,
   withDetails,
 } from "../errors.js";
+import { withRoute } from "../failure.js";
 import type { Client, RequestOptions } from "../http.js";
 import { type Answer, requestJSON } from "../json.js";
 import { type PollEvent, poll } from "../poll.js";
@@ -56,9 +57,12 @@ export async function getAsset(
     };
     return assetOf(handle, await unlessAborted(lookup(handle.id, request), options.signal));
   } catch (error) {
-    throw withDetails(error, { handle });
+    throw withDetails(withRoute(error, ROUTE), { handle });
   }
 }
+
+const ROUTE =
+  "add assets to its `routes`, and set its `assetLookup` to the path that the client's assetLookup uses";
 
 /**
  * Watches an asset until it may be used, or never will: a snapshot whenever something changes, the last one `active` or

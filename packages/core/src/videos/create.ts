@@ -69,5 +69,7 @@ function handleOf(
   const createdAt = seconds > 0 ? seconds * 1000 : Date.now();
   const row = Object.hasOwn(videoModels, model) ? videoModels[model as keyof typeof videoModels] : undefined;
   const hours = row && "retentionHours" in row ? row.retentionHours : undefined;
-  return { id, model, createdAt, ...(hours && { queryableUntil: createdAt + hours * 3_600_000 }) };
+  // compared with this machine's clock, which may be ahead of the gateway's: a new task is never over
+  const newestMs = Math.max(createdAt, Date.now());
+  return { id, model, createdAt, ...(hours && { queryableUntil: newestMs + hours * 3_600_000 }) };
 }

@@ -1,4 +1,5 @@
 import { isGatewayError, TaskExpiredError, TaskFailedError, withDetails } from "../errors.js";
+import { isClosedRoute, withRoute } from "../failure.js";
 import type { Client, RequestOptions } from "../http.js";
 import { requestRecord } from "../json.js";
 import { type PollEvent, poll } from "../poll.js";
@@ -14,6 +15,7 @@ import { videoEvents } from "./events.js";
 import { normalizeVideoTask } from "./status.js";
 
 const HEADERS_MS = 60_000;
+const ROUTE = "add videos to its `routes`";
 /** So long after events have stopped, the task is only asked about. */
 const EVENTS_AGAIN_MS = 60_000;
 /** How many more times a success without a URL is asked about. */
@@ -77,7 +79,7 @@ async function query(
       "status",
     );
   } catch (error) {
-    throw withDetails(expiredOr(error, handle), { handle });
+    throw withDetails(withRoute(expiredOr(error, handle), ROUTE), { handle });
   }
 }
 
@@ -231,7 +233,7 @@ function isRefused({ code }: Record<string, unknown>): boolean {
 /** A task that is unknown after its time is expired, and not a wrong id. */
 function expiredOr(error: unknown, handle: VideoTaskReference): unknown {
   const { queryableUntil } = handle;
-  if (queryableUntil === undefined || Date.now() < queryableUntil) return error;
+  if (queryableUntil === undefined || Date.now() < queryableUntil || isClosedRoute(error)) return error;
   if (!isGatewayError(error) || error.name !== "APIError" || ![400, 404].includes(error.status)) return error;
   const message = "the gateway no longer knows the video task: it can be asked about for 24 hours";
   return new TaskExpiredError(message, handle, { cause: error });
