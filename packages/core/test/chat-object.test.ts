@@ -86,6 +86,20 @@ describe("a chat with a schema", () => {
     expect(await requests[0]?.json()).not.toHaveProperty("response_format");
   });
 
+  test("stopped has the value of all the text that came", async () => {
+    const { chat, connections } = liveChat({ schema: recipe, throttleMs: 0 });
+    const unsubscribe = chat.subscribe(() => {
+      if (!chat.getSnapshot().object) return;
+      unsubscribe();
+      chat.stop();
+    });
+    const turn = chat.send("A recipe as JSON");
+    await connections[0]?.wanted();
+    connections[0]?.send(frame({ content: '{"title":"Te' }) + frame({ content: 'a","steps":["bo' }));
+    await turn;
+    expect(chat.getSnapshot().object).toEqual({ title: "Tea", steps: ["bo"] });
+  });
+
   test.each([
     ["does not fit", '{"title":"Tea","steps":[]}', "steps"],
     ["is no JSON", "I'd rather not.", ""],

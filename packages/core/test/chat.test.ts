@@ -103,6 +103,20 @@ describe("a chat", () => {
     expect(await next).toMatchObject({ messages: [{}, { content: "Hello" }], outcome: "complete" });
   });
 
+  test("stopped keeps what came in the same read and was not shown yet", async () => {
+    const { chat, connection } = live({ throttleMs: 0 });
+    const unsubscribe = chat.subscribe(() => {
+      if (chat.getSnapshot().messages.at(-1)?.content !== "Hel") return;
+      unsubscribe();
+      chat.stop();
+    });
+    const answer = chat.send("Hello?");
+    await connection.wanted();
+    connection.send(frame({ content: "Hel" }) + frame({ content: "lo" }) + frame({ content: "!" }));
+    expect(await answer).toMatchObject({ messages: [{}, { content: "Hello!" }], outcome: "stopped" });
+    expect(chat.getSnapshot().messages.at(-1)).toMatchObject({ content: "Hello!", outcome: "stopped" });
+  });
+
   test("shows a cut answer as truncated with its text, and a refused one as an error, until the next attempt", async () => {
     const { client } = clientOf((_, nth) =>
       nth === 1

@@ -20,7 +20,7 @@ export interface Answer {
   readonly isWaiting: boolean;
   /** Reads to the end, however that comes; `onDelta` after each delta. */
   read(onDelta: () => void): Promise<ThreadMessage>;
-  /** Ends the request, and gives the message as it stands. */
+  /** Ends the request; returns the message with all that had come. */
   stop(): ThreadMessage;
 }
 
@@ -42,6 +42,7 @@ export function createAnswer(
   const argumentReaders: PartialJSON[] = [];
   const shownCalls = new WeakMap<ToolCall, ThreadToolCall>();
   const objectReader = schema && createObjectReader();
+  let textRead = 0;
   let usage: ChatUsage | undefined;
   let shown: { of: unknown; streamId: string | undefined; message: ThreadMessage } | undefined;
 
@@ -57,9 +58,10 @@ export function createAnswer(
     },
     read,
     stop() {
-      const message = ended({ outcome: "stopped" }, stream.timing);
+      // what came in the same read and was not shown yet is in the snapshot from then on
       stream.abort();
-      return message;
+      objectReader?.push(stream.snapshot.content.slice(textRead));
+      return ended({ outcome: "stopped" }, stream.timing);
     },
   };
 
@@ -70,7 +72,10 @@ export function createAnswer(
         if (delta.type === "usage") usage = delta.usage;
         else if (delta.type === "tool-call-start") argumentReaders[delta.index] = createPartialJSON();
         else if (delta.type === "tool-call-delta") argumentReaders[delta.index]?.push(delta.arguments);
-        else if (delta.type === "text-delta") objectReader?.push(delta.text);
+        else if (delta.type === "text-delta") {
+          textRead += delta.text.length;
+          objectReader?.push(delta.text);
+        }
         onDelta();
         if (clock.now() < sliceEnd) continue;
         await yieldToHost();
