@@ -95,6 +95,10 @@ export default defineConfig({
       },
       {
         ...shared,
+        test: { name: "clients", environment: "node", include: ["tests/clients/*.test.ts"], testTimeout },
+      },
+      {
+        ...shared,
         test: { name: "readme", environment: "happy-dom", include: ["tests/*.test.tsx"] },
       },
       ...(chromium

@@ -32,7 +32,10 @@ export interface Served {
  * await served.close();
  * ```
  */
-export async function serve(emulator: Emulator, { port, host = "127.0.0.1" }: ServeOptions): Promise<Served> {
+export async function serve(
+  emulator: Pick<Emulator, "fetch">,
+  { port, host = "127.0.0.1" }: ServeOptions,
+): Promise<Served> {
   const server = createServer((incoming, outgoing) => {
     // a request without an answer (a network fault, a client that left) ends as a lost connection
     relay(emulator, incoming, outgoing).catch(() => outgoing.destroy());
@@ -53,7 +56,7 @@ export async function serve(emulator: Emulator, { port, host = "127.0.0.1" }: Se
   }
 }
 
-async function relay(emulator: Emulator, incoming: IncomingMessage, outgoing: ServerResponse) {
+async function relay(emulator: Pick<Emulator, "fetch">, incoming: IncomingMessage, outgoing: ServerResponse) {
   const client = new AbortController();
   outgoing.once("close", () => {
     if (!outgoing.writableFinished) client.abort(new DOMException("The client disconnected.", "AbortError"));

@@ -1,0 +1,74 @@
+import { createEmulator, type RequestRecord } from "@sluice/emulator";
+import { serve } from "@sluice/emulator/serve";
+import { createProxy } from "@sluice/worker-proxy";
+
+/** The models of the chat endpoint, as the specification writes them. */
+export const chatModels = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const;
+
+export const imageModels = ["gamma-image-4-0-250828", "gamma-image-5-0-260128"] as const;
+
+/** The models that call tools: `gamma` has none in its list, and what is not in its list changes nothing. */
+export const toolModels = chatModels.filter((model) => model !== "gamma-chat-1-6-251015");
+
+/** Where other people's clients are pointed to: the gateway itself, or the proxy that holds its key. */
+export const places = ["emulator", "proxy"] as const;
+
+export const prompt = "Tell me of rivers";
+export const toolPrompt = "Use get_depth for the Elbe";
+export const depthSchema = {
+  type: "object" as const,
+  properties: { river: { type: "string" as const } },
+  required: ["river"],
+  additionalProperties: false as const,
+};
+
+export interface Gateway {
+  /** The address that an OpenAI-style client is given, `http://127.0.0.1:…/v1`. */
+  readonly baseURL: string;
+  readonly apiKey: string;
+  readonly requests: readonly RequestRecord[];
+  readonly close: () => Promise<void>;
+}
+
+const KEY = "sk-gateway";
+const USER = "sk-user-1";
+
+/** The emulator on a port of its own, and in front of it, where that is asked for, the proxy on another. */
+export async function openGateway(place: (typeof places)[number]): Promise<Gateway> {
+  const options: { apiKeys: string[]; speed: number; origin?: string } = {
+    apiKeys: [KEY],
+    speed: Number.POSITIVE_INFINITY,
+  };
+  const emulator = createEmulator(options);
+  const served = await serve(emulator, { port: 0 });
+  const { requests } = emulator;
+  if (place === "emulator")
+    return { baseURL: `${served.url}/v1`, apiKey: KEY, requests, close: served.close };
+
+  const proxy = createProxy({
+    baseURL: served.url,
+    apiKey: () => KEY,
+    authenticate: (request) =>
+      request.headers.get("authorization") === `Bearer ${USER}` ? { id: "user-1" } : null,
+    origins: [],
+    models: [...chatModels, ...imageModels],
+    routes: ["chat", "images"],
+  });
+  const front = await serve(
+    {
+      // the gateway's files have an address of their own, which is not the proxy's affair
+      fetch: (request) =>
+        new URL((request as Request).url).pathname.startsWith("/files/")
+          ? emulator.fetch(request)
+          : proxy.fetch(request as Request, {}),
+    },
+    { port: 0 },
+  );
+  options.origin = front.url;
+  return {
+    baseURL: `${front.url}/v1`,
+    apiKey: USER,
+    requests,
+    close: async () => void (await Promise.all([front.close(), served.close()])),
+  };
+}
