@@ -1,4 +1,4 @@
-import { createChatStore } from "@sluice/core";
+import { type ClientOptions, createChatStore } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { clientOf, DONE, frame, openBody, settled, stoppedClock, streamAnswer } from "./support/gateway.js";
 
@@ -144,6 +144,31 @@ describe("a chat", () => {
     expect(chat.getSnapshot().messages).toHaveLength(2);
     expect([failures.length, ended.length]).toEqual([2, 3]);
   });
+
+  test.each<[string, Partial<ClientOptions>, object, object]>([
+    [
+      "headers that reject",
+      { headers: () => Promise.reject(new Error("no session")) },
+      {},
+      { message: "no session" },
+    ],
+    ["a key that throws", { apiKey: () => Promise.reject(new Error("no key")) }, {}, { message: "no key" }],
+    ["a parameter that breaks a rule", {}, { max_tokens: -1 }, { name: "ValidationError" }],
+  ])(
+    "ends a turn that failed before it was sent as not-sent, without an empty answer: %s",
+    async (_, client, params, error) => {
+      const gateway = clientOf(() => streamAnswer(hello), client);
+      const chat = createChatStore(gateway.client, { model, params });
+      expect(await chat.send("Hello?")).toMatchObject({
+        messages: [{ role: "user", content: "Hello?" }],
+        outcome: "not-sent",
+        error,
+      });
+      expect(chat.getSnapshot()).toMatchObject({ status: "error", error, messages: [{ role: "user" }] });
+      expect(chat.getSnapshot().messages).toHaveLength(1);
+      expect(gateway.requests).toHaveLength(0);
+    },
+  );
 
   test("refuses a second message while an answer is under way, and sends nothing", async () => {
     const { chat, requests } = live();

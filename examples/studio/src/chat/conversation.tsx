@@ -60,6 +60,7 @@ export function Conversation({ id, entry, settings, onSettings }: ConversationPr
             messages={messages}
             isBusy={isBusy}
             isRestoring={chat.isRestoring}
+            error={chat.error}
             onAsk={chat.ask}
             onAskWithTools={askWithTools}
           />

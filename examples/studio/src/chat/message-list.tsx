@@ -9,13 +9,14 @@ interface MessageListProps {
   readonly messages: readonly ThreadMessage[];
   readonly isBusy: boolean;
   readonly isRestoring: boolean;
+  readonly error: Error | undefined;
   readonly onAsk: (text: string) => void;
   readonly onAskWithTools: (text: string) => void;
 }
 
 /** Everything said so far. The status line speaks for it: a live region would read out every token. */
 export function MessageList(props: MessageListProps) {
-  const { box, messages, isBusy, isRestoring, onAsk, onAskWithTools } = props;
+  const { box, messages, isBusy, isRestoring, error, onAsk, onAskWithTools } = props;
   const last = messages.at(-1);
   return (
     <div
@@ -39,7 +40,7 @@ export function MessageList(props: MessageListProps) {
             isLast={message === last}
           />
         ))}
-        {last?.role === "user" && !isBusy && <Unanswered />}
+        {last?.role === "user" && !isBusy && <Unanswered error={error} />}
       </div>
     </div>
   );

@@ -1,14 +1,18 @@
 import { useConversationActions } from "./actions.js";
+import { Failure } from "./failure.js";
 
-/** Under a question that has no answer: the page was left too early, or another page is still at it. */
-export function Unanswered() {
+/** Under a question without an answer: it failed before it was sent, the page was left, or another tab is at it. */
+export function Unanswered({ error }: { error: Error | undefined }) {
   const { retry } = useConversationActions();
+  const again = (
+    <button type="button" className="small" onClick={retry}>
+      Try again
+    </button>
+  );
+  if (!error) return <p className="note">There is no answer here yet. {again}</p>;
   return (
-    <p className="note">
-      There is no answer here yet.{" "}
-      <button type="button" className="small" onClick={retry}>
-        Try again
-      </button>
-    </p>
+    <Failure error={error} isCut={false} isFresh>
+      {again}
+    </Failure>
   );
 }

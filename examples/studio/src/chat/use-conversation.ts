@@ -15,7 +15,7 @@ export function useConversation(id: string, settings: ChatSettings) {
     ...(toolsOf(settings).isOn && { tools }),
     ...targetOf(settings),
   });
-  const { messages, status, isRestoring, send, stop, clear } = chat;
+  const { messages, status, error, isRestoring, send, stop, clear } = chat;
   const { retry, regenerate, edit, switchBranch, approve, deny, addToolResult } = chat;
   const isBusy = status === "submitted" || status === "streaming";
   const field = useRef<HTMLTextAreaElement>(null);
@@ -59,7 +59,21 @@ export function useConversation(id: string, settings: ChatSettings) {
     };
   }, [catchUp, switchBranch, retry, regenerate, edit, approve, deny, addToolResult]);
 
-  return { messages, status, isBusy, isRestoring, field, box, isAway, catchUp, ask, halt, clear, actions };
+  return {
+    messages,
+    status,
+    error,
+    isBusy,
+    isRestoring,
+    field,
+    box,
+    isAway,
+    catchUp,
+    ask,
+    halt,
+    clear,
+    actions,
+  };
 }
 
 /** Stops with Escape wherever the focus is, but not out of an input method's list of candidates. */

@@ -68,9 +68,10 @@ export interface ThreadTurn {
   /** The messages that came into the thread, in order, as they stand at the end. */
   readonly messages: readonly ThreadMessage[];
   /**
-   * How the last answer ended. `"tool-calls"`: a call waits for somebody, or `maxSteps` was reached. `"not-sent"`:
-   * nothing was asked; `error` says why. `"stopped"` without messages: while images were being read, before anything
-   * was asked.
+   * How the last answer ended. `"tool-calls"`: a call waits for a person or the app, or `maxSteps` was reached.
+   * `"not-sent"`: the last request was never sent; `error` says why. If `messages` has the question, it is in the
+   * thread, and `retry()` sends it. `"stopped"` without messages: while images were being read, before anything was
+   * asked.
    */
   readonly outcome: MessageOutcome | "not-sent";
   readonly error?: Error;

@@ -1,5 +1,6 @@
 import { asError } from "../errors.js";
 import type { Client } from "../http.js";
+import { overhear } from "../overhear.js";
 import { type Answer, createAnswer } from "./answer.js";
 import {
   createMessageId,
@@ -125,9 +126,18 @@ export function createRun(context: RunContext): Run {
 
   async function readAnswer(draft: ThreadMessage, asked: ChatRequest | undefined): Promise<string> {
     const { schema, request = {} } = options();
-    answer = createAnswer(client, draft, asked, { ...request, schema });
+    let wasSent = false;
+    const heard = overhear(client, () => {
+      wasSent = true;
+    });
+    answer = createAnswer(heard, draft, asked, { ...request, schema });
     onChange();
     const message = await answer.read(onDelta);
+    if (asked && !wasSent && message.error && !signal.aborted) {
+      answer = undefined;
+      thread.remove(draft.id);
+      throw message.error;
+    }
     const admitted = await withCallsAdmitted(message);
     if (signal.aborted) return draft.id;
     answer = undefined;
