@@ -97,8 +97,11 @@ export type CallStep =
  */
 export type ClientEvent =
   | (CallIdentity & CallStep)
-  /** A chat or a task could not be read from its storage, or not be written there. The work goes on without. */
-  | { readonly type: "storage-failure"; readonly error: unknown }
+  /**
+   * A chat or a task could not be read from its storage, or not be written there. The work goes on without.
+   * `messageId`: the one message of a chat that could not be written; all others are.
+   */
+  | { readonly type: "storage-failure"; readonly error: unknown; readonly messageId?: string }
   /** The browser refuses a feature: this tab works for itself. Emitted once for each feature and client. */
   | { readonly type: "platform-limit"; readonly feature: PlatformFeature; readonly error: Error }
   /** The gateway would accept the request, or answered, and a part of it is ignored. */

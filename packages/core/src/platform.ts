@@ -26,8 +26,8 @@ export function refusalOf(feature: PlatformFeature, cause: unknown): Error {
 }
 
 /** Emits why a storage failed: a `platform-limit` where the browser refuses it, else a `storage-failure`. */
-export function reportStorageFailure(client: Reporter, error: unknown): void {
+export function reportStorageFailure(client: Reporter, error: unknown, messageId?: string): void {
   const feature = refusals.get(error as Error);
   if (feature) reportLimit(client, feature, error);
-  else client.emit({ type: "storage-failure", error });
+  else client.emit({ type: "storage-failure", error, ...(messageId !== undefined && { messageId }) });
 }

@@ -318,7 +318,7 @@ describe("a chat with a storage", () => {
       const here = new Promise<void>((resolve) => {
         leave = resolve;
       });
-      void navigator.locks.request(`sluice/chat/${id}`, { mode: "shared" }, () => here);
+      void navigator.locks.request(`sluice/chat/${id}/2`, { mode: "shared" }, () => here);
       const kept = (message: object, parent: string | null) => ({ message, parent, revision: 1 });
       await storage.write(
         `chat/${id}`,
@@ -446,28 +446,54 @@ describe("a chat with a storage", () => {
     expect(writes).toHaveLength(1);
   });
 
-  test("leaves out records that are no messages", async () => {
+  test("leaves out records that are no messages, and reads fields of another type as absent", async () => {
     const storage = memoryStorage();
-    const good = { message: { id: "1", role: "user", content: "Hello" }, parent: null, revision: 0 };
+    const kept = (id: string, message: object, parent: unknown) =>
+      [id, { message: { id, ...message }, parent, revision: 0 }] as const;
     await storage.write(
       "chat/a",
       new Map<string, unknown>([
-        ["1", good],
+        kept("1", { role: "user", content: "Hello" }, null),
         ["2", "text"],
         ["3", null],
-        ["4", { message: { id: "4", role: "robot", content: "" }, parent: "1", revision: 0 }],
-        ["5", { message: { id: "other", role: "user", content: "" }, parent: "1", revision: 0 }],
-        ["6", { message: { id: "6", role: "user", content: 6 }, parent: "1", revision: 0 }],
-        [
-          "7",
-          { message: { id: "7", role: "assistant", content: "", toolCalls: {} }, parent: "1", revision: 0 },
-        ],
-        ["8", { message: { id: "8", role: "user", content: "a circle" }, parent: "9", revision: 0 }],
-        ["9", { message: { id: "9", role: "user", content: "a circle" }, parent: "8", revision: 0 }],
+        kept("4", { role: "robot", content: "" }, "1"),
+        kept("5", { role: "user", content: 6 }, "1"),
+        kept("6", { id: 6, role: "assistant", content: {}, toolCalls: {}, outcome: [], usage: 7 }, "1"),
+        kept("7", { role: "user", content: "a circle", images: ["x", null] }, "8"),
+        kept("8", { role: "user", content: "a circle" }, "7"),
         ["/leaf", "8"],
       ]),
     );
-    expect((await shown(storage)).texts()).toEqual(["Hello", "a circle", "a circle"]);
+    const { texts, chat } = await shown(storage);
+    expect(texts()).toEqual(["Hello", "", "a circle", "a circle"]);
+    expect(chat.getSnapshot().messages[1]).toEqual({
+      id: "6",
+      role: "assistant",
+      content: "",
+      outcome: "interrupted",
+    });
+  });
+
+  test.each([
+    ["[null]", [null]],
+    ["[{}]", [{}]],
+    ["numeric ids", [{ id: 7, name: "weather", arguments: 5, state: "dancing", error: {} }]],
+    ["an output alone", [{ id: "c", name: "weather", arguments: "{", state: "done", output: null }]],
+    ["text", "weather"],
+  ])("shows a message whose tool calls are %s, and sends the next", async (_, toolCalls) => {
+    const storage = memoryStorage();
+    const messages = ["Hello", "calls", "And?"].map((content, index) => {
+      const id = `m${index}`;
+      const call = index === 1 && { role: "assistant", outcome: "tool-calls", toolCalls };
+      const message = { id, role: "user", content, createdAt: index, ...call };
+      return [id, { message, parent: index ? `m${index - 1}` : null, revision: 1 }] as const;
+    });
+    await storage.write("chat/a", new Map(messages));
+    const { chat, texts, answer } = await shown(storage);
+    expect(texts()).toEqual(["Hello", "calls", "And?"]);
+    const turn = chat.send("More");
+    answer(0, textAnswer("Yes"));
+    expect(await turn).toMatchObject({ outcome: "complete" });
   });
 
   test("writes an answer under way once a second, not for each delta", async () => {

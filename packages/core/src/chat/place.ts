@@ -1,6 +1,6 @@
 import { ConfigurationError, ValidationError } from "../errors.js";
 import { type ImageInput, imageURLs } from "./images.js";
-import { createMessageId, isOpen, withCallsClosed } from "./message.js";
+import { createMessageId, isOpen, type ThreadMessage, withCallsClosed } from "./message.js";
 import type { Thread } from "./thread.js";
 
 /** Where in a thread a turn begins. */
@@ -67,19 +67,26 @@ export function askAgain(
   return ask(thread, { content, images: shown, below: thread.parentOf(messageId), model }, signal);
 }
 
-/** Where the last answer failed, was stopped, or left tool calls that nobody answered. */
-export function placeOfRetry(thread: Thread): Place {
-  const last = thread.path.at(-1);
+/** The place of a retry of `last`: where it failed, was stopped, or left tool calls that nobody answered. */
+export function placeOfRetry(thread: Thread, last: ThreadMessage | undefined): Place {
   if (!last || last.role === "system" || last.outcome === "complete")
     throw new ConfigurationError(
       "there is nothing to retry: the last answer is whole; regenerate() asks for another",
     );
-  if (last.role === "user") return { below: last.id, added: [] };
-  if (last.outcome === "tool-calls") {
-    closeCalls(thread, WENT_ON);
-    return { below: last.id, added: [] };
-  }
-  return { below: thread.parentOf(last.id), added: [] };
+  if (last.outcome === "tool-calls") thread.put(withCallsClosed(last, WENT_ON));
+  return { below: belowRetry(thread, last), added: [] };
+}
+
+/** Number of the answers that a retry of `last` stands beside. */
+export function answersBeside(thread: Thread, last: ThreadMessage): number {
+  const below = belowRetry(thread, last);
+  return thread
+    .ids()
+    .filter((id) => thread.parentOf(id) === below && thread.node(id)?.message.role === "assistant").length;
+}
+
+function belowRetry(thread: Thread, { id, role, outcome }: ThreadMessage): string | undefined {
+  return role === "user" || outcome === "tool-calls" ? id : thread.parentOf(id);
 }
 
 /** Where the answer `messageId` began, or the last turn. */

@@ -40,6 +40,8 @@ export interface RunContext {
   readonly place: Place | Promise<Place>;
   /** The answer to begin with, where it is one that a page was left with. */
   readonly left?: ThreadMessage | undefined;
+  /** The run is about to add an answer with this id. */
+  readonly onDraft: (id: string) => void;
   /** More of the answer came. */
   readonly onDelta: () => void;
   /** A message was added, or is whole, or a tool call got on. */
@@ -54,7 +56,7 @@ const MAX_STEPS = 8;
  * somebody, or `maxSteps` is reached.
  */
 export function createRun(context: RunContext): Run {
-  const { client, thread, options, owner, place, left, onDelta, onChange, onEnd } = context;
+  const { client, thread, options, owner, place, left, onDraft, onDelta, onChange, onEnd } = context;
   const { signal } = owner;
   const added: string[] = [];
   let answer: Answer | undefined;
@@ -119,6 +121,7 @@ export function createRun(context: RunContext): Run {
       model: asked.model,
       createdAt: Date.now(),
     };
+    onDraft(draft.id);
     thread.add(draft, below);
     added.push(draft.id);
     return readAnswer(draft, asked);

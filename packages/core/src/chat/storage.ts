@@ -1,101 +1,153 @@
-import { after } from "../clock.js";
+import { after, yieldToHost } from "../clock.js";
 import type { Client } from "../http.js";
 import { hasLocks, isLocked, shareLock, withLock } from "../locks.js";
 import { reportStorageFailure } from "../platform.js";
 import type { RecordStorage } from "../storage/storage.js";
 import { waitForStorage } from "../storage/wait.js";
-import { isOpen, isPending, type ThreadMessage, withCallsClosed } from "./message.js";
+import type { ThreadMessage } from "./message.js";
+import { afterReload, isInFlight, isUnderWay, LEAF, nodesIn, recordOf } from "./records.js";
 import type { Thread } from "./thread.js";
 import type { ThreadNode } from "./tree.js";
 
-/** Keeps a thread in a storage, and takes over what other pages write there. */
+/** Keeps a thread in a storage, and merges what other tabs write there. */
 export interface ThreadKeeper {
-  /** Reads the thread, and from then on hears of others. Once: later calls wait for the same. Never rejects. */
+  /**
+   * Reads the thread, and from then on merges the changes of other tabs. Again after `close`.
+   *
+   * @throws what the storage throws twice; what is written then reads the thread once it can be read
+   */
   readonly restore: () => Promise<void>;
   /** A message changed: it is written soon, and nobody waits for it. */
   readonly changed: (id: string, message?: ThreadMessage) => void;
-  /** As long as this lasts, answers of this page are under way, and other pages can tell. */
-  readonly hold: (turn: Promise<unknown>) => void;
+  /** Holds the lock of a message that this tab works on, until the turn has ended and is written. */
+  readonly hold: (id: string, turn: Promise<unknown>) => void;
+  /**
+   * Waits until no other tab works on a message, merges what it wrote, and runs `act`. The lock is held until the turn
+   * has ended and is written. Without Web Locks `act` runs at once.
+   *
+   * @throws the signal's reason while it waits
+   */
+  readonly alone: <Turn>(id: string, signal: AbortSignal, act: () => Promise<Turn>) => Promise<Turn>;
   /** Writes what is left, and lets go of the storage. */
   readonly close: () => void;
 }
 
-/** What {@link keepThread} takes. */
+/** Options of {@link keepThread}. */
 export interface ThreadKeeperOptions {
   readonly client: Client;
   readonly storage: RecordStorage;
   readonly collection: string;
   readonly thread: Thread;
+  /** Ids of the messages that the chat began with: they give way to stored ones. */
+  readonly initial: readonly string[];
   /** The page is about to go: the thread gets what has come and was not shown yet. */
   readonly onLeave: () => void;
-  /** The thread changed by what somebody else wrote. */
+  /** The thread changed by what another tab wrote. */
   readonly onMerge: () => void;
   /** Reads on an answer that was left and is kept elsewhere; undefined where that can't be done now. */
   readonly takeUp: (message: ThreadMessage) => Promise<unknown> | undefined;
 }
 
-/** The key of the record that says which branch was shown last; no message has it as its id. */
-const LEAF = "/leaf";
-/** How often an answer under way is written. */
+/** Time between two writes of an answer in flight, in milliseconds. */
 const LIVE_WRITE_MS = 1000;
 
-/** Creates the keeper of one thread: a record for each message, so that two pages never overwrite each other's. */
+type Change = readonly [id: string, record: unknown];
+
+/** Creates the keeper of one thread: a record for each message, so that two tabs never overwrite each other's. */
 export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
   const { client, storage, collection, thread, onLeave, onMerge, takeUp } = options;
-  const onFailure = (error: unknown) => reportStorageFailure(client, error);
-  const unwritten = new Set<string>(thread.ids());
-  const initial = thread.ids();
-  const lock = `sluice/${collection}`;
+  const { clock } = client;
+  let initial = new Set(options.initial);
+  const unwritten = new Set(thread.ids().filter((id) => !initial.has(id)));
+  /** Ids that could not be written: reported, and tried once more with the next change. */
+  const failed = new Set<string>();
+  /** Ids of messages that this tab works on, or waits for. */
+  const watched = new Set<string>();
+  let isRead = false;
+  let isReading = false;
   let open = new AbortController();
-  let isWaiting = false;
-  let restoring: Promise<void> | undefined;
   let scheduled: AbortController | undefined;
   let writing: Promise<unknown> = Promise.resolve();
 
   return {
     restore() {
-      restoring ??= restore().catch(onFailure);
-      return restoring;
+      open = new AbortController();
+      const { signal } = open;
+      const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
+      listen?.("pagehide", leave, { signal });
+      try {
+        signal.addEventListener("abort", storage.watch(collection, merge, report));
+      } catch (error) {
+        report(error);
+      }
+      return read(signal);
     },
     changed(id, message) {
       unwritten.add(id);
-      if (isUnderWay(message)) {
-        if (!scheduled) schedule(LIVE_WRITE_MS);
-      } else schedule(0);
+      if (!isUnderWay(message)) queueMicrotask(write);
+      else if (!scheduled) {
+        scheduled = new AbortController();
+        after(clock, LIVE_WRITE_MS, scheduled.signal, write);
+      }
     },
-    hold(turn) {
-      void shareLock(
-        client,
-        lock,
-        turn.then(() => writing),
-      );
+    hold(id, turn) {
+      watched.add(id);
+      const done = turn.then(written).finally(() => watched.delete(id));
+      void shareLock(client, lockOf(id), done);
     },
+    alone: (id, signal, act) =>
+      new Promise((resolve, reject) => {
+        withLock(client, lockOf(id), signal, async () => {
+          await refresh();
+          signal.throwIfAborted();
+          endLeft(id);
+          const turn = act();
+          resolve(turn);
+          await turn;
+          await written();
+        }).catch(reject);
+      }),
     close() {
       write();
-      restoring = undefined;
       open.abort();
     },
   };
 
-  async function restore(): Promise<void> {
-    open = new AbortController();
-    const { signal } = open;
-    const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
-    listen?.("pagehide", leave, { signal });
-    signal.addEventListener("abort", storage.watch(collection, merge, onFailure));
-    const records = await waitForStorage(client.clock, () => storage.read(collection), merge);
+  /** Once more if that fails: a browser that closed its database opens it again. */
+  async function read(signal: AbortSignal): Promise<void> {
+    isReading = true;
+    const records = await readAll()
+      .catch(() => yieldToHost().then(readAll))
+      .finally(() => {
+        isReading = false;
+      });
     const nodes = nodesIn(records);
-    // what was there at first gives way to what was kept
-    if (nodes.length > 0) for (const id of initial.splice(0)) forget(id);
-    const hasOpenEnds = nodes.some(({ message }) => afterReload(message) !== message);
-    const hasLivePage = hasOpenEnds && (await isLocked(client, lock));
-    const isOpenStill = ({ message }: ThreadNode) => hasLivePage || isKept(message);
-    thread.merge(
-      nodes.map((node) => (isOpenStill(node) ? node : { ...node, message: afterReload(node.message) })),
+    const held = await Promise.all(
+      nodes.map(
+        ({ message }) => isInFlight(message) && (isKept(message) || isLocked(client, lockOf(message.id))),
+      ),
     );
-    if (nodes.some(isOpenStill)) void markLeft();
+    if (signal.aborted) return;
+    const last = thread.path.at(-1)?.id;
+    if (!isRead && nodes.length > 0) for (const id of initial) forget(id);
+    thread.merge(
+      nodes.map((node, at) => (held[at] ? node : { ...node, message: afterReload(node.message) })),
+    );
     const leaf = records.get(LEAF);
     if (typeof leaf === "string") thread.choose(leaf);
+    // where the storage was late, there may be a new turn
+    thread.choose(last);
+    thread.origin = undefined;
+    write();
+    if (!isRead && nodes.length === 0) for (const id of initial) unwritten.add(id);
+    isRead = true;
+    initial = new Set();
+    watchEnds(nodes.filter((_, at) => held[at]));
+    onMerge();
+  }
+
+  async function readAll(): Promise<ReadonlyMap<string, unknown>> {
+    return storage.read(collection);
   }
 
   function leave(): void {
@@ -105,43 +157,52 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
 
   function merge(changes: ReadonlyMap<string, unknown>): void {
     for (const [key, record] of changes) if (record === undefined) forget(key);
-    for (const node of nodesIn(changes)) {
-      // what another page has under way is shown where it can be told when that page goes
-      if (isUnderWay(node.message) && !hasLocks()) continue;
-      thread.merge([node]);
-      if (isUnderWay(node.message)) void markLeft();
-    }
+    // work in flight is shown where the end of its tab can be noticed
+    const nodes = nodesIn(changes).filter(({ message }) => hasLocks() || !isInFlight(message));
+    thread.merge(nodes);
+    watchEnds(nodes);
     onMerge();
   }
 
-  /**
-   * Waits until no page has an answer under way: what has no end then was left. What is kept elsewhere is read on, by
-   * this page alone: others wait for it as for any page at work.
-   */
-  async function markLeft(): Promise<void> {
-    if (isWaiting) return;
-    isWaiting = true;
-    const { signal } = open;
+  /** Waits for the end of work in other tabs. */
+  function watchEnds(nodes: readonly ThreadNode[]): void {
+    for (const { message } of nodes) {
+      const { id } = message;
+      if (watched.has(id) || !isInFlight(message)) continue;
+      watched.add(id);
+      const { signal } = open;
+      withLock(client, lockOf(id), signal, () => takeOver(id, signal))
+        .then(onMerge)
+        .catch((error) => {
+          if (!signal.aborted) report(error);
+        })
+        .finally(() => watched.delete(id));
+    }
+  }
+
+  /** Ends what a tab was closed in the middle of. An answer that is kept elsewhere is read on, by this tab alone. */
+  async function takeOver(id: string, signal: AbortSignal): Promise<void> {
+    await refresh();
+    signal.throwIfAborted();
+    const message = thread.node(id)?.message;
+    const turn = message && isKept(message) && takeUp(message);
+    if (turn) await turn;
+    else endLeft(id);
+    // the next tab has to find it ended
+    await written();
+  }
+
+  /** The lock of the message is held: work on it that is in flight has been left. */
+  function endLeft(id: string): void {
+    const message = thread.node(id)?.message;
+    if (message && isInFlight(message) && hasLocks()) thread.put(afterReload(message));
+  }
+
+  async function refresh(): Promise<void> {
     try {
-      await withLock(client, lock, signal, async () => {
-        isWaiting = false;
-        thread.merge(nodesIn(await storage.read(collection)));
-        signal.throwIfAborted();
-        for (const id of thread.ids()) {
-          const message = thread.node(id)?.message;
-          if (!message || !isUnderWay(message)) continue;
-          const read = isKept(message) ? takeUp(message) : undefined;
-          if (read) await read.then(write);
-          else thread.put(afterReload(message));
-        }
-        // whoever is next has to find it ended
-        await writing;
-      });
-      onMerge();
+      if (isRead && hasLocks()) merge(await waitForStorage(clock, readAll));
     } catch (error) {
-      if (!signal.aborted) onFailure(error);
-    } finally {
-      isWaiting = false;
+      report(error);
     }
   }
 
@@ -151,94 +212,68 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
     unwritten.delete(id);
   }
 
-  function schedule(ms: number): void {
-    scheduled?.abort();
-    scheduled = ms === 0 ? undefined : new AbortController();
-    if (!scheduled) queueMicrotask(write);
-    else after(client.clock, ms, scheduled.signal, write);
+  function lockOf(id: string): string {
+    return `sluice/${collection}/${id}`;
+  }
+
+  function written(): Promise<unknown> {
+    write();
+    return writing;
   }
 
   function write(): void {
     scheduled?.abort();
     scheduled = undefined;
     if (unwritten.size === 0) return;
-    const changes = new Map<string, unknown>([[LEAF, thread.path.at(-1)?.id]]);
-    const ids = [...unwritten];
-    for (const id of ids) changes.set(id, recordOf(thread.node(id)));
+    const changes: Change[] = [[LEAF, thread.path.at(-1)?.id]];
+    for (const id of unwritten) {
+      const node = thread.node(id);
+      changes.push([id, node && recordOf(node)]);
+    }
     unwritten.clear();
     writing = writing
-      .then(() => storage.write(collection, changes))
-      .catch((error) => {
-        // once more with the next change: there may be room by then
-        for (const id of ids) unwritten.add(id);
-        onFailure(error);
+      .then(() => put(changes))
+      .then((isTaken) => {
+        // a storage that takes a record can perhaps be read by now
+        if (isTaken && !isRead && !isReading) void read(open.signal).catch(() => {});
       });
   }
-}
 
-function isUnderWay(message: ThreadMessage | undefined): boolean {
-  return message?.role === "assistant" && message.outcome === undefined;
-}
-
-/**
- * An answer that is under way where its page's end does not matter. Where pages can't tell of each other, two of them
- * would read it on, and each run its tools.
- */
-function isKept(message: ThreadMessage): boolean {
-  return hasLocks() && isUnderWay(message) && typeof message.streamId === "string";
-}
-
-function recordOf(node: ThreadNode | undefined): unknown {
-  if (!node) return undefined;
-  const { branches: _, error, ...message } = node.message;
-  const said = error && { error: reasonOf(error) };
-  return { message: { ...message, ...said }, parent: node.parent ?? null, revision: node.revision };
-}
-
-/** A storage holds what anybody put there: what is no message of ours is left out. */
-function nodeOf(key: string, record: unknown): ThreadNode | undefined {
-  if (!isObject(record) || !isObject(record["message"])) return undefined;
-  const { message, parent, revision } = record;
-  const { id, role, content, error, toolCalls, images } = message as Record<string, unknown>;
-  const isMessage =
-    id === key && roles.has(role) && typeof content === "string" && typeof revision === "number";
-  if (!isMessage || !isListOrAbsent(toolCalls) || !isListOrAbsent(images)) return undefined;
-  const revived = isObject(error) ? { error: Object.assign(new Error(String(error["message"])), error) } : {};
-  return {
-    message: { ...message, ...revived } as unknown as ThreadMessage,
-    parent: typeof parent === "string" ? parent : undefined,
-    revision,
-  };
-}
-
-/** What an error says; not the answer's body, or the text that the message has anyway. */
-function reasonOf(error: Error): Record<string, unknown> {
-  const { name, message } = error;
-  const { code, status, reason, phase, type, apiCode } = error as Error & Record<string, unknown>;
-  return { name, message, code, status, reason, phase, type, apiCode };
-}
-
-function nodesIn(records: ReadonlyMap<string, unknown>): ThreadNode[] {
-  return [...records].flatMap(([key, record]) => nodeOf(key, record) ?? []);
-}
-
-const roles: ReadonlySet<unknown> = new Set(["system", "user", "assistant"]);
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
-}
-
-function isListOrAbsent(value: unknown): boolean {
-  return value === undefined || Array.isArray(value);
-}
-
-const LEFT = "the page was left before the call had a result";
-
-/** What ran when the page went does not run any more; what waits for somebody still waits. */
-function afterReload(message: ThreadMessage): ThreadMessage {
-  if (isUnderWay(message)) {
-    const { streamId: _, ...ended } = withCallsClosed(message, LEFT);
-    return { ...ended, outcome: "interrupted" };
+  /**
+   * Writes all changes at once; where that fails, each half for itself, down to the record that can't be written.
+   * Returns whether anything was written.
+   */
+  async function put(changes: readonly Change[]): Promise<boolean> {
+    try {
+      await waitForStorage(clock, () => storage.write(collection, new Map(changes)));
+      for (const [id] of changes) failed.delete(id);
+      return true;
+    } catch (error) {
+      const isLate = (error as Error)?.name === "TimeoutError";
+      if (isLate || changes.length === 1) return giveUp(changes, error);
+      const half = Math.ceil(changes.length / 2);
+      const isTaken = await put(changes.slice(0, half));
+      return (await put(changes.slice(half))) || isTaken;
+    }
   }
-  return withCallsClosed(message, LEFT, (call) => isOpen(call) && !isPending(call));
+
+  /** Once more with the next change, for there may be room by then; after that, when the message itself changes. */
+  function giveUp(changes: readonly Change[], error: unknown): false {
+    const ids = changes.flatMap(([id]) => (id === LEAF || failed.has(id) ? [] : [id]));
+    for (const id of ids) {
+      failed.add(id);
+      unwritten.add(id);
+    }
+    if (ids.length > 0) report(error, ids.length > 1 ? undefined : ids[0]);
+    return false;
+  }
+
+  function report(error: unknown, messageId?: string): void {
+    reportStorageFailure(client, error, messageId);
+  }
+}
+
+/** True for an answer in flight whose tab may go: the proxy keeps it, and tabs know of each other. */
+function isKept(message: ThreadMessage): boolean {
+  return hasLocks() && isUnderWay(message) && message.streamId !== undefined;
 }

@@ -1,12 +1,24 @@
+import { unlessAborted } from "../clock.js";
 import { asError, ConfigurationError } from "../errors.js";
 import type { Client } from "../http.js";
 import { isolate } from "../isolate.js";
+import { reportStorageFailure } from "../platform.js";
+import type { RecordStorage } from "../storage/storage.js";
+import { waitForStorage } from "../storage/wait.js";
 import { createStore, readerOf, type Store } from "../store.js";
 import type { ImageInput } from "./images.js";
 import { type InitialMessage, threadMessagesOf } from "./initial.js";
-import { isPending, type ThreadMessage, type ThreadToolCall, type ThreadTurn } from "./message.js";
+import {
+  createMessageId,
+  isOpen,
+  isPending,
+  type ThreadMessage,
+  type ThreadToolCall,
+  type ThreadTurn,
+} from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 import {
+  answersBeside,
   ask,
   askAgain,
   assertContent,
@@ -17,7 +29,7 @@ import {
 } from "./place.js";
 import { createRun, type Run } from "./run.js";
 import { type ChatState, type ChatStatus, createPendingReader } from "./state.js";
-import { keepThread, type ThreadKeeper } from "./storage.js";
+import type { ThreadKeeper } from "./storage.js";
 import { createThread } from "./thread.js";
 import { withOutput } from "./tools.js";
 
@@ -101,6 +113,9 @@ export function createChatStore<Output = unknown>(
   let keeper: ThreadKeeper | undefined;
   const thread = createThread((messageId, message) => keeper?.changed(messageId, message));
   addAll(threadMessagesOf(initialMessages, "initialMessages"));
+  const initial = thread.ids();
+  // until the storage is read: what is sent now stands behind what is read later
+  if (storage) thread.origin = `/${createMessageId()}`;
   const pendingOf = createPendingReader();
   let isRestoring = storage !== undefined;
   let queue: readonly { content: string; start: () => void; drop: () => void }[] = [];
@@ -110,22 +125,10 @@ export function createChatStore<Output = unknown>(
   // the options of the last turn
   let asked: Read<Output> | undefined;
   let shown: ThreadMessage | undefined;
+  let opening: Promise<void> | undefined;
+  let session = new AbortController();
+  let waiting = new AbortController();
   const store = createStore(compute, { throttleMs, clock: client.clock });
-  if (storage)
-    keeper = keepThread({
-      client,
-      storage,
-      collection: `chat/${id}`,
-      thread,
-      onLeave: store.flush,
-      onMerge: store.flush,
-      takeUp(message) {
-        const parent = thread.parentOf(message.id);
-        if (run || lastMessage()?.id !== message.id) return undefined;
-        return start(() => ({ below: parent, added: [message.id] }), own, message);
-      },
-    });
-
   return withReader(own);
 
   function withReader(read: Read<Output>): ChatStore<Output> {
@@ -145,7 +148,18 @@ export function createChatStore<Output = unknown>(
         );
       },
       stop,
-      retry: () => whenFree(read, () => placeOfRetry(thread)),
+      retry: () =>
+        whenReady(() => {
+          const last = lastMessage();
+          const again = () => placeOfRetry(thread, last && thread.node(last.id)?.message);
+          if (!last || run) return startIfFree(read, again);
+          const known = answersBeside(thread, last);
+          return alone(last.id, () =>
+            answersBeside(thread, last) > known
+              ? notSent(new ConfigurationError("another tab has retried this answer already"))
+              : startIfFree(read, again),
+          );
+        }),
       regenerate: (messageId) => whenFree(read, () => placeOfVersion(thread, messageId)),
       edit: (messageId, content, { images } = {}) =>
         whenFree(
@@ -179,6 +193,9 @@ export function createChatStore<Output = unknown>(
       clear: () => whenRestored(() => replaceAll([])),
       close() {
         stop();
+        session.abort();
+        session = new AbortController();
+        opening = undefined;
         keeper?.close();
       },
       withOptions: (options) => withReader(readerOf(options)),
@@ -216,33 +233,88 @@ export function createChatStore<Output = unknown>(
     return thread.path.at(-1);
   }
 
+  /** Reads the storage, and waits for it at most 3 s: what is read later is merged then. */
+  async function open(from: RecordStorage): Promise<void> {
+    const { signal } = session;
+    try {
+      await waitForStorage(client.clock, () => load(from, signal));
+    } catch (cause) {
+      reportStorageFailure(client, cause);
+    }
+    isRestoring = false;
+    store.flush();
+  }
+
+  async function load(from: RecordStorage, signal: AbortSignal): Promise<void> {
+    const { keepThread } = await import("./storage.js");
+    if (signal.aborted) return;
+    keeper ??= keepThread({
+      client,
+      storage: from,
+      collection: `chat/${id}`,
+      thread,
+      initial,
+      onLeave: store.flush,
+      onMerge: merged,
+      takeUp(message) {
+        const parent = thread.parentOf(message.id);
+        if (run || lastMessage()?.id !== message.id) return undefined;
+        return start(() => ({ below: parent, added: [message.id] }), own, message);
+      },
+    });
+    await keeper.restore();
+  }
+
+  function merged(): void {
+    const { id: draft } = run?.answer?.message ?? {};
+    // another tab cleared the chat
+    if (draft !== undefined && !thread.node(draft)) run?.stop();
+    store.flush();
+  }
+
   /** At once where it can be, so that what a click does is seen in the next frame. */
   function whenRestored<T>(act: () => T | Promise<T>): Promise<T> {
-    const restoring = keeper?.restore();
-    if (!restoring || !isRestoring) return Promise.resolve(act());
-    return restoring.then(() => {
-      if (isRestoring) {
-        isRestoring = false;
-        store.flush();
-      }
-      return act();
-    });
+    if (storage) opening ??= open(storage);
+    return isRestoring && opening ? opening.then(act) : Promise.resolve(act());
+  }
+
+  /** Acts when the chat is restored, unless it is stopped before. */
+  function whenReady(act: () => ThreadTurn | Promise<ThreadTurn>): Promise<ThreadTurn> {
+    const { signal } = waiting;
+    if (!isRestoring) return whenRestored(act);
+    return unlessAborted(
+      whenRestored(() => {}),
+      signal,
+    ).then(act, notSent);
+  }
+
+  /** Acts when no other tab works on a message. */
+  function alone(messageId: string, act: () => ThreadTurn | Promise<ThreadTurn>): Promise<ThreadTurn> {
+    if (!keeper) return Promise.resolve(act());
+    return keeper
+      .alone(messageId, waiting.signal, async () => act())
+      .catch((cause) => notSent(asError(cause)));
+  }
+
+  function whenFree(read: Read<Output>, place: FindPlace, content?: string): Promise<ThreadTurn> {
+    return whenReady(() => startIfFree(read, place, content));
   }
 
   /** Only what has `content` can be queued: what another version is of may be gone by then. */
-  function whenFree(read: Read<Output>, place: FindPlace, content?: string): Promise<ThreadTurn> {
-    return whenRestored(() => {
-      const { whenBusy = "reject" } = read();
-      if (run && whenBusy === "queue" && content !== undefined) return enqueue(content, place, read);
-      if (run && whenBusy === "interrupt") run.stop();
-      return run ? notSent(new ConfigurationError(BUSY)) : start(place, read);
-    });
+  function startIfFree(
+    read: Read<Output>,
+    place: FindPlace,
+    content?: string,
+  ): ThreadTurn | Promise<ThreadTurn> {
+    const { whenBusy = "reject" } = read();
+    if (run && whenBusy === "queue" && content !== undefined) return enqueue(content, place, read);
+    if (run && whenBusy === "interrupt") run.stop();
+    return run ? notSent(new ConfigurationError(BUSY)) : start(place, read);
   }
 
   function enqueue(content: string, place: FindPlace, read: Read<Output>): Promise<ThreadTurn> {
     return new Promise((resolve) => {
-      const drop = () =>
-        resolve(notSent(new DOMException("The chat was stopped before its turn", "AbortError")));
+      const drop = () => resolve(notSent(stopped()));
       setQueue([...queue, { content, start: () => resolve(start(place, read)), drop }]);
       store.flush();
     });
@@ -269,12 +341,12 @@ export function createChatStore<Output = unknown>(
           owner,
           place,
           left,
+          onDraft: (draft) => keeper?.hold(draft, started.turn),
           onDelta: store.changed,
           onChange: store.flush,
           onEnd: (turn) => ended(turn, read),
         });
         run = started;
-        keeper?.hold(started.turn);
         started.start();
         store.flush();
         return started.turn;
@@ -306,6 +378,8 @@ export function createChatStore<Output = unknown>(
   function stop(): void {
     const dropped = queue;
     setQueue([]);
+    waiting.abort(stopped());
+    waiting = new AbortController();
     if (run) run.stop();
     else closeCalls(thread, "the user stopped before the call had a result");
     for (const { drop } of dropped) drop();
@@ -332,25 +406,35 @@ export function createChatStore<Output = unknown>(
     waitsFor: ThreadToolCall["state"],
     change: (call: ThreadToolCall) => ThreadToolCall,
   ): Promise<ThreadTurn> {
-    return whenRestored(() => {
-      const message = lastMessage();
-      const calls = message?.toolCalls ?? [];
-      const call = calls.find(({ id, state }) => id === toolCallId && state === waitsFor);
-      if (!message || !call)
-        return (
-          run?.turn ?? notSent(new ConfigurationError(`toolCallId: no call "${toolCallId}" waits for this`))
-        );
-      const toolCalls = calls.map((each) => (each === call ? change(call) : each));
-      const changed = { ...message, toolCalls };
-      thread.put(changed);
-      store.flush();
-      if (run) {
-        run.callChanged();
-        return run.turn;
+    return whenReady(() => {
+      const waits = (call: ThreadToolCall) => call.id === toolCallId && call.state === waitsFor;
+      const { id, toolCalls } = lastMessage() ?? {};
+      return id !== undefined && toolCalls?.some(waits) && !run ? alone(id, () => settle(id)) : settle();
+
+      function settle(waited?: string): ThreadTurn | Promise<ThreadTurn> {
+        const message = lastMessage();
+        const calls = message?.toolCalls ?? [];
+        const call = calls.find(waits);
+        const goOn = (below: string) => start(() => ({ below, added: [below] }), asked ?? read);
+        if (!message || !call) {
+          // another tab answered the call, and was closed before it went on
+          if (message && message.id === waited && !run && !calls.some(isOpen)) return goOn(waited);
+          return (
+            run?.turn ?? notSent(new ConfigurationError(`toolCallId: no call "${toolCallId}" waits for this`))
+          );
+        }
+        const changed = calls.map((each) => (each === call ? change(call) : each));
+        thread.put({ ...message, toolCalls: changed });
+        store.flush();
+        if (run) {
+          run.callChanged();
+          return run.turn;
+        }
+        const isHeldUp = changed.some(isPending) && !changed.some(({ state }) => state === "running");
+        return isHeldUp
+          ? { messages: [{ ...message, toolCalls: changed }], outcome: "tool-calls" }
+          : goOn(message.id);
       }
-      const isHeldUp = toolCalls.some(isPending) && !toolCalls.some(({ state }) => state === "running");
-      if (isHeldUp) return { messages: [changed], outcome: "tool-calls" };
-      return start(() => ({ below: message.id, added: [message.id] }), asked ?? read);
     });
   }
 }
@@ -369,6 +453,10 @@ function unlessRefused<T>(check: () => T, goOn: (checked: T) => Promise<ThreadTu
     return Promise.resolve(notSent(asError(cause)));
   }
   return goOn(checked);
+}
+
+function stopped(): DOMException {
+  return new DOMException("The chat was stopped before its turn", "AbortError");
 }
 
 function notSent(error: Error): ThreadTurn {

@@ -162,7 +162,7 @@ function statesOf({ message }: ThreadNode): string {
 }
 
 function labelled(message: ThreadMessage, branches: readonly string[] | undefined): ThreadMessage {
-  if (String(message.branches) === String(branches)) return message;
+  if (message.branches === branches || String(message.branches) === String(branches)) return message;
   const { branches: _, ...rest } = message;
   return branches ? { ...rest, branches } : rest;
 }

@@ -28,7 +28,8 @@ export function createTree(nodes: ReadonlyMap<string, ThreadNode>): ThreadTree {
   place(childrenOf(undefined));
 
   let before: string | undefined;
-  for (const id of [...new Set([...placed, ...nodes.keys()])].sort(byAge)) {
+  const inOrder = placed.size < nodes.size ? [...new Set([...placed, ...nodes.keys()])].sort(byAge) : [];
+  for (const id of inOrder) {
     if (!placed.has(id)) adopt(topOf(id), before);
     before = id;
   }
@@ -37,14 +38,16 @@ export function createTree(nodes: ReadonlyMap<string, ThreadNode>): ThreadTree {
   const versions = new Map<string | undefined, readonly string[]>();
   for (const [parent, ids] of children) {
     for (const id of ids) parents.set(id, parent);
-    versions.set(parent, ids.sort(byAge).filter(isShown));
+    versions.set(parent, ids.length > 1 ? ids.sort(byAge).filter(isShown) : ids);
   }
   return { parents, versions };
 
   function childrenOf(parent: string | undefined): string[] {
-    const known = children.get(parent) ?? [];
-    children.set(parent, known);
-    return known;
+    const known = children.get(parent);
+    if (known) return known;
+    const none: string[] = [];
+    children.set(parent, none);
+    return none;
   }
 
   function place(ids: readonly string[]): void {
