@@ -1,0 +1,152 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import {
+  createAssetStore,
+  createClient,
+  createVideoTaskList,
+  createVideoTaskStore,
+  listTasks,
+  memoryStorage,
+  type VideoTaskStoreOptions,
+} from "@sluice/core";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { settled, stoppedClock } from "../packages/core/test/support/gateway.js";
+
+const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
+const runs = { numRuns: 100 };
+const id = fc.stringMatching(/^[\w-]{1,40}$/);
+
+/** A client whose creates are answered by `receipt`; every query finds a task that runs. */
+function openTab(receipt: unknown = {}) {
+  const clock = stoppedClock();
+  const polled: string[] = [];
+  const client = createClient({
+    baseURL: `https://gateway-${Math.random()}.test`,
+    clock,
+    assetLookup: async () => ({ Status: "Processing" }),
+    onEvent: () => {},
+    fetch: async ({ method, url }) => {
+      if (method === "POST") return Response.json(receipt);
+      polled.push(decodeURIComponent(new URL(url).pathname.split("/").at(-1) ?? ""));
+      return Response.json({ code: "success", data: { status: "IN_PROGRESS" } });
+    },
+  });
+  return { client, clock, polled };
+}
+
+describe("the id of a video", () => {
+  const receipt = (ids: fc.Arbitrary<Record<string, unknown>>) =>
+    fc
+      .tuple(fc.dictionary(fc.string(), fc.jsonValue()), ids, fc.jsonValue(), fc.jsonValue(), fc.jsonValue())
+      .map(
+        ([more, ids, created_at, model, status]): Record<string, unknown> => ({
+          ...more,
+          created_at,
+          model,
+          status,
+          ...ids,
+        }),
+      );
+
+  test("is in the list and is asked about, whatever else the receipt holds", async () => {
+    const ids = fc.oneof(
+      id.map((id) => ({ id })),
+      fc.nat().map((id) => ({ id })),
+      fc.tuple(id, fc.constantFrom("", null)).map(([task_id, id]) => ({ id, task_id })),
+    );
+    await fc.assert(
+      fc.asyncProperty(receipt(ids), async (receipt) => {
+        const { client, polled } = openTab(receipt);
+        const video = createVideoTaskStore(client);
+        const stop = video.subscribe(() => {});
+        await video.submit(request);
+        await settled();
+        stop();
+        const expected = String(receipt["id"] || receipt["task_id"] || receipt["id"]);
+        expect(await listTasks(client, {})).toMatchObject([{ state: "created", handle: { id: expected } }]);
+        expect(polled).toEqual([expected]);
+      }),
+      runs,
+    );
+  });
+});
+
+describe("a storage", () => {
+  const entry = {
+    key: "k",
+    model: "m",
+    submittedAt: 1,
+    label: "Reef",
+    state: "created",
+    revision: 1,
+    handle: { id: "t-1", model: "m", createdAt: 1 },
+    task: { id: "t-1", state: "running", rawStatus: "IN_PROGRESS", progress: 0.5 },
+    error: { name: "APIError", message: "refused" },
+  };
+
+  /** The entry with any JSON in the place of one of its values. */
+  const spoilt = fc
+    .tuple(
+      fc.constantFrom<readonly [keyof typeof entry, string?]>(
+        ...Object.entries(entry).flatMap(([name, value]): (readonly [keyof typeof entry, string?])[] => [
+          [name as keyof typeof entry],
+          ...Object.keys(Object(value) as object)
+            .filter(() => typeof value === "object")
+            .map((inner) => [name as keyof typeof entry, inner] as const),
+        ]),
+      ),
+      fc.jsonValue(),
+    )
+    .map(([[name, inner], value]) => ({
+      ...entry,
+      [name]: inner === undefined ? value : { ...(entry[name] as object), [inner]: value },
+    }));
+
+  test("may hold any JSON in any place of an entry: the others are shown, and ids are kept", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.oneof(spoilt, fc.jsonValue()), { maxLength: 5 }), async (records) => {
+        const storage = memoryStorage();
+        await storage.write(
+          "video-tasks",
+          new Map<string, unknown>([...records.entries()].map(([at, it]) => [`${at}`, it])),
+        );
+        await storage.write("video-tasks", new Map([["k", entry]]));
+        const { client } = openTab();
+        const list = createVideoTaskList(client, { storage });
+        const stop = list.subscribe(() => {});
+        await settled();
+        stop();
+        const shown = list.getSnapshot();
+        expect(shown).toContainEqual(expect.objectContaining({ key: "k", handle: entry.handle }));
+        const kept = records.filter((it) => (it as typeof entry | null)?.handle?.id === "t-1");
+        expect(shown.filter(({ handle }) => handle?.id === "t-1")).toHaveLength(kept.length + 1);
+      }),
+      runs,
+    );
+  });
+});
+
+test("tasks and assets that nobody watches any more are let go of", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const { client, clock } = openTab();
+  const alive: WeakRef<object>[] = [];
+  for (let nth = 0; nth < 50; nth += 1) {
+    // a store, a watch and what was asked for are held by one another, if by anything
+    const options: VideoTaskStoreOptions = { refetchInterval: () => 1000 };
+    alive.push(new WeakRef(options));
+    const video = createVideoTaskStore(client, options);
+    video.attach(`t-${nth}`);
+    const asset = createAssetStore(client, options as object);
+    asset.attach(`a-${nth}`);
+    const stops = [video.subscribe(() => {}), asset.subscribe(() => {})];
+    await Promise.resolve();
+    for (const stop of stops) stop();
+  }
+  await clock.advance(2000);
+  collect();
+  await settled();
+  collect();
+  expect(alive.filter((options) => options.deref()).length).toBeLessThan(5);
+});
