@@ -132,35 +132,8 @@ const betaVideo = {
   },
   /** What the prompt calls the items of a type, counted from 1: `Image 1`. */
   promptNames: { reference_image: "Image", reference_video: "Video", reference_audio: "Audio" },
-  /** What the files must be like; bytes, pixels and seconds. */
-  limits: {
-    image: {
-      formats: ["jpeg", "png", "bmp", "webp"],
-      alpha: false,
-      side: { min: 240, max: 8000 },
-      aspectRatioMax: 8,
-      bytes: 20_971_520,
-    },
-    video: {
-      formats: ["mp4", "mov"],
-      seconds: { min: 1, max: 15 },
-      secondsInAll: 15,
-      side: { min: 240, max: 4096 },
-      aspectRatioMax: 8,
-      bytes: 104_857_600,
-    },
-    audio: { formats: ["wav", "mp3"], seconds: { min: 1, max: 15 }, secondsInAll: 15, bytes: 15_728_640 },
-    file: {
-      // biome-ignore format: a list of extensions is read as a block
-      formats: [
-        "docx", "doc", "xlsx", "xls", "pptx", "ppt", "pdf", "txt", "key", "pages", "numbers", "md",
-      ],
-      pages: { most: 50, formats: ["pdf", "docx", "doc", "pptx", "ppt", "key", "pages"] },
-      bytes: 104_857_600,
-    },
-    /** Seconds of all reference videos and of the result together. */
-    inputAndOutputSeconds: 30,
-  },
+  /** Formats of images that travel in the request. `mediaLimits` of `@sluice/core/media` has all limits of files. */
+  imageFormats: ["jpeg", "png", "bmp", "webp"],
   /** Hours that a task can be queried after its creation, and that the URL of its result lives. */
   retentionHours: 24,
 } as const;

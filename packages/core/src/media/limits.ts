@@ -16,10 +16,18 @@ export interface MediaLimits {
   readonly seconds?: { readonly min: number; readonly max: number };
   /** Seconds of all files of this use in one request. */
   readonly secondsInAll?: number;
+  /** Pages of one file of these formats. Nothing here opens a file to count them. */
+  readonly pages?: { readonly most: number; readonly formats: readonly string[] };
 }
 
-const { limits } = videoModels["beta3.0-video"];
-const image = { kind: "image", ...limits.image } as const;
+const image = {
+  kind: "image",
+  formats: videoModels["beta3.0-video"].imageFormats,
+  alpha: false,
+  side: { min: 240, max: 8000 },
+  aspectRatioMax: 8,
+  bytes: 20_971_520,
+} as const;
 
 /**
  * The limits of every use that the spec gives limits for, as data. The uses are the `input.media` item types of
@@ -31,10 +39,32 @@ export const mediaLimits = {
   first_frame: image,
   last_frame: image,
   reference_image: image,
-  reference_video: { kind: "video", ...limits.video },
-  reference_audio: { kind: "audio", ...limits.audio },
+  reference_video: {
+    kind: "video",
+    formats: ["mp4", "mov"],
+    seconds: { min: 1, max: 15 },
+    secondsInAll: 15,
+    side: { min: 240, max: 4096 },
+    aspectRatioMax: 8,
+    bytes: 104_857_600,
+  },
+  reference_audio: {
+    kind: "audio",
+    formats: ["wav", "mp3"],
+    seconds: { min: 1, max: 15 },
+    secondsInAll: 15,
+    bytes: 15_728_640,
+  },
   /** By the file name's extension alone: what is inside, and how many pages it has, is not ours to open. */
-  file: { kind: "file", ...limits.file },
+  file: {
+    kind: "file",
+    // biome-ignore format: a list of extensions is read as a block
+    formats: [
+      "docx", "doc", "xlsx", "xls", "pptx", "ppt", "pdf", "txt", "key", "pages", "numbers", "md",
+    ],
+    pages: { most: 50, formats: ["pdf", "docx", "doc", "pptx", "ppt", "key", "pages"] },
+    bytes: 104_857_600,
+  },
   chat_image: { kind: "image", formats: ["jpeg", "png", "gif", "webp"] },
 } as const satisfies Record<string, MediaLimits>;
 
@@ -42,4 +72,4 @@ export const mediaLimits = {
 export type MediaUse = keyof typeof mediaLimits;
 
 /** Seconds of all reference videos and of the result together (spec, family `beta`, duration rule). */
-export const inputAndOutputSeconds: number = limits.inputAndOutputSeconds;
+export const inputAndOutputSeconds = 30;

@@ -16,7 +16,7 @@ const publicURL = v.pipe(
 const imageURL = v.pipe(
   v.string(),
   v.check(
-    (url) => isHTTP(url) || isImageDataURI(url, beta.limits.image.formats),
+    (url) => isHTTP(url) || isImageDataURI(url, beta.imageFormats),
     "must be an http(s) URL or a Base64 data URI of a JPEG, PNG, BMP or WEBP image",
   ),
 );
