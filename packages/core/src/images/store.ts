@@ -57,6 +57,12 @@ export interface ImageStore<Model extends string = ImageModel> extends Store<Ima
    *
    * It is sent again after a 429 only, which is not billed. What is not sent because another is under way, or breaks
    * a rule meanwhile, leaves that one and the state alone: only the promise says so.
+   *
+   * @example
+   * A model that this version does not know:
+   * ```ts
+   * await images.generate(unchecked({ model: "gamma-image-6-0", prompt: "A reef at dawn" }));
+   * ```
    */
   generate(request: Asked<ImageRequestOf<Model>> | UncheckedRequest): Promise<SettledImages<Model>>;
   /** Ends what is under way: an `error`, as it can't be taken back; `outcome` says whether it may be billed. */

@@ -14,8 +14,17 @@ import { taskFailure } from "./tasks.js";
 export interface VideoTaskStore extends Store<VideoTaskState> {
   /**
    * Checks the request, and its media where `checkMedia` is given, creates the task, and watches it. Never rejects:
-   * resolves to the state as soon as the gateway has answered. As long as a task is on the way nothing is sent, so that
-   * a double click pays once.
+   * resolves to the state as soon as the gateway has answered. Sends nothing while a task is on its way, so that a
+   * double click pays once.
+   *
+   * The entry is stored before anything is sent. A storage that has not written it after 3 s is not waited for: the
+   * entry stays in memory, and is written when the storage answers.
+   *
+   * @example
+   * A model that this version does not know:
+   * ```ts
+   * await video.submit(unchecked({ model: "beta4.0-video", input: { prompt: "A reef at dawn" } }));
+   * ```
    */
   submit(request: VideoRequest | UncheckedRequest, options?: SubmitOptions): Promise<VideoTaskState>;
   /** Watches a task that is there already: its handle, also out of JSON, or its id. */
@@ -24,7 +33,7 @@ export interface VideoTaskStore extends Store<VideoTaskState> {
   refetch(): void;
   /** Stops watching, and keeps what is shown. The task goes on, and is billed: there is no way to cancel one. */
   detach(): void;
-  /** Forgets the task, here; it goes on, and stays in the list. One that is still being checked is not sent. */
+  /** Forgets the task, here; it goes on, and stays in the list. One that is still being checked or stored is not sent. */
   reset(): void;
 }
 
