@@ -110,14 +110,8 @@ alpha.refuses(
   { thinking: { type: "on" } },
 );
 alpha.refuses("thinking", "object or null", { thinking: null }, { thinking: "enabled" });
-alpha.refuses(
-  "reasoning_effort",
-  "none, low, high, max",
-  { reasoning_effort: "max" },
-  { reasoning_effort: "medium" },
-);
-alpha.refuses("max_tokens", "1 to 393216", { max_tokens: 393_216 }, { max_tokens: 393_217 });
-alpha.refuses("max_tokens", "1 to 393216", { max_tokens: 1 }, { max_tokens: 0 });
+alpha.oneOf("reasoning_effort", ["none", "low", "high", "max"], ["medium", "minimal", "None"]);
+alpha.bounds("max_tokens", [1, 393_216], 1);
 alpha.refuses("max_tokens", "integer", { max_tokens: 2 }, { max_tokens: 1.5 });
 alpha.refuses(
   "response_format.type",
@@ -138,19 +132,8 @@ alpha.refuses(
   { stream_options: { include_usage: true } },
   { stream_options: { include_usage: 1 } },
 );
-alpha.refuses(
-  "temperature",
-  "0 to 2",
-  { temperature: 2, thinking: { type: "disabled" } },
-  { temperature: 2.1 },
-);
-alpha.refuses(
-  "temperature",
-  "0 to 2",
-  { temperature: 0, thinking: { type: "disabled" } },
-  { temperature: -0.1 },
-);
-alpha.refuses("top_p", "0 to 1", { top_p: 1 }, { top_p: 1.1 });
+alpha.bounds("temperature", [0, 2], 0.1);
+alpha.bounds("top_p", [0, 1], 0.1);
 alpha.refuses(
   "tools[].type",
   "function",
@@ -199,18 +182,8 @@ alpha.refuses(
   { tool_choice: { type: "function", function: {} } },
   { path: "tool_choice.function.name" },
 );
-alpha.refuses(
-  "frequency_penalty",
-  "-2 to 2",
-  { frequency_penalty: -2, thinking: { type: "disabled" } },
-  { frequency_penalty: -2.1 },
-);
-alpha.refuses(
-  "presence_penalty",
-  "-2 to 2",
-  { presence_penalty: 2, thinking: { type: "disabled" } },
-  { presence_penalty: 2.1 },
-);
+alpha.bounds("frequency_penalty", [-2, 2], 0.1);
+alpha.bounds("presence_penalty", [-2, 2], 0.1);
 alpha.refuses(
   "user_id",
   "at most 512 characters",
@@ -294,11 +267,12 @@ gamma.refuses(
   { messages: [{ role: "user" }] },
   { path: "messages.0.content" },
 );
-gamma.refuses("max_tokens", "1 to 8192", { max_tokens: 8192 }, { max_tokens: 8193 });
-gamma.refuses("temperature", "0 to 2", { temperature: 2 }, { temperature: 2.1 });
-gamma.refuses("top_p", "0 to 1", { top_p: 0 }, { top_p: -0.1 });
-gamma.refuses("frequency_penalty", "-2 to 2", { frequency_penalty: 2 }, { frequency_penalty: 2.1 });
-gamma.refuses("presence_penalty", "-2 to 2", { presence_penalty: -2 }, { presence_penalty: -2.1 });
+gamma.bounds("max_tokens", [1, 8192], 1);
+gamma.refuses("max_tokens", "integer", { max_tokens: 2 }, { max_tokens: 1.5 });
+gamma.bounds("temperature", [0, 2], 0.1);
+gamma.bounds("top_p", [0, 1], 0.1);
+gamma.bounds("frequency_penalty", [-2, 2], 0.1);
+gamma.bounds("presence_penalty", [-2, 2], 0.1);
 gamma.refuses("stream", "boolean", { stream: false }, { stream: 1 });
 gamma.refuses("stop", "one string", { stop: "END" }, { stop: ["END"] });
 gamma.refuses("image parts", "not in its list", {}, says(image(png)), { path: "messages.0.content.0.type" });
@@ -330,21 +304,13 @@ delta.refuses(
   { thinking: { type: "disabled" } },
   { path: "thinking.type" },
 );
-delta.refuses(
-  "reasoning_effort",
-  "low, high, max",
-  { reasoning_effort: "low" },
-  { reasoning_effort: "none" },
-);
-delta.refuses("max_tokens", "1 to 131072", { max_tokens: 131_072 }, { max_tokens: 131_073 });
-delta.refuses(
-  "temperature (assumed name)",
-  "0 to 1",
-  { temperature: 1 },
-  { temperature: 1.1 },
-  { path: "temperature" },
-);
-delta.refuses("top_p (assumed name)", "0 to 1", { top_p: 0 }, { top_p: -0.1 }, { path: "top_p" });
+delta.oneOf("reasoning_effort", ["low", "high", "max"], ["none", "medium", "minimal"]);
+delta.bounds("max_tokens", [1, 131_072], 1);
+delta.refuses("max_tokens", "integer", { max_tokens: 2 }, { max_tokens: 1.5 });
+delta.bounds("temperature (assumed name)", [0, 1], 0.1, (temperature) => ({ temperature }), {
+  path: "temperature",
+});
+delta.bounds("top_p (assumed name)", [0, 1], 0.1, (top_p) => ({ top_p }), { path: "top_p" });
 delta.refuses(
   "stop (assumed name)",
   "at most 4 entries",

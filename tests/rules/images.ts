@@ -1,11 +1,25 @@
-import { imageModels } from "@sluice/core/schemas";
 import { type Rule, rulesOf } from "./rule.ts";
 
+// biome-ignore format: the lists of the spec, read as blocks
+const sizesOf40 = [
+  "1024x1024", "864x1152", "1152x864", "1312x736", "736x1312", "832x1248", "1248x832", "1568x672",
+  "2048x2048", "1728x2304", "2304x1728", "2848x1600", "1600x2848", "2496x1664", "1664x2496", "3136x1344",
+  "4096x4096", "3520x4704", "4704x3520", "5504x3040", "3040x5504", "3328x4992", "4992x3328", "6240x2656",
+];
+// biome-ignore format: the lists of the spec, read as blocks
+const sizesOf50 = [
+  "2048x2048", "1728x2304", "2304x1728", "2848x1600", "1600x2848", "2496x1664", "1664x2496", "3136x1344",
+  "3072x3072", "2592x3456", "3456x2592", "4096x2304", "2304x4096", "2496x3744", "3744x2496", "4704x2016",
+];
 const png = "data:image/png;base64,iVBORw0KGgo=";
 
-function rulesOfModel(model: keyof typeof imageModels, foreignSize: string): readonly Rule[] {
-  const { family, sizes } = imageModels[model];
-  const { rules, refuses, warns } = rulesOf({
+function rulesOfModel(
+  model: string,
+  family: string,
+  sizes: readonly string[],
+  others: readonly string[],
+): readonly Rule[] {
+  const { rules, bounds, oneOf, refuses, warns } = rulesOf({
     endpoint: "/v1/images/generations",
     section: `Images · ${model}`,
     prefix: `image.${family}`,
@@ -34,13 +48,14 @@ function rulesOfModel(model: keyof typeof imageModels, foreignSize: string): rea
     { sequential_image_generation_options: { max_images: 0 } },
     { path: "sequential_image_generation_options.max_images" },
   );
-  for (const size of sizes) refuses("size", size, { size }, { size: foreignSize });
+  const foreign = others.filter((size) => !sizes.includes(size));
+  oneOf("size", sizes, [...foreign, "1024x1025", "2K", "2048X2048"]);
   refuses("watermark", "boolean", { watermark: true }, { watermark: "yes" });
   refuses("seed", "integer", { seed: 7 }, { seed: 0.5 });
   refuses("logo_info.add_logo", "boolean", { logo_info: { add_logo: true } }, { logo_info: { add_logo: 1 } });
   refuses("logo_info.position", "integer", { logo_info: { position: 1 } }, { logo_info: { position: 0.5 } });
   refuses("logo_info.language", "integer", { logo_info: { language: 0 } }, { logo_info: { language: "en" } });
-  refuses("logo_info.opacity", "0 to 1", { logo_info: { opacity: 1 } }, { logo_info: { opacity: 1.1 } });
+  bounds("logo_info.opacity", [0, 1], 0.1, (opacity) => ({ logo_info: { opacity } }));
   for (const [field, value] of Object.entries({ n: 1, response_format: "b64_json", user: "u-1" }))
     warns(
       "(any other field)",
@@ -69,6 +84,6 @@ function rulesOfModel(model: keyof typeof imageModels, foreignSize: string): rea
 }
 
 export const imageRules: readonly Rule[] = [
-  ...rulesOfModel("gamma-image-4-0-250828", "3072x3072"),
-  ...rulesOfModel("gamma-image-5-0-260128", "1024x1024"),
+  ...rulesOfModel("gamma-image-4-0-250828", "4-0", sizesOf40, sizesOf50),
+  ...rulesOfModel("gamma-image-5-0-260128", "5-0", sizesOf50, sizesOf40),
 ];

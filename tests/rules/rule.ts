@@ -48,6 +48,44 @@ export function rulesOf({ endpoint, section, prefix, request }: Section) {
   };
   return {
     rules,
+    /** Both ends of a range are accepted, and what is just beyond them is refused. */
+    bounds(
+      field: string,
+      [from, to]: readonly [from: number, to: number],
+      step: number,
+      set: (value: number) => Patch = (value) => ({ [field]: value }),
+      named: Named = {},
+    ) {
+      for (const [word, end, beyond] of [
+        ["from", from, from - step],
+        ["to", to, to + step],
+      ] as const)
+        add(field, `${word} ${end}, not ${beyond}`, named, {
+          accepted: patched(request, set(end)),
+          refused: patched(request, set(beyond)),
+        });
+    },
+    /** Each value of a list is accepted, and each of `others` refused. */
+    oneOf(
+      field: string,
+      values: readonly string[],
+      others: readonly string[],
+      set: (value: string) => Patch = (value) => ({ [field]: value }),
+      named: Named = {},
+    ) {
+      const [first = ""] = values;
+      const [other = ""] = others;
+      for (const value of values)
+        add(field, value, named, {
+          accepted: patched(request, set(value)),
+          refused: patched(request, set(other)),
+        });
+      for (const value of others)
+        add(field, `not ${value}`, named, {
+          accepted: patched(request, set(first)),
+          refused: patched(request, set(value)),
+        });
+    },
     refuses(field: string, says: string, accepted: Patch, refused: Patch, named: Named = {}) {
       add(field, says, named, { accepted: patched(request, accepted), refused: patched(request, refused) });
     },

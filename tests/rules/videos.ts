@@ -1,4 +1,3 @@
-import { videoModels } from "@sluice/core/schemas";
 import { type Rule, rulesOf } from "./rule.ts";
 
 const endpoint = "/v1/video/generations";
@@ -7,8 +6,7 @@ const png = "data:image/png;base64,iVBORw0KGgo=";
 const gif = "data:image/gif;base64,R0lGODlh";
 
 function betaRules(model: "beta3.0-video" | "beta3.0-video-prime"): readonly Rule[] {
-  const { resolutions, ratios } = videoModels[model];
-  const { rules, refuses, warns } = rulesOf({
+  const { rules, bounds, oneOf, refuses, warns } = rulesOf({
     endpoint,
     section: `Video · ${model}`,
     prefix: "video.beta",
@@ -121,17 +119,20 @@ function betaRules(model: "beta3.0-video" | "beta3.0-video-prime"): readonly Rul
     many(6, "reference_audio"),
     "reference-audio-count",
   );
-  for (const resolution of resolutions)
-    refuses(
-      "parameters.resolution",
-      resolution,
-      parameter("resolution", resolution),
-      parameter("resolution", resolution.toLowerCase()),
-    );
-  for (const ratio of ratios)
-    refuses("parameters.ratio", ratio, parameter("ratio", ratio), parameter("ratio", "21:9"));
-  refuses("parameters.duration", "2 to 30", parameter("duration", 30), parameter("duration", 31));
-  refuses("parameters.duration", "2 to 30", parameter("duration", 2), parameter("duration", 1));
+  oneOf(
+    "parameters.resolution",
+    ["1080P", "720P", "480P"],
+    ["1080p", "720p", "480p", "4k", "4K", "2K"],
+    (value) => parameter("resolution", value),
+  );
+  oneOf(
+    "parameters.ratio",
+    ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16"],
+    ["21:9", "9:21", "2:1"],
+    (value) => parameter("ratio", value),
+  );
+  bounds("parameters.duration", [2, 30], 1, (value) => parameter("duration", value));
+  refuses("parameters.duration", "integer", parameter("duration", 3), parameter("duration", 2.5));
   refuses("parameters.duration", "or -1", parameter("duration", -1), parameter("duration", -2));
   refuses("parameters.audio", "boolean", parameter("audio", false), parameter("audio", 1));
   refuses(
@@ -140,13 +141,8 @@ function betaRules(model: "beta3.0-video" | "beta3.0-video-prime"): readonly Rul
     parameter("prompt_extend", false),
     parameter("prompt_extend", "no"),
   );
-  refuses(
-    "parameters.seed",
-    "0 to 2147483647",
-    parameter("seed", 2_147_483_647),
-    parameter("seed", 2_147_483_648),
-  );
-  refuses("parameters.seed", "0 to 2147483647", parameter("seed", 0), parameter("seed", -1));
+  bounds("parameters.seed", [0, 2_147_483_647], 1, (value) => parameter("seed", value));
+  refuses("parameters.seed", "integer", parameter("seed", 3), parameter("seed", 2.5));
   refuses("parameters.watermark", "boolean", parameter("watermark", true), parameter("watermark", "yes"));
   for (const [field, value] of Object.entries({
     resolution: "720P",
@@ -191,9 +187,10 @@ const content = (...items: object[]) => ({ content: items });
 function gamma1Rules(
   model: "gamma-video-1-5-pro-251215" | "gamma-video-1-0-pro-fast-251015",
 ): readonly Rule[] {
-  const { family, resolutions, ratios, textRatios, duration } = videoModels[model];
   const isPro = model === "gamma-video-1-5-pro-251215";
-  const { rules, refuses, warns } = rulesOf({
+  const family = isPro ? "1-5-pro" : "1-0-pro-fast";
+  const fixedRatios = ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9"];
+  const { rules, bounds, oneOf, refuses, warns } = rulesOf({
     endpoint,
     section: `Video · ${model}`,
     prefix: `video.${family}`,
@@ -270,26 +267,23 @@ function gamma1Rules(
       { ratio: "adaptive" },
     );
   }
-  for (const ratio of textRatios) refuses("ratio", `text-to-video: ${ratio}`, { ratio }, { ratio: "2:1" });
-  for (const ratio of ratios)
-    refuses("ratio", `image-to-video: ${ratio}`, { ...withImage, ratio }, { ...withImage, ratio: "2:1" });
-  for (const resolution of resolutions)
-    refuses("resolution", resolution, { resolution }, { resolution: resolution.toUpperCase() });
-  refuses(
-    "duration",
-    `${duration.min} to ${duration.max}`,
-    { duration: duration.max },
-    { duration: duration.max + 1 },
+  const ratio = (value: string) => ({ ratio: value });
+  if (isPro)
+    oneOf("ratio in text-to-video", ["adaptive", ...fixedRatios], ["2:1", "9:21"], ratio, { path: "ratio" });
+  else oneOf("ratio in text-to-video", fixedRatios, ["adaptive", "2:1", "9:21"], ratio, { path: "ratio" });
+  oneOf(
+    "ratio in image-to-video",
+    ["adaptive", ...fixedRatios],
+    ["2:1", "9:21"],
+    (value) => ({ ...withImage, ratio: value }),
+    { path: "ratio" },
   );
-  refuses(
-    "duration",
-    `${duration.min} to ${duration.max}`,
-    { duration: duration.min },
-    { duration: duration.min - 1 },
-  );
+  oneOf("resolution", ["480p", "720p", "1080p"], ["480P", "720P", "1080P", "4k", "2k"]);
+  bounds("duration", isPro ? [4, 12] : [2, 12], 1);
+  refuses("duration", "integer", { duration: 5 }, { duration: 4.5 });
   refuses("watermark", "boolean", { watermark: true }, { watermark: "no" });
-  refuses("seed", "-1 to 4294967295", { seed: 4_294_967_295 }, { seed: 4_294_967_296 });
-  refuses("seed", "-1 to 4294967295", { seed: -1 }, { seed: -2 });
+  bounds("seed", [-1, 4_294_967_295], 1);
+  refuses("seed", "integer", { seed: 5 }, { seed: 4.5 });
   refuses("camera_fixed", "text-to-video only", { camera_fixed: true }, { ...withImage, camera_fixed: true });
   refuses("return_last_frame", "listed for gamma-video-2.0 only", {}, { return_last_frame: true });
   for (const field of ["input", "parameters"])
@@ -299,8 +293,9 @@ function gamma1Rules(
 }
 
 function gamma2Rules(model: "gamma-video-2.0" | "gamma-video-fast"): readonly Rule[] {
-  const { family, resolutions, ratios, duration, returnLastFrame } = videoModels[model];
-  const { rules, refuses, warns } = rulesOf({
+  const isFull = model === "gamma-video-2.0";
+  const family = isFull ? "2-0" : "fast";
+  const { rules, bounds, oneOf, refuses, warns } = rulesOf({
     endpoint,
     section: `Video · ${model}`,
     prefix: `video.${family}`,
@@ -340,13 +335,11 @@ function gamma2Rules(model: "gamma-video-2.0" | "gamma-video-fast"): readonly Ru
     { path: "content.1.audio_url" },
   );
   refuses("generate_audio", "boolean", { generate_audio: false }, { generate_audio: 0 });
-  for (const resolution of resolutions)
-    refuses("resolution", resolution, { resolution }, { resolution: "1080P" });
-  if (!returnLastFrame)
-    refuses("resolution", "480p, 720p only", { resolution: "480p" }, { resolution: "4k" });
-  for (const ratio of ratios) refuses("ratio", ratio, { ratio }, { ratio: "2:1" });
-  refuses("duration", "4 to 15", { duration: duration.max }, { duration: duration.max + 1 });
-  refuses("duration", "4 to 15", { duration: duration.min }, { duration: duration.min - 1 });
+  if (isFull) oneOf("resolution", ["480p", "720p", "1080p", "4k"], ["480P", "720P", "1080P", "4K", "2k"]);
+  else oneOf("resolution", ["480p", "720p"], ["1080p", "4k", "480P", "720P"]);
+  oneOf("ratio", ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "adaptive"], ["2:1", "9:21"]);
+  bounds("duration", [4, 15], 1);
+  refuses("duration", "integer, no -1", { duration: 5 }, { duration: -1 });
   refuses(
     "tools[].type",
     "web_search",
@@ -362,8 +355,7 @@ function gamma2Rules(model: "gamma-video-2.0" | "gamma-video-fast"): readonly Ru
     { rule: "tools-need-text-only" },
   );
   refuses("watermark", "boolean", { watermark: false }, { watermark: "no" });
-  if (returnLastFrame)
-    refuses("return_last_frame", "boolean", { return_last_frame: true }, { return_last_frame: 1 });
+  if (isFull) refuses("return_last_frame", "boolean", { return_last_frame: true }, { return_last_frame: 1 });
   else refuses("return_last_frame", "listed for gamma-video-2.0 only", {}, { return_last_frame: true });
   for (const field of ["input", "parameters"])
     refuses(field, "the shape of the beta family", {}, { [field]: {} });

@@ -11,8 +11,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 /*
- * Requests made from the capability tables, and the same with one thing changed at random: whatever the client would
- * let through the gateway takes, and whatever it would stop the gateway refuses.
+ * Requests made from the capability tables, and the same with one thing changed at random: the emulator answers each
+ * with 200 or 400 and never breaks, also where an unknown or odd field went through. It refuses by the schemas of the
+ * client, so that nothing is said here of the spec: the expected answers of tests/rules are written by hand.
  */
 
 interface Endpoint {
@@ -173,7 +174,7 @@ describe.each<[string, Endpoint, fc.Arbitrary<Record<string, unknown>>]>([
   ["images", { path: "/v1/images/generations", check: checkImageRequest }, image],
   ["video", { path: "/v1/video/generations", check: checkVideoRequest }, video],
 ])("%s", (_, endpoint, arbitrary) => {
-  test("requests made from the tables are accepted by client and emulator", () =>
+  test("requests made from the tables are answered", () =>
     fc.assert(
       fc.asyncProperty(arbitrary, async (request) => {
         expect(endpoint.check(request).issues).toEqual([]);
@@ -182,7 +183,7 @@ describe.each<[string, Endpoint, fc.Arbitrary<Record<string, unknown>>]>([
       { seed: 7, numRuns: 150 },
     ));
 
-  test("requests with something changed are judged alike by client and emulator", () =>
+  test("requests with something changed are answered or refused, as their check says", () =>
     fc.assert(
       fc.asyncProperty(arbitrary, fc.nat(), junk, async (request, at, value) => {
         const mutant = changed(request, at, value);
