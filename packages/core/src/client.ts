@@ -2,6 +2,7 @@ import type { AssetLookup } from "./asset.js";
 import { type Clock, systemClock } from "./clock.js";
 import { ConfigurationError, type Issue } from "./errors.js";
 import type { ClientEvent } from "./events.js";
+import { readHeaders } from "./headers.js";
 import type { Client, RetryOptions, Timeouts } from "./http.js";
 import { isolate } from "./isolate.js";
 import type { VideoTaskNormalizer } from "./task.js";
@@ -9,11 +10,15 @@ import type { VideoTaskNormalizer } from "./task.js";
 /** What `createClient` takes. Only `baseURL` is required. */
 export interface ClientOptions {
   /**
-   * The gateway, or the proxy in front of it: `https://gateway.example.com`. A trailing `/v1` is accepted. In
-   * browsers it may be relative (`/api`).
+   * The gateway, or the proxy in front of it: `https://gateway.example.com`. A trailing `/v1` is accepted. A path of this
+   * page's own server (`/api`) is resolved at the first request, so that the client can be made on a server too.
    */
   readonly baseURL: string;
-  /** The bearer key, or a function that gives it, asked for each request. Not for browsers: use the Worker proxy. */
+  /**
+   * The bearer key, or a function that gives it, called for each request. Not for browsers: use the Worker proxy. An
+   * option that is there but undefined is an error, because a variable that is not set looks so; leave the option out
+   * where a proxy adds the key.
+   */
   readonly apiKey?: string | (() => string | Promise<string>) | undefined;
   /** Sent with every request, for example to authenticate with a proxy; a function is asked for each request. */
   readonly headers?: HeadersInit | (() => HeadersInit | Promise<HeadersInit>) | undefined;
@@ -45,6 +50,12 @@ export interface ClientOptions {
 }
 
 /**
+ * Most keys that a client remembers, to redact them. One is forgotten only after so many newer ones were sent: it would
+ * take as many requests in flight, each with a key of its own.
+ */
+const MOST_KEYS = 1000;
+
+/**
  * Makes the client that every verb takes first. It holds no connection and needs no closing.
  *
  * @throws {ConfigurationError} when an option can't work; the message says which and what to do
@@ -56,6 +67,7 @@ export interface ClientOptions {
 export function createClient(options: ClientOptions): Client {
   const { apiKey, credentials, timeouts = {}, retry, onEvent, clock = systemClock } = options;
   const baseURL = checkedBaseURL(options.baseURL);
+  if ("apiKey" in options && apiKey === undefined) checkedKey(apiKey);
   if (apiKey !== undefined && inBrowser() && !options.dangerouslyAllowBrowser)
     throw new ConfigurationError(
       "apiKey: a key given in a browser can be read by every visitor. Let @sluice/worker-proxy add it and set " +
@@ -64,7 +76,7 @@ export function createClient(options: ClientOptions): Client {
   if (typeof apiKey === "string") checkedKey(apiKey);
   checkTimes("timeouts", timeouts);
   checkTimes("retry", retry);
-  let lastKey: string | undefined;
+  const keys = new Set<string>();
 
   return Object.freeze<Client>({
     baseURL,
@@ -78,8 +90,7 @@ export function createClient(options: ClientOptions): Client {
     // called detached: a `fetch` taken from an object would lose its `this`, and the global one throws with another
     fetch: options.fetch ?? ((request) => globalThis.fetch(request)),
     headers,
-    // a key of a test may be a letter, and letters are all over an answer
-    scrub: (text) => (lastKey && lastKey.length >= 8 ? text.replaceAll(lastKey, "[redacted]") : text),
+    scrub,
     emit,
     warn: (issue, callId) =>
       onEvent
@@ -89,16 +100,42 @@ export function createClient(options: ClientOptions): Client {
 
   async function headers(): Promise<Headers> {
     const given = typeof options.headers === "function" ? await options.headers() : options.headers;
-    const all = new Headers(given);
+    const all = readHeaders(given);
     if (apiKey === undefined) return all;
-    lastKey = checkedKey(typeof apiKey === "function" ? await apiKey() : apiKey);
-    all.set("authorization", `Bearer ${lastKey}`);
+    const key = checkedKey(typeof apiKey === "function" ? await apiKey() : apiKey);
+    remember(key);
+    all.set("authorization", `Bearer ${key}`);
     return all;
+  }
+
+  /** Keeps a key for `scrub`; the one that was used last stands last. */
+  function remember(key: string): void {
+    // a key of a test may be a letter, and letters are all over an answer
+    if (key.length < 8) return;
+    keys.delete(key);
+    keys.add(key);
+    const [oldest] = keys;
+    if (keys.size > MOST_KEYS) keys.delete(oldest as string);
+  }
+
+  function scrub(text: string): string {
+    const plain = withoutEscapes(text);
+    let clean = [...keys].some((key) => plain.includes(key)) ? plain : text;
+    for (const key of keys)
+      for (const form of [key, encodeURIComponent(key)]) clean = clean.replaceAll(form, "[redacted]");
+    return clean;
   }
 
   function emit(event: ClientEvent): void {
     isolate(() => onEvent?.(event));
   }
+}
+
+/** JSON text with the escapes resolved that a key may be written with; quotes and backslashes stay. */
+function withoutEscapes(text: string): string {
+  return text.replace(/\\(?:\/|u00(?!22|5c)([2-7][\da-f]))/gi, (_, hex?: string) =>
+    hex ? String.fromCharCode(Number.parseInt(hex, 16)) : "/",
+  );
 }
 
 const printedRules = new Set<string>();
@@ -122,21 +159,33 @@ function inProduction(): boolean {
   }
 }
 
-function checkedBaseURL(baseURL: unknown): string {
-  const fail = (problem: string) => {
-    throw new ConfigurationError(
-      `baseURL: ${problem}; give the gateway's address, https://gateway.example.com`,
-    );
+const ROUTE =
+  /\/(?:v1\/(?:chat\/completions|images\/generations|video\/generations)|gamma\/asset\/\w+|epsilon\/v1\/.+)$/;
+
+function checkedBaseURL(given: unknown): string {
+  const fail = (problem: string, remedy = "give the gateway's address, https://gateway.example.com") => {
+    throw new ConfigurationError(`baseURL: ${problem}; ${remedy}`);
   };
-  if (typeof baseURL !== "string" || baseURL.trim() === "") return fail("is missing");
-  const here = (globalThis as { location?: { href?: string } }).location?.href;
-  if (!URL.canParse(baseURL, here)) return fail(`${JSON.stringify(baseURL)} is no URL`);
-  const { protocol, username, password, search, hash } = new URL(baseURL, here);
+  const baseURL = typeof given === "string" ? given.trim().replace(/\/+$/, "") : "";
+  if (typeof given !== "string" || given.trim() === "") return fail("is missing");
+  // a path is resolved where there is a page, at the first request
+  const isPath = /^\.{0,2}\//.test(given.trim());
+  if (!(isPath || URL.canParse(baseURL)))
+    return fail(
+      `${JSON.stringify(given)} is no URL`,
+      "give the gateway's address, https://gateway.example.com, or a path of this page's server, /api",
+    );
+  const { protocol, username, password, search, hash } = new URL(baseURL, "https://page.invalid");
   if (!/^https?:$/.test(protocol)) return fail(`has the protocol ${protocol} instead of https:`);
   if (username || password)
     return fail("carries a name or password, which would end up in logs; use `headers`");
   if (search || hash) return fail("has a query or a fragment, which would be lost");
-  return baseURL.trim().replace(/\/+$/, "").replace(/\/v1$/, "");
+  if (ROUTE.test(baseURL))
+    return fail(
+      "ends with the path of one endpoint",
+      `give what stands before it, ${baseURL.replace(ROUTE, "") || "/"}`,
+    );
+  return baseURL.replace(/\/v1$/, "");
 }
 
 function checkedKey(key: unknown): string {
@@ -144,7 +193,9 @@ function checkedKey(key: unknown): string {
     throw new ConfigurationError(`apiKey: ${problem}`);
   };
   if (typeof key !== "string" || key === "")
-    return fail("is empty; is the environment variable set? Leave it out if a proxy adds it");
+    return fail(
+      `is ${key === "" ? "empty" : typeof key}; is the environment variable set? Leave the option out if a proxy adds the key`,
+    );
   if (/^bearer\s/i.test(key)) return fail('give the key alone: "Bearer " is added');
   if (!/^[\x21-\x7e]+$/.test(key))
     return fail("has a space, a line break or another character no header can carry");

@@ -12,8 +12,9 @@ export interface AnswerLine {
 }
 
 /**
- * Reads an error answer in whichever form gateways send it: `{error: {message, type, code, param}}`, only code
- * and message, flat, `{error: "text"}`, `{detail}`, in an array, a JSON string, HTML, text or nothing.
+ * Reads an error answer in any form that gateways send: `{error: {message, type, code, param}}`, only code and message,
+ * flat (`message` or `msg`), `{error: "text"}`, `{errors: […]}`, `{detail}`, in an array, a JSON string, HTML, text or
+ * nothing.
  */
 export function apiErrorOf(
   answer: AnswerLine,
@@ -27,7 +28,7 @@ export function apiErrorOf(
   const text = body.trim().replace(/^data:\s*(.*)[\s\S]*$/, "$1");
   const { message, type, code: apiCode, param } = errorFieldsOf(parseJSON(text)) ?? {};
   return new APIError(
-    message ?? messageOfText(answer, text),
+    excerpt(message ?? messageOfText(answer, text)),
     { status: answer.status, type, apiCode, param, ...more, body: excerpt(body) },
     { requestId },
   );
@@ -43,17 +44,23 @@ export interface ErrorFields {
 
 /** Finds the error in a parsed body of any of the known forms; undefined where it is none of them. */
 export function errorFieldsOf(json: unknown): ErrorFields | undefined {
-  if (Array.isArray(json)) return errorFieldsOf(json[0]);
-  if (typeof json === "string") return { message: json };
-  if (!isRecord(json)) return undefined;
-  const { error, detail } = json;
-  if (typeof error === "string") return { message: error, code: textOf(json.code), type: textOf(json.type) };
-  const source = isRecord(error) ? error : json;
+  const body: unknown = Array.isArray(json) ? json[0] : json;
+  if (typeof body === "string") return { message: body };
+  if (!isRecord(body)) return undefined;
+  const { error, errors, detail } = body;
+  const inner: unknown = error ?? (Array.isArray(errors) ? errors[0] : undefined);
+  const outer = fieldsOf(body);
+  if (typeof inner === "string") return { ...outer, message: inner };
+  const fields = isRecord(inner) ? fieldsOf(inner) : outer;
+  return { ...fields, message: fields.message ?? outer.message ?? textOf(detail) ?? jsonOf(detail) };
+}
+
+function fieldsOf({ message, msg, type, code, param }: Record<string, unknown>): ErrorFields {
   return {
-    message: textOf(source.message) ?? (typeof detail === "string" ? detail : JSON.stringify(detail)),
-    type: textOf(source.type),
-    code: textOf(source.code),
-    param: textOf(source.param),
+    message: textOf(message) ?? textOf(msg),
+    type: textOf(type),
+    code: textOf(code),
+    param: textOf(param),
   };
 }
 
@@ -61,6 +68,15 @@ export function errorFieldsOf(json: unknown): ErrorFields | undefined {
 export function parseJSON(text: string): unknown {
   try {
     return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `value` as JSON text, or undefined: for a value that has none, and for one nested too deep to be written. */
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
   } catch {
     return undefined;
   }
@@ -80,11 +96,10 @@ function messageOfText({ status, statusText }: AnswerLine, text: string): string
   const line = `HTTP ${status}${statusText ? ` ${statusText}` : ""}`;
   if (text === "") return `${line}: the answer is empty`;
   if (text.startsWith("<")) {
-    const title = /<title[^>]*>([^<]*)/i.exec(text)?.[1]?.trim();
+    const title = /<title[^<>]*>([^<]*)/i.exec(text)?.[1]?.trim();
     const page = title ? `the page "${title}"` : "a page";
     return `${line}: the answer is ${page} and not the gateway's JSON; check the base URL`;
   }
   if (/^[[{"]/.test(text)) return `${line}: the answer is JSON without a readable error message`;
-  const said = excerpt(text, 500);
-  return status === 200 ? `${line}: the answer is no JSON; check the base URL: ${said}` : said;
+  return excerpt(text, 500);
 }

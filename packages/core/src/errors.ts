@@ -33,7 +33,10 @@ export abstract class GatewayError extends Error {
   /** A literal per class, `"api"`, `"timeout"`, …: what `name` says, in kebab case. */
   abstract readonly code: string;
   readonly requestId?: string;
-  /** Of a failed create (images, video tasks, assets, epsilon): whether the gateway may have acted, and may bill. */
+  /**
+   * What became of the request, on every error of a call: the way to know whether it may be billed. Absent from errors
+   * about a task or an asset that was made before.
+   */
   declare readonly outcome?: Outcome;
   /** The task or asset that it is about: with it, waiting can go on. */
   declare readonly handle?: VideoTaskReference | AssetHandle;
@@ -55,16 +58,18 @@ export abstract class GatewayError extends Error {
   }
 }
 
-/** An option or a setup that can't work, said before anything is sent. */
+/** An option or a setup that can't work, or an option's function that failed; nothing was sent. */
 export class ConfigurationError extends GatewayError {
   override readonly name = "ConfigurationError";
   readonly code = "configuration";
+  override readonly outcome = "not-sent";
 }
 
 /** A request that breaks the gateway's rules; nothing was sent. `issues` has one entry per broken rule. */
 export class ValidationError extends GatewayError {
   override readonly name = "ValidationError";
   readonly code = "validation";
+  override readonly outcome = "not-sent";
   readonly issues: readonly Issue[];
 
   constructor(issues: readonly Issue[]) {
@@ -73,7 +78,15 @@ export class ValidationError extends GatewayError {
   }
 }
 
-/** What an error answer of the gateway says, read from whichever body form it came in. */
+/** An error with fields of its own beside the message. */
+abstract class DetailedError<Fields extends object> extends GatewayError {
+  constructor(message: string, fields: Fields, details?: ErrorDetails) {
+    super(message, details);
+    Object.assign(this, fields);
+  }
+}
+
+/** Contents of an error answer of the gateway, read from whichever body form it came in. */
 export interface APIErrorFields {
   readonly status: number;
   readonly type?: string | undefined;
@@ -86,7 +99,7 @@ export interface APIErrorFields {
 }
 
 /** The gateway answered with an error (spec, part Errors). `message` is the gateway's own where it gave one. */
-export class APIError extends GatewayError {
+export class APIError extends DetailedError<APIErrorFields> {
   override readonly name = "APIError";
   readonly code = "api";
   declare readonly status: number;
@@ -99,11 +112,6 @@ export class APIError extends GatewayError {
   /** Set where `@sluice/worker-proxy` refused the request, and not the gateway. */
   declare readonly source?: "proxy";
   declare readonly body: string;
-
-  constructor(message: string, fields: APIErrorFields, details?: ErrorDetails) {
-    super(message, details);
-    Object.assign(this, fields);
-  }
 }
 
 /**
@@ -147,7 +155,12 @@ export class TimeoutError<Partial = unknown> extends GatewayError {
 export type StreamFailure = "truncated" | "malformed" | "server-error";
 
 /** A stream that did not reach its end. `partial` is the message as far as it came: nothing is lost. */
-export class StreamError<Partial = unknown> extends GatewayError {
+export class StreamError<Partial = unknown> extends DetailedError<{
+  readonly reason: StreamFailure;
+  readonly partial: Partial;
+  readonly type?: string | undefined;
+  readonly apiCode?: string | undefined;
+}> {
   override readonly name = "StreamError";
   readonly code = "stream";
   declare readonly reason: StreamFailure;
@@ -155,55 +168,30 @@ export class StreamError<Partial = unknown> extends GatewayError {
   /** `error.type` and `error.code` of an error sent inside the stream. */
   declare readonly type?: string;
   declare readonly apiCode?: string;
-
-  constructor(
-    message: string,
-    fields: {
-      reason: StreamFailure;
-      partial: Partial;
-      type?: string | undefined;
-      apiCode?: string | undefined;
-    },
-    details?: ErrorDetails,
-  ) {
-    super(message, details);
-    Object.assign(this, fields);
-  }
 }
 
 /** A 200 answer that does not fit the spec: a documented field is missing or of the wrong type. */
-export class ResponseError extends GatewayError {
+export class ResponseError extends DetailedError<{ readonly path: string; readonly body: string }> {
   override readonly name = "ResponseError";
   readonly code = "response";
   /** Dot path of the field that does not fit. */
   declare readonly path: string;
   /** The answer's text, cut to 8 KB. */
   declare readonly body: string;
-
-  constructor(message: string, fields: { path: string; body: string }, details?: ErrorDetails) {
-    super(message, details);
-    Object.assign(this, fields);
-  }
 }
 
 /** Why a video task is no success: it failed, or the gateway calls it a success and never gives the video's URL. */
 export type TaskFailure = "failed" | "result-missing";
 
 /** A video task that ended without a video. `task` is its last snapshot. */
-export class TaskFailedError extends GatewayError {
+export class TaskFailedError extends DetailedError<{
+  readonly reason: TaskFailure;
+  readonly task: FailedVideoTask | PendingVideoTask;
+}> {
   override readonly name = "TaskFailedError";
   readonly code = "task-failed";
   declare readonly reason: TaskFailure;
   declare readonly task: FailedVideoTask | PendingVideoTask;
-
-  constructor(
-    message: string,
-    fields: { reason: TaskFailure; task: FailedVideoTask | PendingVideoTask },
-    details?: ErrorDetails,
-  ) {
-    super(message, details);
-    Object.assign(this, fields);
-  }
 }
 
 /** The gateway no longer knows a task whose time to be asked about is over. `handle` says which. */
@@ -234,7 +222,10 @@ export class AssetFailedError extends GatewayError {
  * `error`, told what became of the request or which task it is about. An error that knows already, and one that is not
  * of this family, stay as they are.
  */
-export function withDetails(error: unknown, details: Pick<GatewayError, "outcome" | "handle">): unknown {
+export function withDetails<Thrown>(
+  error: Thrown,
+  details: Pick<GatewayError, "outcome" | "handle">,
+): Thrown {
   if (isGatewayError(error))
     for (const [name, value] of Object.entries(details))
       if (error[name as keyof typeof details] === undefined)
@@ -261,17 +252,7 @@ export type AnyGatewayError =
   | AssetFailedError;
 
 /** The literal `name`s of {@link AnyGatewayError}. */
-export type GatewayErrorName =
-  | "ConfigurationError"
-  | "ValidationError"
-  | "APIError"
-  | "ConnectionError"
-  | "TimeoutError"
-  | "StreamError"
-  | "ResponseError"
-  | "TaskFailedError"
-  | "TaskExpiredError"
-  | "AssetFailedError";
+export type GatewayErrorName = AnyGatewayError["name"];
 
 /**
  * Whether `error` is one of this library's, also when two copies of the package are loaded.
@@ -290,23 +271,66 @@ export function isGatewayError(error: unknown): error is AnyGatewayError {
   return typeof error === "object" && error !== null && brand in error;
 }
 
+// every part is bounded, or can't match again where it failed: time grows with the text and no faster
 const secrets: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer\s+)[^\s"',;]+/gi, "$1[redacted]"],
   [/\bsk-[\w-]{6,}/g, "sk-[redacted]"],
-  [/\b(data:[\w.+-]+\/[\w.+-]+)[^,\s"']*,[\w+/=%-]{16,}/gi, "$1,[redacted]"],
-  [/\b(https?:\/\/)[^\s"'/@]+@/gi, "$1[redacted]@"],
-  [/\b(https?:\/\/[^\s"'?#]+)\?[^\s"'\\]+/gi, "$1?[redacted]"],
+  [/\b(data:[\w.+-]{1,64}\/[\w.+-]{1,64})(?:;[^,;\s"']{0,64}){0,4},[\w+/=%-]{16,}/gi, "$1,[redacted]"],
 ];
+const ADDRESS = /https?:\/\/[^\s"'\\]+/gi;
 
 /** `text` without API keys, data URIs, and the credentials and queries of URLs (where signatures are). */
 export function redact(text: string): string {
-  return secrets.reduce((clean, [pattern, replacement]) => clean.replace(pattern, replacement), text);
+  return secrets.reduce(
+    (clean, [pattern, replacement]) => clean.replace(pattern, replacement),
+    text.replace(ADDRESS, redactAddress),
+  );
 }
 
-function redactDeep(value: unknown): unknown {
+function redactAddress(address: string): string {
+  const query = address.indexOf("?") + 1;
+  const shown = query > 0 && query < address.length ? `${address.slice(0, query)}[redacted]` : address;
+  return shown.replace(/\/\/[^/@]+@/g, "//[redacted]@");
+}
+
+/** Levels of an error that are shown and cleaned: no field of ours is deeper, and the gateway's JSON may be. */
+const DEEPEST = 16;
+
+function redactDeep(value: unknown, depth = 0): unknown {
   if (typeof value === "string") return redact(value);
-  if (Array.isArray(value)) return value.map(redactDeep);
   if (typeof value !== "object" || value === null) return value;
+  if (depth > DEEPEST) return "…";
   if (value instanceof Error) return isGatewayError(value) ? value.toJSON() : redact(String(value));
-  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, redactDeep(entry)]));
+  if (Array.isArray(value)) return value.map((entry) => redactDeep(entry, depth + 1));
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, redactDeep(entry, depth + 1)]));
+}
+
+/** Cleans every text of an error in place: message, stack, fields and causes. A cause that changes is copied. */
+export function cleanError(error: Error, clean: (text: string) => string): void {
+  Object.defineProperties(error, changesOf(error, clean, 0));
+}
+
+function changesOf(value: object, clean: (text: string) => string, depth: number): PropertyDescriptorMap {
+  const changes: PropertyDescriptorMap = {};
+  for (const [name, { enumerable }] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
+    const before: unknown = Reflect.get(value, name);
+    const after = cleaned(before, clean, depth + 1);
+    if (after !== before)
+      changes[name] = { value: after, enumerable: !!enumerable, writable: true, configurable: true };
+  }
+  return changes;
+}
+
+function cleaned(value: unknown, clean: (text: string) => string, depth: number): unknown {
+  if (typeof value === "string") return clean(value);
+  if (typeof value !== "object" || value === null || depth > DEEPEST) return value;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  // a platform's own object, a socket or a buffer, is not looked into
+  if (!(value instanceof Error || Array.isArray(value) || prototype === Object.prototype)) return value;
+  const changes = changesOf(value, clean, depth);
+  if (Object.keys(changes).length === 0) return value;
+  const copy = Array.isArray(value)
+    ? [...value]
+    : Object.create(prototype as object, Object.getOwnPropertyDescriptors(value));
+  return Object.defineProperties(copy, changes);
 }

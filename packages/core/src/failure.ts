@@ -1,3 +1,4 @@
+import { type Clock, openSpan, unlessAborted } from "./clock.js";
 import { apiErrorOf } from "./error-body.js";
 import { APIError, ConnectionError, type Outcome } from "./errors.js";
 
@@ -6,15 +7,24 @@ export function requestIdOf({ headers }: Response): string | undefined {
   return headers.get("x-request-id") ?? undefined;
 }
 
-/** The error that an answer is whose status is no success; `scrub` cleans what it echoes. */
-export async function errorOf(response: Response, scrub: (text: string) => string): Promise<APIError> {
+/**
+ * Makes the error of an answer whose status is no success. The status decides: a body that is cut, silent or endless
+ * changes nothing, and of a long one the start is enough.
+ */
+export async function errorOf(
+  response: Response,
+  { clock, scrub }: { readonly clock: Clock; readonly scrub: (text: string) => string },
+  signal: AbortSignal,
+): Promise<APIError> {
   const requestId = requestIdOf(response);
   if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)) {
+    response.body?.cancel().catch(() => {});
     const message = `HTTP ${response.status || "redirect"}: the base URL redirects; set baseURL to the final address`;
     return new APIError(message, { status: response.status, body: "" }, { requestId });
   }
   const retryAfterMs = retryAfterOf(response);
-  const body = scrub(await response.text());
+  // before it is cut: half a key would not be known again
+  const body = scrub(await startOf(response, clock, signal));
   const source = response.headers.get("x-sluice-source") === "proxy" ? "proxy" : undefined;
   return apiErrorOf(response, body, { requestId, retryAfterMs, source });
 }
@@ -28,6 +38,30 @@ export function isClosedRoute(error: unknown): error is APIError {
 export function withRoute(error: unknown, todo: string): unknown {
   if (isClosedRoute(error)) error.message = `the proxy does not serve this path: ${todo}`;
   return error;
+}
+
+/** Most characters of a refusal's body that are read, and the longest wait for them. */
+const REFUSAL_LENGTH = 65_536;
+const REFUSAL_MS = 5000;
+
+async function startOf(response: Response, clock: Clock, caller: AbortSignal): Promise<string> {
+  const { signal, end } = openSpan(clock, caller, REFUSAL_MS, () => undefined);
+  const reader = response.body?.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    if (!reader) text = await unlessAborted(response.text(), signal);
+    while (reader && text.length < REFUSAL_LENGTH) {
+      const { done, value } = await unlessAborted(reader.read(), signal);
+      if (done) break;
+      text += decoder.decode(value, { stream: true });
+    }
+  } catch {
+    // cut, or silent for too long
+  }
+  end();
+  reader?.cancel().catch(() => {});
+  return text.slice(0, REFUSAL_LENGTH);
 }
 
 /** `Retry-After` in milliseconds: seconds, with a fraction too, or a date; undefined for anything else. */
@@ -58,9 +92,13 @@ export function isTransient(error: Error): boolean {
 const NEVER_CONNECTED =
   /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CONNECT_TIMEOUT|Connection ?Refused|FailedToOpenSocket|dns error|tcp connect error/i;
 
-/** What a `fetch` threw, or a body that broke off, as one of the family. */
-export function connectionError(cause: unknown): ConnectionError {
-  const { cause: reason, message } = cause as {
+/**
+ * Makes one of the family of what `fetch` threw, or of a body that broke off.
+ *
+ * @param url the request's, where no answer came
+ */
+export function connectionError(cause: unknown, url?: string): ConnectionError {
+  const { cause: reason, message } = (cause ?? {}) as {
     cause?: { code?: unknown; message?: unknown };
     message?: string;
   };
@@ -72,8 +110,19 @@ export function connectionError(cause: unknown): ConnectionError {
         { cause },
       )
     : new ConnectionError(
-        "the connection failed before an answer came; the gateway may have received the request",
+        `the connection failed before an answer came; the gateway may have received the request${crossOrigin(url)}`,
         "unknown",
         { cause },
       );
+}
+
+/** A browser does not say why it fails across origins, so that all of it is guessed at here. */
+function crossOrigin(url: string | undefined): string {
+  const page = globalThis.location?.origin;
+  const origin = url && new URL(url).origin;
+  if (!page || !origin || origin === page) return "";
+  return (
+    `. The page is at ${page} and the request went to ${origin}: if the network works, CORS may be the reason. ` +
+    `List ${page} in the proxy's \`origins\`, and check baseURL`
+  );
 }

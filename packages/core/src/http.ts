@@ -1,9 +1,20 @@
 import ky from "ky";
 import type { AssetLookup } from "./asset.js";
 import { after, type Clock, openSpan, type Span, unlessAborted } from "./clock.js";
-import { APIError, type Issue, isGatewayError, type Outcome, TimeoutError, withDetails } from "./errors.js";
+import {
+  APIError,
+  asError,
+  ConfigurationError,
+  cleanError,
+  type Issue,
+  isGatewayError,
+  type Outcome,
+  TimeoutError,
+  withDetails,
+} from "./errors.js";
 import type { CallIdentity, CallKind, CallOutcome, CallStep, CallSummary, ClientEvent } from "./events.js";
 import { connectionError, errorOf, isRateLimit, isTransient, outcomeOf, requestIdOf } from "./failure.js";
+import { readHeaders } from "./headers.js";
 import type { VideoTaskNormalizer } from "./task.js";
 
 /** How long to wait, in milliseconds. `Number.POSITIVE_INFINITY` switches one off. */
@@ -60,7 +71,7 @@ export interface Client {
   readonly fetch: (request: Request) => Promise<Response>;
   /** The headers of a request made now, the key's among them. */
   readonly headers: () => Promise<Headers>;
-  /** `text` without the key, for what an answer echoes. */
+  /** `text` without the keys that were sent so far, for text that comes from an answer or the platform. */
   readonly scrub: (text: string) => string;
   readonly emit: (event: ClientEvent) => void;
   /** Emits a `warning`, of a call where that is known. */
@@ -69,6 +80,8 @@ export interface Client {
 
 /** One request with its answer, from before it is sent until its last byte is read. */
 export interface Exchange extends Span, CallIdentity {
+  /** What has become of the request so far. */
+  readonly state: { outcome: Outcome };
   readonly startedAt: number;
   readonly firstChunkMs: number;
   readonly chunkMs: number;
@@ -80,15 +93,19 @@ export interface Exchange extends Span, CallIdentity {
  * Opens an exchange: timers run and the caller's signal counts from here on. {@link closeExchange} closes it.
  *
  * @param headersMs the limit for the headers where the caller sets none; of a stream, `firstChunkMs`
- * @param model the request's model, for events
+ * @param subject the request, or the handle of a task: events get its `model`
+ * @throws {ConfigurationError} where `client` is none
  */
 export function openExchange(
   client: Client,
   path: string,
   { signal, timeouts, retry }: RequestOptions,
   headersMs: number | undefined,
-  model?: unknown,
+  subject?: unknown,
 ): Exchange {
+  if (typeof (client as Client | undefined)?.emit !== "function")
+    throw new ConfigurationError("the first argument must be a client made by createClient()");
+  const { model } = (subject ?? {}) as { readonly model?: unknown };
   const {
     totalMs = Number.POSITIVE_INFINITY,
     firstChunkMs = 300_000,
@@ -101,6 +118,7 @@ export function openExchange(
     kind: (/^\/(?:v1\/)?(chat|image|video|epsilon)/.exec(path)?.[1] ?? "asset") as CallKind,
     ...(typeof model === "string" && { model }),
     path,
+    state: { outcome: "not-sent" },
     startedAt: client.clock.now(),
     firstChunkMs,
     chunkMs,
@@ -115,7 +133,10 @@ export function emitStep(client: Client, { callId, kind, model, path }: CallIden
   client.emit({ callId, kind, ...(model !== undefined && { model }), path, ...step });
 }
 
-/** Closes an exchange: emits its `end`, stops its timers and lets go of the caller's signal. */
+/**
+ * Closes an exchange: emits its `end`, stops its timers and lets go of the caller's signal. An error of the family
+ * learns its `outcome` here, and loses the key wherever an answer or the platform put it.
+ */
 export function closeExchange(
   client: Client,
   exchange: Exchange,
@@ -123,13 +144,15 @@ export function closeExchange(
   failure?: { readonly error: unknown },
 ): void {
   exchange.end();
+  const error = isGatewayError(failure?.error) ? failure.error : undefined;
+  if (error) cleanError(withDetails(error, exchange.state), client.scrub);
   emitStep(client, exchange, {
     type: "end",
     outcome: failure ? callOutcomeOf(failure.error) : outcome,
     ms: client.clock.now() - exchange.startedAt,
     ...(usage && { usage }),
     ...(timing && { timing }),
-    ...(failure && isGatewayError(failure.error) && { errorCode: failure.error.code }),
+    ...(error && { errorCode: error.code }),
     ...failure,
   });
 }
@@ -140,41 +163,51 @@ function callOutcomeOf(error: unknown): CallOutcome {
   return error.outcome ?? "error";
 }
 
-/** What is sent, and how often. */
+/** A request, and how often it is sent. */
 export interface Outgoing {
   readonly method: "get" | "post";
-  /** Sent as JSON, or as it is if it is `FormData`. */
-  readonly body?: unknown;
+  /**
+   * Makes the body: sent as JSON, or as it is if it is `FormData`. An error of it is thrown as it is if it belongs to
+   * the family, and as a `ConfigurationError` else.
+   */
+  readonly body?: (() => unknown) | undefined;
   readonly headers?: HeadersInit | undefined;
   /**
-   * What is repeated: whatever may pass (`"any"`), or, for what bills, only what the gateway surely did not act on:
-   * a 429 (`"refused-only"`). Errors of the latter say their `outcome`.
+   * Failures after which it is repeated: all that may pass (`"any"`), or, where repeating may bill twice, only a 429,
+   * which says that the gateway did not act on it (`"refused-only"`).
    */
   readonly repeat: "any" | "refused-only";
 }
 
 /**
- * Sends to the gateway and gives its answer as soon as the headers are there, repeating what is safe.
+ * Sends to the gateway and gives its answer as soon as the headers are there, repeating what is safe. Throws errors of
+ * the family, with their `outcome`, and nothing else but the signal's reason or an `AbortError` of an option's function.
  *
  * @throws {APIError} for an answer that is no success
  * @throws {ConnectionError} when none came
  * @throws {TimeoutError} phase `headers` or `total`
+ * @throws {ConfigurationError} when the request can't be made: nothing was sent
  */
 export async function send(
   client: Client,
   exchange: Exchange,
-  { method, body, headers: extraHeaders, repeat }: Outgoing,
+  { method, body: makeBody, headers: extraHeaders, repeat }: Outgoing,
 ): Promise<Response> {
-  const { path, signal, retry } = exchange;
-  signal.throwIfAborted();
+  const { path, signal, retry, state } = exchange;
   let attempt = 0;
-  let outcome: Outcome = "not-sent";
   try {
-    const headers = await headersOf(client, exchange, body, extraHeaders);
-    return await ky(client.baseURL + path, {
+    const made = makeBody?.();
+    signal.throwIfAborted();
+    const body = made instanceof Promise ? await unlessAborted(made, signal) : made;
+    const isForm = body instanceof FormData;
+    const headers = await headersOf(client, signal, extraHeaders);
+    // of a form, the platform says the type, with its boundary
+    if (isForm) headers.delete("content-type");
+    else if (body !== undefined) headers.set("content-type", "application/json");
+    return await ky(addressOf(client, path), {
       method,
       headers,
-      ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
+      ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
       signal,
       timeout: false,
       throwHttpErrors: false,
@@ -184,9 +217,9 @@ export async function send(
       ...(method === "get" && "cache" in Request.prototype && { cache: "no-store" as const }),
       ...(client.credentials && { credentials: client.credentials }),
       fetch: (request) => {
-        outcome = "unknown";
+        state.outcome = "unknown";
         return fetchOnce(client, exchange, request as Request, ++attempt).catch((error) => {
-          outcome = outcomeOf(error);
+          state.outcome = outcomeOf(error);
           throw error;
         });
       },
@@ -199,10 +232,32 @@ export async function send(
       },
     });
   } catch (error) {
-    // runtimes differ in what an aborted fetch throws: the reason is what its owner gave
-    const reason = signal.aborted ? signal.reason : error;
-    throw repeat === "any" ? reason : withDetails(reason, { outcome });
+    throw knownError(error, exchange);
   }
+}
+
+/** The error of the family that `error` is, or amounts to; an abort stays what it is. */
+function knownError(error: unknown, { signal, state }: Exchange): unknown {
+  if (isGatewayError(error)) return error;
+  // runtimes differ in what an aborted fetch throws: the reason is what its owner gave
+  if (signal.aborted) return signal.reason;
+  const { name, message } = asError(error);
+  if (name === "AbortError") return error;
+  return state.outcome === "not-sent"
+    ? new ConfigurationError(`the request could not be made, and nothing was sent: ${message}`, {
+        cause: error,
+      })
+    : connectionError(error);
+}
+
+/** The address of `path`. A relative base is resolved here, not in `createClient`, which servers call too. */
+function addressOf({ baseURL }: Client, path: string): string {
+  const page = globalThis.location?.href;
+  if (URL.canParse(baseURL + path, page)) return new URL(baseURL + path, page).href;
+  throw new ConfigurationError(
+    `baseURL: ${baseURL || "/"} is relative, and there is no page here to resolve it against. Code that sends from a ` +
+      "server needs the whole address: https://app.example.com/api",
+  );
 }
 
 /** Waits for the time to repeat a failed attempt; false, at once, where it is not repeated. */
@@ -219,21 +274,17 @@ async function waitToRepeat(
   if (signal.aborted || !isSafe || (askedMs ?? 0) > retry.maxDelayMs) return false;
   const delayMs = askedMs ?? Math.min(retry.maxDelayMs, client.random() * 500 * 2 ** (attempt - 1));
   emitStep(client, exchange, { type: "retry", attempt, delayMs, error });
-  if (delayMs > 0) await client.clock.sleep(delayMs, signal);
+  if (delayMs > 0) await unlessAborted(client.clock.sleep(delayMs, signal), signal);
   return true;
 }
 
 async function headersOf(
   client: Client,
-  { signal }: Exchange,
-  body: unknown,
+  signal: AbortSignal,
   extra: HeadersInit | undefined,
 ): Promise<Headers> {
   const headers = await unlessAborted(client.headers(), signal);
-  for (const [name, value] of new Headers(extra)) headers.set(name, value);
-  // of a form, the platform says the type, with its boundary
-  if (body instanceof FormData) headers.delete("content-type");
-  else if (body !== undefined) headers.set("content-type", "application/json");
+  for (const [name, value] of readHeaders(extra)) headers.set(name, value);
   return headers;
 }
 
@@ -250,22 +301,31 @@ async function fetchOnce(
     abort(new TimeoutError(`no answer after ${headersMs} ms (timeouts.headersMs)`, "headers")),
   );
   emitStep(client, exchange, { type: "request", attempt });
+  let response: Response;
   try {
-    const response = await unlessAborted(client.fetch(request), signal);
-    const requestId = requestIdOf(response);
-    emitStep(client, exchange, {
-      type: "response",
-      attempt,
-      status: response.status,
-      ms: client.clock.now() - startedAt,
-      ...(requestId !== undefined && { requestId }),
-    });
-    if (response.ok) return response;
-    throw await errorOf(response, client.scrub);
-  } catch (error) {
-    if (signal.aborted || isGatewayError(error)) throw error;
-    throw connectionError(error);
+    response = await unlessAborted(client.fetch(request), signal);
+  } catch (cause) {
+    if (signal.aborted || isGatewayError(cause)) throw cause;
+    throw cleanedBy(client, connectionError(cause, request.url));
   } finally {
     answered.abort();
   }
+  const requestId = requestIdOf(response);
+  emitStep(client, exchange, {
+    type: "response",
+    attempt,
+    status: response.status,
+    ms: client.clock.now() - startedAt,
+    ...(requestId !== undefined && { requestId: client.scrub(requestId) }),
+  });
+  if (response.ok) return response;
+  const refusal = await errorOf(response, client, signal);
+  // a limit that passes while the body is read changes nothing: the answer was a refusal
+  if (signal.aborted && !isGatewayError(signal.reason)) throw signal.reason;
+  throw cleanedBy(client, refusal);
+}
+
+function cleanedBy<Failure extends Error>({ scrub }: Client, error: Failure): Failure {
+  cleanError(error, scrub);
+  return error;
 }

@@ -1,6 +1,6 @@
 import { readText } from "./body.js";
 import { apiErrorOf, errorFieldsOf, excerpt, isRecord, parseJSON } from "./error-body.js";
-import { isGatewayError, ResponseError, withDetails } from "./errors.js";
+import { isGatewayError, ResponseError } from "./errors.js";
 import type { CallSummary } from "./events.js";
 import { connectionError, requestIdOf } from "./failure.js";
 import {
@@ -17,8 +17,8 @@ import {
 export interface Call<Result, JSON = unknown> extends Omit<Outgoing, "headers"> {
   /** The gateway's path, `/v1/…`. */
   readonly path: string;
-  /** The request's model, for events. */
-  readonly model?: unknown;
+  /** The request, or the handle of a task: events get its `model`. */
+  readonly subject?: unknown;
   /** The limit for the headers where the caller sets none. */
   readonly headersMs: number;
   /** Makes the result of an answer; throws for one that does not fit the spec. */
@@ -54,7 +54,7 @@ export async function requestJSON<Result>(
   call: Call<Result>,
   options: RequestOptions,
 ): Promise<Result> {
-  const exchange = openExchange(client, call.path, options, call.headersMs, call.model);
+  const exchange = openExchange(client, call.path, options, call.headersMs, call.subject);
   let result: Result;
   try {
     result = call.read(await answerOf(client, exchange, call, options));
@@ -74,11 +74,9 @@ async function answerOf(
 ): Promise<Answer> {
   const response = await send(client, exchange, { ...call, headers: options.headers });
   const requestId = requestIdOf(response);
-  const text = client.scrub(await textOf(client, exchange, response, call));
+  const text = client.scrub(await textOf(client, exchange, response));
   const json = parseJSON(text);
-  const bills = call.repeat === "refused-only";
-  const known = bills ? { outcome: "unknown" as const } : {};
-  const reported = () => withDetails(apiErrorOf(response, text, { requestId }), known) as Error;
+  const reported = () => apiErrorOf(response, text, { requestId });
   if (json === undefined) throw reported();
   return {
     json,
@@ -86,9 +84,7 @@ async function answerOf(
     headers: response.headers,
     misfit: (path) => {
       const message = `the answer does not fit the spec at ${path}`;
-      const error = new ResponseError(message, { path, body: excerpt(text) }, { requestId });
-      withDetails(error, known);
-      return error;
+      return new ResponseError(message, { path, body: excerpt(text) }, { requestId });
     },
     reported,
     totalMs: client.clock.now() - exchange.startedAt,
@@ -158,17 +154,11 @@ export function fieldOf<Type extends keyof FieldTypes>(
 }
 
 /** The body as text; one that breaks off is a failed connection, after the gateway has acted. */
-async function textOf(
-  client: Client,
-  exchange: Exchange,
-  response: Response,
-  call: Outgoing,
-): Promise<string> {
+async function textOf(client: Client, exchange: Exchange, response: Response): Promise<string> {
   try {
     return await readText(client, exchange, response);
   } catch (error) {
     const { signal } = exchange;
-    const known = signal.aborted || isGatewayError(error) ? error : connectionError(error);
-    throw call.repeat === "refused-only" ? withDetails(known, { outcome: "unknown" }) : known;
+    throw signal.aborted || isGatewayError(error) ? error : connectionError(error);
   }
 }

@@ -52,7 +52,14 @@ export async function getAsset(
     const request = async (path: string, body?: unknown) => {
       const method = body === undefined ? "get" : "post";
       const read = ({ json }: Answer) => json;
-      const call = { method, path, body, headersMs: HEADERS_MS, repeat: "any", read } as const;
+      const call = {
+        method,
+        path,
+        body: body === undefined ? undefined : () => body,
+        headersMs: HEADERS_MS,
+        repeat: "any",
+        read,
+      } as const;
       return requestJSON(client, call, options);
     };
     return assetOf(handle, await unlessAborted(lookup(handle.id, request), options.signal));

@@ -46,16 +46,16 @@ export async function createAsset(
   request: AssetRequest | UncheckedRequest,
   { upload = "data-uri", ...options }: CreateAssetOptions = {},
 ): Promise<AssetHandle> {
-  assertAccepted(request, checkAssetRequest, client.warn, "createAsset(client, unchecked({ … }))");
-  options.signal?.throwIfAborted();
-  const body = await bodyOf(request as Partial<AssetRequest>, upload);
   return requestRecord(
     client,
     {
       method: "post",
       path: "/gamma/asset/CreateAsset",
-      model: (request as AssetRequest).model,
-      body,
+      subject: request,
+      body() {
+        assertAccepted(request, checkAssetRequest, client.warn, "createAsset(client, unchecked({ … }))");
+        return bodyOf(request as Partial<AssetRequest>, upload);
+      },
       headersMs: HEADERS_MS,
       repeat: "refused-only",
       read(answer) {

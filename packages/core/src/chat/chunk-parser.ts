@@ -57,8 +57,10 @@ export function createChunkParser({ onChunk, onEnd }: ChunkHandlers) {
 
   function readBytes(bytes: Uint8Array): void {
     if (isStream === undefined) isStream = looksLikeStream(bytes);
-    if (isStream !== false && !ended) events.push(bytes);
-    if (isStream) return;
+    if (isStream !== false) {
+      if (!ended) events.push(bytes);
+      return;
+    }
     whole += decoder.decode(bytes, { stream: true });
     if (whole.length > MAX_LENGTH) throw new RangeError(`it is longer than ${MAX_LENGTH} characters`);
   }

@@ -32,14 +32,13 @@ export async function completeChat(
   request: ChatRequest | UncheckedRequest,
   options: RequestOptions = {},
 ): Promise<ChatTurn> {
-  const body = checkedChatRequest(client, request, false, "completeChat(client, unchecked({ … }))");
   return requestRecord(
     client,
     {
       method: "post",
       path: CHAT_PATH,
-      model: (request as ChatRequest).model,
-      body,
+      subject: request,
+      body: () => checkedChatRequest(client, request, false, "completeChat(client, unchecked({ … }))"),
       headersMs: HEADERS_MS,
       repeat: "any",
       read({ json, misfit, totalMs }) {

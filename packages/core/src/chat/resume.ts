@@ -43,7 +43,8 @@ export async function resumeStream(place: KeptPlace): Promise<Response> {
   for (let tries = resumed; ; tries += 1)
     try {
       if (tries > 0) await client.clock.sleep(client.random() * 1000 * 2 ** tries, exchange.signal);
-      const response = await send(client, { ...exchange, path }, asked);
+      // the question was answered, whatever becomes of this
+      const response = await send(client, { ...exchange, path, state: { outcome: "unknown" } }, asked);
       if (response.status === 204) throw nothingMore();
       return response;
     } catch (error) {

@@ -89,13 +89,7 @@ export function openStream(
   newer = "streamChat(client, unchecked({ … }))",
 ): ChatStream {
   const { clock } = client;
-  const exchange = openExchange(
-    client,
-    CHAT_PATH,
-    options,
-    undefined,
-    (request as ChatRequest | undefined)?.model,
-  );
+  const exchange = openExchange(client, CHAT_PATH, options, undefined, request);
   const turn = deferred<ChatTurn>();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
   const answer = createAnswerReader(receive, (issue) => client.warn(issue, exchange.callId), several);
@@ -126,7 +120,10 @@ export function openStream(
   limitFirstChunk();
   let opening = open();
   opening.catch(settleWithError);
-  exchange.signal.addEventListener("abort", () => settleWithError(exchange.signal.reason));
+  exchange.signal.addEventListener("abort", () => {
+    // before the headers, the request itself tells how it ended: a refusal may be known by then
+    if (body || keeper) settleWithError(exchange.signal.reason);
+  });
 
   const stream: ChatStream = {
     get snapshot() {
@@ -165,7 +162,7 @@ export function openStream(
     const response = request
       ? await send(client, exchange, {
           method: "post",
-          body: checkedChatRequest(client, request, true, newer),
+          body: () => checkedChatRequest(client, request, true, newer),
           headers: options.headers,
           repeat: "any",
         })

@@ -38,13 +38,15 @@ export async function requestEpsilon(
 ): Promise<unknown> {
   if (!Object.hasOwn(PATHS, route))
     throw wrong("route", `must be one of ${Object.keys(PATHS).join(", ")}`, "epsilon.route");
-  if (JSON.stringify(body) === undefined) throw wrong("body", "must be JSON", "epsilon.body");
   return requestJSON(
     client,
     {
       method: "post",
       path: PATHS[route],
-      body,
+      body() {
+        if (JSON.stringify(body) === undefined) throw wrong("body", "must be JSON", "epsilon.body");
+        return body;
+      },
       headersMs: CREATE_HEADERS_MS,
       repeat: "refused-only",
       read: ({ json }) => json,

@@ -70,20 +70,21 @@ export async function generateImages(
   request: ImageRequest | UncheckedRequest,
   options: RequestOptions = {},
 ): Promise<ImageResult> {
-  assertAccepted(request, checkImageRequest, client.warn, "generateImages(client, unchecked({ … }))");
-  const { model } = request as ImageRequest;
   return requestRecord(
     client,
     {
       method: "post",
       path: "/v1/images/generations",
-      model,
-      body: request,
+      subject: request,
+      body() {
+        assertAccepted(request, checkImageRequest, client.warn, "generateImages(client, unchecked({ … }))");
+        return request;
+      },
       headersMs: HEADERS_MS,
       repeat: "refused-only",
       read({ json, misfit }) {
         if (!Array.isArray(json.data)) throw misfit("data");
-        return resultOf(client, { ...json, data: json.data }, model);
+        return resultOf(client, { ...json, data: json.data }, (request as ImageRequest).model);
       },
       summary: ({ usage }: ImageResult) => ({ ...(usage && { usage }) }),
     },

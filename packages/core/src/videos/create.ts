@@ -35,21 +35,22 @@ export async function createVideoTask(
   request: VideoRequest | UncheckedRequest,
   options: RequestOptions = {},
 ): Promise<VideoTaskHandle> {
-  assertAccepted(request, checkVideoRequest, client.warn, "createVideoTask(client, unchecked({ … }))");
-  const { model } = request as VideoRequest;
   return requestRecord(
     client,
     {
       method: "post",
       path: "/v1/video/generations",
-      model,
-      body: request,
+      subject: request,
+      body() {
+        assertAccepted(request, checkVideoRequest, client.warn, "createVideoTask(client, unchecked({ … }))");
+        return request;
+      },
       headersMs: HEADERS_MS,
       repeat: "refused-only",
       read(answer) {
         const id = idIn(answer, "id", "task_id");
         if (id === undefined) throw answer.misfit("id");
-        return handleOf(client, id, answer.json, model);
+        return handleOf(client, id, answer.json, (request as VideoRequest).model);
       },
     },
     options,

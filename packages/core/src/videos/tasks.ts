@@ -66,7 +66,7 @@ async function query(
       {
         method: "get",
         path,
-        model: handle.model,
+        subject: handle,
         headersMs: HEADERS_MS,
         repeat: "any",
         read({ json, reported, headers }) {

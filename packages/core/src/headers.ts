@@ -1,0 +1,21 @@
+import { ConfigurationError } from "./errors.js";
+
+/**
+ * `init` as `Headers`.
+ *
+ * @throws {ConfigurationError} that names the header which can't be sent, and keeps its value to itself: the platform's
+ * own error quotes it, and it may be a key
+ */
+export function readHeaders(init: HeadersInit = {}): Headers {
+  const headers = new Headers();
+  const entries = Symbol.iterator in init ? init : Object.entries(init);
+  for (const [name, value] of entries as Iterable<[string, string]>)
+    try {
+      headers.append(name, value);
+    } catch {
+      throw new ConfigurationError(
+        `headers: ${JSON.stringify(name)} can't be sent: it has a line break or another character that no header may have`,
+      );
+    }
+  return headers;
+}

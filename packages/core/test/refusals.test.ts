@@ -1,0 +1,213 @@
+import {
+  type Client,
+  completeChat,
+  createAsset,
+  createVideoTask,
+  generateImages,
+  getVideoTask,
+  requestEpsilon,
+  streamChat,
+  unchecked,
+} from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { clientOf, openBody, question, rejectionOf, settled, stoppedClock } from "./support/gateway.js";
+
+const creates: [string, (client: Client) => Promise<unknown>][] = [
+  [
+    "generateImages",
+    (client) => generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" }),
+  ],
+  [
+    "createVideoTask",
+    (client) => createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" } }),
+  ],
+  [
+    "createAsset",
+    (client) =>
+      createAsset(client, {
+        model: "gamma-asset",
+        GroupId: "g",
+        Name: "n",
+        AssetType: "Image",
+        URL: "https://a.test/1.png",
+      }),
+  ],
+  ["requestEpsilon", (client) => requestEpsilon(client, "text2video", { prompt: "A reef" })],
+];
+const verbs: typeof creates = [
+  ["completeChat", (client) => completeChat(client, question)],
+  ["streamChat", (client) => streamChat(client, question).result()],
+  ["getVideoTask", (client) => getVideoTask(client, "t-1")],
+  ...creates,
+];
+
+describe.each(verbs)("a refusal of %s stays one", (_, ask) => {
+  test("where its body is silent: after 5 seconds of the client's clock, with what came", async () => {
+    const clock = stoppedClock();
+    const body = openBody();
+    const { client, requests } = clientOf(() => new Response(body.body, { status: 401 }), { clock });
+    const failed = rejectionOf(ask(client));
+    await body.wanted();
+    body.send("the key is");
+    await body.wanted();
+    await clock.advance(5000);
+    expect(await failed).toMatchObject({
+      name: "APIError",
+      status: 401,
+      message: "the key is",
+      outcome: "refused",
+    });
+    expect(body.cancelled).toBe(true);
+    expect(requests).toHaveLength(1);
+  });
+
+  test("where its body is cut: it is not sent again", async () => {
+    const { client, requests } = clientOf(() => {
+      const body = openBody();
+      body.drop();
+      return new Response(body.body, { status: 400 });
+    });
+    expect(await rejectionOf(ask(client))).toMatchObject({
+      name: "APIError",
+      status: 400,
+      outcome: "refused",
+    });
+    expect(requests).toHaveLength(1);
+  });
+
+  test("where its body has no end: 64 kB of it are read, and the connection is let go", async () => {
+    let pulled = 0;
+    let isCancelled = false;
+    const { client } = clientOf(
+      () =>
+        new Response(
+          new ReadableStream({
+            pull(controller) {
+              pulled += 1;
+              controller.enqueue(new TextEncoder().encode("x".repeat(8192)));
+            },
+            cancel() {
+              isCancelled = true;
+            },
+          }),
+          { status: 403 },
+        ),
+    );
+    const error = await rejectionOf(ask(client));
+    expect(error).toMatchObject({ name: "APIError", status: 403, outcome: "refused" });
+    expect((error as { body: string }).body).toHaveLength(8193);
+    expect(pulled).toBeLessThanOrEqual(10);
+    expect(isCancelled).toBe(true);
+  });
+
+  test("where a limit passes while its body is read; the caller's abort stays an abort", async () => {
+    for (const timeouts of [{ headersMs: 1000 }, { totalMs: 1000 }]) {
+      const clock = stoppedClock();
+      const body = openBody();
+      const { client } = clientOf(() => new Response(body.body, { status: 422 }), { clock, timeouts });
+      const failed = rejectionOf(ask(client));
+      await body.wanted();
+      await clock.advance(5000);
+      expect(await failed).toMatchObject({ name: "APIError", status: 422, outcome: "refused" });
+    }
+  });
+});
+
+test("a caller who aborts while a refusal's body is read gets the abort", async () => {
+  const controller = new AbortController();
+  const body = openBody();
+  const { client } = clientOf(() => new Response(body.body, { status: 422 }));
+  const failed = rejectionOf(completeChat(client, question, { signal: controller.signal }));
+  await body.wanted();
+  controller.abort();
+  expect(await failed).toBe(controller.signal.reason);
+  await settled();
+  expect(body.cancelled).toBe(true);
+});
+
+test("a refusal of a runtime without streams is read whole", async () => {
+  const { client } = clientOf(() => {
+    const answer = Response.json({ error: { message: "no such model" } }, { status: 400 });
+    const text = answer.text();
+    return Object.defineProperties(answer, {
+      body: { value: undefined },
+      text: { value: () => text },
+    });
+  });
+  expect(await rejectionOf(completeChat(client, question))).toMatchObject({ message: "no such model" });
+});
+
+describe("a request that can't be made", () => {
+  const circular: Record<string, unknown> = { model: "delta-5.3" };
+  circular.messages = circular;
+  const abort = new DOMException("signed out", "AbortError");
+  const broken = {
+    "whose headers() rejects": { headers: () => Promise.reject(new Error("session expired")) },
+    "whose headers() throws": {
+      headers: () => {
+        throw new Error("session expired");
+      },
+    },
+    "whose apiKey() rejects": {
+      apiKey: () => Promise.reject(new Error("session expired")),
+      dangerouslyAllowBrowser: true,
+    },
+    "whose credentials are none": { credentials: "session expired" as never },
+  };
+
+  describe.each(Object.entries(broken))("%s", (_, options) => {
+    test.each(verbs)("was not sent, says %s, and why", async (_, ask) => {
+      const { client, requests } = clientOf(() => Response.json({}), options);
+      const error = (await rejectionOf(ask(client))) as Error;
+      expect(error).toMatchObject({ name: "ConfigurationError", outcome: "not-sent" });
+      expect(error.message).toContain("session expired");
+      expect(error.cause).toBeInstanceOf(Error);
+      expect(requests).toHaveLength(0);
+    });
+  });
+
+  test.each(verbs)("whose headers() aborts stays an AbortError of %s", async (_, ask) => {
+    const { client, requests } = clientOf(() => Response.json({}), { headers: () => Promise.reject(abort) });
+    expect(await rejectionOf(ask(client))).toBe(abort);
+    expect(requests).toHaveLength(0);
+  });
+
+  const bodies: [string, unknown][] = [
+    ["circular", circular],
+    ["a bigint", { seed: 7n }],
+    [
+      "a failing toJSON",
+      {
+        toJSON() {
+          throw new Error("no JSON");
+        },
+      },
+    ],
+  ];
+  test.each(bodies)("because its body is %s", async (_, body) => {
+    const { client, requests } = clientOf(() => Response.json({}));
+    const sent = { model: "any", body };
+    for (const failed of [
+      completeChat(client, unchecked(sent)),
+      streamChat(client, unchecked(sent)).result(),
+      generateImages(client, unchecked(sent)),
+      createVideoTask(client, unchecked(sent)),
+      createAsset(client, unchecked(sent)),
+      requestEpsilon(client, "text2video", body),
+    ])
+      expect(await rejectionOf(failed)).toMatchObject({ name: "ConfigurationError", outcome: "not-sent" });
+    expect(requests).toHaveLength(0);
+  });
+
+  test("because its file can't be read any more", async () => {
+    const gone = new Blob(["x"], { type: "image/png" });
+    gone.arrayBuffer = () => Promise.reject(new DOMException("gone", "NotReadableError"));
+    const { client, requests } = clientOf(() => Response.json({}));
+    const asset = { model: "gamma-asset", GroupId: "g", Name: "n", AssetType: "Image", URL: gone } as const;
+    expect(await rejectionOf(createAsset(client, asset))).toMatchObject({
+      name: "ConfigurationError",
+      outcome: "not-sent",
+    });
+    expect(requests).toHaveLength(0);
+  });
+});

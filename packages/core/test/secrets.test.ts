@@ -1,0 +1,254 @@
+import {
+  type ClientEvent,
+  type ClientOptions,
+  completeChat,
+  createVideoTask,
+  getVideoTask,
+  redact,
+  StreamError,
+  streamChat,
+} from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { clientOf, event, frame, question, rejectionOf, streamAnswer } from "./support/gateway.js";
+
+const key = "tok_live/0123+456789==";
+const video = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
+
+/** A client with a key, all that it emits, and a gateway that answers. */
+function keyed(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
+  const events: ClientEvent[] = [];
+  const { client, requests } = clientOf(answer, {
+    apiKey: key,
+    dangerouslyAllowBrowser: true,
+    retry: { limit: 1, maxDelayMs: 0 },
+    onEvent: (event) => events.push(event),
+    ...options,
+  });
+  return { client, requests, events };
+}
+
+/** Every text in a value, as an inspector of errors shows it: stack, hidden fields and causes too. */
+function textsIn(value: unknown, seen = new Set<unknown>()): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null || seen.has(value)) return [];
+  seen.add(value);
+  return Object.getOwnPropertyNames(value).flatMap((name) => [
+    name,
+    ...textsIn(Reflect.get(value, name), seen),
+  ]);
+}
+
+function expectNoKey(...values: unknown[]): void {
+  for (const value of values) {
+    for (const shown of [String(value), JSON.stringify(value) ?? "", ...textsIn(value)])
+      for (const secret of [key, "456789"]) expect(shown).not.toContain(secret);
+  }
+}
+
+const said = `denied for ${key}`;
+const fields = { message: said, type: said, code: said, param: said };
+const escaped = JSON.stringify(fields).replaceAll("/", "\\/");
+const odd = JSON.stringify(fields).replaceAll("4", "\\u0034");
+
+describe("a key in an answer is in no error and no event", () => {
+  const headers = { "x-request-id": `r-${key}` };
+  test.each([
+    ["an error object", JSON.stringify({ error: fields })],
+    ["a flat error", JSON.stringify(fields)],
+    ["an error with escaped slashes", escaped],
+    ["an error with escaped letters", odd],
+    ["an error in a list", JSON.stringify({ errors: [fields] })],
+    ["a text", said],
+    ["a page", `<html><title>${said}</title>`],
+    ["nothing", ""],
+    ["a long text, cut in the middle of the key", "x".repeat(8180) + key.repeat(10)],
+  ])("%s", async (_, body) => {
+    for (const status of [401, 500]) {
+      const answer = () => new Response(body, { status, statusText: `No ${key}`, headers });
+      for (const ask of [
+        (client: ReturnType<typeof keyed>["client"]) => completeChat(client, question),
+        (client: ReturnType<typeof keyed>["client"]) => streamChat(client, question).result(),
+        (client: ReturnType<typeof keyed>["client"]) => createVideoTask(client, video),
+        (client: ReturnType<typeof keyed>["client"]) => getVideoTask(client, "t-1"),
+      ]) {
+        const { client, events } = keyed(answer);
+        const error = await rejectionOf(ask(client));
+        expect(error).toMatchObject({ name: "APIError", status });
+        expectNoKey(error, ...events);
+      }
+    }
+  });
+
+  test("an answer under 200 that does not fit, or is no JSON", async () => {
+    for (const body of [
+      JSON.stringify({ choices: said }),
+      JSON.stringify({ error: fields }),
+      said,
+      escaped,
+    ]) {
+      const { client, events } = keyed(() => new Response(body, { headers }));
+      expectNoKey(await rejectionOf(completeChat(client, question)), ...events);
+    }
+  });
+
+  test.each([
+    ["an error frame", frame({ content: "Hel" }) + event({ error: fields })],
+    ["an error event", `${frame({ content: "Hel" })}event: error\ndata: ${escaped}\n\n`],
+    ["a broken frame", `${frame({ content: "Hel" })}data: {"a":"${said}\n\n`],
+    ["a cut after the text", frame({ content: said })],
+  ])("a stream: %s", async (_, content) => {
+    const { client, events } = keyed(() => {
+      const answer = streamAnswer(content);
+      answer.headers.set("x-request-id", `r-${key}`);
+      return answer;
+    });
+    const error = await rejectionOf(streamChat(client, question).result());
+    expect(error).toBeInstanceOf(StreamError);
+    expectNoKey(error, ...events);
+  });
+
+  test("what the platform throws, with its causes; the original is left alone", async () => {
+    const cause = Object.assign(new Error(`bad header ${key}`), { code: "EHEADER", input: key });
+    const thrown = new TypeError(`fetch failed for ${key}`, { cause });
+    const { client, events } = keyed(() => Promise.reject(thrown));
+    const error = await rejectionOf(completeChat(client, question));
+    expect(error).toMatchObject({ name: "ConnectionError", cause: { cause: { code: "EHEADER" } } });
+    expect((error as Error).cause).toBeInstanceOf(TypeError);
+    expectNoKey(error, ...events);
+    expect(thrown.message).toContain(key);
+  });
+});
+
+describe("a key that was replaced", () => {
+  test("is still known when the answer to it comes later", async () => {
+    const keys = ["first_key_0123456789", "second_key_012345678"];
+    let given = 0;
+    const answers: ((response: Response) => void)[] = [];
+    const { client } = keyed(() => new Promise((resolve) => answers.push(resolve)), {
+      apiKey: () => keys[given++] as string,
+    });
+    const failed = [1, 2].map(() => rejectionOf(completeChat(client, question)));
+    while (answers.length < 2) await new Promise((resolve) => setTimeout(resolve, 0));
+    for (const answer of answers)
+      answer(Response.json({ error: { message: `Incorrect API key: ${keys}` } }, { status: 401 }));
+    for (const error of await Promise.all(failed)) {
+      expect((error as Error).message).toBe("Incorrect API key: [redacted],[redacted]");
+      for (const old of keys) expect(JSON.stringify(error)).not.toContain(old);
+    }
+  });
+
+  test("is known among two hundred in flight", async () => {
+    let given = 0;
+    const answers: ((response: Response) => void)[] = [];
+    const { client } = keyed(() => new Promise((resolve) => answers.push(resolve)), {
+      apiKey: () => `key-number-${1000 + given++}`,
+    });
+    const failed = Array.from({ length: 200 }, () => rejectionOf(completeChat(client, question)));
+    while (answers.length < 200) await new Promise((resolve) => setTimeout(resolve, 0));
+    answers.forEach((answer, nth) => {
+      answer(new Response(`wrong: key-number-${1000 + nth}`, { status: 401 }));
+    });
+    for (const error of await Promise.all(failed)) expect((error as Error).message).toBe("wrong: [redacted]");
+  });
+});
+
+describe("a header that can't be sent", () => {
+  test.each([
+    ["of the client", { headers: { "x-token": `${key}\nx: y` } }, {}],
+    ["of the client's function", { headers: async () => new Map([["x-token", `a\r\n${key}`]]) as never }, {}],
+    ["of the request", {}, { headers: [["x-token", `é€${key}`]] as [string, string][] }],
+  ])("is named, and its value is not: %s", async (_, options, requestOptions) => {
+    const { client, requests, events } = keyed(() => Response.json({}), options);
+    const error = await rejectionOf(completeChat(client, question, requestOptions));
+    expect(error).toMatchObject({ name: "ConfigurationError", outcome: "not-sent" });
+    expect((error as Error).message).toContain('"x-token"');
+    expectNoKey(error, ...events);
+    expect(requests).toHaveLength(0);
+  });
+});
+
+describe("redacting takes time in proportion to the text", () => {
+  const hostile: [string, (length: number) => string][] = [
+    ["one endless data URI", (length) => `data:a/${"a".repeat(length)}`],
+    ...[
+      "data:a/",
+      "data:a/b;",
+      "data:a/b;c,",
+      "bearer ",
+      "bearer\n",
+      "sk-",
+      "http://",
+      "https://a@",
+      "https://a:b",
+      "http://x?",
+      "<title",
+      "<title>",
+      "<title <",
+      "//@",
+    ].map((part): [string, (length: number) => string] => [
+      JSON.stringify(part),
+      (length) => part.repeat(length / part.length),
+    ]),
+    [
+      "prefixes in each other",
+      (length) => {
+        const parts = ["data:", "a/", "https://", "bearer ", "sk-", "x@", "?", ";", ","];
+        let text = "";
+        for (let at = 7; text.length < length; at = (at * 31 + 11) % 1009) text += parts[at % parts.length];
+        return text;
+      },
+    ],
+  ];
+  const timeOf = (act: () => void) => {
+    const times = Array.from({ length: 3 }, () => {
+      const startedAt = performance.now();
+      act();
+      return performance.now() - startedAt;
+    });
+    return Math.min(...times);
+  };
+
+  test.each(hostile)("ten times of %s", (_, textOf) => {
+    const [short, long] = [textOf(20_000), textOf(200_000)];
+    // below the floor a clock says nothing
+    const floorMs = 2;
+    expect(timeOf(() => redact(long))).toBeLessThan(
+      25 *
+        Math.max(
+          floorMs,
+          timeOf(() => redact(short)),
+        ),
+    );
+    const errorWith = (content: string) =>
+      new StreamError("cut", { reason: "truncated", partial: { role: "assistant", content } });
+    const [shortError, longError] = [errorWith(short), errorWith(long)];
+    expect(timeOf(() => JSON.stringify(longError))).toBeLessThan(
+      25 *
+        Math.max(
+          floorMs,
+          timeOf(() => JSON.stringify(shortError)),
+        ),
+    );
+  });
+
+  test.each(hostile)("a page of %s is read like any other", async (_, textOf) => {
+    const readIn = async (length: number) => {
+      const { client } = keyed(() => new Response(`<p>${textOf(length)}`, { status: 403 }));
+      const startedAt = performance.now();
+      const error = await rejectionOf(completeChat(client, question));
+      JSON.stringify(error);
+      expect((error as { body: string }).body.length).toBeLessThan(8200);
+      return performance.now() - startedAt;
+    };
+    await readIn(1000);
+    const shortMs = Math.max(5, await readIn(20_000));
+    expect(await readIn(200_000)).toBeLessThan(25 * shortMs);
+  });
+
+  test("an error is written whatever it carries, as deep as it may be", () => {
+    let deep: unknown = "end";
+    for (let level = 0; level < 20_000; level += 1) deep = [deep];
+    const error = new StreamError("cut", { reason: "truncated", partial: deep });
+    expect(JSON.parse(JSON.stringify(error))).toMatchObject({ reason: "truncated" });
+  });
+});
