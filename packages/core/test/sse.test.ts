@@ -80,4 +80,19 @@ describe("what the standard leaves to the reader", () => {
     const large = "x".repeat(8 * 1024 * 1024);
     expect(readText(`data: ${large}\n\n`, 4096).events[0]?.data).toHaveLength(large.length);
   });
+
+  test("a retry field without its line end is dropped, as the standard says", () => {
+    expect([readText("retry: 1\n").retry, readText("data: one\n\nretry: 1").retry]).toEqual([1, null]);
+  });
+
+  test.each([
+    ["one line without an end", "data: 0123456789"],
+    ["one line", "data: 0123456789\n\n"],
+    ["many lines", "data: 01234\ndata: 56789\n"],
+  ])("an event longer than the bound is refused, in any cut: %s", (_, text) => {
+    for (const size of [1, 4, 1000]) {
+      const parser = createEventParser({ maxLength: 9, onEvent: () => {} });
+      expect(() => inPieces(text, size).forEach(parser.push)).toThrow(/longer than 9 characters/);
+    }
+  });
 });

@@ -411,19 +411,90 @@ describe("time", () => {
     expect(connection.cancelled).toBe(true);
   });
 
-  test("any byte is a sign of life, a comment too", async () => {
+  const call = (fields: object) => frame({ tool_calls: [{ index: 0, ...fields }] });
+  test.each([
+    ["a comment", ": keep-alive\n\n"],
+    ["an empty delta", frame({})],
+    ["empty text", frame({ content: "", reasoning_content: "" })],
+    ["the role alone", frame({ role: "assistant", content: "" })],
+    ["a call's id and name again", call({ id: "a", function: { name: "f", arguments: "" } })],
+    ["usage before the end", frame({}, null, { usage })],
+  ])(
+    "%s is no sign of life: the limit between chunks counts on, and the text so far is kept",
+    async (_, beat) => {
+      const { clock, connection, client } = timed({ chunkMs: 1000 });
+      const failure = rejectionOf(streamChat(client, question).result());
+      connection.send(call({ id: "a", function: { name: "f", arguments: "" } }) + greeting);
+      await connection.wanted();
+      for (let beats = 0; beats < 3; beats += 1) {
+        await clock.advance(300);
+        connection.send(beat);
+        await connection.wanted();
+      }
+      expect(connection.cancelled).toBe(false);
+      await clock.advance(100);
+      expect(await failure).toMatchObject({
+        name: "TimeoutError",
+        phase: "chunk",
+        partial: { content: "Hello" },
+      });
+      expect(connection.cancelled).toBe(true);
+    },
+  );
+
+  test.each([
+    ["text", () => frame({ content: "!" })],
+    ["thinking", () => frame({ reasoning_content: "Hm." })],
+    ["a refusal", () => frame({ refusal: "No." })],
+    ["a call", (nth: number) => call({ id: `b${nth}`, function: { name: "g", arguments: "" } })],
+    ["a part of its arguments", () => call({ id: "a", function: { arguments: "{" } })],
+    ["another choice's text", () => event({ choices: [{ index: 1, delta: { content: "Hi" } }] })],
+  ])("%s is a sign of life", async (_, beat) => {
     const { clock, connection, client } = timed({ chunkMs: 1000 });
     const turn = streamChat(client, question).result();
-    await connection.wanted();
-    for (let beat = 0; beat < 5; beat += 1) {
-      await clock.advance(900);
-      connection.send(": keep-alive\n\n");
+    connection.send(call({ id: "a", function: { name: "f", arguments: "" } }) + greeting);
+    for (let beats = 0; beats < 3; beats += 1) {
       await connection.wanted();
+      await clock.advance(900);
+      connection.send(beat(beats));
     }
-    await clock.advance(900);
-    connection.send(whole);
+    await connection.wanted();
+    connection.send(frame({}, "stop") + DONE);
     connection.end();
-    expect(await turn).toMatchObject({ outcome: "complete" });
+    expect(await turn).toMatchObject({ finishReason: "stop" });
+  });
+
+  test.each([
+    ["without headers", false],
+    ["behind comments", true],
+  ])(
+    "the first content is waited for from sending on, longer than for the next one: %s",
+    async (_, isOpen) => {
+      const clock = stoppedClock();
+      const connection = openBody();
+      const { client } = clientOf(
+        () => (isOpen ? streamAnswer(connection.body) : new Promise<never>(() => {})),
+        { clock },
+      );
+      const failure = rejectionOf(streamChat(client, question).result());
+      for (let minute = 0; minute < 4; minute += 1) {
+        await clock.advance(60_000);
+        connection.send(": thinking\n\n");
+      }
+      expect(clock.sleeping()).toBeGreaterThan(0);
+      await clock.advance(60_000);
+      expect(await failure).toMatchObject({ name: "TimeoutError", phase: "first-chunk" });
+      expect([connection.cancelled, clock.sleeping()]).toEqual([isOpen, 0]);
+    },
+  );
+
+  test("a stream that nobody reads is ended by the limit for the first chunk", async () => {
+    const { clock, connection, client } = timed({ firstChunkMs: 1000 });
+    const stream = streamChat(client, question);
+    connection.send(greeting);
+    await clock.advance(1000);
+    expect([connection.cancelled, clock.sleeping()]).toEqual([true, 0]);
+    expect(await rejectionOf(stream.result())).toMatchObject({ phase: "first-chunk" });
   });
 
   test("a consumer that takes its time is no silence of the gateway", async () => {
