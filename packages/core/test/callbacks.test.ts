@@ -1,5 +1,12 @@
-import { type ChatStoreOptions, createChatStore, createImageStore, memoryStorage } from "@sluice/core";
+import {
+  type ChatStoreOptions,
+  createChatStore,
+  createImageStore,
+  memoryStorage,
+  waitForVideoTask,
+} from "@sluice/core";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { textAnswer } from "./support/chat.js";
 import { clientOf, DONE, frame, settled, streamAnswer } from "./support/gateway.js";
 
 const uncaught: unknown[] = [];
@@ -66,6 +73,32 @@ test("onError that throws does not keep the turn from onFinish", async () => {
   await settled();
   expect(finished).toEqual(["truncated"]);
   expect(uncaught).toEqual(["in onError"]);
+});
+
+test("options that throw end the turn as not-sent", async () => {
+  const { client, requests } = clientOf(() => streamAnswer(textAnswer("Hello")));
+  let isBroken = false;
+  const chat = createChatStore(client, () => {
+    if (isBroken) throw new Error("in options");
+    return { model: "delta-5.3" };
+  });
+  isBroken = true;
+  expect(await chat.send("Hello?")).toMatchObject({ outcome: "not-sent", error: { message: "in options" } });
+  expect(requests).toHaveLength(0);
+});
+
+test("onPoll that throws ends no watch", async () => {
+  const { client } = clientOf(() =>
+    Response.json({
+      code: "success",
+      message: "",
+      data: { status: "SUCCESS", result_url: "https://cdn.test/v" },
+    }),
+  );
+  const task = await waitForVideoTask(client, "t-1", { onPoll: mistake("in onPoll") });
+  expect(task).toMatchObject({ state: "succeeded" });
+  await settled();
+  expect(uncaught).toEqual(["in onPoll"]);
 });
 
 test("a subscriber of an image store that throws does not keep the images from the others", async () => {

@@ -306,10 +306,11 @@ export function createChatStore<Output = unknown>(
     place: FindPlace,
     content?: string,
   ): ThreadTurn | Promise<ThreadTurn> {
-    const { whenBusy = "reject" } = read();
-    if (run && whenBusy === "queue" && content !== undefined) return enqueue(content, place, read);
-    if (run && whenBusy === "interrupt") run.stop();
-    return run ? notSent(new ConfigurationError(BUSY)) : start(place, read);
+    return unlessRefused(read, async ({ whenBusy = "reject" }) => {
+      if (run && whenBusy === "queue" && content !== undefined) return enqueue(content, place, read);
+      if (run && whenBusy === "interrupt") run.stop();
+      return run ? notSent(new ConfigurationError(BUSY)) : start(place, read);
+    });
   }
 
   function enqueue(content: string, place: FindPlace, read: Read<Output>): Promise<ThreadTurn> {

@@ -1,0 +1,90 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type ChatState, type ChatStore, createChatStore, createClient, type Store } from "@sluice/core";
+import { createEmulator } from "@sluice/emulator";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+
+/*
+ * The adapters of the core's README, run as they stand there. The frameworks are not installed: each stand-in does
+ * what the framework's own documentation says of the function.
+ */
+
+const folder = `${import.meta.dirname}/.tmp/frameworks`;
+const readme = readFileSync(`${import.meta.dirname}/../packages/core/README.md`, "utf8");
+
+beforeAll(() => mkdirSync(folder, { recursive: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A module of the README, with the imports of `framework` taken from the global of that name. */
+async function adapter(name: string, framework: string): Promise<Record<string, unknown>> {
+  const code = new RegExp(`\`\`\`[tj]s ${name}\\n([\\s\\S]*?)\`\`\``).exec(readme)?.[1];
+  if (!code) throw new Error(`the README has no block called ${name}`);
+  const file = `${folder}/${name}.ts`;
+  writeFileSync(
+    file,
+    code.replace(new RegExp(`import (.*) from "${framework}";`), `const $1 = globalThis.${framework};`),
+  );
+  return import(/* @vite-ignore */ file);
+}
+
+function chatOf(): ChatStore {
+  const emulator = createEmulator({ apiKeys: ["sk-test"], speed: Number.POSITIVE_INFINITY });
+  const client = createClient({ baseURL: "https://gateway.test", apiKey: "sk-test", fetch: emulator.fetch });
+  return createChatStore(client, { model: "delta-5.3" });
+}
+
+type Readable = (store: Store<ChatState>) => { subscribe(run: (state: ChatState) => void): () => void };
+
+test("Svelte: a subscriber gets the state at once, then each change, until it unsubscribes", async () => {
+  const { readable } = (await adapter("readable", "svelte")) as { readable: Readable };
+  const chat = chatOf();
+  const seen: ChatState[] = [];
+  const unsubscribe = readable(chat).subscribe((state) => seen.push(state));
+  expect(seen).toEqual([chat.getSnapshot()]);
+  await chat.send("Hello");
+  expect(seen.at(-1)).toBe(chat.getSnapshot());
+  expect(seen.at(-1)?.messages).toHaveLength(2);
+  unsubscribe();
+  const { length } = seen;
+  chat.clear();
+  expect(seen).toHaveLength(length);
+});
+
+test("Solid: `from` has each change, and ends the subscription with its owner", async () => {
+  const { readable } = (await adapter("readable", "solid")) as { readable: Readable };
+  let cleanUp: () => void = () => {};
+  const from = (observable: ReturnType<Readable>) => {
+    let value: ChatState | undefined;
+    cleanUp = observable.subscribe((next) => {
+      value = next;
+    });
+    return () => value;
+  };
+  const chat = chatOf();
+  const state = from(readable(chat));
+  await chat.send("Hello");
+  expect(state()).toBe(chat.getSnapshot());
+  expect(state()?.messages).toHaveLength(2);
+  cleanUp();
+  chat.clear();
+  expect(state()?.messages).toHaveLength(2);
+});
+
+test("Vue: a shallow ref has each change until its scope is disposed of", async () => {
+  const disposers: (() => void)[] = [];
+  vi.stubGlobal("vue", {
+    shallowRef: <T>(value: T) => ({ value }),
+    onScopeDispose: (dispose: () => void) => disposers.push(dispose),
+  });
+  const { useStore } = (await adapter("vue", "vue")) as {
+    useStore: (store: ChatStore) => { value: ChatState };
+  };
+  vi.unstubAllGlobals();
+  const chat = chatOf();
+  const state = useStore(chat);
+  expect(state.value).toBe(chat.getSnapshot());
+  await chat.send("Hello");
+  expect(state.value.messages).toHaveLength(2);
+  for (const dispose of disposers) dispose();
+  chat.clear();
+  expect(state.value.messages).toHaveLength(2);
+});
