@@ -2,8 +2,8 @@ import type { AssetLookup } from "./asset.js";
 import { type Clock, systemClock } from "./clock.js";
 import { ConfigurationError, type Issue } from "./errors.js";
 import type { ClientEvent } from "./events.js";
-import { readHeaders } from "./headers.js";
-import type { Client, RetryOptions, Timeouts } from "./http.js";
+import { type HeadersInput, readHeaders } from "./headers.js";
+import type { Client, Credentials, RetryOptions, Timeouts } from "./http.js";
 import { isolate } from "./isolate.js";
 import type { VideoTaskNormalizer } from "./task.js";
 
@@ -21,9 +21,9 @@ export interface ClientOptions {
    */
   readonly apiKey?: string | (() => string | Promise<string>) | undefined;
   /** Sent with every request, for example to authenticate with a proxy; a function is asked for each request. */
-  readonly headers?: HeadersInit | (() => HeadersInit | Promise<HeadersInit>) | undefined;
+  readonly headers?: HeadersInput | (() => HeadersInput | Promise<HeadersInput>) | undefined;
   /** Whether cookies go along: as of `fetch`. */
-  readonly credentials?: RequestCredentials | undefined;
+  readonly credentials?: Credentials | undefined;
   /** Another `fetch`: the emulator's, a Worker's service binding, a test's. It gets a `Request`. */
   readonly fetch?: ((request: Request) => Promise<Response>) | undefined;
   readonly timeouts?: Timeouts | undefined;

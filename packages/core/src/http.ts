@@ -14,7 +14,7 @@ import {
 } from "./errors.js";
 import type { CallIdentity, CallKind, CallOutcome, CallStep, CallSummary, ClientEvent } from "./events.js";
 import { connectionError, errorOf, isRateLimit, isTransient, outcomeOf, requestIdOf } from "./failure.js";
-import { readHeaders } from "./headers.js";
+import { type HeadersInput, readHeaders } from "./headers.js";
 import type { VideoTaskNormalizer } from "./task.js";
 
 /** How long to wait, in milliseconds. `Number.POSITIVE_INFINITY` switches one off. */
@@ -43,12 +43,15 @@ export interface RetryOptions {
   readonly maxDelayMs?: number;
 }
 
+/** The `credentials` of `fetch`, which the types of Node and Workers do not name. */
+export type Credentials = "omit" | "same-origin" | "include";
+
 /** What every verb takes last. None of it is part of the request's body. */
 export interface RequestOptions {
   /** Aborts the request; what was awaited rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** Added to the client's own headers, and stronger than they are. */
-  readonly headers?: HeadersInit | undefined;
+  readonly headers?: HeadersInput | undefined;
   readonly timeouts?: Timeouts | undefined;
   readonly retry?: RetryOptions | undefined;
 }
@@ -60,7 +63,7 @@ export interface RequestOptions {
 export interface Client {
   /** The gateway's root, without a trailing slash or `/v1`. */
   readonly baseURL: string;
-  readonly credentials: RequestCredentials | undefined;
+  readonly credentials: Credentials | undefined;
   readonly timeouts: Timeouts;
   readonly retry: Required<RetryOptions>;
   readonly clock: Clock;
@@ -171,7 +174,7 @@ export interface Outgoing {
    * the family, and as a `ConfigurationError` else.
    */
   readonly body?: (() => unknown) | undefined;
-  readonly headers?: HeadersInit | undefined;
+  readonly headers?: HeadersInput | undefined;
   /**
    * Failures after which it is repeated: all that may pass (`"any"`), or, where repeating may bill twice, only a 429,
    * which says that the gateway did not act on it (`"refused-only"`).
@@ -281,7 +284,7 @@ async function waitToRepeat(
 async function headersOf(
   client: Client,
   signal: AbortSignal,
-  extra: HeadersInit | undefined,
+  extra: HeadersInput | undefined,
 ): Promise<Headers> {
   const headers = await unlessAborted(client.headers(), signal);
   for (const [name, value] of readHeaders(extra)) headers.set(name, value);

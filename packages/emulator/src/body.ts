@@ -1,4 +1,4 @@
-import type { BodyWriter } from "./http.js";
+import type { BodyWriter, Bytes } from "./http.js";
 
 /** How a body ended: read to its end, given up by the reader, or broken from our side. */
 export type BodyEnd = "finished" | "aborted" | "broken";
@@ -15,7 +15,7 @@ export function pulledBody(
   request: { readonly signal: AbortSignal },
   write: BodyWriter,
   onEnd: (end: BodyEnd) => void,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
+): ReadableStream<Bytes> {
   const gone = new AbortController();
   const pieces = write(gone.signal);
   let detach = () => {};

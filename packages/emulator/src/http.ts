@@ -5,8 +5,8 @@ export interface Answer {
   readonly body: string | Bytes | BodyWriter;
 }
 
-/** A piece of a file. */
-export type Bytes = Uint8Array<ArrayBuffer>;
+/** A piece of a file. Derived, because before TypeScript 5.7 `Uint8Array` takes no type argument. */
+export type Bytes = ReturnType<Uint8ArrayConstructor["from"]>;
 
 /** Makes the pieces of a body one by one; `signal` aborts when nobody reads them any more. */
 export type BodyWriter = (signal: AbortSignal) => AsyncGenerator<string | Bytes>;

@@ -1,4 +1,5 @@
 import type { StreamError } from "../errors.js";
+import type { HeadersInput } from "../headers.js";
 import type { Client, Exchange, send } from "../http.js";
 
 // no import but of types: an app's bundler can then load this alone, for the few proxies that keep answers
@@ -6,7 +7,7 @@ import type { Client, Exchange, send } from "../http.js";
 /** An answer that the proxy keeps. */
 interface KeptAnswer {
   readonly client: Client;
-  readonly headers: HeadersInit | undefined;
+  readonly headers: HeadersInput | undefined;
   readonly streamId: string | undefined;
 }
 

@@ -1,5 +1,8 @@
 import { ValidationError } from "../errors.js";
 
+/** Bytes in memory of their own. Derived, because before TypeScript 5.7 `Uint8Array` takes no type argument. */
+export type Bytes = ReturnType<Uint8ArrayConstructor["from"]>;
+
 /** As much as is read at once, so that a walk over small headers does not ask the disk for each of them. */
 const WINDOW = 65_536;
 
@@ -7,17 +10,17 @@ const WINDOW = 65_536;
 export interface BlobReader {
   readonly size: number;
   /** The bytes from `start` to `end`; fewer where the blob ends before. */
-  read(start: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
+  read(start: number, end: number): Promise<Bytes>;
 }
 
 /** A reader that holds the last part it read. */
 export function readerOf(blob: Blob, signal: AbortSignal | undefined): BlobReader {
   const { size } = blob;
   let heldFrom = 0;
-  let held: Uint8Array<ArrayBuffer> = new Uint8Array();
+  let held: Bytes = new Uint8Array();
   return { size, read };
 
-  async function read(start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
+  async function read(start: number, end: number): Promise<Bytes> {
     const to = Math.min(end, size);
     if (start >= to) return new Uint8Array();
     if (start >= heldFrom && to <= heldFrom + held.length)
@@ -36,7 +39,7 @@ export async function bytesOf(
   start: number,
   end: number,
   signal: AbortSignal | undefined,
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<Bytes> {
   signal?.throwIfAborted();
   const buffer = await sliceOf(blob, start, end).catch(unreadable);
   signal?.throwIfAborted();
@@ -62,7 +65,7 @@ export function assertBlob(blob: unknown): asserts blob is Blob {
 }
 
 /** A view of the same bytes, for numbers of more than one byte. */
-export function viewOf({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): DataView<ArrayBuffer> {
+export function viewOf({ buffer, byteOffset, byteLength }: Bytes): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }
 

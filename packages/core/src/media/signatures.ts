@@ -1,4 +1,4 @@
-import { hasText, textAt, viewOf } from "./bytes.js";
+import { type Bytes, hasText, textAt, viewOf } from "./bytes.js";
 
 /** The MIME types of formats that begin with a signature: such a file is what its bytes say, whatever its name says. */
 export const signedTypes = {
@@ -40,7 +40,7 @@ const BMP_HEADER_SIZES = [12, 40, 52, 56, 64, 108, 124];
 export const HEAD_BYTES = 32;
 
 /** The format that the first bytes of a file name. */
-export function formatOf(head: Uint8Array<ArrayBuffer>): SignedFormat | undefined {
+export function formatOf(head: Bytes): SignedFormat | undefined {
   const box = textAt(head, 4, 4);
   if (head[0] === 0xff && head[1] === 0xd8 && head[2] === 0xff) return "jpeg";
   if (hasText(head, 0, "\x89PNG\r\n\x1a\n")) return "png";

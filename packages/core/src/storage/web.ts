@@ -2,8 +2,14 @@ import { refusalOf } from "../platform.js";
 import type { RecordStorage } from "./storage.js";
 import { recordsOf, textsOf } from "./texts.js";
 
-/** What a {@link webStorage} needs of `localStorage`, `sessionStorage`, or something like them. */
-export type WebStorage = Pick<Storage, "length" | "key" | "getItem" | "setItem" | "removeItem">;
+/** The part of `localStorage` and `sessionStorage` that a {@link webStorage} needs. */
+export interface WebStorage {
+  readonly length: number;
+  key(index: number): string | null;
+  getItem(name: string): string | null;
+  setItem(name: string, value: string): void;
+  removeItem(name: string): void;
+}
 
 const VERSION = 1;
 

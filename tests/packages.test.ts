@@ -1,0 +1,120 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+/* The packages as they are built: what their users' tools and runtimes make of them. */
+
+const root = new URL("../", import.meta.url).pathname;
+const names = ["core", "react", "worker-proxy", "emulator"] as const;
+
+interface Manifest {
+  readonly engines?: { readonly node?: string };
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly keywords?: readonly string[];
+}
+
+function manifestOf(folder: string): Manifest {
+  return JSON.parse(readFileSync(`${root}${folder}/package.json`, "utf8"));
+}
+
+/** The first major version that a range like `>=22` or `^20.19.0 || >=22` allows. */
+function leastMajor(range: string | undefined): number {
+  return Math.min(
+    ...[...(range ?? "0").matchAll(/(?:^|\|\|)\s*\D*(\d+)/g)].map(([, major]) => Number(major)),
+  );
+}
+
+describe("each package", () => {
+  test.each(names)("%s names the Node that it and its dependencies need, and what it is about", (name) => {
+    const folder = `packages/${name}`;
+    const { engines, dependencies = {}, keywords = [] } = manifestOf(folder);
+    const needed = Object.keys(dependencies).map((dependency) =>
+      leastMajor(manifestOf(`${folder}/node_modules/${dependency}`).engines?.node),
+    );
+    expect(leastMajor(engines?.node)).toBeGreaterThanOrEqual(Math.max(22, ...needed));
+    expect(keywords.length).toBeGreaterThan(3);
+    expect(readFileSync(`${root}${folder}/README.md`, "utf8")).toContain("Node 22 or newer");
+  });
+
+  test("the README names the same Node", () => {
+    expect(readFileSync(`${root}README.md`, "utf8")).toContain("Node 22 or newer");
+  });
+});
+
+test("every file of the React package is a client's, so that a Server Component may import any of them", () => {
+  const dist = `${root}packages/react/dist`;
+  const files = readdirSync(dist).filter((file) => file.endsWith(".js"));
+  expect(files.length).toBeGreaterThan(5);
+  for (const file of files)
+    expect.soft(readFileSync(`${dist}/${file}`, "utf8"), file).toMatch(/^"use client";\n/);
+});
+
+test("the built packages work on Node 22: client, proxy and emulator over sockets, and hooks on a server", () => {
+  const node22 = `${root}tests/node_modules/node-22/bin/node`;
+  expect(existsSync(node22)).toBe(true);
+  const printed = execFileSync(node22, [`${root}tests/support/smoke.ts`], { encoding: "utf8" });
+  expect(JSON.parse(printed)).toEqual({
+    node: "22",
+    chat: { outcome: "complete", isWhole: true },
+    tools: { outcome: "complete", answer: expect.stringContaining("7 metres") },
+    images: "200 image/png",
+    video: "succeeded",
+    truncated: "StreamError stream",
+    refused: "APIError api",
+    rendered: "<p>ready</p>",
+  });
+});
+
+describe("the types compile with every check on", () => {
+  const folder = `${root}tests/.tmp/types`;
+  const entries = ["core", "core/schemas", "core/sse", "core/media", "worker-proxy", "worker-proxy/durable"];
+  const everywhere = [...entries, "worker-proxy/auth", "emulator"];
+  const project = (lib: readonly string[], types: readonly string[], files: readonly string[]) => ({
+    compilerOptions: {
+      target: "es2022",
+      lib: ["es2023", ...lib],
+      module: "nodenext",
+      moduleResolution: "nodenext",
+      jsx: "react-jsx",
+      strict: true,
+      skipLibCheck: false,
+      noEmit: true,
+      types,
+    },
+    files,
+  });
+
+  beforeAll(() => {
+    mkdirSync(folder, { recursive: true });
+    const imports = everywhere.map((entry, at) => `export * as name${at} from "@sluice/${entry}";\n`);
+    writeFileSync(`${folder}/everywhere.ts`, imports.join(""));
+    writeFileSync(`${folder}/page.ts`, `export * as react from "@sluice/react";\n`);
+    const page = project(["dom", "dom.iterable"], [], ["everywhere.ts", "page.ts"]);
+    writeFileSync(`${folder}/page.json`, JSON.stringify(page));
+    writeFileSync(`${folder}/server.json`, JSON.stringify(project([], ["node"], ["everywhere.ts"])));
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test("with the newest TypeScript, in a page and on a server without a page's types", () => {
+    for (const config of ["page.json", "server.json"])
+      expect(complaintsOf("node_modules/typescript/bin/tsc", config), config).toBe("");
+  });
+
+  // it takes the oldest 15 s
+  test.runIf(process.env["CI"])(
+    "with the oldest TypeScript that is promised, under CI",
+    { timeout: 180_000 },
+    () => {
+      for (const config of ["page.json", "server.json"])
+        expect(complaintsOf("tests/node_modules/typescript-5.4/bin/tsc", config), config).toBe("");
+    },
+  );
+
+  /** What TypeScript prints; nothing where all is well. */
+  function complaintsOf(tsc: string, config: string): string {
+    const args = [root + tsc, "-p", `${folder}/${config}`];
+    const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+    return stdout + stderr;
+  }
+});

@@ -1,0 +1,98 @@
+import {
+  completeChat,
+  createChatStore,
+  createClient,
+  createVideoTask,
+  defineTool,
+  generateImages,
+  isGatewayError,
+  streamChat,
+  waitForVideoTask,
+} from "@sluice/core";
+import { createEmulator } from "@sluice/emulator";
+import { serve } from "@sluice/emulator/serve";
+import { GatewayProvider, useChatStream } from "@sluice/react";
+import { createProxy } from "@sluice/worker-proxy";
+import { createElement } from "react";
+import { renderToString } from "react-dom/server";
+
+/*
+ * A walk through the built packages, over real sockets, on the Node that runs it: client, proxy, emulator. Prints what
+ * it saw as JSON.
+ */
+
+const emulator = createEmulator({ apiKeys: ["sk-smoke"], speed: Number.POSITIVE_INFINITY });
+const gateway = await serve(emulator, { port: 0 });
+const proxy = createProxy({
+  baseURL: gateway.url,
+  apiKey: () => "sk-smoke",
+  authenticate: "public",
+  origins: [],
+  models: ["alpha-v4.1-flash", "delta-5.3", "gamma-image-5-0-260128", "beta3.0-video"],
+  routes: ["chat", "images", "videos"],
+});
+const edge = await serve({ ...emulator, fetch: (request) => proxy.fetch(request as Request) }, { port: 0 });
+const client = createClient({ baseURL: edge.url, retry: { limit: 0 } });
+const messages = [{ role: "user" as const, content: "Tell me of rivers" }];
+
+async function chat() {
+  let text = "";
+  const stream = streamChat(client, { model: "delta-5.3", messages });
+  for await (const delta of stream) if (delta.type === "text-delta") text += delta.text;
+  const { outcome, message } = await stream.result();
+  const whole = await completeChat(client, { model: "delta-5.3", messages });
+  return { outcome, isWhole: text === message.content && text === whole.message.content };
+}
+
+async function tools() {
+  const depth = defineTool({
+    name: "get_depth",
+    parameters: { type: "object", properties: { river: { type: "string" } }, required: ["river"] },
+    execute: () => "7 metres",
+  });
+  const store = createChatStore(client, { model: "alpha-v4.1-flash", tools: [depth] });
+  const { outcome } = await store.send("Use the tool get_depth: how deep is the river?");
+  return { outcome, answer: store.getSnapshot().messages.at(-1)?.content };
+}
+
+async function images() {
+  const { images } = await generateImages(client, {
+    model: "gamma-image-5-0-260128",
+    prompt: "A lock on a canal",
+    size: "2048x2048",
+  });
+  const file = await fetch(images[0]?.url ?? "");
+  return `${file.status} ${file.headers.get("content-type")}`;
+}
+
+async function video() {
+  const handle = await createVideoTask(client, {
+    model: "beta3.0-video",
+    input: { prompt: "A reef at dawn" },
+  });
+  return (await waitForVideoTask(client, handle, { intervalMs: 20 })).state;
+}
+
+async function failure(content: string) {
+  const asked = streamChat(client, { model: "delta-5.3", messages: [{ role: "user", content }] });
+  const error: unknown = await asked.result().catch((reason: unknown) => reason);
+  return isGatewayError(error) ? `${error.name} ${error.code}` : String(error);
+}
+
+function Page() {
+  return createElement("p", null, useChatStream({ model: "delta-5.3" }).status);
+}
+
+const rendered = renderToString(createElement(GatewayProvider, { client }, createElement(Page)));
+const seen = {
+  node: process.versions.node.split(".")[0],
+  chat: await chat(),
+  tools: await tools(),
+  images: await images(),
+  video: await video(),
+  truncated: await failure("Rivers [[truncate]]"),
+  refused: await failure("Rivers [[429]]"),
+  rendered,
+};
+await Promise.all([edge.close(), gateway.close()]);
+console.log(JSON.stringify(seen));
