@@ -1,6 +1,5 @@
-import { asError } from "../errors.js";
+import { asError, isGatewayError } from "../errors.js";
 import type { Client } from "../http.js";
-import { overhear } from "../overhear.js";
 import { type Answer, createAnswer } from "./answer.js";
 import {
   createMessageId,
@@ -129,17 +128,14 @@ export function createRun(context: RunContext): Run {
 
   async function readAnswer(draft: ThreadMessage, asked: ChatRequest | undefined): Promise<string> {
     const { schema, request = {} } = options();
-    let wasSent = false;
-    const heard = overhear(client, () => {
-      wasSent = true;
-    });
-    answer = createAnswer(heard, draft, asked, { ...request, schema });
+    answer = createAnswer(client, draft, asked, { ...request, schema });
     onChange();
     const message = await answer.read(onDelta);
-    if (asked && !wasSent && message.error && !signal.aborted) {
+    const { error } = message;
+    if (asked && isGatewayError(error) && error.outcome === "not-sent" && !signal.aborted) {
       answer = undefined;
       thread.remove(draft.id);
-      throw message.error;
+      throw error;
     }
     const admitted = await withCallsAdmitted(message);
     if (signal.aborted) return draft.id;
