@@ -7,7 +7,8 @@ export async function builtPage(script: string): Promise<string> {
   const output = (await build({
     configFile: false,
     logLevel: "error",
-    build: { write: false, rollupOptions: { input } },
+    // what is loaded on demand too: the page is one file
+    build: { write: false, rollupOptions: { input, output: { codeSplitting: false } } },
   })) as Rollup.RollupOutput;
   const code = output.output[0].code.replaceAll("</script", "<\\/script");
   return `<!doctype html><title>page</title><body><script type="module">${code}</script>`;

@@ -1,6 +1,5 @@
 import {
-  type ChatStoreOptions,
-  type ClientEvent,
+  type ChatStore,
   ConfigurationError,
   createChatStore,
   defineTool,
@@ -8,36 +7,11 @@ import {
   type RecordStorage,
   type ThreadMessage,
 } from "@sluice/core";
+import * as v from "valibot";
 import { describe, expect, test } from "vitest";
 import { callAnswer, hasCall, textAnswer, until } from "./support/chat.js";
-import { clientOf, frame, openBody, settled, stoppedClock, streamAnswer } from "./support/gateway.js";
-
-/** A page that shows a chat kept in `storage`: another one over the same storage is another tab, or a reload. */
-function page(storage: RecordStorage, options: Partial<ChatStoreOptions> = {}) {
-  const clock = stoppedClock();
-  const connections = Array.from({ length: 4 }, openBody);
-  const events: ClientEvent[] = [];
-  const { client, requests } = clientOf((_, nth) => streamAnswer(connections[nth - 1]?.body ?? ""), {
-    clock,
-    onEvent: (event) => events.push(event),
-  });
-  const open = { id: "a", model: "alpha-v4.1-flash", storage, ...options } as ChatStoreOptions;
-  const chat = createChatStore(client, open);
-  const texts = () => chat.getSnapshot().messages.map(({ content }) => content);
-  const answer = (nth: number, text: string) => {
-    connections[nth]?.send(text);
-    connections[nth]?.end();
-  };
-  return { chat, clock, connections, requests, events, texts, answer };
-}
-
-/** Opens a page as a component does, and waits until it shows what was kept. */
-async function shown(storage: RecordStorage, options: Partial<ChatStoreOptions> = {}) {
-  const opened = page(storage, options);
-  opened.chat.subscribe(() => {});
-  await until(opened.chat, ({ isRestoring }) => !isRestoring);
-  return opened;
-}
+import { clientOf, frame, settled, streamAnswer } from "./support/gateway.js";
+import { page, shown } from "./support/tabs.js";
 
 /** What a page that is gone left behind: the same records, at a place where nobody is at work. */
 async function leftBy(storage: RecordStorage): Promise<{ storage: RecordStorage; id: string }> {
@@ -567,6 +541,109 @@ describe("a chat with a storage", () => {
     expect((await shown(storage)).texts()).toEqual(["Hello", "Hi"]);
   });
 
+  test("reports a message that can't be written once, with its id, and writes all others", async () => {
+    const storage = memoryStorage();
+    const small: RecordStorage = {
+      ...storage,
+      async write(collection, changes) {
+        if (JSON.stringify([...changes]).length > 2000) throw new DOMException("full", "QuotaExceededError");
+        await storage.write(collection, changes);
+      },
+    };
+    const big = v.pipe(
+      v.object({}),
+      v.transform(() => 2n ** 64n),
+    );
+    const { chat, answer, events, texts } = await shown(small, { schema: big });
+    const ask = async (nth: number, text: string, answered: string) => {
+      const turn = chat.send(text);
+      await settled();
+      answer(nth, answered);
+      await turn;
+      await settled();
+    };
+    await ask(0, "one", textAnswer("{}"));
+    await ask(1, "x".repeat(3000), textAnswer("full"));
+    await ask(2, "three", textAnswer("Hi"));
+    const lost = chat.getSnapshot().messages.slice(1, 3);
+    const failures = events.filter((event) => event.type === "storage-failure");
+    expect(failures.map(({ messageId }) => messageId)).toEqual(lost.map(({ id }) => id));
+    expect((await shown(storage)).texts()).toEqual(texts().filter((_, index) => index !== 1 && index !== 2));
+  });
+
+  test.each<[string, (chat: ChatStore) => void]>([
+    ["stop()", (chat) => chat.stop()],
+    ["close()", (chat) => chat.close()],
+  ])("sends nothing after %s while it is read", async (_, end) => {
+    const { storage, release } = heldStorage();
+    const { chat, requests } = page(storage);
+    const turns = [chat.send("Hello"), chat.retry(), chat.regenerate(), chat.approve("a")];
+    end(chat);
+    for (const turn of turns)
+      expect(await turn).toMatchObject({ outcome: "not-sent", error: { name: "AbortError" } });
+    release();
+    await settled();
+    expect(requests).toHaveLength(0);
+    expect(chat.getSnapshot()).toMatchObject({ isRestoring: false, messages: [], status: "ready" });
+  });
+
+  test("that does not answer is given up after 3 s, and merged when it does: the old thread first", async () => {
+    const { storage, release } = heldStorage();
+    const first = page(storage.inner);
+    const asked = first.chat.send("Hello");
+    await settled();
+    first.answer(0, textAnswer("Hi"));
+    await asked;
+    await settled();
+    const initialMessages = [{ role: "assistant", content: "Welcome" }] as const;
+    const second = page(storage, { initialMessages });
+    const turn = second.chat.send("Go on");
+    await settled();
+    await second.clock.advance(2999);
+    expect(second.chat.getSnapshot().isRestoring).toBe(true);
+    await second.clock.advance(1);
+    expect(second.chat.getSnapshot().isRestoring).toBe(false);
+    second.answer(0, textAnswer("Yes"));
+    await turn;
+    expect(second.texts()).toEqual(["Welcome", "Go on", "Yes"]);
+    expect(second.events.filter(({ type }) => type === "storage-failure")).toMatchObject([
+      { error: { message: expect.stringContaining("3000 ms") } },
+    ]);
+    release();
+    await settled();
+    expect(second.texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
+    expect((await shown(storage.inner)).texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
+  });
+
+  test("that fails to be read once is read again; failing twice, when it can be", async () => {
+    const inner = memoryStorage();
+    const first = page(inner);
+    const asked = first.chat.send("Hello");
+    await settled();
+    first.answer(0, textAnswer("Hi"));
+    await asked;
+    await settled();
+    let failing = 1;
+    const storage: RecordStorage = {
+      ...inner,
+      read: (collection) =>
+        failing-- > 0 ? Promise.reject(new Error("connection lost")) : inner.read(collection),
+    };
+    const second = await shown(storage);
+    expect(second.texts()).toEqual(["Hello", "Hi"]);
+    expect(second.events).toEqual([]);
+    failing = 2;
+    const third = await shown(storage);
+    expect(third.events).toMatchObject([{ type: "storage-failure", error: { message: "connection lost" } }]);
+    const turn = third.chat.send("Go on");
+    await settled();
+    third.answer(0, textAnswer("Yes"));
+    await turn;
+    await settled();
+    expect(third.texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
+    expect((await shown(inner)).texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
+  });
+
   test("needs an id to be found again", () => {
     const { client } = clientOf(() => streamAnswer(""));
     expect(() => createChatStore(client, { model: "delta-5.3", storage: memoryStorage() })).toThrow(
@@ -574,3 +651,14 @@ describe("a chat with a storage", () => {
     );
   });
 });
+
+/** A storage that answers no read before it is released; \`inner\` is the same at once. */
+function heldStorage() {
+  const inner = memoryStorage();
+  let release: () => void = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const read = (collection: string) => released.then(() => inner.read(collection));
+  return { storage: { ...inner, read, inner }, release: () => release() };
+}

@@ -1,0 +1,219 @@
+import { type ChatStore, defineTool, memoryStorage, type RecordStorage } from "@sluice/core";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { callAnswer, hasCall, textAnswer, until } from "./support/chat.js";
+import { frame, settled } from "./support/gateway.js";
+import { page, shown } from "./support/tabs.js";
+
+afterEach(() => vi.unstubAllGlobals());
+
+const hasLocks = globalThis.navigator?.locks !== undefined;
+const place = { parameters: { type: "object" } };
+const asked = defineTool({ name: "asked", ...place });
+
+/** What an app does with a client tool: an effect that answers each pending action, in every tab. */
+function answersAll({ chat }: { chat: ChatStore }): void {
+  chat.subscribe(() => {
+    for (const { toolCallId } of chat.getSnapshot().pendingActions)
+      void chat.addToolResult(toolCallId, "yes");
+  });
+}
+
+const posts = (tabs: readonly { requests: readonly Request[] }[]) =>
+  tabs.reduce((sum, { requests }) => sum + requests.length, 0);
+
+/** Holds the lock of a message, as a tab that works on it. */
+function workOn(id: string, messageId: string): () => void {
+  let leave: () => void = () => {};
+  const here = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
+  void navigator.locks.request(`sluice/chat/${id}/${messageId}`, { mode: "shared" }, () => here);
+  return () => leave();
+}
+
+async function keep(storage: RecordStorage, id: string, messages: readonly object[]): Promise<void> {
+  const records = messages.map((message, index) => {
+    const key = String(index + 1);
+    return [
+      key,
+      {
+        message: { id: key, createdAt: index, ...message },
+        parent: index ? String(index) : null,
+        revision: 1,
+      },
+    ] as const;
+  });
+  await storage.write(`chat/${id}`, new Map(records));
+}
+
+const question = { role: "user", content: "Go" };
+const calling = (calls: Readonly<Record<string, string>>) => ({
+  role: "assistant",
+  content: "",
+  outcome: "tool-calls",
+  toolCalls: Object.entries(calls).map(([id, state]) => ({
+    id,
+    name: "asked",
+    arguments: "{}",
+    input: {},
+    state,
+  })),
+});
+
+describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)", () => {
+  test("takes the result of a client tool once, however many tabs give it", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const tabs = await Promise.all([1, 2, 3].map(() => shown(storage, { id, tools: [asked] })));
+    for (const tab of tabs) answersAll(tab);
+    const [first] = tabs as [(typeof tabs)[0]];
+    void first.chat.send("Go");
+    first.answer(0, callAnswer({ a: ["asked", "{}"] }));
+    first.answer(1, textAnswer("Done"));
+    for (const { answer } of tabs.slice(1)) answer(0, textAnswer("Done"));
+    for (const { chat } of tabs) await until(chat, ({ messages }) => messages.at(-1)?.content === "Done");
+    await settled();
+    expect(posts(tabs)).toBe(2);
+    for (const { chat, texts } of tabs) {
+      expect(texts()).toEqual(["Go", "", "Done"]);
+      expect(chat.getSnapshot()).toMatchObject({ status: "ready", pendingActions: [] });
+    }
+  });
+
+  test("runs a call once that is approved in two tabs", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    let runs = 0;
+    const guarded = defineTool({ name: "guarded", ...place, needsApproval: true, execute: () => ++runs });
+    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id, tools: [guarded] })));
+    const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
+    const turn = left.chat.send("Go");
+    left.answer(0, callAnswer({ a: ["guarded", "{}"] }));
+    await turn;
+    await until(right.chat, hasCall("needs-approval"));
+    const approved = [right.chat.approve("a"), left.chat.approve("a")];
+    right.answer(0, textAnswer("Done"));
+    left.answer(1, textAnswer("Done"));
+    await Promise.all(approved);
+    expect(runs).toBe(1);
+    expect(posts(tabs)).toBe(2);
+    expect(left.texts()).toEqual(right.texts());
+  });
+
+  test("retries a failed answer once, in whichever tab that is asked for first", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id })));
+    const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
+    const failed = left.chat.send("Hello");
+    left.connections[0]?.drop();
+    await failed;
+    await settled();
+    const turns = [left.chat.retry(), right.chat.retry()];
+    left.answer(1, textAnswer("Hi"));
+    right.answer(0, textAnswer("Hi"));
+    expect((await Promise.all(turns)).map(({ outcome }) => outcome).sort()).toEqual(["complete", "not-sent"]);
+    expect(posts(tabs)).toBe(2);
+    for (const { texts } of tabs) expect(texts()).toEqual(["Hello", "Hi"]);
+  });
+
+  test("shows a running call as cancelled as soon as its tab is gone, and one that waits can still be answered", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const leave = workOn(id, "2");
+    await keep(storage, id, [question, calling({ a: "running", b: "needs-result" })]);
+    const tab = await shown(storage, { id, tools: [asked] });
+    expect(hasCall("running", "a")(tab.chat.getSnapshot())).toBe(true);
+    leave();
+    await until(tab.chat, hasCall("cancelled", "a"));
+    expect(tab.chat.getSnapshot().pendingActions).toMatchObject([{ toolCallId: "b" }]);
+    const turn = tab.chat.addToolResult("b", "yes");
+    tab.answer(0, textAnswer("Done"));
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    expect((await shown(storage, { id })).texts()).toEqual(["Go", "", "Done"]);
+  });
+
+  test("goes on where the tab that had the result was closed before it did", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    await keep(storage, id, [question, calling({ a: "needs-result" })]);
+    const tab = await shown(storage, { id, tools: [asked] });
+    const leave = workOn(id, "2");
+    await settled();
+    const turn = tab.chat.addToolResult("a", "mine");
+    await settled();
+    expect(tab.requests).toHaveLength(0);
+    const done = calling({ a: "done" });
+    const toolCalls = done.toolCalls.map((call) => ({ ...call, output: "theirs" }));
+    const message = { id: "2", createdAt: 1, ...done, toolCalls };
+    await storage.write(`chat/${id}`, new Map([["2", { message, parent: "1", revision: 2 }]]));
+    leave();
+    tab.answer(0, textAnswer("Done"));
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    const sent = await (tab.requests[0] as Request).json();
+    expect(sent.messages.at(-1)).toMatchObject({ role: "tool", content: "theirs" });
+  });
+
+  test("ends an answer in flight whose chat another tab clears", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const [left, right] = [await shown(storage, { id }), await shown(storage, { id })];
+    const turn = left.chat.send("Hello");
+    const [connection] = left.connections;
+    await connection?.wanted();
+    connection?.send(frame({ content: "Half" }));
+    await connection?.wanted();
+    await left.clock.advance(1100);
+    await until(right.chat, ({ messages }) => messages.length === 2);
+    right.chat.clear();
+    expect(await turn).toMatchObject({ outcome: "stopped" });
+    expect(connection?.cancelled).toBe(true);
+    await settled();
+    for (const { texts } of [left, right, await shown(storage, { id })]) expect(texts()).toEqual([]);
+  });
+
+  test("joins what two tabs did to the calls of one message at once", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    await keep(storage, id, [question, calling({ a: "needs-result", b: "needs-result" })]);
+    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id, tools: [asked] })));
+    const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
+    const turns = [left.chat.addToolResult("a", "one"), right.chat.addToolResult("b", "two")];
+    for (const { connections } of tabs) {
+      connections[0]?.send(textAnswer("Done"));
+      connections[0]?.end();
+    }
+    await Promise.all(turns);
+    for (const { chat } of tabs) await until(chat, ({ messages }) => messages.at(-1)?.content === "Done");
+    expect(posts(tabs)).toBe(1);
+    expect(left.chat.getSnapshot().messages).toEqual(right.chat.getSnapshot().messages);
+  });
+});
+
+test("where locks are refused each tab acts for itself, says so once, and loses nothing", async () => {
+  const refused = () => Promise.reject(new DOMException("access is denied", "SecurityError"));
+  vi.stubGlobal("navigator", { locks: { request: refused, query: refused } });
+  const storage = memoryStorage();
+  const tabs = await Promise.all([1, 2].map(() => shown(storage, { tools: [asked] })));
+  const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
+  const turn = left.chat.send("Go");
+  left.answer(0, callAnswer({ a: ["asked", "{}"] }));
+  await turn;
+  await settled();
+  const turns = [left.chat.addToolResult("a", 1), right.chat.addToolResult("a", 1)];
+  left.answer(1, textAnswer("left"));
+  right.answer(0, textAnswer("right"));
+  for (const { outcome } of await Promise.all(turns)) expect(outcome).toBe("complete");
+  await settled();
+  expect(left.chat.getSnapshot().messages.at(-1)?.branches).toHaveLength(2);
+  for (const { events } of tabs)
+    expect(events.filter(({ type }) => type === "platform-limit")).toMatchObject([{ feature: "web-locks" }]);
+});
+
+test("a chat that is closed at once reads nothing", async () => {
+  const tab = page(memoryStorage());
+  tab.chat.subscribe(() => {});
+  tab.chat.close();
+  await settled();
+  expect(tab.events).toEqual([]);
+});
