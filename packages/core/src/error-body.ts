@@ -74,7 +74,7 @@ export function parseJSON(text: string): unknown {
 }
 
 /** `value` as JSON text, or undefined: for a value that has none, and for one nested too deep to be written. */
-function jsonOf(value: unknown): string | undefined {
+export function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {

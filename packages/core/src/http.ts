@@ -151,7 +151,7 @@ export function closeExchange(
   if (error) cleanError(withDetails(error, exchange.state), client.scrub);
   emitStep(client, exchange, {
     type: "end",
-    outcome: failure ? callOutcomeOf(failure.error) : outcome,
+    outcome: failure ? callOutcomeOf(failure.error, exchange.signal) : outcome,
     ms: client.clock.now() - exchange.startedAt,
     ...(usage && { usage }),
     ...(timing && { timing }),
@@ -160,8 +160,8 @@ export function closeExchange(
   });
 }
 
-function callOutcomeOf(error: unknown): CallOutcome {
-  if (!isGatewayError(error)) return "stopped";
+function callOutcomeOf(error: unknown, { aborted }: AbortSignal): CallOutcome {
+  if (!isGatewayError(error)) return aborted || asError(error).name === "AbortError" ? "stopped" : "error";
   if (error.name === "StreamError") return error.reason === "truncated" ? "truncated" : "error";
   return error.outcome ?? "error";
 }

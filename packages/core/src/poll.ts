@@ -34,6 +34,8 @@ export interface PollPlan<Snapshot> {
 const GRACE_MS = 30_000;
 /** How often in a row an answer may be unreadable, or say that the query failed. */
 const UNREADABLE = 3;
+/** Timed out, too early, rate limited: statuses below 500 that may pass. */
+const PASSING = new Set([408, 425, 429]);
 /** The longest pause that failures alone lead to. */
 const LONGEST_PAUSE_MS = 120_000;
 
@@ -46,7 +48,8 @@ const LONGEST_PAUSE_MS = 120_000;
  */
 export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<Snapshot, never> {
   const { clock, random, deadlineMs, ask, onPoll, late } = plan;
-  const { signal, end } = openSpan(clock, plan.signal, deadlineMs, () => new TimeoutError(late, "deadline"));
+  let failure: Error | undefined;
+  const { signal, end } = openSpan(clock, plan.signal, deadlineMs, () => lateness(late, failure));
   const startedAt = clock.now();
   let failures = 0;
   let unreadable = 0;
@@ -56,12 +59,12 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
   let intervalMs = intervalAfter(undefined);
   try {
     for (;;) {
-      let failure: Error | undefined;
       let backoffMs: number | undefined;
       try {
         signal.throwIfAborted();
         isolate(() => onPoll?.({ type: "ask" }));
         const snapshot = await ask(signal);
+        failure = undefined;
         intervalMs = intervalAfter(snapshot);
         failures = 0;
         unreadable = 0;
@@ -95,14 +98,28 @@ function verdictOf(error: unknown): "passing" | "unreadable" | "absent" | "stop"
   if (error.name !== "APIError") return "stop";
   const { status } = error;
   if (isClosedRoute(error)) return "stop";
-  if (status === 408 || status === 429 || status >= 500) return "passing";
+  if (PASSING.has(status) || status >= 500) return "passing";
   if (status >= 200 && status < 300) return "unreadable";
   return status === 404 || status === 400 ? "absent" : "stop";
+}
+
+/** Says that the deadline is over, and what the last poll failed with: that may be why it never was answered. */
+function lateness(late: string, failure: Error | undefined): TimeoutError {
+  if (!failure) return new TimeoutError(late, "deadline");
+  const askedMs = retryAfterOf(failure);
+  const asked = askedMs > 0 ? ` (with Retry-After: ${Math.ceil(askedMs / 1000)} s)` : "";
+  return new TimeoutError(`${late}. The last poll failed${asked}: ${failure.message}`, "deadline", {
+    cause: failure,
+  });
+}
+
+/** Waiting time that a refusal asks for, in milliseconds; 0 for none. */
+function retryAfterOf(error: unknown): number {
+  return (isGatewayError(error) && error.name === "APIError" && error.retryAfterMs) || 0;
 }
 
 /** Twice as long after each failure; never shorter than what the gateway asks for, with the jitter in mind. */
 function backoff(error: unknown, intervalMs: number, failures: number): number {
   const grown = Math.min(intervalMs * 2 ** (failures - 1), Math.max(intervalMs, LONGEST_PAUSE_MS));
-  const asked = isGatewayError(error) && error.name === "APIError" ? (error.retryAfterMs ?? 0) : 0;
-  return Math.max(grown, asked / 0.9);
+  return Math.max(grown, retryAfterOf(error) / 0.9);
 }

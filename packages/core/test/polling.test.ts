@@ -1,5 +1,6 @@
 import {
   type ClientOptions,
+  getVideoTask,
   type VideoTask,
   type VideoTaskHandle,
   type WatchOptions,
@@ -159,6 +160,7 @@ describe("what may pass never ends it", () => {
     ["500", refusal(500)],
     ["503", refusal(503)],
     ["408", refusal(408)],
+    ["425", refusal(425)],
     ["a dropped connection", cut],
   ])("a storm of %s backs off, and the task still succeeds", async (_, step) => {
     const { askedAt, seen, over, minutes } = watched([queued, ...Array(6).fill(step), success]);
@@ -187,6 +189,14 @@ describe("what may pass never ends it", () => {
     await over;
     expect(seen.at(-1)?.state).toBe("succeeded");
     expect(askedAt).toEqual([0, 75.001]);
+  });
+
+  test("an answer nested 20,000 levels deep is unreadable, and no more than that", async () => {
+    const deep = `${'{"data":['.repeat(10_000)}1${"]}".repeat(10_000)}`;
+    const { seen, over, minutes } = watched([() => new Response(deep), success]);
+    await minutes(2);
+    await over;
+    expect(seen.at(-1)?.state).toBe("succeeded");
   });
 
   test.each([404, 400])("%i is tolerated for 30 seconds after the creation", async (status) => {
@@ -319,15 +329,35 @@ describe("ends of the waiting", () => {
     expect(askedAt).toEqual([0]);
   });
 
-  test("a task whose time is over is expired, with its handle", async () => {
-    const { client } = asked(refusal(404));
+  test("a task whose time is over is expired once it is unknown for 30 seconds, with its handle", async () => {
+    const { client, track, advance } = asked(refusal(404));
     const old = { ...handle, queryableUntil: 1 };
-    expect(await rejectionOf(waitForVideoTask(client, old))).toMatchObject({
+    const failed = track(rejectionOf(waitForVideoTask(client, old)));
+    await advance(60_000);
+    expect(await failed).toMatchObject({
       name: "TaskExpiredError",
       code: "task-expired",
       handle: old,
       cause: { status: 404 },
     });
+    expect(await rejectionOf(getVideoTask(client, old))).toMatchObject({ name: "TaskExpiredError" });
+  });
+
+  test("a clock that is a day ahead expires no task that was just made", async () => {
+    const { client, track, advance } = asked(refusal(404), refusal(404), success);
+    const made = { ...handle, queryableUntil: Date.now() - 1000 };
+    const finished = track(waitForVideoTask(client, made));
+    await advance(60_000);
+    expect(await finished).toMatchObject({ state: "succeeded" });
+  });
+
+  test("a Retry-After beyond the deadline ends with it, and the error says so", async () => {
+    const { askedAt, over, minutes } = watched([refusal(429, { "retry-after": "86400" })]);
+    await minutes(31);
+    const error = await rejectionOf(over);
+    expect(error).toMatchObject({ name: "TimeoutError", phase: "deadline", handle, cause: { status: 429 } });
+    expect((error as Error).message).toMatch(/watch it again .*Retry-After: 86400 s.*refused with 429/);
+    expect(askedAt).toEqual([0]);
   });
 
   test("an error as JSON keeps the handle, and no signature", async () => {

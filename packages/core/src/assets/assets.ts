@@ -1,6 +1,6 @@
 import type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../asset.js";
 import { unlessAborted } from "../clock.js";
-import { isRecord } from "../error-body.js";
+import { excerpt, isRecord, jsonOf } from "../error-body.js";
 import {
   AssetFailedError,
   ConfigurationError,
@@ -184,7 +184,7 @@ function assetOf(handle: AssetHandle, raw: unknown): Asset {
   if (typeof status !== "string" || !(url == null || typeof url === "string"))
     throw new ResponseError(`the asset lookup's answer does not fit the spec at ${path}`, {
       path,
-      body: JSON.stringify(raw)?.slice(0, 8192) ?? "",
+      body: excerpt(jsonOf(raw) ?? ""),
     });
   const word = status.toLowerCase();
   return {

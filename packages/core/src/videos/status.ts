@@ -1,4 +1,4 @@
-import { isRecord } from "../error-body.js";
+import { excerpt, isRecord, jsonOf } from "../error-body.js";
 import { ResponseError } from "../errors.js";
 import { videoModels } from "../models.js";
 import type { FailedVideoTask, PendingVideoTask, SucceededVideoTask, VideoTask } from "../task.js";
@@ -135,6 +135,6 @@ function textOf(value: unknown): string | undefined {
 }
 
 function misfit(path: string, raw: unknown): ResponseError {
-  const body = JSON.stringify(raw)?.slice(0, 8192) ?? "";
+  const body = excerpt(jsonOf(raw) ?? "");
   return new ResponseError(`the answer does not fit the spec at ${path}`, { path, body });
 }

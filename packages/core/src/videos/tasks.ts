@@ -50,7 +50,12 @@ export async function getVideoTask(
   task: VideoTaskReference | string,
   options: RequestOptions = {},
 ): Promise<VideoTask> {
-  return (await query(client, referenceOf(task), options)).task;
+  const handle = referenceOf(task);
+  try {
+    return (await query(client, handle, options)).task;
+  } catch (error) {
+    throw expiredOr(error, handle);
+  }
 }
 
 /** The same, with what the answer offers besides: `video-events`, where a proxy pushes changes. */
@@ -79,7 +84,7 @@ async function query(
       "status",
     );
   } catch (error) {
-    throw withDetails(withRoute(expiredOr(error, handle), ROUTE), { handle });
+    throw withDetails(withRoute(error, ROUTE), { handle });
   }
 }
 
@@ -119,7 +124,8 @@ export async function* watchVideoTask(
       if (withoutResult > RESULT_QUERIES) throw resultMissing(next as PendingVideoTask);
     }
   } catch (error) {
-    throw withDetails(error, { handle });
+    // only now: a task that was just made may be unknown for a while, whatever this device's clock says
+    throw withDetails(expiredOr(error, handle), { handle });
   }
 }
 
