@@ -109,7 +109,7 @@ export type {
   VideoTaskNormalizer,
   VideoTaskReference,
 } from "./task.js";
-export { type Findings, type UncheckedRequest, unchecked } from "./validate.js";
+export { type Findings, type UncheckedModel, type UncheckedRequest, unchecked } from "./validate.js";
 export { createVideoTask } from "./videos/create.js";
 export type { VideoTaskEntry, WatchSettings } from "./videos/ledger.js";
 export { createVideoTaskList, listTasks, type VideoTaskList } from "./videos/list.js";

@@ -128,8 +128,16 @@ export function checkByModel<Model extends string, Request>(
 
 const uncheckedBrand: unique symbol = Symbol.for("sluice.unchecked") as never;
 
+/**
+ * The id of a model that is sent through {@link unchecked}. It has no values of its own: it is there for the compiler,
+ * which names it beside the known models where a model is none of them.
+ */
+export type UncheckedModel = string & UncheckedRequest;
+
 /** A request that {@link unchecked} has marked. */
 export interface UncheckedRequest {
+  /** Present for the compiler; a store adds its own where the request has none. */
+  readonly model: UncheckedModel;
   readonly [uncheckedBrand]: true;
 }
 
@@ -144,7 +152,7 @@ export interface UncheckedRequest {
  */
 export function unchecked<Request extends object>(request: Request): Request & UncheckedRequest {
   // a symbol: JSON leaves it out, and a spread keeps it
-  return { ...request, [uncheckedBrand]: true };
+  return { ...request, [uncheckedBrand]: true } as Request & UncheckedRequest;
 }
 
 /** Tells whether a request was marked by {@link unchecked}. */

@@ -1,4 +1,11 @@
-import { type ChatRequest, type Client, streamChat } from "@sluice/core";
+import {
+  type ChatModel,
+  type ChatRequest,
+  type Client,
+  createChatStore,
+  streamChat,
+  unchecked,
+} from "@sluice/core";
 import { test } from "vitest";
 
 declare const client: Client;
@@ -30,4 +37,22 @@ test("the types refuse what the tables refuse", () => {
   accepts({ model: "alpha-v4.1-flash", messages: [{ role: "tool", content: "12 °C" }] });
   // @ts-expect-error the signal is an option, not a part of the request
   streamChat(client, { model: "delta-5.3", messages, signal: AbortSignal.abort() });
+});
+
+test("a model that is one of several takes what all of them have", () => {
+  const model = "delta-5.3" as ChatModel;
+  streamChat(client, { model, messages, max_tokens: 500 });
+  createChatStore(client, { model });
+  createChatStore(client, { model, params: { max_tokens: 500, temperature: 1 } });
+  // @ts-expect-error not all of them have it
+  createChatStore(client, { model, params: { reasoning_effort: "low" } });
+  // @ts-expect-error nor does the one that it is
+  createChatStore(client, { model: "delta-5.3", params: { reasoning_effort: "none", max_tokens: 500 } });
+});
+
+test("a model that is not listed goes through unchecked", () => {
+  streamChat(client, unchecked({ model: "zeta-9", messages, depth: "deep" }));
+  createChatStore(client, { model: "zeta-9", params: unchecked({}) });
+  // @ts-expect-error its fields are unknown
+  createChatStore(client, { model: "zeta-9", params: { depth: "deep" } });
 });

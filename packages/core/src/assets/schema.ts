@@ -34,7 +34,7 @@ export const assetRequest = v.object({
 });
 
 /** What `createAsset` takes; the gateway's own field names. */
-export type AssetRequest = RequestOf<typeof assetRequest>;
+export interface AssetRequest extends RequestOf<typeof assetRequest> {}
 
 /**
  * Checks an asset registration, without sending anything.

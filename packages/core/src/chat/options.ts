@@ -1,4 +1,5 @@
 import type { RequestOptions } from "../http.js";
+import type { ChatModel } from "../models.js";
 import type { StandardSchema } from "../standard-schema.js";
 import type { RecordStorage } from "../storage/storage.js";
 import type { UncheckedRequest } from "../validate.js";
@@ -9,12 +10,30 @@ import type { ChatTool } from "./tools.js";
 
 type Params<Request> = Omit<Request, "model" | "messages" | "stream">;
 
+type ParamName =
+  | keyof Params<AlphaChatRequest>
+  | keyof Params<GammaChatRequest>
+  | keyof Params<DeltaChatRequest>;
+type SharedName = "max_tokens" | "temperature" | "top_p" | "stop";
+
+/** The parameters that all chat models have: for a `model` that is only known to be one of them. */
+interface SharedChatParams
+  extends Pick<Params<GammaChatRequest>, SharedName>,
+    Readonly<Partial<Record<Exclude<ParamName, SharedName>, undefined>>> {}
+
+/** A model that is not listed, with parameters that go as they are: `params: unchecked({ … })`. */
+interface UncheckedTarget {
+  readonly model: string;
+  readonly params: Omit<UncheckedRequest, "model">;
+}
+
 /** The model to ask, and the parameters that this model has, under the gateway's own names. */
 export type ChatTarget =
   | { readonly model: AlphaChatRequest["model"]; readonly params?: Params<AlphaChatRequest> }
   | { readonly model: GammaChatRequest["model"]; readonly params?: Params<GammaChatRequest> }
   | { readonly model: DeltaChatRequest["model"]; readonly params?: Params<DeltaChatRequest> }
-  | { readonly model: string; readonly params: Omit<UncheckedRequest, "model"> };
+  | { readonly model: ChatModel; readonly params?: SharedChatParams }
+  | UncheckedTarget;
 
 /** What a chat does with a message while an answer is under way. */
 export type WhenBusy = "reject" | "queue" | "interrupt";

@@ -71,6 +71,7 @@ const commonFields = {
   tool_calls: v.optional(v.nullable(v.array(toolCall))),
 };
 
+const systemMessage = v.object({ role: v.literal("system"), content: textContent, ...commonFields });
 const assistantMessage = v.object({
   role: v.literal("assistant"),
   content: v.nullable(textContent),
@@ -82,17 +83,19 @@ const contentOrCalls = rule<v.InferOutput<typeof assistantMessage>>(
   "must be text or parts; null is accepted only beside tool_calls",
 );
 
+const toolMessage = v.object({
+  role: v.literal("tool"),
+  content: textContent,
+  ...commonFields,
+  tool_call_id: v.pipe(v.string(), notEmpty()),
+});
+
 function messagesOf<Content>(userContent: v.GenericSchema<Content>) {
   const message = v.variant("role", [
-    v.object({ role: v.literal("system"), content: textContent, ...commonFields }),
+    systemMessage,
     v.object({ role: v.literal("user"), content: userContent, ...commonFields }),
     v.pipe(assistantMessage, v.forward(contentOrCalls, ["content"])),
-    v.object({
-      role: v.literal("tool"),
-      content: textContent,
-      ...commonFields,
-      tool_call_id: v.pipe(v.string(), notEmpty()),
-    }),
+    toolMessage,
   ]);
   return v.pipe(v.array(message), notEmpty());
 }
@@ -193,11 +196,33 @@ const schemas = {
   "delta-5.3": deltaChatRequest,
 };
 
-export type AlphaChatRequest = RequestOf<typeof alphaChatRequest>;
-export type GammaChatRequest = RequestOf<typeof gammaChatRequest>;
-export type DeltaChatRequest = RequestOf<typeof deltaChatRequest>;
+// interfaces and not aliases: the compiler prints their names where something does not fit, and not all that is in them
+interface SystemMessage extends RequestOf<typeof systemMessage> {}
+interface AssistantMessage extends RequestOf<typeof assistantMessage> {}
+interface ToolMessage extends Omit<SystemMessage, "role" | "tool_call_id"> {
+  readonly role: "tool";
+  readonly tool_call_id: string;
+}
+interface TextUserMessage extends Omit<SystemMessage, "role"> {
+  readonly role: "user";
+}
+interface UserMessage extends Omit<TextUserMessage, "content"> {
+  readonly content: RequestOf<typeof partsContent>;
+}
+interface Text {
+  readonly messages: readonly (SystemMessage | TextUserMessage | AssistantMessage | ToolMessage)[];
+}
 
-/** What `completeChat` and `streamChat` take, discriminated by `model`; the gateway's own field names. */
+/** A request to `alpha-v4.1-flash`. */
+export interface AlphaChatRequest extends Omit<RequestOf<typeof alphaChatRequest>, "messages"> {
+  readonly messages: readonly (SystemMessage | UserMessage | AssistantMessage | ToolMessage)[];
+}
+/** A request to `gamma-chat-1-6-251015`. */
+export interface GammaChatRequest extends Omit<RequestOf<typeof gammaChatRequest>, "messages">, Text {}
+/** A request to `delta-5.3`. */
+export interface DeltaChatRequest extends Omit<RequestOf<typeof deltaChatRequest>, "messages">, Text {}
+
+/** Request of `completeChat` and `streamChat`, discriminated by `model`; the gateway's own field names. */
 export type ChatRequest = AlphaChatRequest | GammaChatRequest | DeltaChatRequest;
 /** One message of a request's `messages`. */
 export type ChatRequestMessage = AlphaChatRequest["messages"][number];

@@ -45,8 +45,8 @@ const schemas = {
   "gamma-image-5-0-260128": gammaImage50Request,
 };
 
-export type GammaImage40Request = RequestOf<typeof gammaImage40Request>;
-export type GammaImage50Request = RequestOf<typeof gammaImage50Request>;
+export interface GammaImage40Request extends RequestOf<typeof gammaImage40Request> {}
+export interface GammaImage50Request extends RequestOf<typeof gammaImage50Request> {}
 
 /** What `generateImages` takes, discriminated by `model`, which decides the sizes; the gateway's own field names. */
 export type ImageRequest = GammaImage40Request | GammaImage50Request;

@@ -117,7 +117,7 @@ export const betaVideoRequest = v.object({
   ...refusing(beta.denied),
 });
 
-export type BetaVideoRequest = RequestOf<typeof betaVideoRequest>;
+export interface BetaVideoRequest extends RequestOf<typeof betaVideoRequest> {}
 
 /** What the rules neither list nor forbid. */
 export function warnOfBeta({ input: { prompt = "", media = [] } }: BetaVideoRequest, warn: Warn): void {

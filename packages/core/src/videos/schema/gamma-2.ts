@@ -103,8 +103,8 @@ export const gammaVideoFastRequest = v.pipe(
   v.forward(searchNeedsText(), ["tools"]),
 );
 
-export type GammaVideo20Request = RequestOf<typeof gammaVideo20Request>;
-export type GammaVideoFastRequest = RequestOf<typeof gammaVideoFastRequest>;
+export interface GammaVideo20Request extends RequestOf<typeof gammaVideo20Request> {}
+export interface GammaVideoFastRequest extends RequestOf<typeof gammaVideoFastRequest> {}
 
 /** What the rules neither list nor forbid. */
 export function warnOfGamma2(request: GammaVideo20Request | GammaVideoFastRequest, warn: Warn): void {
