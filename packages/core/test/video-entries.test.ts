@@ -5,6 +5,7 @@ import {
   memoryStorage,
   type RecordStorage,
   unchecked,
+  type VideoTaskStore,
   waitForVideoTask,
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
@@ -36,15 +37,37 @@ function openTab(receipt: unknown, options: Parameters<typeof clientOf>[1] = {})
   return { client, clock, sent, events };
 }
 
-/** A storage whose writes wait until `answer` is called. */
+/** Resolves when the gateway has said that the task of a store failed. */
+function failed(video: VideoTaskStore): Promise<void> {
+  return new Promise((resolve) => {
+    const check = () => video.getSnapshot().task && resolve();
+    video.subscribe(check);
+    check();
+  });
+}
+
+/** A storage whose writes wait until `answer` is called; `asked` resolve when the first and the second begin. */
 function slowStorage() {
   const kept = memoryStorage();
   let answer: () => void = () => {};
   const held = new Promise<void>((resolve) => {
     answer = resolve;
   });
-  const storage: RecordStorage = { ...kept, write: (...given) => held.then(() => kept.write(...given)) };
-  return { storage, kept, answer };
+  const tell: (() => void)[] = [];
+  const asked = [0, 1].map(
+    (nth) =>
+      new Promise<void>((resolve) => {
+        tell[nth] = resolve;
+      }),
+  );
+  const storage: RecordStorage = {
+    ...kept,
+    write(...given) {
+      tell.shift()?.();
+      return held.then(() => kept.write(...given));
+    },
+  };
+  return { storage, kept, asked, answer };
 }
 
 describe("the id of a task that is billed", () => {
@@ -64,7 +87,7 @@ describe("the id of a task that is billed", () => {
     const video = createVideoTaskStore(client, { storage });
     video.subscribe(() => {});
     expect(await video.submit(request)).toMatchObject({ handle: { id, model: request.model } });
-    await settled();
+    await failed(video);
     expect(sent("GET")).toEqual([id]);
     expect(await listTasks(openTab({}).client, { storage })).toMatchObject([
       { state: "created", handle: { id } },
@@ -117,24 +140,27 @@ describe("an entry of a video that", () => {
 
   test("is forgotten while it is being written is not sent", async () => {
     const { client, sent } = openTab({ id: "7" });
-    const { storage, kept, answer } = slowStorage();
+    const { storage, kept, asked, answer } = slowStorage();
     const video = createVideoTaskStore(client, { storage });
-    void video.submit(request);
-    await settled();
+    const submitted = video.submit(request);
+    await asked[0];
     video.reset();
     answer();
-    await settled();
+    await submitted;
     expect(sent("POST")).toEqual([]);
     expect([await kept.read("video-tasks"), video.getSnapshot().status]).toEqual([new Map(), "idle"]);
   });
 
   test("can't be written is sent after 3 seconds, and written when the storage answers", async () => {
     const { client, clock, sent, events } = openTab({ id: "7" });
-    const { storage, kept, answer } = slowStorage();
+    const { storage, kept, asked, answer } = slowStorage();
     const submitted = createVideoTaskStore(client, { storage }).submit(request);
+    await asked[0];
     await clock.advance(2999);
     expect(sent("POST")).toEqual([]);
-    await clock.advance(3001);
+    await clock.advance(1);
+    await asked[1];
+    await clock.advance(3000);
     expect(await submitted).toMatchObject({ handle: { id: "7" } });
     expect(events).toContainEqual({
       type: "storage-failure",
@@ -151,7 +177,7 @@ test("the error of a failed video has its handle, in a store as from waiting", a
   const video = createVideoTaskStore(client);
   video.subscribe(() => {});
   const { handle } = await video.submit(request);
-  await settled();
+  await failed(video);
   const { error } = video.getSnapshot();
   expect(error).toMatchObject({ name: "TaskFailedError", reason: "failed", handle });
   expect(await rejectionOf(waitForVideoTask(client, handle ?? ""))).toMatchObject({ handle });
@@ -163,6 +189,6 @@ test("a model that is added tomorrow is submitted, listed and watched", async ()
   video.subscribe(() => {});
   const tomorrow = unchecked({ model: "beta4.0-video", input: { prompt: "A reef at dawn" } });
   expect(await video.submit(tomorrow)).toMatchObject({ handle: { id: "7", model: "beta4.0-video" } });
-  await settled();
+  await failed(video);
   expect([sent("GET"), await listTasks(client, {})]).toMatchObject([["7"], [{ model: "beta4.0-video" }]]);
 });
