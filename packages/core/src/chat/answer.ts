@@ -6,8 +6,8 @@ import { checkBySchema, issuesText, type StandardSchema } from "../standard-sche
 import type { UncheckedRequest } from "../validate.js";
 import { emptyMessage } from "./accumulate.js";
 import type { ChatUsage } from "./delta.js";
+import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "./growing-json.js";
 import { type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
-import { createPartialJSON, type PartialJSON } from "./partial-json.js";
 import type { ChatRequest, ToolCall } from "./schema.js";
 import { openStream } from "./stream.js";
 import type { ChatTiming } from "./turn.js";
@@ -39,7 +39,7 @@ export function createAnswer(
 ): Answer {
   const { clock } = client;
   const stream = openStream(client, options, request, streamId, "params: unchecked({ … })");
-  const argumentReaders: PartialJSON[] = [];
+  const argumentReaders: GrowingJSON[] = [];
   const shownCalls = new WeakMap<ToolCall, ThreadToolCall>();
   const objectReader = schema && createObjectReader();
   let textRead = 0;
@@ -70,7 +70,7 @@ export function createAnswer(
     try {
       for await (const delta of stream) {
         if (delta.type === "usage") usage = delta.usage;
-        else if (delta.type === "tool-call-start") argumentReaders[delta.index] = createPartialJSON();
+        else if (delta.type === "tool-call-start") argumentReaders[delta.index] = createGrowingJSON();
         else if (delta.type === "tool-call-delta") argumentReaders[delta.index]?.push(delta.arguments);
         else if (delta.type === "text-delta") {
           textRead += delta.text.length;
@@ -82,6 +82,7 @@ export function createAnswer(
         sliceEnd = clock.now() + SLICE_MS;
       }
       const { outcome, timing } = await stream.result();
+      if (objectReader) await loadJSONReader();
       const message = ended({ outcome }, timing);
       return schema && outcome === "complete" ? await withObject(message, schema) : message;
     } catch (cause) {
@@ -117,7 +118,7 @@ export function createAnswer(
     const { name, arguments: text } = call.function;
     const input = argumentReaders[index]?.value;
     const fresh: ThreadToolCall = { id: call.id, name, arguments: text, input, state: "streaming" };
-    shownCalls.set(call, fresh);
+    if (input !== undefined) shownCalls.set(call, fresh);
     return fresh;
   }
 }
@@ -142,7 +143,7 @@ function endOf(cause: unknown): Pick<ThreadMessage, "outcome" | "error"> {
 
 /** Models like to write something around the JSON: it is read from its first bracket on. */
 function createObjectReader(): { push: (text: string) => void; readonly value: unknown } {
-  const reader = createPartialJSON();
+  const reader = createGrowingJSON();
   let begun = false;
   return {
     push(text) {
