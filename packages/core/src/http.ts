@@ -106,8 +106,7 @@ export function openExchange(
   headersMs: number | undefined,
   subject?: unknown,
 ): Exchange {
-  if (typeof (client as Client | undefined)?.emit !== "function")
-    throw new ConfigurationError("the first argument must be a client made by createClient()");
+  assertClient(client);
   const { model } = (subject ?? {}) as { readonly model?: unknown };
   const {
     totalMs = Number.POSITIVE_INFINITY,
@@ -129,6 +128,16 @@ export function openExchange(
     retry: { ...client.retry, ...retry },
     ...openSpan(client.clock, signal, totalMs, late),
   };
+}
+
+/**
+ * Checks the first argument of a verb, which is easily forgotten.
+ *
+ * @throws {ConfigurationError}
+ */
+export function assertClient(client: Client | undefined): void {
+  if (typeof client?.emit !== "function")
+    throw new ConfigurationError("the first argument must be a client made by createClient()");
 }
 
 /** Emits one step of a call. */

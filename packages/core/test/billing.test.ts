@@ -1,13 +1,15 @@
 import {
   type Client,
+  completeChat,
   createAsset,
   createVideoTask,
   generateImages,
   type RequestOptions,
   requestEpsilon,
+  streamChat,
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
-import { clientOf, openBody, rejectionOf, stoppedClock } from "./support/gateway.js";
+import { clientOf, openBody, question, rejectionOf, stoppedClock } from "./support/gateway.js";
 
 type Create = (client: Client, options?: RequestOptions) => Promise<unknown>;
 
@@ -53,6 +55,42 @@ function signalled() {
 const refusal = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ error: { message: `refused with ${status}` } }, { status, headers });
 const soon = { "retry-after": "0" };
+
+describe.each([
+  ["completeChat", (client: Client) => completeChat(client, question)],
+  ["streamChat", (client: Client) => streamChat(client, question).result()],
+])("%s, which may bill", (_, ask) => {
+  test.each([
+    [500, "unknown"],
+    [408, "unknown"],
+    [429, "refused"],
+    [400, "refused"],
+  ])("says after a %i what became of the last attempt: %s", async (status, outcome) => {
+    const { client } = clientOf(() => refusal(status, soon));
+    expect(await rejectionOf(ask(client))).toMatchObject({ name: "APIError", status, outcome });
+  });
+
+  test("is sent three times where the connection keeps failing, and once without retries", async () => {
+    const reset = () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } }));
+    for (const [limit, posts] of [
+      [2, 3],
+      [0, 1],
+    ] as const) {
+      const { client, requests } = clientOf(reset, { retry: { limit, maxDelayMs: 0 } });
+      expect(await rejectionOf(ask(client))).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
+      expect(requests).toHaveLength(posts);
+    }
+  });
+
+  test("may be billed where its answer breaks off, and surely is not where a rule is broken", async () => {
+    const cut = clientOf(() => new Response('data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n'));
+    expect(await rejectionOf(ask(cut.client))).toMatchObject({ outcome: "unknown" });
+    const { client } = clientOf(() => refusal(500));
+    const wrong = { ...question, max_tokens: 0 };
+    for (const failed of [completeChat(client, wrong), streamChat(client, wrong).result()])
+      expect(await rejectionOf(failed)).toMatchObject({ name: "ValidationError", outcome: "not-sent" });
+  });
+});
 
 describe.each(creates)("%s, which bills", (_, create, answer) => {
   test("is sent again after a 429, twice at most", async () => {

@@ -39,6 +39,38 @@ describe.skipIf(!errorCases)("recorded error answers (skipped where the data is 
   }
 });
 
+describe("an error body says it in its own words", () => {
+  test.each([
+    ['{"code":1001,"msg":"quota exhausted"}', "quota exhausted", "1001"],
+    ['{"success":false,"msg":"not today"}', "not today", undefined],
+    ['{"errors":["first","second"]}', "first", undefined],
+    ['{"errors":[{"message":"no such size","code":"bad_size"}]}', "no such size", "bad_size"],
+    ['{"message":"two errors","errors":[]}', "two errors", undefined],
+    ['{"code":7,"error":{},"message":"outside"}', "outside", undefined],
+    ['{"status":"maintenance","message":"back at noon"}', "back at noon", undefined],
+    ['{"error":"busy","code":9}', "busy", "9"],
+    ['{"detail":[{"loc":["body"],"msg":"missing"}]}', '[{"loc":["body"],"msg":"missing"}]', undefined],
+  ])("%s", async (body, message, apiCode) => {
+    for (const status of [200, 400]) {
+      const { client } = clientOf(() => new Response(body, { status }));
+      const error = await rejectionOf(completeChat(client, question));
+      expect(error).toMatchObject({ name: "APIError", status, message });
+      expect((error as APIError).apiCode).toBe(apiCode);
+    }
+  });
+
+  test("of any length, and any depth, and is bounded", async () => {
+    const deep = `${"[".repeat(20_000)}1${"]".repeat(20_000)}`;
+    for (const body of [`{"detail":${deep}}`, `{"errors":${deep}}`, `{"message":"${"x".repeat(100_000)}"}`]) {
+      const { client } = clientOf(() => new Response(body, { status: 400 }));
+      const error = (await rejectionOf(completeChat(client, question))) as Error;
+      expect(error).toMatchObject({ name: "APIError", status: 400 });
+      expect(error.message.length).toBeLessThan(8200);
+      expect(JSON.stringify(error).length).toBeLessThan(50_000);
+    }
+  });
+});
+
 describe("the error family", () => {
   test("is known by one guard, also when it comes from another copy of the package", () => {
     const foreign = Object.assign(new Error("x"), { [Symbol.for("sluice.GatewayError")]: true });

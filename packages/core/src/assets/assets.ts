@@ -9,7 +9,7 @@ import {
   withDetails,
 } from "../errors.js";
 import { withRoute } from "../failure.js";
-import type { Client, RequestOptions } from "../http.js";
+import { assertClient, type Client, type RequestOptions } from "../http.js";
 import { type Answer, requestJSON } from "../json.js";
 import { type PollEvent, poll } from "../poll.js";
 
@@ -46,6 +46,7 @@ export async function getAsset(
   asset: AssetHandle | string,
   options: RequestOptions = {},
 ): Promise<Asset> {
+  assertClient(client);
   const handle = assetHandleOf(typeof asset === "string" ? asset : asset.id);
   try {
     const lookup = assertLookup(client, `the asset ${handle.id}`);
@@ -87,6 +88,7 @@ export async function* watchAsset(
   asset: AssetHandle | string,
   options: AssetWaitOptions = {},
 ): AsyncGenerator<Asset, void, undefined> {
+  assertClient(client);
   const handle = assetHandleOf(typeof asset === "string" ? asset : asset.id);
   const { clock, random } = client;
   const { signal, intervalMs = 3000, deadlineMs = 300_000, onPoll } = options;

@@ -88,8 +88,8 @@ export function openStream(
   streamId?: string,
   newer = "streamChat(client, unchecked({ … }))",
 ): ChatStream {
-  const { clock } = client;
   const exchange = openExchange(client, CHAT_PATH, options, undefined, request);
+  const { clock } = client;
   const turn = deferred<ChatTurn>();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
   const answer = createAnswerReader(receive, (issue) => client.warn(issue, exchange.callId), several);

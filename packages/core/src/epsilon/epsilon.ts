@@ -1,5 +1,5 @@
 import { ValidationError, withDetails } from "../errors.js";
-import type { Client, RequestOptions } from "../http.js";
+import { assertClient, type Client, type RequestOptions } from "../http.js";
 import { requestJSON } from "../json.js";
 import { taskPath } from "../task-path.js";
 
@@ -36,6 +36,7 @@ export async function requestEpsilon(
   body: unknown,
   options: RequestOptions = {},
 ): Promise<unknown> {
+  assertClient(client);
   if (!Object.hasOwn(PATHS, route))
     throw wrong("route", `must be one of ${Object.keys(PATHS).join(", ")}`, "epsilon.route");
   return requestJSON(
@@ -72,6 +73,7 @@ export async function getEpsilonTask(
   id: string,
   options: RequestOptions = {},
 ): Promise<unknown> {
+  assertClient(client);
   const path = taskPath("/epsilon/v1/videos", id, "epsilon.task-id");
   try {
     return await requestJSON(

@@ -1,6 +1,6 @@
 import { isGatewayError, TaskExpiredError, TaskFailedError, withDetails } from "../errors.js";
 import { isClosedRoute, withRoute } from "../failure.js";
-import type { Client, RequestOptions } from "../http.js";
+import { assertClient, type Client, type RequestOptions } from "../http.js";
 import { requestRecord } from "../json.js";
 import { type PollEvent, poll } from "../poll.js";
 import type {
@@ -50,7 +50,7 @@ export async function getVideoTask(
   task: VideoTaskReference | string,
   options: RequestOptions = {},
 ): Promise<VideoTask> {
-  const handle = referenceOf(task);
+  const handle = referenceOf(client, task);
   try {
     return (await query(client, handle, options)).task;
   } catch (error) {
@@ -111,7 +111,7 @@ export async function* watchVideoTask(
   task: VideoTaskReference | string,
   options: WatchOptions = {},
 ): AsyncGenerator<VideoTask, void, undefined> {
-  const handle = referenceOf(task);
+  const handle = referenceOf(client, task);
   videoTaskPath(handle.id);
   let last: VideoTask | undefined;
   let withoutResult = 0;
@@ -207,7 +207,7 @@ export async function waitForVideoTask(
   task: VideoTaskReference | string,
   options: WatchOptions = {},
 ): Promise<SucceededVideoTask> {
-  const handle = referenceOf(task);
+  const handle = referenceOf(client, task);
   for await (const snapshot of watchVideoTask(client, handle, options)) {
     if (snapshot.state === "succeeded") return snapshot;
     if (snapshot.state !== "failed") continue;
@@ -227,7 +227,8 @@ function videoTaskPath(id: string): string {
   return taskPath("/v1/video/generations", id, "video.task-id");
 }
 
-function referenceOf(task: VideoTaskReference | string): VideoTaskReference {
+function referenceOf(client: Client, task: VideoTaskReference | string): VideoTaskReference {
+  assertClient(client);
   return typeof task === "string" ? { id: task } : task;
 }
 

@@ -1,0 +1,152 @@
+import {
+  type Client,
+  completeChat,
+  createAsset,
+  createClient,
+  createVideoTask,
+  generateImages,
+  getAsset,
+  getVideoTask,
+  requestEpsilon,
+  streamChat,
+  waitForVideoTask,
+} from "@sluice/core";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { clientOf, question, rejectionOf } from "./support/gateway.js";
+
+const completion = { choices: [{ message: { content: "Blue." }, finish_reason: "stop" }] };
+const page = (href: string | undefined) =>
+  vi.stubGlobal("location", href === undefined ? undefined : new URL(href));
+
+afterEach(() => vi.unstubAllGlobals());
+
+describe("a relative baseURL", () => {
+  test.each(["/api", "/api/v1/", "./api", "/"])("%s makes a client anywhere, and is readable", (baseURL) => {
+    page(undefined);
+    expect(createClient({ baseURL }).baseURL).toBe(baseURL.replace(/\/$/, "").replace(/\/v1$/, ""));
+  });
+
+  test.each([
+    ["/api", "https://app.test/chat/7", "https://app.test/api/v1/chat/completions"],
+    ["/", "https://app.test/chat/7", "https://app.test/v1/chat/completions"],
+    ["./api", "https://app.test/chat/", "https://app.test/chat/api/v1/chat/completions"],
+    ["//proxy.test", "https://app.test/", "https://proxy.test/v1/chat/completions"],
+  ])("%s is resolved against the page at the first request", async (baseURL, href, url) => {
+    page(undefined);
+    const { client, requests } = clientOf(() => Response.json(completion), { baseURL });
+    page(href);
+    await completeChat(client, question);
+    expect(requests[0]?.url).toBe(url);
+  });
+
+  test.each([undefined, "about:blank"])(
+    "is refused where the page is %s, with words about servers",
+    async (href) => {
+      const { client, requests } = clientOf(() => Response.json(completion), { baseURL: "/api" });
+      page(href);
+      for (const failed of [completeChat(client, question), streamChat(client, question).result()]) {
+        const error = await rejectionOf(failed);
+        expect(error).toMatchObject({ name: "ConfigurationError", outcome: "not-sent" });
+        expect((error as Error).message).toMatch(/\/api is relative.*server needs the whole address: https:/);
+      }
+      expect(requests).toHaveLength(0);
+    },
+  );
+});
+
+describe("a baseURL that can't work", () => {
+  test.each([
+    ["https://gateway.test/v1/chat/completions", "https://gateway.test"],
+    ["https://gateway.test/sub/v1/images/generations/", "https://gateway.test/sub"],
+    ["https://gateway.test/v1/video/generations", "https://gateway.test"],
+    ["https://gateway.test/gamma/asset/CreateAsset", "https://gateway.test"],
+    ["https://gateway.test/epsilon/v1/videos/text2video", "https://gateway.test"],
+    ["/api/v1/chat/completions", "/api"],
+  ])("%s is the path of one endpoint: the error says what to give", (baseURL, instead) => {
+    expect(() => createClient({ baseURL })).toThrow(
+      `baseURL: ends with the path of one endpoint; give what stands before it, ${instead}`,
+    );
+  });
+
+  test("gateway.test lacks its protocol", () => {
+    expect(() => createClient({ baseURL: "gateway.test" })).toThrow(/is no URL; give .*https:.* or a path/);
+  });
+});
+
+describe("an apiKey", () => {
+  const baseURL = "https://gateway.test";
+
+  test.each([
+    ["undefined", { baseURL, apiKey: undefined }],
+    ["empty", { baseURL, apiKey: "" }],
+  ])("that is there and %s is most likely a variable that is not set", (problem, options) => {
+    expect(() => createClient(options)).toThrow(
+      `apiKey: is ${problem}; is the environment variable set? Leave the option out if a proxy adds the key`,
+    );
+  });
+
+  test("that a function does not give ends the call, and nothing is sent", async () => {
+    const { client, requests } = clientOf(() => Response.json(completion), {
+      apiKey: () => undefined as never,
+      dangerouslyAllowBrowser: true,
+    });
+    expect(await rejectionOf(completeChat(client, question))).toMatchObject({
+      name: "ConfigurationError",
+      outcome: "not-sent",
+    });
+    expect(requests).toHaveLength(0);
+  });
+
+  test("is not needed where a proxy adds it", () => {
+    expect(createClient({ baseURL }).baseURL).toBe(baseURL);
+  });
+});
+
+describe("a forgotten client", () => {
+  const verbs: [string, (...args: never[]) => unknown][] = [
+    ["completeChat", completeChat],
+    ["streamChat", streamChat],
+    ["generateImages", generateImages],
+    ["createVideoTask", createVideoTask],
+    ["getVideoTask", getVideoTask],
+    ["waitForVideoTask", waitForVideoTask],
+    ["createAsset", createAsset],
+    ["getAsset", getAsset],
+    ["requestEpsilon", requestEpsilon],
+  ];
+  test.each(verbs)("as the first argument of %s is what the error is about", async (_, verb) => {
+    for (const args of [[question], [undefined, question], [{ baseURL: "https://gateway.test" }, question]]) {
+      const called = (async () => {
+        const made = (verb as (...args: unknown[]) => unknown)(...args);
+        return made instanceof Object && "result" in made ? (made as { result(): unknown }).result() : made;
+      })();
+      const error = await rejectionOf(called);
+      expect(error).toMatchObject({ name: "ConfigurationError" });
+      expect((error as Error).message).toContain("first argument must be a client made by createClient()");
+    }
+  });
+});
+
+describe("a connection that fails in a browser", () => {
+  const failing = (baseURL: string) =>
+    clientOf(() => Promise.reject(new TypeError("Failed to fetch")), { baseURL, retry: { limit: 0 } }).client;
+  const messageOf = async (client: Client) =>
+    ((await rejectionOf(completeChat(client, question))) as Error).message;
+
+  test("names both origins where they differ, CORS and the proxy's origins, but no path", async () => {
+    page("https://app.test/secret?token=1");
+    const error = await rejectionOf(completeChat(failing("https://proxy.test/team-secret"), question));
+    expect(error).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
+    const { message } = error as Error;
+    for (const word of ["https://app.test", "https://proxy.test", "CORS", "`origins`"])
+      expect(message).toContain(word);
+    expect(message).not.toMatch(/secret|token/);
+  });
+
+  test("says nothing of CORS within one origin, and outside of browsers", async () => {
+    page("https://proxy.test/chat");
+    expect(await messageOf(failing("https://proxy.test"))).not.toContain("CORS");
+    page(undefined);
+    expect(await messageOf(failing("https://proxy.test"))).not.toContain("CORS");
+  });
+});
