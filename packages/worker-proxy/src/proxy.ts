@@ -2,7 +2,7 @@ import { checkOrigin, corsHeadersOf, preflight } from "./cors.js";
 import type { ProxyContext, ProxyOptions } from "./options.js";
 import { errorBody, misconfigured, Refusal } from "./refusal.js";
 import { openReport, type Report } from "./report.js";
-import { type Match, matchesOf } from "./routes.js";
+import { type Match, type Matches, matchesOf } from "./routes.js";
 import { serve } from "./serve.js";
 import { checkedOptions, originsOf, type Settings } from "./settings.js";
 
@@ -47,15 +47,17 @@ async function answer<Env>(
     const allowed = await originsOf(settings, env);
     cors = corsHeadersOf(origin, allowed, settings.credentials);
 
-    const matches = matchesOf(request.url, settings.basePath, settings.table);
-    const match = methodOf(request, matches);
+    const asked = matchesOf(request.url, settings);
+    // a page learns why a request was refused only if its preflight was not
+    const match = isPreflight(request) ? undefined : matchOf(request, asked);
     checkOrigin(origin, allowed);
     if (match) response = await serve(settings, { request, env, context }, match, report);
-    else response = preflight(request, matches.map(({ route }) => route.method).join(", "));
+    else response = preflight(request, methodsOf(asked.matches));
   } catch (error) {
     const refusal = error instanceof Refusal ? error : misconfigured("failed in a way it should not");
     report.known.requestId = refusal.headers["x-request-id"] ?? report.known.requestId;
     report.end(refusal.status, refusal.code);
+    settings.advise(refusal);
     response = refused(refusal, report);
   }
   for (const [name, value] of Object.entries({ ...cors, ...own })) response.headers.set(name, value);
@@ -78,11 +80,19 @@ function refused(refusal: Refusal, { known }: Report): Response {
 /** Headers that every answer has: nothing of it is kept anywhere, or taken for another type than it is. */
 const own = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-/** @throws {Refusal} 405 for a method that the path does not have; a preflight has no match and no refusal */
-function methodOf({ method, headers }: Request, matches: readonly Match[]): Match | undefined {
-  if (method === "OPTIONS" && headers.has("origin")) return undefined;
+function isPreflight({ method, headers }: Request): boolean {
+  return method === "OPTIONS" && headers.has("origin");
+}
+
+/** @throws {Refusal} 404 for a path that is not served, 400 for a query, 405 for a method that the path does not have */
+function matchOf({ method }: Request, { matches, refusal }: Matches): Match {
+  if (refusal) throw refusal;
   const match = matches.find(({ route }) => route.method === method);
   if (match) return match;
-  const allow = [...matches.map(({ route }) => route.method), "OPTIONS"].join(", ");
+  const allow = `${methodsOf(matches)}, OPTIONS`;
   throw new Refusal(405, "method_not_allowed", `use ${allow}`, { headers: { allow } });
+}
+
+function methodsOf(matches: readonly Match[]): string {
+  return matches.map(({ route }) => route.method).join(", ");
 }

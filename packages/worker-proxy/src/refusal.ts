@@ -2,6 +2,7 @@ interface RefusalDetails {
   readonly headers?: Readonly<Record<string, string>>;
   readonly type?: string | undefined;
   readonly param?: string | undefined;
+  readonly advice?: string | undefined;
 }
 
 /** An answer that is no success, in the gateway's own error shape (spec, Errors). */
@@ -14,12 +15,14 @@ export class Refusal extends Error {
   /** `error.type`. @default by status */
   readonly type: string;
   readonly param: string | undefined;
+  /** The subject of a line in the operator's log, which has the message too: an option should perhaps change. */
+  readonly advice: string | undefined;
 
   constructor(
     status: number,
     code: string,
     message: string,
-    { headers = {}, type, param }: RefusalDetails = {},
+    { headers = {}, type, param, advice }: RefusalDetails = {},
   ) {
     super(message);
     this.status = status;
@@ -27,6 +30,7 @@ export class Refusal extends Error {
     this.headers = headers;
     this.type = type ?? typeOf(status);
     this.param = param;
+    this.advice = advice;
   }
 }
 
@@ -39,6 +43,21 @@ export function errorBody({ message, type, code, param }: Refusal): string {
 export function logError(problem: string): void {
   // biome-ignore lint/suspicious/noConsole: this is the log
   console.error(`sluice proxy: ${problem}`);
+}
+
+/** As many lines as callers, who choose their subjects, can put into a log. */
+const MOST_ADVICE = 100;
+
+/** Creates a log for what an operator may have forgotten: each line once. */
+export function createAdvisor(): (refusal: Refusal) => void {
+  const given = new Set<string>();
+  return ({ advice, message }) => {
+    if (!advice) return;
+    const line = `${JSON.stringify(advice.slice(0, 100))}: ${message}`;
+    if (given.has(line) || given.size === MOST_ADVICE) return;
+    given.add(line);
+    logError(line);
+  };
 }
 
 /** The operator's mistake: the caller can do nothing about it, and is told nothing of it. */

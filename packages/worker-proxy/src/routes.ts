@@ -38,6 +38,9 @@ const gatewayRoutes: readonly Route[] = [
   },
 ];
 
+/** The paths among which a gateway's asset lookup is likely to be. */
+const lookups = { name: "assets", path: "/gamma/asset/" } as const;
+
 /** Where the proxy says of itself that it is there, and set up. */
 const health: Route = { name: "health", method: "GET", path: "/health" };
 
@@ -71,18 +74,39 @@ export interface Match {
   readonly sentId: string | undefined;
 }
 
-/**
- * The rows for a request's address; more than one where a path has several methods.
- *
- * @throws {Refusal} 404 for any other path, 400 for a query
- */
-export function matchesOf(url: string, basePath: string, table: readonly Route[]): Match[] {
+/** The rows for an address, or why it is refused. */
+export interface Matches {
+  /** More than one where a path has several methods. */
+  readonly matches: readonly Match[];
+  /** 404 for a path that is not served, 400 for a query. */
+  readonly refusal: Refusal | undefined;
+}
+
+/** Looks a request's address up in the table. */
+export function matchesOf(
+  url: string,
+  { basePath, table }: { readonly basePath: string; readonly table: readonly Route[] },
+): Matches {
   const { pathname, hasQuery } = sentPathOf(url);
   const own = pathname.startsWith(basePath) ? pathname.slice(basePath.length) : "";
   const matches = table.flatMap((route) => matchOf(route, own));
-  if (matches.length === 0) throw new Refusal(404, "not_found", "there is nothing at this path");
-  if (hasQuery) throw new Refusal(400, "query_not_allowed", "remove the query: this path takes none");
-  return matches;
+  let refusal: Refusal | undefined;
+  if (matches.length === 0) refusal = notServed(pathname, basePath, table);
+  else if (hasQuery)
+    refusal = new Refusal(400, "query_not_allowed", "remove the query: this path takes none");
+  return { matches, refusal };
+}
+
+/** Says which option the operator may have forgotten, for the paths that everybody knows from the spec. */
+function notServed(pathname: string, basePath: string, table: readonly Route[]): Refusal {
+  const known = [...gatewayRoutes, lookups].find(({ path }) => pathname.includes(path));
+  const start = known && pathname.slice(0, pathname.indexOf(known.path) + known.path.length);
+  let option = "";
+  if (known === lookups) option = "assetLookup";
+  if (known && !table.some(({ name }) => name === known.name)) option = "routes";
+  if (known && start !== basePath + known.path) option = "basePath";
+  const advice = option && `; the proxy's operator sets \`${option}\``;
+  return new Refusal(404, "not_found", `there is nothing at this path${advice}`, { advice: advice && start });
 }
 
 /**

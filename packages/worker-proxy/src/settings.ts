@@ -1,6 +1,6 @@
 import type { Caps } from "./caps.js";
 import type { Limits, ProxyOptions, RouteName } from "./options.js";
-import { misconfigured } from "./refusal.js";
+import { createAdvisor, misconfigured, type Refusal } from "./refusal.js";
 import { type Route, tableOf } from "./routes.js";
 
 type Optional = "limits" | "onEvent" | "secret" | "rateLimit" | "meter" | "assetLookup" | "routes";
@@ -13,6 +13,8 @@ export interface Settings<Env = never> extends Required<Omit<ProxyOptions<Env>, 
   readonly rateLimit: ProxyOptions<Env>["rateLimit"];
   readonly meter: ProxyOptions<Env>["meter"];
   readonly table: readonly Route[];
+  /** Logs what an operator may have forgotten, once. */
+  readonly advise: (refusal: Refusal) => void;
 }
 
 const ROUTES: readonly RouteName[] = ["chat", "images", "videos", "assets", "health"];
@@ -45,6 +47,7 @@ export function checkedOptions<Env>(options: ProxyOptions<Env>): Settings<Env> {
     ...options,
     basePath,
     table: tableOf(routes, assetLookup, extensions),
+    advise: createAdvisor(),
     extensions,
     media,
     multipart: options.multipart ?? false,

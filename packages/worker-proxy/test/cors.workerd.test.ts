@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { asked, openProxy } from "./support/in-process.js";
+import { expect, test, vi } from "vitest";
+import { asked, chat, openProxy } from "./support/in-process.js";
 
 const origin = "https://app.example";
 const preflight = (from: string, path = "/v1/chat/completions") =>
@@ -40,8 +40,39 @@ test("case 17: a preflight is answered with 204 before anybody is authenticated"
   expect(headers.get("access-control-allow-headers")).toBe("authorization, content-type, x-stainless-os");
   expect(Number(headers.get("access-control-max-age"))).toBeGreaterThan(0);
   expect(headers.get("vary")).toBe("Origin");
-  expect((await ask(preflight(origin, "/v1/models"))).status).toBe(404);
   expect(reached).toEqual([]);
+});
+
+test("a preflight of a path that is not served is answered too, so that the page can read the refusal", async () => {
+  const { reached, ask } = openProxy();
+  for (const path of ["/v1/models", "/v1/images/generations", "/v1/chat/completions?x=1"]) {
+    const { status, headers } = await ask(preflight(origin, path));
+    expect([status, headers.get("access-control-allow-origin")]).toEqual([204, origin]);
+    expect(headers.get("access-control-allow-methods")).toContain("POST");
+  }
+  expect(reached).toEqual([]);
+});
+
+test.each<[status: number, request: Parameters<typeof asked>[0], options: Parameters<typeof openProxy>[0]]>([
+  [400, { body: "no JSON" }, {}],
+  [400, { path: "/v1/chat/completions?x=1" }, {}],
+  [401, { headers: { authorization: "Bearer nobody" } }, {}],
+  [403, { body: { model: "delta-9", messages: [] } }, {}],
+  [404, { path: "/v1/images/generations" }, {}],
+  [405, { method: "GET" }, {}],
+  [413, { body: { ...chat, x: "long".repeat(100) } }, { limits: { bodyBytes: 100 } }],
+  [415, { headers: { "content-type": "text/plain" } }, {}],
+  [429, {}, { rateLimit: () => ({ retryAfterMs: 1000 }) }],
+  [500, {}, { apiKey: () => "" }],
+  [502, {}, { fetch: () => Promise.reject(new TypeError("no route to host")) }],
+  [503, {}, { authenticate: () => Promise.reject(new Error("down")) }],
+])("a page of a listed origin can read why it is refused: %i", async (status, request, options) => {
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  const { ask } = openProxy(options);
+  const answer = await ask(asked({ ...request, headers: { origin, ...request?.headers } }));
+  expect(answer.status).toBe(status);
+  expect(answer.headers.get("access-control-allow-origin")).toBe(origin);
+  expect(answer.error?.["message"]).toEqual(expect.any(String));
 });
 
 test.each([

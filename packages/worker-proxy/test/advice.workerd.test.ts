@@ -1,0 +1,62 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { asked, openProxy } from "./support/in-process.js";
+
+/* Options that a newcomer forgets: the log names each, once, and a caller is told nothing but what the spec says. */
+
+const log = vi.spyOn(console, "error").mockImplementation(() => {});
+const lines = () => log.mock.calls.map(([line]) => String(line));
+afterEach(() => log.mockClear());
+
+test("an origin that is not listed is named, once, for requests and preflights", async () => {
+  const { ask } = openProxy();
+  for (const method of ["OPTIONS", "POST", "POST"])
+    await ask(asked({ method, headers: { origin: "https://mine.example" } }));
+  await ask(asked({ headers: { origin: "https://other.example" } }));
+  expect(lines()).toEqual([
+    expect.stringMatching(/"https:\/\/mine\.example": .* `origins`/),
+    expect.stringContaining('"https://other.example": '),
+  ]);
+});
+
+test("an origin can't write more than a line of its own, and all of them not more than a hundred", async () => {
+  const { ask } = openProxy();
+  await ask(asked({ headers: { origin: `https://a".${"long".repeat(100)}` } }));
+  for (let at = 0; at < 200; at += 1) await ask(asked({ headers: { origin: `https://${at}.example` } }));
+  expect(lines()).toHaveLength(100);
+  expect(lines()[0]?.length).toBeLessThan(250);
+  expect(lines()[0]).toContain('\\"');
+});
+
+test.each([
+  ["routes", "/v1/video/generations", {}, '"/v1/video/generations": '],
+  ["routes", "/v1/video/generations/t-1", {}, '"/v1/video/generations": '],
+  ["routes", "/gamma/asset/CreateAsset", {}, '"/gamma/asset/CreateAsset": '],
+  [
+    "assetLookup",
+    "/gamma/asset/GetAsset",
+    { routes: ["assets"], authenticate: "public" },
+    '"/gamma/asset/": ',
+  ],
+  ["basePath", "/v1/chat/completions", { basePath: "/api" }, '"/v1/chat/completions": '],
+  ["basePath", "/proxy/v1/images/generations", { basePath: "/api" }, '"/proxy/v1/images/generations": '],
+  ["basePath", "/api/v1/chat/completions", {}, '"/api/v1/chat/completions": '],
+] as const)("a path that misses the option `%s` is told once: %s", async (option, path, options, line) => {
+  const { ask, reached } = openProxy(options as Parameters<typeof openProxy>[0]);
+  for (let times = 0; times < 2; times += 1) {
+    const { status, error, headers } = await ask(asked({ path, body: { model: "delta-5.3" } }));
+    expect([status, error?.["code"], headers.get("x-sluice-source")]).toEqual([404, "not_found", "proxy"]);
+    expect(error?.["message"]).toContain(`\`${option}\``);
+  }
+  expect(lines()).toEqual([expect.stringContaining(line)]);
+  expect(lines()[0]).toContain(`\`${option}\``);
+  expect(reached).toEqual([]);
+});
+
+test.each(["/", "/admin", "/v1/models", "/v1/chat/completions/x"])(
+  "%s is no path of the spec, and is no news",
+  async (path) => {
+    const { ask } = openProxy();
+    expect((await ask(asked({ path }))).error?.["message"]).toBe("there is nothing at this path");
+    expect(lines()).toEqual([]);
+  },
+);
