@@ -1,4 +1,3 @@
-import ky from "ky";
 import type { AssetLookup } from "./asset.js";
 import { after, type Clock, openSpan, type Span, unlessAborted } from "./clock.js";
 import {
@@ -216,35 +215,43 @@ export async function send(
     // of a form, the platform says the type, with its boundary
     if (isForm) headers.delete("content-type");
     else if (body !== undefined) headers.set("content-type", "application/json");
-    return await ky(addressOf(client, path), {
+    const init: RequestInit = {
       method,
       headers,
       ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
       signal,
-      timeout: false,
-      throwHttpErrors: false,
       // a redirect is an error: the key and the prompt go to the configured address and to no other
       redirect: "manual",
       // a cached answer would freeze a poll loop; some runtimes know no `cache`, and say so by throwing
-      ...(method === "get" && "cache" in Request.prototype && { cache: "no-store" as const }),
+      ...(method === "get" && "cache" in Request.prototype && { cache: "no-store" }),
       ...(client.credentials && { credentials: client.credentials }),
-      fetch: (request) => {
-        state.outcome = "unknown";
-        return fetchOnce(client, exchange, request as Request, ++attempt).catch((error) => {
-          state.outcome = outcomeOf(error);
-          throw error;
-        });
-      },
-      retry: {
-        limit: retry.limit,
-        methods: [method],
-        // the wait is ours, on the client's clock
-        delay: () => 0,
-        shouldRetry: ({ error }) => waitToRepeat(client, exchange, attempt, error, repeat),
-      },
+    };
+    const address = addressOf(client, path);
+    const first = attemptOnce(new Request(address, init));
+    // loaded while the request is out, and before the network may be gone: few requests need it, and none waits for it
+    const repeating = import("./repeat.js").catch(() => undefined);
+    return await first.catch(async (error: Error) => {
+      if (retry.limit === 0 || !(await isRepeated(error))) throw error;
+      const { repeat: repeatRequest } = (await repeating) ?? {};
+      if (!repeatRequest) throw error;
+      return repeatRequest(address, init, { times: retry.limit, attempt: attemptOnce, isRepeated });
     });
   } catch (error) {
     throw knownError(error, exchange);
+  }
+
+  async function attemptOnce(request: Request): Promise<Response> {
+    state.outcome = "unknown";
+    try {
+      return await fetchOnce(client, exchange, request, ++attempt);
+    } catch (error) {
+      state.outcome = outcomeOf(error);
+      throw error;
+    }
+  }
+
+  function isRepeated(error: Error): Promise<boolean> {
+    return waitToRepeat(client, exchange, attempt, error, repeat);
   }
 }
 

@@ -1,0 +1,32 @@
+import ky from "ky";
+
+/** A request that is sent until it succeeds, or is not to be repeated. */
+export interface Repetition {
+  /** Number of attempts at most. */
+  readonly times: number;
+  /** Sends the request once; rejects if it failed. */
+  readonly attempt: (request: Request) => Promise<Response>;
+  /** Resolves when it is time for another attempt; to false where there is none. */
+  readonly isRepeated: (error: Error) => Promise<boolean>;
+}
+
+/** Sends a request again, each time with a body of its own. The waits between the attempts are the caller's. */
+export async function repeat(
+  address: string,
+  { method = "get", ...init }: RequestInit,
+  { times, attempt, isRepeated }: Repetition,
+): Promise<Response> {
+  return ky(address, {
+    ...init,
+    method,
+    timeout: false,
+    throwHttpErrors: false,
+    fetch: (request) => attempt(request as Request),
+    retry: {
+      limit: times - 1,
+      methods: [method],
+      delay: () => 0,
+      shouldRetry: ({ error }) => isRepeated(error),
+    },
+  });
+}
