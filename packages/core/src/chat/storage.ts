@@ -162,6 +162,12 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
     thread.merge(nodes);
     watchEnds(nodes);
     onMerge();
+    readAgain();
+  }
+
+  /** A storage that takes a record can perhaps be read by now. */
+  function readAgain(): void {
+    if (!isRead && !isReading) void read(open.signal).catch(() => {});
   }
 
   /** Waits for the end of work in other tabs. */
@@ -234,8 +240,7 @@ export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
     writing = writing
       .then(() => put(changes))
       .then((isTaken) => {
-        // a storage that takes a record can perhaps be read by now
-        if (isTaken && !isRead && !isReading) void read(open.signal).catch(() => {});
+        if (isTaken) readAgain();
       });
   }
 

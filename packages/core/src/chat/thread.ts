@@ -35,7 +35,7 @@ export interface Thread {
 
 /**
  * Creates a thread. `onChange` gets the id of each message added, replaced or removed, and of each merged one of which
- * this thread knows more than the copy.
+ * this thread knows more than the copy; with the message where it is not new.
  */
 export function createThread(onChange: (id: string, message?: ThreadMessage) => void): Thread {
   const nodes = new Map<string, ThreadNode>();
@@ -59,7 +59,7 @@ export function createThread(onChange: (id: string, message?: ThreadMessage) => 
     add(message, parent = thread.origin) {
       insert({ message, parent, revision: 0 });
       added.push(message.id);
-      onChange(message.id, message);
+      onChange(message.id);
     },
     put(message) {
       const known = nodes.get(message.id);

@@ -1,0 +1,41 @@
+import { type ChatState, createChatStore, createClient, defineTool, indexedDBStorage } from "@sluice/core";
+
+/** Interface of the page for its test. */
+export interface ChatPage {
+  readonly state: () => ChatState;
+  readonly send: (text: string) => void;
+  readonly retry: () => void;
+  /** Answers each pending action from now on, as the usual effect of an app does. */
+  readonly answerAll: () => void;
+  readonly addToolResult: (toolCallId: string) => void;
+}
+
+const client = createClient({ baseURL: location.origin });
+const parameters = { type: "object" };
+const chat = createChatStore(client, {
+  id: "chat",
+  model: "alpha-v4.1-flash",
+  storage: indexedDBStorage(),
+  tools: [
+    defineTool({ name: "asked", parameters }),
+    defineTool({ name: "endless", parameters, execute: () => new Promise(() => {}) }),
+  ],
+});
+chat.subscribe(() => {});
+
+function answer(): void {
+  for (const { toolCallId } of chat.getSnapshot().pendingActions) void chat.addToolResult(toolCallId, "yes");
+}
+
+Object.assign(globalThis, {
+  page: {
+    state: chat.getSnapshot,
+    send: (text) => void chat.send(text),
+    retry: () => void chat.retry(),
+    answerAll() {
+      chat.subscribe(answer);
+      answer();
+    },
+    addToolResult: (toolCallId) => void chat.addToolResult(toolCallId, "yes"),
+  } satisfies ChatPage,
+});

@@ -1,0 +1,238 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import {
+  type ChatStore,
+  createChatStore,
+  defineTool,
+  memoryStorage,
+  type RecordStorage,
+  type ThreadMessage,
+  type ThreadTurn,
+  type WhenBusy,
+} from "@sluice/core";
+import {
+  clientOf,
+  openBody,
+  settled,
+  stoppedClock,
+  streamAnswer,
+} from "../../packages/core/test/support/gateway.js";
+
+/** How a tab's storage answers its reads. */
+export type Reads = "sound" | "hangs" | "fails";
+/** What the browser offers as locks. */
+export type Locks = "sound" | "absent" | "refused";
+
+/** A connection between a tab and the gateway. */
+export interface Connection {
+  readonly line: ReturnType<typeof openBody>;
+  readonly asked: Record<string, unknown>[];
+  readonly tab: Tab;
+  said: string;
+  calls: number;
+  isOver: boolean;
+}
+
+/** A tab: it can crash, and then nothing of it happens any more. */
+export interface Tab {
+  isAlive: boolean;
+  readonly reads: Reads;
+  readonly chat: ChatStore;
+  readonly turns: Promise<ThreadTurn>[];
+  /** Runs code of the tab. */
+  readonly run: <T>(act: () => T) => T;
+  readonly release: () => void;
+}
+
+const current = new AsyncLocalStorage<{ isAlive: boolean }>();
+
+/** Tabs of one browser over one storage, and their gateway. */
+export function openWorld(whenBusy: WhenBusy, kind: Locks) {
+  const clock = stoppedClock();
+  const storage = memoryStorage();
+  const connections: Connection[] = [];
+  const executions: string[] = [];
+  const finishTool: (() => void)[] = [];
+  const locks = createLocks();
+  const refused = () => Promise.reject(new DOMException("access is denied", "SecurityError"));
+  const navigator =
+    kind === "sound" ? { locks } : kind === "refused" ? { locks: { request: refused, query: refused } } : {};
+  return { clock, storage, connections, executions, finishTool, navigator, open, crash };
+
+  function open(reads: Reads): Tab {
+    const state = { isAlive: true };
+    const run = <T>(act: () => T): T => current.run(state, act);
+    let release: () => void = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const turns: Promise<ThreadTurn>[] = [];
+    const { client } = clientOf(
+      async (request) => {
+        if (!state.isAlive) return new Promise<never>(() => {});
+        const asked = (await request.json()).messages;
+        const line = openBody();
+        connections.push({ line, asked, tab, said: "", calls: 0, isOver: false });
+        return streamAnswer(line.body);
+      },
+      { clock, retry: { limit: 0 } },
+    );
+    const parameters = { type: "object" };
+    const counted =
+      (output: string) =>
+      (_: unknown, { toolCallId }: { toolCallId: string }) => {
+        executions.push(toolCallId);
+        return output;
+      };
+    const tools = [
+      defineTool({ name: "quick", parameters, execute: counted("done") }),
+      defineTool({ name: "guarded", parameters, needsApproval: true, execute: counted("allowed") }),
+      defineTool({ name: "asked", parameters }),
+      defineTool({
+        name: "slow",
+        parameters,
+        timeoutMs: Number.POSITIVE_INFINITY,
+        execute: (_, { toolCallId }) => {
+          executions.push(toolCallId);
+          return new Promise<string>((resolve) => finishTool.push(() => resolve("at last")));
+        },
+      }),
+    ];
+    const model = "alpha-v4.1-flash";
+    const own = storageOf(state, run, reads, released);
+    const chat = run(() => {
+      const opened = createChatStore(client, { id: "a", model, tools, whenBusy, maxSteps: 3, storage: own });
+      opened.subscribe(() => {});
+      return opened;
+    });
+    const tab: Tab = Object.assign(state, { reads, chat, turns, run, release });
+    return tab;
+  }
+
+  function storageOf(
+    state: { isAlive: boolean },
+    run: <T>(act: () => T) => T,
+    reads: Reads,
+    released: Promise<void>,
+  ): RecordStorage {
+    let failures = reads === "fails" ? 2 : 0;
+    const unlessGone = <T>(act: () => Promise<T>) => (state.isAlive ? act() : new Promise<never>(() => {}));
+    return {
+      read: (collection) =>
+        unlessGone(async () => {
+          if (reads === "hangs") await released;
+          if (failures-- > 0) throw new Error("the connection to the database was lost");
+          return storage.read(collection);
+        }),
+      write: (collection, changes) => unlessGone(() => storage.write(collection, changes)),
+      watch: (collection, listener) =>
+        storage.watch(collection, (changes) => {
+          if (state.isAlive) run(() => listener(changes));
+        }),
+    };
+  }
+
+  function crash(tab: Tab): void {
+    tab.isAlive = false;
+    for (const connection of connections) if (connection.tab === tab) connection.isOver = true;
+    locks.drop(tab);
+  }
+}
+
+interface Entry {
+  readonly tab: unknown;
+  readonly mode: string;
+  isGranted: boolean;
+  readonly grant: () => void;
+}
+
+/** Web Locks of one browser; a tab that crashes lets go of its own. */
+function createLocks() {
+  const queues = new Map<string, Entry[]>();
+  const queueOf = (name: string) => {
+    const queue = queues.get(name) ?? [];
+    queues.set(name, queue);
+    return queue;
+  };
+
+  return {
+    request(
+      name: string,
+      { mode = "exclusive", signal }: { mode?: string; signal?: AbortSignal },
+      act: () => Promise<unknown>,
+    ): Promise<unknown> {
+      const tab = current.getStore();
+      return new Promise((resolve, reject) => {
+        if (!tab?.isAlive) return;
+        const queue = queueOf(name);
+        const leave = () => {
+          if (queue.includes(entry)) queue.splice(queue.indexOf(entry), 1);
+          pump(name);
+        };
+        const entry: Entry = {
+          tab,
+          mode,
+          isGranted: false,
+          grant() {
+            entry.isGranted = true;
+            current
+              .run(tab, async () => act())
+              .then(resolve, reject)
+              .finally(leave);
+          },
+        };
+        signal?.addEventListener("abort", () => {
+          if (entry.isGranted) return;
+          leave();
+          reject(signal.reason);
+        });
+        if (signal?.aborted) return reject(signal.reason);
+        queue.push(entry);
+        pump(name);
+      });
+    },
+    query: async () => ({
+      held: [...queues].flatMap(([name, queue]) =>
+        queue.some(({ isGranted }) => isGranted) ? [{ name }] : [],
+      ),
+      pending: [],
+    }),
+    drop(tab: unknown): void {
+      for (const [name, queue] of queues) {
+        queue.splice(0, queue.length, ...queue.filter((entry) => entry.tab !== tab));
+        pump(name);
+      }
+    },
+  };
+
+  function pump(name: string): void {
+    queueMicrotask(() => {
+      const queue = queueOf(name);
+      const shared = queue.findIndex(({ mode }) => mode === "exclusive");
+      const first = shared === 0 ? queue.slice(0, 1) : queue.slice(0, shared === -1 ? queue.length : shared);
+      for (const entry of first) if (!entry.isGranted) entry.grant();
+    });
+  }
+}
+
+/** Every message that can be shown, by id: the path, and each branch of each message on it. */
+export function reachable(chat: ChatStore): Map<string, ThreadMessage> {
+  const found = new Map<string, ThreadMessage>();
+  const visited = new Set<string>();
+  const visit = () => {
+    for (const message of chat.getSnapshot().messages) found.set(message.id, message);
+  };
+  visit();
+  for (;;) {
+    const next = [...found.values()].flatMap(({ branches = [] }) => branches).find((id) => !visited.has(id));
+    if (next === undefined) return found;
+    visited.add(next);
+    chat.switchBranch(next);
+    visit();
+  }
+}
+
+/** Lets everything happen that waits for promises and short timers. */
+export async function rest(clock: ReturnType<typeof stoppedClock>, ms = 60): Promise<void> {
+  await settled();
+  await clock.advance(ms);
+}
