@@ -13,37 +13,42 @@ export const emptyMessage: ChatMessage = Object.freeze({ role: "assistant", cont
  * ```
  */
 export function accumulate(message: ChatMessage, delta: ChatDelta): ChatMessage {
-  if (delta.type === "text-delta") return { ...message, content: message.content + delta.text };
-  if (delta.type === "reasoning-delta")
-    return { ...message, reasoning_content: (message.reasoning_content ?? "") + delta.text };
-  if (!("index" in delta)) return message;
-  const calls = [...(message.tool_calls ?? [])];
-  calls[delta.index] = callAfter(calls[delta.index], delta);
-  return { ...message, tool_calls: calls };
+  const fold = createFold(message);
+  fold.add(delta);
+  return fold.message;
 }
 
 /** A message that is being folded. */
 export interface Fold {
   add(delta: ChatDelta): void;
-  /** The message so far; what was read before does not change. */
+  /** The message so far: the same object until it changes, and never changed afterwards. */
   readonly message: ChatMessage;
 }
 
-/** Creates a fold whose cost is linear in the deltas: tool calls are copied only when the message is read. */
-export function createFold(): Fold {
-  const calls: ToolCall[] = [];
-  let message = emptyMessage;
-  let isStale = false;
+/** Creates a fold, whose cost is linear in the deltas: the message is made only when it is read. */
+export function createFold(start: ChatMessage = emptyMessage): Fold {
+  let { content, reasoning_content: reasoning, tool_calls: shownCalls } = start;
+  let message: ChatMessage | undefined = start;
+  let calls: ToolCall[] | undefined;
   return {
     add(delta) {
-      if ("index" in delta) {
+      if (delta.type === "text-delta") content += delta.text;
+      else if (delta.type === "reasoning-delta") reasoning = (reasoning ?? "") + delta.text;
+      else if ("index" in delta) {
+        calls ??= [...(shownCalls ?? [])];
         calls[delta.index] = callAfter(calls[delta.index], delta);
-        isStale = true;
-      } else message = accumulate(message, delta);
+        shownCalls = undefined;
+      } else return;
+      message = undefined;
     },
     get message() {
-      if (isStale) message = { ...message, tool_calls: [...calls] };
-      isStale = false;
+      if (calls) shownCalls ??= [...calls];
+      message ??= {
+        role: "assistant",
+        content,
+        ...(reasoning !== undefined && { reasoning_content: reasoning }),
+        ...(shownCalls && { tool_calls: shownCalls }),
+      };
       return message;
     },
   };

@@ -17,23 +17,20 @@ export type StreamEnd =
 
 /** The consumer of a chunk parser; after `onEnd` nothing more comes. */
 export interface ChunkHandlers {
-  /**
-   * Gets each chunk; returns true once a part of an answer has come.
-   *
-   * @param eventId the last `id` of the stream at this chunk; empty where it has none
-   */
-  onChunk(chunk: WireObject, eventId: string): boolean;
+  /** `eventId` is the last `id` of the stream at this chunk; empty where it has none. */
+  onChunk(chunk: WireObject, eventId: string): void;
+  /** Tells whether a part of an answer has come. */
+  hasBegun(): boolean;
   onEnd(end: StreamEnd): void;
 }
 
 /** Turns a chat stream's bytes into chunks, and says how they ended. It never throws. */
-export function createChunkParser({ onChunk, onEnd }: ChunkHandlers) {
+export function createChunkParser({ onChunk, hasBegun, onEnd }: ChunkHandlers) {
   const handlers = { onEvent: readEvent, onUnknownField: readStrayLine };
   let events = createEventParser(handlers);
   const decoder = new TextDecoder();
   let isStream: boolean | undefined;
   let whole = "";
-  let begun = false;
   let ended = false;
   /** The first text that is no part of an answer. */
   let foreign: string | undefined;
@@ -87,8 +84,8 @@ export function createChunkParser({ onChunk, onEnd }: ChunkHandlers) {
         end({ type: "malformed", problem: `a frame of the stream is ${problem}: ${data.slice(0, 80)}` });
     } else if (isErrorFrame(chunk)) endWithError(data);
     else {
-      begun = onChunk(chunk, lastEventId);
-      if (!begun && chunk.choices === undefined) foreign ??= data;
+      onChunk(chunk, lastEventId);
+      if (chunk.choices === undefined) foreign ??= data;
     }
   }
 
@@ -107,14 +104,14 @@ export function createChunkParser({ onChunk, onEnd }: ChunkHandlers) {
     const [choice] = Array.isArray(choices) ? choices : [];
     // a completion has a message: anything else that came with status 200 is the gateway's way to refuse
     if (!isRecord(choice?.message ?? choice?.delta)) return end({ type: "refusal", body: text });
-    begun = onChunk(json as WireObject, "");
+    onChunk(json as WireObject, "");
     end({ type: "done" });
   }
 
   function endWithError(text: string): void {
     const json = parseJSON(text);
     end(
-      begun || !isRecord(json)
+      hasBegun() || !isRecord(json)
         ? { type: "error", fields: errorFieldsOf(json ?? text) ?? {} }
         : { type: "refusal", body: text },
     );
@@ -123,7 +120,7 @@ export function createChunkParser({ onChunk, onEnd }: ChunkHandlers) {
   function end(how: StreamEnd): void {
     if (ended) return;
     ended = true;
-    const isEmpty = !begun && (how.type === "done" || (how.type === "cut" && foreign !== undefined));
+    const isEmpty = !hasBegun() && (how.type === "done" || (how.type === "cut" && foreign !== undefined));
     onEnd(isEmpty ? { type: "refusal", body: foreign ?? "" } : how);
   }
 }

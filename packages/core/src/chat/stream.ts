@@ -93,7 +93,7 @@ export function openStream(
   const turn = deferred<ChatTurn>();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
   const answer = createAnswerReader(receive, (issue) => client.warn(issue, exchange.callId), several);
-  const parser = createChunkParser({ onChunk: readChunk, onEnd: endWith });
+  const parser = createChunkParser({ onChunk: readChunk, hasBegun: () => answer.begun, onEnd: endWith });
   const queue: ChatDelta[] = [];
   const fold = createFold();
   /** Stops the timers of the stream. */
@@ -221,15 +221,6 @@ export function openStream(
   }
 
   function next(): Promise<Step> | Step {
-    try {
-      return step();
-    } catch (cause) {
-      // a text beyond what the platform can hold
-      return fail(errorOfEnd({ type: "malformed", problem: "the answer can't be read", cause }));
-    }
-  }
-
-  function step(): Promise<Step> | Step {
     if (hasLeft) return over;
     if (failure) return Promise.reject(failure.error);
     if (delivered < queue.length) return deliver();
@@ -251,13 +242,11 @@ export function openStream(
     return next();
   }
 
-  function readChunk(chunk: WireObject, id: string): boolean {
+  function readChunk(chunk: WireObject, id: string): void {
     eventId = id;
-    if (answer.read(chunk)) {
-      isAlive = hasContent = true;
-      resumed = 0;
-    }
-    return answer.begun;
+    if (!answer.read(chunk)) return;
+    isAlive = hasContent = true;
+    resumed = 0;
   }
 
   function receive(delta: ChatDelta): void {
@@ -268,9 +257,14 @@ export function openStream(
     queue.push(delta);
   }
 
-  function deliver(): Step {
+  function deliver(): Promise<Step> | Step {
     const value = queue[delivered++] as ChatDelta;
-    fold.add(value);
+    try {
+      fold.add(value);
+    } catch (cause) {
+      // a text beyond what the platform can hold: `partial` has what came before
+      return fail(errorOfEnd({ type: "malformed", problem: "the answer is too long to be read", cause }));
+    }
     return { done: false, value };
   }
 
@@ -329,9 +323,9 @@ export function openStream(
   function settleWithError(cause: unknown): void {
     if (failure || totalMs !== undefined) return;
     try {
-      while (delivered < queue.length) deliver();
+      for (; delivered < queue.length; delivered += 1) fold.add(queue[delivered] as ChatDelta);
     } catch {
-      // a text beyond what the platform can hold: `partial` has what came before
+      // too long: `partial` has the text so far
     }
     const isKnown = exchange.signal.aborted || isGatewayError(cause);
     // what fails before the first byte was not cut: it is told as it is

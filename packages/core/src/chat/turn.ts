@@ -100,7 +100,7 @@ export function createAnswerReader(
       // the first counts: the last chunk of some services has an id of its own
       head.id ||= text(chunk.id, "id");
       head.model ||= text(chunk.model, "model");
-      if (typeof chunk.created === "number") head.created ||= chunk.created;
+      if (head.created === 0 && typeof chunk.created === "number") head.created = chunk.created;
       let carried = false;
       for (const entry of list(chunk.choices, "choices")) {
         const choice = record(entry, "choices");
@@ -157,12 +157,14 @@ export function createAnswerReader(
 
   function usageOf(value: unknown): ChatUsage | undefined {
     const counts = record(value, "usage");
-    const odd = tokenCounts.find((name) => counts?.[name] != null && typeof counts[name] !== "number");
+    if (!counts) return undefined;
+    const odd = tokenCounts.find((name) => counts[name] != null && typeof counts[name] !== "number");
     if (odd) unexpected(`usage.${odd}`);
-    return odd ? undefined : (counts as ChatUsage | undefined);
+    return odd ? undefined : (counts as unknown as ChatUsage);
   }
 
   function readerOf(given: unknown): ChoiceReader {
+    if (given === firstIndex && given !== undefined) return first;
     const index = typeof given === "number" || typeof given === "string" ? Number(given) || 0 : 0;
     firstIndex ??= index;
     return index === firstIndex ? first : alternative(index);
