@@ -92,10 +92,7 @@ export function createClient(options: ClientOptions): Client {
     headers,
     scrub,
     emit,
-    warn: (issue, callId) =>
-      onEvent
-        ? emit({ type: "warning", issue, ...(callId !== undefined && { callId }) })
-        : printWarning(issue),
+    warn: (issue, callId) => (onEvent ? emit({ type: "warning", issue, callId }) : printWarning(issue)),
   });
 
   async function headers(): Promise<Headers> {
@@ -119,6 +116,7 @@ export function createClient(options: ClientOptions): Client {
   }
 
   function scrub(text: string): string {
+    if (keys.size === 0) return text;
     const plain = withoutEscapes(text);
     let clean = [...keys].some((key) => plain.includes(key)) ? plain : text;
     for (const key of keys)
@@ -159,22 +157,20 @@ function inProduction(): boolean {
   }
 }
 
-const ROUTE =
-  /\/(?:v1\/(?:chat\/completions|images\/generations|video\/generations)|gamma\/asset\/\w+|epsilon\/v1\/.+)$/;
+const ROUTE = /\/(?:v1\/(?:chat|images|video)\/\w+|gamma\/asset\/\w+|epsilon\/v1\/.+)$/;
 
 function checkedBaseURL(given: unknown): string {
-  const fail = (problem: string, remedy = "give the gateway's address, https://gateway.example.com") => {
+  const fail = (
+    problem: string,
+    remedy = "give the gateway's address, https://gateway.example.com, or a path of the page's server, /api",
+  ) => {
     throw new ConfigurationError(`baseURL: ${problem}; ${remedy}`);
   };
   const baseURL = typeof given === "string" ? given.trim().replace(/\/+$/, "") : "";
   if (typeof given !== "string" || given.trim() === "") return fail("is missing");
   // a path is resolved where there is a page, at the first request
   const isPath = /^\.{0,2}\//.test(given.trim());
-  if (!(isPath || URL.canParse(baseURL)))
-    return fail(
-      `${JSON.stringify(given)} is no URL`,
-      "give the gateway's address, https://gateway.example.com, or a path of this page's server, /api",
-    );
+  if (!(isPath || URL.canParse(baseURL))) return fail(`${JSON.stringify(given)} is no URL`);
   const { protocol, username, password, search, hash } = new URL(baseURL, "https://page.invalid");
   if (!/^https?:$/.test(protocol)) return fail(`has the protocol ${protocol} instead of https:`);
   if (username || password)

@@ -1,4 +1,4 @@
-import { APIError, type APIErrorFields } from "./errors.js";
+import { APIError, type APIErrorFields, jsonOf } from "./errors.js";
 
 /** The start of an answer's text: as much as an error keeps, 8 KB, unless less is asked for. */
 export function excerpt(text: string, length = 8192): string {
@@ -68,15 +68,6 @@ function fieldsOf({ message, msg, type, code, param }: Record<string, unknown>):
 export function parseJSON(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** `value` as JSON text, or undefined: for a value that has none, and for one nested too deep to be written. */
-export function jsonOf(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value);
   } catch {
     return undefined;
   }

@@ -305,32 +305,40 @@ function redactDeep(value: unknown, depth = 0): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, redactDeep(entry, depth + 1)]));
 }
 
-/** Cleans every text of an error in place: message, stack, fields and causes. A cause that changes is copied. */
-export function cleanError(error: Error, clean: (text: string) => string): void {
-  Object.defineProperties(error, changesOf(error, clean, 0));
+/** Cleans every text of an error in place: message, stack, fields and causes. A foreign cause that changes is covered. */
+export function cleanError(error: object, clean: (text: string) => string): void {
+  Object.defineProperties(error, changesOf(error, clean));
 }
 
-function changesOf(value: object, clean: (text: string) => string, depth: number): PropertyDescriptorMap {
+function changesOf(error: object, clean: (text: string) => string): PropertyDescriptorMap {
   const changes: PropertyDescriptorMap = {};
-  for (const [name, { enumerable }] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
-    const before: unknown = Reflect.get(value, name);
-    const after = cleaned(before, clean, depth + 1);
-    if (after !== before)
-      changes[name] = { value: after, enumerable: !!enumerable, writable: true, configurable: true };
+  for (const name of Object.getOwnPropertyNames(error)) {
+    const before: unknown = Reflect.get(error, name);
+    const value = cleaned(before, clean);
+    const enumerable = Object.prototype.propertyIsEnumerable.call(error, name);
+    if (value !== before) changes[name] = { value, enumerable, configurable: true };
   }
   return changes;
 }
 
-function cleaned(value: unknown, clean: (text: string) => string, depth: number): unknown {
+function cleaned(value: unknown, clean: (text: string) => string): unknown {
   if (typeof value === "string") return clean(value);
-  if (typeof value !== "object" || value === null || depth > DEEPEST) return value;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  // a platform's own object, a socket or a buffer, is not looked into
-  if (!(value instanceof Error || Array.isArray(value) || prototype === Object.prototype)) return value;
-  const changes = changesOf(value, clean, depth);
-  if (Object.keys(changes).length === 0) return value;
-  const copy = Array.isArray(value)
-    ? [...value]
-    : Object.create(prototype as object, Object.getOwnPropertyDescriptors(value));
-  return Object.defineProperties(copy, changes);
+  if (value instanceof Error) {
+    const changes = changesOf(value, clean);
+    // what is shown of an object is its own: the original stays behind, for `instanceof`
+    return Object.keys(changes).length > 0 ? Object.create(value, changes) : value;
+  }
+  if (typeof value !== "object") return value;
+  const json = jsonOf(value) ?? "";
+  const clear = clean(json);
+  return clear === json ? value : JSON.parse(clear);
+}
+
+/** `value` as JSON text, or undefined: for a value that has none, and for one nested too deep to be written. */
+export function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
 }

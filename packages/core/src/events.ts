@@ -42,13 +42,15 @@ export interface CallUsage {
 export interface CallSummary {
   /** @default "success" */
   readonly outcome?: CallOutcome;
-  readonly usage?: CallUsage;
+  readonly usage?: CallUsage | undefined;
   /** Of a chat answer; milliseconds from the call of the verb. */
-  readonly timing?: {
-    readonly firstTokenMs?: number;
-    readonly totalMs: number;
-    readonly tokensPerSecond?: number;
-  };
+  readonly timing?:
+    | {
+        readonly firstTokenMs?: number;
+        readonly totalMs: number;
+        readonly tokensPerSecond?: number;
+      }
+    | undefined;
 }
 
 /** The call that an event belongs to. */
@@ -57,7 +59,7 @@ export interface CallIdentity {
   readonly callId: string;
   readonly kind: CallKind;
   /** The request's model; absent from queries. */
-  readonly model?: string;
+  readonly model?: string | undefined;
   /** The gateway's path, `/v1/…`. */
   readonly path: string;
 }
@@ -72,7 +74,7 @@ export type CallStep =
       readonly attempt: number;
       readonly status: number;
       readonly ms: number;
-      readonly requestId?: string;
+      readonly requestId?: string | undefined;
     }
   /** It failed, and is repeated after `delayMs`. */
   | { readonly type: "retry"; readonly attempt: number; readonly delayMs: number; readonly error: Error }
@@ -83,10 +85,10 @@ export type CallStep =
       readonly type: "end";
       readonly outcome: CallOutcome;
       readonly ms: number;
-      readonly usage?: CallUsage;
-      readonly timing?: CallSummary["timing"];
+      readonly usage?: CallUsage | undefined;
+      readonly timing?: CallSummary["timing"] | undefined;
       /** `error.code`: `"api"`, `"timeout"`, …; absent from an abort. */
-      readonly errorCode?: string;
+      readonly errorCode?: string | undefined;
       /** What the verb threw. */
       readonly error?: unknown;
     };
@@ -105,4 +107,4 @@ export type ClientEvent =
   /** The browser refuses a feature: this tab works for itself. Emitted once for each feature and client. */
   | { readonly type: "platform-limit"; readonly feature: PlatformFeature; readonly error: Error }
   /** The gateway would accept the request, or answered, and a part of it is ignored. */
-  | { readonly type: "warning"; readonly issue: Issue; readonly callId?: string };
+  | { readonly type: "warning"; readonly issue: Issue; readonly callId?: string | undefined };

@@ -116,13 +116,10 @@ export function connectionError(cause: unknown, url?: string): ConnectionError {
       );
 }
 
-/** A browser does not say why it fails across origins, so that all of it is guessed at here. */
+/** The likely reason of a failure across origins: a browser does not say it. */
 function crossOrigin(url: string | undefined): string {
   const page = globalThis.location?.origin;
   const origin = url && new URL(url).origin;
   if (!page || !origin || origin === page) return "";
-  return (
-    `. The page is at ${page} and the request went to ${origin}: if the network works, CORS may be the reason. ` +
-    `List ${page} in the proxy's \`origins\`, and check baseURL`
-  );
+  return `. From ${page} to ${origin}, CORS may be the reason: list ${page} in the proxy's \`origins\`, and check baseURL`;
 }

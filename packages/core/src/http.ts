@@ -117,7 +117,7 @@ export function openExchange(
   return {
     callId: crypto.getRandomValues(new Uint32Array(4)).join("-"),
     kind: (/^\/(?:v1\/)?(chat|image|video|epsilon)/.exec(path)?.[1] ?? "asset") as CallKind,
-    ...(typeof model === "string" && { model }),
+    model: typeof model === "string" ? model : undefined,
     path,
     state: { outcome: "not-sent" },
     startedAt: client.clock.now(),
@@ -141,7 +141,7 @@ export function assertClient(client: Client | undefined): void {
 
 /** Emits one step of a call. */
 export function emitStep(client: Client, { callId, kind, model, path }: CallIdentity, step: CallStep): void {
-  client.emit({ callId, kind, ...(model !== undefined && { model }), path, ...step });
+  client.emit({ callId, kind, model, path, ...step });
 }
 
 /**
@@ -161,9 +161,9 @@ export function closeExchange(
     type: "end",
     outcome: failure ? callOutcomeOf(failure.error, exchange.signal) : outcome,
     ms: client.clock.now() - exchange.startedAt,
-    ...(usage && { usage }),
-    ...(timing && { timing }),
-    ...(error && { errorCode: error.code }),
+    usage,
+    timing,
+    errorCode: error?.code,
     ...failure,
   });
 }
@@ -335,7 +335,7 @@ async function fetchOnce(
     attempt,
     status: response.status,
     ms: client.clock.now() - startedAt,
-    ...(requestId !== undefined && { requestId: client.scrub(requestId) }),
+    requestId: requestId && client.scrub(requestId),
   });
   if (response.ok) return response;
   const refusal = await errorOf(response, client, signal);

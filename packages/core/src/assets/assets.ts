@@ -1,9 +1,10 @@
 import type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../asset.js";
 import { unlessAborted } from "../clock.js";
-import { excerpt, isRecord, jsonOf } from "../error-body.js";
+import { excerpt, isRecord } from "../error-body.js";
 import {
   AssetFailedError,
   ConfigurationError,
+  jsonOf,
   ResponseError,
   ValidationError,
   withDetails,

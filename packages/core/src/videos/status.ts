@@ -1,5 +1,5 @@
-import { excerpt, isRecord, jsonOf } from "../error-body.js";
-import { ResponseError } from "../errors.js";
+import { excerpt, isRecord } from "../error-body.js";
+import { jsonOf, ResponseError } from "../errors.js";
 import { videoModels } from "../models.js";
 import type { FailedVideoTask, PendingVideoTask, SucceededVideoTask, VideoTask } from "../task.js";
 
