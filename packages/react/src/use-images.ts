@@ -33,7 +33,7 @@ export interface UseImagesResult<Model extends string = ImageModel>
  *     <>
  *       <button disabled={status === "pending"} onClick={paint}>Paint</button>
  *       {error && <p role="alert">{error.message}</p>}
- *       {data?.images.map(({ url, error }, at) => <p key={at}>{url ? <img src={url} alt="" /> : error.message}</p>)}
+ *       {data?.images.map(({ url, error }, at) => <p key={at}>{error ? error.message : <img src={url} alt="" />}</p>)}
  *     </>
  *   );
  * }

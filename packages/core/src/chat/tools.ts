@@ -57,6 +57,8 @@ const TIMEOUT_MS = 60_000;
  *   schema is written when a request needs it: one that has no JSON Schema (`v.date()`) ends that turn as `not-sent`.
  * @example
  * ```ts
+ * import * as v from "valibot";
+ *
  * const weather = defineTool({
  *   name: "weather",
  *   description: "The weather of a city, now",

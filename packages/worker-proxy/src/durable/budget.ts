@@ -46,7 +46,7 @@ type Entry =
  *   reserveFor: ({ body }) => Number(body?.max_tokens) || 8192, // with a cap on it: what is left out may cost more
  *   cost: (usage) => Number(usage.total_tokens),
  * });
- * export default createProxy<Env>({ …, meter });
+ * export default createProxy<Env>({ ...options, meter });
  * ```
  */
 export function budget<Env = unknown>(options: BudgetOptions<Env>): Meter<Env> {

@@ -79,7 +79,7 @@ function askWith<Env>(settings: Settings<Env>, env: Env): AskGateway {
  * @param namespace the binding to the class that `streamLogObject` made
  * @example
  * ```ts
- * export default createProxy<Env>({ …, extensions: [streamLog((env) => env.STREAM_LOG)] });
+ * export default createProxy<Env>({ ...options, extensions: [streamLog((env) => env.STREAM_LOG)] });
  * ```
  */
 export function streamLog<Env = unknown>(namespace: (env: Env) => ObjectNamespace): Extension<Env> {

@@ -13,7 +13,7 @@ import type { ObjectNamespace } from "./platform.js";
  * @param namespace the binding to the class that `videoWatch` made
  * @example
  * ```ts
- * export default createProxy<Env>({ …, routes: ["videos"], extensions: [videoEvents((env) => env.VIDEO_WATCH)] });
+ * export default createProxy<Env>({ ...options, routes: ["videos"], extensions: [videoEvents((env) => env.VIDEO_WATCH)] });
  * ```
  */
 export function videoEvents<Env = unknown>(
