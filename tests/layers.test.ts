@@ -86,7 +86,7 @@ test.each([
   ["videos/tasks.ts", "../poll.js"],
   ["videos/store.ts", "./tasks.js"],
   ["videos/list.ts", "./ledgers.js"],
-  ["assets/store.ts", "./run.js"],
+  ["assets/store.ts", "./state.js"],
   ["assets/watches.ts", "./options.js"],
   ["assets/create.ts", "./schema.js"],
 ])("%s may import %s", (file, specifier) => {

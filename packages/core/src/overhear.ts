@@ -1,7 +1,8 @@
+import { openSpan } from "./clock.js";
 import type { Outcome } from "./errors.js";
 import type { Client } from "./http.js";
 
-/** The client for one request, whose outcome so far `learn` is told: an abort carries none. */
+/** Gives a client for one request; `learn` gets the request's outcome so far, which an abort does not carry. */
 export function overhear(client: Client, learn: (outcome: Outcome) => void): Client {
   return {
     ...client,
@@ -12,4 +13,24 @@ export function overhear(client: Client, learn: (outcome: Outcome) => void): Cli
       client.emit(event);
     },
   };
+}
+
+/** One request that ends with `over` for as long as the gateway can't have it; with `caller` at any time. */
+export function endsUnlessSent(client: Client, over: AbortSignal, caller: AbortSignal | undefined) {
+  const { signal, abort, end } = openSpan(client.clock, caller, Number.POSITIVE_INFINITY, () => undefined);
+  let outcome: Outcome = "not-sent";
+  let isGivenUp = false;
+  over.addEventListener("abort", giveUp);
+  giveUp();
+  const overheard = overhear(client, (soFar) => {
+    outcome = soFar;
+    giveUp();
+  });
+  return { client: overheard, signal, end, isGivenUp: () => isGivenUp, outcome: () => outcome };
+
+  function giveUp(): void {
+    if (!over.aborted || outcome === "unknown") return;
+    isGivenUp = true;
+    abort(over.reason);
+  }
 }

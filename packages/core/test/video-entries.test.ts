@@ -151,6 +151,21 @@ describe("an entry of a video that", () => {
     expect([await kept.read("video-tasks"), video.getSnapshot().status]).toEqual([new Map(), "idle"]);
   });
 
+  test("is forgotten while its headers are being made is not sent", async () => {
+    let sign: (headers: HeadersInit) => void = () => {};
+    const signed = new Promise<HeadersInit>((resolve) => {
+      sign = resolve;
+    });
+    const { client, sent } = openTab({ id: "7" }, { headers: () => signed });
+    const video = createVideoTaskStore(client);
+    const submitted = video.submit(request);
+    await settled();
+    video.reset();
+    sign({});
+    await submitted;
+    expect([sent("POST"), await listTasks(client, {})]).toEqual([[], []]);
+  });
+
   test("can't be written is sent after 3 seconds, and written when the storage answers", async () => {
     const { client, clock, sent, events } = openTab({ id: "7" });
     const { storage, kept, asked, answer } = slowStorage();

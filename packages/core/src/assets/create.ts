@@ -54,7 +54,7 @@ export async function createAsset(
       subject: request,
       body() {
         assertAccepted(request, checkAssetRequest, client.warn, "createAsset(client, unchecked({ … }))");
-        return bodyOf(request as Partial<AssetRequest>, upload);
+        return bodyOf(request as Partial<AssetRequest>, upload, options);
       },
       headersMs: HEADERS_MS,
       repeat: "refused-only",
@@ -70,10 +70,14 @@ export async function createAsset(
   );
 }
 
-async function bodyOf(request: Partial<AssetRequest>, upload: "data-uri" | "multipart"): Promise<unknown> {
+async function bodyOf(
+  request: Partial<AssetRequest>,
+  upload: "data-uri" | "multipart",
+  { signal }: RequestOptions,
+): Promise<unknown> {
   const { URL: image, ...fields } = request;
   if (!(image instanceof Blob)) return request;
-  if (upload === "data-uri") return { ...fields, URL: await textOf(image) };
+  if (upload === "data-uri") return { ...fields, URL: await textOf(image, signal) };
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.append(name, String(value));
   form.append("URL", image);
@@ -81,11 +85,8 @@ async function bodyOf(request: Partial<AssetRequest>, upload: "data-uri" | "mult
 }
 
 /** A data URI; plain Base64, which the spec allows as well, where the file does not know its type. */
-async function textOf(image: Blob): Promise<string> {
-  const bytes = new Uint8Array(await image.arrayBuffer());
-  let binary = "";
-  // in pieces: a call takes only so many arguments
-  for (let at = 0; at < bytes.length; at += 8192)
-    binary += String.fromCharCode(...bytes.subarray(at, at + 8192));
-  return image.type ? `data:${image.type};base64,${btoa(binary)}` : btoa(binary);
+async function textOf(image: Blob, signal: AbortSignal | undefined): Promise<string> {
+  const { toDataURI } = await import("../media/data-uri.js");
+  const uri = await toDataURI(image, signal && { signal });
+  return image.type ? uri : uri.slice(uri.indexOf(",") + 1);
 }

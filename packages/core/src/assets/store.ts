@@ -1,12 +1,12 @@
 import type { ActiveAsset, Asset, AssetHandle } from "../asset.js";
 import type { Client } from "../http.js";
+import { endsUnlessSent } from "../overhear.js";
 import { readerOf, type Store } from "../store.js";
 import { createTaskStore } from "../task-store.js";
 import { assertLookup, assetFailure, assetHandleOf } from "./assets.js";
 import { createAsset } from "./create.js";
 import type { AssetStoreOptions, RegisterOptions } from "./options.js";
 import { assetRequestOf } from "./request.js";
-import { endsUnlessSent } from "./run.js";
 import { type AssetSending, type AssetState, assetStateOf } from "./state.js";
 import { watchOf } from "./watches.js";
 

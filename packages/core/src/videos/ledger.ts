@@ -1,7 +1,7 @@
-import { asError, ConnectionError, isGatewayError, type Outcome } from "../errors.js";
+import { asError, ConnectionError, isGatewayError } from "../errors.js";
 import type { Client, RequestOptions } from "../http.js";
 import { isLocked, withLock } from "../locks.js";
-import { overhear } from "../overhear.js";
+import { endsUnlessSent } from "../overhear.js";
 import { reportStorageFailure } from "../platform.js";
 import { type Presence, pagePresence } from "../presence.js";
 import type { RecordStorage } from "../storage/storage.js";
@@ -128,20 +128,17 @@ export function createVideoTaskLedger(
     const { model = "" } = request as Partial<VideoRequest>;
     const entry = { key, model, submittedAt: Date.now(), ...(label !== undefined && { label }) };
     let settled: VideoTaskEntry = { ...entry, state: "submitting" };
-    let outcome: Outcome = "not-sent";
-    const overheard = overhear(client, (soFar) => {
-      outcome = soFar;
-    });
+    const call = endsUnlessSent(client, unlessSent, options.signal);
     // held until the entry is settled: a tab that finds it knows that this one still waits
     await withLock(client, SUBMISSION + key, unlessSent, async () => {
       await put(settled);
       try {
-        unlessSent.throwIfAborted();
-        const handle = await createVideoTask(overheard, unchecked(request), options);
+        const sent = { ...options, signal: call.signal };
+        const handle = await createVideoTask(call.client, unchecked(request), sent);
         settled = { ...entry, state: "created", handle };
       } catch (error) {
         const known = isGatewayError(error) ? error : undefined;
-        const isUnknown = (known?.outcome ?? outcome) === "unknown";
+        const isUnknown = (known?.outcome ?? call.outcome()) === "unknown";
         // a task whose id is known exists, whatever else went wrong
         if (known?.handle) settled = { ...entry, state: "created", handle: known.handle };
         else {
@@ -149,6 +146,8 @@ export function createVideoTaskLedger(
           else await drop(key);
           throw error;
         }
+      } finally {
+        call.end();
       }
       await put(settled);
     });
