@@ -3,9 +3,13 @@ import { asError } from "./errors.js";
 import { createStore, forTheSame, type Store } from "./store.js";
 import { unwatched, type Watch, type WatchState } from "./watch.js";
 
-/** The fields that every task's state has. */
-interface TaskState<Data> {
+/** The fields of every task's state. */
+export interface TaskState<Data, Handle>
+  extends Pick<WatchState<unknown>, "fetchStatus" | "pauseReason" | "nextPollAt" | "failure"> {
+  /** `idle`: no task; `pending`: on its way; `success`: `data` is there; `error`: `error` says why there is none. */
   readonly status: "idle" | "pending" | "success" | "error";
+  /** The task's id, and what its receipt said: enough to go on with it anywhere. */
+  readonly handle: Handle | undefined;
   readonly data: Data | undefined;
   readonly error: Error | undefined;
 }
@@ -21,14 +25,13 @@ export interface TaskStorePlan<Snapshot, Handle, Data, State, Sending> {
   readonly clock: Clock;
   /** Gives the shared watch of a task, which begins with what is `known`. */
   readonly watchOf: (handle: Handle, known: WatchState<Snapshot>) => Watch<Snapshot>;
+  /** Gives the final snapshot of a task that succeeded. */
+  readonly dataOf: (snapshot: Snapshot) => Data | undefined;
   /** Makes the state to show. `sending` is set while a task is being created. */
   readonly stateOf: (
-    watched: WatchState<Snapshot>,
-    own: {
-      readonly sending: Sending | undefined;
-      readonly handle: Handle | undefined;
-      readonly error: Error | undefined;
-    },
+    state: TaskState<Data, Handle>,
+    snapshot: Snapshot | undefined,
+    sending: Sending | undefined,
   ) => State;
   /** Gives the error of a task that failed. */
   readonly failureOf: (snapshot: Snapshot, handle: Handle) => Error | undefined;
@@ -65,11 +68,12 @@ export function createTaskStore<
   Snapshot extends object,
   Handle extends { readonly id: string },
   Data,
-  State extends TaskState<Data>,
+  State extends TaskState<Data, Handle>,
   Sending,
 >({
   clock,
   watchOf,
+  dataOf,
   stateOf,
   failureOf,
   read,
@@ -85,7 +89,7 @@ export function createTaskStore<
   let submitError: Error | undefined;
   /** Aborted when the task is forgotten. */
   let own = new AbortController();
-  const failure = forTheSame((snapshot: Snapshot | undefined) =>
+  const failed = forTheSame((snapshot: Snapshot | undefined) =>
     snapshot && handle ? failureOf(snapshot, handle) : undefined,
   );
   const store = createStore(compute, {
@@ -140,8 +144,12 @@ export function createTaskStore<
   };
 
   function compute(): State {
-    const error = submitError ?? watched.error ?? failure(watched.snapshot);
-    return stateOf(watched, { sending, handle, error });
+    const { snapshot, fetchStatus, pauseReason, nextPollAt, failure } = watched;
+    const data = snapshot && dataOf(snapshot);
+    const error = submitError ?? watched.error ?? failed(snapshot);
+    const status = data ? "success" : error ? "error" : sending || handle ? "pending" : "idle";
+    const state = { status, handle, data, error, fetchStatus, pauseReason, nextPollAt, failure } as const;
+    return stateOf(state, snapshot, sending);
   }
 
   async function create(
@@ -212,7 +220,7 @@ const reported = new WeakSet<object>();
 /** Calls back for the end of a task, once, from one of the stores that have such a callback. */
 function reportEnd<Data>(
   { error: broken, snapshot }: WatchState<object>,
-  { data, error }: TaskState<Data>,
+  { data, error }: Pick<TaskState<Data, unknown>, "data" | "error">,
   read: () => TaskCallbacks<Data>,
 ): void {
   const end = broken ?? snapshot;

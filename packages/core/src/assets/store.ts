@@ -3,11 +3,11 @@ import type { Client } from "../http.js";
 import { endsUnlessSent } from "../overhear.js";
 import { readerOf, type Store } from "../store.js";
 import { createTaskStore } from "../task-store.js";
-import { assertLookup, assetFailure, assetHandleOf } from "./assets.js";
+import { assertLookup, assetFailure, assetHandleOf, isActive } from "./assets.js";
 import { createAsset } from "./create.js";
 import type { AssetStoreOptions, RegisterOptions } from "./options.js";
 import { assetRequestOf } from "./request.js";
-import { type AssetSending, type AssetState, assetStateOf } from "./state.js";
+import type { AssetSending, AssetState } from "./state.js";
 import { watchOf } from "./watches.js";
 
 /** One asset: none at first, then one that was registered or attached. */
@@ -47,7 +47,14 @@ export function createAssetStore(
   const task = createTaskStore<Asset, AssetHandle, ActiveAsset, AssetState, AssetSending>({
     clock: client.clock,
     watchOf: (handle, known) => watchOf(client, handle, read, known),
-    stateOf: assetStateOf,
+    dataOf: (asset) => (isActive(asset) ? asset : undefined),
+    stateOf: (state, asset, sending) => ({
+      ...state,
+      phase: sending?.phase ?? (state.status === "pending" ? "preparing" : undefined),
+      progress: sending?.progress,
+      uri: state.data?.uri,
+      asset,
+    }),
     failureOf: (asset) => (asset.state === "failed" ? assetFailure(asset) : undefined),
     read,
   });

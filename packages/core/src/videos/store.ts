@@ -7,7 +7,7 @@ import { assertSendable } from "./check.js";
 import { videoTaskLedgerOf } from "./ledgers.js";
 import { type SubmitOptions, settingsOf, type VideoTaskStoreOptions } from "./options.js";
 import type { VideoRequest } from "./schema/request.js";
-import { type VideoTaskState, videoTaskStateOf } from "./state.js";
+import type { VideoTaskState } from "./state.js";
 import { taskFailure } from "./tasks.js";
 
 /** One video task: none at first, then one that was submitted or attached. */
@@ -60,8 +60,14 @@ export function createVideoTaskStore(
   const task = createTaskStore<VideoTask, VideoTaskReference, SucceededVideoTask, VideoTaskState, boolean>({
     clock: client.clock,
     watchOf: (handle, known) => ledger.watch(handle, settings, known),
-    stateOf: (watched, { handle, ...own }) =>
-      videoTaskStateOf(watched, { ...own, handle: handle && knownOf(handle) }),
+    dataOf: (video) => (video.state === "succeeded" ? video : undefined),
+    stateOf: ({ handle, ...state }, video, isSubmitting = false) => ({
+      ...state,
+      handle: handle && knownOf(handle),
+      isSubmitting,
+      task: video,
+      progress: state.data ? 1 : video?.progress,
+    }),
     failureOf: (video, handle) =>
       video.state === "failed" ? taskFailure(video, knownOf(handle)) : undefined,
     read,
