@@ -49,26 +49,25 @@ describe("messages that an app gives a chat", () => {
     expect(chat.getSnapshot().messages).toBe(before);
   });
 
-  test("cost what their number costs: ten times as many take about ten times as long", () => {
-    const many = (count: number) =>
-      Array.from({ length: count }, (_, index) => ({
+  // the other work of the machine shows in a time: once in four tries is enough
+  test("cost what their number costs: ten times as many take about ten times as long", { retry: 3 }, () => {
+    const timeOf = (count: number) => {
+      const messages = Array.from({ length: count }, (_, index) => ({
         role: index % 2 ? ("assistant" as const) : ("user" as const),
         content: `message ${index}`,
       }));
-    const best = (count: number) => {
-      const messages = many(count);
-      return Math.min(
-        ...Array.from({ length: 5 }, () => {
-          const { chat } = chatOf([hello], { initialMessages: messages });
-          const start = performance.now();
-          chat.setMessages(messages);
-          expect(chat.getSnapshot().messages).toHaveLength(count);
-          return performance.now() - start;
-        }),
-      );
+      const times = Array.from({ length: 5 }, () => {
+        const { chat } = chatOf([hello], { initialMessages: messages });
+        const start = performance.now();
+        chat.setMessages(messages);
+        expect(chat.getSnapshot().messages).toHaveLength(count);
+        return performance.now() - start;
+      });
+      return Math.min(...times);
     };
-    best(1000);
-    expect(best(20_000) / best(2000)).toBeLessThan(25);
+    timeOf(1000);
+    // a runtime whose clock stands still while it computes measures nothing
+    expect(timeOf(10_000)).toBeLessThanOrEqual(25 * timeOf(1000) + 5);
   });
 });
 

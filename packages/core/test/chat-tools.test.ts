@@ -1,6 +1,6 @@
 import { type ChatStore, ConfigurationError, defineTool, memoryStorage } from "@sluice/core";
 import * as v from "valibot";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { callAnswer, chatOf, hasCall, liveChat, textAnswer, until } from "./support/chat.js";
 import { DONE, frame, settled } from "./support/gateway.js";
 
@@ -319,17 +319,25 @@ describe("a chat with tools", () => {
   });
 
   test("counts a needsApproval that never answers as failed when the tool's time is over", async () => {
+    let asked: () => void = () => {};
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
     const slow = defineTool({
       name: "slow",
       parameters: { type: "object" },
       execute: () => "",
-      needsApproval: () => new Promise(() => {}),
+      needsApproval() {
+        asked();
+        return new Promise(() => {});
+      },
       timeoutMs: 1000,
     });
     const { chat, clock, sent } = chatOf([callAnswer({ a: ["slow", "{}"] }), textAnswer("Sorry.")], {
       tools: [slow],
     });
     const turn = chat.send("Go");
+    await isAsked;
     await clock.advance(1000);
     expect(await turn).toMatchObject({ outcome: "complete" });
     expect(calls(chat)).toMatchObject([{ state: "failed", error: expect.stringContaining("1000 ms") }]);
@@ -352,6 +360,21 @@ describe("a chat with tools", () => {
     expect(await chat.send("Weather?")).toMatchObject({ outcome: "complete" });
     expect(calls(chat)?.every(({ state }) => state === "done")).toBe(true);
     expect(changes).toBeLessThan(20);
+  });
+
+  test("adds no listener for each call to one signal, which would cost the square of their number", async () => {
+    const ids = Array.from(
+      { length: 500 },
+      (_, index) => [`c${index}`, ["weather", '{"city":"Rome"}']] as const,
+    );
+    const { chat } = chatOf([callAnswer(Object.fromEntries(ids)), textAnswer("Warm.")], { tools: [weather] });
+    const spy = vi.spyOn(EventTarget.prototype, "addEventListener");
+    await chat.send("Weather?");
+    const added = new Map<unknown, number>();
+    for (const target of spy.mock.contexts) added.set(target, (added.get(target) ?? 0) + 1);
+    spy.mockRestore();
+    expect(added.size).toBeGreaterThan(500);
+    expect(Math.max(...added.values())).toBeLessThan(50);
   });
 
   const deep = (levels: number) => "[".repeat(levels) + "]".repeat(levels);

@@ -58,6 +58,10 @@ export function createRun(context: RunContext): Run {
   const { client, thread, options, owner, place, left, onDraft, onDelta, onChange, onEnd } = context;
   const { signal } = owner;
   const added: string[] = [];
+  const working = new Set<AbortController>();
+  signal.addEventListener("abort", () => {
+    for (const controller of working) controller.abort(signal.reason);
+  });
   let answer: Answer | undefined;
   let runsTools = false;
   let callChanged: () => void = () => {};
@@ -131,8 +135,9 @@ export function createRun(context: RunContext): Run {
     answer = createAnswer(client, draft, asked, { ...request, schema });
     onChange();
     const message = await answer.read(onDelta);
+    if (signal.aborted) return draft.id;
     const { error } = message;
-    if (asked && isGatewayError(error) && error.outcome === "not-sent" && !signal.aborted) {
+    if (asked && isGatewayError(error) && error.outcome === "not-sent") {
       answer = undefined;
       thread.remove(draft.id);
       throw error;
@@ -149,8 +154,9 @@ export function createRun(context: RunContext): Run {
   async function withCallsAdmitted(message: ThreadMessage): Promise<ThreadMessage> {
     const { outcome, toolCalls } = message;
     if (outcome !== "tool-calls" || !toolCalls) return message;
-    const context = callContext(message.id);
-    return { ...message, toolCalls: await Promise.all(toolCalls.map((call) => admitCall(call, context))) };
+    const messages = thread.pathTo(message.id);
+    const admitted = await Promise.all(toolCalls.map((call) => work(admitCall, call, messages)));
+    return { ...message, toolCalls: admitted };
   }
 
   /** Runs all calls that may run, side by side, until none is left. Those that wait for somebody stay open. */
@@ -163,11 +169,11 @@ export function createRun(context: RunContext): Run {
       runCalls();
 
       function runCalls(): void {
-        const context = callContext(id);
+        const messages = thread.pathTo(id);
         callsOf(id).forEach((call, place) => {
           if (call.state !== "running" || running.has(place)) return;
           running.add(place);
-          void runCall(call, context).then((result) => {
+          void work(runCall, call, messages).then((result) => {
             // calls that end together are one change
             if (settled.size === 0) queueMicrotask(showSettled);
             settled.set(place, result);
@@ -190,9 +196,19 @@ export function createRun(context: RunContext): Run {
     });
   }
 
-  function callContext(id: string): CallContext {
+  /** Works on one call, under a signal of its own: a listener for each call on ours would cost their square. */
+  async function work(
+    act: typeof runCall,
+    call: ThreadToolCall,
+    messages: CallContext["messages"],
+  ): Promise<ThreadToolCall> {
     const { tools = [] } = options();
-    return { tools, clock: client.clock, signal, messages: thread.pathTo(id) };
+    const controller = new AbortController();
+    working.add(controller);
+    const { signal } = controller;
+    return act(call, { tools, clock: client.clock, signal, messages }).finally(() => {
+      working.delete(controller);
+    });
   }
 
   function callsOf(id: string | undefined): readonly ThreadToolCall[] {
