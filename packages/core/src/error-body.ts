@@ -92,5 +92,6 @@ function messageOfText({ status, statusText }: AnswerLine, text: string): string
     return `${line}: the answer is ${page} and not the gateway's JSON; check the base URL`;
   }
   if (/^[[{"]/.test(text)) return `${line}: the answer is JSON without a readable error message`;
-  return excerpt(text, 500);
+  const said = excerpt(text, 500);
+  return status === 200 ? `${line}: the answer is no JSON; check the base URL: ${said}` : said;
 }

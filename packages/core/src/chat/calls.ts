@@ -24,7 +24,7 @@ interface OpenCall {
 /** Creates a reader of tool calls; `emit` gets their deltas in order. */
 export function createCallReader(
   emit: (delta: ChatDelta) => void,
-  { text, record }: FieldReader,
+  { text, record, entry }: FieldReader,
 ): CallReader {
   const calls: OpenCall[] = [];
   // the last call of each index and id: a search through all calls would cost quadratic time
@@ -37,11 +37,11 @@ export function createCallReader(
       return calls.length;
     },
     read(value, position, delta) {
-      const entry = record(value, "choices.delta.tool_calls");
-      if (!entry) return false;
-      const fn = record(entry.function, "choices.delta.tool_calls.function") ?? {};
-      const index = textOrNumber(entry.index, "choices.delta.tool_calls.index");
-      const wireId = textOrNumber(entry.id, "choices.delta.tool_calls.id");
+      const part = entry(value, "choices.delta.tool_calls");
+      if (!part) return false;
+      const fn = record(part.function, "choices.delta.tool_calls.function") ?? {};
+      const index = textOrNumber(part.index, "choices.delta.tool_calls.index");
+      const wireId = textOrNumber(part.id, "choices.delta.tool_calls.id");
       const name = text(fn.name, "choices.delta.tool_calls.function.name");
       const more = argumentsText(fn.arguments);
       // a call is known by its index, else by its id, else by its position in the array

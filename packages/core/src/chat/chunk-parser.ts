@@ -54,10 +54,8 @@ export function createChunkParser({ onChunk, hasBegun, onEnd }: ChunkHandlers) {
 
   function readBytes(bytes: Uint8Array): void {
     if (isStream === undefined) isStream = looksLikeStream(bytes);
-    if (isStream !== false) {
-      if (!ended) events.push(bytes);
-      return;
-    }
+    if (isStream !== false && !ended) events.push(bytes);
+    if (isStream) return;
     whole += decoder.decode(bytes, { stream: true });
     if (whole.length > MAX_LENGTH) throw new RangeError(`it is longer than ${MAX_LENGTH} characters`);
   }

@@ -20,7 +20,7 @@ export interface ChoiceReader {
 
 /** Creates the reader of one choice; `emit` gets its deltas in order. */
 export function createChoiceReader(emit: (delta: ChatDelta) => void, fields: FieldReader): ChoiceReader {
-  const { text, list, record } = fields;
+  const { text, list, record, entry } = fields;
   const calls = createCallReader(emit, fields);
   let finishReason: string | null = null;
   let refusal: string | undefined;
@@ -91,7 +91,7 @@ export function createChoiceReader(emit: (delta: ChatDelta) => void, fields: Fie
   }
 
   function readPart(value: unknown): void {
-    const part = record(value, "choices.delta.content");
+    const part = entry(value, "choices.delta.content");
     const thinking = part?.thinking;
     if (part?.type !== "thinking" || !thinking)
       push("text-delta", text(part?.text, "choices.delta.content.text"));
@@ -100,10 +100,7 @@ export function createChoiceReader(emit: (delta: ChatDelta) => void, fields: Fie
       for (const thought of list(thinking, "choices.delta.content.thinking"))
         push(
           "reasoning-delta",
-          text(
-            record(thought, "choices.delta.content.thinking")?.text,
-            "choices.delta.content.thinking.text",
-          ),
+          text(entry(thought, "choices.delta.content.thinking")?.text, "choices.delta.content.thinking.text"),
         );
   }
 

@@ -10,6 +10,8 @@ export interface FieldReader {
   /** Entries of an array; none where absent. */
   list(value: unknown, path: string): readonly unknown[];
   record(value: unknown, path: string): WireObject | undefined;
+  /** An entry of an array, where null is unexpected too. */
+  entry(value: unknown, path: string): WireObject | undefined;
 }
 
 const none: readonly unknown[] = [];
@@ -20,6 +22,7 @@ export function createFieldReader(onUnexpected: (path: string) => void): FieldRe
     text: (value, path) => (typeof value === "string" ? value : absent(value, path, "")),
     list: (value, path) => (Array.isArray(value) ? value : absent(value, path, none)),
     record: (value, path) => (isRecord(value) ? value : absent(value, path, undefined)),
+    entry: (value, path) => (isRecord(value) ? value : absent(value ?? "null", path, undefined)),
   };
 
   function absent<Value>(value: unknown, path: string, instead: Value): Value {

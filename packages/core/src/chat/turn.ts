@@ -79,7 +79,7 @@ export function createAnswerReader(
 ): AnswerReader {
   let hasWarned = false;
   const fields = createFieldReader(unexpected);
-  const { text, list, record } = fields;
+  const { text, list, record, entry } = fields;
   const first = createChoiceReader(emit, fields);
   const others = new Map<number, { reader: ChoiceReader; fold: Fold }>();
   const head = { id: "", model: "", created: 0 };
@@ -102,8 +102,8 @@ export function createAnswerReader(
       head.model ||= text(chunk.model, "model");
       if (head.created === 0 && typeof chunk.created === "number") head.created = chunk.created;
       let carried = false;
-      for (const entry of list(chunk.choices, "choices")) {
-        const choice = record(entry, "choices");
+      for (const value of list(chunk.choices, "choices")) {
+        const choice = entry(value, "choices");
         if (choice && readerOf(choice.index).read(choice)) carried = true;
       }
       const counts = usageOf(chunk.usage);
