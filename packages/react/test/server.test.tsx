@@ -1,13 +1,44 @@
 // @vitest-environment node
-import { GatewayProvider, useChatStream } from "@sluice/react";
+import { createClient, indexedDBStorage, webStorage } from "@sluice/core";
+import {
+  GatewayProvider,
+  useAsset,
+  useChatMessage,
+  useChatStatus,
+  useChatStream,
+  useImages,
+  useVideoTask,
+  useVideoTasks,
+} from "@sluice/react";
 import { renderToString } from "react-dom/server";
 import { expect, test } from "vitest";
-import { clientOf } from "../../core/test/support/gateway.js";
+import { clientOf, stoppedClock } from "../../core/test/support/gateway.js";
 
 function Chat({ greeting }: { greeting: string }) {
   const initialMessages = [{ id: "1", role: "assistant" as const, content: greeting }];
   const { messages } = useChatStream({ id: "support", model: "delta-5.3", initialMessages });
   return <p>{messages.map(({ content }) => content)}</p>;
+}
+
+const storage = indexedDBStorage();
+const storageOfTexts = webStorage(() => localStorage);
+
+/** Every hook, with storages that no server has. */
+function Everything() {
+  const chat = useChatStream({ id: "kept", model: "delta-5.3", storage });
+  const status = useChatStatus("support");
+  const greeting = useChatMessage("support", "1");
+  const { status: images } = useImages({ id: "cover", model: "gamma-image-5-0-260128" });
+  const { status: video } = useVideoTask({ taskId: "t-1", storage: storageOfTexts });
+  const { tasks } = useVideoTasks({ storage });
+  const { status: asset } = useAsset({ groupId: "group-1" });
+  return (
+    <p>
+      {[chat.status, chat.isRestoring, status, greeting?.content, images, video, tasks.length, asset].join(
+        " ",
+      )}
+    </p>
+  );
 }
 
 test("on a server no chat is shared: one visitor's messages are never another's", () => {
@@ -21,4 +52,28 @@ test("on a server no chat is shared: one visitor's messages are never another's"
   expect(page("Welcome back, Ada")).toContain("Ada");
   expect(page("Welcome back, Grace")).toContain("Grace");
   expect(requests).toHaveLength(0);
+});
+
+test("every hook renders on a server, from a relative address, and leaves nothing waiting", () => {
+  const clock = stoppedClock();
+  const sent: Request[] = [];
+  const client = createClient({
+    baseURL: "/api",
+    clock,
+    fetch: async (request) => {
+      sent.push(request);
+      return new Response();
+    },
+  });
+  const page = () =>
+    renderToString(
+      <GatewayProvider client={client}>
+        <Everything />
+        <Chat greeting="Welcome" />
+      </GatewayProvider>,
+    );
+  const first = page();
+  expect(first).toContain("<p>ready true ready  idle idle 0 idle</p>");
+  expect(page()).toBe(first);
+  expect([sent.length, clock.sleeping()]).toEqual([0, 0]);
 });
