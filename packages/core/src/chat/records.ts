@@ -76,7 +76,7 @@ const states: readonly unknown[] = [
 function callOf(call: unknown): ThreadToolCall | undefined {
   if (!isRecord(call)) return undefined;
   const { id, name, arguments: text, input, state, output, error } = call;
-  if (!(isText(id) || Number.isFinite(id)) || !isText(name)) return undefined;
+  if (!(isText(id) ? id : Number.isFinite(id)) || !isText(name)) return undefined;
   return {
     id: String(id),
     name,
