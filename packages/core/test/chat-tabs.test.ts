@@ -172,6 +172,21 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     for (const { texts } of [left, right, await shown(storage, { id })]) expect(texts()).toEqual([]);
   });
 
+  test("ends a turn whose tools run, and whose chat another tab clears", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const slow = defineTool({ name: "slow", ...place, execute: () => new Promise(() => {}) });
+    const [left, right] = [await shown(storage, { id, tools: [slow] }), await shown(storage, { id })];
+    const turn = left.chat.send("Go");
+    left.answer(0, callAnswer({ a: ["slow", "{}"] }));
+    await until(right.chat, hasCall("running"));
+    right.chat.clear();
+    expect(await turn).toMatchObject({ outcome: "stopped" });
+    await settled();
+    for (const { texts } of [left, right, await shown(storage, { id })]) expect(texts()).toEqual([]);
+    expect(posts([left, right])).toBe(1);
+  });
+
   test("joins what two tabs did to the calls of one message at once", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();

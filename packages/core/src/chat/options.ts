@@ -77,7 +77,10 @@ interface ChatBehaviour<Output> {
   readonly throttleMs?: number;
   /** Headers, timeouts and retry of each request. */
   readonly request?: RequestOptions;
-  /** Where the thread is kept between page loads; needs `id`. */
+  /**
+   * Storage that keeps the thread between page loads; needs `id`. Tabs with the same `id` and storage show the same
+   * messages. The chat waits for it at most 3 s, and works from memory while it fails: event `storage-failure`.
+   */
   readonly storage?: RecordStorage;
   /** Called once for each turn that ended, however it did; not for one that waits for somebody. */
   readonly onFinish?: (turn: ThreadTurn) => void;

@@ -29,10 +29,11 @@ export interface ChatState<Output = unknown> {
   readonly timing: ChatTiming | undefined;
   /** With a `schema`: a part of the value while it streams, the whole once the message's `outcome` is `complete`. */
   readonly object: DeepPartial<Output> | undefined;
+  /** Tool calls of the last message that wait. The same in all tabs that show the chat; the first answer counts. */
   readonly pendingActions: readonly PendingAction[];
   /** What `whenBusy: "queue"` holds back, oldest first. */
   readonly queued: readonly string[];
-  /** True until the thread has been read from `storage`. */
+  /** True until the thread has been read from `storage`, for 3 s at most. What is read later is added then. */
   readonly isRestoring: boolean;
 }
 

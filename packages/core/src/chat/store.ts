@@ -49,7 +49,10 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
    * and images is `not-sent`, and is not added.
    */
   send(content: string, options?: SendOptions): Promise<ThreadTurn>;
-  /** Ends the turn under way: the text that came stays, open tool calls are cancelled, nothing stays queued. */
+  /**
+   * Ends the turn in flight: the text that came stays, open tool calls are cancelled, nothing stays queued. What waits
+   * for the storage or for another tab is `not-sent`.
+   */
   stop(): void;
   /**
    * Asks again where the last answer failed or was stopped; results of tools before it are kept. With nothing to retry
@@ -125,6 +128,8 @@ export function createChatStore<Output = unknown>(
   // the options of the last turn
   let asked: Read<Output> | undefined;
   let shown: ThreadMessage | undefined;
+  // the message that the run works on
+  let workedOn: string | undefined;
   let opening: Promise<void> | undefined;
   let session = new AbortController();
   let waiting = new AbortController();
@@ -259,16 +264,15 @@ export function createChatStore<Output = unknown>(
       takeUp(message) {
         const parent = thread.parentOf(message.id);
         if (run || lastMessage()?.id !== message.id) return undefined;
-        return start(() => ({ below: parent, added: [message.id] }), own, message);
+        return start(() => ({ below: parent, added: [message.id] }), own, { left: message });
       },
     });
     await keeper.restore();
   }
 
   function merged(): void {
-    const { id: draft } = run?.answer?.message ?? {};
     // another tab cleared the chat
-    if (draft !== undefined && !thread.node(draft)) run?.stop();
+    if (workedOn !== undefined && !thread.node(workedOn)) run?.stop();
     store.flush();
   }
 
@@ -326,7 +330,11 @@ export function createChatStore<Output = unknown>(
     queued = next.map(({ content }) => content);
   }
 
-  function start(find: FindPlace, read: Read<Output>, left?: ThreadMessage): Promise<ThreadTurn> {
+  function start(
+    find: FindPlace,
+    read: Read<Output>,
+    { left, message = left?.id }: { left?: ThreadMessage; message?: string } = {},
+  ): Promise<ThreadTurn> {
     const owner = new AbortController();
     // a branch that comes from another tab meanwhile does not take the place of this one
     thread.choose(lastMessage()?.id);
@@ -342,11 +350,15 @@ export function createChatStore<Output = unknown>(
           owner,
           place,
           left,
-          onDraft: (draft) => keeper?.hold(draft, started.turn),
+          onDraft(draft) {
+            workedOn = draft;
+            keeper?.hold(draft, started.turn);
+          },
           onDelta: store.changed,
           onChange: store.flush,
           onEnd: (turn) => ended(turn, read),
         });
+        workedOn = message;
         run = started;
         started.start();
         store.flush();
@@ -356,7 +368,7 @@ export function createChatStore<Output = unknown>(
   }
 
   function ended(turn: ThreadTurn, read: Read<Output>): void {
-    run = undefined;
+    run = workedOn = undefined;
     error = turn.error;
     const isWaiting = lastMessage()?.toolCalls?.some(isPending);
     // a microtask of its own: a message that a callback sends finds the chat free
@@ -416,7 +428,8 @@ export function createChatStore<Output = unknown>(
         const message = lastMessage();
         const calls = message?.toolCalls ?? [];
         const call = calls.find(waits);
-        const goOn = (below: string) => start(() => ({ below, added: [below] }), asked ?? read);
+        const goOn = (message: string) =>
+          start(() => ({ below: message, added: [message] }), asked ?? read, { message });
         if (!message || !call) {
           // another tab answered the call, and was closed before it went on
           if (message && message.id === waited && !run && !calls.some(isOpen)) return goOn(waited);
