@@ -34,9 +34,13 @@ export interface Timeouts {
   readonly totalMs?: number;
 }
 
-/** How a refused or failed attempt is repeated; never after the first byte of an answer. */
+/**
+ * How a refused or failed attempt is repeated; never after the first byte of an answer. Images, video tasks, assets and
+ * epsilon requests are repeated after a 429 alone. Chat requests and queries are also repeated after 408, 5xx and
+ * connections that failed: a chat that the gateway had begun to answer may be billed again.
+ */
 export interface RetryOptions {
-  /** How many times at most after the first attempt. @default 2 */
+  /** Number of attempts after the first; 0 switches repeating off. @default 2 */
   readonly limit?: number;
   /** The longest wait; a `Retry-After` beyond it is not waited for: the error says so at once. @default 30_000 */
   readonly maxDelayMs?: number;
