@@ -12,7 +12,7 @@ export interface Asset extends AssetHandle {
   /** The gateway's own word for `state`. */
   readonly rawStatus: string;
   /**
-   * Where the image can be looked at for a while. Not a string on purpose: requests must name the asset by its `uri`,
+   * Temporary address of the image. Not a string on purpose: requests must name the asset by its `uri`,
    * never by this, and refuse it.
    */
   readonly temporaryURL?: { readonly forDisplayOnly: string };
@@ -26,7 +26,7 @@ export interface ActiveAsset extends Asset {
 }
 
 /**
- * How this deployment looks an asset up: the spec shows no endpoint for it. Gives the asset's record, with `Status` and
+ * Looks an asset up in this deployment: the spec shows no endpoint for it. Gives the asset's record, with `Status` and
  * `URL`. `request` sends with the client's address, key, retries and errors: POST with a body, GET without.
  *
  * @example

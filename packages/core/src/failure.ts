@@ -29,7 +29,7 @@ export async function errorOf(
   return apiErrorOf(response, body, { requestId, retryAfterMs, source });
 }
 
-/** Whether a proxy refused a path that it does not serve: repeating the request can't help. */
+/** Tells whether a proxy refused a path that it does not serve: repeating the request can't help. */
 export function isClosedRoute(error: unknown): error is APIError {
   return error instanceof APIError && error.source === "proxy" && error.apiCode === "not_found";
 }

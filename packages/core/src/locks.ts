@@ -2,7 +2,7 @@ import { type Clock, within } from "./clock.js";
 import type { ClientEvent } from "./events.js";
 import { reportLimit } from "./platform.js";
 
-/** What locks need of a client: time, and a receiver of `platform-limit`. */
+/** The part of a client that locks need: time, and a receiver of `platform-limit`. */
 interface LockClient {
   readonly clock: Clock;
   readonly emit: (event: ClientEvent) => void;
@@ -12,7 +12,7 @@ interface LockClient {
 interface Probe {
   /** Settles when the manager has answered its first question, or has not in time. Never rejects. */
   readonly done: Promise<void>;
-  /** Why the manager is not used. */
+  /** The reason not to use the manager. */
   refusal?: unknown;
 }
 
@@ -64,7 +64,7 @@ export async function shareLock(client: LockClient, name: string, work: Promise<
   }
 }
 
-/** Whether a tab holds the lock `name` now; undefined where that can't be known. Never rejects. */
+/** Tells whether a tab holds the lock `name` now; undefined where that can't be known. Never rejects. */
 export async function isLocked(client: LockClient, name: string): Promise<boolean | undefined> {
   const locks = await usableLocks(client);
   try {
@@ -76,7 +76,7 @@ export async function isLocked(client: LockClient, name: string): Promise<boolea
   }
 }
 
-/** Whether tabs can know of each other's locks, as far as is known: a refusal shows with the first use of a lock. */
+/** Tells whether tabs can know of each other's locks. A refusal shows with the first use of a lock. */
 export function hasLocks(): boolean {
   const locks = lockManager();
   return locks !== undefined && probes.get(locks)?.refusal === undefined;

@@ -1,14 +1,14 @@
-/** Why a page should leave others alone: nobody sees it, or nobody can be reached. */
+/** Reason for a page not to poll: it is hidden, or offline. */
 export type Absence = "hidden" | "offline";
 
-/** Whether a page is seen and connected. */
+/** Visibility and connection of a page. */
 export interface Presence {
   readonly absence: Absence | undefined;
   /** Calls `listener` when it may have changed; returns how to stop. */
   readonly subscribe: (listener: () => void) => () => void;
 }
 
-/** The page that this runs in; what is no page (a server, a worker) is always there. */
+/** The presence of the page that this runs in. Servers and workers are always present. */
 export const pagePresence: Presence = {
   get absence() {
     if (globalThis.navigator?.onLine === false) return "offline";

@@ -20,7 +20,7 @@ interface TaskCallbacks<Data> {
   readonly onError?: ((error: Error) => void) | undefined;
 }
 
-/** What a kind of task brings to its store. */
+/** The parts of a store that differ between kinds of tasks. */
 export interface TaskStorePlan<Snapshot, Handle, Data, State, Sending> {
   readonly clock: Clock;
   /** Gives the shared watch of a task, which begins with what is `known`. */
@@ -39,7 +39,7 @@ export interface TaskStorePlan<Snapshot, Handle, Data, State, Sending> {
   readonly read: () => TaskCallbacks<Data>;
 }
 
-/** How a task is created. */
+/** The creation of a task. */
 export interface Creation<Handle, Sending> {
   /** Shown at first. */
   readonly sending: Sending;

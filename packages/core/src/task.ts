@@ -1,8 +1,8 @@
-/** What is known of a video task wherever it is named: its id, and what its receipt said, if that is at hand. */
+/** A video task by its id, with the facts of its receipt where they are at hand. */
 export interface VideoTaskReference {
   readonly id: string;
   readonly model?: string | undefined;
-  /** When the gateway took the task; Unix milliseconds. */
+  /** Time at which the gateway took the task; Unix milliseconds. */
   readonly createdAt?: number | undefined;
   /** Until when the task can be asked about; Unix milliseconds. An estimate, for the `beta` family: 24 hours. */
   readonly queryableUntil?: number | undefined;
@@ -14,7 +14,7 @@ export interface VideoTaskHandle extends VideoTaskReference {
   readonly createdAt: number;
 }
 
-/** What every snapshot of a task has. Times are Unix milliseconds, and absent until they are known. */
+/** The fields of every snapshot of a task. Times are Unix milliseconds, and absent until they are known. */
 interface VideoTaskFacts {
   readonly id: string;
   readonly model?: string;

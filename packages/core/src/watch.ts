@@ -8,22 +8,22 @@ import type { PollEvent } from "./poll.js";
 import type { Absence, Presence } from "./presence.js";
 import { createStore, type Store } from "./store.js";
 
-/** What is known of something that is asked about again and again. */
+/** The state of something that is polled. */
 export interface WatchState<Snapshot> {
-  /** The newest answer; it keeps its identity until it says something else. */
+  /** The newest answer; the same object until an answer differs. */
   readonly snapshot: Snapshot | undefined;
-  /** `fetching`: this page waits for an answer; `paused`: it does not ask, `pauseReason` says why. */
+  /** `fetching`: this tab waits for an answer; `paused`: it does not poll, `pauseReason` says why. */
   readonly fetchStatus: "fetching" | "paused" | "idle";
   readonly pauseReason: Absence | undefined;
-  /** When it is asked about next, by whichever page; Unix milliseconds. */
+  /** Time of the next poll, by any tab; Unix milliseconds. */
   readonly nextPollAt: number | undefined;
-  /** Why the last question got no answer; there will be another. */
+  /** The error of the last poll; another poll follows. */
   readonly failure: Error | undefined;
-  /** Why nobody asks any more. */
+  /** The error that ended the polling. */
   readonly error: Error | undefined;
 }
 
-/** What is known of something that nobody has asked about. */
+/** The state before the first poll. */
 export const unwatched: WatchState<never> = {
   snapshot: undefined,
   fetchStatus: "idle",
@@ -33,25 +33,25 @@ export const unwatched: WatchState<never> = {
   error: undefined,
 };
 
-/** Something that is asked about for as long as anybody subscribes, by one page of the origin for all of them. */
+/** A poller that runs for as long as it has subscribers. One tab of the origin polls for all tabs. */
 export interface Watch<Snapshot> extends Store<WatchState<Snapshot>> {
-  /** Asks now, also after an error. */
+  /** Polls now, also after an error. */
   readonly refetch: () => void;
 }
 
-/** What {@link createWatch} takes. */
+/** Options of {@link createWatch}. */
 export interface WatchPlan<Snapshot> {
-  /** What pages know it by. */
+  /** Name of the lock and the channel, the same in all tabs. */
   readonly name: string;
   readonly client: Client;
   readonly presence: Presence;
   /** Known before the first poll. */
   readonly known: Pick<WatchState<Snapshot>, "snapshot" | "error">;
-  /** Whether to go on asking while nobody sees the page. */
+  /** Tells whether to poll while the page is hidden. */
   readonly inBackground: () => boolean;
-  /** Asks at once, then again and again; ends with what is final, throws where asking makes no sense any more. */
+  /** Polls at once, then repeatedly; ends after a final snapshot, throws where another poll can't help. */
   readonly follow: (onPoll: (event: PollEvent) => void, signal: AbortSignal) => AsyncIterable<Snapshot>;
-  /** The newer one of two snapshots; the older one itself if they say the same. */
+  /** Merges two snapshots; gives the older object if both say the same. */
   readonly merge: (older: Snapshot | undefined, newer: Snapshot) => Snapshot;
   readonly isFinal: (snapshot: Snapshot) => boolean;
   readonly onChange?: (state: WatchState<Snapshot>) => void;
@@ -87,7 +87,7 @@ export function sharedWatch<Snapshot, Settings>(
   return watch;
 }
 
-/** What pages tell each other: what one has learnt, or that another wants to know. */
+/** Messages between tabs: an update, a request for one (`hello`), or a request to poll now (`ask`). */
 type Message<Snapshot> =
   | {
       readonly type: "news";
@@ -97,12 +97,12 @@ type Message<Snapshot> =
   | { readonly type: "hello" | "ask" };
 
 /**
- * So long it goes on without subscribers: for StrictMode, and for the way from one component to the next. So long, too, it
- * keeps its turn when all is known.
+ * Time in milliseconds that a watch goes on without subscribers, for StrictMode and remounts, and that the leader keeps
+ * the lock after the final snapshot.
  */
 const LINGER_MS = 1000;
 
-/** Creates a watch. It asks nothing before somebody subscribes. */
+/** Creates a watch. It polls nothing before the first subscriber. */
 export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot> {
   const { name, client, presence, inBackground, follow, merge, isFinal } = plan;
   const { clock } = client;
@@ -112,7 +112,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
   let channel: TabChannel<Message<Snapshot>> | undefined;
   let stopPresence: (() => void) | undefined;
   let asking: AbortController | undefined;
-  /** The asking that has its turn, or had it. */
+  /** The poll loop that holds the lock, or held it last. */
   let leading: AbortController | undefined;
 
   return {
@@ -150,7 +150,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     set({ fetchStatus: "idle", pauseReason: undefined, nextPollAt: undefined });
   }
 
-  /** Asks or does not, as things are. */
+  /** Starts or stops polling, as the state requires. */
   function reconsider(): void {
     const { absence } = presence;
     const pauseReason = absence === "hidden" && inBackground() ? undefined : absence;
@@ -186,7 +186,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
           learn(snapshot, { fetchStatus: "idle", failure: undefined });
           tellNews();
         }
-        // the next one's turn comes when the news has: then there is nothing left for it to ask
+        // the next tab gets the lock after the update: then it has nothing left to poll
         await clock.sleep(LINGER_MS, signal);
       });
       set({ fetchStatus: "idle", nextPollAt: undefined });

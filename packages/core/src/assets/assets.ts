@@ -16,7 +16,7 @@ import { type PollEvent, poll } from "../poll.js";
 
 const HEADERS_MS = 60_000;
 
-/** How an asset is waited for. Times are milliseconds. */
+/** Options for waiting for an asset. Times are milliseconds. */
 export interface AssetWaitOptions extends RequestOptions {
   /** From an answer to the next question, give or take a tenth. @default 3_000 */
   readonly intervalMs?: number | undefined;
@@ -157,7 +157,7 @@ export function assetFailure(asset: Asset): AssetFailedError {
   return withDetails(new AssetFailedError(message, asset), { handle: { id, uri } }) as AssetFailedError;
 }
 
-/** What an asset is after another answer: one that says nothing new is the old one. */
+/** Merges an answer into the last snapshot: the same object if nothing is new. */
 export function newerAsset(last: Asset | undefined, answer: Asset): Asset {
   const isSame =
     last?.rawStatus === answer.rawStatus &&
@@ -176,7 +176,7 @@ export function assetHandleOf(id: unknown): AssetHandle {
   throw new ValidationError([{ path: "id", message, rule: "asset.id" }]);
 }
 
-/** Whether an asset may be used. */
+/** Tells whether an asset may be used. */
 export function isActive(asset: Asset): asset is ActiveAsset {
   return asset.state === "active";
 }

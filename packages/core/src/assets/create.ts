@@ -11,7 +11,7 @@ const HEADERS_MS = 300_000;
 /** Options of `createAsset`. */
 export interface CreateAssetOptions extends RequestOptions {
   /**
-   * How a `File` or `Blob` travels: as a data URI in JSON, or as `multipart/form-data` with the same field names,
+   * Form in which a `File` or `Blob` is sent: as a data URI in JSON, or as `multipart/form-data` with the same field names,
    * without growing by a third. The spec names both and shows no layout for the latter, which is an assumption.
    * @default "data-uri"
    */

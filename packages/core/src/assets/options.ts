@@ -2,17 +2,17 @@ import type { ActiveAsset, AssetHandle } from "../asset.js";
 import type { Presence } from "../presence.js";
 import type { CreateAssetOptions } from "./create.js";
 
-/** What an asset store takes; all but `presence` is read when it is used. */
+/** Options of an asset store; all but `presence` are read at each use. */
 export interface AssetStoreOptions {
   /** The asset group, as the gateway calls it. */
   readonly groupId?: string | undefined;
-  /** What becomes of a file before it is sent: `async (file) => (await fitImage(file, "first_frame")).blob`. */
+  /** Changes a file before it is sent: `async (file) => (await fitImage(file, "first_frame")).blob`. */
   readonly prepare?: ((file: Blob, signal: AbortSignal) => Blob | Promise<Blob>) | undefined;
   /** Headers, timeouts, retry and the way of upload of the create request. */
   readonly request?: CreateAssetOptions | undefined;
-  /** Milliseconds from an answer to the next question. @default 3_000 */
+  /** Milliseconds from an answer to the next poll. @default 3_000 */
   readonly refetchInterval?: number | undefined;
-  /** Whether to go on asking while nobody sees the page. @default false */
+  /** Polls while the page is hidden, too. @default false */
   readonly refetchIntervalInBackground?: boolean | undefined;
   readonly presence?: Presence | undefined;
   /**
@@ -29,7 +29,7 @@ export interface AssetStoreOptions {
   readonly onError?: ((error: Error) => void) | undefined;
 }
 
-/** What goes with an asset that is registered. */
+/** Options of `register`. */
 export interface RegisterOptions {
   /** By default the file's own, or the last part of the URL. */
   readonly name?: string | undefined;

@@ -13,7 +13,7 @@ export interface AssetState extends TaskState<ActiveAsset, AssetHandle> {
   readonly asset: Asset | undefined;
 }
 
-/** How far a registration is. */
+/** Progress of a registration. */
 export interface AssetSending {
   readonly phase: "reading" | "sending";
   readonly progress?: number;

@@ -23,7 +23,7 @@ export interface FailedImage {
   readonly error: { readonly message: string; readonly code?: string; readonly type?: string };
 }
 
-/** What was generated, in the gateway's own field names. */
+/** Counts of what was generated, in the gateway's own field names. */
 export interface ImageUsage {
   /** Images that were made. */
   readonly generated_images?: number;

@@ -12,7 +12,7 @@ export type ImageRequestOf<Model extends string> = Model extends ImageModel
   ? Extract<ImageRequest, { readonly model: Model }>
   : UncheckedRequest & { readonly model: Model };
 
-/** How a request for images ended. */
+/** The end of a request for images. */
 export type SettledImages<Model extends string = ImageModel> =
   | {
       /** An answer came. Single images of it may have failed all the same: each one's `error` says so. */
@@ -20,7 +20,7 @@ export type SettledImages<Model extends string = ImageModel> =
       readonly data: ImageResult;
       readonly error?: undefined;
       readonly outcome?: undefined;
-      /** What was asked for, with `model` and `params`. */
+      /** The request, with `model` and `params`. */
       readonly variables: ImageRequestOf<Model>;
     }
   | {
@@ -28,7 +28,7 @@ export type SettledImages<Model extends string = ImageModel> =
       readonly data?: undefined;
       /** One of the library's, or an `AbortError` for a request that was given up. */
       readonly error: Error;
-      /** What became of the request. `"unknown"`: it may be billed, whoever ended it. */
+      /** The gateway's part in it. `"unknown"`: the request may be billed. */
       readonly outcome: Outcome;
       readonly variables: ImageRequestOf<Model>;
     };
@@ -83,7 +83,7 @@ export function createRun<Model extends string>(
   }
 }
 
-/** Why a request is not sent; undefined for one that breaks no rule. */
+/** The end of a request that breaks a rule and is not sent; undefined for one that breaks none. */
 export function refusalOf<Model extends string>(
   client: Client,
   variables: ImageRequestOf<Model>,

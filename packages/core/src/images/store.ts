@@ -6,21 +6,21 @@ import type { UncheckedRequest } from "../validate.js";
 import type { ImageResult } from "./generate.js";
 import { createRun, failureOf, type ImageRequestOf, type Run, refusalOf, type SettledImages } from "./run.js";
 
-/** What an image store shows, in the words of TanStack Query. */
+/** The state of an image store, in the words of TanStack Query. */
 export interface ImageState<Model extends string = ImageModel> {
   /** `success`: an answer came; `error`: none did, or the request was stopped. */
   readonly status: "idle" | "pending" | "success" | "error";
   /** The last answer. It stays, as a query's does, while the next is under way and if that fails. */
   readonly data: ImageResult | undefined;
-  /** How many images of `data` were not made. */
+  /** Number of images of `data` that were not made. */
   readonly failures: number;
-  /** Why the last request has no answer: one of the library's errors, or an `AbortError` for one that was stopped. */
+  /** The error of the last request: one of the library's, or an `AbortError` for one that was stopped. */
   readonly error: Error | undefined;
-  /** What became of the request that `error` is about. `"unknown"`: it may be billed, whoever ended it. */
+  /** The gateway's part in the request of `error`. `"unknown"`: the request may be billed. */
   readonly outcome: Outcome | undefined;
-  /** What was asked for last, with `model` and `params`; given to `generate`, it is asked for again. */
+  /** The last request, with `model` and `params`; given to `generate`, it is sent again. */
   readonly variables: ImageRequestOf<Model> | undefined;
-  /** When it was asked for, in Unix milliseconds. */
+  /** Time of the last request; Unix milliseconds. */
   readonly submittedAt: number | undefined;
 }
 
@@ -30,14 +30,14 @@ type Asked<Request> = Request extends { readonly model: infer Model }
   : never;
 type Without<Field extends string, Request> = Request extends unknown ? Omit<Request, Field> : never;
 
-/** What an image store takes; all of it is read when it is used. */
+/** Options of an image store; all of them are read at each use. */
 export interface ImageStoreOptions<Model extends string = ImageModel> {
   /** Whom `generate` asks unless it is told: each model has its own sizes. */
   readonly model: Model;
-  /** What a request to `model` has where it says nothing else: a size, a watermark. */
+  /** Fields of each request to `model` that does not have its own: a size, a watermark. */
   readonly params?: Without<"model" | "prompt", ImageRequestOf<Model>> | undefined;
   /**
-   * What a request does while another is under way. `reject`: it is not sent, so that a double click pays once;
+   * Behaviour of a request while another is in flight. `reject`: it is not sent, so that a double click pays once;
    * `latest`: the one under way is given up, and may be billed. @default "reject"
    */
   readonly whenBusy?: "reject" | "latest" | undefined;

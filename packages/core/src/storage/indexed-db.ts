@@ -7,7 +7,7 @@ import { type RecordTexts, recordsOf, textsOf } from "./texts.js";
 const VERSION = 1;
 const RECORDS = "records";
 
-/** What pages tell each other; the texts themselves, so that nobody has to read after it. */
+/** Message between tabs. It carries the texts, so that the others need not read. */
 interface Notice {
   readonly collection: string;
   readonly texts: RecordTexts;

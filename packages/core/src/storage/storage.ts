@@ -1,5 +1,5 @@
 /**
- * Where chats and tasks are kept between page loads: records by key, in named collections. One record for each
+ * A store for chats and tasks between page loads: records by key, in named collections. One record for each
  * message or task, so that two pages never overwrite each other's and nobody reads in order to write.
  *
  * A record is anything that has JSON, and comes back as its JSON does: a `Date` as text, a `Map` empty, and without

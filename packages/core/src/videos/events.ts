@@ -3,8 +3,8 @@ import { type Client, closeExchange, openExchange, type RequestOptions, send } f
 import { createEventParser } from "../sse.js";
 
 /**
- * What a proxy tells of a task, until it has no more to tell, or the connection ends: that is for its reader to find out,
- * from what was told.
+ * Gives the snapshots of a task that a proxy pushes, until the connection ends. The last snapshot tells the reader whether
+ * the task is over.
  *
  * @param path the events' own
  * @throws the signal's reason; whatever keeps the events from coming

@@ -29,7 +29,7 @@ export interface VideoTaskEntry {
   readonly model: string;
   /** Unix milliseconds. */
   readonly submittedAt: number;
-  /** What the app calls it. */
+  /** The app's own name for it. */
   readonly label?: string;
   /**
    * `submitting`: sent, not yet answered. `created`: the gateway gave it a handle. `unconfirmed`: nobody knows whether
@@ -42,11 +42,11 @@ export interface VideoTaskEntry {
   readonly error?: Error;
 }
 
-/** How a task is watched; read whenever it is needed. */
+/** Settings for polling a task; read at each use. */
 export interface WatchSettings {
-  /** Milliseconds from an answer to the next question, give or take a tenth. @default 15_000 */
+  /** Milliseconds from an answer to the next poll, give or take a tenth. @default 15_000 */
   readonly intervalMs?: WatchOptions["intervalMs"];
-  /** Whether to go on asking while nobody sees the page. @default false */
+  /** Polls while the page is hidden, too. @default false */
   readonly inBackground?: boolean | undefined;
 }
 
@@ -68,13 +68,13 @@ export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
     request: VideoRequest | UncheckedRequest,
     options: SubmissionOptions,
   ) => Promise<VideoTaskEntry>;
-  /** The one watch of a task, whoever asks for it; the settings of who asked last count. */
+  /** Gives the one watch of a task in this tab; the settings of the last caller count. */
   readonly watch: (
     task: VideoTaskReference,
     settings: () => WatchSettings,
     known?: WatchState<VideoTask>,
   ) => Watch<VideoTask>;
-  /** What the receipt of a task said, if it was submitted here. */
+  /** The handle of a task that was submitted here. */
   readonly handleOf: (id: string) => VideoTaskReference | undefined;
   readonly remove: (key: string) => void;
 }

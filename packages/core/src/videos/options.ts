@@ -6,18 +6,18 @@ import type { SucceededVideoTask } from "../task.js";
 import type { WatchSettings } from "./ledger.js";
 import type { VideoRequest } from "./schema/request.js";
 
-/** What a video task store takes; all but `storage` and `presence` is read when it is used. */
+/** Options of a video task store; all but `storage` and `presence` are read at each use. */
 export interface VideoTaskStoreOptions {
-  /** Where tasks are kept between page loads. Without it they last as long as the page. */
+  /** Storage of tasks between page loads. Without it they last as long as the page. */
   readonly storage?: RecordStorage | undefined;
-  /** Whether the page is seen and connected; by default the page's own. */
+  /** Visibility and connection of the page. @default the page's own */
   readonly presence?: Presence | undefined;
-  /** Milliseconds from an answer to the next question, or a function of the task. @default 15_000 */
+  /** Milliseconds from an answer to the next poll, or a function of the task. @default 15_000 */
   readonly refetchInterval?: WatchSettings["intervalMs"];
-  /** Whether to go on asking while nobody sees the page. @default false */
+  /** Polls while the page is hidden, too. @default false */
   readonly refetchIntervalInBackground?: boolean | undefined;
   /**
-   * What a request that breaks no other rule is checked for before it is kept or sent: `checkVideoMedia` of
+   * Last check of a request, before it is stored or sent: `checkVideoMedia` of
    * `@sluice/core/media`, or the app's own. Its issues refuse the request with a `ValidationError`; what it throws does
    * too. Requests that are `unchecked` don't come here.
    */
@@ -35,13 +35,13 @@ export interface VideoTaskStoreOptions {
   readonly onError?: ((error: Error) => void) | undefined;
 }
 
-/** What goes with a task that is created. */
+/** Options of `submit`. */
 export interface SubmitOptions {
-  /** What the app calls the task, in its list. */
+  /** The app's own name for the task, in its list. */
   readonly label?: string | undefined;
 }
 
-/** What a list of video tasks takes. */
+/** Options of a list of video tasks. */
 export type VideoTaskListOptions = Pick<
   VideoTaskStoreOptions,
   "storage" | "presence" | "refetchInterval" | "refetchIntervalInBackground"

@@ -14,7 +14,7 @@ export interface VideoTaskQueryOptions {
 }
 
 /**
- * What TanStack Query needs to ask about a video task, for apps that use it already; it shares, caches and pauses in its
+ * Options for TanStack Query to poll a video task, for apps that use it already; it shares, caches and pauses in its
  * own way. `useVideoTask` does without it.
  *
  * @param task what `createVideoTask` gave, also out of JSON, or the id alone

@@ -14,7 +14,7 @@ const PENDING: { readonly [status: string]: PendingVideoTask["state"] } = {
 const SUCCESS = ["success", "succeeded"];
 const FAILURE = ["failure", "failed", "cancelled", "canceled", "expired"];
 
-/** Where a video's URL is found, in this order. The spec shows the first and the fourth; gateways differ. */
+/** Fields that may have a video's URL, in this order. The spec shows the first and the fourth; gateways differ. */
 const URL_FIELDS = [
   "result_url",
   "url",

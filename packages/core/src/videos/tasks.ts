@@ -16,12 +16,12 @@ import { normalizeVideoTask } from "./status.js";
 
 const HEADERS_MS = 60_000;
 const ROUTE = "add videos to its `routes`";
-/** So long after events have stopped, the task is only asked about. */
+/** Time after the end of pushed events in which the task is polled, in milliseconds. */
 const EVENTS_AGAIN_MS = 60_000;
-/** How many more times a success without a URL is asked about. */
+/** Number of further polls of a success without a URL. */
 const RESULT_QUERIES = 3;
 
-/** How a task is watched. Times are milliseconds. */
+/** Options for watching a task. Times are milliseconds. */
 export interface WatchOptions extends RequestOptions {
   /** From an answer to the next question, give or take a tenth; may depend on the last answer. @default 15_000 */
   readonly intervalMs?: number | ((task: VideoTask | undefined) => number) | undefined;
@@ -129,7 +129,7 @@ export async function* watchVideoTask(
   }
 }
 
-/** What is known after each answer, and after each change that is pushed: the same task again if it says nothing new. */
+/** Gives the task after each answer and each pushed change: the same object if nothing is new. */
 async function* newsOf(
   client: Client,
   handle: VideoTaskReference,
@@ -177,7 +177,7 @@ function answersOf(client: Client, handle: VideoTaskReference, options: WatchOpt
   });
 }
 
-/** What is pushed until that breaks off; then the task is asked about again. */
+/** Gives pushed snapshots until the connection breaks off; then the task is polled again. */
 async function* pushedOf(
   client: Client,
   handle: VideoTaskReference,
@@ -232,7 +232,7 @@ function referenceOf(client: Client, task: VideoTaskReference | string): VideoTa
   return typeof task === "string" ? { id: task } : task;
 }
 
-/** Whether the query itself failed, under HTTP 200: a failed task is none of it. */
+/** Tells whether the query itself failed, under HTTP 200. A failed task is no failed query. */
 function isRefused({ code }: Record<string, unknown>): boolean {
   return code != null && code !== "" && String(code).toLowerCase() !== "success";
 }
@@ -246,14 +246,14 @@ function expiredOr(error: unknown, handle: VideoTaskReference): unknown {
   return new TaskExpiredError(message, handle, { cause: error });
 }
 
-/** What a task is after another answer: progress never goes back, and an answer that says nothing new is the old one. */
+/** Merges an answer into the last snapshot: progress never goes back; the same object if nothing is new. */
 export function newerTask(last: VideoTask | undefined, answer: VideoTask): VideoTask {
   const progress = Math.max(answer.progress ?? 0, last?.progress ?? 0);
   const next = progress > (answer.progress ?? 0) ? { ...answer, progress } : answer;
   return last && faceOf(next) === faceOf(last) ? last : next;
 }
 
-/** What a snapshot shows: without `raw`, in which a trace id may change with each answer. */
+/** A snapshot as text to compare by: without `raw`, in which a trace id may change with each answer. */
 function faceOf({ raw: _, ...shown }: VideoTask): string {
   return JSON.stringify(Object.entries(shown).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
