@@ -106,5 +106,5 @@ export type ClientEvent =
   | { readonly type: "storage-failure"; readonly error: unknown; readonly messageId?: string }
   /** The browser refuses a feature: this tab works for itself. Emitted once for each feature and client. */
   | { readonly type: "platform-limit"; readonly feature: PlatformFeature; readonly error: Error }
-  /** The gateway would accept the request, or answered, and a part of it is ignored. */
+  /** The gateway would ignore a part of the request or may not know it, or a part of its answer is ignored. */
   | { readonly type: "warning"; readonly issue: Issue; readonly callId?: string | undefined };

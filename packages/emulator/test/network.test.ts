@@ -157,6 +157,7 @@ describe("the record of a request", () => {
       headers: { authorization: "[redacted]", "content-type": "application/json" },
       body: ask("hi"),
       at: Date.UTC(2026, 2, 14),
+      unknownFields: [],
       status: 200,
       deltas: 0,
       aborted: false,
