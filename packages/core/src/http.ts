@@ -19,8 +19,8 @@ import type { VideoTaskNormalizer } from "./task.js";
 /** How long to wait, in milliseconds. `Number.POSITIVE_INFINITY` switches one off. */
 export interface Timeouts {
   /**
-   * From sending to the answer's headers. Default: 10 min for whole answers of a model, 1 min for queries, 5 min for
-   * the rest.
+   * From sending to the answer's headers. Default: `firstChunkMs` for streams, 10 min for whole answers of a model,
+   * 1 min for queries, 5 min for the rest.
    */
   readonly headersMs?: number;
   /**
