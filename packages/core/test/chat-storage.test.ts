@@ -8,7 +8,7 @@ import {
   type ThreadMessage,
 } from "@sluice/core";
 import * as v from "valibot";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { callAnswer, hasCall, textAnswer, until } from "./support/chat.js";
 import { clientOf, frame, settled, streamAnswer } from "./support/gateway.js";
 import { page, shown } from "./support/tabs.js";
@@ -235,7 +235,8 @@ describe("a chat with a storage", () => {
   test("keeps what follows a message that is gone within reach, in order of age", async () => {
     const ids = ["a", "b", "c", "d", "e", "f"];
     const records = ids.map((id, index) => {
-      const message = { id, role: index % 2 ? "assistant" : "user", content: id, createdAt: index };
+      const role = index % 2 ? { role: "assistant", outcome: "complete" } : { role: "user" };
+      const message = { id, content: id, createdAt: index, ...role };
       return [id, { message, parent: ids[index - 1] ?? null, revision: 0 }] as const;
     });
     for (const lost of ids) {
@@ -379,12 +380,10 @@ describe("a chat with a storage", () => {
     const turn = chat.send("Hello");
     answer(0, textAnswer("Hi"));
     expect(await turn).toMatchObject({ outcome: "complete" });
-    await settled();
-    const failures = events.flatMap((event) =>
-      event.type === "storage-failure" ? [String(event.error)] : [],
-    );
-    expect(failures).toContainEqual(expect.stringContaining("no access"));
-    expect(failures).toContainEqual(expect.stringContaining("full"));
+    const failures = () =>
+      events.flatMap((event) => (event.type === "storage-failure" ? [String(event.error)] : []));
+    await vi.waitFor(() => expect(failures()).toContainEqual(expect.stringContaining("full")));
+    expect(failures()).toContainEqual(expect.stringContaining("no access"));
   });
 
   test("writes what there was no room for with the next change", async () => {
@@ -584,9 +583,10 @@ describe("a chat with a storage", () => {
     for (const turn of turns)
       expect(await turn).toMatchObject({ outcome: "not-sent", error: { name: "AbortError" } });
     release();
+    await until(chat, ({ isRestoring }) => !isRestoring);
     await settled();
     expect(requests).toHaveLength(0);
-    expect(chat.getSnapshot()).toMatchObject({ isRestoring: false, messages: [], status: "ready" });
+    expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready" });
   });
 
   test("that does not answer is given up after 3 s, and merged when it does: the old thread first", async () => {
@@ -612,8 +612,9 @@ describe("a chat with a storage", () => {
       { error: { message: expect.stringContaining("3000 ms") } },
     ]);
     release();
-    await settled();
+    await until(second.chat, ({ messages }) => messages.length === 4);
     expect(second.texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
+    await settled();
     expect((await shown(storage.inner)).texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
   });
 

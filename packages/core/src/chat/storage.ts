@@ -32,7 +32,7 @@ export interface ThreadKeeper {
   readonly close: () => void;
 }
 
-/** Options of {@link keepThread}. */
+/** Options of {@link createKeeper}. */
 export interface ThreadKeeperOptions {
   readonly client: Client;
   readonly storage: RecordStorage;
@@ -54,7 +54,7 @@ const LIVE_WRITE_MS = 1000;
 type Change = readonly [id: string, record: unknown];
 
 /** Creates the keeper of one thread: a record for each message, so that two tabs never overwrite each other's. */
-export function keepThread(options: ThreadKeeperOptions): ThreadKeeper {
+export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
   const { client, storage, collection, thread, onLeave, onMerge, takeUp } = options;
   const { clock } = client;
   let initial = new Set(options.initial);

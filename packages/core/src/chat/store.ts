@@ -251,9 +251,13 @@ export function createChatStore<Output = unknown>(
   }
 
   async function load(from: RecordStorage, signal: AbortSignal): Promise<void> {
-    const { keepThread } = await import("./storage.js");
-    if (signal.aborted) return;
-    keeper ??= keepThread({
+    keeper ??= await keepThread(from);
+    if (!signal.aborted) await keeper.restore();
+  }
+
+  async function keepThread(from: RecordStorage): Promise<ThreadKeeper> {
+    const { createKeeper } = await import("./storage.js");
+    return createKeeper({
       client,
       storage: from,
       collection: `chat/${id}`,
@@ -267,7 +271,6 @@ export function createChatStore<Output = unknown>(
         return start(() => ({ below: parent, added: [message.id] }), own, { left: message });
       },
     });
-    await keeper.restore();
   }
 
   function merged(): void {
