@@ -1,7 +1,7 @@
 import { capped } from "./caps.js";
 import { checkMedia } from "./media.js";
 import { Refusal } from "./refusal.js";
-import { belongsTo, listsField, type Route } from "./routes.js";
+import { belongsTo, hasOwnFields, type Route } from "./routes.js";
 import type { Settings, Setup } from "./settings.js";
 import { ownId, type Tenancy } from "./tenancy.js";
 
@@ -33,7 +33,7 @@ export async function allowedBody<Env>(
   const { user_id, ...allowed } = capped(body, model, caps, maxTokens);
   checkMedia(allowed, settings);
   if (!tenancy) return { ...allowed, model };
-  const pseudonym = listsField(model, "user_id") ? { user_id: await tenancy.pseudonym() } : {};
+  const pseudonym = hasOwnFields(model) ? { user_id: await tenancy.pseudonym() } : {};
   return { ...(await withOwnAssets(allowed, tenancy)), ...pseudonym, model };
 }
 

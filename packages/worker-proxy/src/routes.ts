@@ -128,33 +128,32 @@ function matchOf(route: Route, path: string): Match[] {
   return SENT_ID.test(sentId) ? [{ route, sentId }] : [];
 }
 
-/** Where the spec's models are asked, the largest `max_tokens` of those that have one, and fields that not all list. */
-const known = new Map<string, readonly [route: RouteName, maxTokens?: number, fields?: string]>([
-  ["alpha-v4.1-flash", ["chat", 393_216, "user_id stream_options"]],
-  ["gamma-chat-1-6-251015", ["chat", 8192]],
-  ["delta-5.3", ["chat", 131_072]],
-  ["gamma-image-4-0-250828", ["images"]],
-  ["gamma-image-5-0-260128", ["images"]],
-  ["beta3.0-video", ["videos"]],
-  ["beta3.0-video-prime", ["videos"]],
-  ["gamma-video-1-5-pro-251215", ["videos"]],
-  ["gamma-video-1-0-pro-fast-251015", ["videos"]],
-  ["gamma-video-2.0", ["videos"]],
-  ["gamma-video-fast", ["videos"]],
-  ["gamma-asset", ["assets"]],
+/** The route of each family of the spec's models, by the beginning of its ids. */
+const families: readonly (readonly [ids: RegExp, route: RouteName])[] = [
+  [/^(?:alpha|gamma-chat|delta)-/, "chat"],
+  [/^gamma-image-/, "images"],
+  [/^(?:beta3\.0|gamma)-video/, "videos"],
+  [/^gamma-asset/, "assets"],
+];
+
+/** The largest `max_tokens` of each model that has one. */
+const maxTokens = new Map([
+  ["alpha-v4.1-flash", 393_216],
+  ["gamma-chat-1-6-251015", 8192],
+  ["delta-5.3", 131_072],
 ]);
 
-/** Whether a model is asked at this route. One that the spec does not list yet may be asked at any. */
+/** Whether a model is asked at this route. One of a family that the spec does not have may be asked at any. */
 export function belongsTo(model: string, name: RouteName): boolean {
-  return (known.get(model)?.[0] ?? name) === name;
+  return (families.find(([ids]) => ids.test(model))?.[1] ?? name) === name;
 }
 
 /** The largest `max_tokens` that a model takes, as far as the spec says. */
 export function maxTokensOf(model: string): number {
-  return known.get(model)?.[1] ?? Number.POSITIVE_INFINITY;
+  return maxTokens.get(model) ?? Number.POSITIVE_INFINITY;
 }
 
-/** Whether the spec lists one of the fields that not all models have. */
-export function listsField(model: string, field: "user_id" | "stream_options"): boolean {
-  return known.get(model)?.[2]?.includes(field) ?? false;
+/** Whether a model has the fields that the spec lists for one model alone: `user_id` and `stream_options`. */
+export function hasOwnFields(model: string): boolean {
+  return model === "alpha-v4.1-flash";
 }

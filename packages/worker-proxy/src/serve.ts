@@ -7,7 +7,7 @@ import type { User } from "./options.js";
 import { allowedBody } from "./policy.js";
 import { misconfigured, Refusal, tooMany, unavailable } from "./refusal.js";
 import type { Report } from "./report.js";
-import { listsField, type Match, type Route } from "./routes.js";
+import { hasOwnFields, type Match, type Route } from "./routes.js";
 import { type Settings, type Setup, setupOf } from "./settings.js";
 import { ownId, type Tenancy, tenancyOf } from "./tenancy.js";
 import { ask, refusalOf } from "./upstream.js";
@@ -131,7 +131,7 @@ async function admit<Env>(
   const { model } = body;
   if (model === undefined) return { ...asked, body, sentId: read["Id"] as string };
   // without it the gateway tells nothing that could be settled
-  const isCounted = settings.meter && body["stream"] === true && listsField(model, "stream_options");
+  const isCounted = settings.meter && body["stream"] === true && hasOwnFields(model);
   return {
     ...asked,
     model,

@@ -3,15 +3,14 @@ import type { Limits, ProxyOptions, RouteName } from "./options.js";
 import { createAdvisor, misconfigured, type Refusal } from "./refusal.js";
 import { type Route, tableOf } from "./routes.js";
 
-type Optional = "limits" | "onEvent" | "secret" | "rateLimit" | "meter" | "assetLookup" | "routes";
+/** Options that may be left out, and have no default. */
+type Optional = "onEvent" | "secret" | "rateLimit" | "meter";
 
 /** The options with their defaults, and with what can be checked without a request checked. */
-export interface Settings<Env = never> extends Required<Omit<ProxyOptions<Env>, Optional>> {
+export interface Settings<Env = never>
+  extends Required<Omit<ProxyOptions<Env>, Optional | "limits" | "assetLookup" | "routes">>,
+    Pick<ProxyOptions<Env>, Optional> {
   readonly limits: Required<Omit<Limits, "totalMs" | "maxTokens">> & Limits;
-  readonly onEvent: ProxyOptions<Env>["onEvent"] | undefined;
-  readonly secret: ProxyOptions<Env>["secret"];
-  readonly rateLimit: ProxyOptions<Env>["rateLimit"];
-  readonly meter: ProxyOptions<Env>["meter"];
   readonly table: readonly Route[];
   /** Logs what an operator may have forgotten, once. */
   readonly advise: (refusal: Refusal) => void;
@@ -23,26 +22,36 @@ const ROUTES: readonly RouteName[] = ["chat", "images", "videos", "assets", "hea
 export function checkedOptions<Env>(options: ProxyOptions<Env>): Settings<Env> {
   const { authenticate, apiKey, secret, baseURL, origins, models, assetLookup } = options;
   const { basePath = "", routes = ["chat"], extensions = [], media = "public" } = options;
-  if (typeof authenticate !== "function" && authenticate !== "public")
-    throw new TypeError(
-      'authenticate: give a function that says who is asking; or "public", if everybody may spend',
-    );
-  if (typeof apiKey !== "function")
-    throw new TypeError("apiKey: give a function, (env) => env.GATEWAY_API_KEY");
-  if (secret !== undefined && typeof secret !== "function")
-    throw new TypeError("secret: give a function, (env) => env.PROXY_SECRET");
+  const { multipart = false, credentials = false } = options;
+  ensure(
+    typeof authenticate === "function" || authenticate === "public",
+    'authenticate: give a function that says who is asking; or "public", if everybody may spend',
+  );
+  ensure(typeof apiKey === "function", "apiKey: give a function, (env) => env.GATEWAY_API_KEY");
+  ensure(
+    secret === undefined || typeof secret === "function",
+    "secret: give a function, (env) => env.PROXY_SECRET",
+  );
   if (typeof baseURL !== "function") checkBaseURL(baseURL);
   if (typeof origins !== "function") checkOrigins(origins);
   if (typeof models !== "function") checkModels(models);
-  if (!/^(?:\/[\w-]+)*$/.test(basePath)) throw new TypeError('basePath: give "" or a path like "/api"');
-  if (routes.length === 0 || !routes.every((name) => ROUTES.includes(name)))
-    throw new TypeError(`routes: give some of ${ROUTES.join(", ")}`);
-  if (authenticate !== "public" && !secret && routes.some((name) => name === "videos" || name === "assets"))
-    throw new TypeError("secret: videos and assets need one, so that nobody can use another user's");
-  if (assetLookup !== undefined && !/^(?:\/[\w-]+)+$/.test(assetLookup))
-    throw new TypeError('assetLookup: give a path like "/gamma/asset/GetAsset"');
-  if (media !== "public" && media !== "any" && typeof media !== "function")
-    throw new TypeError('media: give "public", "any" or a function of the address');
+  ensure(/^(?:\/[\w-]+)*$/.test(basePath), 'basePath: give "" or a path like "/api"');
+  ensure(
+    routes.length > 0 && routes.every((name) => ROUTES.includes(name)),
+    `routes: give some of ${ROUTES.join(", ")}`,
+  );
+  ensure(
+    authenticate === "public" || secret || !routes.some((name) => name === "videos" || name === "assets"),
+    "secret: videos and assets need one, so that nobody can use another user's",
+  );
+  ensure(
+    assetLookup === undefined || /^(?:\/[\w-]+)+$/.test(assetLookup),
+    'assetLookup: give a path like "/gamma/asset/GetAsset"',
+  );
+  ensure(
+    media === "public" || media === "any" || typeof media === "function",
+    'media: give "public", "any" or a function of the address',
+  );
   return {
     ...options,
     basePath,
@@ -50,13 +59,9 @@ export function checkedOptions<Env>(options: ProxyOptions<Env>): Settings<Env> {
     advise: createAdvisor(),
     extensions,
     media,
-    multipart: options.multipart ?? false,
-    credentials: options.credentials ?? false,
+    multipart,
+    credentials,
     limits: checkedLimits(options.limits ?? {}),
-    onEvent: options.onEvent,
-    secret,
-    rateLimit: options.rateLimit,
-    meter: options.meter,
     // called detached: the global fetch throws with another `this`
     fetch: options.fetch ?? ((request) => fetch(request)),
   };
@@ -73,8 +78,7 @@ function checkedLimits(given: Limits): Settings["limits"] {
     ...given,
   };
   for (const [name, value] of Object.entries(limits))
-    if (!Number.isSafeInteger(value) || value < 1)
-      throw new TypeError(`limits.${name}: give a whole number from 1 up`);
+    ensure(Number.isSafeInteger(value) && value > 0, `limits.${name}: give a whole number from 1 up`);
   return limits;
 }
 
@@ -125,23 +129,24 @@ async function resolve<Env, T>(
 }
 
 function checkBaseURL(baseURL: unknown): string {
-  if (typeof baseURL !== "string" || !URL.canParse(baseURL)) throw new TypeError("baseURL: is no URL");
+  ensure(typeof baseURL === "string" && URL.canParse(baseURL), "baseURL: is no URL");
   const { protocol, hostname, username, password, origin, pathname } = new URL(baseURL);
   const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
-  if (protocol !== "https:" && !(protocol === "http:" && isLocal))
-    throw new TypeError("baseURL: must be https");
-  if (username || password || /[?#]/.test(baseURL))
-    throw new TypeError("baseURL: must have no name, password, query or fragment");
+  ensure(protocol === "https:" || (protocol === "http:" && isLocal), "baseURL: must be https");
+  ensure(
+    !username && !password && !/[?#]/.test(baseURL),
+    "baseURL: must have no name, password, query or fragment",
+  );
   return origin + pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 
 function checkOrigins(origins: unknown): readonly string[] {
   const isOrigin = (origin: unknown) =>
     typeof origin === "string" && URL.canParse(origin) && new URL(origin).origin === origin;
-  if (!Array.isArray(origins) || !origins.every(isOrigin))
-    throw new TypeError(
-      'origins: give exact origins, ["https://app.example.com"], without a path or a wildcard',
-    );
+  ensure(
+    Array.isArray(origins) && origins.every(isOrigin),
+    'origins: give exact origins, ["https://app.example.com"], without a path or a wildcard',
+  );
   return origins;
 }
 
@@ -149,47 +154,54 @@ function checkModels(models: unknown): ReadonlyMap<string, Caps> {
   const entries: [string, Caps][] = Array.isArray(models)
     ? models.map((id) => [id, {}])
     : Object.entries((models ?? {}) as Record<string, Caps>);
-  if (entries.length === 0 || !entries.every(([id]) => typeof id === "string" && id !== ""))
-    throw new TypeError('models: give the ids of the models that may be asked, ["delta-5.3"]');
+  ensure(
+    entries.length > 0 && entries.every(([id]) => typeof id === "string" && id !== ""),
+    'models: give the ids of the models that may be asked, ["delta-5.3"]',
+  );
   for (const [id, caps] of entries)
     for (const [field, cap] of Object.entries(caps)) {
       // one that is never found would never hold
-      if (!/^\w+(?:\.\w+)?$/.test(field))
-        throw new TypeError(
-          `models: ${id}: ${field}: give a field, or one in an object: "parameters.duration"`,
-        );
-      if (
-        !(typeof cap === "number"
+      ensure(
+        /^\w+(?:\.\w+)?$/.test(field),
+        `models: ${id}: ${field}: give a field, or one in an object: "parameters.duration"`,
+      );
+      ensure(
+        typeof cap === "number"
           ? Number.isSafeInteger(cap) && cap >= 0
-          : Array.isArray(cap) && cap.length > 0)
-      )
-        throw new TypeError(`models: ${id}: ${field}: give the most, or a list of what is allowed`);
+          : Array.isArray(cap) && cap.length > 0,
+        `models: ${id}: ${field}: give the most, or a list of what is allowed`,
+      );
     }
   return new Map(entries);
 }
 
 function checkKeys(given: unknown): readonly string[] {
-  const keys = typeof given === "string" ? [given] : given;
-  if (
-    !Array.isArray(keys) ||
-    keys.length === 0 ||
-    keys.length > 2 ||
-    keys.some((key) => !key || typeof key !== "string")
-  )
-    throw new TypeError("apiKey: is empty; is the secret set? Give one key, or two while they are changed");
-  for (const key of keys as string[])
-    if (!/^[\x21-\x7e]+$/.test(key) || /["'`]/.test(key) || /^bearer/i.test(key))
-      throw new TypeError('apiKey: has a quote, a space, a line break or "Bearer" in it');
+  const keys = textsIn(given, 1);
+  ensure(
+    keys && keys.length < 3,
+    "apiKey: is empty; is the secret set? Give one key, or two while they are changed",
+  );
+  for (const key of keys)
+    ensure(
+      /^[\x21-\x7e]+$/.test(key) && !/["'`]|^bearer/i.test(key),
+      'apiKey: has a quote, a space, a line break or "Bearer" in it',
+    );
   return keys;
 }
 
 function checkSecrets(given: unknown): readonly string[] {
-  const secrets = typeof given === "string" ? [given] : given;
-  if (
-    !Array.isArray(secrets) ||
-    secrets.length === 0 ||
-    secrets.some((text) => typeof text !== "string" || text.length < 32)
-  )
-    throw new TypeError("secret: give at least 32 random characters; is the secret set?");
+  const secrets = textsIn(given, 32);
+  ensure(secrets, "secret: give at least 32 random characters; is the secret set?");
   return secrets;
+}
+
+/** A text or a list of texts, as a list; undefined if there is none, or one is shorter than `length`. */
+function textsIn(given: unknown, length: number): readonly string[] | undefined {
+  const texts: unknown = typeof given === "string" ? [given] : given;
+  const isLong = (text: unknown) => typeof text === "string" && text.length >= length;
+  return Array.isArray(texts) && texts.length > 0 && texts.every(isLong) ? texts : undefined;
+}
+
+function ensure(holds: unknown, message: string): asserts holds {
+  if (!holds) throw new TypeError(message);
 }
