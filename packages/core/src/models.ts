@@ -75,7 +75,7 @@ export type ImageModel = keyof typeof imageModels;
 
 const only20 = "is for gamma-video-2.0 only; leave it out, or use that model";
 const gammaShape = "is a field of the gamma models; beta models take `input` and `parameters`";
-const betaParameter = "belongs into `parameters`";
+const betaParameter = "belongs in `parameters`";
 const betaShape =
   "is a field of the beta models; gamma models take `content`, and parameters at the top level";
 

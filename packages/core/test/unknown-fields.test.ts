@@ -132,7 +132,7 @@ test("a required field that is missing is told of with the field that was probab
 test("what the spec denies to a model stays refused, with the way out", () => {
   const text = [{ type: "text", text: "A reef" }];
   const refusedOf = (request: object) => saidOf(checkVideoRequest(request).issues);
-  expect(refusedOf({ ...clip, duration: 5 })).toEqual(["duration belongs into `parameters`"]);
+  expect(refusedOf({ ...clip, duration: 5 })).toEqual(["duration belongs in `parameters`"]);
   expect(refusedOf({ model: "gamma-video-2.0", content: text, parameters: {} })).toEqual([
     "parameters is a field of the beta models; gamma models take `content`, and parameters at the top level",
   ]);

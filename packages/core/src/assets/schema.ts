@@ -39,7 +39,7 @@ export interface AssetRequest extends RequestOf<typeof assetRequest> {}
 /**
  * Checks an asset registration, without sending anything.
  *
- * @returns `issues`, which the gateway would refuse; there are no `warnings` for assets.
+ * @returns `issues`, which the gateway would refuse; and `warnings`: unknown fields.
  * @example
  * ```ts
  * const { issues } = checkAssetRequest({ model: "gamma-asset", GroupId: "g-1", Name: "hero", AssetType: "Image", URL: "" });

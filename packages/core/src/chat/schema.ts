@@ -234,7 +234,7 @@ export type ToolCall = RequestOf<typeof toolCall>;
 /**
  * Checks a chat request by the rules of its model, without sending anything.
  *
- * @returns `issues`, which the gateway would refuse, and `warnings`, which it would silently ignore.
+ * @returns `issues`, which the gateway would refuse, and `warnings`, which it would ignore or may not know.
  * @example
  * ```ts
  * const { issues } = checkChatRequest({ model: "delta-5.3", messages: [], max_tokens: 0 });

@@ -54,7 +54,7 @@ export type ImageRequest = GammaImage40Request | GammaImage50Request;
 /**
  * Checks an image request by the rules of its model, without sending anything.
  *
- * @returns `issues`, which the gateway would refuse, and `warnings`, which it would silently ignore.
+ * @returns `issues`, which the gateway would refuse, and `warnings`, which it would ignore or may not know.
  * @example
  * ```ts
  * const { issues } = checkImageRequest({ model: "gamma-image-5-0-260128", prompt: "A reef", size: "1024x1024" });

@@ -36,7 +36,7 @@ const schemas = {
 /**
  * Checks a video request by the rules of its model, without sending anything.
  *
- * @returns `issues`, which the gateway would refuse, and `warnings`, which it would silently ignore or may not know.
+ * @returns `issues`, which the gateway would refuse, and `warnings`, which it would ignore or may not know.
  * @example
  * ```ts
  * const { issues } = checkVideoRequest({
