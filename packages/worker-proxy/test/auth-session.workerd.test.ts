@@ -105,6 +105,15 @@ describe("the exchange", () => {
     },
   );
 
+  test("names an origin that is not listed in the log, once", async () => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    const { exchanged } = openVisitors();
+    for (const method of ["OPTIONS", "POST"])
+      await exchanged({ method, headers: { origin: "https://mine.example" } });
+    expect(log.mock.calls).toEqual([[expect.stringMatching(/"https:\/\/mine\.example": .* `origins`/)]]);
+    log.mockRestore();
+  });
+
   test("case 17: lets its pages read each answer", async () => {
     const { headers } = await openVisitors().exchanged();
     expect(headers.get("access-control-allow-origin")).toBe(PAGE);

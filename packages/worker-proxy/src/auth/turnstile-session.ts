@@ -1,6 +1,6 @@
 import { SignJWT } from "jose";
 import { checkOrigin, corsHeadersOf, preflight } from "../cors.js";
-import { errorBody, misconfigured, Refusal } from "../refusal.js";
+import { createAdvisor, errorBody, misconfigured, Refusal } from "../refusal.js";
 import type { Fetch } from "./ask-json.js";
 import type { Authenticate } from "./authenticate.js";
 import { checkFunction, checkTexts, checkWhole } from "./check.js";
@@ -44,7 +44,9 @@ export interface TurnstileSession<Env = unknown> {
 /** Sessions are no one else's tokens, even under a shared secret. */
 const ISSUER = "sluice:turnstile-session";
 
-interface Settings<Env> extends Wanted, Required<TurnstileSessionOptions<Env>> {}
+interface Settings<Env> extends Wanted, Required<TurnstileSessionOptions<Env>> {
+  readonly advise: (refusal: Refusal) => void;
+}
 
 /**
  * Lets anonymous visitors in: one Turnstile check is exchanged for a short session, so that not each request needs a
@@ -114,6 +116,7 @@ function checkedOptions<Env>(options: TurnstileSessionOptions<Env>): Settings<En
     ttlSeconds: checkWhole("ttlSeconds", options.ttlSeconds ?? 3600, 60, 86_400),
     maxAgeSeconds: checkWhole("maxAgeSeconds", options.maxAgeSeconds ?? 300, 1, 300),
     fetch: options.fetch ?? ((request) => fetch(request)),
+    advise: createAdvisor(),
   };
 }
 
@@ -126,6 +129,7 @@ async function answer<Env>(settings: Settings<Env>, request: Request, env: Env):
     else response = Response.json(await exchanged(settings, request, env));
   } catch (error) {
     const refusal = error instanceof Refusal ? error : misconfigured("failed in a way it should not");
+    settings.advise(refusal);
     response = new Response(errorBody(refusal), {
       status: refusal.status,
       headers: { "x-sluice-source": "proxy", ...refusal.headers, "content-type": "application/json" },
