@@ -14,6 +14,8 @@ export function readHeaders(init: HeadersInput = {}): Headers {
   const entries = Symbol.iterator in init ? init : Object.entries(init);
   for (const [name, value] of entries as Iterable<[string, string]>)
     try {
+      // checked here, because workerd sends it all the same, and prints it
+      if (/[\u0100-\uffff]/.test(value)) throw new TypeError();
       headers.append(name, value);
     } catch {
       throw new ConfigurationError(

@@ -58,7 +58,6 @@ describe("createClient", () => {
     ["https://me:secret@gateway.test", /name or password/],
     ["https://gateway.test?key=1", /query/],
   ])("refuses %j as a base URL and says what to give", (baseURL, message) => {
-    if (inBrowser && baseURL === "gateway") return expect(createClient({ baseURL }).baseURL).toBe("gateway");
     expect(() => createClient({ baseURL })).toThrow(message);
     expect(() => createClient({ baseURL })).toThrow(/gateway's address/);
   });
