@@ -159,6 +159,19 @@ describe("useChatStream", () => {
     expect([status(), thread()]).toEqual(["ready", ""]);
   });
 
+  test("sends the instructions of the latest render, which are no message of the chat", async () => {
+    const { clock, connection, requests, show } = live(<Chat instructions="Be brief." />);
+    show(<Chat instructions={() => "Be kind."} />);
+    press("send");
+    await act(settled);
+    await says(connection, hello, clock);
+    await waitFor(() => expect(thread()).toBe("user: Hello?; assistant: Hello"));
+    expect((await requests[0]?.json())?.messages).toEqual([
+      { role: "system", content: "Be kind." },
+      { role: "user", content: "Hello?" },
+    ]);
+  });
+
   test("with one id, two components show one stream", async () => {
     const { clock, connection, requests } = live(
       <>
