@@ -20,7 +20,7 @@ export interface StoreControl<State> extends Store<State> {
   readonly flush: () => void;
 }
 
-/** How a store publishes, and who wants to know of its audience. */
+/** Options of {@link createStore}. */
 export interface StoreOptions {
   /** The shortest time between two notifications of `changed`, in milliseconds. */
   readonly throttleMs: number;

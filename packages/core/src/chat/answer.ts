@@ -24,7 +24,7 @@ export interface Answer {
   stop(): ThreadMessage;
 }
 
-/** How long deltas are read in one go before the host gets its turn: half a frame. */
+/** Milliseconds of reading deltas before the host gets its turn: half a frame. */
 const SLICE_MS = 8;
 
 /**

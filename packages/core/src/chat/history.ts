@@ -2,7 +2,7 @@ import { parseJSON } from "../error-body.js";
 import type { ThreadMessage, ThreadToolCall } from "./message.js";
 import type { ChatRequestMessage, ToolCall } from "./schema.js";
 
-/** What the model is told of a call that was never answered. */
+/** The result of a call that was never answered. */
 const NO_RESULT = "the call was cancelled before it had a result";
 
 /**

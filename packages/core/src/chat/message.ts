@@ -1,7 +1,7 @@
 import type { ChatOutcome, ChatUsage } from "./delta.js";
 import type { ChatTiming } from "./turn.js";
 
-/** How an answer ended; `interrupted`: the page that streamed it was closed or reloaded meanwhile. */
+/** Ending of an answer; `interrupted`: the tab that streamed it was closed or reloaded meanwhile. */
 export type MessageOutcome = ChatOutcome | "interrupted";
 
 /**
@@ -28,9 +28,9 @@ export interface ThreadToolCall {
   /** The same as a value: partial while they stream, as its schema gives it once it was checked. */
   readonly input: unknown;
   readonly state: ToolCallState;
-  /** What the tool gave. */
+  /** Result of the tool. */
   readonly output?: unknown;
-  /** What the model is told instead of an output. */
+  /** Text that the model gets instead of an output. */
   readonly error?: string;
 }
 
@@ -47,9 +47,9 @@ export interface ThreadMessage {
   readonly toolCalls?: readonly ThreadToolCall[];
   /** With a `schema`: the answer as a value, partial until `outcome` is `"complete"`. */
   readonly object?: unknown;
-  /** How the answer ended; absent on other roles and while it is under way. */
+  /** Ending of the answer; absent on other roles and while it is in flight. */
   readonly outcome?: MessageOutcome;
-  /** Why, where `outcome` is `"error"` or `"truncated"`. */
+  /** The reason for the outcomes `"error"` and `"truncated"`. */
   readonly error?: Error;
   /** The model that answered. */
   readonly model?: string;
@@ -63,12 +63,12 @@ export interface ThreadMessage {
   readonly branches?: readonly string[];
 }
 
-/** What one question led to: its answer, or several with tool results between them. */
+/** The result of one question: its answer, or several with tool results between them. */
 export interface ThreadTurn {
   /** The messages that came into the thread, in order, as they stand at the end. */
   readonly messages: readonly ThreadMessage[];
   /**
-   * How the last answer ended. `"tool-calls"`: a call waits for a person or the app, or `maxSteps` was reached.
+   * Ending of the last answer. `"tool-calls"`: a call waits for a person or the app, or `maxSteps` was reached.
    * `"not-sent"`: the last request was never sent; `error` says why. If `messages` has the question, it is in the
    * thread, and `retry()` sends it. `"stopped"` without messages: while images were being read, before anything was
    * asked.

@@ -35,7 +35,7 @@ export type ChatTarget =
   | { readonly model: ChatModel; readonly params?: SharedChatParams }
   | UncheckedTarget;
 
-/** What a chat does with a message while an answer is under way. */
+/** The fate of a message that is sent while an answer is in flight. */
 export type WhenBusy = "reject" | "queue" | "interrupt";
 
 interface ChatBehaviour<Output> {
@@ -63,7 +63,7 @@ interface ChatBehaviour<Output> {
   readonly instructions?: string | (() => string | Promise<string>);
   /** The tools that the model may call. */
   readonly tools?: readonly ChatTool[];
-  /** How many answers one question may take, tool results between them. @default 8 */
+  /** Maximum number of answers to one question, with tool results between them. @default 8 */
   readonly maxSteps?: number;
   /**
    * The answer is read as JSON of this schema: `object`. The model is told the schema as JSON Schema, behind
@@ -88,5 +88,5 @@ interface ChatBehaviour<Output> {
   readonly onError?: (error: Error, turn: ThreadTurn) => void;
 }
 
-/** What a chat takes. All but `id`, `initialMessages`, `throttleMs` and `storage` is read when it is used. */
+/** Options of a chat. All but `id`, `initialMessages`, `throttleMs` and `storage` is read when it is used. */
 export type ChatStoreOptions<Output = unknown> = ChatTarget & ChatBehaviour<Output>;

@@ -3,7 +3,7 @@ import { type ImageInput, imageURLs } from "./images.js";
 import { createMessageId, isOpen, type ThreadMessage, withCallsClosed } from "./message.js";
 import type { Thread } from "./thread.js";
 
-/** Where in a thread a turn begins. */
+/** The place in a thread where a turn begins. */
 export interface Place {
   /** The message to answer; undefined before the first one. */
   readonly below: string | undefined;
@@ -89,7 +89,7 @@ function belowRetry(thread: Thread, { id, role, outcome }: ThreadMessage): strin
   return role === "user" || outcome === "tool-calls" ? id : thread.parentOf(id);
 }
 
-/** Where the answer `messageId` began, or the last turn. */
+/** The place where the answer `messageId` began, or the last turn. */
 export function placeOfVersion(thread: Thread, messageId: string | undefined): Place {
   if (messageId === undefined) {
     const asked = thread.path.findLast(({ role }) => role === "user");

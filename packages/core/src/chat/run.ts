@@ -29,7 +29,7 @@ export interface Run {
   readonly stop: () => void;
 }
 
-/** What a run works on. */
+/** Everything that a run needs. */
 export interface RunContext {
   readonly client: Client;
   readonly thread: Thread;

@@ -17,12 +17,12 @@ export interface PendingAction {
   readonly input: unknown;
 }
 
-/** What a chat shows. */
+/** Snapshot of a chat. */
 export interface ChatState<Output = unknown> {
   /** The branch that is shown. What did not change keeps its identity. */
   readonly messages: readonly ThreadMessage[];
   readonly status: ChatStatus;
-  /** What went wrong in the last turn. */
+  /** The reason why the last turn failed. */
   readonly error: Error | undefined;
   /** Of the last answer, as are the next two. */
   readonly usage: ChatUsage | undefined;
@@ -31,7 +31,7 @@ export interface ChatState<Output = unknown> {
   readonly object: DeepPartial<Output> | undefined;
   /** Tool calls of the last message that wait. The same in all tabs that show the chat; the first answer counts. */
   readonly pendingActions: readonly PendingAction[];
-  /** What `whenBusy: "queue"` holds back, oldest first. */
+  /** Texts of the messages that `whenBusy: "queue"` holds back, oldest first. */
   readonly queued: readonly string[];
   /** True until the thread has been read from `storage`, for 3 s at most. What is read later is added then. */
   readonly isRestoring: boolean;

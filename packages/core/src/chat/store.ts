@@ -33,7 +33,7 @@ import type { ThreadKeeper } from "./storage.js";
 import { createThread } from "./thread.js";
 import { withOutput } from "./tools.js";
 
-/** What goes with a message. */
+/** Attachments of a message. */
 export interface SendOptions {
   /** For models that see them: files, or http(s) and data URLs. */
   readonly images?: readonly ImageInput[];
@@ -41,7 +41,7 @@ export interface SendOptions {
 
 /**
  * A chat: a thread of messages with branches, and the turn under way. Framework-free; hooks are thin faces of it.
- * What it gives a promise for never rejects: it resolves to the turn as soon as that has ended or waits for somebody.
+ * Its promises never reject: each resolves to the turn as soon as that has ended or waits for a person or the app.
  */
 export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   /**

@@ -6,7 +6,7 @@ import { assertWritable, jsonSchemaOf } from "./json-schema.js";
 import type { ThreadMessage, ThreadToolCall } from "./message.js";
 import type { ToolDefinition } from "./schema.js";
 
-/** What a tool is told beside its input. */
+/** Context of a call, given to `execute` beside the input. */
 export interface ToolContext {
   /** Aborts when the chat is stopped, and when the tool's time is over. */
   readonly signal: AbortSignal;
@@ -31,11 +31,11 @@ export interface ChatTool<Input = unknown, Output = unknown> {
   needsApproval(input: Input): boolean | Promise<boolean>;
 }
 
-/** What {@link defineTool} takes. */
+/** Options of {@link defineTool}. */
 export interface ToolOptions<Input, Output> {
   /** Letters, digits, `_` and `-`. */
   readonly name: string;
-  /** When and for what the model should call it. */
+  /** Tells the model when to call the tool, and for what. */
   readonly description?: string;
   /** The arguments: a valibot schema (or another that knows its JSON Schema), or a JSON Schema, then unchecked. */
   readonly parameters: StandardSchema<Input> | Readonly<Record<string, unknown>>;
@@ -92,7 +92,7 @@ export function defineTool<Input, Output>(options: ToolOptions<Input, Output>): 
   };
 }
 
-/** What a call needs beside its tool. */
+/** Everything that a call needs beside its tool. */
 export interface CallContext extends Omit<ToolContext, "toolCallId"> {
   readonly tools: readonly ChatTool[];
   readonly clock: Clock;
@@ -179,10 +179,10 @@ function inputOf({ arguments: text }: ThreadToolCall): unknown {
   return input;
 }
 
-/** What is deeper could be written here, and overflow the stack where it is written as a part of something else. */
+/** Bound of nesting. A deeper value could be written here, and overflow the stack as a part of a larger one. */
 const MAX_DEPTH = 500;
 
-/** Why a value cannot be written as JSON, if so. */
+/** The reason why a value cannot be written as JSON; undefined if it can. */
 function problemOf(value: unknown): string | undefined {
   const depths = new Map<unknown, number>();
   try {
