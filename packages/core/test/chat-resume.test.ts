@@ -128,6 +128,69 @@ describe("an answer that the proxy keeps", () => {
     expect(asked()).toEqual(["POST", "GET after 2"]);
   });
 
+  /** Each connection gives some events, and then a heartbeat in every half minute. */
+  function beating(parts: readonly (readonly string[])[]) {
+    const clock = stoppedClock();
+    const connections = parts.map(() => openBody());
+    const { client, requests } = clientOf(
+      (_, nth) => {
+        const response = streamAnswer((connections[nth - 1] ?? openBody()).body);
+        response.headers.set("x-stream-id", "s-1");
+        return response;
+      },
+      { clock, random: () => 0, onEvent: () => {} },
+    );
+    const turn = streamChat(client, question).result();
+    turn.catch(() => {});
+    let before = 0;
+    const passHalfMinutes = async (count: number, beat = ": keep-alive\n\n") => {
+      for (let half = 0; half < count; half += 1) {
+        await resting();
+        await clock.advance(30_000);
+        for (const { body, send, cancelled } of connections) if (body.locked && !cancelled) send(beat);
+      }
+    };
+    const connect = async (nth: number) => {
+      await connections[nth]?.wanted();
+      const part = parts[nth] ?? [];
+      if (part.length > 0) connections[nth]?.send(numbered([...answer.slice(0, before), ...part], before));
+      before += part.length;
+    };
+    return { clock, connections, requests, turn, connect, passHalfMinutes };
+  }
+
+  test("goes on after a stall behind heartbeats", async () => {
+    const { requests, turn, connect, passHalfMinutes } = beating([answer.slice(0, 2), answer.slice(2)]);
+    await connect(0);
+    await passHalfMinutes(2);
+    await connect(1);
+    expect((await turn).message).toEqual((await whole()).turn.message);
+    expect(requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
+  });
+
+  test("whose first content does not come is taken up again after five minutes, not after one", async () => {
+    const { requests, turn, connect, passHalfMinutes } = beating([[], answer]);
+    await connect(0);
+    await passHalfMinutes(9);
+    expect(requests).toHaveLength(1);
+    await passHalfMinutes(1);
+    await connect(1);
+    expect((await turn).message).toEqual((await whole()).turn.message);
+    expect(requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
+  });
+
+  test("is late in the end, when every connection stalls behind empty deltas", async () => {
+    const { requests, turn, connect, passHalfMinutes } = beating([answer.slice(0, 3), [], [], [], []]);
+    await connect(0);
+    await passHalfMinutes(10, short({}));
+    expect(await rejectionOf(turn)).toMatchObject({
+      name: "TimeoutError",
+      phase: "chunk",
+      partial: { content: "Gr\u00fc\u00df Gott" },
+    });
+    expect(requests.map(({ method }) => method)).toEqual(["POST", "GET", "GET", "GET"]);
+  });
+
   test("is whole when its end was said, even if the connection broke behind it", async () => {
     const { stream, asked } = streaming([behind(7, "drop")]);
     expect((await stream.result()).finishReason).toBe("tool_calls");
