@@ -78,16 +78,21 @@ export async function isLocked(client: LockClient, name: string): Promise<boolea
 
 /** Tells whether tabs can know of each other's locks. A refusal shows with the first use of a lock. */
 export function hasLocks(): boolean {
-  const locks = lockManager();
+  const locks = lockManager(() => {});
   return locks !== undefined && probes.get(locks)?.refusal === undefined;
 }
 
-function lockManager(): LockManager | undefined {
-  return ((globalThis.navigator ?? {}) as Partial<Navigator>).locks;
+function lockManager(onRefusal: (error: unknown) => void): LockManager | undefined {
+  try {
+    return ((globalThis.navigator ?? {}) as Partial<Navigator>).locks;
+  } catch (error) {
+    onRefusal(error);
+    return undefined;
+  }
 }
 
 async function usableLocks(client: LockClient): Promise<LockManager | undefined> {
-  const locks = lockManager();
+  const locks = lockManager((error) => reportLimit(client, "web-locks", error));
   if (!locks) return undefined;
   const probe = probes.get(locks) ?? probeOf(client, locks);
   await probe.done;

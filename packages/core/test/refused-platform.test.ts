@@ -124,6 +124,18 @@ describe.skipIf(isWorkerd)("Web Locks (no workerd has them) that", () => {
     expect(other.limits()).toEqual(["web-locks"]);
   });
 
+  test("can't even be reached leave the tab for itself, which is said once", async () => {
+    vi.stubGlobal("navigator", {
+      get locks() {
+        return denied();
+      },
+    });
+    const tab = openTab();
+    await makeEverything(tab);
+    expect(tab.limits()).toEqual(["web-locks"]);
+    expect(tab.failures()).toEqual([]);
+  });
+
   test("answer late are used from then on, and nothing is done twice", async () => {
     let answer: (snapshot: LockManagerSnapshot) => void = () => {};
     const first = new Promise<LockManagerSnapshot>((resolve) => {
