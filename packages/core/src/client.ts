@@ -7,7 +7,7 @@ import type { Client, Credentials, RetryOptions, Timeouts } from "./http.js";
 import { isolate } from "./isolate.js";
 import type { VideoTaskNormalizer } from "./task.js";
 
-/** What `createClient` takes. Only `baseURL` is required. */
+/** Options of `createClient`. Only `baseURL` is required. */
 export interface ClientOptions {
   /**
    * The gateway, or the proxy in front of it: `https://gateway.example.com`. A trailing `/v1` is accepted. A path of this
@@ -22,13 +22,13 @@ export interface ClientOptions {
   readonly apiKey?: string | (() => string | Promise<string>) | undefined;
   /** Sent with every request, for example to authenticate with a proxy; a function is asked for each request. */
   readonly headers?: HeadersInput | (() => HeadersInput | Promise<HeadersInput>) | undefined;
-  /** Whether cookies go along: as of `fetch`. */
+  /** Passed to `fetch` as `credentials`: says whether cookies are sent. */
   readonly credentials?: Credentials | undefined;
   /** Another `fetch`: the emulator's, a Worker's service binding, a test's. It gets a `Request`. */
   readonly fetch?: ((request: Request) => Promise<Response>) | undefined;
   readonly timeouts?: Timeouts | undefined;
   readonly retry?: RetryOptions | undefined;
-  /** How this deployment looks an asset up; `getAsset` and `waitForAsset` need it. */
+  /** Lookup of an asset in this deployment; `getAsset` and `waitForAsset` need it. */
   readonly assetLookup?: AssetLookup | undefined;
   /**
    * Reads the answers of video queries, for a gateway whose answers the built-in `normalizeVideoTask` can't read. Call

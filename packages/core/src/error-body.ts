@@ -5,7 +5,7 @@ export function excerpt(text: string, length = 8192): string {
   return text.length > length ? `${text.slice(0, length)}…` : text;
 }
 
-/** What an answer without a message of its own is said to be. */
+/** Status line of an answer, shown where its body has no message. */
 export interface AnswerLine {
   readonly status: number;
   readonly statusText?: string;
@@ -34,7 +34,7 @@ export function apiErrorOf(
   );
 }
 
-/** What a body says about an error, in the gateway's own words; absent where it says nothing. */
+/** Error fields of a body, in the gateway's own words; absent where it says nothing. */
 export interface ErrorFields {
   readonly message?: string | undefined;
   readonly type?: string | undefined;
@@ -73,7 +73,7 @@ export function parseJSON(text: string): unknown {
   }
 }
 
-/** Whether a value is an object with fields, and not an array. */
+/** Tells whether a value is an object with fields, and not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -11,7 +11,7 @@ export interface Issue {
 }
 
 /**
- * What became of a request that failed: the gateway refused it (`"refused"`: not billed), never got it (`"not-sent"`),
+ * The fate of a request that failed: the gateway refused it (`"refused"`: not billed), never got it (`"not-sent"`),
  * or may have acted, and billed (`"unknown"`: look before sending it again).
  */
 export type Outcome = "refused" | "not-sent" | "unknown";
@@ -25,7 +25,7 @@ interface ErrorDetails {
 }
 
 /**
- * What every error of this library is. Catch it with {@link isGatewayError}, which also knows errors of
+ * Base of every error of this library. Catch it with {@link isGatewayError}, which also knows errors of
  * another copy of the package; an abort is not one of them and stays the platform's `AbortError`.
  */
 export abstract class GatewayError extends Error {
@@ -34,7 +34,7 @@ export abstract class GatewayError extends Error {
   abstract readonly code: string;
   readonly requestId?: string;
   /**
-   * What became of the request, on every error of a call: the way to know whether it may be billed. Absent from errors
+   * The fate of the request, on every error of a call: the way to know whether it may be billed. Absent from errors
    * about a task or an asset that was made before.
    */
   declare readonly outcome?: Outcome;
@@ -107,7 +107,7 @@ export class APIError extends DetailedError<APIErrorFields> {
   /** `error.code` of the body, as text: `invalid_api_key`. */
   declare readonly apiCode?: string;
   declare readonly param?: string;
-  /** What `Retry-After` asked for, in milliseconds from the answer. */
+  /** Waiting time of `Retry-After`, in milliseconds from the answer. */
   declare readonly retryAfterMs?: number;
   /** Set where `@sluice/worker-proxy` refused the request, and not the gateway. */
   declare readonly source?: "proxy";
@@ -150,7 +150,7 @@ export class TimeoutError<Partial = unknown> extends GatewayError {
 }
 
 /**
- * Why a stream is no success: it stopped before its end, carried something unreadable, or carried an error.
+ * Reason why a stream is no success: it stopped before its end, carried something unreadable, or carried an error.
  */
 export type StreamFailure = "truncated" | "malformed" | "server-error";
 
@@ -180,7 +180,7 @@ export class ResponseError extends DetailedError<{ readonly path: string; readon
   declare readonly body: string;
 }
 
-/** Why a video task is no success: it failed, or the gateway calls it a success and never gives the video's URL. */
+/** Reason why a video task is no success: it failed, or the gateway calls it a success and never gives the video's URL. */
 export type TaskFailure = "failed" | "result-missing";
 
 /** A video task that ended without a video. `task` is its last snapshot. */
@@ -233,7 +233,7 @@ export function withDetails<Thrown>(
   return error;
 }
 
-/** What was thrown, as an error: anybody may throw anything. */
+/** Makes an error of anything that was thrown. */
 export function asError(cause: unknown): Error {
   return cause instanceof Error ? cause : new Error(String(cause), { cause });
 }
@@ -255,7 +255,7 @@ export type AnyGatewayError =
 export type GatewayErrorName = AnyGatewayError["name"];
 
 /**
- * Whether `error` is one of this library's, also when two copies of the package are loaded.
+ * Tells whether `error` is one of this library's, also when two copies of the package are loaded.
  *
  * @example
  * ```ts

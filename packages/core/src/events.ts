@@ -7,13 +7,13 @@ export type PlatformFeature = "web-locks" | "broadcast-channel" | "indexed-db" |
 export type CallKind = "chat" | "image" | "video" | "asset" | "epsilon";
 
 /**
- * How a call ended.
+ * The end of a call.
  *
  * - of a chat answer, its own outcome: `complete`, `length`, `content-filter`, `tool-calls`, `insufficient-resource`
  * - `success`: any other call that was answered as the spec says. A query of a failed video task is a success too
  * - `stopped`: the caller aborted it
  * - `truncated`: the stream broke off; `error`: the stream reported or carried something unreadable
- * - `not-sent`, `refused`, `unknown`: it failed, and this became of the request ({@link GatewayError.outcome})
+ * - `not-sent`, `refused`, `unknown`: it failed, with this outcome of the request ({@link GatewayError.outcome})
  */
 export type CallOutcome =
   | "complete"
@@ -89,7 +89,7 @@ export type CallStep =
       readonly timing?: CallSummary["timing"] | undefined;
       /** `error.code`: `"api"`, `"timeout"`, …; absent from an abort. */
       readonly errorCode?: string | undefined;
-      /** What the verb threw. */
+      /** The error that the verb threw. */
       readonly error?: unknown;
     };
 

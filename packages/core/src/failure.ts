@@ -72,7 +72,7 @@ function retryAfterOf({ headers }: Response): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.max(0, Math.ceil(ms));
 }
 
-/** What became of a request that ended so. A 4xx is a refusal, except for giving up waiting. */
+/** The outcome of a request that ended with `error`. A 4xx is a refusal, except for giving up waiting. */
 export function outcomeOf(error: unknown): Outcome {
   if (error instanceof ConnectionError) return error.outcome;
   return error instanceof APIError && error.status < 500 && error.status !== 408 ? "refused" : "unknown";
@@ -83,7 +83,7 @@ export function isRateLimit(error: Error): boolean {
   return error instanceof APIError && error.status === 429;
 }
 
-/** What may pass: 408, 429, 5xx and failed connections. */
+/** Tells whether a failure may pass: 408, 429, 5xx and failed connections. */
 export function isTransient(error: Error): boolean {
   if (!(error instanceof APIError)) return error instanceof ConnectionError;
   return error.status === 408 || error.status === 429 || error.status >= 500;

@@ -16,7 +16,7 @@ import { connectionError, errorOf, isRateLimit, isTransient, outcomeOf, requestI
 import { type HeadersInput, readHeaders } from "./headers.js";
 import type { VideoTaskNormalizer } from "./task.js";
 
-/** How long to wait, in milliseconds. `Number.POSITIVE_INFINITY` switches one off. */
+/** Limits of waiting, in milliseconds. `Number.POSITIVE_INFINITY` switches one off. */
 export interface Timeouts {
   /**
    * From sending to the answer's headers. Default: `firstChunkMs` for streams, 10 min for whole answers of a model,
@@ -35,7 +35,7 @@ export interface Timeouts {
 }
 
 /**
- * How a refused or failed attempt is repeated; never after the first byte of an answer. Images, video tasks, assets and
+ * Repeating of a refused or failed attempt; never after the first byte of an answer. Images, video tasks, assets and
  * epsilon requests are repeated after a 429 alone. Chat requests and queries are also repeated after 408, 5xx and
  * connections that failed: a chat that the gateway had begun to answer may be billed again.
  */
@@ -49,7 +49,7 @@ export interface RetryOptions {
 /** The `credentials` of `fetch`, which the types of Node and Workers do not name. */
 export type Credentials = "omit" | "same-origin" | "include";
 
-/** What every verb takes last. None of it is part of the request's body. */
+/** Options of every verb, its last argument. None of it is part of the request's body. */
 export interface RequestOptions {
   /** Aborts the request; what was awaited rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
@@ -86,7 +86,7 @@ export interface Client {
 
 /** One request with its answer, from before it is sent until its last byte is read. */
 export interface Exchange extends Span, CallIdentity {
-  /** What has become of the request so far. */
+  /** The outcome of the request so far. */
   readonly state: { outcome: Outcome };
   readonly startedAt: number;
   readonly firstChunkMs: number;

@@ -60,7 +60,7 @@ export {
   type TimeoutPhase,
   ValidationError,
 } from "./errors.js";
-export type { ClientEvent, PlatformFeature } from "./events.js";
+export type { CallKind, CallOutcome, CallUsage, ClientEvent, PlatformFeature } from "./events.js";
 export type { Client, RequestOptions, RetryOptions, Timeouts } from "./http.js";
 export {
   type FailedImage,

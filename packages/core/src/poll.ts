@@ -3,17 +3,17 @@ import { isGatewayError, TimeoutError } from "./errors.js";
 import { isClosedRoute } from "./failure.js";
 import { isolate } from "./isolate.js";
 
-/** What a poll loop does: it asks, or rests for `ms` milliseconds until it asks again. */
+/** Step of a poll loop: it polls (`ask`), or waits for `ms` milliseconds until the next poll (`rest`). */
 export type PollEvent =
   | { readonly type: "ask" }
   | {
       readonly type: "rest";
       readonly ms: number;
-      /** Why the question before it got no answer. */
+      /** Error of the poll before, if it failed. */
       readonly failure: Error | undefined;
     };
 
-/** How something is asked about again and again. Times are milliseconds. */
+/** Plan of a poll loop. Times are milliseconds. */
 export interface PollPlan<Snapshot> {
   readonly clock: Clock;
   /** Numbers in [0, 1), for the jitter. */
@@ -30,9 +30,9 @@ export interface PollPlan<Snapshot> {
   readonly late: string;
 }
 
-/** How long after the start what was just created may still be unknown to the gateway. */
+/** Time after the start in which a new task may still be unknown to the gateway. */
 const GRACE_MS = 30_000;
-/** How often in a row an answer may be unreadable, or say that the query failed. */
+/** Number of answers in a row that may be unreadable, or say that the query failed. */
 const UNREADABLE = 3;
 /** Timed out, too early, rate limited: statuses below 500 that may pass. */
 const PASSING = new Set([408, 425, 429]);
@@ -88,8 +88,8 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
 }
 
 /**
- * What a failed question means: it may pass; the answer was unreadable, or said that the query failed; the thing is not
- * there, which is normal right after its creation; or there is no point in asking again.
+ * Classifies a failed poll: it may pass; the answer was unreadable, or said that the query failed; the task is not
+ * there, which is normal right after its creation; or polling again can't help.
  */
 function verdictOf(error: unknown): "passing" | "unreadable" | "absent" | "stop" {
   if (!isGatewayError(error)) return "stop";
