@@ -4,6 +4,7 @@ import {
   APIError,
   asError,
   ConfigurationError,
+  ConnectionError,
   cleanError,
   type Issue,
   isGatewayError,
@@ -245,11 +246,14 @@ export async function send(
   }
 
   async function attemptOnce(request: Request): Promise<Response> {
+    // an earlier attempt may have been acted on, whatever becomes of this one
+    const isKnown = attempt === 0 || state.outcome !== "unknown";
     state.outcome = "unknown";
     try {
       return await fetchOnce(client, exchange, request, ++attempt);
     } catch (error) {
-      state.outcome = outcomeOf(error);
+      if (isKnown) state.outcome = outcomeOf(error);
+      else if (outcomeOf(error) === "not-sent") throw afterAnother(error as ConnectionError);
       throw error;
     }
   }
@@ -257,6 +261,12 @@ export async function send(
   function isRepeated(error: Error): Promise<boolean> {
     return waitToRepeat(client, exchange, attempt, error, repeat);
   }
+}
+
+/** Makes the error of an attempt that did not connect, where an earlier one may have arrived. */
+function afterAnother({ message, cause }: ConnectionError): ConnectionError {
+  const text = `an earlier attempt may have reached the gateway; the last one ${message}`;
+  return new ConnectionError(text, "unknown", { cause });
 }
 
 /** The error of the family that `error` is, or amounts to; an abort stays what it is. */

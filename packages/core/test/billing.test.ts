@@ -65,7 +65,7 @@ describe.each([
     [408, "unknown"],
     [429, "refused"],
     [400, "refused"],
-  ])("says after a %i what became of the last attempt: %s", async (status, outcome) => {
+  ])("says after a %i what became of its attempts: %s", async (status, outcome) => {
     const { client } = clientOf(() => refusal(status, soon));
     expect(await rejectionOf(ask(client))).toMatchObject({ name: "APIError", status, outcome });
   });
@@ -80,6 +80,17 @@ describe.each([
       expect(await rejectionOf(ask(client))).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
       expect(requests).toHaveLength(posts);
     }
+  });
+
+  test.each([
+    [
+      "could not connect",
+      () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } })),
+    ],
+    ["was refused", () => refusal(429, soon)],
+  ])("may be billed where only its last attempt %s", async (_, last) => {
+    const { client } = clientOf((_, nth) => (nth === 1 ? refusal(502, soon) : last()));
+    expect(await rejectionOf(ask(client))).toMatchObject({ outcome: "unknown" });
   });
 
   test("may be billed where its answer breaks off, and surely is not where a rule is broken", async () => {

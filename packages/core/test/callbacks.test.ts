@@ -133,3 +133,17 @@ test.each(["tool_calls", "function_call"])(
     expect(chat.getSnapshot().messages).toMatchObject([{ role: "user" }, { content: "Hello" }]);
   },
 );
+
+test.each([
+  ["error", "Hel"],
+  ["tool_calls", ""],
+])("an answer that ends with finish_reason %s is shown as failed, with its text", async (reason, text) => {
+  const failed: Error[] = [];
+  const onError = (error: Error) => failed.push(error);
+  const { chat } = chatOf(frame({ content: text }) + frame({}, reason) + DONE, { onError });
+  const turn = await chat.send("Hello?");
+  const error = { name: "StreamError", reason: "server-error", apiCode: reason, partial: { content: text } };
+  expect(turn).toMatchObject({ outcome: "error", error });
+  expect(chat.getSnapshot()).toMatchObject({ status: "error", error: turn.error });
+  expect(failed).toEqual([turn.error]);
+});

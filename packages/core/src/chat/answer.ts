@@ -1,11 +1,11 @@
 import { yieldToHost } from "../clock.js";
 import { parseJSON } from "../error-body.js";
-import { asError, isGatewayError, ResponseError } from "../errors.js";
+import { asError, isGatewayError, ResponseError, StreamError } from "../errors.js";
 import type { Client, RequestOptions } from "../http.js";
 import { checkBySchema, issuesText, type StandardSchema } from "../standard-schema.js";
 import type { UncheckedRequest } from "../validate.js";
 import { emptyMessage } from "./accumulate.js";
-import type { ChatUsage } from "./delta.js";
+import type { ChatMessage, ChatUsage } from "./delta.js";
 import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "./growing-json.js";
 import { type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
 import type { ChatRequest, ToolCall } from "./schema.js";
@@ -81,7 +81,8 @@ export function createAnswer(
         await yieldToHost();
         sliceEnd = clock.now() + SLICE_MS;
       }
-      const { outcome, timing } = await stream.result();
+      const { outcome, timing, finishReason } = await stream.result();
+      if (outcome === "error") throw endedByGateway(finishReason, stream.snapshot);
       if (objectReader) await loadJSONReader();
       const message = ended({ outcome }, timing);
       return schema && outcome === "complete" ? await withObject(message, schema) : message;
@@ -131,6 +132,12 @@ function saysWhy(cause: unknown): boolean {
     cause.apiCode !== undefined &&
     cause.apiCode !== "stream_interrupted"
   );
+}
+
+/** Makes the error of an answer whose `finish_reason` says that it failed, or announces calls that never came. */
+function endedByGateway(finishReason: string | null, partial: ChatMessage): StreamError<ChatMessage> {
+  const text = `the answer ended with finish_reason ${finishReason}, and is not whole; ask again`;
+  return new StreamError(text, { reason: "server-error", partial, apiCode: finishReason ?? undefined });
 }
 
 function endOf(cause: unknown): Pick<ThreadMessage, "outcome" | "error"> {
