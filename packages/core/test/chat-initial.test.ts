@@ -49,25 +49,14 @@ describe("messages that an app gives a chat", () => {
     expect(chat.getSnapshot().messages).toBe(before);
   });
 
-  // the other work of the machine shows in a time: once in four tries is enough
-  test("cost what their number costs: ten times as many take about ten times as long", { retry: 3 }, () => {
-    const timeOf = (count: number) => {
-      const messages = Array.from({ length: count }, (_, index) => ({
-        role: index % 2 ? ("assistant" as const) : ("user" as const),
-        content: `message ${index}`,
-      }));
-      const times = Array.from({ length: 5 }, () => {
-        const { chat } = chatOf([hello], { initialMessages: messages });
-        const start = performance.now();
-        chat.setMessages(messages);
-        expect(chat.getSnapshot().messages).toHaveLength(count);
-        return performance.now() - start;
-      });
-      return Math.min(...times);
-    };
-    timeOf(1000);
-    // a runtime whose clock stands still while it computes measures nothing
-    expect(timeOf(10_000)).toBeLessThanOrEqual(25 * timeOf(1000) + 5);
+  test("may be very many: a step for each of the others would not end within the time of a test", () => {
+    const messages = Array.from({ length: 40_000 }, (_, index) => ({
+      role: index % 2 ? ("assistant" as const) : ("user" as const),
+      content: `message ${index}`,
+    }));
+    const { chat } = chatOf([hello], { initialMessages: messages });
+    chat.setMessages(messages);
+    expect(chat.getSnapshot().messages).toHaveLength(messages.length);
   });
 });
 

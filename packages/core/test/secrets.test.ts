@@ -167,7 +167,8 @@ describe("a header that can't be sent", () => {
   });
 });
 
-describe("redacting takes time in proportion to the text", () => {
+// a step that reads a text again from each of its characters would not end within the time of a test
+describe("a megabyte of text that is made to be read again and again is read once:", () => {
   const hostile: [string, (length: number) => string][] = [
     ["one endless data URI", (length) => `data:a/${"a".repeat(length)}`],
     ...[
@@ -199,50 +200,25 @@ describe("redacting takes time in proportion to the text", () => {
       },
     ],
   ];
-  const timeOf = (act: () => void) => {
-    const times = Array.from({ length: 3 }, () => {
-      const startedAt = performance.now();
-      act();
-      return performance.now() - startedAt;
-    });
-    return Math.min(...times);
-  };
+  const megabyte = 1_000_000;
 
-  test.each(hostile)("ten times of %s", (_, textOf) => {
-    const [short, long] = [textOf(20_000), textOf(200_000)];
-    // below the floor a clock says nothing
-    const floorMs = 2;
-    expect(timeOf(() => redact(long))).toBeLessThan(
-      25 *
-        Math.max(
-          floorMs,
-          timeOf(() => redact(short)),
-        ),
-    );
-    const errorWith = (content: string) =>
-      new StreamError("cut", { reason: "truncated", partial: { role: "assistant", content } });
-    const [shortError, longError] = [errorWith(short), errorWith(long)];
-    expect(timeOf(() => JSON.stringify(longError))).toBeLessThan(
-      25 *
-        Math.max(
-          floorMs,
-          timeOf(() => JSON.stringify(shortError)),
-        ),
-    );
+  test.each(hostile)("%s, in an error", (_, textOf) => {
+    const content = textOf(megabyte);
+    expect(redact(content).length).toBeGreaterThan(0);
+    const error = new StreamError("cut", { reason: "truncated", partial: { role: "assistant", content } });
+    expect(JSON.parse(JSON.stringify(error))).toMatchObject({ reason: "truncated" });
   });
 
-  test.each(hostile)("a page of %s is read like any other", async (_, textOf) => {
-    const readIn = async (length: number) => {
-      const { client } = keyed(() => new Response(`<p>${textOf(length)}`, { status: 403 }));
-      const startedAt = performance.now();
-      const error = await rejectionOf(completeChat(client, question));
-      JSON.stringify(error);
-      expect((error as { body: string }).body.length).toBeLessThan(8200);
-      return performance.now() - startedAt;
-    };
-    await readIn(1000);
-    const shortMs = Math.max(5, await readIn(20_000));
-    expect(await readIn(200_000)).toBeLessThan(25 * shortMs);
+  test.each(hostile)("%s, in a page of the gateway", async (_, textOf) => {
+    const page = `<p>${textOf(megabyte)}`;
+    for (const status of [200, 403]) {
+      const { client } = keyed(() => new Response(page, { status }));
+      for (const failed of [completeChat(client, question), streamChat(client, question).result()]) {
+        const error = await rejectionOf(failed);
+        expect(JSON.stringify(error).length).toBeLessThan(40_000);
+        expect((error as { body: string }).body.length).toBeLessThan(8200);
+      }
+    }
   });
 
   test("an error is written whatever it carries, as deep as it may be", () => {
