@@ -18,6 +18,7 @@ import {
   stoppedClock,
   streamAnswer,
 } from "../packages/core/test/support/gateway.js";
+import { runsOf } from "./support/seed.js";
 
 /** What a person, the app, a tool or the gateway may do next; numbers choose among what there is. */
 type Step =
@@ -271,7 +272,7 @@ test("whatever happens in whatever order: one writer, no orphan call, no lost te
         await Promise.all(turns);
       },
     ),
-    { numRuns: 300, seed: 20261121 },
+    runsOf(300),
   );
 }, 120_000);
 

@@ -12,9 +12,10 @@ import {
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { settled, stoppedClock } from "../packages/core/test/support/gateway.js";
+import { runsOf } from "./support/seed.js";
 
 const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
-const runs = { numRuns: 100 };
+const runs = runsOf(100);
 const id = fc.stringMatching(/^[\w-]{1,40}$/);
 
 /** A client whose creates are answered by `receipt`; every query finds a task that runs. */

@@ -154,7 +154,7 @@ describe("a chat", () => {
     ],
     [
       "a key that throws",
-      { apiKey: () => Promise.reject(new Error("no key")) },
+      { apiKey: () => Promise.reject(new Error("no key")), dangerouslyAllowBrowser: true },
       {},
       { message: expect.stringContaining("no key") },
     ],
