@@ -265,8 +265,7 @@ export async function send(
 
 /** Makes the error of an attempt that did not connect, where an earlier one may have arrived. */
 function afterAnother({ message, cause }: ConnectionError): ConnectionError {
-  const text = `an earlier attempt may have reached the gateway; the last one ${message}`;
-  return new ConnectionError(text, "unknown", { cause });
+  return new ConnectionError(`last attempt: ${message}`, "unknown", { cause });
 }
 
 /** The error of the family that `error` is, or amounts to; an abort stays what it is. */

@@ -26,6 +26,8 @@ export interface PollPlan<Snapshot> {
   /** Asks once, without repeating: pacing is the loop's. */
   readonly ask: (signal: AbortSignal) => Promise<Snapshot>;
   readonly onPoll?: ((event: PollEvent) => void) | undefined;
+  /** True where the gateway has answered about it before: it is not new, and a 404 ends the polling at once. */
+  readonly seenBefore?: boolean | undefined;
   /** Said when the deadline is over. */
   readonly late: string;
 }
@@ -53,7 +55,7 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
   const startedAt = clock.now();
   let failures = 0;
   let unreadable = 0;
-  let seen = false;
+  let seen = plan.seenBefore ?? false;
   const intervalAfter = (snapshot: Snapshot | undefined) =>
     typeof plan.intervalMs === "function" ? plan.intervalMs(snapshot) : plan.intervalMs;
   let intervalMs = intervalAfter(undefined);

@@ -50,7 +50,11 @@ export interface WatchPlan<Snapshot> {
   /** Tells whether to poll while the page is hidden. */
   readonly inBackground: () => boolean;
   /** Polls at once, then repeatedly; ends after a final snapshot, throws where another poll can't help. */
-  readonly follow: (onPoll: (event: PollEvent) => void, signal: AbortSignal) => AsyncIterable<Snapshot>;
+  readonly follow: (
+    onPoll: (event: PollEvent) => void,
+    signal: AbortSignal,
+    seen: Snapshot | undefined,
+  ) => AsyncIterable<Snapshot>;
   /** Merges two snapshots; gives the older object if both say the same. */
   readonly merge: (older: Snapshot | undefined, newer: Snapshot) => Snapshot;
   readonly isFinal: (snapshot: Snapshot) => boolean;
@@ -181,7 +185,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     try {
       await withLock(client, name, signal, async () => {
         leading = own;
-        for await (const snapshot of follow(onPoll, signal)) {
+        for await (const snapshot of follow(onPoll, signal, state.snapshot)) {
           signal.throwIfAborted();
           learn(snapshot, { fetchStatus: "idle", failure: undefined });
           tellNews();

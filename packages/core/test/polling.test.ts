@@ -343,6 +343,14 @@ describe("ends of the waiting", () => {
     expect(await rejectionOf(getVideoTask(client, old))).toMatchObject({ name: "TaskExpiredError" });
   });
 
+  test("a task that was seen before is expired at its first 404 after its time", async () => {
+    const { client, askedAt } = asked(refusal(404));
+    const old = { ...handle, queryableUntil: 1 };
+    const failed = waitForVideoTask(client, old, { seenBefore: true });
+    expect(await rejectionOf(failed)).toMatchObject({ name: "TaskExpiredError", handle: old });
+    expect(askedAt).toHaveLength(1);
+  });
+
   test("a clock that is a day ahead expires no task that was just made", async () => {
     const { client, track, advance } = asked(refusal(404), refusal(404), success);
     const made = { ...handle, queryableUntil: Date.now() - 1000 };

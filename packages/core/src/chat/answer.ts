@@ -136,7 +136,7 @@ function saysWhy(cause: unknown): boolean {
 
 /** Makes the error of an answer whose `finish_reason` says that it failed, or announces calls that never came. */
 function endedByGateway(finishReason: string | null, partial: ChatMessage): StreamError<ChatMessage> {
-  const text = `the answer ended with finish_reason ${finishReason}, and is not whole; ask again`;
+  const text = `the answer failed (finish_reason ${finishReason}); ask again`;
   return new StreamError(text, { reason: "server-error", partial, apiCode: finishReason ?? undefined });
 }
 

@@ -410,8 +410,7 @@ export function openStream(
 }
 
 const NO_BODY =
-  "this platform's fetch gives no stream: the answer was read whole, and nothing of it shows before its end; " +
-  "give createClient a `fetch` that streams, such as expo/fetch";
+  "this fetch gives no stream, so that nothing shows before the end; give createClient one that does: expo/fetch";
 
 /** How @sluice/worker-proxy says, inside the stream, that the gateway's connection broke: over HTTP a cut looks like an end. */
 const CUT_BEFORE_US = "upstream_cut";

@@ -167,10 +167,11 @@ export function createVideoTaskLedger(
       presence,
       known: { snapshot, error: known.error },
       inBackground: () => settings().inBackground ?? false,
-      follow: (onPoll, signal) =>
+      follow: (onPoll, signal, seen) =>
         watchVideoTask(client, entryOf(id)?.handle ?? task, {
           onPoll,
           signal,
+          seenBefore: seen !== undefined,
           intervalMs: (snapshot) => intervalOf(settings().intervalMs, snapshot),
         }),
       merge: newerTask,

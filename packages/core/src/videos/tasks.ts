@@ -11,7 +11,6 @@ import type {
   VideoTaskReference,
 } from "../task.js";
 import { taskPath } from "../task-path.js";
-import { videoEvents } from "./events.js";
 import { normalizeVideoTask } from "./status.js";
 
 const HEADERS_MS = 60_000;
@@ -29,6 +28,11 @@ export interface WatchOptions extends RequestOptions {
   readonly deadlineMs?: number | undefined;
   /** Hears each question, and how long until the next; nothing while changes are pushed. */
   readonly onPoll?: ((event: PollEvent) => void) | undefined;
+  /**
+   * True where the gateway has answered about the task before. A 404 then ends the watching at once; one for a new task
+   * is waited out for 30 seconds. @default false
+   */
+  readonly seenBefore?: boolean | undefined;
 }
 
 /**
@@ -185,6 +189,8 @@ async function* pushedOf(
 ): AsyncGenerator<VideoTask, void> {
   try {
     const path = `${videoTaskPath(handle.id)}/events`;
+    // few proxies push, and where it can't be loaded the task is polled
+    const { videoEvents } = await import("./events.js");
     for await (const json of videoEvents(client, path, options)) yield readTask(client, json, handle);
   } catch {
     // whatever was wrong: the task can still be asked about
