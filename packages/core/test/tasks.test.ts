@@ -63,8 +63,11 @@ describe("createVideoTask", () => {
         ][nth - 1] as Response,
       { clock },
     );
-    const waited = waitForVideoTask(client, await createVideoTask(client, request));
-    await clock.advance(20_000);
+    let isOver = false;
+    const waited = waitForVideoTask(client, await createVideoTask(client, request)).finally(() => {
+      isOver = true;
+    });
+    while (!isOver) await clock.advance(5000);
     expect(await waited).toMatchObject({ state: "succeeded" });
   });
 
