@@ -1,7 +1,7 @@
 "use client";
 import { useInsertionEffect, useState } from "react";
 
-/** What a component keeps from render to render, and through a fast refresh. */
+/** State that a component keeps from render to render, and through a fast refresh. */
 export interface Latest<Options, Source, Store> {
   /** Gives the options of the latest render. */
   readonly read: () => Options;

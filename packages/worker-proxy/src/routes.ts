@@ -143,7 +143,7 @@ const maxTokens = new Map([
   ["delta-5.3", 131_072],
 ]);
 
-/** Whether a model is asked at this route. One of a family that the spec does not have may be asked at any. */
+/** Tells whether a model is asked at this route. One of a family that the spec does not have may be asked at any. */
 export function belongsTo(model: string, name: RouteName): boolean {
   return (families.find(([ids]) => ids.test(model))?.[1] ?? name) === name;
 }
@@ -153,7 +153,7 @@ export function maxTokensOf(model: string): number {
   return maxTokens.get(model) ?? Number.POSITIVE_INFINITY;
 }
 
-/** Whether a model has the fields that the spec lists for one model alone: `user_id` and `stream_options`. */
+/** Tells whether a model has the fields that the spec lists for one model alone: `user_id` and `stream_options`. */
 export function hasOwnFields(model: string): boolean {
   return model === "alpha-v4.1-flash";
 }

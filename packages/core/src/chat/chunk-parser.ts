@@ -2,7 +2,7 @@ import { type ErrorFields, errorFieldsOf, isRecord, parseJSON } from "../error-b
 import { createEventParser, MAX_LENGTH, type ServerSentEvent } from "../sse.js";
 import type { WireObject } from "./field.js";
 
-/** How a stream's bytes ended, told apart by their content. */
+/** End of a stream's bytes, told apart by their content. */
 export type StreamEnd =
   /** `[DONE]`, or a whole JSON answer in the place of a stream. */
   | { readonly type: "done" }

@@ -88,7 +88,7 @@ function callOf(call: unknown): ThreadToolCall | undefined {
   };
 }
 
-/** What is kept of an error: neither the answer's body, nor the text that the message has anyway. */
+/** Stored parts of an error: neither the answer's body, nor the text that the message has anyway. */
 function reasonOf(error: object): Record<string, unknown> {
   const kept = ["name", "message", "code", "status", "reason", "phase", "type", "apiCode"] as const;
   const of = error as Record<string, unknown>;
