@@ -288,17 +288,10 @@ describe("an asset", () => {
   test("that is watched gives a snapshot for each change, and ends when it may be used", async () => {
     const { client, clock } = storeOf(["Processing", "Processing", "Active"]);
     const seen: string[] = [];
-    let isOver = false;
     const watching = (async () => {
       for await (const { rawStatus } of watchAsset(client, "a-1")) seen.push(rawStatus);
-      isOver = true;
     })();
-    while (!isOver) {
-      await clock.advance(3000);
-      // workerd reads a body in no lesser turn
-      await new Promise((resolve) => setTimeout(resolve, 0));
-    }
-    await watching;
+    await clock.advanceUntil(watching, 3000);
     expect(seen).toEqual(["Processing", "Active"]);
   });
 

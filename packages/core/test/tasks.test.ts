@@ -63,12 +63,8 @@ describe("createVideoTask", () => {
         ][nth - 1] as Response,
       { clock },
     );
-    let isOver = false;
-    const waited = waitForVideoTask(client, await createVideoTask(client, request)).finally(() => {
-      isOver = true;
-    });
-    while (!isOver) await clock.advance(5000);
-    expect(await waited).toMatchObject({ state: "succeeded" });
+    const waited = waitForVideoTask(client, await createVideoTask(client, request));
+    expect(await clock.advanceUntil(waited, 5000)).toMatchObject({ state: "succeeded" });
   });
 
   test("takes a receipt with an empty status, and promises no time for other models", async () => {

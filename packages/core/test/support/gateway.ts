@@ -125,12 +125,14 @@ export function stoppedClock(): Clock & {
   advance(ms: number): Promise<void>;
   /** Goes to the next sleeper's time and wakes it, or to `until` if nobody's comes before. */
   advanceToNext(until: number): Promise<void>;
+  /** Lets steps of `ms` pass until `promise` has settled, and settles as it does. Fails after 1,000 steps. */
+  advanceUntil<T>(promise: Promise<T>, ms: number): Promise<T>;
   /** How many wait for their time. */
   sleeping(): number;
 } {
   let now = 0;
   const sleepers = new Set<{ until: number; wake: () => void }>();
-  return { now: () => now, sleep, advance, advanceToNext, sleeping: () => sleepers.size };
+  return { now: () => now, sleep, advance, advanceToNext, advanceUntil, sleeping: () => sleepers.size };
 
   function sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -162,6 +164,21 @@ export function stoppedClock(): Clock & {
       due.wake();
     }
     await settled();
+  }
+
+  async function advanceUntil<T>(promise: Promise<T>, ms: number): Promise<T> {
+    let isOver = false;
+    const end = () => {
+      isOver = true;
+    };
+    promise.then(end, end);
+    for (let step = 0; !isOver; step += 1) {
+      if (step === 1000) throw new Error(`Nothing settled in 1,000 steps of ${ms} ms.`);
+      await advance(ms);
+      // A turn of the whole event loop: workerd reads a body, and loads a module, in no lesser one.
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+    return promise;
   }
 
   function hasDue(target: number): boolean {
