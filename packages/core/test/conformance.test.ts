@@ -84,8 +84,12 @@ function cutsBefore(end: number, random: () => number): number[] {
   return [...Array.from({ length: 40 }, () => Math.floor(random() * end)), 0, 1, end - 1, end - 2];
 }
 
+const isNode = globalThis.navigator?.userAgent.startsWith("Node.js/");
+/** All recordings in Node, every eighth elsewhere: other runtimes differ in how they read, not in what they read. */
+const chosen = (streams ?? []).filter((_, index) => isNode || index % 8 === 0);
+
 describe.skipIf(!streams)("recorded streams (skipped where the data is absent)", () => {
-  for (const recorded of streams ?? []) {
+  for (const recorded of chosen) {
     const bytes = bytesOfBase64(recorded.base64);
 
     test(`${recorded.id} gives the recorded answer whole, byte by byte and in random cuts`, async () => {
