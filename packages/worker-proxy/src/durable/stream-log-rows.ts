@@ -95,7 +95,12 @@ export function openEventLog(sql: ObjectSQL, logBytes: number): EventLog {
     last += 1;
     const bytes = encoder.encode(`id: ${last}\n${event}\n\n`);
     if (tailBytes + bytes.byteLength > ROW_BYTES) write();
-    if (bytes.byteLength > ROW_BYTES) fill();
+    // by the event, not by the row: when a row is written is a matter of time
+    const isOver = written + tailBytes + bytes.byteLength > logBytes || bytes.byteLength > ROW_BYTES;
+    if (isOver && !isFull) {
+      write();
+      fill();
+    }
     tail.push({ bytes, last });
     tailBytes += bytes.byteLength;
     if (isFull) trim();
@@ -109,7 +114,6 @@ export function openEventLog(sql: ObjectSQL, logBytes: number): EventLog {
     timer = undefined;
     if (isFull || tail.length === 0) return;
     written += tailBytes;
-    if (written > logBytes) return fill();
     sql.exec("INSERT INTO events VALUES (?, ?)", tail.at(-1)?.last, bytesOf(tail));
     tail = [];
     tailBytes = 0;
