@@ -94,15 +94,13 @@ export function openEventLog(sql: ObjectSQL, logBytes: number): EventLog {
   function append(event: string): void {
     last += 1;
     const bytes = encoder.encode(`id: ${last}\n${event}\n\n`);
-    if (tailBytes + bytes.byteLength > ROW_BYTES) write();
+    const size = bytes.byteLength;
     // by the event, not by the row: when a row is written is a matter of time
-    const isOver = written + tailBytes + bytes.byteLength > logBytes || bytes.byteLength > ROW_BYTES;
-    if (isOver && !isFull) {
-      write();
-      fill();
-    }
+    const isOver = !isFull && (size > ROW_BYTES || written + tailBytes + size > logBytes);
+    if (isOver || tailBytes + size > ROW_BYTES) write();
+    if (isOver) fill();
     tail.push({ bytes, last });
-    tailBytes += bytes.byteLength;
+    tailBytes += size;
     if (isFull) trim();
     else if (tail.length === ROW_EVENTS) write();
     else timer ??= setTimeout(write, ROW_MS);
