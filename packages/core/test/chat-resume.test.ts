@@ -17,6 +17,7 @@ import {
   clientOf,
   DONE,
   event,
+  eventLoopTurn,
   frame,
   openBody,
   question,
@@ -793,10 +794,10 @@ describe.skipIf(!hasLocks)("a chat that is loaded again (skipped without Web Loc
 
 /** What is loaded only when it is needed takes a moment, of the host's own time. */
 async function reached(requests: readonly Request[], count: number): Promise<void> {
-  while (requests.length < count) await new Promise((resolve) => setTimeout(resolve));
+  while (requests.length < count) await eventLoopTurn();
 }
 
 /** Until nothing moves any more but by a clock; loading takes turns of the host's own. */
 async function resting(): Promise<void> {
-  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setTimeout(resolve));
+  for (let nth = 0; nth < 10; nth += 1) await eventLoopTurn();
 }

@@ -9,7 +9,15 @@ import {
   streamChat,
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
-import { clientOf, event, frame, question, rejectionOf, streamAnswer } from "./support/gateway.js";
+import {
+  clientOf,
+  event,
+  eventLoopTurn,
+  frame,
+  question,
+  rejectionOf,
+  streamAnswer,
+} from "./support/gateway.js";
 
 const key = "tok_live/0123+456789==";
 const video = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
@@ -128,7 +136,7 @@ describe("a key that was replaced", () => {
       apiKey: () => keys[given++] as string,
     });
     const failed = [1, 2].map(() => rejectionOf(completeChat(client, question)));
-    while (answers.length < 2) await new Promise((resolve) => setTimeout(resolve, 0));
+    while (answers.length < 2) await eventLoopTurn();
     for (const answer of answers)
       answer(Response.json({ error: { message: `Incorrect API key: ${keys}` } }, { status: 401 }));
     for (const error of await Promise.all(failed)) {
@@ -144,7 +152,7 @@ describe("a key that was replaced", () => {
       apiKey: () => `key-number-${1000 + given++}`,
     });
     const failed = Array.from({ length: 200 }, () => rejectionOf(completeChat(client, question)));
-    while (answers.length < 200) await new Promise((resolve) => setTimeout(resolve, 0));
+    while (answers.length < 200) await eventLoopTurn();
     answers.forEach((answer, nth) => {
       answer(new Response(`wrong: key-number-${1000 + nth}`, { status: 401 }));
     });

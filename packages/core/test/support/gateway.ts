@@ -175,8 +175,7 @@ export function stoppedClock(): Clock & {
     for (let step = 0; !isOver; step += 1) {
       if (step === 1000) throw new Error(`Nothing settled in 1,000 steps of ${ms} ms.`);
       await advance(ms);
-      // A turn of the whole event loop: workerd reads a body, and loads a module, in no lesser one.
-      await new Promise((resolve) => setTimeout(resolve, 0));
+      await eventLoopTurn();
     }
     return promise;
   }
@@ -198,6 +197,11 @@ export async function settled(): Promise<void> {
       port2.postMessage(undefined);
     });
   }
+}
+
+/** A turn of the whole event loop: workerd reads a body, and loads a module, in no lesser one. */
+export function eventLoopTurn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
 /** Numbers in [0, 1) that are the same in each run. */

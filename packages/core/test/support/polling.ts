@@ -1,5 +1,5 @@
 import type { Client, ClientOptions, Clock } from "@sluice/core";
-import { clientOf, stoppedClock } from "./gateway.js";
+import { clientOf, eventLoopTurn, stoppedClock } from "./gateway.js";
 
 /** Answers one query. */
 export type Step = (request: Request) => Response | Promise<Response>;
@@ -77,17 +77,12 @@ export function polled(
     async advance(ms) {
       const until = gateway.now() + ms;
       while (gateway.now() < until) {
-        while (!isOver && !isWaiting()) await turn();
+        while (!isOver && !isWaiting()) await eventLoopTurn();
         await gateway.advanceToNext(until);
       }
-      while (!isOver && !isWaiting()) await turn();
+      while (!isOver && !isWaiting()) await eventLoopTurn();
     },
   };
-
-  /** A turn of the whole event loop: workerd reads a body in no lesser one. */
-  function turn(): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, 0));
-  }
 
   function isWaiting(): boolean {
     const isAsleep = askedAt.length === pauses && woken < pauses;
