@@ -1,4 +1,4 @@
-import type { RouteName } from "./options.js";
+import type { RouteName } from "./admitted.js";
 
 /**
  * What the proxy tells `onEvent`, once for each request but preflights, when its answer is over. No body, no header,

@@ -1,21 +1,4 @@
-import type { ProxyContext, RouteName, User } from "./options.js";
-
-/** A request that has come through all gates: what may be done for it is decided. */
-export interface Admitted<Env = unknown> {
-  /** As it came in, for its `signal` and for headers of one's own; its body has been read. */
-  readonly request: Request;
-  readonly env: Env;
-  readonly context: ProxyContext | undefined;
-  readonly user: User;
-  readonly route: RouteName;
-  /** The id in the path: for a task the gateway's own, its signature checked and taken off. */
-  readonly id?: string;
-  /** The id as the client knows it: what an answer has to call it. */
-  readonly sentId?: string;
-  readonly model?: string;
-  /** The body as it would leave for the gateway. */
-  readonly body?: Readonly<Record<string, unknown>>;
-}
+import type { Admitted, RouteName, Usage } from "./admitted.js";
 
 /** One more path of the proxy's own, behind the same gates as the gateway's. */
 export interface ExtensionRoute<Env = unknown> {
@@ -38,9 +21,6 @@ export interface Extension<Env = unknown> {
   /** Takes over the way of an admitted request to the gateway; undefined leaves it as it is. */
   send?(admitted: Admitted<Env>): Promise<Response> | undefined;
 }
-
-/** What the gateway says in `usage`, as it is. */
-export type Usage = Readonly<Record<string, unknown>>;
 
 /** Money, or what stands for it, that is set aside for one request. */
 export interface Reservation {

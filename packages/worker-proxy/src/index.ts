@@ -1,8 +1,7 @@
-export type { Caps } from "./caps.js";
+export type { Admitted, ProxyContext, RouteName, Usage, User } from "./admitted.js";
 export type { ProxyEvent } from "./events.js";
-export type { Admitted, Extension, ExtensionRoute, Meter, Reservation, Usage } from "./extension.js";
-export type { Keys, Limits, Models, ProxyContext, ProxyOptions, RouteName, User } from "./options.js";
-export { createProxy, type GatewayProxy } from "./proxy.js";
+export type { Extension, ExtensionRoute, Meter, Reservation } from "./extension.js";
+export type { Caps } from "./gates/caps.js";
 export {
   type RateLimit,
   type RateLimitBinding,
@@ -10,4 +9,6 @@ export {
   type TooMany,
   type WorkersRateLimitOptions,
   workersRateLimit,
-} from "./rate-limit.js";
+} from "./gates/rate.js";
+export type { Keys, Limits, Models, ProxyOptions } from "./options.js";
+export { createProxy, type GatewayProxy } from "./proxy.js";

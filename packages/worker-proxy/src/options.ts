@@ -1,21 +1,8 @@
-import type { Caps } from "./caps.js";
+import type { ProxyContext, RouteName, User } from "./admitted.js";
 import type { ProxyEvent } from "./events.js";
 import type { Extension, Meter } from "./extension.js";
-import type { RateLimit } from "./rate-limit.js";
-
-/** A group of routes that can be switched on: those of the spec's part of the same name, and `GET /health`. */
-export type RouteName = "chat" | "images" | "videos" | "assets" | "health";
-
-/** Who a request comes from. */
-export interface User {
-  /** Stable, and not to be guessed from outside: for limits and logs. */
-  readonly id: string;
-}
-
-/** The third thing a Worker is given; other hosts have none. */
-export interface ProxyContext {
-  waitUntil(promise: Promise<unknown>): void;
-}
+import type { Caps } from "./gates/caps.js";
+import type { RateLimit } from "./gates/rate.js";
 
 /** One secret, or those that hold while it is changed, the one in use first. */
 export type Keys = string | undefined | readonly string[];

@@ -1,8 +1,9 @@
-import { checkOrigin, corsHeadersOf, preflight } from "./cors.js";
-import type { ProxyContext, ProxyOptions } from "./options.js";
+import type { ProxyContext } from "./admitted.js";
+import { checkOrigin, corsHeadersOf, preflight } from "./gates/origin.js";
+import { type Match, type Matches, matchesOf } from "./gates/path.js";
+import type { ProxyOptions } from "./options.js";
 import { errorBody, misconfigured, Refusal } from "./refusal.js";
 import { openReport, type Report } from "./report.js";
-import { type Match, type Matches, matchesOf } from "./routes.js";
 import { serve } from "./serve.js";
 import { checkedOptions, originsOf, type Settings } from "./settings.js";
 

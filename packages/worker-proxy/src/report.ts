@@ -1,5 +1,5 @@
+import type { ProxyContext } from "./admitted.js";
 import type { ProxyEvent } from "./events.js";
-import type { ProxyContext } from "./options.js";
 import type { Settings } from "./settings.js";
 
 /** What is known of a request, as far as it has come through the gates. */

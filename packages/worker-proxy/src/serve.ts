@@ -1,16 +1,15 @@
-import { openAccount } from "./account.js";
-import { passOn } from "./answer.js";
-import { readBody, refuseBody } from "./body.js";
-import { type Call, openCall } from "./call.js";
-import type { Admitted } from "./extension.js";
-import type { User } from "./options.js";
-import { allowedBody } from "./policy.js";
+import type { Admitted, User } from "./admitted.js";
+import { readBody, refuseBody } from "./gates/body.js";
+import { openAccount } from "./gates/budget.js";
+import { ownId, type Tenancy, tenancyOf } from "./gates/ids.js";
+import { hasOwnFields, type Match, type Route } from "./gates/path.js";
+import { allowedBody } from "./gates/policy.js";
+import { passOn } from "./gateway/answer.js";
+import { type Call, openCall } from "./gateway/call.js";
+import { ask, refusalOf } from "./gateway/request.js";
 import { misconfigured, Refusal, tooMany, unavailable } from "./refusal.js";
 import type { Report } from "./report.js";
-import { hasOwnFields, type Match, type Route } from "./routes.js";
 import { type Settings, type Setup, setupOf } from "./settings.js";
-import { ownId, type Tenancy, tenancyOf } from "./tenancy.js";
-import { ask, refusalOf } from "./upstream.js";
 
 /** A request that has found its route: who asks comes next. */
 export type Routed<Env> = Pick<Admitted<Env>, "request" | "env" | "context">;

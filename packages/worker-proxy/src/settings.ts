@@ -1,7 +1,8 @@
-import type { Caps } from "./caps.js";
-import type { Limits, ProxyOptions, RouteName } from "./options.js";
+import type { RouteName } from "./admitted.js";
+import type { Caps } from "./gates/caps.js";
+import { type Route, tableOf } from "./gates/path.js";
+import type { Limits, ProxyOptions } from "./options.js";
 import { createAdvisor, misconfigured, type Refusal } from "./refusal.js";
-import { type Route, tableOf } from "./routes.js";
 
 /** Options that may be left out, and have no default. */
 type Optional = "onEvent" | "secret" | "rateLimit" | "meter";

@@ -1,4 +1,4 @@
-import type { User } from "../options.js";
+import type { User } from "../admitted.js";
 
 /**
  * What `createProxy` takes as `authenticate`: who is asking, or null for nobody (401). It throws where that can't be

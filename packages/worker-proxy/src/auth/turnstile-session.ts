@@ -1,5 +1,5 @@
 import { SignJWT } from "jose";
-import { checkOrigin, corsHeadersOf, preflight } from "../cors.js";
+import { checkOrigin, corsHeadersOf, preflight } from "../gates/origin.js";
 import { createAdvisor, errorBody, misconfigured, Refusal } from "../refusal.js";
 import type { Fetch } from "./ask-json.js";
 import type { Authenticate } from "./authenticate.js";

@@ -1,4 +1,5 @@
-import type { Admitted, Meter, Reservation, Usage } from "../extension.js";
+import type { Admitted, Usage } from "../admitted.js";
+import type { Meter, Reservation } from "../extension.js";
 import { hashOf, objectNamed } from "./object-name.js";
 import type { DurableObjectHandlers, ObjectNamespace, ObjectState } from "./platform.js";
 

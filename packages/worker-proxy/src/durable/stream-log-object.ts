@@ -1,7 +1,7 @@
-import { type Call, openCall } from "../call.js";
+import { type Call, openCall } from "../gateway/call.js";
+import { relay } from "../gateway/relay.js";
+import { readText } from "../gateway/request.js";
 import { errorBody, Refusal } from "../refusal.js";
-import { relay } from "../relay.js";
-import { readText } from "../upstream.js";
 import { hashOf } from "./object-name.js";
 import type { DurableObjectHandlers, ObjectState } from "./platform.js";
 import { errorEvent, openEvents } from "./stream-log-events.js";

@@ -1,4 +1,4 @@
-import { openBytes } from "../bytes.js";
+import { openBytes } from "../gateway/bytes.js";
 import type { ObjectSQL } from "./platform.js";
 
 /** How a stream stands. `interrupted`: the object was restarted, and nobody can read on from the gateway. */

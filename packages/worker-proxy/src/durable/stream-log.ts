@@ -1,8 +1,9 @@
-import type { Admitted, Extension } from "../extension.js";
+import type { Admitted } from "../admitted.js";
+import type { Extension } from "../extension.js";
+import { ask, checkLines } from "../gateway/request.js";
 import type { ProxyOptions } from "../options.js";
 import { Refusal } from "../refusal.js";
 import { checkedOptions, type Settings, setupOf } from "../settings.js";
-import { ask, checkLines } from "../upstream.js";
 import { hashOf, objectNamed } from "./object-name.js";
 import type { DurableObjectClass, DurableObjectHandlers, ObjectNamespace, ObjectState } from "./platform.js";
 import { type AskGateway, OWN, openStreamLog } from "./stream-log-object.js";

@@ -1,4 +1,5 @@
-import type { Admitted, Extension } from "../extension.js";
+import type { Admitted } from "../admitted.js";
+import type { Extension } from "../extension.js";
 import { hashOf, objectNamed } from "./object-name.js";
 import type { ObjectNamespace } from "./platform.js";
 

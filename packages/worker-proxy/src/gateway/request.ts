@@ -1,7 +1,7 @@
+import { formOf } from "../gates/form.js";
+import { logError, Refusal } from "../refusal.js";
+import type { Settings, Setup } from "../settings.js";
 import type { Call } from "./call.js";
-import { formOf } from "./form.js";
-import { logError, Refusal } from "./refusal.js";
-import type { Settings, Setup } from "./settings.js";
 
 /** An answer of the gateway under way, and the call that it belongs to. */
 export interface Upstream {

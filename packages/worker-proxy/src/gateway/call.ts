@@ -1,4 +1,4 @@
-import { Refusal } from "./refusal.js";
+import { Refusal } from "../refusal.js";
 
 /** What ends a call to the gateway before its last byte. */
 const failures = {

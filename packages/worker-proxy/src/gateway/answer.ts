@@ -1,12 +1,12 @@
-import type { Account } from "./account.js";
-import type { Admitted } from "./extension.js";
-import { Refusal } from "./refusal.js";
+import type { Admitted } from "../admitted.js";
+import type { Account } from "../gates/budget.js";
+import type { Tenancy } from "../gates/ids.js";
+import type { Route } from "../gates/path.js";
+import { Refusal } from "../refusal.js";
+import type { Report } from "../report.js";
+import type { Settings, Setup } from "../settings.js";
 import { relay, usageIn } from "./relay.js";
-import type { Report } from "./report.js";
-import type { Route } from "./routes.js";
-import type { Settings, Setup } from "./settings.js";
-import type { Tenancy } from "./tenancy.js";
-import { checkLines, leaks, passedHeadersOf, readText, type Upstream, unfit } from "./upstream.js";
+import { checkLines, leaks, passedHeadersOf, readText, type Upstream, unfit } from "./request.js";
 
 /** Larger than any JSON of the spec's. */
 const JSON_CHARACTERS = 32 * 1024 * 1024;

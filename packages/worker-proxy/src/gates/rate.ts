@@ -1,4 +1,4 @@
-import type { RouteName, User } from "./options.js";
+import type { RouteName, User } from "../admitted.js";
 
 /** What a limiter is asked about: somebody is about to ask something. */
 export interface RateLimited {

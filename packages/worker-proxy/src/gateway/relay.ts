@@ -1,7 +1,7 @@
+import type { Usage } from "../admitted.js";
+import { errorBody, type Refusal } from "../refusal.js";
 import { openBytes } from "./bytes.js";
 import { type Call, failed } from "./call.js";
-import type { Usage } from "./extension.js";
-import { errorBody, type Refusal } from "./refusal.js";
 
 interface RelayOptions {
   /** How long the gateway may be silent while the client waits for more, in milliseconds. */

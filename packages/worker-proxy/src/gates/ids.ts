@@ -1,4 +1,4 @@
-import type { User } from "./options.js";
+import type { User } from "../admitted.js";
 
 /** Keeps users apart who share one key: an id leaves the proxy with the mark of the user who made it. */
 export interface Tenancy {

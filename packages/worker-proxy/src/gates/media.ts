@@ -1,5 +1,5 @@
-import { Refusal } from "./refusal.js";
-import type { Settings } from "./settings.js";
+import { Refusal } from "../refusal.js";
+import type { Settings } from "../settings.js";
 
 /**
  * The fields whose addresses the gateway goes to, and those that by their name could be some; in any case, because a

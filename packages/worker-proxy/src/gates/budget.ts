@@ -1,7 +1,8 @@
-import type { Admitted, Reservation, Usage } from "./extension.js";
-import { logError, tooMany, unavailable } from "./refusal.js";
-import type { Route } from "./routes.js";
-import type { Settings } from "./settings.js";
+import type { Admitted, Usage } from "../admitted.js";
+import type { Reservation } from "../extension.js";
+import { logError, tooMany, unavailable } from "../refusal.js";
+import type { Settings } from "../settings.js";
+import type { Route } from "./path.js";
 
 /** What was set aside for a request. The first word on it holds. */
 export interface Account {

@@ -1,9 +1,9 @@
+import { Refusal } from "../refusal.js";
+import type { Settings, Setup } from "../settings.js";
 import { capped } from "./caps.js";
+import { ownId, type Tenancy } from "./ids.js";
 import { checkMedia } from "./media.js";
-import { Refusal } from "./refusal.js";
-import { belongsTo, hasOwnFields, type Route } from "./routes.js";
-import type { Settings, Setup } from "./settings.js";
-import { ownId, type Tenancy } from "./tenancy.js";
+import { belongsTo, hasOwnFields, type Route } from "./path.js";
 
 /**
  * The body that may leave, within what the operator allows.

@@ -1,4 +1,4 @@
-import { invalid } from "./refusal.js";
+import { invalid } from "../refusal.js";
 
 /** A form as it may leave: the known fields, each once, written anew with a boundary of ours. */
 export async function readForm(

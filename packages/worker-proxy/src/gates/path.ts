@@ -1,7 +1,7 @@
-import type { Extension, ExtensionRoute } from "./extension.js";
-import type { RouteName } from "./options.js";
-import { Refusal } from "./refusal.js";
-import { type IdKind, SENT_ID } from "./tenancy.js";
+import type { RouteName } from "../admitted.js";
+import type { Extension, ExtensionRoute } from "../extension.js";
+import { Refusal } from "../refusal.js";
+import { type IdKind, SENT_ID } from "./ids.js";
 
 /** One row of the table: what may be asked, and the constant path it becomes. */
 export interface Route {

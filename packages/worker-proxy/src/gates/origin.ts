@@ -1,4 +1,4 @@
-import { Refusal } from "./refusal.js";
+import { Refusal } from "../refusal.js";
 
 const EXPOSED = "retry-after, server-timing, x-request-id, x-sluice-offers, x-sluice-source, x-stream-id";
 

@@ -1,8 +1,8 @@
-import { openBytes } from "./bytes.js";
+import { openBytes } from "../gateway/bytes.js";
+import { invalid, misconfigured, Refusal } from "../refusal.js";
+import type { Settings } from "../settings.js";
 import { readForm } from "./form.js";
-import { invalid, misconfigured, Refusal } from "./refusal.js";
-import type { Route } from "./routes.js";
-import type { Settings } from "./settings.js";
+import type { Route } from "./path.js";
 
 /** Deeper than any request of the spec; a JSON Schema of a tool included. */
 const MAX_DEPTH = 64;

@@ -1,5 +1,5 @@
-import { Refusal } from "./refusal.js";
-import { maxTokensOf } from "./routes.js";
+import { Refusal } from "../refusal.js";
+import { maxTokensOf } from "./path.js";
 
 /**
  * What a model may be asked for, by the name of the field: `duration`, `parameters.duration`. A number is the most

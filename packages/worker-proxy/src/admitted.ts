@@ -1,0 +1,33 @@
+/** A group of routes that can be switched on: those of the spec's part of the same name, and `GET /health`. */
+export type RouteName = "chat" | "images" | "videos" | "assets" | "health";
+
+/** Who a request comes from. */
+export interface User {
+  /** Stable, and not to be guessed from outside: for limits and logs. */
+  readonly id: string;
+}
+
+/** The third thing a Worker is given; other hosts have none. */
+export interface ProxyContext {
+  waitUntil(promise: Promise<unknown>): void;
+}
+
+/** A request that has come through all gates: what may be done for it is decided. */
+export interface Admitted<Env = unknown> {
+  /** As it came in, for its `signal` and for headers of one's own; its body has been read. */
+  readonly request: Request;
+  readonly env: Env;
+  readonly context: ProxyContext | undefined;
+  readonly user: User;
+  readonly route: RouteName;
+  /** The id in the path: for a task the gateway's own, its signature checked and taken off. */
+  readonly id?: string;
+  /** The id as the client knows it: what an answer has to call it. */
+  readonly sentId?: string;
+  readonly model?: string;
+  /** The body as it would leave for the gateway. */
+  readonly body?: Readonly<Record<string, unknown>>;
+}
+
+/** What the gateway says in `usage`, as it is. */
+export type Usage = Readonly<Record<string, unknown>>;
