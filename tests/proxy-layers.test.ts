@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { expect, test } from "vitest";
+
+const source = join(import.meta.dirname, "../packages/worker-proxy/src");
+const files = readdirSync(source, { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".ts"))
+  .sort();
+const textOf = (name: string) => readFileSync(join(source, name), "utf8");
+const isCore = (name: string) => !/^(?:auth|durable)\//.test(name);
+
+/** The files of the package that each file imports, types included. */
+const imports = new Map(
+  files.map((name) => [
+    name,
+    [...textOf(name).matchAll(/\bfrom "(\.[^"]+)\.js"/g)].map(([, path = ""]) =>
+      relative(source, join(source, name, "..", `${path}.ts`)),
+    ),
+  ]),
+);
+
+test("the imports of the proxy are found, and each names a file", () => {
+  const named = [...imports.values()].flat();
+  expect(named.length).toBeGreaterThan(files.length);
+  expect(files).toEqual(expect.arrayContaining(named));
+});
+
+test("no file of the proxy imports itself over others, not even for a type", () => {
+  expect(files.map(circleFrom).filter((circle) => circle !== undefined)).toEqual([]);
+});
+
+test("the core of the proxy imports nothing of /auth and /durable", () => {
+  const wrong = [...imports].filter(([name, targets]) => isCore(name) && !targets.every(isCore));
+  expect(wrong).toEqual([]);
+});
+
+test("nothing of the core imports a package: it has no dependency at run time", () => {
+  const packages = files
+    .filter(isCore)
+    .flatMap((name) =>
+      [...textOf(name).matchAll(/\bfrom "([^."][^"]*)"/g)].map(([, from]) => `${name}: ${from}`),
+    )
+    // bundled: the reader of events that the client has too
+    .filter((line) => !line.endsWith(": @sluice/core/sse"));
+  expect(packages).toEqual([]);
+});
+
+/** The way from a file back to itself, if there is one. */
+function circleFrom(start: string): readonly string[] | undefined {
+  const seen = new Set<string>();
+  const open: string[][] = [[start]];
+  for (let way = open.pop(); way; way = open.pop())
+    for (const next of imports.get(way.at(-1) ?? "") ?? []) {
+      if (next === start) return [...way, start];
+      if (seen.has(next)) continue;
+      seen.add(next);
+      open.push([...way, next]);
+    }
+  return undefined;
+}
