@@ -113,7 +113,7 @@ describe.each([
     });
     const lines = deployed.worker.logs.filter((line) => line.includes("writer"));
     expect(lines.map((line) => JSON.parse(line))).toEqual([
-      expect.objectContaining({ route: "chat", status: 200, userId: "writer", model: "delta-5.3" }),
+      expect.objectContaining({ route: "chat", status: 200, user: "writer", model: "delta-5.3" }),
     ]);
     expect(deployed.worker.logs.join()).not.toMatch(/private|eyJ/);
   });

@@ -1,5 +1,4 @@
 export type { Admitted, ProxyContext, RouteName, Usage, User } from "./admitted.js";
-export type { ProxyEvent } from "./events.js";
 export type { Extension, ExtensionRoute, Meter, Reservation } from "./extension.js";
 export type { Caps } from "./gates/caps.js";
 export {
@@ -12,3 +11,4 @@ export {
 } from "./gates/rate.js";
 export type { Keys, Limits, Models, ProxyOptions } from "./options.js";
 export { createProxy, type GatewayProxy } from "./proxy.js";
+export type { Outcome, ProxyEvent } from "./report.js";

@@ -1,8 +1,8 @@
 import type { ProxyContext, RouteName, User } from "./admitted.js";
-import type { ProxyEvent } from "./events.js";
 import type { Extension, Meter } from "./extension.js";
 import type { Caps } from "./gates/caps.js";
 import type { RateLimit } from "./gates/rate.js";
+import type { ProxyEvent } from "./report.js";
 
 /** One secret, or those that hold while it is changed, the one in use first. */
 export type Keys = string | undefined | readonly string[];

@@ -39,7 +39,7 @@ async function answer<Env>(
   env: Env,
   context: ProxyContext | undefined,
 ): Promise<Response> {
-  const report = openReport(settings, request, env, context);
+  const report = openReport(request.method, (event) => settings.onEvent?.(event, env, context));
   let cors: Record<string, string> = { vary: "Origin" };
   let response: Response;
   try {

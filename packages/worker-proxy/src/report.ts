@@ -1,30 +1,78 @@
-import type { ProxyContext } from "./admitted.js";
-import type { ProxyEvent } from "./events.js";
-import type { Settings } from "./settings.js";
+import type { RouteName, Usage } from "./admitted.js";
 
-/** What is known of a request, as far as it has come through the gates. */
+/**
+ * How a request ended.
+ *
+ * - `complete`: the answer reached its end.
+ * - `refused`: an answer of 4xx, from the proxy or from the gateway.
+ * - `failed`: an answer of 5xx.
+ * - `cut`: the stream had begun, and ended with an error event.
+ * - `left`: the client closed the connection before the end.
+ */
+export type Outcome = "complete" | "refused" | "failed" | "cut" | "left";
+
+/**
+ * One request, reported to `onEvent` when its answer is over. Preflights are not reported. It has no body, no header
+ * and no key in it. Raise an alarm at the code `upstream_auth`: the gateway refuses the key, or the account is empty.
+ */
+export interface ProxyEvent {
+  /** The answer's `x-request-id`: the gateway's where it sent one, else the proxy's own. */
+  readonly requestId: string;
+  /** Absent where the path is none of the proxy's. */
+  readonly route?: RouteName;
+  readonly method: string;
+  /** The HTTP status that was sent; 499 where the client left before the end. */
+  readonly status: number;
+  /** The `error.code` that was sent, also inside a stream. */
+  readonly code?: string;
+  readonly outcome: Outcome;
+  /** The model that was asked; absent where the request names none or was refused before it was read. */
+  readonly model?: string;
+  /** The id that `authenticate` returned. */
+  readonly user?: string;
+  /** The gateway's own count, where the proxy reads it: in every JSON answer, and in a stream with a `meter`. */
+  readonly usage?: Usage;
+  /** The HTTP status of the gateway; absent where it was not asked or sent none. */
+  readonly upstreamStatus?: number;
+  /** Time from the request's arrival to the first byte of the answer's body, in milliseconds. */
+  readonly firstByteMs?: number;
+  /** Size of the body that was sent, in bytes; absent for a stream that the proxy passes on without reading it. */
+  readonly bytes?: number;
+  /** Time from the request's arrival to the end of the answer, in milliseconds. */
+  readonly durationMs: number;
+}
+
+/** The facts of an event that become known while the request goes through the gates. */
+type Known = { -readonly [Key in keyof ProxyEvent]?: ProxyEvent[Key] };
+
+/** The record of one request. */
 export interface Report {
-  readonly known: { -readonly [Key in keyof ProxyEvent]?: ProxyEvent[Key] } & { requestId: string };
-  /** Notes how long it took to here from the last note, for `Server-Timing`. */
+  /** The facts so far. Each gate adds its own. */
+  readonly known: Known & { requestId: string };
+  /** Notes the time since the last lap, for `Server-Timing`. */
   lap(name: string): void;
-  /** What `Server-Timing` says, in milliseconds. */
+  /** Returns the value of `Server-Timing`, in milliseconds. */
   timing(): string;
-  /** Tells `onEvent`, once. */
+  /** Notes the time to the first byte of the answer. Later calls change nothing. */
+  firstByte(): void;
+  /** Runs `work` at the end of the request, once. */
+  atEnd(work: () => void): void;
+  /** Ends the report and notifies `onEvent`. Later calls change nothing. */
   end(status: number, code?: string): void;
 }
 
-/** Begins the report of a request. */
-export function openReport<Env>(
-  { onEvent }: Settings<Env>,
-  { method }: Request,
-  env: Env,
-  context: ProxyContext | undefined,
-): Report {
+/**
+ * Begins the report of a request.
+ *
+ * @param notify is given the event at the end; what it throws is dropped
+ */
+export function openReport(method: string, notify: (event: ProxyEvent) => unknown): Report {
   const startedAt = Date.now();
   const known: Report["known"] = { requestId: crypto.randomUUID() };
   const laps: string[] = [];
+  const works: (() => void)[] = [];
   let lastAt = startedAt;
-  let isTold = false;
+  let isOver = false;
   return {
     known,
     lap(name) {
@@ -33,16 +81,29 @@ export function openReport<Env>(
       lastAt = now;
     },
     timing: () => laps.join(", "),
+    firstByte() {
+      known.firstByteMs ??= Date.now() - startedAt;
+    },
+    atEnd: (work) => works.push(work),
     end(status, code) {
-      if (isTold) return;
-      isTold = true;
-      const event = { ...known, method, status, ms: Date.now() - startedAt, ...(code && { code }) };
+      if (isOver) return;
+      isOver = true;
+      for (const work of works) work();
+      const outcome = outcomeOf(status, code);
+      const durationMs = Date.now() - startedAt;
+      const event = { ...known, method, status, outcome, durationMs, ...(code && { code }) };
       tell(event).catch(() => {});
     },
   };
 
-  /** Async, because a log may be: on some hosts a promise that nobody hears of ends the process. */
+  /** Async, because `onEvent` may be: on some hosts an unhandled rejection ends the process. */
   async function tell(event: ProxyEvent): Promise<void> {
-    await onEvent?.(event, env, context);
+    await notify(event);
   }
+}
+
+function outcomeOf(status: number, code: string | undefined): Outcome {
+  if (status === 499) return "left";
+  if (status >= 400) return status < 500 ? "refused" : "failed";
+  return code ? "cut" : "complete";
 }

@@ -30,7 +30,7 @@ export async function serve<Env>(
   report.known.route = route.name;
   if (route.name === "health") return await health(settings, routed, report);
   const user = await userOf(settings, request, env);
-  report.known.userId = user.id;
+  report.known.user = user.id;
   await checkRate(settings, routed, user, route);
   const setup = await setupOf(settings, env, hostOf(request));
   const [first, ...older] = setup.secrets;
@@ -44,6 +44,7 @@ export async function serve<Env>(
   try {
     const response = await send(settings, setup, route, admitted, call);
     report.lap("gateway");
+    if (!route.extension) report.known.upstreamStatus = response.status;
     if (!response.ok) {
       if (!TIMED_OUT.includes(response.status)) account.release();
       throw await refusalOf({ response, call }, setup, settings.limits.idleMs);

@@ -38,7 +38,7 @@ describe.each(places)("on $title", (place) => {
     expect(timesKeyIn(request)).toBe(1);
     expect(request?.rawHeaders).toContain(`Bearer ${KEY}`);
     expect(request?.rawHeaders.join("\n")).not.toContain("user-token");
-    expect(await host.told(200)).toMatchObject({ route: "chat", userId: "user-1" });
+    expect(await host.told(200)).toMatchObject({ route: "chat", user: "user-1" });
   });
 
   test("nobody gets in without being known, and the health is told to anybody", async () => {
@@ -143,7 +143,7 @@ describe.each(places)("on $title", (place) => {
     await response.body?.getReader().read();
     client.abort();
     expect(await upstream.requests[0]?.hungUp).toBe("hung up");
-    expect(await host.told(499)).toMatchObject({ code: "client_left", userId: "user-1" });
+    expect(await host.told(499)).toMatchObject({ code: "client_left", user: "user-1" });
   });
 
   test("case 41: a client that leaves while the gateway is silent in mid-stream is noticed as well", async () => {

@@ -23,11 +23,15 @@ test("a stream that ends well passes as it is, and is told once", async () => {
     {
       requestId: expect.stringMatching(/^[\w-]{36}$/),
       route: "chat",
-      userId: "user-1",
+      user: "user-1",
       model: "delta-5.3",
       method: "POST",
       status: 200,
-      ms: expect.any(Number),
+      outcome: "complete",
+      upstreamStatus: 200,
+      firstByteMs: expect.any(Number),
+      bytes: events.length,
+      durationMs: expect.any(Number),
     },
   ]);
 });
@@ -143,7 +147,7 @@ test("case 41: a client that leaves in mid-stream is left by the proxy too, and 
   await response.body?.getReader().read();
   controller.abort();
   expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
-  expect(await proxy.events(1)).toMatchObject([{ status: 499, code: "client_left", userId: "user-1" }]);
+  expect(await proxy.events(1)).toMatchObject([{ status: 499, code: "client_left", user: "user-1" }]);
 });
 
 test("case 44: the gateway's 429 passes, with Retry-After and as the gateway's", async () => {

@@ -87,10 +87,10 @@ export function openStreamLog(
       const { response, check } = await ask(JSON.parse(body), call);
       if (response.ok && response.body && EVENTS.test(response.headers.get("content-type") ?? "")) {
         requestId = response.headers.get("x-request-id");
-        const onEnd = (code?: string) => {
+        const onEnd = ({ code }: { code?: string | undefined }) => {
           brokeBy = code;
         };
-        const options = { idleMs, isChat: true, countsUsage: false, check, onEnd };
+        const options = { idleMs, isChat: true, countsUsage: false, check, onEnd, onFirstByte() {} };
         void keepAll(relay(response.body, call, options).getReader());
         return undefined;
       }

@@ -48,16 +48,24 @@ export async function passOn<Env>(upstream: Upstream, passing: Passing<Env>): Pr
     const answer = await signed(text, passing);
     // looked at as it leaves: written anew, what was escaped is not any more
     if (leaks(answer, setup.apiKeys)) throw unfit();
-    account.settle(usageIn(text));
+    const usage = usageIn(text);
+    if (usage) report.known.usage = usage;
+    account.settle(usage);
+    const bytes = new TextEncoder().encode(answer);
+    report.known.bytes = bytes.byteLength;
+    report.firstByte();
     report.end(status);
-    return new Response(answer, { status, headers: sent });
+    return new Response(bytes, { status, headers: sent });
   }
   const stream = relay(body, call, {
     idleMs: settings.limits.idleMs,
     isChat: !route.extension,
     countsUsage: settings.meter !== undefined,
     check: (lines) => checkLines(lines, setup.apiKeys),
-    onEnd(code, usage) {
+    onFirstByte: report.firstByte,
+    onEnd({ code, usage, bytes }) {
+      if (usage) report.known.usage = usage;
+      report.known.bytes = bytes;
       // an answer that was not heard to its end is paid in full: nobody knows how far the gateway went
       account.settle(code === undefined ? usage : undefined);
       report.end(code === "client_left" ? 499 : status, code);

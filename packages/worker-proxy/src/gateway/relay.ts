@@ -8,11 +8,23 @@ interface RelayOptions {
   readonly idleMs: number;
   /** Whether an end has to be said, as a chat's is; an end that is not is a cut. */
   readonly isChat: boolean;
-  /** Called once, with the code of what went wrong or with nothing, and with the last `usage` where it is counted. */
-  readonly onEnd: (code?: string, usage?: Usage) => void;
+  /** Called before the first piece goes on. */
+  readonly onFirstByte: () => void;
+  /** Called once, when the stream is over. */
+  readonly onEnd: (ending: Ending) => void;
   readonly countsUsage: boolean;
   /** Throws the refusal of lines that must not go on. */
   readonly check: (lines: string) => void;
+}
+
+/** How a stream ended. */
+interface Ending {
+  /** The `error.code` of what went wrong; absent where the stream is whole. */
+  readonly code?: string | undefined;
+  /** The last `usage`, where it is counted. */
+  readonly usage: Usage | undefined;
+  /** Number of bytes that were passed on. */
+  readonly bytes: number;
 }
 
 /**
@@ -25,11 +37,13 @@ interface RelayOptions {
 export function relay(
   body: ReadableStream<Uint8Array>,
   call: Call,
-  { idleMs, isChat, onEnd, countsUsage, check }: RelayOptions,
+  { idleMs, isChat, onFirstByte, onEnd, countsUsage, check }: RelayOptions,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   const lines = openLines();
-  const usage = () => (countsUsage ? lastUsageIn(tail) : undefined);
+  const end = (code?: string) =>
+    onEnd({ code, usage: countsUsage ? lastUsageIn(tail) : undefined, bytes: passed });
+  let passed = 0;
   /** The last that went on, for what the end of a stream says. */
   let tail = "";
   /** A read that may outlive the pull that began it. */
@@ -37,7 +51,7 @@ export function relay(
   let passedAt = 0;
   call.signal.addEventListener("abort", () => {
     reader.cancel().catch(() => {}); // an answer made in this process does not hear the abort
-    if (call.stopped === "client_left") onEnd(call.stopped, usage()); // nobody will pull again
+    if (call.stopped === "client_left") end(call.stopped); // nobody will pull again
   });
   return new ReadableStream({ pull, cancel: () => call.stop("client_left") }, { highWaterMark: 0 });
 
@@ -48,18 +62,24 @@ export function relay(
         if (!piece) continue;
         look(piece);
         passedAt = Date.now();
-        return controller.enqueue(piece);
+        return pass(controller, piece);
       }
       const rest = lines.rest();
       look(rest);
       if (isChat && !END.test(tail)) throw failed("upstream_cut");
-      if (rest.byteLength > 0) controller.enqueue(rest);
+      if (rest.byteLength > 0) pass(controller, rest);
       controller.close();
-      onEnd(undefined, usage());
+      end();
     } catch (error) {
       fail(controller, error as Refusal);
     }
     call.close();
+  }
+
+  function pass(controller: ReadableStreamDefaultController<Uint8Array>, piece: Uint8Array): void {
+    onFirstByte();
+    passed += piece.byteLength;
+    controller.enqueue(piece);
   }
 
   function look(piece: Uint8Array): void {
@@ -101,7 +121,7 @@ export function relay(
   }
 
   function fail(controller: ReadableStreamDefaultController<Uint8Array>, refusal: Refusal): void {
-    onEnd(refusal.code, usage());
+    end(refusal.code);
     if (call.stopped === "client_left") return;
     // the blank line closes the event that may be open
     const event = `\n\nevent: error\ndata: ${errorBody(refusal)}\n\n`;

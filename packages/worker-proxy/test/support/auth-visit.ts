@@ -9,7 +9,7 @@ export function openDoor(authenticate: Authenticate<Env>) {
     const { reached, events, ask } = openProxy({ authenticate });
     const { status, error } = await ask(asked({ path, headers: { authorization: "", ...headers } }));
     expect(reached.length).toBe(status === 200 ? 1 : 0);
-    return [status, error?.["code"] ?? events[0]?.userId];
+    return [status, error?.["code"] ?? events[0]?.user];
   }
   return { visit, bearer: (token: string) => visit({ authorization: `Bearer ${token}` }) };
 }
