@@ -1,4 +1,4 @@
-import { type Admitted, createProxy } from "@sluice/worker-proxy";
+import { createProxy, type Payable } from "@sluice/worker-proxy";
 import { budget, type ObjectNamespace, videoEvents, videoWatch } from "@sluice/worker-proxy/durable";
 import { type Env as CommonEnv, options } from "./options.js";
 
@@ -35,7 +35,7 @@ export default createProxy<Env>({
 });
 
 /** The most that a request can cost, about. The caps of options.ts see to it that `max_tokens` is always there. */
-function priceOf({ route, body }: Admitted<Env>): number {
+function priceOf({ route, body }: Payable<Env>): number {
   if (route === "videos") return 100_000;
   if (route === "images") return 40_000;
   // about four letters of a prompt are one token

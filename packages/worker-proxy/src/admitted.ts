@@ -5,6 +5,13 @@ export type RouteName = "chat" | "images" | "videos" | "assets" | "health";
 export interface User {
   /** Stable, and not to be guessed from outside: for limits and logs. */
   readonly id: string;
+  /** The sign-in that the request belongs to, for limits by session. @default none: the user counts as one session */
+  readonly session?: string;
+  /**
+   * The network address that the request came from, for limits by address. An IPv6 address stands for its network of
+   * 64 bits. @default `cf-connecting-ip`, which only Cloudflare's network sets and protects
+   */
+  readonly address?: string;
 }
 
 /** The third thing a Worker is given; other hosts have none. */
@@ -31,3 +38,19 @@ export interface Admitted<Env = unknown> {
 
 /** What the gateway says in `usage`, as it is. */
 export type Usage = Readonly<Record<string, unknown>>;
+
+/** The part of an admitted request that a meter sees. Known wherever the gateway is called from. */
+export type Payable<Env = unknown> = Pick<
+  Admitted<Env>,
+  "env" | "context" | "user" | "route" | "model" | "body"
+>;
+
+/**
+ * The end of one call to the gateway, for the one who pays.
+ *
+ * - `not_reached`: nothing was sent.
+ * - `refused`: the gateway gave an error, a redirect or a page instead of an answer.
+ * - `answered`: the answer came to its end.
+ * - `unknown`: the gateway may have done the work, and nothing says how much of it.
+ */
+export type CallOutcome = "not_reached" | "refused" | "answered" | "unknown";

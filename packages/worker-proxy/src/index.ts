@@ -1,5 +1,12 @@
-export type { Admitted, ProxyContext, RouteName, Usage, User } from "./admitted.js";
-export type { Extension, ExtensionRoute, Meter, Reservation } from "./extension.js";
+export type { Admitted, Payable, ProxyContext, RouteName, Usage, User } from "./admitted.js";
+export type {
+  BudgetReader,
+  BudgetState,
+  Extension,
+  ExtensionRoute,
+  Meter,
+  Reservation,
+} from "./extension.js";
 export type { Caps } from "./gates/caps.js";
 export {
   type RateLimit,

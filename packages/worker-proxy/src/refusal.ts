@@ -1,8 +1,11 @@
+import type { CallOutcome } from "./admitted.js";
+
 interface RefusalDetails {
   readonly headers?: Readonly<Record<string, string>>;
   readonly type?: string | undefined;
   readonly param?: string | undefined;
   readonly advice?: string | undefined;
+  readonly outcome?: CallOutcome | undefined;
 }
 
 /** An answer that is no success, in the gateway's own error shape (spec, Errors). */
@@ -17,12 +20,14 @@ export class Refusal extends Error {
   readonly param: string | undefined;
   /** The subject of a line in the operator's log, which has the message too: an option should perhaps change. */
   readonly advice: string | undefined;
+  /** The end of the call to the gateway that this refusal reports. @default "unknown": all that was reserved is spent */
+  readonly outcome: CallOutcome;
 
   constructor(
     status: number,
     code: string,
     message: string,
-    { headers = {}, type, param, advice }: RefusalDetails = {},
+    { headers = {}, type, param, advice, outcome = "unknown" }: RefusalDetails = {},
   ) {
     super(message);
     this.status = status;
@@ -31,6 +36,7 @@ export class Refusal extends Error {
     this.type = type ?? typeOf(status);
     this.param = param;
     this.advice = advice;
+    this.outcome = outcome;
   }
 }
 

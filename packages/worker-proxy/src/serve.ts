@@ -1,12 +1,12 @@
 import type { Admitted, User } from "./admitted.js";
 import { readBody, refuseBody } from "./gates/body.js";
-import { openAccount } from "./gates/budget.js";
+import { freeAccount, openAccount } from "./gates/budget.js";
 import { ownId, type Tenancy, tenancyOf } from "./gates/ids.js";
 import { hasOwnFields, type Match, type Route } from "./gates/path.js";
 import { allowedBody } from "./gates/policy.js";
 import { passOn } from "./gateway/answer.js";
 import { type Call, openCall } from "./gateway/call.js";
-import { ask, refusalOf } from "./gateway/request.js";
+import { ask, outcomeOf, refusalOf } from "./gateway/request.js";
 import { misconfigured, Refusal, tooMany, unavailable } from "./refusal.js";
 import type { Report } from "./report.js";
 import { type Settings, type Setup, setupOf } from "./settings.js";
@@ -39,28 +39,29 @@ export async function serve<Env>(
   if (admitted.model !== undefined) report.known.model = admitted.model;
   report.lap("proxy");
 
-  const account = await openAccount(settings, route, admitted);
   const call = openCall(request.signal, settings.limits.totalMs);
+  let account = freeAccount;
   try {
-    const response = await send(settings, setup, route, admitted, call);
+    let response = await extensionAnswer(settings, route, admitted, call);
+    if (!response) {
+      // asked last: a request that the proxy or an extension refuses costs nothing
+      if (isPaid(route)) account = await openAccount(settings.meter, admitted);
+      response = await askGateway(settings, setup, route, admitted, call);
+    }
     report.lap("gateway");
     if (!route.extension) report.known.upstreamStatus = response.status;
     if (!response.ok) {
-      if (!TIMED_OUT.includes(response.status)) account.release();
+      account.close(outcomeOf(response.status));
       throw await refusalOf({ response, call }, setup, settings.limits.idleMs);
     }
     const upstream = { response, call };
     return await passOn(upstream, { settings, setup, tenancy, admitted, route, report, account });
   } catch (error) {
-    // an answer that did not come may be billed nonetheless
-    account.settle();
+    account.close(error instanceof Refusal ? error.outcome : "unknown");
     call.close();
     throw error;
   }
 }
-
-/** No refusals: what a gateway waited for may have been done, and a user could make it wait. */
-const TIMED_OUT = [504, 524];
 
 function hostOf({ url }: Request): string {
   return new URL(url).host;
@@ -79,7 +80,9 @@ async function health<Env>(
 
 /** @throws {Refusal} 401 for nobody, 503 when that can't be told */
 async function userOf<Env>({ authenticate }: Settings<Env>, request: Request, env: Env): Promise<User> {
-  if (authenticate === "public") return { id: "public" };
+  const address = request.headers.get("cf-connecting-ip");
+  const from = address === null ? {} : { address };
+  if (authenticate === "public") return { ...from, id: "public" };
   let user: User | null = null;
   // two headers arrive joined, and which of them a check would read is anybody's guess
   if (!request.headers.get("authorization")?.includes(","))
@@ -91,7 +94,7 @@ async function userOf<Env>({ authenticate }: Settings<Env>, request: Request, en
   if (!user) throw new Refusal(401, "unauthenticated", "sign in: the proxy does not know who is asking");
   if (typeof user.id !== "string" || user.id === "")
     throw misconfigured("authenticate: must return { id }, a text, or null");
-  return user;
+  return { ...from, ...user };
 }
 
 /** @throws {Refusal} 429 for who asks too often, 503 when that can't be told */
@@ -139,20 +142,30 @@ async function admit<Env>(
   };
 }
 
-/** Leaves for the gateway, or for what stands in for it. */
-async function send<Env>(
-  settings: Settings<Env>,
-  setup: Setup,
+/** The answer of an extension in the gateway's place, if one gives any. */
+async function extensionAnswer<Env>(
+  { extensions, limits, meter }: Settings<Env>,
   route: Route,
   admitted: Admitted<Env>,
   call: Call,
-): Promise<Response> {
-  const { extensions, limits } = settings;
+): Promise<Response | undefined> {
   let answer = route.extension?.serve(admitted as Admitted<never>);
-  for (const extension of extensions) answer ??= extension.send?.(admitted);
-  if (answer)
-    return await call.wait(() => answer, limits.headersMs, "upstream_timeout", "upstream_unreachable");
-  const { id, body, env } = admitted;
+  for (const extension of extensions) answer ??= extension.send?.(admitted, meter !== undefined);
+  return answer && call.wait(() => answer, limits.headersMs, "upstream_timeout", "upstream_unreachable");
+}
+
+/** Asset lookups and everything that only reads are free. */
+function isPaid({ method, isLookup }: Route): boolean {
+  return method === "POST" && !isLookup;
+}
+
+function askGateway<Env>(
+  settings: Settings<Env>,
+  setup: Setup,
+  route: Route,
+  { id, body, env }: Admitted<Env>,
+  call: Call,
+): Promise<Response> {
   const path = id === undefined ? route.path : route.path.replace("{id}", id);
-  return await ask(settings, setup, { method: route.method, path, body }, env, call);
+  return ask(settings, setup, { method: route.method, path, body }, env, call);
 }

@@ -1,4 +1,4 @@
-import type { Admitted, Usage } from "@sluice/worker-proxy";
+import type { Payable, Usage } from "@sluice/worker-proxy";
 import { describe, expect, test, vi } from "vitest";
 import { asked, chat, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
@@ -10,7 +10,7 @@ type Answer = Parameters<typeof openProxy>[1];
 /** A proxy whose meter writes down what it is told, in order. */
 function openMetered(answer?: Answer, options: Options = {}) {
   const told: [word: string, what?: Usage | number | undefined][] = [];
-  const admitted: Admitted<Env>[] = [];
+  const admitted: Payable<Env>[] = [];
   const waiting: Promise<unknown>[] = [];
   const opened = openProxy(
     {
@@ -118,14 +118,7 @@ describe("all that was set aside is spent", () => {
     ["a list", () => Response.json([])],
     ["a stream without usage", stream(said("data: [DONE]\n\n"))],
     ["a stream that breaks off behind its usage", stream(said(`data: {"usage":{"total_tokens":1}}\n\n`))],
-    ["no JSON", () => new Response("<h1>", { headers: { "content-type": "text/html" } })],
     ["a part of the key", () => Response.json({ usage, note: KEY })],
-    [
-      "nothing: it can't be reached",
-      () => {
-        throw new Error("no route");
-      },
-    ],
   ] as [string, Answer][])("when the gateway answers with %s", async (_, answer) => {
     const { ask, told } = openMetered(answer);
     await ask(streamed);
@@ -191,10 +184,71 @@ test.each([300, 307, 400, 401, 402, 403, 404, 422, 429, 500, 503])(
   },
 );
 
-test.each([504, 524])("a gateway that says %i, that it waited too long, is paid in full", async (status) => {
-  const { ask, told } = openMetered(() => new Response("late", { status }));
-  expect((await ask()).status).toBe(502);
-  expect(await told()).toEqual([reserved, ["settle", undefined]]);
+test.each([408, 504, 520, 524])(
+  "a gateway that says %i, that it waited too long or was lost, is paid in full",
+  async (status) => {
+    const { ask, told } = openMetered(() => new Response("late", { status }));
+    await ask();
+    expect(await told()).toEqual([reserved, ["settle", undefined]]);
+  },
+);
+
+describe("case 49: nothing is spent", () => {
+  const lost: Answer = () => {
+    throw Object.assign(new Error("Network connection lost."), { retryable: true });
+  };
+  const html = { headers: { "content-type": "text/html" } };
+
+  test.each([
+    ["is not reached", lost],
+    ["answers with a page", () => new Response("<h1>", html)],
+    ["answers with nothing", () => new Response(null, { status: 204 })],
+  ] as [string, Answer][])("when the gateway %s", async (_, answer) => {
+    const { ask, told } = openMetered(answer);
+    expect((await ask(streamed)).status).toBe(502);
+    expect(await told()).toEqual([reserved, ["release"]]);
+  });
+
+  test("when the client leaves while its money is set aside", async () => {
+    const client = new AbortController();
+    const words: string[] = [];
+    const { send, reached } = openProxy({
+      meter: {
+        async reserve() {
+          client.abort();
+          return {
+            settle: async () => void words.push("settle"),
+            release: async () => void words.push("release"),
+          };
+        },
+      },
+    });
+    await send(asked({ signal: client.signal }));
+    expect([words, reached]).toEqual([["release"], []]);
+  });
+
+  test("but all of it when a connection is lost after the gateway had time to work", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const { ask, told } = openMetered(() => {
+      vi.setSystemTime(Date.now() + 5000);
+      throw new Error("Network connection lost.");
+    });
+    const { status, text } = await ask();
+    vi.useRealTimers();
+    expect([status, JSON.parse(text).error.code]).toEqual([502, "upstream_cut"]);
+    expect(await told()).toEqual([reserved, ["settle", undefined]]);
+  });
+
+  test("unless the host says that there was no connection", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const { ask, told } = openMetered(() => {
+      vi.setSystemTime(Date.now() + 10_000);
+      throw new TypeError("fetch failed", { cause: { code: "UND_ERR_CONNECT_TIMEOUT" } });
+    });
+    expect(JSON.parse((await ask()).text).error.code).toBe("upstream_unreachable");
+    vi.useRealTimers();
+    expect(await told()).toEqual([reserved, ["release"]]);
+  });
 });
 
 test("a refusal whose text never ends is not paid for either", async () => {
@@ -223,6 +277,30 @@ test("nothing is set aside for what the proxy refuses itself, or for what costs 
   await ask(undefined, { method: "GET", path: `/v1/video/generations/${signed("t")}` });
   await ask(undefined, { method: "GET", path: "/health" });
   expect(await told()).toEqual([]);
+});
+
+test("case 50: the meter is not asked for what an extension answers, and the extension knows that there is one", async () => {
+  const send = vi.fn(async () => Response.json({ id: "1" }));
+  const { ask, told } = openMetered(undefined, { extensions: [{ routes: [], send }] });
+  expect((await ask()).status).toBe(200);
+  expect(send).toHaveBeenCalledWith(expect.objectContaining({ model: "delta-5.3" }), true);
+  expect(await told()).toEqual([]);
+});
+
+test("the meter knows the address of the connection, unless `authenticate` gives another", async () => {
+  const authenticate = ({ headers }: Request) => {
+    const address = headers.get("x-real-ip");
+    return { id: "user-1", session: "s", ...(address && { address }) };
+  };
+  const { ask, admitted } = openMetered(undefined, { authenticate });
+  await ask(chat, { headers: { "cf-connecting-ip": "192.0.2.7" } });
+  await ask(chat, { headers: { "cf-connecting-ip": "192.0.2.7", "x-real-ip": "192.0.2.8" } });
+  await ask();
+  expect(admitted.map(({ user }) => user)).toEqual([
+    { id: "user-1", session: "s", address: "192.0.2.7" },
+    { id: "user-1", session: "s", address: "192.0.2.8" },
+    { id: "user-1", session: "s" },
+  ]);
 });
 
 test("with nothing left the answer is 429 and Retry-After, and the gateway is not asked", async () => {

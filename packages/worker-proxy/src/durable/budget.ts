@@ -1,4 +1,4 @@
-import type { Admitted, Usage } from "../admitted.js";
+import type { Payable, Usage } from "../admitted.js";
 import type { Meter, Reservation } from "../extension.js";
 import { hashOf, objectNamed } from "./object-name.js";
 import type { DurableObjectHandlers, ObjectNamespace, ObjectState } from "./platform.js";
@@ -11,19 +11,19 @@ export interface BudgetOptions<Env = unknown> {
   /** The binding to {@link Budget}. */
   readonly namespace: (env: Env) => ObjectNamespace | undefined;
   /** What one user can spend in one window. */
-  readonly limit: number | ((admitted: Admitted<Env>) => number);
+  readonly limit: number | ((payable: Payable<Env>) => number);
   /**
    * How long a window lasts, in milliseconds. Windows are counted from 1970 in UTC and are the same for everybody: a day's
    * turns at midnight. Around a turn a user can thus spend twice the limit.
    */
   readonly windowMs: number;
   /** The most that the request can cost; what it costs beyond is spent all the same, and may pass the limit. */
-  readonly reserveFor: (admitted: Admitted<Env>) => number;
+  readonly reserveFor: (payable: Payable<Env>) => number;
   /**
    * What the request has cost. Where it throws or gives no number, all that was reserved is spent. For answers without
    * `usage`, videos among them, it is not asked.
    */
-  readonly cost: (usage: Usage, admitted: Admitted<Env>) => number;
+  readonly cost: (usage: Usage, payable: Payable<Env>) => number;
 }
 
 /** What the ledger is told; an answer to `reserve` has `id` or `retryAfterMs`. */
@@ -57,24 +57,24 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Meter<Env> {
   if (typeof limit === "number") amountOf(limit, "limit");
   return { reserve };
 
-  async function reserve(admitted: Admitted<Env>): Promise<Reservation | { readonly retryAfterMs: number }> {
-    const { env, user } = admitted;
+  async function reserve(payable: Payable<Env>): Promise<Reservation | { readonly retryAfterMs: number }> {
+    const { env, user } = payable;
     const ledger = objectNamed(namespace(env), await hashOf(user.id));
     const id = crypto.randomUUID();
-    const reserved = amountOf(reserveFor(admitted), "reserveFor");
-    const most = amountOf(typeof limit === "number" ? limit : limit(admitted), "limit");
+    const reserved = amountOf(reserveFor(payable), "reserveFor");
+    const most = amountOf(typeof limit === "number" ? limit : limit(payable), "limit");
     const refused = await tell(ledger, { id, reserve: reserved, limit: most, windowMs });
     if (refused) return refused;
     const settleFor = async (amount: number) => void (await tell(ledger, { id, settle: amount }));
     return {
-      settle: (usage) => settleFor(costOf(usage, admitted) ?? reserved),
+      settle: (usage) => settleFor(costOf(usage, payable) ?? reserved),
       release: () => settleFor(0),
     };
   }
 
-  function costOf(usage: Usage | undefined, admitted: Admitted<Env>): number | undefined {
+  function costOf(usage: Usage | undefined, payable: Payable<Env>): number | undefined {
     try {
-      return usage && amountOf(cost(usage, admitted), "cost");
+      return usage && amountOf(cost(usage, payable), "cost");
     } catch {
       return undefined;
     }

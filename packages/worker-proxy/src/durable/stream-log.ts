@@ -2,7 +2,7 @@ import type { Admitted } from "../admitted.js";
 import type { Extension } from "../extension.js";
 import { ask, checkLines } from "../gateway/request.js";
 import type { ProxyOptions } from "../options.js";
-import { Refusal } from "../refusal.js";
+import { misconfigured, Refusal } from "../refusal.js";
 import { checkedOptions, type Settings, setupOf } from "../settings.js";
 import { hashOf, objectNamed } from "./object-name.js";
 import type { DurableObjectClass, DurableObjectHandlers, ObjectNamespace, ObjectState } from "./platform.js";
@@ -90,8 +90,12 @@ export function streamLog<Env = unknown>(namespace: (env: Env) => ObjectNamespac
       { name: "chat", method: "GET", path, id: "own", serve },
       { name: "chat", method: "DELETE", path, id: "own", serve },
     ],
-    send: (admitted) =>
-      admitted.route === "chat" && admitted.body?.["stream"] === true ? send(admitted) : undefined,
+    send: (admitted, isMetered) => {
+      if (admitted.route !== "chat" || admitted.body?.["stream"] !== true) return undefined;
+      // the object asks the gateway, and reserves nothing
+      if (isMetered) throw misconfigured("streamLog: can't be used together with a meter");
+      return send(admitted);
+    },
   };
 
   async function send(admitted: Admitted<Env>): Promise<Response> {

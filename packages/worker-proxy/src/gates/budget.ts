@@ -1,48 +1,55 @@
-import type { Admitted, Usage } from "../admitted.js";
-import type { Reservation } from "../extension.js";
+import type { CallOutcome, Payable, Usage } from "../admitted.js";
+import type { Meter, Reservation } from "../extension.js";
 import { logError, tooMany, unavailable } from "../refusal.js";
-import type { Settings } from "../settings.js";
-import type { Route } from "./path.js";
 
-/** What was set aside for a request. The first word on it holds. */
+/** The reservation of one request. Only the first close counts. */
 export interface Account {
-  settle(usage?: Usage): void;
-  release(): void;
+  /** Settles or releases the reservation. `usage` counts for an answer that came to its end. */
+  close(outcome: CallOutcome, usage?: Usage): void;
 }
 
+/** The account of a request that nobody pays for. */
+export const freeAccount: Account = { close() {} };
+
 /**
- * Sets aside what a request may cost.
+ * Reserves the most that a request can cost. Called right before the gateway is asked, by whoever asks it: the proxy,
+ * or a Durable Object in its place.
  *
- * @throws {Refusal} 429 when nothing is left, 503 when that can't be told
+ * @throws {Refusal} 429 when nothing is left, 503 when the meter fails
  */
 export async function openAccount<Env>(
-  { meter }: Settings<Env>,
-  { method, isLookup }: Route,
-  admitted: Admitted<Env>,
+  meter: Meter<Env> | undefined,
+  payable: Payable<Env>,
 ): Promise<Account> {
-  if (!meter || method !== "POST" || isLookup) return { settle() {}, release() {} };
+  if (!meter) return freeAccount;
   const reserved = await Promise.resolve()
-    .then(() => meter.reserve(admitted))
+    .then(() => meter.reserve(payable))
     .catch(() => {
       throw unavailable("budget_unavailable", "what you have left can't be told now");
     });
   if ("retryAfterMs" in reserved) throw tooMany("budget_exhausted", reserved.retryAfterMs);
-  return accountOf(reserved, admitted);
+  return accountOf(reserved, payable);
 }
 
-function accountOf<Env>(reservation: Reservation, { context }: Admitted<Env>): Account {
+/** The price of each outcome: nothing, what `usage` says, or all that was reserved. */
+const endings: Record<CallOutcome, (reservation: Reservation, usage: Usage | undefined) => Promise<void>> = {
+  not_reached: (reservation) => reservation.release(),
+  refused: (reservation) => reservation.release(),
+  answered: (reservation, usage) => reservation.settle(usage),
+  // usage that came before a cut may be of a part of the answer
+  unknown: (reservation) => reservation.settle(undefined),
+};
+
+function accountOf<Env>(reservation: Reservation, { context }: Payable<Env>): Account {
   let isOpen = true;
   return {
-    settle: (usage) => close(() => reservation.settle(usage)),
-    release: () => close(() => reservation.release()),
+    close(outcome, usage) {
+      if (!isOpen) return;
+      isOpen = false;
+      const closing = Promise.resolve()
+        .then(() => endings[outcome](reservation, usage))
+        .catch(() => logError("meter: could not be settled; what was set aside stays so"));
+      context?.waitUntil(closing);
+    },
   };
-
-  function close(how: () => Promise<void>): void {
-    if (!isOpen) return;
-    isOpen = false;
-    const closing = Promise.resolve()
-      .then(how)
-      .catch(() => logError("meter: could not be settled; what was set aside stays so"));
-    context?.waitUntil(closing);
-  }
 }

@@ -50,7 +50,7 @@ export async function passOn<Env>(upstream: Upstream, passing: Passing<Env>): Pr
     if (leaks(answer, setup.apiKeys)) throw unfit();
     const usage = usageIn(text);
     if (usage) report.known.usage = usage;
-    account.settle(usage);
+    account.close("answered", usage);
     const bytes = new TextEncoder().encode(answer);
     report.known.bytes = bytes.byteLength;
     report.firstByte();
@@ -66,8 +66,7 @@ export async function passOn<Env>(upstream: Upstream, passing: Passing<Env>): Pr
     onEnd({ code, usage, bytes }) {
       if (usage) report.known.usage = usage;
       report.known.bytes = bytes;
-      // an answer that was not heard to its end is paid in full: nobody knows how far the gateway went
-      account.settle(code === undefined ? usage : undefined);
+      account.close(code === undefined ? "answered" : "unknown", usage);
       report.end(code === "client_left" ? 499 : status, code);
     },
   });
@@ -117,5 +116,5 @@ function givenId(json: unknown): string | undefined {
 }
 
 function wrongType(problem: string): Refusal {
-  return new Refusal(502, "upstream_type", `the gateway ${problem}`);
+  return new Refusal(502, "upstream_type", `the gateway ${problem}`, { outcome: "refused" });
 }

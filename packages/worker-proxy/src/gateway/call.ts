@@ -1,23 +1,26 @@
+import type { CallOutcome } from "../admitted.js";
 import { Refusal } from "../refusal.js";
 
-/** What ends a call to the gateway before its last byte. */
+/** Endings of a call before the last byte of its answer: the status, what it costs, and the message. */
 const failures = {
-  client_left: [499, "the client has left"],
-  upstream_unreachable: [502, "the gateway could not be reached; try again"],
+  client_left: [499, "unknown", "the client has left"],
+  upstream_unreachable: [502, "not_reached", "the gateway could not be reached; try again"],
   upstream_cut: [
     502,
+    "unknown",
     "the gateway's answer broke off before its end; what was asked may be done all the same",
   ],
-  upstream_idle: [504, "the gateway fell silent; what was asked may be done all the same"],
-  upstream_timeout: [504, "the gateway took too long; what was asked may be done all the same"],
+  upstream_idle: [504, "unknown", "the gateway fell silent; what was asked may be done all the same"],
+  upstream_timeout: [504, "unknown", "the gateway took too long; what was asked may be done all the same"],
 } as const;
 
 /** The `error.code` of a call that failed. */
 export type Failure = keyof typeof failures;
 
-/** The refusal that says so. */
-export function failed(code: Failure): Refusal {
-  return new Refusal(failures[code][0], code, failures[code][1]);
+/** The refusal that reports a failure. */
+export function failed(code: Failure, outcome: CallOutcome = failures[code][1]): Refusal {
+  const [status, , message] = failures[code];
+  return new Refusal(status, code, message, { outcome });
 }
 
 /** One call to the gateway, from sending to its last byte: who may end it, and what it was ended for. */

@@ -1,7 +1,8 @@
+import type { CallOutcome } from "../admitted.js";
 import { formOf } from "../gates/form.js";
 import { logError, Refusal } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
-import type { Call } from "./call.js";
+import { type Call, type Failure, failed } from "./call.js";
 
 /** An answer of the gateway under way, and the call that it belongs to. */
 export interface Upstream {
@@ -38,14 +39,39 @@ export async function ask<Env>(
   return await askWith(next);
 
   function askWith(apiKey: string): Promise<Response> {
+    if (call.stopped) throw failed(call.stopped, "not_reached");
     const request = requestOf(baseURL, apiKey, outgoing, call.signal);
+    const startedAt = Date.now();
     return call.wait(
-      async () => fetch(request, env),
+      async () => {
+        try {
+          return await fetch(request, env);
+        } catch (error) {
+          throw failed(connectionFailure(error, Date.now() - startedAt));
+        }
+      },
       limits.headersMs,
       "upstream_timeout",
       "upstream_unreachable",
     );
   }
+}
+
+/**
+ * The time within which a connection fails that was never made, in milliseconds. workerd throws the same error
+ * for a refused connection and for one that was cut after the request had been sent, so that only the time is left to
+ * tell them apart. A model that works longer than this before a cut is paid for.
+ */
+const CONNECT_MS = 5000;
+/** Errors of other hosts that say that there was no connection. */
+const NO_CONNECTION =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+
+/** The failure of a `fetch` that threw `afterMs` milliseconds after it began. */
+function connectionFailure(error: unknown, afterMs: number): Failure {
+  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
+  const isUnsent = afterMs < CONNECT_MS || NO_CONNECTION.test(String(cause?.code ?? code));
+  return isUnsent ? "upstream_unreachable" : "upstream_cut";
 }
 
 function requestOf(
@@ -102,6 +128,17 @@ export async function refusalOf(upstream: Upstream, { apiKeys }: Setup, idleMs: 
     type: said["type"],
     param: said["param"],
   });
+}
+
+/**
+ * Statuses of a wait that ended before the work did, and of a connection that Cloudflare lost after it had been made.
+ * The work may be done, and a user could ask for answers that take that long.
+ */
+const MAY_HAVE_WORKED = [408, 504, 520, 524];
+
+/** The outcome of a call whose answer has a status of no success. */
+export function outcomeOf(status: number): CallOutcome {
+  return MAY_HAVE_WORKED.includes(status) ? "unknown" : "refused";
 }
 
 /** Whether `text` has a piece of a key that is long enough to matter. */
