@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 
 const here = (path: string) => new URL(path, import.meta.url).pathname;
 const alias = {
+  "@sluice/core/sse": here("../core/src/sse.ts"),
   "@sluice/worker-proxy/auth": here("./src/auth/index.ts"),
   "@sluice/worker-proxy/durable": here("./src/durable/index.ts"),
   "@sluice/worker-proxy": here("./src/index.ts"),

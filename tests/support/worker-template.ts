@@ -36,6 +36,7 @@ export async function bundleTemplate(config: string) {
   const folder = await mkdtemp(join(tmpdir(), "sluice-template-"));
   const source = (path: string) => [join(root, "packages/worker-proxy/src", path)];
   const paths = {
+    "@sluice/core/sse": [join(root, "packages/core/src/sse.ts")],
     "@sluice/worker-proxy": source("index.ts"),
     "@sluice/worker-proxy/auth": source("auth/index.ts"),
     "@sluice/worker-proxy/durable": source("durable/index.ts"),

@@ -19,9 +19,13 @@ export interface Limits {
   readonly bodyMs?: number;
   /** How long the gateway may take to its headers, in milliseconds. @default 600_000: thinking takes minutes */
   readonly headersMs?: number;
-  /** How long the gateway may be silent within an answer, in milliseconds. @default 60_000 */
-  readonly idleMs?: number;
-  /** How long an answer may take as a whole, in milliseconds. @default none */
+  /**
+   * How long an answer may stand still, in milliseconds: the gateway sends no content (comments and empty deltas are
+   * none), or the client takes none. The gateway's connection is closed then. If it is set, the proxy reads every stream.
+   * @default 60_000 for what the proxy reads: JSON answers, and streams with a `meter`; none for other streams
+   */
+  readonly stallMs?: number;
+  /** How long an answer may take as a whole, in milliseconds, from sending. Events of extensions are not bounded. @default 900_000 */
   readonly totalMs?: number;
   /**
    * The largest `max_tokens` of a chat, at most the model's own; set where a chat request has none. What `models` says

@@ -39,22 +39,23 @@ export async function serve<Env>(
   if (admitted.model !== undefined) report.known.model = admitted.model;
   report.lap("proxy");
 
-  const call = openCall(request.signal, settings.limits.totalMs);
+  const call = openCall(request.signal, route.extension ? undefined : settings.limits.totalMs);
   let account = freeAccount;
   try {
     let response = await extensionAnswer(settings, route, admitted, call);
+    const isExtensions = response !== undefined;
     if (!response) {
       // asked last: a request that the proxy or an extension refuses costs nothing
       if (isPaid(route)) account = await openAccount(settings.meter, admitted);
       response = await askGateway(settings, setup, route, admitted, call);
     }
+    const upstream = { response, call, isExtensions };
     report.lap("gateway");
     if (!route.extension) report.known.upstreamStatus = response.status;
     if (!response.ok) {
       account.close(outcomeOf(response.status));
-      throw await refusalOf({ response, call }, setup, settings.limits.idleMs);
+      throw await refusalOf(upstream, setup, settings.limits);
     }
-    const upstream = { response, call };
     return await passOn(upstream, { settings, setup, tenancy, admitted, route, report, account });
   } catch (error) {
     account.close(error instanceof Refusal ? error.outcome : "unknown");
@@ -151,7 +152,8 @@ async function extensionAnswer<Env>(
 ): Promise<Response | undefined> {
   let answer = route.extension?.serve(admitted as Admitted<never>);
   for (const extension of extensions) answer ??= extension.send?.(admitted, meter !== undefined);
-  return answer && call.wait(() => answer, limits.headersMs, "upstream_timeout", "upstream_unreachable");
+  const limit = { ms: limits.headersMs, late: "upstream_timeout" } as const;
+  return answer && call.wait(() => answer, "upstream_unreachable", limit);
 }
 
 /** Asset lookups and everything that only reads are free. */

@@ -11,7 +11,7 @@ type Optional = "onEvent" | "secret" | "rateLimit" | "meter";
 export interface Settings<Env = never>
   extends Required<Omit<ProxyOptions<Env>, Optional | "limits" | "assetLookup" | "routes">>,
     Pick<ProxyOptions<Env>, Optional> {
-  readonly limits: Required<Omit<Limits, "totalMs" | "maxTokens">> & Limits;
+  readonly limits: Required<Omit<Limits, "stallMs" | "maxTokens">> & Limits;
   readonly table: readonly Route[];
   /** Logs what an operator may have forgotten, once. */
   readonly advise: (refusal: Refusal) => void;
@@ -74,7 +74,7 @@ function checkedLimits(given: Limits): Settings["limits"] {
     bodyBytes: 32 * 1024 * 1024,
     bodyMs: 30_000,
     headersMs: 600_000,
-    idleMs: 60_000,
+    totalMs: 900_000,
     dataURIBytes: 20 * 1024 * 1024,
     ...given,
   };

@@ -6,7 +6,7 @@ import { expectNoKey } from "./support/key.js";
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
-  proxy = await startProxy({ options: { limits: { bodyMs: 300, idleMs: 300, bodyBytes: 1000 } } });
+  proxy = await startProxy({ options: { limits: { bodyMs: 300, stallMs: 300, bodyBytes: 1000 } } });
 });
 afterAll(() => proxy.close());
 afterEach(() => proxy.upstream.answers());

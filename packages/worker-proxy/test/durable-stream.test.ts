@@ -14,7 +14,7 @@ const events = { "content-type": "text/event-stream" };
 describe("a stream in a real workerd", () => {
   let proxy: Awaited<ReturnType<typeof startDurableProxy>>;
   beforeAll(async () => {
-    proxy = await startDurableProxy({ idleMs: 400 });
+    proxy = await startDurableProxy({ stallMs: 400 });
   });
   afterAll(() => proxy.close());
 

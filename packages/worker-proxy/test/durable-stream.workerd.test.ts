@@ -141,11 +141,11 @@ describe("a logged stream", () => {
 });
 
 describe("what is logged", () => {
-  const messy = `\uFEFF: hello\r\n\r\nid: 77\r\nevent: message\r\ndata: {"a":"\u00fc\u{1f600}"}\r\n\r\n\n\n: alive\ndata: 1\ndata: 2\nid\n\nerror: {"message":"x"}\n\n${finish}data: [DONE]`;
+  const messy = `\uFEFF: hello\r\n\r\nid: 77\r\nevent: message\r\ndata: {"a":"\u00fc\u{1f600}"}\r\n\r\n\n\n: alive\ndata: 1\ndata: 2\nid\n\nnote: {"message":"x"}\n\n${finish}data: [DONE]`;
   const tidy = numbered([
     'event: message\ndata: {"a":"\u00fc\u{1f600}"}\n\n',
     ": alive\ndata: 1\ndata: 2\n\n",
-    'error: {"message":"x"}\n\n',
+    'note: {"message":"x"}\n\n',
     finish,
     done,
   ]);
@@ -561,14 +561,14 @@ describe("an answer that is no stream, or ends badly", () => {
     expect(errorCode(await (await openProxy().ask()).text())).toBe("upstream_cut");
   });
 
-  test("an event without end is interrupted", async () => {
+  test("an event without end is refused", async () => {
     gateway.answers(() => {
       const body = new ReadableStream({
         pull: (controller) => controller.enqueue(new Uint8Array(1_000_000).fill(97)),
       });
       return new Response(body, { headers: { "content-type": "text/event-stream" } });
     });
-    expect(errorCode(await (await openProxy().ask()).text())).toBe("stream_interrupted");
+    expect(errorCode(await (await openProxy().ask()).text())).toBe("upstream_type");
   });
 
   test.each([

@@ -17,7 +17,7 @@ beforeAll(async () => {
     options: {
       routes: ["chat", "videos", "assets"],
       assetLookup: "/gamma/asset/GetAsset",
-      limits: { bodyMs: 100, idleMs: 2000, maxTokens: 50, bodyBytes: 20_000 },
+      limits: { bodyMs: 100, stallMs: 2000, maxTokens: 50, bodyBytes: 20_000 },
     },
   });
 });

@@ -3,56 +3,147 @@ import { asked, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
 import { SECRET } from "./support/sign.js";
 
-const part = KEY.slice(6, 14);
+const json = { "content-type": "application/json" };
+const events = { "content-type": "text/event-stream" };
+/** With `stallMs` the proxy reads the whole stream. */
+const read = { limits: { stallMs: 60_000 } };
+const streamed = { model: "delta-5.3", stream: true, messages: [] };
 
-describe("a part of the key does not go down", () => {
-  test("in an answer that escapes it, and is written anew", async () => {
-    const escaped = part.replace(/^./, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`);
-    const { ask } = openProxy(
-      { routes: ["videos"], secret: () => SECRET },
-      () =>
-        new Response(`{"id":"t","note":"${escaped}"}`, { headers: { "content-type": "application/json" } }),
-    );
-    const body = { model: "beta3.0-video", input: { prompt: "a" } };
-    const { status, error } = await ask(asked({ path: "/v1/video/generations", body }));
-    expect([status, error?.["code"]]).toEqual([502, "upstream_type"]);
+/** Each character as a JSON escape. */
+const escaped = (text: string) =>
+  [...text].map((letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+const frame = (content: string, index = 0) =>
+  `data: {"choices":[{"index":${index},"delta":{"content":"${content}"}}]}\n\n`;
+
+describe("case 54: the whole key does not pass in JSON", () => {
+  test.each([
+    ["as it is", KEY],
+    ["in escapes", escaped(KEY)],
+    ["in a text", `no such key: ${KEY}!`],
+  ])("%s, on any route", async (_, note) => {
+    for (const route of ["videos", "chat"] as const) {
+      const { ask } = openProxy(
+        { routes: [route], secret: () => SECRET },
+        () => new Response(`{"id":"t","data":[{"note":"${note}"}]}`, { headers: json }),
+      );
+      const body = route === "chat" ? undefined : { model: "beta3.0-video", input: { prompt: "a" } };
+      const path = route === "chat" ? "/v1/chat/completions" : "/v1/video/generations";
+      const { status, error } = await ask(asked({ path, ...(body && { body }) }));
+      expect([status, error?.["code"]]).toEqual([502, "upstream_type"]);
+    }
   });
 
-  test.each(["x-stream-id", "x-request-id", "retry-after", "server-timing", "x-sluice-offers"])(
-    "in the header %s",
-    async (name) => {
-      const { ask } = openProxy({ extensions: [{ routes: [] }] }, () =>
-        Response.json({ id: "1" }, { headers: { [name]: part } }),
-      );
-      const { status, headers } = await ask(asked());
-      expect(status).toBe(200);
-      expect([...headers].join("\n")).not.toContain(part);
-    },
-  );
+  test("as a name", async () => {
+    const answer = () => new Response(`{"id":"t","${escaped(KEY)}":1}`, { headers: json });
+    expect((await openProxy({}, answer).ask(asked())).status).toBe(502);
+  });
+
+  test("under nesting that is deeper than any answer", async () => {
+    const answer = () => new Response(`${"[".repeat(1000)}"${KEY}"${"]".repeat(1000)}`, { headers: json });
+    expect((await openProxy({}, answer).ask(asked())).status).toBe(502);
+  });
 });
 
-describe("a gateway that quotes the key in a stream is not quoted", () => {
-  const frame = (content: string) => `data: {"choices":[{"delta":{"content":"${content}"}}]}\n\n`;
-  const streamed = (text: string) => {
-    const headers = { "content-type": "text/event-stream" };
-    return openProxy({}, () => new Response(text, { headers })).ask(
-      asked({ body: { model: "delta-5.3", stream: true, messages: [] } }),
+test.each(["x-stream-id", "x-request-id", "retry-after", "server-timing", "x-sluice-offers"])(
+  "case 54: nor in the header %s",
+  async (name) => {
+    const { ask } = openProxy({ extensions: [{ routes: [] }] }, () =>
+      Response.json({ id: "1" }, { headers: { [name]: KEY } }),
     );
-  };
+    const { status, headers } = await ask(asked());
+    expect(status).toBe(200);
+    expect([...headers].join("\n")).not.toContain(KEY);
+  },
+);
 
+describe("case 54: the whole key does not pass in a stream that is read", () => {
+  const halves = [KEY.slice(0, 9), KEY.slice(9)] as const;
+  const letters = [...KEY];
   test.each([
-    ["the whole key", frame(KEY)],
-    ["a part of it in an error", `data: {"error":{"message":"no such key: ${part}"}}\n\n`],
-    ["a part of it in an error event", `event: error\ndata: {"message":"no such key: ${part}"}\n\n`],
-    ["a part of it in the last line", `${frame("a")}data: {"error":{"message":"${part}"}}`],
+    ["in one event", frame(KEY)],
+    ["in escapes", frame(escaped(KEY))],
+    ["split over two events", halves.map((half) => frame(half)).join("")],
+    ["split letter by letter", letters.map((letter) => frame(letter)).join("")],
+    ["split letter by letter, in escapes", letters.map((letter) => frame(escaped(letter))).join("")],
+    ["split with empty deltas between", halves.map((half) => frame(half) + frame("")).join("")],
+    ["split with another choice between", frame(halves[0]) + frame("b", 1) + frame(halves[1])],
+    ["behind a beginning of itself", frame(`${KEY.slice(0, 20)}${halves[0]}`) + frame(halves[1])],
+    ["over data lines that are no JSON", `data: ${halves[0]}\ndata: ${halves[1]}\n\n`],
+    ["in a comment", `: ${KEY}\n\n`],
+    ["in an id", `id: ${KEY}\ndata: {}\n\n`],
+    ["in an unknown field", `${KEY}: 1\n\n`],
+    ["in an error event", `event: error\ndata: {"message":"no such key: ${KEY}"}\n\n`],
+    ["in the last event, without its blank line", `data: {"a":"${KEY}"}`],
+    ["across a megabyte", frame(`${"x".repeat(1024 * 1024 - 60)}${KEY}${"x".repeat(1024 * 1024)}`)],
   ])("%s", async (_, quoting) => {
-    const { text } = await streamed(`${frame("a")}${quoting}data: [DONE]\n\n`);
-    expect(text).toContain("upstream_type");
-    expect(text).not.toContain("[DONE]");
+    for (const size of [1_000_000_000, 1000]) {
+      const bytes = new TextEncoder().encode(`${frame("a")}${quoting}data: [DONE]\n\n`);
+      const body = new ReadableStream({
+        start(controller) {
+          for (let at = 0; at < bytes.length; at += size) controller.enqueue(bytes.slice(at, at + size));
+          controller.close();
+        },
+      });
+      const response = await openProxy(read, () => new Response(body, { headers: events })).send(
+        asked({ body: streamed }),
+      );
+      const text = await response.text();
+      expect(text).toMatch(/event: error\ndata: .*"upstream_type"/);
+      expect(text).not.toContain("[DONE]");
+      expect(decoded(text)).not.toContain(KEY);
+    }
   });
 
-  test("but what keys begin with is anybody's to write", async () => {
-    const { text } = await streamed(`${frame("keys begin with sk-")}data: [DONE]\n\n`);
-    expect(text).toContain("begin with sk-");
+  /** What a client makes of it: all contents of each choice, joined. */
+  function decoded(text: string): string {
+    const all = [...text.matchAll(/^data: (\{.*)$/gm)].flatMap(
+      ([, data = ""]) => JSON.parse(data).choices ?? [],
+    );
+    return [0, 1]
+      .map((n) =>
+        all
+          .filter(({ index }) => index === n)
+          .map(({ delta }) => delta.content)
+          .join(""),
+      )
+      .join("\n");
+  }
+});
+
+describe("case 54: of a stream that is pumped, the head is checked", () => {
+  test.each([
+    ["the first event", frame(KEY)],
+    ["a comment before it", `: ${KEY}\n\n${frame("a")}`],
+    [
+      "an error in the place of an answer",
+      `event: error\ndata: {"error":{"message":"key ${escaped(KEY)}"}}\n\n`,
+    ],
+  ])("%s", async (_, head) => {
+    const { ask } = openProxy({}, () => new Response(`${head}data: [DONE]\n\n`, { headers: events }));
+    const { text } = await ask(asked({ body: streamed }));
+    expect(text).toMatch(/^\n\nevent: error\ndata: .*"upstream_type"/);
+  });
+});
+
+describe("case 55: a part of the key is no key", () => {
+  const WORDS = "acme-gateway-production-key";
+  test.each([
+    ["JSON", false],
+    ["a stream", true],
+  ])("words of which the key is made pass in %s", async (_, isStream) => {
+    const text = "the production gateway of acme-gateway-production, and its key";
+    const answer = () =>
+      isStream
+        ? new Response(`${frame(text)}data: [DONE]\n\n`, { headers: events })
+        : Response.json({ note: text });
+    const { ask } = openProxy({ ...read, apiKey: () => WORDS }, answer);
+    const { status, text: passed } = await ask(asked(isStream ? { body: streamed } : {}));
+    expect([status, passed]).toEqual([200, expect.stringContaining(text)]);
+    expect(passed).not.toContain("event: error");
+  });
+
+  test("and a key that is shorter than 8 characters is not looked for", async () => {
+    const { ask } = openProxy({ apiKey: () => "dev-key" }, () => Response.json({ note: "your dev-key" }));
+    expect((await ask(asked())).status).toBe(200);
   });
 });

@@ -57,10 +57,10 @@ test("a body that comes letter by letter takes the room of its letters, not of w
   expect((await answer).status).toBe(400);
 });
 
-test("so does a line of a stream", async () => {
+test("so does a line of a stream that is read", async () => {
   const letters = openLetters();
   const headers = { "content-type": "text/event-stream" };
-  const { ask } = openProxy({}, () => new Response(letters.body, { headers }));
+  const { ask } = openProxy({ limits: { stallMs: 60_000 } }, () => new Response(letters.body, { headers }));
   const answer = ask(asked());
   expect(await letters.held()).toBeLessThan(200);
   letters.end();

@@ -142,7 +142,7 @@ describe("all that was set aside is spent", () => {
 
   test("when the gateway falls silent, in a stream or in JSON", async () => {
     for (const text of [said(`data: ${JSON.stringify({ usage })}\n\n`), '{"usage":']) {
-      const { ask, told } = openMetered(silent(text), { limits: { idleMs: 5 } });
+      const { ask, told } = openMetered(silent(text), { limits: { stallMs: 5 } });
       await ask(streamed);
       expect(await told()).toEqual(all);
     }
@@ -253,8 +253,8 @@ describe("case 49: nothing is spent", () => {
 
 test("a refusal whose text never ends is not paid for either", async () => {
   const body = () => new ReadableStream({ pull: () => new Promise(() => {}) });
-  const { ask, told } = openMetered(() => new Response(body(), { status: 400 }), { limits: { idleMs: 5 } });
-  expect((await ask()).status).toBe(504);
+  const { ask, told } = openMetered(() => new Response(body(), { status: 400 }), { limits: { stallMs: 5 } });
+  expect((await ask()).status).toBe(400);
   expect(await told()).toEqual([reserved, ["release"]]);
 });
 

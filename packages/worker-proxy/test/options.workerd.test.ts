@@ -35,7 +35,7 @@ test.each([
   ["a route that is none", { routes: ["admin" as never] }],
   ["a base path that is none", { basePath: "api/" }],
   ["a limit that is no number", { limits: { bodyBytes: Number.NaN } }],
-  ["a limit that is undefined", { limits: { idleMs: undefined as never } }],
+  ["a limit that is undefined", { limits: { stallMs: undefined as never } }],
   ["a limit of nothing", { limits: { headersMs: 0 } }],
 ])("%s is refused when the proxy is made, without saying the value", (_, options) => {
   let error: unknown;

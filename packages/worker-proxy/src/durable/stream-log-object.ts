@@ -8,16 +8,16 @@ import { errorEvent, openEvents } from "./stream-log-events.js";
 import { openReaders } from "./stream-log-readers.js";
 import { openEventLog, type StreamState } from "./stream-log-rows.js";
 
-/** Sends a chat request on; `check` throws the refusal of lines of the answer that must not be kept or passed on. */
+/** Sends a chat request on; the answer must hold none of the `keys`. */
 export type AskGateway = (
   body: Readonly<Record<string, unknown>>,
   call: Call,
-) => Promise<{ readonly response: Response; readonly check: (lines: string) => void }>;
+) => Promise<{ readonly response: Response; readonly keys: readonly string[] }>;
 
 /** What one stream needs to know of its proxy. */
 interface StreamLogSetup {
   readonly ask: AskGateway;
-  readonly idleMs: number;
+  readonly stallMs: number;
   readonly totalMs: number | undefined;
   readonly orphanMs: number;
   readonly keepMs: number;
@@ -44,7 +44,7 @@ const TOO_MANY = new Refusal(429, "too_many_readers", `a stream has at most ${RE
 /** One stream: asks once, writes down what comes, and lets everybody read it from any place. */
 export function openStreamLog(
   { storage }: ObjectState,
-  { ask, idleMs, totalMs, orphanMs, keepMs, logBytes }: StreamLogSetup,
+  { ask, stallMs, totalMs, orphanMs, keepMs, logBytes }: StreamLogSetup,
 ): DurableObjectHandlers {
   const log = openEventLog(storage.sql, logBytes);
   const readers = openReaders(log);
@@ -84,18 +84,18 @@ export function openStreamLog(
     const call = openCall(new AbortController().signal, totalMs);
     hangUp = () => call.stop("client_left");
     try {
-      const { response, check } = await ask(JSON.parse(body), call);
+      const { response, keys } = await ask(JSON.parse(body), call);
       if (response.ok && response.body && EVENTS.test(response.headers.get("content-type") ?? "")) {
         requestId = response.headers.get("x-request-id");
         const onEnd = ({ code }: { code?: string | undefined }) => {
           brokeBy = code;
         };
-        const options = { idleMs, isChat: true, countsUsage: false, check, onEnd, onFirstByte() {} };
+        const options = { stallMs, keys, isChat: true, onEnd };
         void keepAll(relay(response.body, call, options).getReader());
         return undefined;
       }
       // there is nothing to come back for, and the question may be asked again
-      const refused = passedOn(response, await readText({ response, call }, idleMs, TEXT_CHARACTERS));
+      const refused = passedOn(response, await readText({ response, call }, stallMs, TEXT_CHARACTERS));
       call.close();
       await forget();
       return refused;

@@ -1,6 +1,7 @@
 import type { Admitted } from "../admitted.js";
 import type { Extension } from "../extension.js";
-import { ask, checkLines } from "../gateway/request.js";
+import { STALL_MS } from "../gateway/answer.js";
+import { ask } from "../gateway/request.js";
 import type { ProxyOptions } from "../options.js";
 import { misconfigured, Refusal } from "../refusal.js";
 import { checkedOptions, type Settings, setupOf } from "../settings.js";
@@ -45,13 +46,13 @@ export function streamLogObject<Env = unknown>(options: StreamLogOptions<Env>): 
       throw new TypeError(`${name}: give a whole number from 1 up`);
   // who may ask, and for what, was decided before
   const settings = checkedOptions<Env>({ ...gateway, authenticate: "public", origins: [], models: ["any"] });
-  const { idleMs, totalMs } = settings.limits;
+  const { stallMs = STALL_MS, totalMs } = settings.limits;
   return class {
     readonly fetch: DurableObjectHandlers["fetch"];
     readonly alarm: DurableObjectHandlers["alarm"];
     constructor(state: ObjectState, env: Env) {
       const askGateway = askWith(settings, env);
-      const log = openStreamLog(state, { ask: askGateway, idleMs, totalMs, orphanMs, keepMs, logBytes });
+      const log = openStreamLog(state, { ask: askGateway, stallMs, totalMs, orphanMs, keepMs, logBytes });
       this.fetch = log.fetch;
       this.alarm = log.alarm;
     }
@@ -64,7 +65,7 @@ function askWith<Env>(settings: Settings<Env>, env: Env): AskGateway {
     const outgoing = { method: "POST", path: "/v1/chat/completions", body };
     return {
       response: await ask(settings, setup, outgoing, env, call),
-      check: (lines) => checkLines(lines, setup.apiKeys),
+      keys: setup.apiKeys,
     };
   };
 }

@@ -1,16 +1,18 @@
-import type { Admitted } from "../admitted.js";
+import type { Admitted, Usage } from "../admitted.js";
 import type { Account } from "../gates/budget.js";
 import type { Tenancy } from "../gates/ids.js";
 import type { Route } from "../gates/path.js";
 import { Refusal } from "../refusal.js";
 import type { Report } from "../report.js";
 import type { Settings, Setup } from "../settings.js";
-import { relay, usageIn } from "./relay.js";
-import { checkLines, leaks, passedHeadersOf, readText, type Upstream, unfit } from "./request.js";
+import { unfit } from "./event-bytes.js";
+import { openKeyWatch } from "./keys.js";
+import { pump } from "./pump.js";
+import { relay, type StreamEnd } from "./relay.js";
+import { passedHeadersOf, readText, type Upstream } from "./request.js";
 
 /** Larger than any JSON of the spec's. */
 const JSON_CHARACTERS = 32 * 1024 * 1024;
-
 /** What an answer is passed on with. */
 export interface Passing<Env> {
   readonly settings: Settings<Env>;
@@ -42,35 +44,48 @@ export async function passOn<Env>(upstream: Upstream, passing: Passing<Env>): Pr
   if (!body || !type) throw wrongType("answered with no JSON and no event stream");
   sent["content-type"] = type.toLowerCase();
   if (sent["content-type"] === "application/json") {
-    const text = await readText(upstream, settings.limits.idleMs, JSON_CHARACTERS);
-    if (text.length > JSON_CHARACTERS) throw unfit();
+    const json = parsed(await readText(upstream, settings.limits.stallMs ?? STALL_MS, JSON_CHARACTERS));
     call.close();
-    const answer = await signed(text, passing);
-    // looked at as it leaves: written anew, what was escaped is not any more
-    if (leaks(answer, setup.apiKeys)) throw unfit();
-    const usage = usageIn(text);
+    if (openKeyWatch(setup.apiKeys)(json)) throw unfit();
+    const usage = usageOf(json);
     if (usage) report.known.usage = usage;
     account.close("answered", usage);
-    const bytes = new TextEncoder().encode(answer);
+    const bytes = new TextEncoder().encode(await signed(json, passing));
     report.known.bytes = bytes.byteLength;
     report.firstByte();
     report.end(status);
     return new Response(bytes, { status, headers: sent });
   }
-  const stream = relay(body, call, {
-    idleMs: settings.limits.idleMs,
+  return new Response(streamOf(upstream, body, passing), { status, headers: sent });
+}
+
+/** How long the gateway may send nothing, where it is read and `limits.stallMs` is not set. */
+export const STALL_MS = 60_000;
+
+/** A stream is read where something needs it; elsewhere the platform passes it on. */
+function streamOf<Env>(
+  { response, call, isExtensions }: Upstream,
+  body: ReadableStream<Uint8Array>,
+  { settings, setup, route, report, account, admitted }: Passing<Env>,
+): ReadableStream<Uint8Array> {
+  const { meter, limits } = settings;
+  const n = admitted.body?.["n"];
+  const options = {
+    keys: setup.apiKeys,
     isChat: !route.extension,
-    countsUsage: settings.meter !== undefined,
-    check: (lines) => checkLines(lines, setup.apiKeys),
+    choices: typeof n === "number" ? n : 1,
     onFirstByte: report.firstByte,
-    onEnd({ code, usage, bytes }) {
+    onEnd({ code, usage, bytes }: StreamEnd) {
       if (usage) report.known.usage = usage;
-      report.known.bytes = bytes;
+      if (bytes !== undefined) report.known.bytes = bytes;
       account.close(code === undefined ? "answered" : "unknown", usage);
-      report.end(code === "client_left" ? 499 : status, code);
+      report.end(code?.startsWith("client_") ? 499 : response.status, code);
     },
-  });
-  return new Response(stream, { status, headers: sent });
+  };
+  const isRead = meter !== undefined || limits.stallMs !== undefined || isExtensions;
+  return isRead
+    ? relay(body, call, { ...options, stallMs: limits.stallMs ?? STALL_MS })
+    : pump(body, call, options);
 }
 
 function headersOf<Env>(
@@ -89,20 +104,29 @@ function headersOf<Env>(
     "x-request-id": report.known.requestId,
     "x-sluice-source": "upstream",
     "server-timing": report.timing(),
-    ...(isStream && !leaks(stream, setup.apiKeys) && { "x-stream-id": stream }),
+    ...(isStream && !openKeyWatch(setup.apiKeys)(stream) && { "x-stream-id": stream }),
     ...(offers.length > 0 && { "x-sluice-offers": offers.join(", ") }),
   };
 }
 
-/** The answer with each id marked for its user: the one that was asked about, or the one that was just given. */
-async function signed<Env>(text: string, { route, tenancy, admitted }: Passing<Env>): Promise<string> {
-  if (!tenancy || !route.ids) return text;
-  let json: unknown;
+/** @throws {Refusal} 502 for a page, a text, or JSON that was cut */
+function parsed(text: string): unknown {
   try {
-    json = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
     throw wrongType("answered with broken JSON");
   }
+}
+
+/** The `usage` of an answer. */
+function usageOf(json: unknown): Usage | undefined {
+  const { usage } = { ...(json as { usage?: unknown }) };
+  return typeof usage === "object" && usage !== null ? (usage as Usage) : undefined;
+}
+
+/** The answer, written anew, with each id marked for its user: the id of the request, or a new task's or asset's. */
+async function signed<Env>(json: unknown, { route, tenancy, admitted }: Passing<Env>): Promise<string> {
+  if (!tenancy || !route.ids) return JSON.stringify(json);
   const id = admitted.id ?? (route.isLookup ? (admitted.body?.["Id"] as string) : givenId(json));
   const mark = id === undefined ? undefined : (admitted.sentId ?? (await tenancy.sign(route.ids, id)));
   return JSON.stringify(json, (_, value) => (value === id && id !== undefined ? mark : value));

@@ -19,12 +19,15 @@ export function openBytes() {
       room.set(piece, size);
       size = needed;
     },
-    /** All of it; what is added next begins anew. */
-    take(): Uint8Array<ArrayBuffer> {
-      const all = room.subarray(0, size);
-      room = new Uint8Array(0);
-      size = 0;
-      return all;
+    /** All of it, until something is added or taken. */
+    view: () => room.subarray(0, size),
+    /** Takes the first `end` bytes out; the rest stays. @default all of it */
+    take(end = size): Uint8Array<ArrayBuffer> {
+      const taken = room.subarray(0, end);
+      // a copy: what was taken is its receiver's
+      room = room.slice(end, size);
+      size = room.byteLength;
+      return taken;
     },
   };
 }

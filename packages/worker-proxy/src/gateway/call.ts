@@ -11,6 +11,7 @@ const failures = {
     "the gateway's answer broke off before its end; what was asked may be done all the same",
   ],
   upstream_idle: [504, "unknown", "the gateway fell silent; what was asked may be done all the same"],
+  client_stalled: [499, "unknown", "the client took nothing of the answer for too long"],
   upstream_timeout: [504, "unknown", "the gateway took too long; what was asked may be done all the same"],
 } as const;
 
@@ -23,6 +24,12 @@ export function failed(code: Failure, outcome: CallOutcome = failures[code][1]):
   return new Refusal(status, code, message, { outcome });
 }
 
+/** How long a step may take, in milliseconds, and the reason for which the call is stopped then. */
+interface Wait {
+  readonly ms: number;
+  readonly late: Failure;
+}
+
 /** One call to the gateway, from sending to its last byte: who may end it, and what it was ended for. */
 export interface Call {
   /** For the upstream `fetch`. */
@@ -31,11 +38,11 @@ export interface Call {
   /** Ends the call and hangs up on the gateway. The first reason stays. */
   stop(reason: Failure): void;
   /**
-   * Waits for one step, at most `ms`, or until the call is stopped: not every body fails when its request does.
+   * Waits for one step, until it is late, or until the call is stopped: not every body fails when its request does.
    *
    * @throws {Refusal} why it was stopped; `broken` when the step itself failed
    */
-  wait<T>(step: () => Promise<T>, ms: number, late: Failure, broken: Failure): Promise<T>;
+  wait<T>(step: () => Promise<T>, broken: Failure, limit?: Wait): Promise<T>;
   /** Nothing more will come: lets go of the timer, the client and the connection. */
   close(): void;
 }
@@ -75,8 +82,8 @@ export function openCall(client: AbortSignal, totalMs: number | undefined): Call
     controller.abort();
   }
 
-  async function wait<T>(step: () => Promise<T>, ms: number, late: Failure, broken: Failure): Promise<T> {
-    const timer = setTimeout(() => stop(late), ms);
+  async function wait<T>(step: () => Promise<T>, broken: Failure, limit?: Wait): Promise<T> {
+    const timer = limit && setTimeout(() => stop(limit.late), limit.ms);
     try {
       // one slot, not a race against one long promise: that would keep a reaction for each chunk of a stream
       return await new Promise<T>((resolve, reject) => {

@@ -1,13 +1,18 @@
 import type { CallOutcome } from "../admitted.js";
 import { formOf } from "../gates/form.js";
+import type { Limits } from "../options.js";
 import { logError, Refusal } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
 import { type Call, type Failure, failed } from "./call.js";
+import { unfit } from "./event-bytes.js";
+import { openKeyWatch } from "./keys.js";
 
 /** An answer of the gateway under way, and the call that it belongs to. */
 export interface Upstream {
   readonly response: Response;
   readonly call: Call;
+  /** True if an extension answered in the gateway's stead. */
+  readonly isExtensions: boolean;
 }
 
 /** What leaves for the gateway. */
@@ -42,18 +47,15 @@ export async function ask<Env>(
     if (call.stopped) throw failed(call.stopped, "not_reached");
     const request = requestOf(baseURL, apiKey, outgoing, call.signal);
     const startedAt = Date.now();
-    return call.wait(
-      async () => {
-        try {
-          return await fetch(request, env);
-        } catch (error) {
-          throw failed(connectionFailure(error, Date.now() - startedAt));
-        }
-      },
-      limits.headersMs,
-      "upstream_timeout",
-      "upstream_unreachable",
-    );
+    const connected = async () => {
+      try {
+        return await fetch(request, env);
+      } catch (error) {
+        throw failed(connectionFailure(error, Date.now() - startedAt));
+      }
+    };
+    const limit = { ms: limits.headersMs, late: "upstream_timeout" } as const;
+    return call.wait(connected, "upstream_unreachable", limit);
   }
 }
 
@@ -98,8 +100,9 @@ function requestOf(
   });
 }
 
-/** As much of an error's body as is read. */
-const ERROR_BYTES = 65_536;
+/** Limits of an error's body: size in characters, time in milliseconds. */
+const ERROR_CHARACTERS = 65_536;
+const ERROR_MS = 10_000;
 
 /** The account behind the key: no caller can mend it, and the gateway's words speak of keys and balances. */
 const ACCOUNT = [401, 402, 403, 407];
@@ -108,8 +111,11 @@ const ACCOUNT = [401, 402, 403, 407];
  * What a gateway's answer that is no success becomes. The caller's own mistakes are told in the gateway's words;
  * the operator's (a wrong key, a wrong address) are not the caller's to see.
  */
-export async function refusalOf(upstream: Upstream, { apiKeys }: Setup, idleMs: number): Promise<Refusal> {
-  const { response } = upstream;
+export async function refusalOf(
+  { response, call }: Upstream,
+  { apiKeys }: Setup,
+  { stallMs = ERROR_MS }: Limits,
+): Promise<Refusal> {
   const { status } = response;
   // status 0 is how a host that keeps to the letter of the standard shows a redirect
   if (status < 400)
@@ -121,7 +127,7 @@ export async function refusalOf(upstream: Upstream, { apiKeys }: Setup, idleMs: 
   const headers = passedHeadersOf(response, apiKeys);
   if (status >= 500)
     return new Refusal(502, "upstream_error", `the gateway failed with ${status}; try again`, { headers });
-  const said = errorIn(await readText(upstream, idleMs, ERROR_BYTES), apiKeys);
+  const said = errorIn(await errorText(response, call, Math.min(stallMs, ERROR_MS)), apiKeys);
   const message = said["message"] ?? `the gateway refused with ${status}`;
   return new Refusal(status, said["code"] ?? "upstream_refused", message, {
     headers: { ...headers, "x-sluice-source": "upstream" },
@@ -141,35 +147,6 @@ export function outcomeOf(status: number): CallOutcome {
   return MAY_HAVE_WORKED.includes(status) ? "unknown" : "refused";
 }
 
-/** Whether `text` has a piece of a key that is long enough to matter. */
-export function leaks(text: string, apiKeys: readonly string[]): boolean {
-  return apiKeys.some((key) => {
-    // how keys of a kind begin is no secret, and a model may well write it
-    const [, own = ""] = /^(?:[a-z]+[-_])*(.*)$/i.exec(key) ?? [];
-    const secret = own.length < 8 ? key : own;
-    const size = Math.min(8, secret.length);
-    for (let at = 0; at + size <= secret.length; at += 1)
-      if (text.includes(secret.slice(at, at + size))) return true;
-    return false;
-  });
-}
-
-/**
- * Refuses lines of a stream that quote a key. To look for each piece would take longer than passing them on: the whole
- * key is looked for, and its pieces where an error is spoken of.
- *
- * @throws {Refusal} 502
- */
-export function checkLines(lines: string, apiKeys: readonly string[]): void {
-  if (apiKeys.some((key) => lines.includes(key)) || (lines.includes("error") && leaks(lines, apiKeys)))
-    throw unfit();
-}
-
-/** The refusal of an answer that can't be passed on. */
-export function unfit(): Refusal {
-  return new Refusal(502, "upstream_type", "the gateway sent what can't be passed on");
-}
-
 const PASSED = {
   "x-request-id": /^[\w.:-]{1,128}$/,
   "retry-after": /^(?:\d{1,6}|[A-Z][a-z]{2}, [\w :]{10,30})$/,
@@ -180,7 +157,7 @@ export function passedHeadersOf({ headers }: Response, apiKeys: readonly string[
   const passed: Record<string, string> = {};
   for (const [name, shape] of Object.entries(PASSED)) {
     const value = headers.get(name) ?? "";
-    if (shape.test(value) && !leaks(value, apiKeys)) passed[name] = value;
+    if (shape.test(value) && !openKeyWatch(apiKeys)(value)) passed[name] = value;
   }
   return passed;
 }
@@ -192,7 +169,7 @@ function errorIn(text: string, apiKeys: readonly string[]): Record<string, strin
     const { error } = JSON.parse(text) as { error: Record<string, unknown> };
     for (const name of ["message", "type", "code", "param"]) {
       const value = error[name];
-      if (typeof value === "string" && value !== "" && !leaks(value, apiKeys)) said[name] = value;
+      if (typeof value === "string" && value !== "" && !openKeyWatch(apiKeys)(value)) said[name] = value;
     }
   } catch {
     // no JSON, or none of the spec's: the status alone speaks
@@ -200,15 +177,50 @@ function errorIn(text: string, apiKeys: readonly string[]): Record<string, strin
   return said;
 }
 
-/** An answer's text, or the first `most` characters of it and a little more. */
-export async function readText({ response, call }: Upstream, idleMs: number, most: number): Promise<string> {
-  const reader = response.body?.getReader();
-  const decoder = new TextDecoder();
+/** What has come of an error's body when its time is over. A refusal stays one, whatever becomes of its body. */
+async function errorText({ body }: Response, call: Call, ms: number): Promise<string> {
+  const until = Date.now() + ms;
   let text = "";
-  while (reader && text.length <= most) {
-    const { done, value } = await call.wait(() => reader.read(), idleMs, "upstream_idle", "upstream_cut");
-    if (done) break;
-    text += decoder.decode(value, { stream: true });
+  const limit = () => ({ ms: until - Date.now(), late: "upstream_idle" }) as const;
+  try {
+    for await (const part of textOf(body, call, limit)) {
+      text += part;
+      if (text.length > ERROR_CHARACTERS) break;
+    }
+  } catch (error) {
+    if (call.stopped === "client_left") throw error;
   }
   return text;
+}
+
+/**
+ * The whole text of an answer.
+ *
+ * @throws {Refusal} 504 when the gateway sends nothing for `stallMs`, 502 for a text longer than `most` characters
+ */
+export async function readText(
+  { response, call }: Pick<Upstream, "response" | "call">,
+  stallMs: number,
+  most: number,
+): Promise<string> {
+  let text = "";
+  for await (const part of textOf(response.body, call, () => ({ ms: stallMs, late: "upstream_idle" }))) {
+    text += part;
+    if (text.length > most) throw unfit();
+  }
+  return text;
+}
+
+async function* textOf(
+  body: ReadableStream<Uint8Array> | null,
+  call: Call,
+  limit: () => Parameters<Call["wait"]>[2],
+): AsyncGenerator<string> {
+  const reader = body?.getReader();
+  const decoder = new TextDecoder();
+  while (reader) {
+    const { done, value } = await call.wait(() => reader.read(), "upstream_cut", limit());
+    if (done) return;
+    yield decoder.decode(value, { stream: true });
+  }
 }

@@ -5,6 +5,7 @@ const here = (path: string) => new URL(path, import.meta.url).pathname;
 /** A Worker of this folder's as one module, made of the package's sources. */
 export async function bundle(path: string, define: Record<string, string> = {}): Promise<string> {
   const alias = {
+    "@sluice/core/sse": here("../../../core/src/sse.ts"),
     "@sluice/worker-proxy/auth": here("../../src/auth/index.ts"),
     "@sluice/worker-proxy/durable": here("../../src/durable/index.ts"),
     "@sluice/worker-proxy": here("../../src/index.ts"),

@@ -16,14 +16,14 @@ const { default: workerd } = wrangler("workerd") as { default: string };
  * The proxy with its Durable Objects in a workerd of its own, whose storage is on disk: it can be killed as a machine
  * loses power, and started again. Behind it a gateway that answers as it is told.
  */
-export async function startDurableProxy({ idleMs = 60_000, flags = ["enable_request_signal"] } = {}) {
+export async function startDurableProxy({ stallMs = 60_000, flags = ["enable_request_signal"] } = {}) {
   const upstream = await startUpstream();
   const folder = await mkdtemp(join(tmpdir(), "sluice-durable-"));
   const objects = join(folder, "objects");
   await mkdir(objects);
   await writeFile(
     join(folder, "worker.js"),
-    await bundle("../fixture/durable-proxy.ts", { IDLE_MS: String(idleMs) }),
+    await bundle("../fixture/durable-proxy.ts", { STALL_MS: String(stallMs) }),
   );
   await writeFile(join(folder, "config.capnp"), configOf(upstream.url, objects, flags));
   let running: ChildProcess;

@@ -1,0 +1,149 @@
+import { createEventParser } from "@sluice/core/sse";
+import { Refusal } from "../refusal.js";
+import { openBytes } from "./bytes.js";
+import { type ChatEvents, openChatEvents } from "./chat-events.js";
+import { openKeyWatch } from "./keys.js";
+
+/** Largest event of a stream, in bytes. */
+const EVENT_BYTES = 8 * 1024 * 1024;
+
+/** What is read from an event stream on its way. */
+export interface EventBytesOptions {
+  /** Keys that must not pass. */
+  readonly keys: readonly string[];
+  /** True for a chat, whose end is said; the end of another stream is the end of its bytes. */
+  readonly isChat: boolean;
+  /** Number of choices that were asked for. @default 1 */
+  readonly choices?: number;
+}
+
+/** Reads an event stream once, and hands out the bytes that may be passed on. */
+export interface EventBytes extends Omit<ChatEvents, "read"> {
+  /** Number of events so far, comments not counted. */
+  readonly events: number;
+  /**
+   * Takes the next bytes; returns those of the events that are whole by now, if any.
+   *
+   * @throws {Refusal} 502 where they hold a key, or an event is too large
+   */
+  push(bytes: Uint8Array): Uint8Array | undefined;
+  /** Takes what is left, without a blank line behind it: returned if it is a whole event nonetheless. */
+  end(): Uint8Array | undefined;
+  /** Takes what is left, whole or not, for a stream that is not read any further. */
+  rest(): Uint8Array | undefined;
+}
+
+/** Each byte becomes one character, wherever a letter was cut: a key is ASCII. */
+const latin1 = new TextDecoder("latin1");
+
+export function openEventBytes({ keys, isChat, choices = 1 }: EventBytesOptions): EventBytes {
+  const chat = openChatEvents(choices);
+  const holdsKey = openKeyWatch(keys);
+  const held = openBytes();
+  let events = 0;
+  let isWhole = false;
+  const parser = createEventParser({
+    onEvent: readEvent,
+    // some gateways send an error as a bare line
+    onUnknownField: (name, value) => name === "error" && readEvent({ event: "error", data: value }),
+  });
+
+  return {
+    get usage() {
+      return chat.usage;
+    },
+    get isOver() {
+      return isChat && chat.isOver;
+    },
+    get isFinished() {
+      return isChat && chat.isFinished;
+    },
+    get hasFailed() {
+      return isChat && chat.hasFailed;
+    },
+    get contents() {
+      return isChat ? chat.contents : events;
+    },
+    get events() {
+      return events;
+    },
+    push(bytes) {
+      const whole = wholeEvents(bytes);
+      if (whole) {
+        lookAt(whole);
+        parser.push(whole);
+      }
+      return whole;
+    },
+    end() {
+      const last = held.take();
+      if (last.byteLength === 0) return undefined;
+      lookAt(last);
+      isWhole = !isChat;
+      parser.push(last);
+      const event = parser.end();
+      if (event) readEvent(event);
+      return isWhole ? last : undefined;
+    },
+    rest() {
+      const last = held.take();
+      if (last.byteLength === 0) return undefined;
+      lookAt(last);
+      return last;
+    },
+  };
+
+  function wholeEvents(bytes: Uint8Array): Uint8Array | undefined {
+    if (held.size === 0 && endOfEvents(bytes, 0) === bytes.byteLength) return bytes;
+    const searchedTo = Math.max(0, held.size - 1);
+    held.add(bytes);
+    const end = endOfEvents(held.view(), searchedTo);
+    if (end > 0) return held.take(end);
+    if (held.size > EVENT_BYTES) throw unfit();
+    return undefined;
+  }
+
+  /** Looks for a key as it is written; this finds it in comments and names as well. */
+  function lookAt(bytes: Uint8Array): void {
+    if (holdsKey({ raw: latin1.decode(bytes) })) throw unfit();
+  }
+
+  function readEvent(event: { readonly event: string; readonly data: string }): void {
+    events += 1;
+    const json = parsed(event.data);
+    isWhole = typeof json === "object" || event.data.trimEnd() === "[DONE]" || !isChat;
+    if (holdsKey(json ?? event.data.replaceAll("\n", ""))) throw unfit();
+    chat.read(event, json);
+  }
+}
+
+function parsed(data: string): unknown {
+  if (data.startsWith("[DONE]")) return undefined;
+  try {
+    return JSON.parse(data);
+  } catch {
+    return undefined;
+  }
+}
+
+const LINE_FEED = 10;
+const RETURN = 13;
+
+/** The place behind the last blank line that ends after `from`; 0 where there is none. */
+function endOfEvents(bytes: Uint8Array, from: number): number {
+  for (let at = bytes.byteLength - 1; at > from; at -= 1) {
+    if (!isLineEnd(bytes[at])) continue;
+    const before = bytes[at] === LINE_FEED && bytes[at - 1] === RETURN ? at - 2 : at - 1;
+    if (isLineEnd(bytes[before])) return at + 1;
+  }
+  return 0;
+}
+
+function isLineEnd(byte: number | undefined): boolean {
+  return byte === LINE_FEED || byte === RETURN;
+}
+
+/** The refusal of an answer that can't be passed on. */
+export function unfit(): Refusal {
+  return new Refusal(502, "upstream_type", "the gateway sent what can't be passed on");
+}
