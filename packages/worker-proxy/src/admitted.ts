@@ -34,6 +34,8 @@ export interface Admitted<Env = unknown> {
   readonly model?: string;
   /** The body as it would leave for the gateway. */
   readonly body?: Readonly<Record<string, unknown>>;
+  /** The paths of fields that were left out of the body; the answer names them in `x-sluice-dropped`. */
+  readonly dropped?: readonly string[];
 }
 
 /** What the gateway says in `usage`, as it is. */

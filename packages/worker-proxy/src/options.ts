@@ -1,6 +1,7 @@
 import type { ProxyContext, RouteName, User } from "./admitted.js";
 import type { Extension, Meter } from "./extension.js";
 import type { Caps } from "./gates/caps.js";
+import type { AllowedFields } from "./gates/fields.js";
 import type { RateLimit } from "./gates/rate.js";
 import type { ProxyEvent } from "./report.js";
 
@@ -63,6 +64,13 @@ export interface ProxyOptions<Env = unknown> {
    * `{ "gamma-video-2.0": { duration: 10, resolution: ["720p", "480p"] } }`.
    */
   readonly models: Models | ((env: Env) => Models);
+  /**
+   * Fields that requests may have beside those of the spec: names or paths, `["n", "extra_body.top_k"]`, for all
+   * models; or for each model its own, `{ "delta-5.3": ["n"] }`. All that is in such a field passes; addresses in it
+   * are checked as media. A field that costs should have a cap in `models` too.
+   * @default none
+   */
+  readonly allowFields?: AllowedFields;
   /** The routes that are open. `videos` and `assets` need a `secret`, unless everybody is the same user. @default ["chat"] */
   readonly routes?: readonly RouteName[];
   /**
@@ -83,8 +91,6 @@ export interface ProxyOptions<Env = unknown> {
   readonly media?: "public" | "any" | ((url: URL) => boolean);
   /** The gateway's path for an asset lookup, `/gamma/asset/GetAsset`; the spec shows none. It is sent `{ Id }`. @default none */
   readonly assetLookup?: string | undefined;
-  /** Whether assets may also be sent as `multipart/form-data`. @default false */
-  readonly multipart?: boolean;
   /** Further paths, and other ways to the gateway: those of `/durable`. @default none */
   readonly extensions?: readonly Extension<Env>[];
   /** What stands before the gateway's paths: `/api`. @default "" */

@@ -91,8 +91,8 @@ export function invalid(message = "send one JSON object in UTF-8", param?: strin
   return new Refusal(400, "invalid_request", message, { param: param === undefined ? param : show(param) });
 }
 
-/** A name that came from outside, in the part that is safe to say. */
-function show(name: string): string {
+/** The part of a name from outside that can be said in an answer. */
+export function show(name: string): string {
   return JSON.stringify(name.slice(0, 40)).slice(1, -1);
 }
 

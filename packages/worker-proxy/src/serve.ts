@@ -2,7 +2,8 @@ import type { Admitted, User } from "./admitted.js";
 import { readBody, refuseBody } from "./gates/body.js";
 import { freeAccount, openAccount } from "./gates/budget.js";
 import { ownId, type Tenancy, tenancyOf } from "./gates/ids.js";
-import { hasOwnFields, type Match, type Route } from "./gates/path.js";
+import { hasOwnFields } from "./gates/models.js";
+import type { Match, Route } from "./gates/path.js";
 import { allowedBody } from "./gates/policy.js";
 import { passOn } from "./gateway/answer.js";
 import { type Call, openCall } from "./gateway/call.js";
@@ -130,15 +131,16 @@ async function admit<Env>(
       throw new Refusal(404, "task_not_found", "there is no such task, or it is not yours");
     return { ...asked, id, sentId };
   }
-  const read = await readBody(asked.request, route, settings);
-  const body = await allowedBody(read, route, setup, settings, tenancy);
-  const { model } = body;
-  if (model === undefined) return { ...asked, body, sentId: read["Id"] as string };
+  const read = await readBody(asked.request, settings);
+  const { Id: readId } = read;
+  const { body, model, dropped } = await allowedBody(read, route, setup, settings, tenancy);
+  if (model === undefined) return { ...asked, body, dropped, sentId: readId as string };
   // without it the gateway tells nothing that could be settled
   const isCounted = settings.meter && body["stream"] === true && hasOwnFields(model);
   return {
     ...asked,
     model,
+    dropped,
     body: isCounted ? { ...body, stream_options: { include_usage: true } } : body,
   };
 }

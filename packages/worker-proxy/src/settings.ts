@@ -1,5 +1,7 @@
 import type { RouteName } from "./admitted.js";
 import type { Caps } from "./gates/caps.js";
+import { type AllowedFields, createTables, type FieldsOf, hasField } from "./gates/fields.js";
+import { belongsTo } from "./gates/models.js";
 import { type Route, tableOf } from "./gates/path.js";
 import type { Limits, ProxyOptions } from "./options.js";
 import { createAdvisor, misconfigured, type Refusal } from "./refusal.js";
@@ -9,10 +11,11 @@ type Optional = "onEvent" | "secret" | "rateLimit" | "meter";
 
 /** The options with their defaults, and with what can be checked without a request checked. */
 export interface Settings<Env = never>
-  extends Required<Omit<ProxyOptions<Env>, Optional | "limits" | "assetLookup" | "routes">>,
+  extends Required<Omit<ProxyOptions<Env>, Optional | "limits" | "assetLookup" | "routes" | "allowFields">>,
     Pick<ProxyOptions<Env>, Optional> {
   readonly limits: Required<Omit<Limits, "stallMs" | "maxTokens">> & Limits;
   readonly table: readonly Route[];
+  readonly fieldsOf: FieldsOf;
   /** Logs what an operator may have forgotten, once. */
   readonly advise: (refusal: Refusal) => void;
 }
@@ -23,7 +26,7 @@ const ROUTES: readonly RouteName[] = ["chat", "images", "videos", "assets", "hea
 export function checkedOptions<Env>(options: ProxyOptions<Env>): Settings<Env> {
   const { authenticate, apiKey, secret, baseURL, origins, models, assetLookup } = options;
   const { basePath = "", routes = ["chat"], extensions = [], media = "public" } = options;
-  const { multipart = false, credentials = false } = options;
+  const { allowFields = [], credentials = false } = options;
   ensure(
     typeof authenticate === "function" || authenticate === "public",
     'authenticate: give a function that says who is asking; or "public", if everybody may spend',
@@ -35,7 +38,9 @@ export function checkedOptions<Env>(options: ProxyOptions<Env>): Settings<Env> {
   );
   if (typeof baseURL !== "function") checkBaseURL(baseURL);
   if (typeof origins !== "function") checkOrigins(origins);
-  if (typeof models !== "function") checkModels(models);
+  checkFields(allowFields);
+  const fieldsOf = createTables(allowFields);
+  if (typeof models !== "function") checkModels(models, fieldsOf);
   ensure(/^(?:\/[\w-]+)*$/.test(basePath), 'basePath: give "" or a path like "/api"');
   ensure(
     routes.length > 0 && routes.every((name) => ROUTES.includes(name)),
@@ -56,11 +61,11 @@ export function checkedOptions<Env>(options: ProxyOptions<Env>): Settings<Env> {
   return {
     ...options,
     basePath,
+    fieldsOf,
     table: tableOf(routes, assetLookup, extensions),
     advise: createAdvisor(),
     extensions,
     media,
-    multipart,
     credentials,
     limits: checkedLimits(options.limits ?? {}),
     // called detached: the global fetch throws with another `this`
@@ -100,7 +105,7 @@ export async function setupOf<Env>(settings: Settings<Env>, env: Env, host: stri
     baseURL,
     apiKeys: await resolve("apiKey", settings.apiKey, env, checkKeys),
     secrets: settings.secret ? await resolve("secret", settings.secret, env, checkSecrets) : [],
-    models: await resolve("models", settings.models, env, checkModels),
+    models: await resolve("models", settings.models, env, (models) => checkModels(models, settings.fieldsOf)),
   };
 }
 
@@ -151,7 +156,20 @@ function checkOrigins(origins: unknown): readonly string[] {
   return origins;
 }
 
-function checkModels(models: unknown): ReadonlyMap<string, Caps> {
+function checkFields(allowed: AllowedFields): void {
+  const lists: unknown[] = Array.isArray(allowed) ? [allowed] : Object.values(allowed);
+  ensure(
+    typeof allowed === "object" &&
+      lists.every(
+        (list) =>
+          Array.isArray(list) &&
+          list.every((path) => typeof path === "string" && /^\w+(?:\.\w+)*$/.test(path)),
+      ),
+    'allowFields: give names or paths of fields, ["n", "extra_body.top_k"], or for each model such a list',
+  );
+}
+
+function checkModels(models: unknown, fieldsOf: FieldsOf): ReadonlyMap<string, Caps> {
   const entries: [string, Caps][] = Array.isArray(models)
     ? models.map((id) => [id, {}])
     : Object.entries((models ?? {}) as Record<string, Caps>);
@@ -163,8 +181,8 @@ function checkModels(models: unknown): ReadonlyMap<string, Caps> {
     for (const [field, cap] of Object.entries(caps)) {
       // one that is never found would never hold
       ensure(
-        /^\w+(?:\.\w+)?$/.test(field),
-        `models: ${id}: ${field}: give a field, or one in an object: "parameters.duration"`,
+        ROUTES.some((name) => belongsTo(id, name) && hasField(fieldsOf({ name }, id), field)),
+        `models: ${id}: ${field}: is no field of this model; correct it, or add it to allowFields`,
       );
       ensure(
         typeof cap === "number"

@@ -85,7 +85,6 @@ test("with a cap on tokens, a chat asks for no more, and says so where it says n
   const { reached, ask } = openProxy({ limits: { maxTokens: 10_000 } });
   for (const max_tokens of [10_001, 0, -1, 1.5, "9", true])
     expect((await ask(asked({ body: { ...chat, max_tokens } }))).status).toBe(400);
-  expect((await ask(asked({ body: { ...chat, max_completion_tokens: 9 } }))).status).toBe(400);
   expect(reached).toEqual([]);
   await ask(asked({ body: { ...chat, max_tokens: 10_000 } }));
   await ask(asked());

@@ -168,12 +168,15 @@ describe("an asset", () => {
     expect(JSON.parse(text)).toEqual({ Id: signed("a-1", "asset") });
   });
 
-  test("is used anywhere in a video's body under the gateway's own name", async () => {
-    const { post, sent } = openTenants();
+  test("is used in each address of a video's body under the gateway's own name", async () => {
+    const { post, sent } = openTenants(undefined, { allowFields: ["input.more"] });
     const body = (uri: string, other: string) => ({
       input: {
         prompt: `like asset://${signed("a-1", "asset")}`,
-        media: [{ type: "reference_image", url: uri }, { image_url: { url: other } }],
+        media: [
+          { type: "reference_image", url: uri },
+          { type: "reference_image", url: other },
+        ],
         more: { deep: [[uri]] },
       },
       model: "beta3.0-video",
@@ -204,7 +207,7 @@ describe("an asset", () => {
     ["with a path", `asset://${signed("a-1", "asset")}/../b`],
     ["with no id", "asset://"],
   ])("%s is not found in a video's body, and nothing is sent", async (_, url) => {
-    const { post, reached } = openTenants(undefined, { media: "any" });
+    const { post, reached } = openTenants(undefined, { media: "any", allowFields: ["input.anything"] });
     for (const input of [{ media: [{ url }] }, { prompt: "a", anything: { at: ["all", url] } }]) {
       const { status, error } = await post(video, { ...order, input });
       expect([status, error?.["code"]]).toEqual([404, "asset_not_found"]);
@@ -224,7 +227,7 @@ describe("an asset", () => {
   test("is refused in a chat and in an image as it is in a video", async () => {
     const { post, reached } = openTenants();
     const content = [{ type: "image_url", image_url: { url: "asset://a-1" } }];
-    const body = { model: "delta-5.3", messages: [{ role: "user", content }] };
+    const body = { model: "alpha-v4.1-flash", messages: [{ role: "user", content }] };
     expect((await post("/v1/chat/completions", body)).status).toBe(404);
     expect(reached).toEqual([]);
   });

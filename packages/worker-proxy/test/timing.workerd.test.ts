@@ -96,6 +96,7 @@ test("pages may read these headers, and those of a refusal", async () => {
       "retry-after",
       "server-timing",
       "x-request-id",
+      "x-sluice-dropped",
       "x-sluice-offers",
       "x-sluice-source",
       "x-stream-id",

@@ -1,5 +1,6 @@
 import { Refusal } from "../refusal.js";
-import { maxTokensOf } from "./path.js";
+import type { Field } from "./fields.js";
+import { maxTokensOf } from "./models.js";
 
 /**
  * What a model may be asked for, by the name of the field: `duration`, `parameters.duration`. A number is the most
@@ -17,90 +18,65 @@ const unsaid: Readonly<Record<string, (most: number) => number>> = {
   "parameters.duration": (most) => Math.min(5, most),
 };
 
+type Owner = Record<string, unknown>;
+
 /**
- * The body within the caps. Nothing is lowered in silence: an answer cut short would look like the model's doing.
+ * Holds a body to the caps, and sets in it what it does not say. Nothing is lowered in silence: an answer cut short
+ * would look like the model's doing.
  *
  * @throws {Refusal} 400 for what is beyond one
  */
-export function capped(
-  body: Record<string, unknown>,
+export function holdCaps(
+  body: Owner,
+  table: Field,
   model: string,
   caps: Caps,
   maxTokens: number | undefined,
-): Record<string, unknown> {
-  const held = { ...body };
-  for (const [field, cap] of Object.entries({ ...(maxTokens && { max_tokens: maxTokens }), ...caps })) {
-    const [first = "", second] = field.split(".");
-    if (isElsewhere(body, first, second, caps)) throw beyond(field, "given in its own place");
-    if (second === undefined) hold(held, first, field, cap, model);
-    else {
-      const parent = held[first] === undefined ? {} : openParent(held[first], first);
-      hold(parent, second, field, cap, model);
-      if (Object.keys(parent).length > 0) held[first] = parent;
-    }
+): void {
+  for (const [path, cap] of Object.entries({ ...(maxTokens && { max_tokens: maxTokens }), ...caps })) {
+    const most = path === "max_tokens" && typeof cap === "number" ? Math.min(cap, maxTokensOf(model)) : cap;
+    holdIn(body, path.split("."), table, { path, cap: most });
   }
-  return held;
 }
 
-/** Whether a field is where it is not held, and where a gateway of many models may look too. */
-function isElsewhere(
-  body: Record<string, unknown>,
-  first: string,
-  second: string | undefined,
-  caps: Caps,
-): boolean {
-  const name = second ?? first;
-  if (second !== undefined && Object.hasOwn(body, name) && !Object.hasOwn(caps, name)) return true;
-  // several of the spec's own objects have one
-  if (name === "type") return false;
-  return Object.entries(body).some(
-    ([parent, value]) =>
-      typeof value === "object" &&
-      value !== null &&
-      !Object.hasOwn(caps, `${parent}.${name}`) &&
-      Object.keys(value).some((key) => key.toLowerCase() === name.toLowerCase()),
-  );
+interface Held {
+  readonly path: string;
+  readonly cap: Caps[string];
 }
 
-function openParent(given: unknown, param: string): Record<string, unknown> {
-  const parent: Record<string, unknown> = { ...(given as object) };
-  // another spelling could mean the same to the gateway
-  if (
-    typeof given !== "object" ||
-    Array.isArray(given) ||
-    Object.keys(parent).some((key) => /[^a-z0-9_]/.test(key))
-  )
-    throw beyond(param, "an object with the gateway's own names");
-  return parent;
+function holdIn(
+  owner: unknown,
+  [name = "", ...rest]: readonly string[],
+  table: Field | undefined,
+  held: Held,
+): void {
+  if (Array.isArray(owner)) for (const entry of owner) holdIn(entry, [name, ...rest], table, held);
+  else if (typeof owner === "object" && owner !== null) {
+    const parent = owner as Owner;
+    const field = table?.fields.get(name);
+    if (rest.length === 0) return holdField(parent, name, field, held);
+    const child = parent[name] ?? (field?.isList ? [] : {});
+    holdIn(child, rest, field, held);
+    if (Object.keys(child).length > 0) parent[name] = child;
+  }
 }
 
 /** Checks one field, or sets it where its absence could cost more than the cap. */
-function hold(
-  parent: Record<string, unknown>,
-  name: string,
-  field: string,
-  cap: Caps[string],
-  model: string,
-): void {
+function holdField(parent: Owner, name: string, field: Field | undefined, { path, cap }: Held): void {
   const value = parent[name] ?? undefined;
-  // the newer name of the same field
-  if (field === "max_tokens" && "max_completion_tokens" in parent)
-    throw beyond(field, "given under this name");
   if (typeof cap !== "number") {
-    if (!cap.includes((value ?? cap[0]) as string)) throw beyond(field, `one of ${cap.join(", ")}`);
+    if (!cap.includes((value ?? cap[0]) as string)) throw beyond(path, `one of ${cap.join(", ")}`);
     parent[name] = value ?? cap[0];
     return;
   }
-  const most = field === "max_tokens" ? Math.min(cap, maxTokensOf(model)) : cap;
-  const isNumber = Object.hasOwn(unsaid, field);
-  const asked = value ?? (isNumber ? unsaid[field]?.(most) : undefined);
+  const asked = value ?? unsaid[path]?.(cap);
   if (asked === undefined) return;
   // a gateway could take a list of one number for the number
-  const isList = Array.isArray(asked) && !isNumber && !asked.some((entry) => typeof entry === "number");
-  const size = isList ? asked.length : asked;
-  const least = isList ? 0 : 1;
-  if (!Number.isInteger(size) || (size as number) < least || (size as number) > most)
-    throw beyond(field, `at most ${most}`);
+  const isList = Array.isArray(asked) && !asked.some((entry) => typeof entry === "number");
+  // one entry may come without its list
+  const size = isList ? asked.length : field?.isList ? 1 : asked;
+  if (!Number.isInteger(size) || (size as number) < (isList ? 0 : 1) || (size as number) > cap)
+    throw beyond(path, `at most ${cap}`);
   parent[name] = asked;
 }
 

@@ -1,19 +1,24 @@
 import { Refusal } from "../refusal.js";
 import type { Settings } from "../settings.js";
-
-/**
- * The fields whose addresses the gateway goes to, and those that by their name could be some; in any case, because a
- * gateway may read them in any.
- */
-const FIELDS = /^(?:(?:\w+_)?ur[il]s?|images?)$/i;
+import type { Address } from "./fields.js";
 
 /**
  * An address that everybody reads alike. A backslash, an `@`, a tab or a `#` behind the host leads some readers to
  * another host, and what was checked here would not be where the gateway goes.
  */
 const PLAIN = /^[a-z][a-z\d+.-]*:\/\/[\p{L}\p{M}\p{N}.:[\]-]+(?:\/\P{Cc}*)?$/iu;
-/** What Base64 does not have. A path begins like that of a JPEG alone. */
-const NO_BASE64 = /[^\w+/=\s-]|^\s*\/(?!9j\/)/;
+/** A file in the request itself. SVG is not listed: it can name further addresses. */
+const DATA = /^data:image\/(?:jpe?g|png|gif|webp|bmp|avif|hei[cf]);base64,/i;
+/** The first bytes of JPEG, PNG, GIF, WebP, BMP, AVIF and HEIC files. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a BMP has zeros there
+const IMAGE = /^(?:\xff\xd8\xff|\x89PNG\r\n\x1a\n|GIF8[79]a|RIFF.{4}WEBP|BM.{4}\0{4}|.{4}ftyp)/s;
+/** A text that begins like an address, once the control characters that some readers ignore are taken out. */
+const ADDRESS = /^\s*(?:[a-z][a-z\d+.-]*:[/\\]|[/\\]{2}|(?:https?|ftp|file|blob|data|asset):\S)/iu;
+
+/** Tells whether a text could be read as an address. Prose is not: `Asset: gold`. */
+export function readsAsAddress(text: string): boolean {
+  return ADDRESS.test(text.replace(/\p{Cc}+/gu, ""));
+}
 
 /**
  * Refuses what the gateway should not be sent to fetch on a user's word: addresses inside somebody's network, files,
@@ -21,27 +26,12 @@ const NO_BASE64 = /[^\w+/=\s-]|^\s*\/(?!9j\/)/;
  *
  * @throws {Refusal} 400 `media_not_allowed`
  */
-export function checkMedia(body: object, { media, limits }: Settings): void {
-  if (media === "any") return;
-  const open: [name: string, value: unknown][] = Object.entries(body);
-  for (let next = open.pop(); next; next = open.pop()) {
-    const [name, value] = next;
-    if (typeof value === "string" && FIELDS.test(name)) checkAddress(name, value);
-    // what is in a list has the list's name
-    else if (Array.isArray(value)) for (const entry of value) open.push([name, entry]);
-    else if (typeof value === "object" && value !== null)
-      // one by one: as many arguments as a body can have fields would be too many
-      for (const entry of Object.entries(value)) open.push(entry);
-  }
-
-  function checkAddress(name: string, address: string): void {
-    if (/^asset:/.test(address)) return;
-    // plain Base64 is data too
-    if (/^data:/i.test(address) || !NO_BASE64.test(address)) {
-      if (address.length * 0.75 > limits.dataURIBytes) throw refused(name, "is too large");
-    } else if (!PLAIN.test(address) || !URL.canParse(address) || !isAllowed(new URL(address)))
-      throw refused(name, "must be a public https address");
-  }
+export function checkMedia({ text, path }: Address, { media, limits }: Settings): void {
+  if (media === "any" || /^asset:/.test(text)) return;
+  if (DATA.test(text) || isBase64OfImage(text)) {
+    if (text.length * 0.75 > limits.dataURIBytes) throw refused(path, "is too large");
+  } else if (!PLAIN.test(text) || !URL.canParse(text) || !isAllowed(new URL(text)))
+    throw refused(path, "must be a public https address, or an image in Base64");
 
   function isAllowed(url: URL): boolean {
     // a promise is true to everybody, whatever it will say
@@ -49,10 +39,22 @@ export function checkMedia(body: object, { media, limits }: Settings): void {
   }
 }
 
+/** Paths and names can be spelled in the letters of Base64: the first bytes have to be those of an image. */
+function isBase64OfImage(text: string): boolean {
+  if (!/^[\w+/=\s-]+$/.test(text)) return false;
+  const head = text.slice(0, 64).replace(/\s/g, "").replaceAll("-", "+").replaceAll("_", "/");
+  try {
+    return IMAGE.test(atob(head.slice(0, head.length - (head.length % 4))));
+  } catch {
+    return false;
+  }
+}
+
 /** By name, and by one that is known everywhere. No number: those of private networks have many spellings. */
-function isPublic({ protocol, hostname }: URL): boolean {
+function isPublic({ protocol, hostname, port }: URL): boolean {
   return (
     protocol === "https:" &&
+    port === "" &&
     /\.[a-z][a-z0-9-]*\.?$/.test(hostname) &&
     !/\.(?:localhost|localdomain|local|internal|intranet|private|lan|home|corp|svc|consul|arpa|test|invalid|onion)\.?$/.test(
       hostname,
@@ -61,5 +63,5 @@ function isPublic({ protocol, hostname }: URL): boolean {
 }
 
 function refused(param: string, problem: string): Refusal {
-  return new Refusal(400, "media_not_allowed", `${param} ${problem}`, { param: param.slice(0, 40) });
+  return new Refusal(400, "media_not_allowed", `${param || "an address"} ${problem}`, { param });
 }

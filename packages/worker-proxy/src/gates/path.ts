@@ -9,33 +9,21 @@ export interface Route {
   readonly method: "GET" | "POST" | "DELETE";
   /** The path at the gateway. An `{id}` stands for an id, the only part that varies. */
   readonly path: string;
-  /** The top-level fields that a body may have. Another spelling of a known field is thus refused. */
-  readonly fields?: RegExp;
   /** What the id in the path, the body or the answer names, and is signed as. */
   readonly ids?: IdKind;
   /** The body names an asset, and no model. */
   readonly isLookup?: boolean;
-  readonly takesForms?: boolean;
   /** Who answers instead of the gateway. */
   readonly extension?: ExtensionRoute<never>;
 }
 
-const LOWER_CASE = /^[a-z][a-z0-9_]*$/;
-
 /** Everything that can leave for the gateway. Nothing of a request's address does. */
 const gatewayRoutes: readonly Route[] = [
-  { name: "chat", method: "POST", path: "/v1/chat/completions", fields: LOWER_CASE },
-  { name: "images", method: "POST", path: "/v1/images/generations", fields: LOWER_CASE },
-  { name: "videos", method: "POST", path: "/v1/video/generations", fields: LOWER_CASE, ids: "task" },
+  { name: "chat", method: "POST", path: "/v1/chat/completions" },
+  { name: "images", method: "POST", path: "/v1/images/generations" },
+  { name: "videos", method: "POST", path: "/v1/video/generations", ids: "task" },
   { name: "videos", method: "GET", path: "/v1/video/generations/{id}", ids: "task" },
-  {
-    name: "assets",
-    method: "POST",
-    path: "/gamma/asset/CreateAsset",
-    fields: /^(?:model|GroupId|Name|AssetType|URL)$/,
-    ids: "asset",
-    takesForms: true,
-  },
+  { name: "assets", method: "POST", path: "/gamma/asset/CreateAsset", ids: "asset" },
 ];
 
 /** The paths among which a gateway's asset lookup is likely to be. */
@@ -53,7 +41,7 @@ export function tableOf(
   const lookup: Route[] =
     assetLookup === undefined
       ? []
-      : [{ name: "assets", method: "POST", path: assetLookup, fields: /^Id$/, ids: "asset", isLookup: true }];
+      : [{ name: "assets", method: "POST", path: assetLookup, ids: "asset", isLookup: true }];
   const added = extensions.flatMap(({ routes }) =>
     routes.map(
       (extension): Route => ({
@@ -126,34 +114,4 @@ function matchOf(route: Route, path: string): Match[] {
   if (after === undefined || !path.startsWith(before) || !path.endsWith(after)) return [];
   const sentId = path.slice(before.length, path.length - after.length);
   return SENT_ID.test(sentId) ? [{ route, sentId }] : [];
-}
-
-/** The route of each family of the spec's models, by the beginning of its ids. */
-const families: readonly (readonly [ids: RegExp, route: RouteName])[] = [
-  [/^(?:alpha|gamma-chat|delta)-/, "chat"],
-  [/^gamma-image-/, "images"],
-  [/^(?:beta3\.0|gamma)-video/, "videos"],
-  [/^gamma-asset/, "assets"],
-];
-
-/** The largest `max_tokens` of each model that has one. */
-const maxTokens = new Map([
-  ["alpha-v4.1-flash", 393_216],
-  ["gamma-chat-1-6-251015", 8192],
-  ["delta-5.3", 131_072],
-]);
-
-/** Tells whether a model is asked at this route. One of a family that the spec does not have may be asked at any. */
-export function belongsTo(model: string, name: RouteName): boolean {
-  return (families.find(([ids]) => ids.test(model))?.[1] ?? name) === name;
-}
-
-/** The largest `max_tokens` that a model takes, as far as the spec says. */
-export function maxTokensOf(model: string): number {
-  return maxTokens.get(model) ?? Number.POSITIVE_INFINITY;
-}
-
-/** Tells whether a model has the fields that the spec lists for one model alone: `user_id` and `stream_options`. */
-export function hasOwnFields(model: string): boolean {
-  return model === "alpha-v4.1-flash";
 }

@@ -1,15 +1,25 @@
-import { Refusal } from "../refusal.js";
+import { invalid, Refusal } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
-import { capped } from "./caps.js";
+import { holdCaps } from "./caps.js";
+import { siftBody } from "./fields.js";
 import { ownId, type Tenancy } from "./ids.js";
 import { checkMedia } from "./media.js";
-import { belongsTo, hasOwnFields, type Route } from "./path.js";
+import { belongsTo, hasOwnFields } from "./models.js";
+import type { Route } from "./path.js";
+
+/** A body that may leave for the gateway. */
+export interface Allowed {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly model?: string;
+  /** The fields that were left out. */
+  readonly dropped: readonly string[];
+}
 
 /**
- * The body that may leave, within what the operator allows.
+ * The body that may leave, within what the operator allows. It is the one that was given, changed in place.
  *
- * @throws {Refusal} 403 for a model that may not be asked here, 400 for what is beyond a limit, 404 for an asset that
- *   is not this user's
+ * @throws {Refusal} 403 for a model that may not be asked here, 400 for a field that is not listed or is beyond a
+ *   limit, 404 for an asset that is not this user's
  */
 export async function allowedBody<Env>(
   body: Record<string, unknown>,
@@ -17,64 +27,69 @@ export async function allowedBody<Env>(
   { models }: Setup,
   settings: Settings<Env>,
   tenancy: Tenancy | undefined,
-): Promise<Readonly<Record<string, unknown>> & { readonly model?: string }> {
-  if (route.isLookup) return { Id: await ownAsset(body["Id"], tenancy) };
-  const { model } = body;
-  const caps = typeof model === "string" ? models.get(model) : undefined;
-  if (!caps || typeof model !== "string" || !belongsTo(model, route.name))
+): Promise<Allowed> {
+  const { model = "" } = body;
+  const caps = typeof model === "string" && belongsTo(model, route.name) ? models.get(model) : undefined;
+  if (model !== "" && !caps) throw modelNotAllowed();
+  const name = model as string;
+  if (route.name === "chat") renameTokens(body);
+  const table = settings.fieldsOf(route, name);
+  const { dropped, addresses } = siftBody(body, table);
+  if (route.isLookup) return { body: { Id: await ownAsset(body["Id"], tenancy) }, dropped: [...dropped] };
+  if (!caps) throw modelNotAllowed();
+  if (route.name === "assets" && !Object.hasOwn(caps, "GroupId"))
     throw new Refusal(
       403,
-      "model_not_allowed",
-      "this model may not be asked here; the proxy's operator lists `models`",
-      { param: "model" },
+      "limit_exceeded",
+      `no group of assets may be used; the proxy's operator lists them, models: { "${name}": { GroupId: ["…"] } }`,
+      { param: "GroupId", advice: name },
     );
-  const maxTokens = route.name === "chat" ? settings.limits.maxTokens : undefined;
-  // a name that users choose could be another user's
-  const { user_id, ...allowed } = capped(body, model, caps, maxTokens);
-  checkMedia(allowed, settings);
-  if (!tenancy) return { ...allowed, model };
-  const pseudonym = hasOwnFields(model) ? { user_id: await tenancy.pseudonym() } : {};
-  return { ...(await withOwnAssets(allowed, tenancy)), ...pseudonym, model };
+  holdCaps(body, table, name, caps, route.name === "chat" ? settings.limits.maxTokens : undefined);
+  const own = new Map<string, string>();
+  for (const address of addresses) {
+    const { text } = address;
+    if (tenancy && LIKE_ASSET.test(text)) {
+      const id = own.get(text) ?? (await assetIn(text, tenancy));
+      own.set(text, id);
+      address.replace(SCHEME + id);
+    } else checkMedia(address, settings);
+  }
+  if (tenancy && hasOwnFields(name)) body["user_id"] = await tenancy.pseudonym();
+  return { body, model: name, dropped: [...dropped] };
+}
+
+function modelNotAllowed(): Refusal {
+  return new Refusal(
+    403,
+    "model_not_allowed",
+    "this model may not be asked here; the proxy's operator lists `models`",
+    { param: "model" },
+  );
+}
+
+/** Writes the newer name of a field as the one that the gateway has. */
+function renameTokens(body: Record<string, unknown>): void {
+  const newer = body["max_completion_tokens"] ?? undefined;
+  delete body["max_completion_tokens"];
+  if (newer === undefined) return;
+  if ((body["max_tokens"] ?? newer) !== newer)
+    throw invalid("say max_tokens alone: the two names mean the same", "max_completion_tokens");
+  body["max_tokens"] = newer;
 }
 
 const SCHEME = "asset://";
-/**
- * What somebody could read as an address of an asset, with what some readers of addresses leave out. Not what people
- * write: "Asset: gold, silver".
- */
-const LIKE_ASSET = /^[\s\p{Cc}]*a\p{Cc}*s\p{Cc}*s\p{Cc}*e\p{Cc}*t\p{Cc}*:(?:\S|\p{Cc}*\/)/iu;
+/** A text that could be read as an asset's address, with what some readers of addresses leave out. */
+const LIKE_ASSET = /^[\s\p{Cc}]*a\p{Cc}*s\p{Cc}*s\p{Cc}*e\p{Cc}*t\p{Cc}*:/iu;
 
-/** The same with the gateway's own ids of assets, each of which has to be this user's. */
-async function withOwnAssets(
-  body: Record<string, unknown>,
-  tenancy: Tenancy,
-): Promise<Record<string, unknown>> {
-  const sent = new Set<string>();
-  withTexts(body, (text) => {
-    if (LIKE_ASSET.test(text)) sent.add(text);
-    return text;
-  });
-  const own = new Map<string, string>();
-  for (const uri of sent) {
-    if (!uri.startsWith(SCHEME)) throw notOwn();
-    own.set(uri, SCHEME + (await ownAsset(uri.slice(SCHEME.length), tenancy)));
-  }
-  return withTexts(body, (text) => own.get(text) ?? text) as Record<string, unknown>;
+/** @throws {Refusal} 404 */
+function assetIn(uri: string, tenancy: Tenancy): Promise<string> {
+  return ownAsset(uri.startsWith(SCHEME) ? uri.slice(SCHEME.length) : undefined, tenancy);
 }
 
-function withTexts(value: unknown, change: (text: string) => string): unknown {
-  if (typeof value === "string") return change(value);
-  if (Array.isArray(value)) return value.map((entry) => withTexts(entry, change));
-  if (typeof value !== "object" || value === null || value instanceof Blob) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, withTexts(entry, change)]));
-}
-
+/** @throws {Refusal} 404 */
 async function ownAsset(sentId: unknown, tenancy: Tenancy | undefined): Promise<string> {
   const id = typeof sentId === "string" ? await ownId(tenancy, "asset", sentId) : undefined;
-  if (id === undefined) throw notOwn();
+  if (id === undefined)
+    throw new Refusal(404, "asset_not_found", "there is no such asset, or it is not yours");
   return id;
-}
-
-function notOwn(): Refusal {
-  return new Refusal(404, "asset_not_found", "there is no such asset, or it is not yours");
 }

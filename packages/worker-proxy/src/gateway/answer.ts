@@ -105,6 +105,7 @@ function headersOf<Env>(
     "x-sluice-source": "upstream",
     "server-timing": report.timing(),
     ...(isStream && !openKeyWatch(setup.apiKeys)(stream) && { "x-stream-id": stream }),
+    ...(admitted.dropped?.length && { "x-sluice-dropped": admitted.dropped.join(", ") }),
     ...(offers.length > 0 && { "x-sluice-offers": offers.join(", ") }),
   };
 }

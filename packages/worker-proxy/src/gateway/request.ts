@@ -1,5 +1,4 @@
 import type { CallOutcome } from "../admitted.js";
-import { formOf } from "../gates/form.js";
 import type { Limits } from "../options.js";
 import { logError, Refusal } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
@@ -82,8 +81,6 @@ function requestOf(
   { method, path, body }: Outgoing,
   signal: AbortSignal,
 ): Request {
-  // only a form has a file in it
-  const isForm = Object.values(body ?? {}).some((value) => value instanceof Blob);
   return new Request(baseURL + path, {
     method,
     headers: {
@@ -91,9 +88,9 @@ function requestOf(
       accept: body?.["stream"] === true ? "text/event-stream" : "application/json",
       // a compressed stream is held back until it ends by whatever decompresses it on the way
       "accept-encoding": "identity",
-      ...(body && !isForm && { "content-type": "application/json" }),
+      ...(body && { "content-type": "application/json" }),
     },
-    ...(body && { body: isForm ? formOf(body) : JSON.stringify(body) }),
+    ...(body && { body: JSON.stringify(body) }),
     // a redirect would take the key to another address
     redirect: "manual",
     signal,

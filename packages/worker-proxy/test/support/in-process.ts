@@ -19,7 +19,13 @@ export function openProxy(options: Partial<ProxyOptions<Env>> = {}, answer: Answ
     authenticate: ({ headers }) =>
       headers.get("authorization") === "Bearer user-token" ? { id: "user-1" } : null,
     origins: ["https://app.example"],
-    models: ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3", "beta3.0-video", "gamma-asset"],
+    models: {
+      "alpha-v4.1-flash": {},
+      "gamma-chat-1-6-251015": {},
+      "delta-5.3": {},
+      "beta3.0-video": {},
+      "gamma-asset": { GroupId: ["g"] },
+    },
     onEvent: (event) => events.push(event),
     fetch: async (request) => {
       reached.push(request.clone() as Request);
@@ -59,8 +65,7 @@ export function asked({
     method,
     headers: {
       authorization: "Bearer user-token",
-      // a form's type has its boundary, which only the form knows
-      ...(!(body instanceof FormData) && { "content-type": "application/json" }),
+      "content-type": "application/json",
       ...headers,
     },
     ...(method === "POST" && { body: isRaw(body) ? body : JSON.stringify(body) }),
@@ -69,6 +74,6 @@ export function asked({
 }
 
 function isRaw(body: unknown): body is BodyInit {
-  const kinds = [Uint8Array, ReadableStream, FormData];
+  const kinds = [Uint8Array, ReadableStream];
   return typeof body === "string" || kinds.some((kind) => body instanceof kind);
 }

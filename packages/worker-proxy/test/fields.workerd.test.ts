@@ -1,0 +1,316 @@
+import { describe, expect, test } from "vitest";
+import { asked, openProxy } from "./support/in-process.js";
+import { SECRET } from "./support/sign.js";
+
+type Options = Parameters<typeof openProxy>[0];
+type Body = Record<string, unknown>;
+
+const paths = {
+  chat: "/v1/chat/completions",
+  images: "/v1/images/generations",
+  videos: "/v1/video/generations",
+  assets: "/gamma/asset/CreateAsset",
+};
+const models = [
+  "alpha-v4.1-flash",
+  "gamma-chat-1-6-251015",
+  "delta-5.3",
+  "gamma-image-5-0-260128",
+  "beta3.0-video",
+  "gamma-video-2.0",
+  "gamma-video-fast",
+  "new-1",
+];
+
+/** What reaches the gateway of a body, and which of its fields were left out; or why nothing does. */
+async function ask(body: Body, path: string = paths.chat, options: Options = {}) {
+  const opened = openProxy({
+    routes: ["chat", "images", "videos"],
+    secret: () => SECRET,
+    models,
+    ...options,
+  });
+  const { status, error, headers } = await opened.ask(asked({ path, body }));
+  expect(opened.reached).toHaveLength(status === 200 ? 1 : 0);
+  if (status !== 200) return { status, code: error?.["code"], param: error?.["param"], error };
+  return { status, sent: await opened.sent(), dropped: headers.get("x-sluice-dropped") };
+}
+const messages = [{ role: "user", content: "hi" }];
+const chat = (fields: Body, options?: Options) =>
+  ask({ model: "delta-5.3", messages, ...fields }, paths.chat, options);
+const refusal = (param: string) => ({ status: 400, code: "field_not_allowed", param });
+
+describe("case 52: a field that is not in the model's table does not reach the gateway", () => {
+  test.each([
+    ["models", { models: ["gpt-dear"] }],
+    ["fallbacks", { fallbacks: ["gpt-dear"] }],
+    ["route", { route: "fallback" }],
+    ["best_of", { best_of: 8 }],
+    ["max_output_tokens", { max_output_tokens: 900_000 }],
+    ["frames", { frames: 900 }],
+    ["extra_body", { extra_body: { max_tokens: 900_000 } }],
+    ["extra_body", { extra_body: { extra_body: { max_tokens: 900_000 } } }],
+    ["extra", { extra: { parameters: { duration: 30 } } }],
+    ["Messages", { Messages: [] }],
+    ["max_tokens.value", { max_tokens: { value: 900_000 } }],
+    ["messages.extra", { messages: [{ role: "user", content: "hi", extra: 1 }] }],
+    ["messages.content.file", { messages: [{ role: "user", content: [{ type: "file", file: {} }] }] }],
+    ["thinking.budget_tokens", { thinking: { type: "enabled", budget_tokens: 900_000 } }],
+    ["tools.web_search", { tools: [{ type: "web_search", web_search: { enable: true } }] }],
+    ["a\\nb", { "a\nb": 1 }],
+  ])("%s in a chat", async (param, fields) => {
+    expect(await chat(fields)).toMatchObject(refusal(param));
+  });
+
+  test.each([
+    ["duration", "beta3.0-video", { duration: 30 }],
+    ["input.parameters", "beta3.0-video", { input: { prompt: "a", parameters: { duration: 30 } } }],
+    ["parameters", "gamma-video-2.0", { parameters: { duration: 30 } }],
+    ["return_last_frame", "gamma-video-fast", { return_last_frame: true }],
+    ["content.frames", "gamma-video-2.0", { content: [{ type: "text", text: "a", frames: 900 }] }],
+  ])("%s in a video of %s %#", async (param, model, fields) => {
+    expect(await ask({ model, ...fields }, paths.videos)).toMatchObject(refusal(param));
+  });
+
+  test("n of an image", async () => {
+    const body = { model: "gamma-image-5-0-260128", prompt: "a", n: 100 };
+    expect(await ask(body, paths.images)).toMatchObject(refusal("n"));
+  });
+
+  test("a model that the spec does not list has the fields of its route", async () => {
+    const body = { model: "new-1", messages, thinking: { type: "enabled" }, stop: ["x"] };
+    expect(await ask(body)).toMatchObject({ status: 200, sent: body });
+    expect(await ask({ ...body, input: { prompt: "a" } })).toMatchObject(refusal("input"));
+  });
+
+  test("the refusal names the field and the option that adds it, and the operator's log has both", async () => {
+    const { error } = await chat({ best_of: 8 });
+    expect(error?.["message"]).toMatch(/"best_of".*allowFields/);
+  });
+
+  test.each([
+    ["a text for an object", { thinking: "enabled" }, "thinking"],
+    ["a text for the list of messages", { messages: "hi" }, "messages"],
+    ["a list in a list", { messages: [[{ role: "user", content: "hi" }]] }, "messages"],
+  ])("nor does %s", async (_, fields, param) => {
+    expect(await chat(fields)).toMatchObject({ status: 400, code: "invalid_request", param });
+  });
+
+  test("one that is null says nothing, and is left out", async () => {
+    const fields = { best_of: null, stop: null, messages: [{ role: "user", content: "hi", x: null }] };
+    expect(await chat(fields)).toEqual({
+      status: 200,
+      sent: { model: "delta-5.3", messages, stop: null },
+      dropped: null,
+    });
+  });
+
+  test("what a JSON Schema of a tool holds is its own affair", async () => {
+    const parameters = {
+      type: "object",
+      properties: { url: { const: "http://10.0.0.1/" }, n: { n: [[1]] } },
+    };
+    const tools = [{ type: "function", function: { name: "f", parameters } }];
+    expect(await chat({ tools })).toMatchObject({ status: 200, sent: { tools } });
+    const bad = [
+      { type: "function", function: { name: "f", parameters: JSON.parse('{"a":{"__proto__":1}}') } },
+    ];
+    expect(await chat({ tools: bad })).toMatchObject({ status: 400, code: "invalid_request" });
+  });
+});
+
+describe("allowFields", () => {
+  test("adds fields by name for all models, with all that is in them", async () => {
+    const fields = { n: 2, extra_body: { top_k: 5, deep: [{ a: null }] } };
+    const answer = await chat(fields, { allowFields: ["n", "extra_body"] });
+    expect(answer).toMatchObject({ status: 200, sent: fields, dropped: null });
+  });
+
+  test("adds a nested field by its path, and no other of its parent", async () => {
+    const options: Options = { allowFields: ["extra_body.top_k", "thinking.budget_tokens"] };
+    const thinking = { type: "enabled", budget_tokens: 5 };
+    expect(await chat({ thinking, extra_body: { top_k: 5 } }, options)).toMatchObject({ status: 200 });
+    expect(await chat({ extra_body: { top_p: 5 } }, options)).toMatchObject(refusal("extra_body.top_p"));
+  });
+
+  test("adds fields for one model alone", async () => {
+    const options: Options = { allowFields: { "delta-5.3": ["n"] } };
+    expect(await chat({ n: 2 }, options)).toMatchObject({ status: 200, sent: { n: 2 } });
+    expect(await chat({ model: "alpha-v4.1-flash", n: 2 }, options)).toMatchObject(refusal("n"));
+  });
+
+  test("passes on what would be dropped", async () => {
+    expect(await chat({ seed: 7 }, { allowFields: ["seed"] })).toMatchObject({
+      sent: { seed: 7 },
+      dropped: null,
+    });
+  });
+
+  test("does not open a way around the check of media and assets", async () => {
+    const allowFields = ["extra"];
+    for (const url of ["http://10.0.0.1/a", "ht\ntp://10.0.0.1", "//10.0.0.1/a", "file:///etc/passwd"])
+      expect(await chat({ extra: [{ any: url }] }, { allowFields })).toMatchObject({
+        status: 400,
+        code: "media_not_allowed",
+        param: "extra",
+      });
+    expect(await chat({ extra: "asset://a-1" }, { allowFields })).toMatchObject({ status: 404 });
+    const texts = ["https://cdn.example/a.png", "Note: a // b", "data: none", "10:30", "asset: gold"];
+    expect(await chat({ extra: texts }, { allowFields })).toMatchObject({ status: 200 });
+  });
+
+  test.each([[["a b"]], [["a."]], [[""]], [[5]], ["n"], [{ "delta-5.3": "n" }]])(
+    "of %j is refused when the proxy is made",
+    (allowFields) => {
+      expect(() => openProxy({ allowFields: allowFields as never })).toThrow(/^allowFields: /);
+    },
+  );
+
+  test("is asked for where a cap names a field that the model does not have", () => {
+    expect(() => openProxy({ models: { "delta-5.3": { n: 1 } } })).toThrow(
+      /^models: delta-5\.3: n: .*allowFields/,
+    );
+    expect(() => openProxy({ models: { "delta-5.3": { n: 1 } }, allowFields: ["n"] })).not.toThrow();
+    expect(() => openProxy({ models: { "delta-5.3": { seed: 1 } } })).toThrow(/allowFields/);
+    expect(() => openProxy({ models: { "new-1": { "parameters.duration": 5 } } })).not.toThrow();
+  });
+});
+
+describe("fields that OpenAI clients send are dropped, and the answer says which", () => {
+  test("of a chat and of its messages", async () => {
+    const { status, sent, dropped } = await chat({
+      messages: [
+        ...messages,
+        {
+          role: "assistant",
+          content: null,
+          refusal: null,
+          annotations: [],
+          audio: null,
+          index: 0,
+          parsed: null,
+          tool_calls: [
+            {
+              index: 0,
+              id: "c",
+              type: "function",
+              function: { name: "f", arguments: "{}", parsed_arguments: {} },
+            },
+          ],
+        },
+        { role: "tool", tool_call_id: "c", content: "7" },
+      ],
+      user: "u",
+      seed: 7,
+      n: 1,
+      stream: true,
+      stream_options: { include_usage: true },
+      parallel_tool_calls: false,
+      store: false,
+      metadata: { page: "rivers" },
+      service_tier: "auto",
+      logprobs: true,
+      top_logprobs: 5,
+    });
+    expect(status).toBe(200);
+    const call = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };
+    expect(sent).toEqual({
+      model: "delta-5.3",
+      messages: [
+        ...messages,
+        { role: "assistant", content: null, tool_calls: [call] },
+        { role: "tool", tool_call_id: "c", content: "7" },
+      ],
+      stream: true,
+    });
+    expect(dropped?.split(", ").sort()).toEqual(
+      [
+        "logprobs",
+        "messages.annotations",
+        "messages.index",
+        "messages.tool_calls.function.parsed_arguments",
+        "messages.tool_calls.index",
+        "metadata",
+        "n",
+        "parallel_tool_calls",
+        "seed",
+        "service_tier",
+        "store",
+        "stream_options",
+        "top_logprobs",
+        "user",
+      ].sort(),
+    );
+  });
+
+  test("case 53: n is dropped where it is 1 and refused where it would multiply", async () => {
+    expect(await chat({ n: 1 })).toMatchObject({ status: 200, dropped: "n" });
+    for (const n of [2, "1", [1], 1.5]) expect(await chat({ n })).toMatchObject(refusal("n"));
+  });
+
+  test("of an image", async () => {
+    const body = { model: "gamma-image-5-0-260128", prompt: "a" };
+    const more = { n: 1, response_format: "b64_json", user: "u", size: "2048x2048" };
+    const { sent, dropped } = await ask({ ...body, ...more }, paths.images);
+    expect(sent).toEqual({ ...body, size: "2048x2048" });
+    expect(dropped?.split(", ").sort()).toEqual(["n", "response_format", "user"]);
+  });
+
+  test("but those that a model has reach it", async () => {
+    const stream_options = { include_usage: true };
+    const { sent } = await chat({ model: "alpha-v4.1-flash", stream: true, stream_options });
+    expect(sent).toMatchObject({ stream_options });
+    const image = { model: "gamma-image-5-0-260128", prompt: "a", seed: 7 };
+    expect((await ask(image, paths.images)).sent).toEqual(image);
+  });
+
+  test("pages may read which, and an answer without any says nothing of it", async () => {
+    const { ask } = openProxy();
+    const { headers } = await ask(asked({ headers: { origin: "https://app.example" } }));
+    expect(headers.get("access-control-expose-headers")).toContain("x-sluice-dropped");
+    expect(headers.has("x-sluice-dropped")).toBe(false);
+  });
+
+  test("max_completion_tokens becomes max_tokens, and is held to its cap", async () => {
+    expect((await chat({ max_completion_tokens: 9 })).sent).toEqual({
+      model: "delta-5.3",
+      messages,
+      max_tokens: 9,
+    });
+    const capped: Options = { models: { "delta-5.3": { max_tokens: 50 } } };
+    expect(await chat({ max_completion_tokens: 51 }, capped)).toMatchObject({
+      code: "limit_exceeded",
+      param: "max_tokens",
+    });
+    expect((await chat({ max_completion_tokens: 9, max_tokens: 9 })).sent).toMatchObject({ max_tokens: 9 });
+    expect((await chat({ max_completion_tokens: null, max_tokens: 9 })).sent).toMatchObject({
+      max_tokens: 9,
+    });
+    expect(await chat({ max_completion_tokens: 9, max_tokens: 8 })).toMatchObject({
+      status: 400,
+      code: "invalid_request",
+      param: "max_completion_tokens",
+    });
+  });
+});
+
+describe("case 66: an asset goes into a group that the operator lists", () => {
+  const asset = { model: "gamma-asset", Name: "n", AssetType: "Image", URL: "https://cdn.example/a.png" };
+  const create = (GroupId: unknown, caps?: Record<string, string[]>) =>
+    ask({ ...asset, ...(GroupId !== undefined && { GroupId }) } as Body, paths.assets, {
+      routes: ["assets"],
+      models: caps ? { "gamma-asset": caps } : ["gamma-asset"],
+    });
+
+  test("any group is refused where none is listed", async () => {
+    for (const group of ["group-1", undefined])
+      expect(await create(group)).toMatchObject({ status: 403, param: "GroupId" });
+  });
+
+  test("another group than a listed one is refused, and the first one is set where none is said", async () => {
+    const caps = { GroupId: ["group-1", "group-2"] };
+    expect(await create("group-3", caps)).toMatchObject({ status: 403, param: "GroupId" });
+    expect(await create("group-2", caps)).toMatchObject({ status: 200, sent: { GroupId: "group-2" } });
+    expect(await create(undefined, caps)).toMatchObject({ status: 200, sent: { GroupId: "group-1" } });
+  });
+});
