@@ -112,7 +112,7 @@ export function openEventBytes({ keys, isChat, choices = 1 }: EventBytesOptions)
     events += 1;
     const json = parsed(event.data);
     isWhole = typeof json === "object" || event.data.trimEnd() === "[DONE]" || !isChat;
-    if (holdsKey(json ?? event.data.replaceAll("\n", ""))) throw unfit();
+    if (holdsKey(json ?? unescaped(event.data))) throw unfit();
     chat.read(event, json);
   }
 }
@@ -124,6 +124,16 @@ function parsed(data: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Text that is no JSON as a client reads it that takes each line, or all lines together, for JSON. */
+function unescaped(data: string): string {
+  return data
+    .replaceAll("\n", "")
+    .replace(
+      /\\(?:u([\da-f]{4})|(.))/gi,
+      (_, code, letter) => letter ?? String.fromCharCode(Number.parseInt(code, 16)),
+    );
 }
 
 const LINE_FEED = 10;

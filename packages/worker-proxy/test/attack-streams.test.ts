@@ -1,0 +1,255 @@
+import { connect, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CHATS, chat, IMAGES, startAttacked, stream, VIDEOS } from "./support/attacked.js";
+import { readerOf } from "./support/event-stream.js";
+import {
+  answered,
+  done,
+  json,
+  type RawAnswer,
+  said,
+  says,
+  stopped,
+  streamed,
+  streamHead,
+} from "./support/raw-gateway.js";
+
+type Proxy = Awaited<ReturnType<typeof startAttacked>>;
+
+/** The event that ends what broke off; a kept one has an id. */
+const CUT = /(?:^|\n\n)(?:id: \d+\n)?event: error\ndata: \{.*"upstream_cut"/;
+const ERROR = /(?:^|\n\n)(?:id: \d+\n)?event: error\ndata: \{/;
+
+/** The ways on which a stream goes through the proxy: unread, counted for a budget, and kept for its readers. */
+const ways: readonly [string, object][] = [
+  ["passed on unread", {}],
+  ["counted", { budget: 1_000_000_000 }],
+  ["kept", { streamLog: true }],
+];
+const read = ways.slice(1);
+
+const chunkedHead =
+  "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+const chunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+
+describe.each(ways)("a stream %s", (_, plan) => {
+  let proxy: Proxy;
+  beforeAll(async () => {
+    proxy = await startAttacked({ plan });
+  });
+  afterAll(() => proxy.close());
+
+  test.each([
+    ["after an event", said("one")],
+    ["in an event", `${said("one")}data: {"choices":[{"del`],
+    ["before the first event", ""],
+  ])("case 40: that is cut %s ends in an error event", async (_where, text) => {
+    proxy.upstream.answers((socket) => {
+      socket.write(chunkedHead + (text && chunk(text)), () => setTimeout(() => socket.resetAndDestroy(), 20));
+    });
+    const answer = await proxy.ask("ada", stream);
+    if (answer.status === 200) expect(answer.text).toMatch(CUT);
+    else expect([answer.status, text]).toEqual([502, ""]);
+    expect(answer.text).not.toContain("[DONE]");
+  });
+
+  test.each([
+    [
+      "whose chunks have an empty finish reason",
+      [said("one").replace("null", '""'), said("two").replace("null", '""')],
+    ],
+    [
+      "of two answers, of which one is finished",
+      [said("one"), said("other", 1), stopped(0), said("other", 1)],
+    ],
+  ])("case 60: %s and that is cut ends in an error event", async (_what, events) => {
+    proxy.upstream.answers((socket) => {
+      socket.write(chunkedHead + events.map(chunk).join(""), () =>
+        setTimeout(() => socket.resetAndDestroy(), 20),
+      );
+    });
+    expect((await proxy.ask("ada", stream)).text).toMatch(CUT);
+  });
+
+  test("case 64: whose lines end in CR alone is not held back", async () => {
+    let goOn = () => {};
+    proxy.upstream.answers((socket) => {
+      socket.write(streamHead + said("one").replaceAll("\n", "\r") + said("two").replaceAll("\n", "\r"));
+      goOn = () => socket.end((stopped() + done).replaceAll("\n", "\r"));
+    });
+    const reader = readerOf(await proxy.send("ada", stream));
+    expect(await reader.until("one")).toContain("one");
+    goOn();
+    const text = await reader.until("never");
+    expect(text).toContain("[DONE]");
+    expect(text).not.toContain("event: error");
+  });
+
+  test("case 43: that is sent byte by byte arrives whole", async () => {
+    const bytes = Buffer.from(said("é🚀") + stopped() + done);
+    proxy.upstream.answers((socket) => {
+      socket.setNoDelay(true).write(streamHead);
+      const next = (at: number) => {
+        if (at === bytes.length) return void socket.end();
+        socket.write(bytes.subarray(at, at + 1), () => setImmediate(next, at + 1));
+      };
+      next(0);
+    });
+    const { text } = await proxy.ask("ada", stream);
+    expect(text.replace(/^id: \d+\n/gm, "")).toBe(bytes.toString());
+  });
+
+  test.each([
+    ["a page", answered(200, "text/html", "<h1>hi</h1>")],
+    ["a page that is called JSON", answered(200, "application/json", "<h1>hi</h1>")],
+    ["no HTTP", "+OK POP3 ready\r\n"],
+    ["nothing", ""],
+  ])("case 61: that is in truth %s is a 502", async (_what, answer) => {
+    proxy.upstream.answers(says(answer));
+    expect((await proxy.ask("ada", stream)).status).toBe(502);
+  });
+});
+
+describe.each(read)("a stream %s", (_, plan) => {
+  let proxy: Proxy;
+  beforeAll(async () => {
+    proxy = await startAttacked({ plan, stallMs: 300 });
+  });
+  afterAll(() => proxy.close());
+
+  test.each([
+    ["with nothing", [said("one")]],
+    ["with an empty finish reason", [said("one").replace("null", '""')]],
+    ["with one of two answers finished", [said("one"), said("other", 1), stopped(0)]],
+    ["within the last line", [said("one"), 'data: {"choices":[],"usage":{"total_to']],
+  ])("case 60: whose connection ends %s behind it is no whole one", async (_what, events) => {
+    proxy.upstream.answers(streamed(...events));
+    const { text } = await proxy.ask("ada", stream);
+    expect(text).toMatch(CUT);
+    expect(text).not.toContain("[DONE]");
+  });
+
+  test("case 60: of which a line breaks off behind the end does not pass that line on", async () => {
+    proxy.upstream.answers(streamed(said("one"), stopped(), 'data: {"choices":[],"usage":{"total_to'));
+    expect((await proxy.ask("ada", stream)).text).not.toContain("total_to");
+  });
+
+  test("case 67: of which only heartbeats come ends in an error event", async () => {
+    proxy.upstream.answers((socket, { closed }) => {
+      socket.write(streamHead + said("one"));
+      const alive = setInterval(() => socket.write(": alive\n\n"), 50);
+      closed.then(() => clearInterval(alive));
+    });
+    const { text } = await proxy.ask("ada", stream);
+    expect(text).toMatch(ERROR);
+    await proxy.upstream.requests[0]?.closed;
+  });
+
+  test("case 67: of which only empty chunks come ends in an error event", async () => {
+    proxy.upstream.answers((socket, { closed }) => {
+      socket.write(streamHead + said("one"));
+      const alive = setInterval(() => socket.write(said("")), 50);
+      closed.then(() => clearInterval(alive));
+    });
+    const { text } = await proxy.ask("ada", stream);
+    expect(text).toMatch(ERROR);
+    await proxy.upstream.requests[0]?.closed;
+  });
+});
+
+describe("case 58: clients that read nothing", () => {
+  let proxy: Proxy;
+  const clients: Socket[] = [];
+  afterAll(() => {
+    for (const client of clients) client.destroy();
+    return proxy.close();
+  });
+
+  /** Opens a stream over a socket, reads its head, and then nothing more. */
+  async function openStalled(user: string): Promise<string> {
+    const socket = connect(proxy.port, "127.0.0.1");
+    clients.push(socket);
+    socket.on("error", () => {});
+    const body = JSON.stringify(stream);
+    socket.write(
+      `POST ${CHATS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${user}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    const head = await new Promise<Buffer>((resolve) => socket.once("data", resolve));
+    socket.pause();
+    return head.toString("latin1").slice(0, 12);
+  }
+
+  /** As much as the connection takes. */
+  const endless: RawAnswer = (socket) => {
+    const piece = said("x".repeat(64 * 1024));
+    const write = () => {
+      while (socket.write(piece));
+    };
+    socket.on("drain", write).write(streamHead);
+    write();
+  };
+
+  test("lose their streams after `stallMs`, and the gateway's connections are closed", async () => {
+    proxy = await startAttacked({ stallMs: 300 });
+    proxy.upstream.answers(endless);
+    for (let nth = 0; nth < 5; nth += 1) expect(await openStalled(`user-${nth}`)).toBe("HTTP/1.1 200");
+    await Promise.all(proxy.upstream.requests.map(({ closed }) => closed));
+    expect(proxy.upstream.open()).toBe(0);
+  });
+});
+
+describe("an answer that is no stream", () => {
+  let proxy: Proxy;
+  beforeAll(async () => {
+    proxy = await startAttacked({
+      options: {
+        routes: ["chat", "images", "videos"],
+        models: ["delta-5.3", "gamma-image-5-0-260128", "beta3.0-video"],
+      },
+    });
+  });
+  afterAll(() => proxy.close());
+
+  const whole = '{"id":"1","choices":[{"message":{"content":"a"}}],"data":[]}';
+  const closing = (body: string | Buffer, more = "") =>
+    Buffer.concat([
+      Buffer.from(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n${more}Connection: close\r\n\r\n`),
+      Buffer.from(body),
+    ]);
+  const wrong: readonly [string, string | Buffer][] = [
+    ["is cut and framed by its connection", closing(whole.slice(0, 30))],
+    ["is shorter than its length says", json(whole).replace(/Length: \d+/, "Length: 500")],
+    ["is longer than its length says", json(whole).replace(/Length: \d+/, "Length: 20")],
+    ["is a page", closing("<!doctype html><h1>Bad gateway</h1>")],
+    ["is empty", closing("")],
+    ["says it is gzip and is none", closing(whole, "Content-Encoding: gzip\r\n")],
+    ["is followed by a second answer", closing(`${whole}{"id":"2"}`)],
+  ];
+  test.each(wrong)("case 61: and %s is a 502", async (_, answer) => {
+    proxy.upstream.answers(says(answer));
+    for (const [path, body] of [
+      [CHATS, chat],
+      [IMAGES, { model: "gamma-image-5-0-260128", prompt: "a" }],
+      [VIDEOS, { model: "beta3.0-video", input: { prompt: "a" } }],
+    ] as const)
+      expect([path, (await proxy.ask("ada", body, { path })).status]).toEqual([path, 502]);
+  });
+
+  test("case 61: and is whole but has blanks around it passes", async () => {
+    proxy.upstream.answers(says(json(` \r\n${whole}\n`)));
+    expect((await proxy.ask("ada", chat)).status).toBe(200);
+  });
+});
+
+test("case 63: a refusal whose body trickles is told in time, and its connection is closed", async () => {
+  const proxy = await startAttacked({ stallMs: 300 });
+  proxy.upstream.answers((socket, { closed }) => {
+    socket.write(answered(400, "application/json", "x".repeat(60_000)).slice(0, -60_000));
+    const trickle = setInterval(() => socket.write(" "), 100);
+    closed.then(() => clearInterval(trickle));
+  });
+  const { status } = await proxy.ask("ada", chat);
+  expect([400, 504]).toContain(status);
+  await proxy.upstream.requests[0]?.closed;
+  await proxy.close();
+});

@@ -1,0 +1,84 @@
+import { connect } from "node:net";
+import { bundle } from "./bundle.js";
+import { expectNoKey, KEY, read } from "./key.js";
+import { startRawGateway } from "./raw-gateway.js";
+import { startWorkerd } from "./workerd-process.js";
+
+interface Attacked {
+  /** Options of the proxy that can be written as JSON. */
+  readonly options?: object;
+  /** What else the Worker of `fixture/attacked.ts` is told. */
+  readonly plan?: object;
+  readonly key?: string;
+  /** The largest heap of the isolate, in megabytes; Cloudflare's has 128. */
+  readonly heapMB?: number;
+  /** `limits.stallMs` of the proxy and of its streams' objects. */
+  readonly stallMs?: number;
+  /** The address of the gateway, in place of the one that is started. */
+  readonly gateway?: string;
+}
+
+/** The proxy in a workerd of its own, attacked over sockets, before a gateway that answers what the test writes. */
+export async function startAttacked(attacked: Attacked = {}) {
+  const { options = {}, plan = {}, key = KEY, heapMB, stallMs, gateway } = attacked;
+  const upstream = await startRawGateway();
+  const worker = await startWorkerd({
+    code: await bundle("../fixture/attacked.ts", { LIMITS: JSON.stringify({ stallMs }) }),
+    texts: { UPSTREAM: gateway ?? upstream.url, GATEWAY_API_KEY: key },
+    values: { OPTIONS: options, PLAN: plan },
+    objects: { BUDGET: "Budget", STREAM_LOG: "StreamLog", VIDEO_WATCH: "VideoWatch" },
+    heapMB,
+  });
+  return {
+    ...worker,
+    upstream,
+    send,
+    /** The same, read to its end; nothing of it has a part of the key. */
+    ask: async (...asked: Parameters<typeof send>) => read(await send(...asked)),
+    raw: (bytes: string | Buffer) => raw(worker.port, bytes),
+    async close() {
+      await worker.close();
+      upstream.close();
+      expectNoKey(worker.logs.join("\n"));
+    },
+  };
+
+  /** A request of the user of this name; a chat unless `path` says otherwise. */
+  function send(user: string, body?: unknown, { path = CHATS, headers = {}, ...init }: Sent = {}) {
+    return fetch(`http://127.0.0.1:${worker.port}${path}`, {
+      method: body === undefined ? "GET" : "POST",
+      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      ...init,
+      headers: { authorization: `Bearer ${user}`, "content-type": "application/json", ...headers },
+    });
+  }
+}
+
+interface Sent {
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+  readonly method?: string;
+}
+
+export const CHATS = "/v1/chat/completions";
+export const VIDEOS = "/v1/video/generations";
+export const IMAGES = "/v1/images/generations";
+export const chat = { model: "delta-5.3", messages: [{ role: "user", content: "hi" }] };
+export const stream = { ...chat, stream: true };
+
+/** Writes these bytes, and gives what comes back until the server closes. */
+function raw(port: number, bytes: string | Buffer): Promise<{ status: number; text: string }> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => socket.write(bytes));
+    let text = "";
+    socket.setEncoding("latin1").on("data", (piece) => {
+      text += piece;
+    });
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      expectNoKey(text);
+      resolve({ status: Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1] ?? 0), text });
+    });
+  });
+}

@@ -1,0 +1,134 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+
+/** A request as it reached the gateway. */
+export interface RawRequest {
+  /** `POST /v1/chat/completions` */
+  readonly line: string;
+  /** In lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into the body
+  readonly body: any;
+  /** Resolves when the proxy has closed this connection. */
+  readonly closed: Promise<void>;
+}
+
+/** Writes an answer byte by byte, however wrong it is. */
+export type RawAnswer = (socket: Socket, request: RawRequest) => void;
+
+/** A gateway that is only a socket: what it answers need not be HTTP. One request for each connection. */
+export async function startRawGateway() {
+  const requests: RawRequest[] = [];
+  const sockets = new Set<Socket>();
+  let script: RawAnswer = says(json('{"id":"1"}'));
+  let notify = () => {};
+
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    closed.then(() => sockets.delete(socket));
+    socket.on("error", () => {});
+    let received = "";
+    socket.setEncoding("utf8").on("data", (piece: string) => {
+      received += piece;
+      const request = requestIn(received);
+      if (!request) return;
+      received = "";
+      const whole = { ...request, closed };
+      requests.push(whole);
+      notify();
+      script(socket, whole);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    /** How many connections of the proxy are open. */
+    open: () => sockets.size,
+    /** Forgets what was recorded, and answers the next requests so. */
+    answers(next: RawAnswer) {
+      requests.length = 0;
+      script = next;
+    },
+    /** Waits until so many requests have come since the last `answers`. */
+    async arrived(count: number): Promise<void> {
+      while (requests.length < count)
+        await new Promise<void>((resolve) => {
+          notify = resolve;
+        });
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+/** The first request in what was received, once it is whole. */
+function requestIn(received: string): Omit<RawRequest, "closed"> | undefined {
+  const [head = "", ...rest] = received.split("\r\n\r\n");
+  if (rest.length === 0) return undefined;
+  const [start = "", ...lines] = head.split("\r\n");
+  const headers = Object.fromEntries(
+    lines.map((line) => [
+      line.slice(0, line.indexOf(":")).toLowerCase(),
+      line.slice(line.indexOf(":") + 1).trim(),
+    ]),
+  );
+  const sent = rest.join("\r\n\r\n");
+  let text = sent;
+  if (headers["transfer-encoding"] === "chunked") {
+    if (!sent.endsWith("0\r\n\r\n")) return undefined;
+    text = unchunked(sent);
+  } else if (Buffer.byteLength(sent) < Number(headers["content-length"] ?? 0)) return undefined;
+  return {
+    line: start.replace(/ HTTP.*$/, ""),
+    headers,
+    text,
+    body: text === "" ? undefined : JSON.parse(text),
+  };
+}
+
+function unchunked(sent: string): string {
+  const bytes = Buffer.from(sent);
+  const parts: Buffer[] = [];
+  for (let at = 0; ; ) {
+    const end = bytes.indexOf("\r\n", at);
+    const size = Number.parseInt(bytes.toString("latin1", at, end), 16);
+    if (size === 0) return Buffer.concat(parts).toString();
+    parts.push(bytes.subarray(end + 2, end + 2 + size));
+    at = end + 2 + size + 2;
+  }
+}
+
+/** Writes this text and closes. */
+export function says(text: string | Buffer): RawAnswer {
+  return (socket) => socket.end(text);
+}
+
+/** An answer of this status and type, with its right length. */
+export function answered(status: number, type: string, body: string, more = ""): string {
+  const length = Buffer.byteLength(body);
+  return `HTTP/1.1 ${status} Said\r\nContent-Type: ${type}\r\nContent-Length: ${length}\r\nConnection: close\r\n${more}\r\n${body}`;
+}
+
+export const json = (body: string) => answered(200, "application/json", body);
+
+/** The head of an event stream that ends where the connection does. */
+export const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+
+/** A whole event stream. */
+export const streamed = (...events: string[]) => says(streamHead + events.join(""));
+
+/** An event of a chat with this text. */
+export const said = (content: string, index = 0) =>
+  `data: ${JSON.stringify({ id: "c", choices: [{ index, delta: { content }, finish_reason: null }] })}\n\n`;
+export const stopped = (index = 0) =>
+  `data: ${JSON.stringify({ id: "c", choices: [{ index, delta: {}, finish_reason: "stop" }] })}\n\n`;
+export const used = (total: number | null) =>
+  `data: ${JSON.stringify({ id: "c", choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: total } })}\n\n`;
+export const done = "data: [DONE]\n\n";

@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+
+const wrangler = createRequire(createRequire(import.meta.url).resolve("wrangler/package.json"));
+const { default: workerd } = wrangler("workerd") as { default: string };
+
+interface Program {
+  /** The Worker as one module. */
+  readonly code: string;
+  readonly texts?: Readonly<Record<string, string>>;
+  /** Bindings whose values are JSON. */
+  readonly values?: Readonly<Record<string, object>>;
+  /** Bindings to Durable Objects, with the names of their classes. */
+  readonly objects?: Readonly<Record<string, string>>;
+  /** The largest heap of the isolate, in megabytes; Cloudflare's has 128. */
+  readonly heapMB?: number | undefined;
+}
+
+/** A Worker in a workerd of its own: nothing stands between it and its sockets, and its memory can be bounded. */
+export async function startWorkerd(program: Program) {
+  const folder = await mkdtemp(join(tmpdir(), "sluice-workerd-"));
+  await mkdir(join(folder, "objects"));
+  await writeFile(join(folder, "worker.js"), program.code);
+  await writeFile(join(folder, "config.capnp"), configOf(folder, program));
+  const args = ["serve", "--control-fd=3", "--experimental", join(folder, "config.capnp")];
+  const running = spawn(workerd, args, { stdio: ["ignore", "pipe", "pipe", "pipe"] });
+  const ended = new Promise<void>((resolve) => running.once("exit", () => resolve()));
+  const logs: string[] = [];
+  let logged = () => {};
+  for (const output of [running.stdout, running.stderr])
+    createInterface(output as Readable).on("line", (line) => {
+      logs.push(line);
+      logged();
+    });
+  const port = await portOf(running).catch(() => {
+    throw new Error(`workerd did not start: ${logs.join("\n")}`);
+  });
+  return {
+    port,
+    pid: running.pid as number,
+    /** The lines that the Worker has logged. */
+    logs,
+    /** Waits until a line of the log is like this. */
+    async loggedLine(like: RegExp): Promise<string> {
+      for (;;) {
+        const line = logs.find((one) => like.test(one));
+        if (line !== undefined) return line;
+        await new Promise<void>((resolve) => {
+          logged = resolve;
+        });
+      }
+    },
+    isAlive: () => running.exitCode === null && running.signalCode === null,
+    async close() {
+      running.kill("SIGKILL");
+      await ended;
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** Where workerd listens. */
+async function portOf(running: ChildProcess): Promise<number> {
+  for await (const line of createInterface(running.stdio[3] as Readable)) {
+    const told = JSON.parse(line) as { event: string; port?: number };
+    if (told.event === "listen" && told.port) return told.port;
+  }
+  throw new Error("ended before it listened");
+}
+
+function configOf(folder: string, { texts = {}, values = {}, objects = {}, heapMB }: Program): string {
+  const quoted = (text: string) => JSON.stringify(text);
+  const bindings = [
+    ...Object.entries(texts).map(([name, text]) => `(name = "${name}", text = ${quoted(text)})`),
+    ...Object.entries(values).map(
+      ([name, value]) => `(name = "${name}", json = ${quoted(JSON.stringify(value))})`,
+    ),
+    ...Object.entries(objects).map(
+      ([name, kind]) => `(name = "${name}", durableObjectNamespace = "${kind}")`,
+    ),
+  ];
+  const kinds = Object.values(objects).map(
+    (kind) => `(className = "${kind}", uniqueKey = "${kind}", enableSql = true)`,
+  );
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "worker", worker = (
+      modules = [(name = "worker.js", esModule = embed "worker.js")],
+      compatibilityDate = "2026-10-01",
+      compatibilityFlags = ["enable_request_signal"],
+      bindings = [${bindings.join(", ")}],
+      durableObjectNamespaces = [${kinds.join(", ")}],
+      durableObjectStorage = (localDisk = "objects"),
+      globalOutbound = "network",
+    )),
+    (name = "objects", disk = (path = "${folder}/objects", writable = true)),
+    (name = "network", network = (allow = ["public", "private"])),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "worker")],
+  ${heapMB === undefined ? "" : `v8Flags = ["--max-old-space-size=${heapMB}"],`}
+);`;
+}
