@@ -36,6 +36,8 @@ const bodies: readonly (readonly [name: string, body: () => string])[] = [
   ["empty objects", () => list("{}")],
   ["small trees", () => list('{"a":[[{"b":{}}]]}')],
   ["distinct keys", distinctKeys],
+  // about as many values as a body may have
+  ["60,000 messages", () => list(`{"role":"user","content":"${"a".repeat(SIZE / 60_000 - 40)}"}`)],
   [
     "a text",
     () =>
