@@ -14,6 +14,15 @@ export interface User {
   readonly address?: string;
 }
 
+/** A part of the proxy's setup that can look, without a request, at what it needs from `env`. */
+export interface Checked<Env = unknown> {
+  /**
+   * The checks of `GET /health`, one for each setting or binding. A check throws, or rejects with, an error whose
+   * message names what is missing, without any value. It asks nothing outside.
+   */
+  readonly checks?: readonly ((env: Env) => unknown)[];
+}
+
 /** The third thing a Worker is given; other hosts have none. */
 export interface ProxyContext {
   waitUntil(promise: Promise<unknown>): void;

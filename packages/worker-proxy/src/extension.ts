@@ -1,4 +1,4 @@
-import type { Admitted, Payable, RouteName, Usage, User } from "./admitted.js";
+import type { Admitted, Checked, Payable, RouteName, Usage, User } from "./admitted.js";
 
 /** One more path of the proxy's own, behind the same gates as the gateway's. */
 export interface ExtensionRoute<Env = unknown> {
@@ -14,7 +14,7 @@ export interface ExtensionRoute<Env = unknown> {
 }
 
 /** What can be added to a proxy; `@sluice/worker-proxy/durable` has two. */
-export interface Extension<Env = unknown> {
+export interface Extension<Env = unknown> extends Checked<Env> {
   readonly routes: readonly ExtensionRoute<Env>[];
   /** What answers of the gateway's routes of these groups say in `x-sluice-offers`: `video-events`. */
   readonly offers?: Partial<Record<RouteName, string>>;
@@ -35,7 +35,7 @@ export interface Reservation {
 }
 
 /** Decides before each request that costs whether its user can still pay. */
-export interface Meter<Env = unknown> {
+export interface Meter<Env = unknown> extends Checked<Env> {
   /**
    * Reserves the most that a request can cost, right before the gateway is asked.
    *

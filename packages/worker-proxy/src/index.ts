@@ -1,4 +1,4 @@
-export type { Admitted, Payable, ProxyContext, RouteName, Usage, User } from "./admitted.js";
+export type { Admitted, Checked, Payable, ProxyContext, RouteName, Usage, User } from "./admitted.js";
 export type {
   BudgetReader,
   BudgetState,
@@ -16,6 +16,6 @@ export {
   type WorkersRateLimitOptions,
   workersRateLimit,
 } from "./gates/rate.js";
-export type { Keys, Limits, Models, ProxyOptions } from "./options.js";
+export type { Authenticate, Keys, Limits, Models, ProxyOptions } from "./options.js";
 export { createProxy, type GatewayProxy } from "./proxy.js";
 export type { Outcome, ProxyEvent } from "./report.js";

@@ -1,4 +1,4 @@
-import type { ProxyContext, RouteName, User } from "./admitted.js";
+import type { Checked, ProxyContext, RouteName, User } from "./admitted.js";
 import type { Extension, Meter } from "./extension.js";
 import type { Caps } from "./gates/caps.js";
 import type { AllowedFields } from "./gates/fields.js";
@@ -7,6 +7,26 @@ import type { ProxyEvent } from "./report.js";
 
 /** One secret, or those that hold while it is changed, the one in use first. */
 export type Keys = string | undefined | readonly string[];
+
+/**
+ * Tells who is asking: the user, or null for nobody (401). If it throws, the answer is 503, nothing is sent, and the
+ * log has the cause. It must leave the body unread.
+ *
+ * @example two ways to sign in
+ * ```ts
+ * const people = cloudflareAccess({ teamDomain: "acme.cloudflareaccess.com", audience: "4714c135" });
+ * const servers = jwt({
+ *   jwks: "https://sign-in.example.com/.well-known/jwks.json",
+ *   issuer: "https://sign-in.example.com/",
+ *   audience: "gateway-proxy",
+ * });
+ * const authenticate: Authenticate = async (request, env) =>
+ *   (await people(request, env)) ?? (await servers(request, env));
+ * ```
+ */
+export interface Authenticate<Env = unknown> extends Checked<Env> {
+  (request: Request, env: Env): User | null | Promise<User | null>;
+}
 
 /** What one request may cost at most. */
 export interface Limits {
@@ -44,26 +64,26 @@ export type Models = readonly string[] | Readonly<Record<string, Caps>>;
 /** What `createProxy` takes. There is no default for what decides who may spend: it has to be said. */
 export interface ProxyOptions<Env = unknown> {
   /** The gateway, with or without `/v1`: https, or http on this machine. Never the proxy's own host. */
-  readonly baseURL: string | ((env: Env) => string);
+  readonly baseURL: string | ((env: Env) => string | Promise<string>);
   /**
    * The gateway's key, from a secret. Asked for each request. While keys are changed, both: what the gateway refuses
    * with 401 under the first is asked once more under the second.
    */
   readonly apiKey: (env: Env) => Keys | Promise<Keys>;
   /**
-   * Who is asking; null for nobody, which is answered with 401. If it throws, the answer is 503 and nothing is
-   * sent. It must leave the body unread. `"public"` lets everybody spend: say it only where nobody else can reach the proxy.
+   * Tells who is asking: `jwt(…)`, `cloudflareAccess(…)` or `turnstileSession(…).authenticate` of `/auth`, or a function
+   * of one's own. `"public"` lets everybody spend: say it only where nobody else can reach the proxy.
    */
-  readonly authenticate: ((request: Request, env: Env) => User | null | Promise<User | null>) | "public";
+  readonly authenticate: Authenticate<Env> | "public";
   /** The pages that may call from a browser, exactly as browsers name them: `https://app.example.com`. */
-  readonly origins: readonly string[] | ((env: Env) => readonly string[]);
+  readonly origins: readonly string[] | ((env: Env) => readonly string[] | Promise<readonly string[]>);
   /** Whether those pages may send cookies along. @default false */
   readonly credentials?: boolean;
   /**
    * The models that may be asked, as the spec writes them: a list, or with what each may be asked for,
    * `{ "gamma-video-2.0": { duration: 10, resolution: ["720p", "480p"] } }`.
    */
-  readonly models: Models | ((env: Env) => Models);
+  readonly models: Models | ((env: Env) => Models | Promise<Models>);
   /**
    * Fields that requests may have beside those of the spec: names or paths, `["n", "extra_body.top_k"]`, for all
    * models; or for each model its own, `{ "delta-5.3": ["n"] }`. All that is in such a field passes; addresses in it

@@ -1,11 +1,12 @@
 import type { ProxyContext } from "./admitted.js";
 import { checkOrigin, corsHeadersOf, preflight } from "./gates/origin.js";
 import { type Match, type Matches, matchesOf } from "./gates/path.js";
+import { logCause } from "./log.js";
 import type { ProxyOptions } from "./options.js";
 import { errorBody, misconfigured, Refusal } from "./refusal.js";
 import { openReport, type Report } from "./report.js";
 import { serve } from "./serve.js";
-import { checkedOptions, originsOf, type Settings } from "./settings.js";
+import { checkedOptions, originsOf, type Settings, secretsOf } from "./settings.js";
 
 /** What a Worker exports; `fetch` serves any host that speaks `Request` and `Response`. */
 export interface GatewayProxy<Env = unknown> {
@@ -43,22 +44,30 @@ async function answer<Env>(
   let cors: Record<string, string> = { vary: "Origin" };
   let response: Response;
   try {
+    const asked = matchesOf(request.url, settings);
     // worked out first, though its turn as a gate comes later: a page should be able to read each refusal
     const origin = request.headers.get("origin");
-    const allowed = await originsOf(settings, env);
+    const allowed = await originsOf(settings, env).catch((error: unknown) => {
+      // it reports this problem with all others
+      if (asked.matches.some(({ route }) => route.name === "health")) return [];
+      throw error;
+    });
     cors = corsHeadersOf(origin, allowed, settings.credentials);
 
-    const asked = matchesOf(request.url, settings);
     // a page learns why a request was refused only if its preflight was not
     const match = isPreflight(request) ? undefined : matchOf(request, asked);
     checkOrigin(origin, allowed);
     if (match) response = await serve(settings, { request, env, context }, match, report);
     else response = preflight(request, methodsOf(asked.matches));
   } catch (error) {
-    const refusal = error instanceof Refusal ? error : misconfigured("failed in a way it should not");
+    const refusal = error instanceof Refusal ? error : misconfigured("a fault of the proxy's own", error);
     report.known.requestId = refusal.headers["x-request-id"] ?? report.known.requestId;
     report.end(refusal.status, refusal.code);
     settings.advise(refusal);
+    if (refusal.status >= 500) {
+      const subject = `${refusal.status} ${refusal.code}, request ${report.known.requestId}`;
+      logCause(subject, refusal, { request, env, secrets: await secretsOf(settings, env) });
+    }
     response = refused(refusal, report);
   }
   for (const [name, value] of Object.entries({ ...cors, ...own })) response.headers.set(name, value);

@@ -6,6 +6,8 @@ interface RefusalDetails {
   readonly param?: string | undefined;
   readonly advice?: string | undefined;
   readonly outcome?: CallOutcome | undefined;
+  readonly problem?: string | undefined;
+  readonly cause?: unknown;
 }
 
 /** An answer that is no success, in the gateway's own error shape (spec, Errors). */
@@ -22,14 +24,16 @@ export class Refusal extends Error {
   readonly advice: string | undefined;
   /** The end of the call to the gateway that this refusal reports. @default "unknown": all that was reserved is spent */
   readonly outcome: CallOutcome;
+  /** The problem in words for the operator's log alone. @default the message */
+  readonly problem: string | undefined;
 
   constructor(
     status: number,
     code: string,
     message: string,
-    { headers = {}, type, param, advice, outcome = "unknown" }: RefusalDetails = {},
+    { headers = {}, type, param, advice, outcome = "unknown", problem, cause }: RefusalDetails = {},
   ) {
-    super(message);
+    super(message, { cause });
     this.status = status;
     this.code = code;
     this.headers = headers;
@@ -37,6 +41,7 @@ export class Refusal extends Error {
     this.param = param;
     this.advice = advice;
     this.outcome = outcome;
+    this.problem = problem;
   }
 }
 
@@ -45,31 +50,10 @@ export function errorBody({ message, type, code, param }: Refusal): string {
   return JSON.stringify({ error: { message, type, code, ...(param && { param }) } });
 }
 
-/** Tells the operator, who looks into a Worker's log. No value is ever named. */
-export function logError(problem: string): void {
-  // biome-ignore lint/suspicious/noConsole: this is the log
-  console.error(`sluice proxy: ${problem}`);
-}
-
-/** As many lines as callers, who choose their subjects, can put into a log. */
-const MOST_ADVICE = 100;
-
-/** Creates a log for what an operator may have forgotten: each line once. */
-export function createAdvisor(): (refusal: Refusal) => void {
-  const given = new Set<string>();
-  return ({ advice, message }) => {
-    if (!advice) return;
-    const line = `${JSON.stringify(advice.slice(0, 100))}: ${message}`;
-    if (given.has(line) || given.size === MOST_ADVICE) return;
-    given.add(line);
-    logError(line);
-  };
-}
-
-/** The operator's mistake: the caller can do nothing about it, and is told nothing of it. */
-export function misconfigured(problem: string): Refusal {
-  logError(problem);
-  return new Refusal(500, "misconfigured", "the proxy is set up wrongly; its log says how");
+/** The operator's mistake. The caller can do nothing about it, and only the log says what it is. */
+export function misconfigured(problem: string, cause?: unknown): Refusal {
+  const message = "the proxy is set up wrongly; its log says how";
+  return new Refusal(500, "misconfigured", message, { problem, cause });
 }
 
 /** Come back later: too many requests, or no budget left. */
@@ -81,9 +65,9 @@ export function tooMany(code: "rate_limited" | "budget_exhausted", retryAfterMs:
   });
 }
 
-/** Who decides can't be reached: nobody gets through. */
-export function unavailable(code: string, message: string): Refusal {
-  return new Refusal(503, code, `${message}; try again`);
+/** A part of the proxy's setup that decides about requests failed: no request gets through. Only the log says why. */
+export function unavailable(code: string, message: string, problem: string, cause?: unknown): Refusal {
+  return new Refusal(503, code, `${message}; try again`, { problem, cause });
 }
 
 /** The caller's mistake in the body. */

@@ -1,16 +1,19 @@
-import type { Admitted, User } from "./admitted.js";
+import type { Admitted } from "./admitted.js";
 import { readBody, refuseBody } from "./gates/body.js";
 import { freeAccount, openAccount } from "./gates/budget.js";
 import { ownId, type Tenancy, tenancyOf } from "./gates/ids.js";
 import { hasOwnFields } from "./gates/models.js";
 import type { Match, Route } from "./gates/path.js";
 import { allowedBody } from "./gates/policy.js";
+import { checkRate } from "./gates/rate.js";
+import { userOf } from "./gates/user.js";
 import { passOn } from "./gateway/answer.js";
 import { type Call, openCall } from "./gateway/call.js";
 import { ask, outcomeOf, refusalOf } from "./gateway/request.js";
-import { misconfigured, Refusal, tooMany, unavailable } from "./refusal.js";
+import { logCause } from "./log.js";
+import { Refusal, unavailable } from "./refusal.js";
 import type { Report } from "./report.js";
-import { type Settings, type Setup, setupOf } from "./settings.js";
+import { problemsOf, type Settings, type Setup, secretsOf, setupOf } from "./settings.js";
 
 /** A request that has found its route: who asks comes next. */
 export type Routed<Env> = Pick<Admitted<Env>, "request" | "env" | "context">;
@@ -32,7 +35,7 @@ export async function serve<Env>(
   if (route.name === "health") return await health(settings, routed, report);
   const user = await userOf(settings, request, env);
   report.known.user = user.id;
-  await checkRate(settings, routed, user, route);
+  await checkRate(settings.rateLimit, { ...routed, user }, route);
   const setup = await setupOf(settings, env, hostOf(request));
   const [first, ...older] = setup.secrets;
   const tenancy = first === undefined ? undefined : tenancyOf([first, ...older], user);
@@ -69,50 +72,21 @@ function hostOf({ url }: Request): string {
   return new URL(url).host;
 }
 
-/** Says that the proxy is there and set up; the gateway is not asked. */
+/**
+ * Answers 503 as long as a setting or a binding is missing. The log names each, the answer none. The gateway is not
+ * asked.
+ */
 async function health<Env>(
   settings: Settings<Env>,
   { request, env }: Routed<Env>,
   report: Report,
 ): Promise<Response> {
-  await setupOf(settings, env, hostOf(request));
-  report.end(200);
-  return Response.json({ status: "ok" });
-}
-
-/** @throws {Refusal} 401 for nobody, 503 when that can't be told */
-async function userOf<Env>({ authenticate }: Settings<Env>, request: Request, env: Env): Promise<User> {
-  const address = request.headers.get("cf-connecting-ip");
-  const from = address === null ? {} : { address };
-  if (authenticate === "public") return { ...from, id: "public" };
-  let user: User | null = null;
-  // two headers arrive joined, and which of them a check would read is anybody's guess
-  if (!request.headers.get("authorization")?.includes(","))
-    try {
-      user = await authenticate(request, env);
-    } catch {
-      throw unavailable("authentication_unavailable", "who is asking can't be told now");
-    }
-  if (!user) throw new Refusal(401, "unauthenticated", "sign in: the proxy does not know who is asking");
-  if (typeof user.id !== "string" || user.id === "")
-    throw misconfigured("authenticate: must return { id }, a text, or null");
-  return { ...from, ...user };
-}
-
-/** @throws {Refusal} 429 for who asks too often, 503 when that can't be told */
-async function checkRate<Env>(
-  { rateLimit }: Settings<Env>,
-  { request, env }: Routed<Env>,
-  user: User,
-  { name, method }: Route,
-): Promise<void> {
-  if (!rateLimit) return;
-  const verdict = await Promise.resolve()
-    .then(() => rateLimit({ user, route: name, method, request }, env))
-    .catch(() => {
-      throw unavailable("rate_limit_unavailable", "how much you have asked can't be told now");
-    });
-  if (verdict) throw tooMany("rate_limited", verdict.retryAfterMs);
+  const problems = await problemsOf(settings, env, hostOf(request));
+  const secrets = problems.length > 0 ? await secretsOf(settings, env) : [];
+  for (const problem of problems) logCause("health", problem, { request, env, secrets });
+  const [status, name] = problems.length > 0 ? [503, "misconfigured"] : [200, "ok"];
+  report.end(status, status === 503 ? name : undefined);
+  return Response.json({ status: name }, { status });
 }
 
 /** Reads and checks what is asked. */
@@ -152,10 +126,15 @@ async function extensionAnswer<Env>(
   admitted: Admitted<Env>,
   call: Call,
 ): Promise<Response | undefined> {
-  let answer = route.extension?.serve(admitted as Admitted<never>);
-  for (const extension of extensions) answer ??= extension.send?.(admitted, meter !== undefined);
   const limit = { ms: limits.headersMs, late: "upstream_timeout" } as const;
-  return answer && call.wait(() => answer, "upstream_unreachable", limit);
+  try {
+    let answer = route.extension?.serve(admitted as Admitted<never>);
+    for (const extension of extensions) answer ??= extension.send?.(admitted, meter !== undefined);
+    return answer && (await call.wait(() => answer, "upstream_unreachable", limit));
+  } catch (error) {
+    if (error instanceof Refusal && error.code !== "upstream_unreachable") throw error;
+    throw unavailable("extension_unavailable", "a part of the proxy failed", "extensions failed", error);
+  }
 }
 
 /** Asset lookups and everything that only reads are free. */

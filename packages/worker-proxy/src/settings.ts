@@ -1,10 +1,12 @@
 import type { RouteName } from "./admitted.js";
+import { ensure, readOption } from "./env.js";
 import type { Caps } from "./gates/caps.js";
 import { type AllowedFields, createTables, type FieldsOf, hasField } from "./gates/fields.js";
 import { belongsTo } from "./gates/models.js";
 import { type Route, tableOf } from "./gates/path.js";
+import { createAdvisor } from "./log.js";
 import type { Limits, ProxyOptions } from "./options.js";
-import { createAdvisor, misconfigured, type Refusal } from "./refusal.js";
+import type { Refusal } from "./refusal.js";
 
 /** Options that may be left out, and have no default. */
 type Optional = "onEvent" | "secret" | "rateLimit" | "meter";
@@ -97,41 +99,49 @@ export interface Setup {
   readonly models: ReadonlyMap<string, Caps>;
 }
 
-/** @throws {Refusal} 500 `misconfigured`; what is wrong goes to the log, without any value */
+/** @throws {Refusal} 500 `misconfigured`; the log names what is wrong, without any value */
 export async function setupOf<Env>(settings: Settings<Env>, env: Env, host: string): Promise<Setup> {
-  const baseURL = await resolve("baseURL", settings.baseURL, env, checkBaseURL);
-  if (new URL(baseURL).host === host) throw misconfigured("baseURL: is the proxy's own address");
-  return {
-    baseURL,
-    apiKeys: await resolve("apiKey", settings.apiKey, env, checkKeys),
-    secrets: settings.secret ? await resolve("secret", settings.secret, env, checkSecrets) : [],
-    models: await resolve("models", settings.models, env, (models) => checkModels(models, settings.fieldsOf)),
-  };
+  const [baseURL, apiKeys, secrets, models] = await Promise.all(partsOf(settings, env, host));
+  return { baseURL, apiKeys, secrets, models };
+}
+
+/** What a setup is made of. Each part fails for itself. */
+function partsOf<Env>(settings: Settings<Env>, env: Env, host: string) {
+  const { baseURL, apiKey, secret, models, fieldsOf } = settings;
+  return [
+    readOption("baseURL", baseURL, env, (given) => otherThan(host, checkBaseURL(given))),
+    readOption("apiKey", apiKey, env, checkKeys),
+    secret ? readOption("secret", secret, env, checkSecrets) : [],
+    readOption("models", models, env, (given) => checkModels(given, fieldsOf)),
+  ] as const;
 }
 
 /** @throws {Refusal} 500 `misconfigured` */
 export function originsOf<Env>(settings: Settings<Env>, env: Env): Promise<readonly string[]> {
-  return resolve("origins", settings.origins, env, checkOrigins);
+  return readOption("origins", settings.origins, env, checkOrigins);
 }
 
-async function resolve<Env, T>(
-  name: string,
-  given: unknown,
+/** Everything that is missing or wrong in this environment: an error for each. Nothing is asked outside. */
+export async function problemsOf<Env>(
+  settings: Settings<Env>,
   env: Env,
-  check: (value: unknown) => T,
-): Promise<T> {
-  let value: unknown;
-  try {
-    value = await (typeof given === "function" ? given(env) : given);
-  } catch {
-    // what it threw is not ours, and may hold the value
-    throw misconfigured(`${name}: its function threw`);
-  }
-  try {
-    return check(value);
-  } catch (error) {
-    throw misconfigured((error as TypeError).message);
-  }
+  host: string,
+): Promise<readonly unknown[]> {
+  const { authenticate, rateLimit, meter, extensions } = settings;
+  const checked = [authenticate === "public" ? undefined : authenticate, rateLimit, meter, ...extensions];
+  const checks = checked.flatMap((part) => part?.checks ?? []).map(async (check) => check(env));
+  const parts = [...partsOf(settings, env, host), originsOf(settings, env), ...checks];
+  const results = await Promise.allSettled<unknown>(parts);
+  return results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
+}
+
+/** The keys and secrets of this environment, as far as they can be read: what a log must not show. */
+export async function secretsOf<Env>(
+  { apiKey, secret }: Settings<Env>,
+  env: Env,
+): Promise<readonly string[]> {
+  const given = await Promise.allSettled([apiKey, secret].map(async (read) => read?.(env)));
+  return given.flatMap((read) => (read.status === "fulfilled" && read.value ? read.value : []));
 }
 
 function checkBaseURL(baseURL: unknown): string {
@@ -144,6 +154,12 @@ function checkBaseURL(baseURL: unknown): string {
     "baseURL: must have no name, password, query or fragment",
   );
   return origin + pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
+}
+
+/** A proxy that asks itself would never end. */
+function otherThan(host: string, baseURL: string): string {
+  ensure(new URL(baseURL).host !== host, "baseURL: is the proxy's own address");
+  return baseURL;
 }
 
 function checkOrigins(origins: unknown): readonly string[] {
@@ -219,8 +235,4 @@ function textsIn(given: unknown, length: number): readonly string[] | undefined 
   const texts: unknown = typeof given === "string" ? [given] : given;
   const isLong = (text: unknown) => typeof text === "string" && text.length >= length;
   return Array.isArray(texts) && texts.length > 0 && texts.every(isLong) ? texts : undefined;
-}
-
-function ensure(holds: unknown, message: string): asserts holds {
-  if (!holds) throw new TypeError(message);
 }

@@ -106,8 +106,11 @@ describe("the issuer's keys", () => {
     for (const at of ["https://a.example/", "https://a.example/", "https://b.example/"])
       expect(await authenticate(request, { at })).toEqual({ id: "user-1" });
     expect(issuer.asked.map(({ url }) => url)).toEqual(["https://a.example/", "https://b.example/"]);
-    await expect(authenticate(request, { at: "" })).rejects.toThrow("try again");
-    expect(log).toEqual(["sluice proxy: jwks: its function threw, or gave no https address"]);
+    const refused = {
+      message: expect.stringContaining("try again"),
+      problem: "jwks: is no URL; env.at is not set",
+    };
+    await expect(authenticate(request, { at: "" })).rejects.toMatchObject(refused);
   });
 });
 
@@ -125,7 +128,7 @@ describe("case 33: nobody gets in, and the log says why, when the keys' address"
     for (let times = 0; times < 3; times += 1) expect(await door.bearer(token)).toEqual(unknowable);
     expect(issuer.asked).toHaveLength(1);
     expect(issuer.asked[0]?.redirect).toBe("manual");
-    expect(log).toEqual([expect.stringMatching(problem)]);
+    expect(log).toEqual(Array(3).fill(expect.stringMatching(problem)));
     expectNothingOf(token, log.join());
 
     issuer.answers();
@@ -156,7 +159,9 @@ describe("case 33: nobody gets in, and the log says why, when the keys' address"
     issuer.answers(() => Response.json({ keys: [{ ...jwk, n: "AQAB" }] }));
     const token = await issuer.token();
     expect(await door.bearer(token)).toEqual(unknowable);
-    expect(log).toEqual(["sluice proxy: a key can't be used to check tokens"]);
+    expect(log).toEqual([
+      expect.stringContaining("authenticate failed: a key can't be used to check tokens"),
+    ]);
   });
 });
 

@@ -104,9 +104,9 @@ describe("case 33: a secret that can't be used lets nobody in, and the log says 
   afterEach(() => vi.restoreAllMocks());
 
   test.each([
-    ["is not set", () => undefined, ["HS256"], /^sluice proxy: secret: is empty/],
-    ["is empty", () => "", ["HS256"], /^sluice proxy: secret: is empty/],
-    ["is no text", () => 7, ["HS256"], /^sluice proxy: secret: is empty/],
+    ["is not set", () => undefined, ["HS256"], /authenticate failed: jwt: secret: is empty/],
+    ["is empty", () => "", ["HS256"], /authenticate failed: jwt: secret: is empty/],
+    ["is no text", () => 7, ["HS256"], /authenticate failed: jwt: secret: is empty/],
     ["has 31 bytes", () => SECRET.slice(1), ["HS256"], /shorter than 32 bytes/],
     ["is too short for its hash", () => SECRET, ["HS256", "HS512"], /shorter than 64 bytes/],
     ["throws", () => Promise.reject(new Error(SECRET)), ["HS256"], /its function threw/],

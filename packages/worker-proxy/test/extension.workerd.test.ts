@@ -128,8 +128,8 @@ describe("a path of an extension", () => {
       () => {
         throw new Error("at 10.0.0.1");
       },
-      502,
-      "upstream_unreachable",
+      503,
+      "extension_unavailable",
     ],
     [
       "refuses in the gateway's shape",
@@ -222,10 +222,10 @@ describe("another way to the gateway", () => {
     expect(order).toEqual(["a", "b"]);
   });
 
-  test("that fails is a gateway that can't be reached", async () => {
+  test("case 59: that fails is 503", async () => {
     const { ask } = openExtended(undefined, {}, { send: () => Promise.reject(new Error("at 10.0.0.1")) });
     const { status, text } = await ask(asked());
-    expect([status, text.includes("10.0.0.1")]).toEqual([502, false]);
+    expect([status, text.includes("10.0.0.1")]).toEqual([503, false]);
   });
 });
 

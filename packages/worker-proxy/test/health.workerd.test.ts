@@ -1,8 +1,30 @@
-import { expect, test, vi } from "vitest";
-import { asked, openProxy } from "./support/in-process.js";
+import { type ProxyOptions, workersRateLimit } from "@sluice/worker-proxy";
+import { jwt, turnstileSession } from "@sluice/worker-proxy/auth";
+import { budget, streamLog, videoEvents } from "@sluice/worker-proxy/durable";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { asked, type Env, openProxy } from "./support/in-process.js";
+import { KEY } from "./support/key.js";
 
 const health = { method: "GET", path: "/health" } as const;
 const nobody = { headers: { authorization: "" } };
+
+const log = vi.spyOn(console, "error");
+beforeEach(() => {
+  log.mockImplementation(() => {});
+});
+afterEach(() => {
+  log.mockClear();
+});
+
+const read = (env: Env, name: string) => (env as unknown as Record<string, string | undefined>)[name];
+const binding = (name: string) => (env: Env) => read(env, name) as never;
+const token = { issuer: "https://app.example", audience: "gateway-proxy" };
+const visitors = turnstileSession<Env>({
+  secretKey: (env) => read(env, "TURNSTILE_SECRET_KEY"),
+  sessionSecret: (env) => read(env, "SESSION_SECRET"),
+  origins: ["https://app.example"],
+  action: "chat",
+});
 
 test("says that the proxy is set up, to anybody, and asks the gateway nothing", async () => {
   const { ask, reached, events } = openProxy({
@@ -22,18 +44,92 @@ test("says that the proxy is set up, to anybody, and asks the gateway nothing", 
   expect(events).toMatchObject([{ route: "health", method: "GET", status: 200 }]);
 });
 
-test.each([
-  ["no key", { apiKey: () => undefined }],
-  ["a gateway that is the proxy itself", { baseURL: () => "https://proxy.example" }],
-  ["no models", { models: () => [] }],
-  ["a secret that is too short", { secret: () => "short" }],
-])("says 500 with %s, and no more", async (_, options) => {
-  const log = vi.spyOn(console, "error").mockImplementation(() => {});
-  const { ask } = openProxy({ routes: ["health"], ...options });
-  const { status, error } = await ask(asked(health));
-  expect([status, error?.["code"]]).toEqual([500, "misconfigured"]);
-  expect(log).toHaveBeenCalledOnce();
-  log.mockRestore();
+/** Options of which nothing is set in `env`, and the name that the log has for each. */
+const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
+  ["apiKey: is empty; is the secret set? Give one key", { apiKey: (env) => read(env, "GATEWAY_API_KEY") }],
+  ["baseURL: is no URL; env.GATEWAY_URL", { baseURL: (env) => read(env, "GATEWAY_URL") as string }],
+  ["baseURL: is the proxy's own address", { baseURL: () => "https://proxy.example" }],
+  ["origins: give exact origins", { origins: () => undefined as never }],
+  ["models: give the ids", { models: async () => [] }],
+  ["secret: give at least 32", { secret: (env) => read(env, "PROXY_SECRET") }],
+  [
+    "jwt: secret: is empty",
+    { authenticate: jwt<Env>({ ...token, secret: (env) => read(env, "JWT_SECRET") }) },
+  ],
+  ["jwt: secret: is shorter than 32 bytes", { authenticate: jwt<Env>({ ...token, secret: () => "short" }) }],
+  [
+    "jwks: is no URL; env.JWKS",
+    { authenticate: jwt<Env>({ ...token, jwks: (env) => read(env, "JWKS") as string }) },
+  ],
+  ["turnstileSession: sessionSecret: is empty", { authenticate: visitors.authenticate }],
+  ["turnstileSession: secretKey: is empty", { authenticate: visitors.authenticate }],
+  [
+    "rateLimit: its binding is missing; env.RATE_LIMITER",
+    { rateLimit: workersRateLimit(binding("RATE_LIMITER")) },
+  ],
+  [
+    "rateLimit: polls: its binding is missing; env.POLL_LIMITER",
+    {
+      rateLimit: workersRateLimit(() => ({ limit: async () => ({ success: true }) }), {
+        polls: binding("POLL_LIMITER"),
+      }),
+    },
+  ],
+  [
+    "videoEvents: its binding is missing; env.VIDEO_WATCH",
+    { extensions: [videoEvents(binding("VIDEO_WATCH"))] },
+  ],
+  ["streamLog: its binding is missing; env.STREAM_LOG", { extensions: [streamLog(binding("STREAM_LOG"))] }],
+  [
+    "budget: its binding is missing; env.BUDGET",
+    {
+      meter: budget({
+        namespace: binding("BUDGET"),
+        limit: 1,
+        windowMs: 60_000,
+        reserveFor: () => 1,
+        cost: () => 1,
+      }),
+    },
+  ],
+];
+
+test.each(unset)("case 59: says 503 and no more, and the log says: %s", async (line, options) => {
+  const { ask, reached, events } = openProxy({ routes: ["health"], ...options });
+  const { status, text } = await ask(asked({ ...health, ...nobody }));
+  expect([status, text]).toEqual([503, '{"status":"misconfigured"}']);
+  expect(log.mock.calls.flat().join("\n")).toContain(`sluice proxy: health: ${line}`);
+  expect(reached).toEqual([]);
+  expect(events).toMatchObject([{ route: "health", status: 503, code: "misconfigured", outcome: "failed" }]);
+});
+
+test("case 59: of several missing settings the log names each", async () => {
+  const { ask } = openProxy({
+    routes: ["health"],
+    apiKey: (env) => read(env, "GATEWAY_API_KEY"),
+    secret: (env) => read(env, "PROXY_SECRET"),
+    authenticate: jwt<Env>({ ...token, secret: (env) => read(env, "JWT_SECRET") }),
+    rateLimit: workersRateLimit(binding("RATE_LIMITER")),
+  });
+  expect((await ask(asked(health))).status).toBe(503);
+  const lines = log.mock.calls.flat().join("\n");
+  for (const name of ["GATEWAY_API_KEY", "PROXY_SECRET", "JWT_SECRET", "RATE_LIMITER"])
+    expect(lines.match(new RegExp(`env\\.${name} is not set`, "g"))).toHaveLength(1);
+  expect(log).toHaveBeenCalledTimes(4);
+});
+
+test("case 59: once everything is set, the same options say 200", async () => {
+  const { ask } = openProxy({
+    routes: ["health"],
+    secret: (env) => read(env, "PROXY_SECRET"),
+    authenticate: jwt<Env>({ ...token, secret: async (env) => read(env, "JWT_SECRET") }),
+    rateLimit: workersRateLimit(binding("RATE_LIMITER")),
+    extensions: [videoEvents(binding("VIDEO_WATCH"))],
+  });
+  const secrets = { PROXY_SECRET: "p".repeat(32), JWT_SECRET: "j".repeat(32) };
+  const bindings = { RATE_LIMITER: { limit() {} }, VIDEO_WATCH: { get() {}, idFromName() {} } };
+  expect((await ask(asked(health), { KEY, ...secrets, ...bindings } as Env)).status).toBe(200);
+  expect(log).not.toHaveBeenCalled();
 });
 
 test("is off unless it is asked for", async () => {

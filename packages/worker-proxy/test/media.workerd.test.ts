@@ -254,7 +254,7 @@ test("a function that throws lets nothing through", async () => {
   const media = () => {
     throw new Error("no list");
   };
-  expect(await frame("https://cdn.example/a.png", { media })).toEqual([500, "misconfigured", undefined]);
+  expect(await frame("https://cdn.example/a.png", { media })).toEqual([503, "media_unavailable", undefined]);
 });
 
 test("a function that answers later lets nothing through", async () => {

@@ -17,7 +17,7 @@ function bindingOf(most: number) {
 }
 
 /** A proxy with videos behind such a binding. A bearer token is its user's id. */
-function openLimited(most: number, options: WorkersRateLimitOptions = {}) {
+function openLimited(most: number, options: WorkersRateLimitOptions<Env> = {}) {
   const binding = bindingOf(most);
   const opened = openProxy({
     routes: ["chat", "videos"],
@@ -58,14 +58,22 @@ test("case 35: each user has a count of their own", async () => {
   expect((await chat("ann")).status).toBe(429);
 });
 
-test("case 35: questions about tasks count only where that is asked for", async () => {
-  const free = openLimited(1);
-  for (let n = 0; n < 3; n += 1) expect((await free.poll("ann")).status).toBe(200);
-  expect(free.counts.size).toBe(0);
-  const counted = openLimited(1, { reads: true, periodSeconds: 10 });
-  expect((await counted.poll("ann")).status).toBe(200);
-  const { status, headers } = await counted.poll("ann");
+test("case 57: polls are not counted with what costs", async () => {
+  const { poll, chat, counts } = openLimited(1);
+  for (let n = 0; n < 3; n += 1) expect((await poll("ann")).status).toBe(200);
+  expect(counts.size).toBe(0);
+  expect((await chat("ann")).status).toBe(200);
+});
+
+test("case 57: polls have a bucket of their own", async () => {
+  const polls = bindingOf(2);
+  const { poll, chat, counts } = openLimited(1, { polls: () => polls, periodSeconds: 10 });
+  expect((await chat("ann")).status).toBe(200);
+  expect([(await poll("ann")).status, (await poll("ann")).status]).toEqual([200, 200]);
+  const { status, headers } = await poll("ann");
   expect([status, headers.get("retry-after")]).toEqual([429, "10"]);
+  expect([(await poll("bob")).status, (await chat("ann")).status]).toEqual([200, 429]);
+  expect([counts.get("ann"), polls.counts.get("ann")]).toEqual([2, 3]);
 });
 
 test("case 35: several users can count together", async () => {
@@ -98,7 +106,7 @@ describe("a limiter of one's own", () => {
     const { status, headers } = await ask(asked());
     expect([status, headers.get("retry-after"), reached.length]).toEqual([429, "2", 0]);
     expect(told).toEqual([
-      { user: { id: "user-1" }, route: "chat", method: "POST", request: expect.any(Request) },
+      { user: { id: "user-1" }, route: "chat", method: "POST", isPoll: false, request: expect.any(Request) },
     ]);
   });
 

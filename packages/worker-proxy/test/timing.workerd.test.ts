@@ -65,7 +65,7 @@ describe("Server-Timing", () => {
       return Response.json({});
     });
     expect((await ask(asked())).headers.get("server-timing")).toBe("proxy;dur=70, gateway;dur=1500");
-    expect(events).toMatchObject([{ ms: 1570 }]);
+    expect(events).toMatchObject([{ durationMs: 1570 }]);
     clock.mockRestore();
   });
 

@@ -1,8 +1,9 @@
 import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
-import { Refusal } from "../refusal.js";
-import { unknowable } from "./unknowable.js";
+import type { User } from "../admitted.js";
+import { ensure, readOption } from "../env.js";
+import { Refusal, unavailable } from "../refusal.js";
 
-/** What a token has to say of itself. */
+/** The claims that a token must have. */
 export interface Expected {
   readonly issuer: string;
   readonly audience: string[];
@@ -12,7 +13,7 @@ export interface Expected {
 /** How far two clocks may be apart, in seconds. */
 const CLOCK_TOLERANCE = 5;
 
-/** What is wrong with a token is its sender's affair; anything else is not, and must not look as if it were. */
+/** Errors of the token itself (401). Any other is the operator's (503). */
 const tokenErrors = [
   errors.JWSInvalid,
   errors.JWTInvalid,
@@ -26,9 +27,9 @@ const tokenErrors = [
 ];
 
 /**
- * What a token says, if its signature, times, issuer and audience are right; null if not.
+ * Returns the claims of a token whose signature, times, issuer and audience are right; null for any other.
  *
- * @throws {Refusal} 503 where that can't be told
+ * @throws {Refusal} 503 where the token can't be checked
  */
 export async function claimsOf(
   token: string,
@@ -40,7 +41,57 @@ export async function claimsOf(
     return (await jwtVerify(token, key, { ...expected, ...rest })).payload;
   } catch (error) {
     if (tokenErrors.some((type) => error instanceof type)) return null;
-    // what else was thrown may hold a part of the key
-    throw error instanceof Refusal ? error : unknowable("a key can't be used to check tokens");
+    throw error instanceof Refusal ? error : unknowable("a key can't be used to check tokens", error);
   }
+}
+
+/** Returns the user of that id; nobody where it is none. */
+export function userOf(id: unknown): User | null {
+  return typeof id === "string" && id !== "" && id.length <= 255 ? { id } : null;
+}
+
+/** A source of a secret. */
+export type Secret<Env> = (env: Env) => string | undefined | Promise<string | undefined>;
+
+/**
+ * Reads a secret.
+ *
+ * @throws {Refusal} 503 where there is none or it is too short; the log says which, and nothing of its value
+ */
+export async function secretOf<Env>(
+  name: string,
+  secret: Secret<Env>,
+  env: Env,
+  minBytes: number,
+): Promise<Uint8Array> {
+  try {
+    return await readOption(name, secret, env, bytesOf);
+  } catch (error) {
+    throw unknowable((error as Refusal).problem, (error as Refusal).cause);
+  }
+
+  function bytesOf(value: unknown): Uint8Array {
+    ensure(typeof value === "string" && value !== "", `${name}: is empty; is the secret set?`);
+    const bytes = new TextEncoder().encode(value);
+    ensure(bytes.byteLength >= minBytes, `${name}: is shorter than ${minBytes} bytes`);
+    return bytes;
+  }
+}
+
+/** The caller can't be identified, for a reason that is not the caller's: nobody gets in, and the log says why. */
+export function unknowable(problem = "a fault of the proxy's own", cause?: unknown): Refusal {
+  return unavailable("authentication_unavailable", "who is asking can't be told now", problem, cause);
+}
+
+/** @throws {TypeError} for an empty text, or none */
+export function checkText(name: string, value: unknown, example: string): string {
+  ensure(typeof value === "string" && value !== "", `${name}: give a text, ${example}`);
+  return value;
+}
+
+/** @throws {TypeError} for neither a text nor a list of them; an empty list would let nobody in */
+export function checkTexts(name: string, value: unknown, example: string): string[] {
+  const texts: unknown[] = Array.isArray(value) ? value : [value];
+  ensure(texts.length > 0, `${name}: give at least one, ${example}`);
+  return texts.map((text) => checkText(name, text, example));
 }

@@ -1,8 +1,7 @@
 import type { JWTPayload } from "jose";
+import type { Authenticate } from "../options.js";
 import type { Fetch } from "./ask-json.js";
-import { type Authenticate, userOf } from "./authenticate.js";
-import { checkText, checkTexts } from "./check.js";
-import { claimsOf } from "./claims.js";
+import { checkText, checkTexts, claimsOf, userOf } from "./claims.js";
 import { openKeySet } from "./key-set.js";
 
 /** What {@link cloudflareAccess} takes. */

@@ -1,4 +1,4 @@
-export type { Authenticate } from "./authenticate.js";
+export type { Authenticate } from "../options.js";
 export { type CloudflareAccessOptions, cloudflareAccess } from "./cloudflare-access.js";
 export { type JWTOptions, jwt } from "./jwt.js";
 export {

@@ -1,11 +1,19 @@
 import type { JWTPayload, JWTVerifyGetKey } from "jose";
+import { ensure, readOption } from "../env.js";
+import type { Authenticate } from "../options.js";
+import type { Refusal } from "../refusal.js";
 import type { Fetch } from "./ask-json.js";
-import { type Authenticate, userOf } from "./authenticate.js";
-import { checkFunction, checkKeysURL, checkText, checkTexts } from "./check.js";
-import { claimsOf, type Expected } from "./claims.js";
-import { openKeySet } from "./key-set.js";
-import { type Secret, secretOf } from "./secret.js";
-import { unknowable } from "./unknowable.js";
+import {
+  checkText,
+  checkTexts,
+  claimsOf,
+  type Expected,
+  type Secret,
+  secretOf,
+  unknowable,
+  userOf,
+} from "./claims.js";
+import { checkKeysURL, openKeySet } from "./key-set.js";
 
 interface SharedOptions {
   /** Who signs: the token's `iss`, letter by letter. */
@@ -71,16 +79,22 @@ const secretKinds = ["HS256", "HS384", "HS512"];
  * ```
  */
 export function jwt<Env = unknown>(options: JWTOptions<Env>): Authenticate<Env> {
+  return bearer(options, "jwt: secret");
+}
+
+/** As {@link jwt}, with the name that the log has for the secret. */
+export function bearer<Env>(options: JWTOptions<Env>, secretName: string): Authenticate<Env> {
   const expected = checkedExpected(options);
   const { userId = ({ sub }) => sub } = options;
-  checkFunction("userId", userId, "(claims) => claims.sub");
-  const keyOf = options.jwks === undefined ? secretKeys(options, expected) : publicKeys(options);
+  ensure(typeof userId === "function", "userId: give a function, (claims) => claims.sub");
+  const keyOf = options.jwks === undefined ? secretKeys(options, expected, secretName) : publicKeys(options);
+  return Object.assign(authenticate, { checks: [keyOf] });
 
-  return async (request, env) => {
+  async function authenticate(request: Request, env: Env) {
     const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "") ?? [];
     const claims = token && (await claimsOf(token, await keyOf(env), expected));
     return claims ? userOf(userId(claims)) : null;
-  };
+  }
 }
 
 function checkedExpected({ jwks, secret, issuer, audience, algorithms }: JWTOptions<never>): Expected {
@@ -109,27 +123,20 @@ function publicKeys<Env>({ jwks, fetch: ask = (request) => fetch(request) }: Key
     return () => find;
   }
   let keys: { readonly url: string; readonly find: JWTVerifyGetKey } | undefined;
-  return (env) => {
-    const url = urlOf(jwks, env);
+  return async (env) => {
+    const url = await readOption("jwks", jwks, env, checkKeysURL).catch(({ problem, cause }: Refusal) => {
+      throw unknowable(problem, cause);
+    });
     if (keys?.url !== url) keys = { url, find: openKeySet(url, ask) };
     return keys.find;
   };
 }
 
-function secretKeys<Env>({ secret }: SecretOptions<Env>, { algorithms }: Expected): KeyOf<Env> {
-  checkFunction("secret", secret, "(env) => env.JWT_SECRET");
+function secretKeys<Env>({ secret }: SecretOptions<Env>, { algorithms }: Expected, name: string): KeyOf<Env> {
+  ensure(typeof secret === "function", "secret: give a function, (env) => env.JWT_SECRET");
   const bits = algorithms.map((algorithm) => Number(algorithm.slice(2)));
   return async (env) => {
-    const key = await secretOf("secret", secret, env, Math.max(...bits) / 8);
+    const key = await secretOf(name, secret, env, Math.max(...bits) / 8);
     return async () => key;
   };
-}
-
-/** @throws {Refusal} 503 */
-function urlOf<Env>(jwks: (env: Env) => string | URL, env: Env): string {
-  try {
-    return checkKeysURL(jwks(env));
-  } catch {
-    throw unknowable("jwks: its function threw, or gave no https address");
-  }
 }

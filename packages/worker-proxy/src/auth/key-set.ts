@@ -1,6 +1,7 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
+import { ensure } from "../env.js";
 import { askJSON, type Fetch } from "./ask-json.js";
-import { unknowable } from "./unknowable.js";
+import { unknowable } from "./claims.js";
 
 /** How long keys are used before they are asked for again: a key that was withdrawn lives on for so long. */
 const FRESH_MS = 600_000;
@@ -67,8 +68,9 @@ export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
 
   async function read(): Promise<Keys> {
     const headers = { accept: "application/json, application/jwk-set+json" };
-    const answer = await askJSON(url, { headers }, fetch).catch(() => undefined);
-    if (!answer) throw unknowable("jwks: the keys could not be fetched");
+    const answer = await askJSON(url, { headers }, fetch).catch((error: unknown) => {
+      throw unknowable("jwks: the keys could not be fetched", error);
+    });
     if (answer.status !== 200) throw unknowable(`jwks: the keys were answered with ${answer.status}`);
     try {
       return { find: createLocalJWKSet(answer.json as JSONWebKeySet), readAt: Date.now() };
@@ -89,4 +91,15 @@ async function settled<T>(promise: Promise<T>, ms: number): Promise<T | undefine
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** @throws {TypeError} for an address on whose way keys could be swapped */
+export function checkKeysURL(value: unknown): string {
+  const text = value instanceof URL ? value.href : value;
+  ensure(typeof text === "string" && URL.canParse(text), "jwks: is no URL");
+  const { protocol, hostname, username, password, href } = new URL(text);
+  const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+  ensure(protocol === "https:" || (protocol === "http:" && isLocal), "jwks: must be https");
+  ensure(!username && !password, "jwks: must have no name or password");
+  return href;
 }

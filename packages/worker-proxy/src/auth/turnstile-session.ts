@@ -1,13 +1,13 @@
 import { SignJWT } from "jose";
+import { ensure } from "../env.js";
 import { checkOrigin, corsHeadersOf, preflight } from "../gates/origin.js";
-import { createAdvisor, errorBody, misconfigured, Refusal } from "../refusal.js";
+import { createAdvisor, logCause } from "../log.js";
+import type { Authenticate } from "../options.js";
+import { errorBody, misconfigured, Refusal } from "../refusal.js";
 import type { Fetch } from "./ask-json.js";
-import type { Authenticate } from "./authenticate.js";
-import { checkFunction, checkTexts, checkWhole } from "./check.js";
-import { jwt } from "./jwt.js";
-import { readToken } from "./read-token.js";
-import { type Secret, secretOf } from "./secret.js";
-import { checkToken, type Wanted } from "./siteverify.js";
+import { checkTexts, type Secret, secretOf } from "./claims.js";
+import { bearer } from "./jwt.js";
+import { checkToken, readToken, type Wanted } from "./siteverify.js";
 
 /** What {@link turnstileSession} takes. */
 export interface TurnstileSessionOptions<Env = unknown> {
@@ -88,36 +88,59 @@ export function turnstileSession<Env = unknown>(
   options: TurnstileSessionOptions<Env>,
 ): TurnstileSession<Env> {
   const settings = checkedOptions(options);
+  const { sessionSecret, action } = settings;
+  const known = bearer<Env>(
+    { secret: sessionSecret, issuer: ISSUER, audience: action },
+    "turnstileSession: sessionSecret",
+  );
+  const checks = [...(known.checks ?? []), (env: Env) => secretKeyOf(settings, env)];
   return {
     exchange: (request, env) => answer(settings, request, env),
-    authenticate: jwt<Env>({
-      secret: settings.sessionSecret,
-      issuer: ISSUER,
-      audience: settings.action,
-    }),
+    authenticate: Object.assign(known, { checks }),
   };
 }
 
 function checkedOptions<Env>(options: TurnstileSessionOptions<Env>): Settings<Env> {
   const { origins, action } = options;
-  checkFunction("secretKey", options.secretKey, "(env) => env.TURNSTILE_SECRET_KEY");
-  checkFunction("sessionSecret", options.sessionSecret, "(env) => env.SESSION_SECRET");
+  const { ttlSeconds = 3600, maxAgeSeconds = 300 } = options;
+  ensure(
+    typeof options.secretKey === "function",
+    "secretKey: give a function, (env) => env.TURNSTILE_SECRET_KEY",
+  );
+  ensure(
+    typeof options.sessionSecret === "function",
+    "sessionSecret: give a function, (env) => env.SESSION_SECRET",
+  );
   const example = '["https://app.example.com"], without a path or a wildcard';
   for (const origin of checkTexts("origins", origins, example))
-    if (!URL.canParse(origin) || new URL(origin).origin !== origin)
-      throw new TypeError(`origins: give exact origins, ${example}`);
+    ensure(
+      URL.canParse(origin) && new URL(origin).origin === origin,
+      `origins: give exact origins, ${example}`,
+    );
   // without an action, a check made for anything else on the same page would do
-  if (typeof action !== "string" || !/^[\w-]{1,32}$/.test(action))
-    throw new TypeError('action: give the widget\'s action, "chat"');
+  ensure(
+    typeof action === "string" && /^[\w-]{1,32}$/.test(action),
+    'action: give the widget\'s action, "chat"',
+  );
+  ensure(isWhole(ttlSeconds, 60, 86_400), "ttlSeconds: give a whole number from 60 to 86400");
+  ensure(isWhole(maxAgeSeconds, 1, 300), "maxAgeSeconds: give a whole number from 1 to 300");
   const hostnames = options.hostnames ?? origins.map((origin) => new URL(origin).hostname);
   return {
     ...options,
     hostnames: checkTexts("hostnames", hostnames, '["app.example.com"]'),
-    ttlSeconds: checkWhole("ttlSeconds", options.ttlSeconds ?? 3600, 60, 86_400),
-    maxAgeSeconds: checkWhole("maxAgeSeconds", options.maxAgeSeconds ?? 300, 1, 300),
+    ttlSeconds,
+    maxAgeSeconds,
     fetch: options.fetch ?? ((request) => fetch(request)),
     advise: createAdvisor(),
   };
+}
+
+function isWhole(value: number, least: number, most: number): boolean {
+  return Number.isInteger(value) && value >= least && value <= most;
+}
+
+async function secretKeyOf<Env>({ secretKey }: Settings<Env>, env: Env): Promise<string> {
+  return new TextDecoder().decode(await secretOf("turnstileSession: secretKey", secretKey, env, 1));
 }
 
 async function answer<Env>(settings: Settings<Env>, request: Request, env: Env): Promise<Response> {
@@ -128,8 +151,10 @@ async function answer<Env>(settings: Settings<Env>, request: Request, env: Env):
     if (request.method === "OPTIONS" && origin !== null) response = preflight(request, "POST");
     else response = Response.json(await exchanged(settings, request, env));
   } catch (error) {
-    const refusal = error instanceof Refusal ? error : misconfigured("failed in a way it should not");
+    const refusal = error instanceof Refusal ? error : misconfigured("a fault of the proxy's own", error);
     settings.advise(refusal);
+    if (refusal.status >= 500)
+      logCause(`session, ${refusal.status} ${refusal.code}`, refusal, { request, env, secrets: [] });
     response = new Response(errorBody(refusal), {
       status: refusal.status,
       headers: { "x-sluice-source": "proxy", ...refusal.headers, "content-type": "application/json" },
@@ -149,8 +174,8 @@ async function exchanged<Env>(settings: Settings<Env>, request: Request, env: En
     throw new Refusal(405, "method_not_allowed", "use POST", { headers: { allow: "POST, OPTIONS" } });
   const token = await readToken(request);
   // both first: a token that was spent for nothing can't be sent again
-  const sessionSecret = await secretOf("sessionSecret", settings.sessionSecret, env, 32);
-  const secretKey = new TextDecoder().decode(await secretOf("secretKey", settings.secretKey, env, 1));
+  const sessionSecret = await secretOf("turnstileSession: sessionSecret", settings.sessionSecret, env, 32);
+  const secretKey = await secretKeyOf(settings, env);
   const [remoteIP] = /^[\da-f.:]{2,45}$/i.exec(headers.get("cf-connecting-ip") ?? "") ?? [];
   await checkToken({ token, secretKey, remoteIP }, settings, settings.fetch);
 

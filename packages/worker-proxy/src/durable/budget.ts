@@ -1,4 +1,5 @@
 import type { Payable, Usage } from "../admitted.js";
+import { readBinding } from "../env.js";
 import type { Meter, Reservation } from "../extension.js";
 import { hashOf, objectNamed } from "./object-name.js";
 import type { DurableObjectHandlers, ObjectNamespace, ObjectState } from "./platform.js";
@@ -55,11 +56,12 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Meter<Env> {
   if (!Number.isSafeInteger(windowMs) || windowMs < 1)
     throw new TypeError("windowMs: give a whole number from 1 up");
   if (typeof limit === "number") amountOf(limit, "limit");
-  return { reserve };
+  const bound = (env: Env) => readBinding("budget", namespace, env);
+  return { reserve, checks: [bound] };
 
   async function reserve(payable: Payable<Env>): Promise<Reservation | { readonly retryAfterMs: number }> {
     const { env, user } = payable;
-    const ledger = objectNamed(namespace(env), await hashOf(user.id));
+    const ledger = objectNamed(bound(env), await hashOf(user.id));
     const id = crypto.randomUUID();
     const reserved = amountOf(reserveFor(payable), "reserveFor");
     const most = amountOf(typeof limit === "number" ? limit : limit(payable), "limit");

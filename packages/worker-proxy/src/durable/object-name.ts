@@ -1,13 +1,7 @@
-import { misconfigured } from "../refusal.js";
 import type { ObjectNamespace } from "./platform.js";
 
-/**
- * The object of this name; the same one from everywhere.
- *
- * @throws {Refusal} 500 `misconfigured` where the Worker's configuration does not bind its class
- */
-export function objectNamed(namespace: ObjectNamespace | undefined, name: string) {
-  if (!namespace) throw misconfigured("durable: a namespace is missing; bind its class in durable_objects");
+/** The object of this name; the same one from everywhere. */
+export function objectNamed(namespace: ObjectNamespace, name: string) {
   return namespace.get(namespace.idFromName(name) as never);
 }
 

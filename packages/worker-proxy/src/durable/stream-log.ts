@@ -1,4 +1,5 @@
 import type { Admitted } from "../admitted.js";
+import { readBinding } from "../env.js";
 import type { Extension } from "../extension.js";
 import { STALL_MS } from "../gateway/answer.js";
 import { ask } from "../gateway/request.js";
@@ -86,7 +87,9 @@ function askWith<Env>(settings: Settings<Env>, env: Env): AskGateway {
  */
 export function streamLog<Env = unknown>(namespace: (env: Env) => ObjectNamespace): Extension<Env> {
   const path = "/v1/chat/streams/{id}";
+  const bound = (env: Env) => readBinding("streamLog", namespace, env);
   return {
+    checks: [bound],
     routes: [
       { name: "chat", method: "GET", path, id: "own", serve },
       { name: "chat", method: "DELETE", path, id: "own", serve },
@@ -123,7 +126,7 @@ export function streamLog<Env = unknown>(namespace: (env: Env) => ObjectNamespac
     id: string,
     init: RequestInit,
   ): Promise<Response> {
-    const log = objectNamed(namespace(env), `${await hashOf(user.id)}:${id}`);
+    const log = objectNamed(bound(env), `${await hashOf(user.id)}:${id}`);
     const answer = await log.fetch(
       new Request("https://stream-log.invalid/", { ...init, signal: request.signal }),
     );

@@ -1,4 +1,5 @@
 import type { Admitted } from "../admitted.js";
+import { readBinding } from "../env.js";
 import type { Extension } from "../extension.js";
 import { hashOf, objectNamed } from "./object-name.js";
 import type { ObjectNamespace } from "./platform.js";
@@ -20,13 +21,15 @@ import type { ObjectNamespace } from "./platform.js";
 export function videoEvents<Env = unknown>(
   namespace: (env: Env) => ObjectNamespace | undefined,
 ): Extension<Env> {
+  const bound = (env: Env) => readBinding("videoEvents", namespace, env);
   return {
+    checks: [bound],
     offers: { videos: "video-events" },
     routes: [{ name: "videos", method: "GET", path: "/v1/video/generations/{id}/events", id: "task", serve }],
   };
 
   async function serve({ request, env, user, id = "", sentId = id }: Admitted<Env>): Promise<Response> {
-    const watch = objectNamed(namespace(env), `${await hashOf(user.id)}:${id}`);
+    const watch = objectNamed(bound(env), `${await hashOf(user.id)}:${id}`);
     const seen = request.headers.get("last-event-id");
     const subscription = new Request(`https://video-watch/${id}?as=${encodeURIComponent(sentId)}`, {
       // of the client's headers, credentials among them, no other goes on

@@ -1,6 +1,7 @@
 import type { CallOutcome, Payable, Usage } from "../admitted.js";
 import type { Meter, Reservation } from "../extension.js";
-import { logError, tooMany, unavailable } from "../refusal.js";
+import { logError } from "../log.js";
+import { tooMany, unavailable } from "../refusal.js";
 
 /** The reservation of one request. Only the first close counts. */
 export interface Account {
@@ -24,8 +25,9 @@ export async function openAccount<Env>(
   if (!meter) return freeAccount;
   const reserved = await Promise.resolve()
     .then(() => meter.reserve(payable))
-    .catch(() => {
-      throw unavailable("budget_unavailable", "what you have left can't be told now");
+    .catch((error: unknown) => {
+      const message = "what you have left can't be told now";
+      throw unavailable("budget_unavailable", message, "meter failed", error);
     });
   if ("retryAfterMs" in reserved) throw tooMany("budget_exhausted", reserved.retryAfterMs);
   return accountOf(reserved, payable);

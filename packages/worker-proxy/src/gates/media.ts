@@ -1,4 +1,4 @@
-import { Refusal } from "../refusal.js";
+import { Refusal, unavailable } from "../refusal.js";
 import type { Settings } from "../settings.js";
 import type { Address } from "./fields.js";
 
@@ -34,8 +34,13 @@ export function checkMedia({ text, path }: Address, { media, limits }: Settings)
     throw refused(path, "must be a public https address, or an image in Base64");
 
   function isAllowed(url: URL): boolean {
-    // a promise is true to everybody, whatever it will say
-    return typeof media === "function" ? media(url) === true : isPublic(url);
+    if (typeof media !== "function") return isPublic(url);
+    try {
+      // a promise is true to everybody, whatever it will say
+      return media(url) === true;
+    } catch (error) {
+      throw unavailable("media_unavailable", "the media can't be checked now", "media failed", error);
+    }
   }
 }
 

@@ -56,6 +56,11 @@ export function tableOf(
   return [...gatewayRoutes, health, ...lookup, ...added].filter(({ name }) => open.includes(name));
 }
 
+/** Tells whether a route only looks at a task or an asset: it costs nothing, and clients ask it again and again. */
+export function isPoll({ method, isLookup }: Route): boolean {
+  return method === "GET" || isLookup === true;
+}
+
 /** A row that fits a request's path, with the id in it as it was sent. */
 export interface Match {
   readonly route: Route;

@@ -1,18 +1,25 @@
-import type { RouteName, User } from "../admitted.js";
+import type { Admitted, Checked, RouteName, User } from "../admitted.js";
+import { readBinding } from "../env.js";
+import { tooMany, unavailable } from "../refusal.js";
+import { isPoll, type Route } from "./path.js";
 
-/** What a limiter is asked about: somebody is about to ask something. */
+/** A request that a limiter decides about. */
 export interface RateLimited {
   readonly user: User;
   readonly route: RouteName;
   readonly method: string;
+  /** True where the request only looks at a task or an asset, which costs nothing and comes often. */
+  readonly isPoll: boolean;
   readonly request: Request;
 }
 
-/** Says how long to wait, in milliseconds; undefined lets the request through. If it throws, nobody gets through. */
-export type RateLimit<Env = unknown> = (
-  asked: RateLimited,
-  env: Env,
-) => TooMany | undefined | Promise<TooMany | undefined>;
+/**
+ * Decides whether a user may ask now: undefined lets the request through, else the time to wait. If it throws, nobody
+ * gets through: the answer is 503, and the log has the cause.
+ */
+export interface RateLimit<Env = unknown> extends Checked<Env> {
+  (asked: RateLimited, env: Env): TooMany | undefined | Promise<TooMany | undefined>;
+}
 
 /** The answer of a limiter, or of a meter, that has nothing left. */
 export interface TooMany {
@@ -25,31 +32,54 @@ export interface RateLimitBinding {
 }
 
 /** What {@link workersRateLimit} takes beside the binding. */
-export interface WorkersRateLimitOptions {
-  /** The period of the binding in wrangler.jsonc, in seconds; a refusal says to come back after it. @default 60 */
+export interface WorkersRateLimitOptions<Env = unknown> {
+  /** The period of the bindings in wrangler.jsonc, in seconds; a refusal says to come back after it. @default 60 */
   readonly periodSeconds?: 10 | 60;
-  /** Whether questions about tasks count too. @default false: only what costs does */
-  readonly reads?: boolean;
-  /** Whose requests count together. @default the user's id */
+  /** A binding of its own for polls, with a higher limit. @default none: polls are not counted */
+  readonly polls?: (env: Env) => RateLimitBinding | undefined;
+  /** The key of the count: requests with the same one count together. @default the user's id */
   readonly by?: (asked: RateLimited) => string;
 }
 
 /**
- * A limiter on the rate-limit binding of Cloudflare Workers. Each location counts for itself, and a burst may pass
+ * A limiter on the rate-limit bindings of Cloudflare Workers. Each location counts for itself, and a burst may pass
  * before the count is known: it bounds what is spent, and does not meter it. For that there is a budget.
  *
  * @example
  * ```ts
- * createProxy<Env>({ ...options, rateLimit: workersRateLimit((env) => env.RATE_LIMITER) });
+ * const rateLimit = workersRateLimit<Env>((env) => env.RATE_LIMITER, { polls: (env) => env.POLL_LIMITER });
+ * createProxy<Env>({ ...options, rateLimit });
  * ```
  */
 export function workersRateLimit<Env>(
-  binding: (env: Env) => RateLimitBinding,
-  { periodSeconds = 60, reads = false, by = ({ user }) => user.id }: WorkersRateLimitOptions = {},
+  binding: (env: Env) => RateLimitBinding | undefined,
+  { periodSeconds = 60, polls, by = ({ user }) => user.id }: WorkersRateLimitOptions<Env> = {},
 ): RateLimit<Env> {
-  return async (asked, env) => {
-    if (asked.method === "GET" && !reads) return undefined;
-    const { success } = await binding(env).limit({ key: by(asked) });
+  const costs = (env: Env) => readBinding("rateLimit", binding, env);
+  const looks = polls && ((env: Env) => readBinding("rateLimit: polls", polls, env));
+  return Object.assign(limit, { checks: looks ? [costs, looks] : [costs] });
+
+  async function limit(asked: RateLimited, env: Env): Promise<TooMany | undefined> {
+    const limiter = asked.isPoll ? looks?.(env) : costs(env);
+    if (!limiter) return undefined;
+    const { success } = await limiter.limit({ key: by(asked) });
     return success ? undefined : { retryAfterMs: periodSeconds * 1000 };
-  };
+  }
+}
+
+/** @throws {Refusal} 429 for too many requests, 503 where `rateLimit` fails */
+export async function checkRate<Env>(
+  rateLimit: RateLimit<Env> | undefined,
+  { request, env, user }: Pick<Admitted<Env>, "request" | "env" | "user">,
+  route: Route,
+): Promise<void> {
+  if (!rateLimit) return;
+  const asked = { user, route: route.name, method: route.method, isPoll: isPoll(route), request };
+  const verdict = await Promise.resolve()
+    .then(() => rateLimit(asked, env))
+    .catch((error: unknown) => {
+      const message = "how much you have asked can't be told now";
+      throw unavailable("rate_limit_unavailable", message, "rateLimit failed", error);
+    });
+  if (verdict) throw tooMany("rate_limited", verdict.retryAfterMs);
 }

@@ -19,9 +19,9 @@ const failures = {
 export type Failure = keyof typeof failures;
 
 /** The refusal that reports a failure. */
-export function failed(code: Failure, outcome: CallOutcome = failures[code][1]): Refusal {
+export function failed(code: Failure, outcome: CallOutcome = failures[code][1], cause?: unknown): Refusal {
   const [status, , message] = failures[code];
-  return new Refusal(status, code, message, { outcome });
+  return new Refusal(status, code, message, { outcome, cause });
 }
 
 /** How long a step may take, in milliseconds, and the reason for which the call is stopped then. */
@@ -92,8 +92,9 @@ export function openCall(client: AbortSignal, totalMs: number | undefined): Call
         if (stopped) interrupt();
       });
     } catch (error) {
-      // what the platform threw may name an address or a header: it is not passed on
-      throw error instanceof Refusal && !stopped ? error : failed(stopped ?? broken);
+      if (stopped) throw failed(stopped);
+      // what the platform threw may name an address or a header: only the log has it
+      throw error instanceof Refusal ? error : failed(broken, undefined, error);
     } finally {
       clearTimeout(timer);
     }

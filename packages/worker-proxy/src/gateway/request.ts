@@ -1,6 +1,7 @@
 import type { CallOutcome } from "../admitted.js";
+import { logError } from "../log.js";
 import type { Limits } from "../options.js";
-import { logError, Refusal } from "../refusal.js";
+import { Refusal } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
 import { type Call, type Failure, failed } from "./call.js";
 import { unfit } from "./event-bytes.js";
@@ -50,7 +51,7 @@ export async function ask<Env>(
       try {
         return await fetch(request, env);
       } catch (error) {
-        throw failed(connectionFailure(error, Date.now() - startedAt));
+        throw failed(connectionFailure(error, Date.now() - startedAt), undefined, error);
       }
     };
     const limit = { ms: limits.headersMs, late: "upstream_timeout" } as const;

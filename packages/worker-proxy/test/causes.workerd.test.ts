@@ -1,0 +1,122 @@
+import { type ProxyOptions, workersRateLimit } from "@sluice/worker-proxy";
+import { jwt } from "@sluice/worker-proxy/auth";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { asked, type Env, openProxy } from "./support/in-process.js";
+import { KEY } from "./support/key.js";
+import { SECRET } from "./support/sign.js";
+
+const log = vi.spyOn(console, "error");
+beforeEach(() => {
+  log.mockImplementation(() => {});
+});
+afterEach(() => {
+  log.mockClear();
+});
+const lines = () => log.mock.calls.flat() as string[];
+
+function fail(message = "no such table: users"): never {
+  throw new TypeError(message);
+}
+const rejected = async () => fail();
+
+test.each<[name: string, status: number, code: string, options: Partial<ProxyOptions<Env>>]>([
+  ["authenticate", 503, "authentication_unavailable", { authenticate: () => fail() }],
+  ["authenticate", 503, "authentication_unavailable", { authenticate: rejected }],
+  ["rateLimit", 503, "rate_limit_unavailable", { rateLimit: () => fail() }],
+  ["rateLimit", 503, "rate_limit_unavailable", { rateLimit: rejected }],
+  ["meter", 503, "budget_unavailable", { meter: { reserve: () => fail() } }],
+  ["meter", 503, "budget_unavailable", { meter: { reserve: rejected } }],
+  ["media", 503, "media_unavailable", { media: () => fail() }],
+  ["extensions", 503, "extension_unavailable", { extensions: [{ routes: [], send: rejected }] }],
+  ["apiKey", 500, "misconfigured", { apiKey: () => fail() }],
+  ["secret", 500, "misconfigured", { secret: rejected }],
+  ["baseURL", 500, "misconfigured", { baseURL: rejected }],
+  ["origins", 500, "misconfigured", { origins: rejected }],
+  ["models", 500, "misconfigured", { models: rejected }],
+  ["the gateway could not be reached", 502, "upstream_unreachable", { fetch: rejected }],
+])(
+  "case 59: what `%s` throws is in the log once, and not in the answer (%i %s)",
+  async (name, status, code, options) => {
+    const { ask, events } = openProxy(options);
+    const image = { type: "image_url", image_url: { url: "https://cdn.example/a.png" } };
+    const body = { model: "alpha-v4.1-flash", stream: true, messages: [{ role: "user", content: [image] }] };
+    const { text, headers, error, ...answer } = await ask(asked({ body }));
+    expect([answer.status, error?.["code"]]).toEqual([status, code]);
+    expect(text + JSON.stringify([...headers])).not.toContain("no such table");
+    expect(events).toMatchObject([{ status, code, outcome: "failed" }]);
+    const [line = "", ...more] = lines();
+    expect(more).toEqual([]);
+    expect(line).toContain(
+      `sluice proxy: ${status} ${code}, request ${headers.get("x-request-id")}: ${name}`,
+    );
+    expect(line).toMatch(/TypeError: no such table: users \(at .*fail/);
+  },
+);
+
+test.each([
+  ["the gateway's key", KEY],
+  ["the proxy's own secret", SECRET],
+  ["the caller's token", "user-token"],
+  ["a cookie", "c00kie-of-ann"],
+  ["another value of the environment", "pw-of-db"],
+  ["a key that nobody told the proxy of", "AKIA4XW2ZP7Q9RT5LM3N"],
+  ["a token of three parts", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJlMQ"],
+])("case 59: %s is not in the log, though it is in what was thrown", async (_, secret) => {
+  const { send } = openProxy({
+    secret: () => SECRET,
+    authenticate: () => fail(`could not read <${secret}> in\nthe table`),
+  });
+  const headers = { cookie: "theme=dark; session=c00kie-of-ann" };
+  await send(asked({ headers }), { KEY, DB_PASSWORD: "pw-of-db" } as Env);
+  const [line = ""] = lines();
+  expect(line).toMatch(/authenticate failed: TypeError: could not read <.*> in the table/);
+  for (let at = 0; at + 8 <= secret.length; at += 1) expect(line).not.toContain(secret.slice(at, at + 8));
+});
+
+test("case 59: the log has the causes behind an error, and is bounded", async () => {
+  const refused = new Error("connect ECONNREFUSED");
+  const { ask } = openProxy({
+    fetch: () => Promise.reject(new TypeError(`fetch failed${"! ".repeat(2000)}`, { cause: refused })),
+    meter: undefined,
+  });
+  await ask(asked());
+  expect(lines()[0]).toContain("TypeError: fetch failed! !");
+  expect(lines()[0]?.length).toBeLessThan(800);
+  log.mockClear();
+  const short = openProxy({ fetch: () => Promise.reject(new TypeError("fetch failed", { cause: refused })) });
+  await short.ask(asked());
+  expect(lines()[0]).toMatch(/TypeError: fetch failed .*: Error: connect ECONNREFUSED/);
+});
+
+test("case 59: a missing PROXY_SECRET and a missing JWT_SECRET have different lines, each with its name", async () => {
+  const from = (env: Env, name: string) => (env as unknown as Record<string, string | undefined>)[name];
+  const secret = openProxy({ secret: (env) => from(env, "PROXY_SECRET") });
+  await secret.ask(asked());
+  const users = openProxy({
+    authenticate: jwt<Env>({ secret: (env) => from(env, "JWT_SECRET"), issuer: "i", audience: "a" }),
+  });
+  await users.ask(asked({ headers: { authorization: "Bearer a.b.c" } }));
+  expect(lines()).toEqual([
+    expect.stringMatching(/500 misconfigured.*: secret: .*; env\.PROXY_SECRET is not set$/),
+    expect.stringMatching(/503 authentication_unavailable.*: jwt: secret: .*; env\.JWT_SECRET is not set$/),
+  ]);
+});
+
+test("case 59: a missing RATE_LIMITER names itself", async () => {
+  const { ask } = openProxy({
+    rateLimit: workersRateLimit((env: Env) => (env as unknown as { RATE_LIMITER: undefined }).RATE_LIMITER),
+  });
+  expect((await ask(asked())).status).toBe(503);
+  expect(lines()).toEqual([
+    expect.stringMatching(
+      /rateLimit failed: rateLimit: its binding is missing; env\.RATE_LIMITER is not set$/,
+    ),
+  ]);
+});
+
+test("case 59: what a caller does wrong is not in the log", async () => {
+  const { ask } = openProxy();
+  await ask(asked({ headers: { authorization: "none" } }));
+  await ask(asked({ body: "{" }));
+  expect(lines()).toEqual([]);
+});
