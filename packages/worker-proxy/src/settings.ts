@@ -2,7 +2,7 @@ import type { RouteName } from "./admitted.js";
 import { ensure, readOption } from "./env.js";
 import type { Caps } from "./gates/caps.js";
 import { type AllowedFields, createTables, type FieldsOf, hasField } from "./gates/fields.js";
-import { belongsTo } from "./gates/models.js";
+import { belongsTo, routeOf } from "./gates/models.js";
 import { type Route, tableOf } from "./gates/path.js";
 import { createAdvisor } from "./log.js";
 import type { Limits, ProxyOptions } from "./options.js";
@@ -22,7 +22,7 @@ export interface Settings<Env = never>
   readonly advise: (refusal: Refusal) => void;
 }
 
-const ROUTES: readonly RouteName[] = ["chat", "images", "videos", "assets", "health"];
+const ROUTES: readonly RouteName[] = ["chat", "images", "videos", "assets", "epsilon", "health"];
 
 /** @throws {TypeError} when an option is missing or can't work; the message says what to give */
 export function checkedOptions<Env>(options: ProxyOptions<Env>): Settings<Env> {
@@ -49,8 +49,10 @@ export function checkedOptions<Env>(options: ProxyOptions<Env>): Settings<Env> {
     `routes: give some of ${ROUTES.join(", ")}`,
   );
   ensure(
-    authenticate === "public" || secret || !routes.some((name) => name === "videos" || name === "assets"),
-    "secret: videos and assets need one, so that nobody can use another user's",
+    authenticate === "public" ||
+      secret ||
+      !routes.some((name) => ["videos", "assets", "epsilon"].includes(name)),
+    "secret: videos, assets and epsilon need one, so that nobody can use another user's",
   );
   ensure(
     assetLookup === undefined || /^(?:\/[\w-]+)+$/.test(assetLookup),
@@ -197,7 +199,12 @@ function checkModels(models: unknown, fieldsOf: FieldsOf): ReadonlyMap<string, C
     for (const [field, cap] of Object.entries(caps)) {
       // one that is never found would never hold
       ensure(
-        ROUTES.some((name) => belongsTo(id, name) && hasField(fieldsOf({ name }, id), field)),
+        ROUTES.some((name) =>
+          // any field is one of epsilon, so that a model has to be known as such
+          name === "epsilon"
+            ? routeOf(id) === name
+            : belongsTo(id, name) && hasField(fieldsOf({ name }, id), field),
+        ),
         `models: ${id}: ${field}: is no field of this model; correct it, or add it to allowFields`,
       );
       ensure(

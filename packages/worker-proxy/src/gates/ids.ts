@@ -10,7 +10,7 @@ export interface Tenancy {
 }
 
 /** What an id names. The mark of one does not fit the other. */
-export type IdKind = "task" | "asset";
+export type IdKind = "task" | "asset" | "epsilon";
 
 /** So long is a mark: 132 bits. */
 const MARK = 22;

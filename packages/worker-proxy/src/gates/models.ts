@@ -3,7 +3,7 @@ import type { RouteName } from "../admitted.js";
 /*
  * The fields of the spec's requests, as paths: `input.media[].url@`. `[]` marks a list, `@` the address of a file, `*`
  * JSON of any shape, `-` a field that is left out, `=1` one that is left out where it is 1 and refused otherwise.
- * `test/fields-core.test.ts` compares them with the schemas of `@sluice/core`.
+ * `tests/proxy-fields.test.ts` compares them with the schemas of `@sluice/core`.
  */
 
 /** Puts a parent before each path. */
@@ -65,6 +65,7 @@ const families: readonly (readonly [ids: RegExp, route: RouteName])[] = [
   [/^gamma-image-/, "images"],
   [/^(?:beta3\.0|gamma)-video/, "videos"],
   [/^gamma-asset/, "assets"],
+  [/^epsilon/, "epsilon"],
 ];
 
 /** The largest `max_tokens` of each model that has one. */

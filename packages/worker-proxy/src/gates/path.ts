@@ -24,6 +24,10 @@ const gatewayRoutes: readonly Route[] = [
   { name: "videos", method: "POST", path: "/v1/video/generations", ids: "task" },
   { name: "videos", method: "GET", path: "/v1/video/generations/{id}", ids: "task" },
   { name: "assets", method: "POST", path: "/gamma/asset/CreateAsset", ids: "asset" },
+  { name: "epsilon", method: "POST", path: "/epsilon/v1/videos/text2video", ids: "epsilon" },
+  { name: "epsilon", method: "POST", path: "/epsilon/v1/videos/image2video", ids: "epsilon" },
+  { name: "epsilon", method: "POST", path: "/epsilon/v1/videos/multi-image2video", ids: "epsilon" },
+  { name: "epsilon", method: "GET", path: "/epsilon/v1/videos/{id}", ids: "epsilon" },
 ];
 
 /** The paths among which a gateway's asset lookup is likely to be. */

@@ -28,23 +28,25 @@ export async function allowedBody<Env>(
   settings: Settings<Env>,
   tenancy: Tenancy | undefined,
 ): Promise<Allowed> {
-  const { model = "" } = body;
-  const caps = typeof model === "string" && belongsTo(model, route.name) ? models.get(model) : undefined;
-  if (model !== "" && !caps) throw modelNotAllowed();
-  const name = model as string;
+  const names = namesIn(body, route);
+  const isAllowed = (name: unknown): name is string =>
+    typeof name === "string" && belongsTo(name, route.name) && models.has(name);
+  if (!names.every(isAllowed)) throw modelNotAllowed();
+  const [model = ""] = names;
   if (route.name === "chat") renameTokens(body);
-  const table = settings.fieldsOf(route, name);
+  const table = settings.fieldsOf(route, model);
   const { dropped, addresses } = siftBody(body, table);
   if (route.isLookup) return { body: { Id: await ownAsset(body["Id"], tenancy) }, dropped: [...dropped] };
-  if (!caps) throw modelNotAllowed();
-  if (route.name === "assets" && !Object.hasOwn(caps, "GroupId"))
+  if (model === "") throw modelNotAllowed();
+  if (route.name === "assets" && !Object.hasOwn(models.get(model) ?? {}, "GroupId"))
     throw new Refusal(
       403,
       "limit_exceeded",
-      `no group of assets may be used; the proxy's operator lists them, models: { "${name}": { GroupId: ["…"] } }`,
-      { param: "GroupId", advice: name },
+      `no group of assets may be used; the proxy's operator lists them, models: { "${model}": { GroupId: ["…"] } }`,
+      { param: "GroupId", advice: model },
     );
-  holdCaps(body, table, name, caps, route.name === "chat" ? settings.limits.maxTokens : undefined);
+  const maxTokens = route.name === "chat" ? settings.limits.maxTokens : undefined;
+  for (const name of names) holdCaps(body, table, name, models.get(name) ?? {}, maxTokens);
   const own = new Map<string, string>();
   for (const address of addresses) {
     const { text } = address;
@@ -54,8 +56,20 @@ export async function allowedBody<Env>(
       address.replace(SCHEME + id);
     } else checkMedia(address, settings);
   }
-  if (tenancy && hasOwnFields(name)) body["user_id"] = await tenancy.pseudonym();
-  return { body, model: name, dropped: [...dropped] };
+  if (tenancy && hasOwnFields(model)) body["user_id"] = await tenancy.pseudonym();
+  return { body, model, dropped: [...dropped] };
+}
+
+/** The models that a body names; each has to be listed. */
+function namesIn(body: Readonly<Record<string, unknown>>, { name }: Route): unknown[] {
+  if (name !== "epsilon") return body["model"] === undefined ? [] : [body["model"]];
+  // no table refuses another spelling of these
+  const other = Object.keys(body).find(
+    (key) => /^model[_-]?(?:name|id)?$/i.test(key) && !/^model(?:_name)?$/.test(key),
+  );
+  if (other !== undefined) throw invalid("name the model as `model` or `model_name`", other);
+  const given = [body["model"], body["model_name"]].filter((named) => named !== undefined && named !== null);
+  return given.length > 0 ? given : ["epsilon"];
 }
 
 function modelNotAllowed(): Refusal {

@@ -6,7 +6,7 @@ export const SECRET = "a-secret-of-the-proxy-for-its-tests-0123456789";
 /** The id as it leaves the proxy, worked out apart from it: what is handed out today has to be known tomorrow. */
 export function signed(
   id: string,
-  kind: "task" | "asset" = "task",
+  kind: "task" | "asset" | "epsilon" = "task",
   userId = "user-1",
   secret = SECRET,
 ): string {
