@@ -26,10 +26,9 @@ export default createProxy<Env>({
   ...options,
   meter: budget<Env>({
     namespace: (env) => env.BUDGET,
-    limit: DAILY_TOKENS,
+    limits: { user: DAILY_TOKENS, address: 4 * DAILY_TOKENS },
     windowMs: 24 * 60 * 60 * 1000,
     reserveFor: priceOf,
-    cost: (usage) => Number(usage["total_tokens"]),
   }),
   extensions: [videoEvents((env) => env.VIDEO_WATCH)],
 });

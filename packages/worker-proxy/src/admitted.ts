@@ -1,5 +1,5 @@
-/** A group of routes that can be switched on: those of the spec's part of the same name, and `GET /health`. */
-export type RouteName = "chat" | "images" | "videos" | "assets" | "epsilon" | "health";
+/** A group of routes that can be opened: those of the spec's part of the same name, `GET /health` and `GET /v1/budget`. */
+export type RouteName = "chat" | "images" | "videos" | "assets" | "epsilon" | "health" | "budget";
 
 /** Who a request comes from. */
 export interface User {

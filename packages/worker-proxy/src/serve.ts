@@ -9,7 +9,8 @@ import { checkRate } from "./gates/rate.js";
 import { userOf } from "./gates/user.js";
 import { passOn } from "./gateway/answer.js";
 import { type Call, openCall } from "./gateway/call.js";
-import { ask, outcomeOf, refusalOf } from "./gateway/request.js";
+import { outcomeOfStatus } from "./gateway/outcome.js";
+import { ask, refusalOf } from "./gateway/request.js";
 import { logCause } from "./log.js";
 import { Refusal, unavailable } from "./refusal.js";
 import type { Report } from "./report.js";
@@ -57,7 +58,7 @@ export async function serve<Env>(
     report.lap("gateway");
     if (!route.extension) report.known.upstreamStatus = response.status;
     if (!response.ok) {
-      account.close(outcomeOf(response.status));
+      account.close(outcomeOfStatus(response.status));
       throw await refusalOf(upstream, setup, settings.limits);
     }
     return await passOn(upstream, { settings, setup, tenancy, admitted, route, report, account });

@@ -1,5 +1,6 @@
 import type { RouteName } from "./admitted.js";
 import { ensure, readOption } from "./env.js";
+import { budgetRoute } from "./gates/budget.js";
 import type { Caps } from "./gates/caps.js";
 import { type AllowedFields, createTables, type FieldsOf, hasField } from "./gates/fields.js";
 import { belongsTo, routeOf } from "./gates/models.js";
@@ -22,7 +23,7 @@ export interface Settings<Env = never>
   readonly advise: (refusal: Refusal) => void;
 }
 
-const ROUTES: readonly RouteName[] = ["chat", "images", "videos", "assets", "epsilon", "health"];
+const ROUTES: readonly RouteName[] = ["chat", "images", "videos", "assets", "epsilon", "health", "budget"];
 
 /** @throws {TypeError} when an option is missing or can't work; the message says what to give */
 export function checkedOptions<Env>(options: ProxyOptions<Env>): Settings<Env> {
@@ -48,6 +49,11 @@ export function checkedOptions<Env>(options: ProxyOptions<Env>): Settings<Env> {
     routes.length > 0 && routes.every((name) => ROUTES.includes(name)),
     `routes: give some of ${ROUTES.join(", ")}`,
   );
+  const budgets = options.meter && budgetRoute(options.meter);
+  ensure(
+    budgets || !routes.includes("budget"),
+    "routes: budget needs a `meter` that can be read, such as budget(…) of /durable",
+  );
   ensure(
     authenticate === "public" ||
       secret ||
@@ -66,7 +72,7 @@ export function checkedOptions<Env>(options: ProxyOptions<Env>): Settings<Env> {
     ...options,
     basePath,
     fieldsOf,
-    table: tableOf(routes, assetLookup, extensions),
+    table: tableOf(routes, assetLookup, budgets ? [...extensions, budgets] : extensions),
     advise: createAdvisor(),
     extensions,
     media,

@@ -1,6 +1,6 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { type BudgetOptions, budget } from "@sluice/worker-proxy/durable";
+import { type BudgetBy, type BudgetOptions, budget } from "@sluice/worker-proxy/durable";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 const HOUR = 60 * 60 * 1000;
@@ -18,53 +18,49 @@ afterEach(() => void vi.useRealTimers());
 function openMeter(options: Partial<BudgetOptions<Env>> = {}) {
   const meter = budget<Env>({
     namespace: ({ BUDGET }) => BUDGET,
-    limit: 100,
+    limits: { user: 100 },
     windowMs: HOUR,
     reserveFor: ({ body }) => Number(body?.most ?? 10),
-    cost: ({ total_tokens }) => total_tokens as number,
     ...options,
   });
-  const admitted = (most?: number, userId = "user") => ({
-    request: new Request("https://proxy.example/"),
-    env,
-    context: undefined,
-    user: { id: `${userId}-${tests}` },
-    route: "chat" as const,
-    ...(most !== undefined && { body: { most } }),
-  });
-  const reserve = (most?: number, userId?: string) => meter.reserve(admitted(most, userId));
+  /** Another user in each test, at another address. */
+  const userOf = (id = "user", more: object = {}) => ({ id: `${id}-${tests}`, address: `${tests}`, ...more });
+  const reserve = (most?: number, userId?: string, more: object = {}, n?: unknown) =>
+    meter.reserve({
+      env,
+      context: undefined,
+      user: userOf(userId, more),
+      route: "chat",
+      ...(most !== undefined && { body: { most, n } }),
+    });
+  const ledger = (by: BudgetBy = "user", userId?: string, more: object = {}) =>
+    meter.ledger(by, { env, user: userOf(userId, more) });
   return {
     reserve,
-    /** Sets money aside that there has to be. */
-    async paid(most?: number) {
-      const given = await reserve(most);
+    ledger,
+    /** What the user would be told. */
+    read: (more: object = {}) => meter.read({ env, user: userOf("user", more) }),
+    /** Reserves what there has to be. */
+    async paid(...asked: Parameters<typeof reserve>) {
+      const given = await reserve(...asked);
       if (!("settle" in given)) throw new Error("nothing is left");
       return given;
     },
-    /** How much is left, found out by asking. */
-    async left(userId?: string) {
-      for (let amount = 100; amount > 0; amount -= 1) {
-        const given = await reserve(amount, userId);
-        if ("release" in given) {
-          await given.release();
-          return amount;
-        }
-      }
-      return 0;
-    },
+    /** How much is left. */
+    left: async (...which: Parameters<typeof ledger>) => (await ledger(...which).read()).remaining,
   };
 }
 type Env = typeof env;
 
 async function ledger() {
-  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`user-${tests}`));
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`user\nuser-${tests}`));
   const name = [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   return env.BUDGET.get(env.BUDGET.idFromName(name));
 }
 
 describe("a budget", () => {
   test("of fifty requests at once, with money for one, lets one pass", async () => {
-    const { reserve } = openMeter({ limit: 10 });
+    const { reserve } = openMeter({ limits: { user: 10 } });
     const given = await Promise.all(Array.from({ length: 50 }, () => reserve(10)));
     expect(given.filter((one) => "settle" in one)).toHaveLength(1);
   });
@@ -115,6 +111,8 @@ describe("a budget", () => {
     ["nobody tells what it was", undefined],
     ["the cost is no number", { total_tokens: "many" }],
     ["the cost is not there", {}],
+    ["the cost is null (case 62)", { total_tokens: null }],
+    ["the cost is zero", { total_tokens: 0 }],
     ["the cost is less than nothing", { total_tokens: -5 }],
   ])("spends all that was set aside where %s", async (_, usage) => {
     const { paid, left } = openMeter();
@@ -142,9 +140,188 @@ describe("a budget", () => {
   });
 
   test("may depend on the user", async () => {
-    const { reserve } = openMeter({ limit: ({ user }) => (user.id.startsWith("rich") ? 1000 : 5) });
+    const { reserve } = openMeter({
+      limits: { user: ({ user }) => (user.id.startsWith("rich") ? 1000 : 5) },
+    });
     expect(await reserve(10, "poor")).toHaveProperty("retryAfterMs");
     expect(await reserve(900, "rich")).toHaveProperty("settle");
+  });
+});
+
+test("case 53: a request for n answers reserves n times as much", async () => {
+  const { paid, left, reserve } = openMeter();
+  await paid(10, "user", {}, 4);
+  expect(await left()).toBe(60);
+  await paid(10, "user", {}, "3");
+  expect(await left()).toBe(30);
+  expect(await reserve(10, "user", {}, 4)).toHaveProperty("retryAfterMs");
+  await expect(reserve(10, "user", {}, "1e400")).rejects.toThrow("reserveFor");
+  for (const n of [0, -5, null, "many"]) await (await paid(10, "user", {}, n)).release();
+  expect(await left()).toBe(30);
+});
+
+test("case 62: a price by parts of the usage is not asked with null either", async () => {
+  const cost = ({ prompt_tokens, completion_tokens }: Record<string, unknown>) =>
+    Number(prompt_tokens) + 3 * Number(completion_tokens);
+  const { paid, left } = openMeter({ cost });
+  await (await paid(30)).settle({ prompt_tokens: 2, completion_tokens: null });
+  expect(await left()).toBe(70);
+  await (await paid(30)).settle({ prompt_tokens: 2, completion_tokens: 1, other: { some: null } });
+  expect(await left()).toBe(65);
+});
+
+describe("case 56: several budgets at once", () => {
+  test("hold anonymous visitors of one address together, however many sessions they get", async () => {
+    const { reserve } = openMeter({ limits: { user: 20, address: 50 } });
+    const given = await Promise.all(Array.from({ length: 20 }, (_, nth) => reserve(10, `anon-${nth}`)));
+    expect(given.filter((one) => "settle" in one)).toHaveLength(5);
+    expect(await reserve(10, "anon-x", { address: "elsewhere" })).toHaveProperty("settle");
+  });
+
+  test("take an IPv6 address as its network", async () => {
+    const { paid, left } = openMeter({ limits: { address: 100 } });
+    for (const address of ["2001:db8:0:7::1", "2001:0DB8:0000:0007:ffff:ffff:ffff:ffff", "2001:db8:0:7::"])
+      await paid(10, "user", { address });
+    expect(await left("address", "user", { address: "2001:db8:0:7:a::" })).toBe(70);
+    expect(await left("address", "user", { address: "2001:db8:0:8::1" })).toBe(100);
+    await paid(10, "user", { address: "::ffff:192.0.2.1" });
+    expect(await left("address", "user", { address: "192.0.2.1" })).toBe(90);
+    await paid(10, "user", { address: "::1" });
+    expect(await left("address", "user", { address: "0:0:0:0:9::" })).toBe(90);
+  });
+
+  test("hold requests without an address together", async () => {
+    const { paid, left } = openMeter({ limits: { address: 100 } });
+    const before = await left("address", "user", { address: undefined });
+    await paid(10, "one", { address: undefined });
+    expect(await left("address", "other", { address: undefined })).toBe(before - 10);
+  });
+
+  test("count each session of a user, and a user without one as a session", async () => {
+    const { paid, reserve, left } = openMeter({ limits: { user: 100, session: 30 } });
+    await paid(30, "user", { session: "phone" });
+    expect(await reserve(1, "user", { session: "phone" })).toHaveProperty("retryAfterMs");
+    await paid(30, "user", { session: "laptop" });
+    await paid(20);
+    expect([await left("session"), await left()]).toEqual([10, 20]);
+    await paid(30, "another", { session: "phone" });
+  });
+
+  test("reserve in all or in none: where one refuses, the others have what they had", async () => {
+    const { paid, reserve, left } = openMeter({
+      limits: { user: 100, session: 90, address: 50, all: 10_000 },
+    });
+    const all = await left("all");
+    await paid(40);
+    expect(await reserve(20)).toEqual({ retryAfterMs: 50 * 60 * 1000 });
+    expect([await left(), await left("session"), await left("address")]).toEqual([60, 50, 10]);
+    expect(await left("all")).toBe(all - 40);
+  });
+
+  test("settle and release in all", async () => {
+    const { paid, left } = openMeter({ limits: { user: 100, address: 100 } });
+    await (await paid(40)).settle({ total_tokens: 3 });
+    await (await paid(40)).release();
+    expect([await left(), await left("address")]).toEqual([97, 97]);
+  });
+
+  test("let nothing pass where one ledger can't be asked, and give back what the others hold", async () => {
+    let asked = 0;
+    const broken = {
+      idFromName: (name: string) => env.BUDGET.idFromName(name),
+      get: (id: never) => {
+        asked += 1;
+        // the second of three ledgers, also when it is told to give back
+        const isBroken = asked === 2 || asked > 3;
+        return isBroken ? { fetch: async () => new Response("", { status: 500 }) } : env.BUDGET.get(id);
+      },
+    };
+    const limits = { user: 100, address: 100, all: 100 };
+    const { reserve } = openMeter({ limits, namespace: () => broken });
+    await expect(reserve(40)).rejects.toThrow("500");
+    expect(await openMeter({ limits }).left()).toBe(100);
+  });
+
+  test("settle again where a ledger fails once", async () => {
+    let fails = false;
+    const flaky = {
+      idFromName: (name: string) => env.BUDGET.idFromName(name),
+      get: (id: never) => {
+        const isBroken = fails;
+        fails = false;
+        return isBroken ? { fetch: () => Promise.reject(new Error("restarted")) } : env.BUDGET.get(id);
+      },
+    };
+    const { paid, left } = openMeter({ namespace: () => flaky });
+    const reservation = await paid(40);
+    fails = true;
+    await reservation.settle({ total_tokens: 3 });
+    expect(await left()).toBe(97);
+  });
+});
+
+describe("a user reads", () => {
+  test("their own budgets: what is spent, held and left, and when the window ends", async () => {
+    const { paid, read } = openMeter({ limits: { user: 100, session: 50, address: 70, all: 1000 } });
+    await (await paid(20)).settle({ total_tokens: 7 });
+    await paid(10, "user", { session: "phone" });
+    const resetsAt = START + 50 * 60 * 1000;
+    expect(await read({ session: "phone" })).toEqual([
+      { by: "user", limit: 100, spent: 7, reserved: 10, remaining: 83, resetsAt },
+      { by: "session", limit: 50, spent: 0, reserved: 10, remaining: 40, resetsAt },
+    ]);
+  });
+
+  test("nothing less than zero, and leaves nothing behind", async () => {
+    const { paid, read } = openMeter();
+    expect(await read()).toMatchObject([{ spent: 0, remaining: 100 }]);
+    const object = await ledger();
+    expect(await tablesOf(object)).toEqual([]);
+    await (await paid(100)).settle({ total_tokens: 130 });
+    expect(await read()).toMatchObject([{ spent: 130, remaining: 0 }]);
+  });
+});
+
+describe("an operator", () => {
+  test("reads a budget, raises it until the window ends, and resets it", async () => {
+    const { paid, reserve, left, ledger } = openMeter();
+    await (await paid(100)).settle({ total_tokens: 95 });
+    const open = await paid(5);
+    expect(await reserve(1)).toHaveProperty("retryAfterMs");
+    expect(await ledger().raise(30)).toMatchObject({
+      by: "user",
+      limit: 130,
+      spent: 95,
+      reserved: 5,
+      remaining: 30,
+    });
+    await paid(30);
+    expect(await ledger().reset()).toMatchObject({ limit: 100, spent: 0, reserved: 35, remaining: 65 });
+    await open.settle({ total_tokens: 2 });
+    expect(await left()).toBe(68);
+    await ledger().raise(30);
+    vi.setSystemTime(START + HOUR);
+    expect(await ledger().read()).toMatchObject({ limit: 100, remaining: 100 });
+  });
+
+  test("can reset what was never used", async () => {
+    expect(await openMeter().ledger().reset()).toMatchObject({ spent: 0, remaining: 100 });
+    expect(await tablesOf(await ledger())).toEqual([]);
+  });
+
+  test("can't raise by what is no amount, or open a budget that there is not", async () => {
+    const { ledger } = openMeter();
+    await expect(ledger().raise(Number.NaN)).rejects.toThrow("amount");
+    await expect(ledger().raise(-5)).rejects.toThrow("amount");
+    expect(() => ledger("address")).toThrow("limits");
+  });
+
+  test("who raises a budget leaves nothing behind when the window has ended", async () => {
+    await openMeter().ledger().raise(5);
+    const object = await ledger();
+    vi.setSystemTime(START + HOUR);
+    await runDurableObjectAlarm(object);
+    expect([await tablesOf(object), await alarmAt(object)]).toEqual([[], null]);
   });
 });
 
@@ -180,11 +357,7 @@ describe("the ledger", () => {
     expect(await alarmAt(object)).toBe(START + 50 * 60 * 1000);
     vi.setSystemTime(START + 50 * 60 * 1000);
     await runDurableObjectAlarm(object);
-    const names = await runInDurableObject(object, (_, { storage }) => {
-      const tables = storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'amounts'");
-      return tables.toArray();
-    });
-    expect([names, await alarmAt(object)]).toEqual([[], null]);
+    expect([await tablesOf(object), await alarmAt(object)]).toEqual([[], null]);
     await runInDurableObject(object, (instance) => instance.alarm()); // alarms may come twice
     await paid(100); // the object lives on, and begins anew
   });
@@ -195,10 +368,7 @@ describe("the ledger", () => {
     vi.setSystemTime(START + HOUR);
     await runDurableObjectAlarm(await ledger());
     await late.settle({ total_tokens: 60 });
-    const tables = await runInDurableObject(await ledger(), (_, { storage }) =>
-      storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'amounts'").toArray(),
-    );
-    expect(tables).toEqual([]);
+    expect(await tablesOf(await ledger())).toEqual([]);
   });
 
   test("keeps what belongs to the next window when an alarm comes late, and comes back for it", async () => {
@@ -217,15 +387,17 @@ describe("a wrong budget", () => {
   test.each([
     ["windowMs", { windowMs: 0 }],
     ["windowMs", { windowMs: Number.POSITIVE_INFINITY }],
-    ["limit", { limit: Number.NaN }],
-    ["limit", { limit: -1 }],
+    ["limits", { limits: {} }],
+    ["limits", { limits: { users: 5 } as object }],
+    ["limits.user", { limits: { user: Number.NaN } }],
+    ["limits.all", { limits: { user: 5, all: -1 } }],
   ])("is refused when it is made: %s in %j", (name, options) => {
     expect(() => openMeter(options)).toThrow(name);
   });
 
   test.each([
     ["reserveFor", { reserveFor: () => Number.NaN }],
-    ["limit", { limit: () => Number.POSITIVE_INFINITY }],
+    ["limits.user", { limits: { user: () => Number.POSITIVE_INFINITY } }],
   ])("lets nothing pass: %s gives no number", async (name, options) => {
     await expect(openMeter(options).reserve()).rejects.toThrow(name);
   });
@@ -238,6 +410,12 @@ describe("a wrong budget", () => {
     await expect(openMeter({ namespace: () => gone }).reserve()).rejects.toThrow("500");
   });
 });
+
+function tablesOf(object: Awaited<ReturnType<typeof ledger>>) {
+  return runInDurableObject(object, (_, { storage }) =>
+    storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'amounts'").toArray(),
+  );
+}
 
 function alarmAt(object: Awaited<ReturnType<typeof ledger>>) {
   return runInDurableObject(object, (_, { storage }) => storage.getAlarm());

@@ -113,7 +113,7 @@ describe("a proxy with a budget", () => {
   test("settles by usage, and answers 429 with Retry-After when nothing is left", async () => {
     const meter = budget<typeof env>({
       namespace: ({ BUDGET }) => BUDGET,
-      limit: 100,
+      limits: { user: 100 },
       windowMs: 60 * 60 * 1000,
       reserveFor: () => 80,
       cost: ({ total_tokens }) => total_tokens as number,

@@ -85,7 +85,7 @@ const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
     {
       meter: budget({
         namespace: binding("BUDGET"),
-        limit: 1,
+        limits: { user: 1 },
         windowMs: 60_000,
         reserveFor: () => 1,
         cost: () => 1,

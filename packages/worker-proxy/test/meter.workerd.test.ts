@@ -108,6 +108,34 @@ test("a stream is settled by usage that says no DONE after it, ends in CRLF, or 
   }
 });
 
+const json = { headers: { "content-type": "application/json" } };
+const failure = '{"error":{"message":"overloaded"}}';
+const leftBehind = (text: string) => () =>
+  new Response(
+    new ReadableStream({
+      start: (controller) => controller.enqueue(new TextEncoder().encode(text)),
+      pull: () => new Promise(() => {}),
+    }),
+    { headers: { "content-type": "text/event-stream" } },
+  );
+
+test("an answer that quotes the key is not passed on, and is paid by its usage", async () => {
+  const { ask, told, events } = openMetered(() => Response.json({ usage: { ...usage, note: KEY } }));
+  expect((await ask()).status).toBe(502);
+  expect(await told()).toEqual([reserved, ["settle", { ...usage, note: KEY }]]);
+  expect(JSON.stringify(events)).not.toContain(KEY);
+});
+
+test("who leaves behind the finish and the usage of a stream pays what it says", async () => {
+  const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
+  const { send, told } = openMetered(leftBehind(finish + said(`data: ${JSON.stringify({ usage })}\n\n`)));
+  const client = new AbortController();
+  const response = await send(asked({ body: streamed, signal: client.signal }));
+  await (response.body as ReadableStream<Uint8Array>).getReader().read();
+  client.abort();
+  expect(await told()).toEqual([reserved, ["settle", usage]]);
+});
+
 describe("all that was set aside is spent", () => {
   const all = [reserved, ["settle", undefined]];
 
@@ -118,7 +146,9 @@ describe("all that was set aside is spent", () => {
     ["a list", () => Response.json([])],
     ["a stream without usage", stream(said("data: [DONE]\n\n"))],
     ["a stream that breaks off behind its usage", stream(said(`data: {"usage":{"total_tokens":1}}\n\n`))],
-    ["a part of the key", () => Response.json({ usage, note: KEY })],
+    ["JSON that was cut", () => new Response('{"choices":[', json)],
+    ["no text at all", () => new Response("", json)],
+    ["an error behind content", stream(`${said()}event: error\ndata: {"error":{"message":"no"}}\n\n`)],
   ] as [string, Answer][])("when the gateway answers with %s", async (_, answer) => {
     const { ask, told } = openMetered(answer);
     await ask(streamed);
@@ -202,10 +232,14 @@ describe("case 49: nothing is spent", () => {
   test.each([
     ["is not reached", lost],
     ["answers with a page", () => new Response("<h1>", html)],
+    ["answers with a page that it calls JSON", () => new Response("<!doctype html>", json)],
+    ["begins its stream with an error", stream(`event: error\ndata: ${failure}\n\n`)],
+    ["begins its stream with a chunk that is an error", stream(`: hello\n\ndata: ${failure}\n\n`)],
+    ["answers 200 and an error", () => new Response(failure, json)],
     ["answers with nothing", () => new Response(null, { status: 204 })],
   ] as [string, Answer][])("when the gateway %s", async (_, answer) => {
     const { ask, told } = openMetered(answer);
-    expect((await ask(streamed)).status).toBe(502);
+    await ask(streamed);
     expect(await told()).toEqual([reserved, ["release"]]);
   });
 

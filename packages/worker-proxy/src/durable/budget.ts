@@ -1,182 +1,229 @@
-import type { Payable, Usage } from "../admitted.js";
+import type { Payable, Usage, User } from "../admitted.js";
 import { readBinding } from "../env.js";
-import type { Meter, Reservation } from "../extension.js";
+import type { BudgetReader, BudgetState, Meter, Reservation } from "../extension.js";
+import type { LedgerEntry, LedgerRequest, LedgerState } from "./budget-ledger.js";
 import { hashOf, objectNamed } from "./object-name.js";
-import type { DurableObjectHandlers, ObjectNamespace, ObjectState } from "./platform.js";
+import type { ObjectNamespace } from "./platform.js";
+
+/** The requests that count together. */
+export type BudgetBy = "user" | "session" | "address" | "all";
+
+/** A limit in each window, or a function that gives it. */
+export type BudgetLimit<Env> = number | ((reader: BudgetReader<Env>) => number);
 
 /**
- * What {@link budget} takes. Amounts are whole numbers of a unit so small that nothing is lost: millionths of a dollar,
+ * Options of {@link budget}. Amounts are whole numbers of a unit so small that nothing is lost: millionths of a dollar,
  * or tokens. A fraction is rounded up.
  */
 export interface BudgetOptions<Env = unknown> {
-  /** The binding to {@link Budget}. */
+  /** The binding to `Budget`. */
   readonly namespace: (env: Env) => ObjectNamespace | undefined;
-  /** What one user can spend in one window. */
-  readonly limit: number | ((payable: Payable<Env>) => number);
   /**
-   * How long a window lasts, in milliseconds. Windows are counted from 1970 in UTC and are the same for everybody: a day's
-   * turns at midnight. Around a turn a user can thus spend twice the limit.
+   * The most that can be spent in one window, at least one of four. A request has to fit into all that are given.
+   *
+   * - `user`: each user that `authenticate` knows.
+   * - `session`: each `session` of a user.
+   * - `address`: each network address; an IPv6 address counts as its network of 64 bits. Requests without an address
+   *   count together.
+   * - `all`: all requests together. One Durable Object counts them all, some hundreds in a second.
+   */
+  readonly limits: Readonly<Partial<Record<BudgetBy, BudgetLimit<Env>>>>;
+  /**
+   * The length of a window, in milliseconds. Windows are counted from 1970 in UTC and are the same for everybody: a day
+   * ends at midnight. Around the end of a window twice the limit can be spent.
    */
   readonly windowMs: number;
-  /** The most that the request can cost; what it costs beyond is spent all the same, and may pass the limit. */
+  /**
+   * The most that the request can cost for one answer; a request with `n` reserves `n` times as much. A request that
+   * costs more than this is spent in full, and may pass the limit.
+   */
   readonly reserveFor: (payable: Payable<Env>) => number;
   /**
-   * What the request has cost. Where it throws or gives no number, all that was reserved is spent. For answers without
-   * `usage`, videos among them, it is not asked.
+   * The cost of an answer. Fields of `usage` that are null are left out. Where the function throws or gives no number,
+   * all that was reserved is spent. Answers without `usage`, such as those about videos, are spent in full without it.
+   *
+   * @default `usage.total_tokens` where it is more than 0
    */
-  readonly cost: (usage: Usage, payable: Payable<Env>) => number;
+  readonly cost?: (usage: Usage, payable: Payable<Env>) => number;
 }
 
-/** What the ledger is told; an answer to `reserve` has `id` or `retryAfterMs`. */
-type Entry =
-  | { readonly id: string; readonly reserve: number; readonly limit: number; readonly windowMs: number }
-  | { readonly id: string; readonly settle: number };
+/** One budget, for its operator. All of it concerns the present window alone. */
+export interface BudgetLedger {
+  read(): Promise<BudgetState>;
+  /** Adds to the limit until the window ends. A permanent raise belongs into `limits`. */
+  raise(amount: number): Promise<BudgetState>;
+  /** Forgets what was spent, and each raise. Reservations of requests under way stay. */
+  reset(): Promise<BudgetState>;
+}
+
+/** A {@link Meter} with access to each of its budgets. */
+export interface BudgetMeter<Env = unknown> extends Meter<Env> {
+  read(reader: BudgetReader<Env>): Promise<readonly BudgetState[]>;
+  /**
+   * Opens one budget, to read or change it. Whoever can call it can give money away: call it behind a sign-in of
+   * your operators, never for users.
+   *
+   * @throws {TypeError} when `limits` has none of this kind
+   */
+  ledger(by: BudgetBy, reader: BudgetReader<Env>): BudgetLedger;
+}
+
+/** Narrow ones first: a user without money holds none of everybody's, not even for a moment. */
+const KINDS: readonly BudgetBy[] = ["user", "session", "address", "all"];
 
 /**
- * Gives each user a budget, in a Durable Object of their own: what a request may cost is set aside before the gateway is
- * asked, so that requests at the same time can't spend the same money. What is never settled, because the client left or
- * the Worker died, stays spent until the window turns.
+ * Creates a meter whose budgets are Durable Objects, one for each user, session and address. The most that a request can
+ * cost is reserved before the gateway is asked, so that requests at the same time can't spend the same money. A
+ * reservation that is never settled, because the Worker or a ledger failed, stays spent until the window ends.
  *
- * @throws {TypeError} when `windowMs` is no whole number from 1 up, or `limit` none from 0 up
+ * @throws {TypeError} when `windowMs` is no whole number from 1 up, or `limits` has none or a wrong one
  * @example
  * ```ts
  * export { Budget } from "@sluice/worker-proxy/durable";
  * const meter = budget<Env>({
  *   namespace: (env) => env.BUDGET,
- *   limit: 200_000, // tokens
+ *   limits: { user: 200_000, address: 400_000, all: 20_000_000 }, // tokens
  *   windowMs: 24 * 60 * 60 * 1000,
  *   reserveFor: ({ body }) => Number(body?.max_tokens) || 8192, // with a cap on it: what is left out may cost more
- *   cost: (usage) => Number(usage.total_tokens),
  * });
  * export default createProxy<Env>({ ...options, meter });
  * ```
  */
-export function budget<Env = unknown>(options: BudgetOptions<Env>): Meter<Env> {
-  const { namespace, limit, windowMs, reserveFor, cost } = options;
+export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<Env> {
+  const { namespace, limits, windowMs, reserveFor, cost = totalTokens } = options;
   if (!Number.isSafeInteger(windowMs) || windowMs < 1)
     throw new TypeError("windowMs: give a whole number from 1 up");
-  if (typeof limit === "number") amountOf(limit, "limit");
+  const kinds = checkedKinds(limits);
   const bound = (env: Env) => readBinding("budget", namespace, env);
-  return { reserve, checks: [bound] };
+  return { reserve, read, ledger, checks: [bound] };
 
   async function reserve(payable: Payable<Env>): Promise<Reservation | { readonly retryAfterMs: number }> {
-    const { env, user } = payable;
-    const ledger = objectNamed(bound(env), await hashOf(user.id));
     const id = crypto.randomUUID();
-    const reserved = amountOf(reserveFor(payable), "reserveFor");
-    const most = amountOf(typeof limit === "number" ? limit : limit(payable), "limit");
-    const refused = await tell(ledger, { id, reserve: reserved, limit: most, windowMs });
-    if (refused) return refused;
-    const settleFor = async (amount: number) => void (await tell(ledger, { id, settle: amount }));
+    const reserved = amountOf(reserveFor(payable) * answersIn(payable), "reserveFor");
+    const asked: Tell[] = [];
+    const settleFor = async (amount: number) => {
+      // a second try, because objects restart; an entry that is settled twice counts once
+      const settle = (tell: Tell) => tell({ do: "settle", id, amount });
+      await Promise.all(asked.map((tell) => settle(tell).catch(() => settle(tell))));
+    };
+    try {
+      for (const by of kinds) {
+        const tell = await ledgerOf(by, payable);
+        asked.push(tell);
+        const limit = limitOf(by, payable);
+        const { retryAfterMs } = await tell({ do: "reserve", id, amount: reserved, limit });
+        if (retryAfterMs === undefined) continue;
+        await settleFor(0);
+        return { retryAfterMs };
+      }
+    } catch (error) {
+      // also the one that failed: it may have reserved before it did
+      await settleFor(0).catch(() => {});
+      throw error;
+    }
     return {
       settle: (usage) => settleFor(costOf(usage, payable) ?? reserved),
       release: () => settleFor(0),
     };
   }
 
+  /** The user's own. Those of an address and of all would tell what others spend. */
+  function read(reader: BudgetReader<Env>): Promise<readonly BudgetState[]> {
+    const own = kinds.filter((by) => by === "user" || by === "session");
+    return Promise.all(own.map((by) => ledger(by, reader).read()));
+  }
+
+  function ledger(by: BudgetBy, reader: BudgetReader<Env>): BudgetLedger {
+    if (!kinds.includes(by)) throw new TypeError(`limits: has none for ${by}`);
+    return {
+      read: () => change({ do: "read" }),
+      raise: async (amount) => change({ do: "raise", amount: amountOf(amount, "amount") }),
+      reset: () => change({ do: "reset" }),
+    };
+
+    async function change(entry: LedgerEntry): Promise<BudgetState> {
+      const tell = await ledgerOf(by, reader);
+      const { raised, spent, reserved, resetsAt } = await tell(entry);
+      const limit = limitOf(by, reader) + raised;
+      return { by, limit, spent, reserved, remaining: Math.max(0, limit - spent - reserved), resetsAt };
+    }
+  }
+
+  async function ledgerOf(by: BudgetBy, { env, user }: BudgetReader<Env>): Promise<Tell> {
+    const name = await hashOf(`${by}\n${keyOf[by](user)}`);
+    return async (entry) => {
+      // a new one each time: one that has failed stays broken
+      const object = objectNamed(bound(env), name);
+      const body = JSON.stringify({ ...entry, windowMs } satisfies LedgerRequest);
+      const response = await object.fetch(new Request("https://budget.invalid/", { method: "POST", body }));
+      // a request that nobody counts is none that may pass
+      if (!response.ok) throw new Error(`the budget answered with ${response.status}`);
+      return (await response.json()) as LedgerState;
+    };
+  }
+
+  function limitOf(by: BudgetBy, { env, user }: BudgetReader<Env>): number {
+    const limit = limits[by] as BudgetLimit<Env>;
+    return amountOf(typeof limit === "function" ? limit({ env, user }) : limit, `limits.${by}`);
+  }
+
   function costOf(usage: Usage | undefined, payable: Payable<Env>): number | undefined {
     try {
-      return usage && amountOf(cost(usage, payable), "cost");
+      return usage && amountOf(cost(withoutNulls(usage), payable), "cost");
     } catch {
       return undefined;
     }
   }
 }
 
-/** @throws {TypeError} for what is no amount: with it every comparison would be false, and so every request paid for */
+type Tell = (entry: LedgerEntry) => Promise<LedgerState>;
+
+const keyOf: Record<BudgetBy, (user: User) => string> = {
+  user: ({ id }) => id,
+  // another user's session of the same name is another one
+  session: ({ id, session = "" }) => `${session}\n${id}`,
+  address: ({ address = "" }) => networkOf(address),
+  all: () => "",
+};
+
+/** An IPv6 address as its network of 64 bits, which is what one customer gets; any other address as it is. */
+function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address);
+  if (mapped || !address.includes(":")) return mapped?.[1] ?? address;
+  const [before = [], after = []] = address
+    .toLowerCase()
+    .split("::")
+    .map((part) => part.split(":").filter((group) => group !== ""));
+  const zeros = Array<string>(Math.max(0, 8 - before.length - after.length)).fill("0");
+  const groups = [...before, ...zeros, ...after].slice(0, 4);
+  return groups.map((group) => group.replace(/^0+(?=.)/, "")).join(":");
+}
+
+function checkedKinds<Env>(limits: BudgetOptions<Env>["limits"]): readonly BudgetBy[] {
+  const given = Object.entries(limits ?? {});
+  const isKnown = given.every(([by]) => (KINDS as readonly string[]).includes(by));
+  if (given.length === 0 || !isKnown) throw new TypeError(`limits: give some of ${KINDS.join(", ")}`);
+  for (const [by, limit] of given) if (typeof limit !== "function") amountOf(limit as number, `limits.${by}`);
+  return KINDS.filter((by) => limits[by] !== undefined);
+}
+
+/** @throws {TypeError} for a value that is no amount: every comparison with it would be false, and so every request paid for */
 function amountOf(value: number, name: string): number {
   const amount = Math.ceil(value);
   if (!Number.isSafeInteger(amount) || amount < 0) throw new TypeError(`${name}: give a number from 0 up`);
   return amount;
 }
 
-type Refused = { readonly retryAfterMs: number };
-
-/** @throws {Error} when the ledger can't be asked: a request that nobody counts is none that may pass */
-async function tell(ledger: ReturnType<typeof objectNamed>, entry: Entry): Promise<Refused | undefined> {
-  const response = await ledger.fetch(
-    new Request("https://budget/", { method: "POST", body: JSON.stringify(entry) }),
-  );
-  if (response.ok) return undefined;
-  if (response.status === 402) return (await response.json()) as Refused;
-  throw new Error(`the budget answered with ${response.status}`);
+function answersIn({ body }: Payable): number {
+  const n = Number(body?.["n"]);
+  return Math.max(n || 1, 1);
 }
 
-/**
- * One user's ledger, a class of Durable Objects with SQLite. Export it from the Worker under the name that its
- * configuration binds; {@link budget} does the rest. Rows are kept until their window turns.
- */
-export class Budget implements DurableObjectHandlers {
-  readonly fetch: DurableObjectHandlers["fetch"];
-  readonly alarm: DurableObjectHandlers["alarm"];
-
-  constructor(state: ObjectState) {
-    const ledger = createLedger(state);
-    this.fetch = ledger.fetch;
-    this.alarm = ledger.alarm;
-  }
+/** `Number(null)` is 0, and an answer whose cost is unknown must not be free. */
+function withoutNulls(usage: Usage): Usage {
+  return JSON.parse(JSON.stringify(usage), (_, value) => value ?? undefined) as Usage;
 }
 
-/** A row for each reservation that is open, and one, `spent`, for all that are settled. */
-function createLedger({ storage }: ObjectState): DurableObjectHandlers {
-  const { sql } = storage;
-  return { fetch: enter, alarm };
-
-  async function enter(request: Request): Promise<Response> {
-    const entry = (await request.json()) as Entry;
-    // nothing is awaited between looking and writing
-    if ("settle" in entry) {
-      settle(entry.id, entry.settle);
-      return new Response(null, { status: 204 });
-    }
-    open();
-    const { windowMs, limit, reserve, id } = entry;
-    const now = Date.now();
-    const turnsAt = now - (now % windowMs) + windowMs;
-    if (spentAt(now) + reserve > limit)
-      return Response.json({ retryAfterMs: turnsAt - now }, { status: 402 });
-    add(id, turnsAt, reserve);
-    await storage.setAlarm(turnsAt);
-    return new Response(null, { status: 204 });
-  }
-
-  /** Made when it is needed: `deleteAll` takes it away under an object that lives on. */
-  function open(): void {
-    sql.exec(
-      "CREATE TABLE IF NOT EXISTS amounts (id TEXT, turnsAt INTEGER, amount INTEGER, PRIMARY KEY (id, turnsAt))",
-    );
-  }
-
-  /** An amount counts in the window in which it was set aside, however late it is settled. */
-  function settle(id: string, amount: number): void {
-    // after its window's turn all may be deleted, and nothing would delete what is made then
-    const [table] = sql.exec("SELECT name FROM sqlite_master WHERE name = 'amounts'").toArray();
-    if (!table) return;
-    const [row] = sql.exec("DELETE FROM amounts WHERE id = ? RETURNING turnsAt", id).toArray();
-    if (row) add("spent", row["turnsAt"] as number, amount);
-  }
-
-  function add(id: string, turnsAt: number, amount: number): void {
-    sql.exec(
-      "INSERT INTO amounts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET amount = amount + excluded.amount",
-      id,
-      turnsAt,
-      amount,
-    );
-  }
-
-  function spentAt(now: number): number {
-    sql.exec("DELETE FROM amounts WHERE turnsAt <= ?", now);
-    const [row] = sql.exec("SELECT total(amount) AS spent FROM amounts").toArray();
-    return row?.["spent"] as number;
-  }
-
-  async function alarm(): Promise<void> {
-    open();
-    sql.exec("DELETE FROM amounts WHERE turnsAt <= ?", Date.now());
-    const [row] = sql.exec("SELECT max(turnsAt) AS turnsAt FROM amounts").toArray();
-    const turnsAt = row?.["turnsAt"] as number | null;
-    if (turnsAt === null) await storage.deleteAll();
-    else await storage.setAlarm(turnsAt);
-  }
+function totalTokens({ total_tokens: total }: Usage): number {
+  return typeof total === "number" && total > 0 ? total : Number.NaN;
 }

@@ -1,4 +1,12 @@
-export { Budget, type BudgetOptions, budget } from "./budget.js";
+export {
+  type BudgetBy,
+  type BudgetLedger,
+  type BudgetLimit,
+  type BudgetMeter,
+  type BudgetOptions,
+  budget,
+} from "./budget.js";
+export { Budget } from "./budget-ledger.js";
 export type {
   DurableObjectClass,
   DurableObjectHandlers,

@@ -1,5 +1,5 @@
-import type { CallOutcome, Payable, Usage } from "../admitted.js";
-import type { Meter, Reservation } from "../extension.js";
+import type { Admitted, CallOutcome, Payable, Usage } from "../admitted.js";
+import type { Extension, Meter, Reservation } from "../extension.js";
 import { logError } from "../log.js";
 import { tooMany, unavailable } from "../refusal.js";
 
@@ -25,12 +25,24 @@ export async function openAccount<Env>(
   if (!meter) return freeAccount;
   const reserved = await Promise.resolve()
     .then(() => meter.reserve(payable))
-    .catch((error: unknown) => {
-      const message = "what you have left can't be told now";
-      throw unavailable("budget_unavailable", message, "meter failed", error);
-    });
+    .catch(failed);
   if ("retryAfterMs" in reserved) throw tooMany("budget_exhausted", reserved.retryAfterMs);
   return accountOf(reserved, payable);
+}
+
+function failed(error: unknown): never {
+  const message = "what you have left can't be told now";
+  throw unavailable("budget_unavailable", message, "meter failed", error);
+}
+
+/** The path on which users read their own budgets, for a meter that can be read. */
+export function budgetRoute<Env>(meter: Meter<Env>): Extension<Env> | undefined {
+  if (!meter.read) return undefined;
+  const serve = async ({ env, user }: Admitted<Env>) => {
+    const budgets = await meter.read?.({ env, user }).catch(failed);
+    return Response.json({ budgets });
+  };
+  return { routes: [{ name: "budget", method: "GET", path: "/v1/budget", id: "own", serve }] };
 }
 
 /** The price of each outcome: nothing, what `usage` says, or all that was reserved. */

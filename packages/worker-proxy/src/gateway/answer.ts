@@ -1,4 +1,4 @@
-import type { Admitted, Usage } from "../admitted.js";
+import type { Admitted, CallOutcome, Usage } from "../admitted.js";
 import type { Account } from "../gates/budget.js";
 import type { Tenancy } from "../gates/ids.js";
 import type { Route } from "../gates/path.js";
@@ -7,6 +7,7 @@ import type { Report } from "../report.js";
 import type { Settings, Setup } from "../settings.js";
 import { unfit } from "./event-bytes.js";
 import { openKeyWatch } from "./keys.js";
+import { outcomeOfJSON, outcomeOfStream, outcomeOfText } from "./outcome.js";
 import { pump } from "./pump.js";
 import { relay, type StreamEnd } from "./relay.js";
 import { passedHeadersOf, readText, type Upstream } from "./request.js";
@@ -46,10 +47,10 @@ export async function passOn<Env>(upstream: Upstream, passing: Passing<Env>): Pr
   if (sent["content-type"] === "application/json") {
     const json = parsed(await readText(upstream, settings.limits.stallMs ?? STALL_MS, JSON_CHARACTERS));
     call.close();
-    if (openKeyWatch(setup.apiKeys)(json)) throw unfit();
     const usage = usageOf(json);
+    account.close(outcomeOfJSON(json), usage);
+    if (openKeyWatch(setup.apiKeys)(json)) throw unfit();
     if (usage) report.known.usage = usage;
-    account.close("answered", usage);
     const bytes = new TextEncoder().encode(await signed(json, passing));
     report.known.bytes = bytes.byteLength;
     report.firstByte();
@@ -75,10 +76,11 @@ function streamOf<Env>(
     isChat: !route.extension,
     choices: typeof n === "number" ? n : 1,
     onFirstByte: report.firstByte,
-    onEnd({ code, usage, bytes }: StreamEnd) {
+    onEnd(end: StreamEnd) {
+      const { code, usage, bytes } = end;
       if (usage) report.known.usage = usage;
       if (bytes !== undefined) report.known.bytes = bytes;
-      account.close(code === undefined ? "answered" : "unknown", usage);
+      account.close(outcomeOfStream(end), usage);
       report.end(code?.startsWith("client_") ? 499 : response.status, code);
     },
   };
@@ -115,7 +117,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw wrongType("answered with broken JSON");
+    throw wrongType("answered with broken JSON", outcomeOfText(text));
   }
 }
 
@@ -140,6 +142,6 @@ function givenId(json: unknown): string | undefined {
   return (given as string | undefined) ?? (data === undefined ? undefined : givenId(data));
 }
 
-function wrongType(problem: string): Refusal {
-  return new Refusal(502, "upstream_type", `the gateway ${problem}`, { outcome: "refused" });
+function wrongType(problem: string, outcome: CallOutcome = "refused"): Refusal {
+  return new Refusal(502, "upstream_type", `the gateway ${problem}`, { outcome });
 }

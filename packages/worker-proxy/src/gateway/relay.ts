@@ -10,6 +10,8 @@ export interface StreamEnd {
   readonly code?: string;
   /** The last `usage` of the stream. Where nothing was read but the head, it is absent. */
   readonly usage?: Usage;
+  /** True if each choice has its finish reason, or `[DONE]` came. */
+  readonly isFinished: boolean;
   /** True if the gateway has sent a part of an answer. */
   readonly hasContent: boolean;
   /** Number of bytes that were passed on; absent where only the head was read. */
@@ -172,11 +174,15 @@ function graceOf({ isFinished }: EventBytes, since: number) {
 }
 
 /** The report of a stream that ended well, by an error of the gateway's, or by this failure. */
-export function endOf({ usage, hasFailed, contents }: EventBytes, failure: Refusal | undefined): StreamEnd {
+export function endOf(
+  { usage, hasFailed, isFinished, contents }: EventBytes,
+  failure: Refusal | undefined,
+): StreamEnd {
   const code = failure?.code ?? (hasFailed ? "upstream_error" : undefined);
   return {
     ...(code !== undefined && { code }),
     ...(usage && { usage }),
+    isFinished: isFinished && !hasFailed,
     hasContent: contents > (hasFailed ? 1 : 0),
   };
 }

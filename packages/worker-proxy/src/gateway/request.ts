@@ -1,11 +1,11 @@
-import type { CallOutcome } from "../admitted.js";
 import { logError } from "../log.js";
 import type { Limits } from "../options.js";
 import { Refusal } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
-import { type Call, type Failure, failed } from "./call.js";
+import { type Call, failed } from "./call.js";
 import { unfit } from "./event-bytes.js";
 import { openKeyWatch } from "./keys.js";
+import { outcomeOfThrow } from "./outcome.js";
 
 /** An answer of the gateway under way, and the call that it belongs to. */
 export interface Upstream {
@@ -51,29 +51,13 @@ export async function ask<Env>(
       try {
         return await fetch(request, env);
       } catch (error) {
-        throw failed(connectionFailure(error, Date.now() - startedAt), undefined, error);
+        const isUnsent = outcomeOfThrow(error, Date.now() - startedAt) === "not_reached";
+        throw failed(isUnsent ? "upstream_unreachable" : "upstream_cut", undefined, error);
       }
     };
     const limit = { ms: limits.headersMs, late: "upstream_timeout" } as const;
     return call.wait(connected, "upstream_unreachable", limit);
   }
-}
-
-/**
- * The time within which a connection fails that was never made, in milliseconds. workerd throws the same error
- * for a refused connection and for one that was cut after the request had been sent, so that only the time is left to
- * tell them apart. A model that works longer than this before a cut is paid for.
- */
-const CONNECT_MS = 5000;
-/** Errors of other hosts that say that there was no connection. */
-const NO_CONNECTION =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
-
-/** The failure of a `fetch` that threw `afterMs` milliseconds after it began. */
-function connectionFailure(error: unknown, afterMs: number): Failure {
-  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
-  const isUnsent = afterMs < CONNECT_MS || NO_CONNECTION.test(String(cause?.code ?? code));
-  return isUnsent ? "upstream_unreachable" : "upstream_cut";
 }
 
 function requestOf(
@@ -132,17 +116,6 @@ export async function refusalOf(
     type: said["type"],
     param: said["param"],
   });
-}
-
-/**
- * Statuses of a wait that ended before the work did, and of a connection that Cloudflare lost after it had been made.
- * The work may be done, and a user could ask for answers that take that long.
- */
-const MAY_HAVE_WORKED = [408, 504, 520, 524];
-
-/** The outcome of a call whose answer has a status of no success. */
-export function outcomeOf(status: number): CallOutcome {
-  return MAY_HAVE_WORKED.includes(status) ? "unknown" : "refused";
 }
 
 const PASSED = {
