@@ -2,6 +2,7 @@ import type { Checked, ProxyContext, RouteName, User } from "./admitted.js";
 import type { Extension, Meter } from "./extension.js";
 import type { Caps } from "./gates/caps.js";
 import type { AllowedFields } from "./gates/fields.js";
+import type { Media } from "./gates/media.js";
 import type { RateLimit } from "./gates/rate.js";
 import type { ProxyEvent } from "./report.js";
 
@@ -108,7 +109,7 @@ export interface ProxyOptions<Env = unknown> {
    * It is not asked about one that some would read as another host's (with an `@`, a backslash or a tab): that is refused.
    * @default "public": https, and a name that is no private network's
    */
-  readonly media?: "public" | "any" | ((url: URL) => boolean);
+  readonly media?: Media;
   /** The gateway's path for an asset lookup, `/gamma/asset/GetAsset`; the spec shows none. It is sent `{ Id }`. @default none */
   readonly assetLookup?: string | undefined;
   /** Further paths, and other ways to the gateway: those of `/durable`. @default none */

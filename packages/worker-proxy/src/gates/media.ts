@@ -1,6 +1,7 @@
 import { Refusal, unavailable } from "../refusal.js";
-import type { Settings } from "../settings.js";
-import type { Address } from "./fields.js";
+
+/** Tells which addresses the gateway may be sent to. */
+export type Media = "public" | "any" | ((url: URL) => boolean);
 
 /**
  * An address that everybody reads alike. A backslash, an `@`, a tab or a `#` behind the host leads some readers to
@@ -26,10 +27,10 @@ export function readsAsAddress(text: string): boolean {
  *
  * @throws {Refusal} 400 `media_not_allowed`
  */
-export function checkMedia({ text, path }: Address, { media, limits }: Settings): void {
+export function checkMedia(text: string, path: string, media: Media, mostBytes: number): void {
   if (media === "any" || /^asset:/.test(text)) return;
   if (DATA.test(text) || isBase64OfImage(text)) {
-    if (text.length * 0.75 > limits.dataURIBytes) throw refused(path, "is too large");
+    if (text.length * 0.75 > mostBytes) throw refused(path, "is too large");
   } else if (!PLAIN.test(text) || !URL.canParse(text) || !isAllowed(new URL(text)))
     throw refused(path, "must be a public https address, or an image in Base64");
 

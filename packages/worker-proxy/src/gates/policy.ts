@@ -54,7 +54,7 @@ export async function allowedBody<Env>(
       const id = own.get(text) ?? (await assetIn(text, tenancy));
       own.set(text, id);
       address.replace(SCHEME + id);
-    } else checkMedia(address, settings);
+    } else checkMedia(text, address.path, settings.media, settings.limits.dataURIBytes);
   }
   if (tenancy && hasOwnFields(model)) body["user_id"] = await tenancy.pseudonym();
   return { body, model, dropped: [...dropped] };
