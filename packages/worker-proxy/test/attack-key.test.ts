@@ -61,7 +61,7 @@ function inPieces(pieces: readonly string[]): RawAnswer {
 }
 
 describe.each([
-  ["that is counted", { budget: 1_000_000_000 }],
+  ["that is counted", { budget: { user: 1_000_000_000 } }],
   ["that is kept", { streamLog: true }],
 ])("case 54: in a stream %s", (_, plan) => {
   let proxy: Proxy;
@@ -137,7 +137,7 @@ describe("case 55: a key of common words", () => {
   beforeAll(async () => {
     proxies = await Promise.all([
       startAttacked({ key: words }),
-      startAttacked({ key: words, plan: { budget: 1_000_000 } }),
+      startAttacked({ key: words, plan: { budget: { user: 1_000_000 } } }),
     ]);
   });
   afterAll(() => Promise.all(proxies.map((proxy) => proxy.close())));

@@ -23,7 +23,7 @@ const ERROR = /(?:^|\n\n)(?:id: \d+\n)?event: error\ndata: \{/;
 /** The ways on which a stream goes through the proxy: unread, counted for a budget, and kept for its readers. */
 const ways: readonly [string, object][] = [
   ["passed on unread", {}],
-  ["counted", { budget: 1_000_000_000 }],
+  ["counted", { budget: { user: 1_000_000_000 } }],
   ["kept", { streamLog: true }],
 ];
 const read = ways.slice(1);

@@ -35,6 +35,17 @@ export async function startAttacked(attacked: Attacked = {}) {
     send,
     /** The same, read to its end; nothing of it has a part of the key. */
     ask: async (...asked: Parameters<typeof send>) => read(await send(...asked)),
+    /** What a user has spent, once nothing of it is open any more; the option `routes` has to have `budget`. */
+    async spent(user: string, by = "user"): Promise<number> {
+      for (;;) {
+        const { text } = await read(await send(user, undefined, { path: "/v1/budget" }));
+        const { budgets } = JSON.parse(text) as {
+          budgets: { by: string; spent: number; reserved: number }[];
+        };
+        const budget = budgets.find((one) => one.by === by);
+        if (budget?.reserved === 0) return budget.spent;
+      }
+    },
     raw: (bytes: string | Buffer) => raw(worker.port, bytes),
     async close() {
       await worker.close();

@@ -1,8 +1,9 @@
 import { headers, ids, keys, methods, paths, rows, starts, texts, values } from "./fuzz-words.js";
+import { openRandom } from "./random.js";
 
 /** Requests as bytes for a socket, each not far from one that is right; always the same ones for one seed. */
 export function openFuzz(seed: number, host: string) {
-  let state = seed;
+  const { one, rarely, below } = openRandom(seed);
   return { request };
 
   function request(): Buffer {
@@ -22,8 +23,7 @@ export function openFuzz(seed: number, host: string) {
         "Content-Type: application/json",
         `Content-Length: ${bytes.length + (rarely(0.02) ? 1 : 0)}`,
       );
-    while (rarely(0.4))
-      lines.splice(Math.floor(random() * (lines.length + 1)), rarely(0.1) ? 1 : 0, one(headers));
+    while (rarely(0.4)) lines.splice(below(lines.length + 1), rarely(0.1) ? 1 : 0, one(headers));
     const start = `${method} ${changedPath(path)} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`;
     return Buffer.concat([Buffer.from(start, "latin1"), bytes]);
   }
@@ -53,22 +53,6 @@ export function openFuzz(seed: number, host: string) {
   }
 
   function place(text: string): number {
-    return Math.floor(random() * (text.length + 1));
-  }
-
-  function one<T>(of: readonly T[]): T {
-    return of[Math.floor(random() * of.length)] as T;
-  }
-
-  function rarely(chance: number): boolean {
-    return random() < chance;
-  }
-
-  /** From 0 up to 1. */
-  function random(): number {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+    return below(text.length + 1);
   }
 }

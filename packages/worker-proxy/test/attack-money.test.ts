@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CHATS, chat, IMAGES, startAttacked, stream, VIDEOS } from "./support/attacked.js";
+import {
+  answered,
+  done,
+  json,
+  type RawAnswer,
+  said,
+  says,
+  stopped,
+  streamed,
+  used,
+} from "./support/raw-gateway.js";
+
+type Proxy = Awaited<ReturnType<typeof startAttacked>>;
+
+const routes = ["chat", "images", "videos", "budget"];
+const models = ["delta-5.3", "gamma-image-5-0-260128", "beta3.0-video"];
+/** A request of each group that costs. */
+const requests = [
+  [CHATS, chat],
+  [CHATS, stream],
+  [IMAGES, { model: "gamma-image-5-0-260128", prompt: "a" }],
+  [VIDEOS, { model: "beta3.0-video", input: { prompt: "a" } }],
+] as const;
+const error = '{"error":{"message":"busy","type":"a","code":"b"}}';
+
+test.each([
+  ["refuses connections", "http://127.0.0.1:9"],
+  ["has no address", "https://gateway.invalid"],
+])("case 49: a gateway that %s for an hour leaves every budget whole", async (_, gateway) => {
+  const proxy = await startAttacked({
+    gateway,
+    options: { routes, models },
+    plan: { budget: { user: 60_000, all: 100_000 } },
+  });
+  for (let nth = 0; nth < 5; nth += 1)
+    for (const [path, body] of requests) expect((await proxy.ask("ada", body, { path })).status).toBe(502);
+  expect(await proxy.spent("ada")).toBe(0);
+  await proxy.close();
+});
+
+describe("case 49: what was reserved is released", () => {
+  let proxy: Proxy;
+  beforeAll(async () => {
+    proxy = await startAttacked({
+      options: { routes, models },
+      plan: { budget: { user: 60_000, all: 1_000_000 } },
+    });
+  });
+  afterAll(() => proxy.close());
+
+  const page = (type: string) => says(answered(200, type, "<!doctype html><h1>Down for maintenance</h1>"));
+  test.each<[string, RawAnswer]>([
+    ["a page", page("text/html")],
+    ["a page that is called JSON", page("application/json")],
+    ["a redirect", says(answered(302, "text/plain", "", "Location: https://a.example/\r\n"))],
+    ...[400, 401, 402, 403, 404, 413, 422, 429].map(
+      (status) => [`a ${status}`, says(answered(status, "application/json", error))] as [string, RawAnswer],
+    ),
+  ])("where the gateway answers with %s", async (what, answer) => {
+    proxy.upstream.answers(answer);
+    const user = what.replaceAll(" ", "-");
+    for (let nth = 0; nth < 3; nth += 1)
+      for (const [path, body] of requests)
+        expect((await proxy.ask(user, body, { path })).status).toBeGreaterThanOrEqual(400);
+    expect(await proxy.spent(user)).toBe(0);
+  });
+
+  test.each([
+    ["an event", `event: error\ndata: ${error}\n\n`],
+    ["data", `data: ${error}\n\n`],
+  ])("where the first of a stream is an error, told as %s", async (what, event) => {
+    proxy.upstream.answers(streamed(event));
+    const user = what.replaceAll(" ", "-");
+    for (let nth = 0; nth < 3; nth += 1) await proxy.ask(user, stream);
+    expect(await proxy.spent(user)).toBe(0);
+  });
+
+  test("where the client leaves before its body has come", async () => {
+    proxy.upstream.answers(says(json('{"id":"1"}')));
+    await proxy.raw(
+      `POST ${CHATS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer early\r\nContent-Type: application/json\r\nContent-Length: 5\r\nConnection: close\r\n\r\n{"mod`,
+    );
+    expect(await proxy.spent("early")).toBe(0);
+  });
+
+  test("case 50: where the proxy itself refuses, nothing is reserved", async () => {
+    for (const [path, body] of requests) {
+      expect((await proxy.ask("refused", { ...body, model: "dear" }, { path })).status).toBe(403);
+      expect((await proxy.ask("refused", { ...body, fallbacks: ["dear"] }, { path })).status).toBe(400);
+      expect((await proxy.ask("refused", "{", { path })).status).toBe(400);
+      expect((await proxy.ask("refused", body, { path: `${path}?a` })).status).toBe(400);
+    }
+    expect(await proxy.spent("refused")).toBe(0);
+  });
+});
+
+describe("what may have been worked for", () => {
+  let proxy: Proxy;
+  beforeAll(async () => {
+    proxy = await startAttacked({ options: { routes, models }, plan: { budget: { user: 1_000_000 } } });
+  });
+  afterAll(() => proxy.close());
+
+  test.each<[string, RawAnswer, number]>([
+    ["a total of null", streamed(said("a"), stopped(), used(null), done), 1000],
+    ["no usage", streamed(said("a"), stopped(), done), 1000],
+    [
+      "a usage that is null",
+      streamed(said("a"), 'data: {"choices":[],"usage":null}\n\n', stopped(), done),
+      1000,
+    ],
+    ["a negative total", streamed(said("a"), stopped(), used(-5), done), 1000],
+    ["a total in JSON of null", says(json('{"id":"1","usage":{"total_tokens":null}}')), 1000],
+    ["a total that is a text", says(json('{"id":"1","usage":{"total_tokens":"0"}}')), 1000],
+    ["a total", streamed(said("a"), stopped(), used(7), done), 7],
+    ["a total in JSON", says(json('{"id":"1","usage":{"total_tokens":8}}')), 8],
+    ["a cut behind an event", streamed(said("a")), 1000],
+    ["its own timeout", says(answered(504, "text/html", "")), 1000],
+  ])("case 62: and tells %s is charged so", async (what, answer, charge) => {
+    proxy.upstream.answers(answer);
+    const user = what.replaceAll(" ", "-");
+    await proxy.ask(user, what.includes("JSON") ? chat : stream);
+    expect(await proxy.spent(user)).toBe(charge);
+  });
+});
+
+test("case 53: `n` multiplies what is reserved", async () => {
+  const proxy = await startAttacked({
+    options: { routes, models: { "delta-5.3": { max_tokens: 100, n: 8 } }, allowFields: ["n"] },
+    plan: { budget: { user: 500 } },
+  });
+  proxy.upstream.answers(streamed(said("a"), stopped(), done));
+  expect((await proxy.ask("ada", { ...stream, n: 6 })).status).toBe(429);
+  expect(proxy.upstream.requests).toEqual([]);
+  await proxy.ask("ada", { ...stream, n: 4 });
+  expect(await proxy.spent("ada")).toBe(400);
+  expect((await proxy.ask("ada", { ...stream, n: 9 })).status).toBe(400);
+  await proxy.close();
+});
+
+describe("case 56: anonymous visitors, each with a session of their own,", () => {
+  test.each([["address"], ["all"]])("share the budget by %s", async (by) => {
+    const proxy = await startAttacked({
+      options: { routes },
+      plan: { budget: { user: 10_000, session: 5000, [by]: 3000 } },
+    });
+    proxy.upstream.answers(streamed(said("a"), stopped(), done));
+    const statuses: number[] = [];
+    for (let nth = 0; nth < 5; nth += 1)
+      statuses.push(
+        (await proxy.ask(`anon-${nth}`, stream, { headers: { "cf-connecting-ip": "203.0.113.7" } })).status,
+      );
+    expect(statuses).toEqual([200, 200, 200, 429, 429]);
+    const other = await proxy.ask("anon-6", stream, { headers: { "cf-connecting-ip": "198.51.100.1" } });
+    expect(other.status).toBe(by === "all" ? 429 : 200);
+    await proxy.close();
+  });
+
+  test("share the budget of their network of 64 bits", async () => {
+    const proxy = await startAttacked({ options: { routes }, plan: { budget: { address: 2000 } } });
+    proxy.upstream.answers(streamed(said("a"), stopped(), done));
+    const ask = async (address: string) =>
+      (await proxy.ask("ada", stream, { headers: { "cf-connecting-ip": address } })).status;
+    expect(await ask("2001:db8:1:2::1")).toBe(200);
+    expect(await ask("2001:db8:1:2:ffff::2")).toBe(200);
+    expect(await ask("2001:0db8:0001:0002:9::3")).toBe(429);
+    expect(await ask("2001:db8:1:3::1")).toBe(200);
+    await proxy.close();
+  });
+
+  test("of one user are bounded by session too", async () => {
+    const proxy = await startAttacked({
+      options: { routes },
+      plan: { budget: { user: 3000, session: 2000 } },
+    });
+    proxy.upstream.answers(streamed(said("a"), stopped(), done));
+    const ask = async (token: string) => (await proxy.ask(token, stream)).status;
+    expect([await ask("ada/one"), await ask("ada/one"), await ask("ada/one")]).toEqual([200, 200, 429]);
+    expect([await ask("ada/two"), await ask("ada/two")]).toEqual([200, 429]);
+    await proxy.close();
+  });
+});

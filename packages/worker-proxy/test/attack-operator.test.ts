@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { CHATS, chat, startAttacked, stream } from "./support/attacked.js";
+import { json, said, says, streamed } from "./support/raw-gateway.js";
+
+const picture = "https://cdn.example/a.png";
+const withPicture = {
+  model: "alpha-v4.1-flash",
+  messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: picture } }] }],
+};
+
+test.each(["authenticate", "rateLimit", "meter", "media", "extension"])(
+  "case 59: an exception in %s is a 503, and its cause is in the log without the key",
+  async (throws) => {
+    const proxy = await startAttacked({ plan: { throws } });
+    const answer = await proxy.ask("ada", withPicture);
+    expect(answer.status).toBe(503);
+    expect(answer.text).not.toContain("broken");
+    expect(await proxy.loggedLine(/broken/)).toContain(`the ${throws} of this test is broken`);
+    expect(proxy.upstream.requests).toEqual([]);
+    await proxy.close();
+  },
+);
+
+test.each([
+  ["a refused key", says(json("{}").replace("200 Said", "401 Unauthorized")), 502, /401/],
+  [
+    "a page",
+    says(json("<h1>").replace("application/json", "text/html")),
+    502,
+    /text\/html|content-type|type/i,
+  ],
+  [
+    "a redirect",
+    says("HTTP/1.1 302 Found\r\nLocation: https://a.example/\r\nContent-Length: 0\r\n\r\n"),
+    502,
+    /302|redirect/,
+  ],
+  ["broken JSON", says(json('{"id":')), 502, /JSON/],
+  ["a closed connection", says(""), 502, /unreachable|connection|network|disconnected|fail/i],
+] as const)("case 59: %s at the gateway is named in the log", async (_, answer, status, like) => {
+  const proxy = await startAttacked();
+  proxy.upstream.answers(answer);
+  expect((await proxy.ask("ada", chat)).status).toBe(status);
+  const isOwn = (line: string) => !line.startsWith("{") && like.test(line);
+  while (!proxy.logs.some(isOwn))
+    await proxy.loggedLine(like).then(() => new Promise((done) => setTimeout(done, 10)));
+  await proxy.close();
+});
+
+test("case 59: what a request was, cost and became is in its event", async () => {
+  const proxy = await startAttacked({ plan: { budget: { user: 1_000_000 } } });
+  proxy.upstream.answers(streamed(said("one"), said("two")));
+  await proxy.ask("ada", stream, { path: CHATS });
+  const event = JSON.parse(await proxy.loggedLine(/^\{.*"route":"chat"/));
+  expect(event).toMatchObject({
+    user: "ada",
+    model: "delta-5.3",
+    status: 200,
+    code: "upstream_cut",
+    outcome: "cut",
+    upstreamStatus: 200,
+  });
+  for (const name of ["firstByteMs", "durationMs", "bytes"]) expect(event[name]).toBeGreaterThanOrEqual(0);
+  await proxy.close();
+});

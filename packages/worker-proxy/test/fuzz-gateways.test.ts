@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { chat, startAttacked, stream } from "./support/attacked.js";
+import { manyValues, UNLISTED, unlistedBody } from "./support/fuzz-bodies.js";
+import { type Behaviour, oneStream } from "./support/fuzz-gateways.js";
+import { KEY } from "./support/key.js";
+import { tellsKey } from "./support/key-told.js";
+import { openRandom, runsOf, SEED } from "./support/random.js";
+import { json, says } from "./support/raw-gateway.js";
+
+const AT_ONCE = 12;
+/** The largest `max_tokens`, which a chat gets that has none, and so reserves. */
+const RESERVED = 1000;
+
+let proxy: Awaited<ReturnType<typeof startAttacked>>;
+beforeAll(async () => {
+  proxy = await startAttacked({
+    heapMB: 128,
+    plan: { budget: { user: 1_000_000 } },
+    options: {
+      routes: ["chat", "budget"],
+      limits: { maxTokens: RESERVED, stallMs: 2000, bodyBytes: 8 * 1024 * 1024 },
+    },
+  });
+});
+afterAll(() => proxy.close());
+
+const streams = runsOf(200);
+test(`case 49: however a gateway answers, each request is answered, and none is charged without a bill (seed ${SEED})`, {
+  timeout: 30_000 + streams * 50,
+}, async () => {
+  const random = openRandom(SEED);
+  const behaviours = new Map<string, Behaviour>();
+  proxy.upstream.answers((socket, { body }) => behaviours.get(body.messages[0].content)?.answer(socket));
+  const seen = new Set<string>();
+  for (let run = 0; run < streams; run += AT_ONCE) {
+    const users = Array.from({ length: AT_ONCE }, (_, nth) => `user-${run + nth}`);
+    for (const user of users) behaviours.set(user, oneStream(random));
+    await Promise.all(
+      users.map(async (user) => {
+        const behaviour = behaviours.get(user) as Behaviour;
+        seen.add(behaviour.name);
+        await attempt(user, behaviour).catch((cause) => {
+          throw new Error(`seed ${SEED}, ${user}: a gateway that answers ${behaviour.name}`, { cause });
+        });
+      }),
+    );
+    behaviours.clear();
+  }
+  expect(proxy.isAlive()).toBe(true);
+  if (streams >= 200) expect(seen.size).toBeGreaterThan(28);
+});
+
+async function attempt(user: string, { bill, isWhole }: Behaviour): Promise<void> {
+  const body = { ...stream, messages: [{ role: "user", content: user }] };
+  const response = await proxy.send(user, body, { signal: AbortSignal.timeout(20_000) });
+  const text = await response.text();
+  expect(tellsKey(text + [...response.headers].join("\n"), KEY)).toBe(false);
+  if (isWhole) {
+    expect(response.status).toBe(200);
+    expect(text).toContain("stop");
+    expect(text).not.toContain("event: error");
+  } else if (response.status === 200) {
+    expect(text).toContain("event: error");
+    expect(text).not.toContain("[DONE]");
+  } else {
+    expect(response.status).toBeGreaterThanOrEqual(400);
+    expect(JSON.parse(text).error.code).toMatch(/^\w+$/);
+  }
+  const spent = await proxy.spent(user);
+  if (bill === "any") expect(spent).toBeLessThanOrEqual(RESERVED);
+  else expect(spent).toBe(bill === "all" ? RESERVED : bill);
+}
+
+const bodies = runsOf(300);
+test(`case 52: no field that is not listed reaches the gateway (seed ${SEED})`, {
+  timeout: 30_000 + bodies * 20,
+}, async () => {
+  const random = openRandom(SEED);
+  proxy.upstream.answers(says(json('{"id":"1"}')));
+  const statuses = new Set<number>();
+  for (let run = 0; run < bodies; run += AT_ONCE) {
+    const sent = Array.from({ length: AT_ONCE }, () => unlistedBody(random));
+    const answers = await Promise.all(sent.map((body) => proxy.ask("ada", body)));
+    for (const { status } of answers) statuses.add(status);
+    for (const { text } of proxy.upstream.requests.splice(0))
+      if (text.includes(UNLISTED))
+        throw new Error(`seed ${SEED}: ${text} came of one of ${JSON.stringify(sent)}`);
+  }
+  expect([...statuses].sort()).toEqual([200, 400]);
+});
+
+const large = runsOf(12);
+test(`case 48: bodies of millions of values end nothing (seed ${SEED})`, {
+  timeout: 30_000 + large * 2000,
+}, async () => {
+  const random = openRandom(SEED);
+  proxy.upstream.answers(says(json('{"id":"1"}')));
+  for (let run = 0; run < large; run += 2) {
+    const sent = [manyValues(random), manyValues(random), JSON.stringify(chat)];
+    const statuses = await Promise.all(sent.map(async (body) => (await proxy.ask("ada", body)).status));
+    expect(statuses).toEqual([400, 400, 200]);
+    expect(proxy.isAlive()).toBe(true);
+  }
+});
