@@ -47,6 +47,7 @@ export default defineConfig({
                 VIDEO_WATCH: { className: "VideoWatch", useSQLite: true },
                 BUDGET: { className: "Budget", useSQLite: true },
                 STREAM_LOG: { className: "StreamLog", useSQLite: true },
+                PAID_STREAM_LOG: { className: "PaidStreamLog", useSQLite: true },
               },
             },
           }),

@@ -82,7 +82,7 @@ test("where closed tabs could not be noticed, nothing is pushed", { timeout: 60_
   proxy = await startDurableProxy({ flags: [] });
   answers("QUEUED", "t-3");
   const refused = await proxy.ask(await created());
-  expect(refused.status).toBe(502);
+  expect(refused.status).toBe(500);
   expect(await refused.text()).not.toContain("enable_request_signal");
   expect(proxy.upstream.requests).toHaveLength(1);
 });

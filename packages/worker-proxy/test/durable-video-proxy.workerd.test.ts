@@ -104,7 +104,7 @@ describe("a proxy with video events", () => {
     const id = await create("ann");
     const { status, error } = await read(await get(`/v1/video/generations/${id}/events`, "ann"));
     expect([status, error?.["code"]]).toEqual([500, "misconfigured"]);
-    expect(log.mock.calls).toEqual([[expect.stringContaining("durable_objects")]]);
+    expect(log.mock.calls).toEqual([[expect.stringContaining("videoEvents: its binding is missing")]]);
     log.mockRestore();
   });
 });

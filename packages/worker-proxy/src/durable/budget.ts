@@ -2,8 +2,7 @@ import type { Payable, Usage, User } from "../admitted.js";
 import { readBinding } from "../env.js";
 import type { BudgetReader, BudgetState, Meter, Reservation } from "../extension.js";
 import type { LedgerEntry, LedgerRequest, LedgerState } from "./budget-ledger.js";
-import { hashOf, objectNamed } from "./object-name.js";
-import type { ObjectNamespace } from "./platform.js";
+import { hashOf, type ObjectNamespace, objectNamed } from "./platform.js";
 
 /** The requests that count together. */
 export type BudgetBy = "user" | "session" | "address" | "all";

@@ -15,5 +15,4 @@ export type {
   ObjectStorage,
 } from "./platform.js";
 export { type StreamLogOptions, streamLog, streamLogObject } from "./stream-log.js";
-export { videoEvents } from "./video-events.js";
-export { type VideoWatchOptions, videoWatch } from "./video-watch.js";
+export { type VideoWatchOptions, videoEvents, videoWatch } from "./video-watch.js";

@@ -1,136 +1,195 @@
+import type { ServerSentEvent } from "@sluice/core/sse";
+import type { CallOutcome, Payable } from "../admitted.js";
+import { type Account, freeAccount, openAccount } from "../gates/budget.js";
+import { parsed, STALL_MS, usageOf } from "../gateway/answer.js";
 import { type Call, openCall } from "../gateway/call.js";
-import { relay } from "../gateway/relay.js";
-import { readText } from "../gateway/request.js";
-import { errorBody, Refusal } from "../refusal.js";
-import { hashOf } from "./object-name.js";
-import type { DurableObjectHandlers, ObjectState } from "./platform.js";
-import { errorEvent, openEvents } from "./stream-log-events.js";
-import { openReaders } from "./stream-log-readers.js";
+import { outcomeOfJSON, outcomeOfStatus, outcomeOfStream } from "../gateway/outcome.js";
+import { relay, type StreamEnd } from "../gateway/relay.js";
+import { ask, passedHeadersOf, readText, refusalOf } from "../gateway/request.js";
+import { logCause } from "../log.js";
+import { errorBody, misconfigured, Refusal } from "../refusal.js";
+import { type Settings, secretsOf, setupOf } from "../settings.js";
+import {
+  checkLeavingIsReported,
+  type DurableObjectHandlers,
+  hashOf,
+  type ObjectState,
+  refusedBy,
+} from "./platform.js";
+import { type Next, openReaders } from "./readers.js";
 import { openEventLog, type StreamState } from "./stream-log-rows.js";
 
-/** Sends a chat request on; the answer must hold none of the `keys`. */
-export type AskGateway = (
-  body: Readonly<Record<string, unknown>>,
-  call: Call,
-) => Promise<{ readonly response: Response; readonly keys: readonly string[] }>;
-
-/** What one stream needs to know of its proxy. */
-interface StreamLogSetup {
-  readonly ask: AskGateway;
-  readonly stallMs: number;
-  readonly totalMs: number | undefined;
+/** Options of one stream, with their defaults. */
+export interface StreamLogSetup<Env> {
+  readonly settings: Settings<Env>;
   readonly orphanMs: number;
   readonly keepMs: number;
   readonly logBytes: number;
 }
 
-/** How often an open stream is looked after. An object that nobody calls is evicted after a minute or two. */
+/** An event of the log; its id is its place. */
+type LoggedEvent = Pick<ServerSentEvent, "event" | "data">;
+
+/** The way an answer is kept. */
+interface Kept {
+  readonly keys: readonly string[];
+  readonly choices: number;
+  readonly account: Account;
+}
+
+/** Header of a POST to the object: the JSON of an {@link Asker}, encoded as a part of an address. */
+export const ASKER = "x-sluice-asker";
+
+/** The part of an admitted request that is not its body. */
+export interface Asker extends Pick<Payable, "user" | "model"> {
+  /** True where the proxy has a meter. */
+  readonly isMetered: boolean;
+}
+
+/** Time between two looks at an open stream. An object that gets no events is evicted after a minute or two. */
 const BEAT_MS = 30_000;
-const READERS = 8;
+const MOST_READERS = 8;
 /** Larger than any answer that is no stream. */
-const TEXT_CHARACTERS = 8 * 1024 * 1024;
+const JSON_CHARACTERS = 8 * 1024 * 1024;
+const CHAT = { method: "POST", path: "/v1/chat/completions" };
+const UNMETERED = "streamLogObject: has no meter, but the proxy has one; give both the same `meter`";
 
 const EVENTS = /^text\/event-stream\s*(?:;|$)/i;
 
-const STOPPED = new Refusal(499, "stream_stopped", "the stream was stopped");
-const NOT_FOUND = new Refusal(404, "not_found", "there is no stream with this id, or not any more");
-const MISMATCH = new Refusal(
-  422,
-  "idempotency_mismatch",
-  "this idempotency-key was used for another request",
-);
-const TOO_MANY = new Refusal(429, "too_many_readers", `a stream has at most ${READERS} readers`);
-
-/** One stream: asks once, writes down what comes, and lets everybody read it from any place. */
-export function openStreamLog(
-  { storage }: ObjectState,
-  { ask, stallMs, totalMs, orphanMs, keepMs, logBytes }: StreamLogSetup,
+/**
+ * Opens the stream of one object: it asks the gateway and pays once, writes down what comes, and lets every reader
+ * begin at any event.
+ */
+export function openStreamLog<Env>(
+  state: ObjectState,
+  env: Env,
+  { settings, orphanMs, keepMs, logBytes }: StreamLogSetup<Env>,
 ): DurableObjectHandlers {
+  const { storage } = state;
+  const { limits, meter } = settings;
+  const { stallMs = STALL_MS } = limits;
   const log = openEventLog(storage.sql, logBytes);
-  const readers = openReaders(log);
+  const readers = openReaders(MOST_READERS);
   let hangUp: (() => void) | undefined;
-  let asking: Promise<Response | undefined> | undefined;
-  let requestId: string | null = null;
-  let brokeBy: string | undefined;
+  let opening: Promise<unknown> | undefined;
+  let forgetting: Promise<unknown> | undefined;
+  let headers: Readonly<Record<string, string>> = {};
   let keptUntil = 0;
 
-  // its reader went with the memory. To ask again would be to pay again
+  // the connection to the gateway was lost with the memory; to ask again would be to pay again
   if (log.state === "open") end("interrupted");
   return { fetch, alarm };
 
   async function fetch(request: Request): Promise<Response> {
-    if (request.method === "POST") return begin(await request.text(), request.signal);
-    if (log.state === undefined) return refuse(NOT_FOUND);
+    try {
+      return await answer(request);
+    } catch (error) {
+      // the proxy is told the refusal alone, not what is behind it
+      if (!(error instanceof Refusal) || error.status >= 500)
+        logCause("streamLogObject", error, { request, env, secrets: await secretsOf(settings, env) });
+      return refusedBy(error);
+    }
+  }
+
+  async function answer(request: Request): Promise<Response> {
+    checkLeavingIsReported();
+    if (request.method === "POST") return await begin(request);
+    if (log.state === undefined) throw NOT_FOUND;
     if (request.method === "GET") return read(Number(request.headers.get("last-event-id")), request.signal);
     stop();
     return new Response(null, { status: 204 });
   }
 
-  async function begin(body: string, signal: AbortSignal): Promise<Response> {
-    const digest = await hashOf(body);
-    if (log.state === undefined) asking = open(body, digest);
-    else if (log.asked !== digest) return refuse(MISMATCH);
-    const letGo = readers.hold(signal);
-    const refused = await asking;
-    letGo();
-    return refused ? (refused.clone() as Response) : read(0, signal);
+  async function begin(request: Request): Promise<Response> {
+    const asker = JSON.parse(decodeURIComponent(request.headers.get(ASKER) ?? "")) as Asker;
+    const text = await request.text();
+    const digest = await hashOf(text);
+    await forgetting;
+    // from here to the first row nothing is awaited: of several requests with one key, one asks the gateway
+    if (log.state === undefined) opening = open(text, digest, asker);
+    else if (log.asked !== digest) throw MISMATCH;
+    // a client that waits for the first word counts as a reader
+    const letGo = readers.hold(request.signal);
+    const json = await Promise.resolve(opening).finally(letGo);
+    if (json === undefined) return read(0, request.signal);
+    return Response.json(json, { headers });
   }
 
-  /** Undefined as soon as the answer streams; else what is answered instead. */
-  async function open(body: string, digest: string): Promise<Response | undefined> {
-    // written before the gateway is asked: what is restarted in between must not ask again
+  /**
+   * Asks the gateway. Returns undefined as soon as its answer streams, else the whole answer.
+   *
+   * @throws {Refusal} the proxy's own, or the gateway's; it is kept only where the gateway may have worked
+   */
+  async function open(text: string, digest: string, asker: Asker): Promise<unknown> {
+    // written before the gateway is asked: an object that is restarted in between must not ask again
     log.begin(digest);
     void storage.setAlarm(Date.now() + BEAT_MS);
-    const call = openCall(new AbortController().signal, totalMs);
+    const call = openCall(new AbortController().signal, limits.totalMs);
     hangUp = () => call.stop("client_left");
+    let account = freeAccount;
+    let outcome: CallOutcome = "not_reached";
     try {
-      const { response, keys } = await ask(JSON.parse(body), call);
-      if (response.ok && response.body && EVENTS.test(response.headers.get("content-type") ?? "")) {
-        requestId = response.headers.get("x-request-id");
-        const onEnd = ({ code }: { code?: string | undefined }) => {
-          brokeBy = code;
-        };
-        const options = { stallMs, keys, isChat: true, onEnd };
-        void keepAll(relay(response.body, call, options).getReader());
+      if (asker.isMetered && !meter) throw misconfigured(UNMETERED);
+      const body = JSON.parse(text) as Readonly<Record<string, unknown>>;
+      const setup = await setupOf(settings, env, "stream-log.invalid");
+      account = await openAccount(meter, { ...asker, body, env, route: "chat", context: state });
+      outcome = "unknown";
+      const response = await ask(settings, setup, { ...CHAT, body }, env, call);
+      headers = passedHeadersOf(response, setup.apiKeys);
+      if (!response.ok) {
+        outcome = outcomeOfStatus(response.status);
+        throw await refusalOf({ response, call, isExtensions: false }, setup, limits);
+      }
+      if (response.body && EVENTS.test(response.headers.get("content-type") ?? "")) {
+        const choices = Number(body["n"] ?? 1);
+        void keepAll(response.body, call, { keys: setup.apiKeys, choices, account });
         return undefined;
       }
-      // there is nothing to come back for, and the question may be asked again
-      const refused = passedOn(response, await readText({ response, call }, stallMs, TEXT_CHARACTERS));
+      const json = parsed(await readText({ response, call }, stallMs, JSON_CHARACTERS));
+      account.close(outcomeOfJSON(json), usageOf(json));
       call.close();
       await forget();
-      return refused;
+      return json;
     } catch (error) {
       call.close();
+      if (outcome === "unknown" && error instanceof Refusal) outcome = error.outcome;
+      account.close(outcome);
+      // a stream that was stopped meanwhile tells its readers so
       if (log.state !== "open") return undefined;
-      log.append(errorEvent(error as Refusal));
-      end("error");
-      return refuse(error as Refusal);
+      if (outcome === "unknown") endWith(error);
+      else await forget();
+      throw error;
     }
   }
 
-  async function keepAll(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
-    const events = openEvents();
-    try {
-      for (let part = await reader.read(); !part.done; part = await reader.read())
-        keep(events.push(part.value));
-      keep(events.end());
-      end(brokeBy === undefined ? "done" : "error");
-    } catch {
-      stop("interrupted");
-    }
+  async function keepAll(body: ReadableStream<Uint8Array>, call: Call, kept: Kept): Promise<void> {
+    const onEvent = (event: LoggedEvent) => append(linesOf(event));
+    const onEnd = (streamEnd: StreamEnd) => {
+      const { code, problem, usage } = streamEnd;
+      if (problem) endWith(problem);
+      else end(code === undefined ? "done" : "error");
+      kept.account.close(outcomeOfStream(streamEnd), usage);
+    };
+    const { keys, choices } = kept;
+    const stream = relay(body, call, { keys, choices, isChat: true, stallMs, onEvent, onEnd }).getReader();
+    while (!(await stream.read()).done) readers.wake();
   }
 
-  function keep(events: readonly string[]): void {
-    // what was on its way when the stream was stopped
-    if (log.state !== "open") return;
-    for (const event of events) log.append(event);
-    readers.wake();
+  function append(lines: string): void {
+    // a stopped stream takes no more
+    if (log.state === "open") log.append(lines);
   }
 
-  function stop(how: StreamState = "cancelled"): void {
+  function endWith(error: unknown): void {
+    append(errorLines(error instanceof Refusal ? error : LOST));
+    end("error");
+  }
+
+  function stop(): void {
     if (log.state !== "open") return;
-    if (how === "cancelled") log.append(errorEvent(STOPPED));
-    end(how);
+    log.append(errorLines(STOPPED));
+    // first the log, so that no other end is written
+    end("cancelled");
     hangUp?.();
   }
 
@@ -143,48 +202,67 @@ export function openStreamLog(
   }
 
   function read(after: number, signal: AbortSignal): Response {
-    if (log.state !== "open" && after >= log.last) return new Response(null, { status: 204 });
-    if (readers.count >= READERS) return refuse(TOO_MANY);
-    const headers = { "content-type": "text/event-stream", ...(requestId && { "x-request-id": requestId }) };
-    return new Response(readers.open(after, signal), { headers });
+    if (after > log.last) throw BAD_EVENT_ID;
+    if (log.state !== "open" && after === log.last) return new Response(null, { status: 204 });
+    const response = readers.open(nextAfter(after), signal);
+    for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+    return response;
+  }
+
+  function nextAfter(after: number): () => Next {
+    let at = after;
+    return () => {
+      const part = log.after(at);
+      if (part === "lost") {
+        at = Number.POSITIVE_INFINITY;
+        return new TextEncoder().encode(`${errorLines(LOST)}\n\n`);
+      }
+      if (!part) return log.state === "open" ? "wait" : "end";
+      at = part.last;
+      return part.bytes;
+    };
   }
 
   async function alarm(): Promise<void> {
     if (log.state !== "open") {
-      // the one that found the stream interrupted was set while it was open
+      // an alarm that was set while the stream was open may come before the time of its end
       if (Date.now() < keptUntil) return storage.setAlarm(keptUntil);
       return forget();
     }
-    readers.beat();
     if (readers.count === 0 && Date.now() - readers.aloneSince >= orphanMs) stop();
     else await storage.setAlarm(Date.now() + BEAT_MS);
   }
 
   async function forget(): Promise<void> {
     log.forget();
-    readers.wake();
-    await storage.deleteAlarm();
-    await storage.deleteAll();
+    readers.close();
+    // a request that comes meanwhile waits: its rows would be deleted with these
+    forgetting = Promise.all([storage.deleteAlarm(), storage.deleteAll()]);
+    await forgetting;
   }
 }
 
-/** What the gateway said instead of a stream, for the proxy to judge. */
-function passedOn({ status, headers }: Response, text: string): Response {
-  const passed = new Headers();
-  for (const name of ["content-type", "retry-after", "x-request-id"]) {
-    const value = headers.get(name);
-    if (value !== null) passed.set(name, value);
-  }
-  // a 204 must have no body, not an empty one
-  return new Response(text || null, { status, headers: passed });
+function linesOf({ event, data }: LoggedEvent): string {
+  const name = event === "message" ? "" : `event: ${event}\n`;
+  return `${name}data: ${data.replaceAll("\n", "\ndata: ")}`;
 }
 
-/** Says that a refusal is the object's. Of the gateway's headers none by this name goes on. */
-export const OWN = "x-stream-log";
-
-function refuse(refusal: Refusal): Response {
-  return new Response(errorBody(refusal), {
-    status: refusal.status,
-    headers: { "content-type": "application/json", [OWN]: "refused" },
-  });
+function errorLines(refusal: Refusal): string {
+  return `event: error\ndata: ${errorBody(refusal)}`;
 }
+
+/** Refusal of an id that names no stream of this user. */
+export const NOT_FOUND = new Refusal(404, "not_found", "there is no stream with this id, or not any more");
+/** Refusal of an event id that the stream does not have. */
+export const BAD_EVENT_ID = new Refusal(
+  400,
+  "invalid_request",
+  "last-event-id: send the id of an event of this stream",
+);
+const MISMATCH = new Refusal(
+  422,
+  "idempotency_mismatch",
+  "this idempotency-key was used for another request; use a new one",
+);
+const STOPPED = new Refusal(499, "stream_stopped", "the stream was stopped");
+const LOST = new Refusal(502, "stream_interrupted", "the rest of this answer is lost; ask again");

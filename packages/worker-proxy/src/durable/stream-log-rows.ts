@@ -1,7 +1,8 @@
 import { openBytes } from "../gateway/bytes.js";
+import { logError } from "../log.js";
 import type { ObjectSQL } from "./platform.js";
 
-/** How a stream stands. `interrupted`: the object was restarted, and nobody can read on from the gateway. */
+/** State of a stream. `interrupted`: the object was restarted, and the gateway's connection was lost with its memory. */
 export type StreamState = "open" | "done" | "error" | "cancelled" | "interrupted";
 
 /** Some events of the log as bytes, each with its `id`; `last` is the id of the last of them. */
@@ -10,40 +11,43 @@ interface LogPart {
   readonly last: number;
 }
 
-/** The events of one stream, in the order of their ids, from 1 on. */
+/** Events of one stream, in the order of their ids, from 1 on. */
 export interface EventLog {
   /** Undefined where there is no stream. */
   readonly state: StreamState | undefined;
-  /** What was asked, as a digest. */
+  /** Digest of the request. */
   readonly asked: string | undefined;
-  /** The id of the last event; infinite where what followed is lost. */
+  /** Id of the last event; infinite where what followed is lost. */
   readonly last: number;
   begin(asked: string): void;
+  /** @param event lines of one event, without its `id` and its blank line */
   append(event: string): void;
   end(state: StreamState): void;
-  /** What follows the event with this id: undefined where nothing does yet, `"lost"` where it was not kept. */
+  /** Returns what follows the event with this id: undefined where nothing does yet, `"lost"` where it was not kept. */
   after(id: number): LogPart | "lost" | undefined;
-  /** Everything was deleted. */
+  /** Forgets what is in memory, for a storage that is deleted. */
   forget(): void;
 }
 
-/** A row may have 2 MB. */
+/** Largest row; the platform's limit is 2 MB. */
 const ROW_BYTES = 1_500_000;
+/** Most events, and milliseconds, that are in memory alone. */
 const ROW_EVENTS = 10;
 const ROW_MS = 250;
-/** What is held of a stream that goes on beyond the log's end, for those who read it now. */
+/** Size of the events in memory once no more are kept, for clients that read them now. */
 const LIVE_BYTES = 65_536;
 
 /**
- * Opens the log that is in a storage, or an empty one: nothing is written before `begin`. Events are written several
- * at once; what is not written yet is in memory, and is read from there.
+ * Opens the log of a storage, or an empty one: nothing is written before `begin`. Several events share a row; those
+ * not written yet are in memory, and are read from there. At `logBytes`, at an event too large for a row, and where the
+ * storage fails, it keeps no more: the stream goes on for the clients that read it now.
  */
 export function openEventLog(sql: ObjectSQL, logBytes: number): EventLog {
   const encoder = new TextEncoder();
   let tail: LogPart[] = [];
   let tailBytes = 0;
-  let written = 0;
-  let isFull = false;
+  let keptBytes = 0;
+  let isKept = true;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let { state, asked, last } = read();
 
@@ -63,64 +67,75 @@ export function openEventLog(sql: ObjectSQL, logBytes: number): EventLog {
     after,
     forget() {
       clearTimeout(timer);
+      timer = undefined;
       tail = [];
       state = asked = undefined;
-      last = 0;
+      last = tailBytes = keptBytes = 0;
+      isKept = true;
     },
   };
 
   function read(): Pick<EventLog, "state" | "asked" | "last"> {
-    // to look must not write: an id that nobody gave out would leave something behind
-    const [table] = sql.exec("SELECT name FROM sqlite_master WHERE name = 'stream'").toArray();
-    if (!table) return { state: undefined, asked: undefined, last: 0 };
-    const [row] = sql.exec("SELECT state, asked, whole FROM stream").toArray();
+    // a look must not write: an id that was never given out would leave something behind
+    const [table] = sql.exec("SELECT name FROM sqlite_master WHERE name = 'events'").toArray();
+    const [row] = table ? sql.exec("SELECT state, asked, whole FROM stream").toArray() : [];
+    if (!row) return { state: undefined, asked: undefined, last: 0 };
     const [{ last } = { last: 0 }] = sql.exec("SELECT max(seq) AS last FROM events").toArray();
     return {
-      state: row?.["state"] as StreamState,
-      asked: row?.["asked"] as string,
-      last: row?.["whole"] === 1 ? Number(last) : Number.POSITIVE_INFINITY,
+      state: row["state"] as StreamState,
+      asked: row["asked"] as string,
+      last: row["whole"] === 1 ? Number(last) : Number.POSITIVE_INFINITY,
     };
   }
 
   function begin(digest: string): void {
-    sql.exec("CREATE TABLE stream (state TEXT, asked TEXT, whole INTEGER)");
-    sql.exec("CREATE TABLE events (seq INTEGER PRIMARY KEY, bytes BLOB)");
+    sql.exec("CREATE TABLE IF NOT EXISTS stream (state TEXT, asked TEXT, whole INTEGER)");
+    sql.exec("CREATE TABLE IF NOT EXISTS events (seq INTEGER PRIMARY KEY, bytes BLOB)");
     sql.exec("INSERT INTO stream VALUES ('open', ?, 1)", digest);
     ({ state, asked, last } = read());
-    written = tailBytes = 0;
-    isFull = false;
   }
 
   function append(event: string): void {
+    const bytes = encoder.encode(`id: ${last + 1}\n${event}\n\n`);
+    const { byteLength } = bytes;
+    if (tailBytes + byteLength > ROW_BYTES) write();
+    if (keptBytes + byteLength > logBytes || byteLength > ROW_BYTES) stopKeeping();
     last += 1;
-    const bytes = encoder.encode(`id: ${last}\n${event}\n\n`);
-    const size = bytes.byteLength;
-    // by the event, not by the row: when a row is written is a matter of time
-    const isOver = !isFull && (size > ROW_BYTES || written + tailBytes + size > logBytes);
-    if (isOver || tailBytes + size > ROW_BYTES) write();
-    if (isOver) fill();
     tail.push({ bytes, last });
-    tailBytes += size;
-    if (isFull) trim();
-    else if (tail.length === ROW_EVENTS) write();
+    tailBytes += byteLength;
+    keptBytes += byteLength;
+    if (!isKept) trim();
+    else if (tail.length >= ROW_EVENTS) write();
     else timer ??= setTimeout(write, ROW_MS);
   }
 
-  /** A row is found by the id of its last event. */
+  /** Writes what is in memory as one row, found by the id of its last event. */
   function write(): void {
     clearTimeout(timer);
     timer = undefined;
-    if (isFull || tail.length === 0) return;
-    written += tailBytes;
-    sql.exec("INSERT INTO events VALUES (?, ?)", tail.at(-1)?.last, bytesOf(tail));
-    tail = [];
-    tailBytes = 0;
+    const newest = tail.at(-1);
+    if (!isKept || !newest) return;
+    tryTo(() => {
+      sql.exec("INSERT INTO events VALUES (?, ?)", newest.last, bytesOf(tail));
+      tail = [];
+      tailBytes = 0;
+    });
   }
 
-  /** From here on the stream is for those who read it now: a log that never ends would cost without end. */
-  function fill(): void {
-    isFull = true;
-    sql.exec("UPDATE stream SET whole = 0");
+  function stopKeeping(): void {
+    if (!isKept) return;
+    write();
+    isKept = false;
+    tryTo(() => sql.exec("UPDATE stream SET whole = 0"));
+  }
+
+  function tryTo(change: () => void): void {
+    try {
+      change();
+    } catch {
+      isKept = false;
+      logError("streamLogObject: its storage failed; the answer goes on, but can't be resumed");
+    }
   }
 
   function trim(): void {
@@ -130,10 +145,11 @@ export function openEventLog(sql: ObjectSQL, logBytes: number): EventLog {
   function end(how: StreamState): void {
     write();
     state = how;
-    sql.exec("UPDATE stream SET state = ?", how);
-    if (how !== "interrupted") return;
-    sql.exec("UPDATE stream SET whole = 0");
-    last = Number.POSITIVE_INFINITY;
+    if (how === "interrupted") {
+      isKept = false;
+      last = Number.POSITIVE_INFINITY;
+    }
+    tryTo(() => sql.exec("UPDATE stream SET state = ?, whole = ?", how, isKept ? 1 : 0));
   }
 
   function after(id: number): LogPart | "lost" | undefined {
@@ -149,7 +165,7 @@ export function openEventLog(sql: ObjectSQL, logBytes: number): EventLog {
   }
 }
 
-/** The part of a row that begins with this event. No event has a blank line in it, so none can look like another's start. */
+/** Returns the part of a row that begins with this event. No event has a blank line in it: none looks like another's start. */
 function from(id: number, row: Uint8Array): Uint8Array {
   const text = new TextDecoder().decode(row);
   const start = `id: ${id}\n`;

@@ -1,83 +1,81 @@
 import type { Admitted } from "../admitted.js";
 import { readBinding } from "../env.js";
-import type { Extension } from "../extension.js";
-import { STALL_MS } from "../gateway/answer.js";
-import { ask } from "../gateway/request.js";
+import type { Extension, Meter } from "../extension.js";
 import type { ProxyOptions } from "../options.js";
-import { misconfigured, Refusal } from "../refusal.js";
-import { checkedOptions, type Settings, setupOf } from "../settings.js";
-import { hashOf, objectNamed } from "./object-name.js";
-import type { DurableObjectClass, DurableObjectHandlers, ObjectNamespace, ObjectState } from "./platform.js";
-import { type AskGateway, OWN, openStreamLog } from "./stream-log-object.js";
+import { Refusal } from "../refusal.js";
+import { checkedOptions } from "../settings.js";
+import {
+  askObject,
+  type DurableObjectClass,
+  type DurableObjectHandlers,
+  hashOf,
+  type ObjectNamespace,
+  type ObjectState,
+  objectNamed,
+} from "./platform.js";
+import { ASKER, type Asker, BAD_EVENT_ID, NOT_FOUND, openStreamLog } from "./stream-log-object.js";
 
-/** What {@link streamLogObject} takes: how the gateway is reached, as `createProxy` takes it, and how long things are kept. */
+/** Options of {@link streamLogObject}: the way to the gateway, as `createProxy` takes it, the meter, and times. */
 export interface StreamLogOptions<Env = unknown>
   extends Pick<ProxyOptions<Env>, "baseURL" | "apiKey" | "fetch" | "limits"> {
   /**
-   * How long an answer goes on that nobody reads, in milliseconds; then the gateway is hung up on. It is looked at each
-   * 30 seconds. @default 60_000
+   * The proxy's meter: the object reserves and settles in the proxy's place, once for each stream. Without it a proxy
+   * that has a meter answers 500.
+   * @default none
+   */
+  readonly meter?: Meter<Env> | undefined;
+  /**
+   * Time for which an answer without a reader goes on, in milliseconds; then the gateway's connection is closed. Checked
+   * every 30 seconds. @default 60_000
    */
   readonly orphanMs?: number;
-  /** How long an answer is kept after its end, in milliseconds. @default 600_000 */
+  /** Time for which an answer is kept after its end, in milliseconds. @default 600_000 */
   readonly keepMs?: number;
-  /** How much of an answer is kept, in bytes of its stream; beyond, it goes on for who reads it. @default 8_388_608 */
+  /** Size of the events that are kept, in bytes; beyond it, an answer goes on for its readers alone. @default 8_388_608 */
   readonly logBytes?: number;
 }
 
 /**
- * Makes the class of Durable Objects of which each holds one chat stream. **Experimental.** It asks the gateway once,
- * writes down what comes, and goes on when its reader leaves. It never asks twice: a stream whose object was restarted
- * (a deploy, an eviction) ends with the code `stream_interrupted`. The answer is kept in the object's storage; the
- * question and the key are not.
+ * Makes the class of Durable Objects of which each holds one chat stream. It asks the gateway once, writes down what
+ * comes, and goes on when its reader leaves. It never asks twice: a stream whose object was restarted (a deploy, an
+ * eviction) ends with the code `stream_interrupted`. The answer is kept in the object's storage; the request and the key
+ * are not.
  *
- * The object calls the gateway itself: give it the `baseURL`, `apiKey`, `fetch` and `limits` that the proxy has.
+ * The object calls the gateway itself: give it the `baseURL`, `apiKey`, `fetch`, `limits` and `meter` of the proxy.
  *
  * @throws {TypeError} when an option is missing or can't work
  * @example
  * ```ts
  * const gateway = { baseURL: "https://gateway.example.com", apiKey: (env: Env) => env.GATEWAY_API_KEY };
- * export const StreamLog = streamLogObject<Env>(gateway);
+ * export const StreamLog = streamLogObject<Env>({ ...gateway, meter });
  * ```
  */
 export function streamLogObject<Env = unknown>(options: StreamLogOptions<Env>): DurableObjectClass<Env> {
   const { orphanMs = 60_000, keepMs = 600_000, logBytes = 8 * 1024 * 1024, ...gateway } = options;
-  // one that is no number would never be reached
+  // every comparison with what is no number is false, and the limit would never be reached
   for (const [name, value] of Object.entries({ orphanMs, keepMs, logBytes }))
     if (!Number.isSafeInteger(value) || value < 1)
       throw new TypeError(`${name}: give a whole number from 1 up`);
-  // who may ask, and for what, was decided before
+  // the proxy has checked the user and the request
   const settings = checkedOptions<Env>({ ...gateway, authenticate: "public", origins: [], models: ["any"] });
-  const { stallMs = STALL_MS, totalMs } = settings.limits;
   return class {
     readonly fetch: DurableObjectHandlers["fetch"];
     readonly alarm: DurableObjectHandlers["alarm"];
     constructor(state: ObjectState, env: Env) {
-      const askGateway = askWith(settings, env);
-      const log = openStreamLog(state, { ask: askGateway, stallMs, totalMs, orphanMs, keepMs, logBytes });
+      const log = openStreamLog(state, env, { settings, orphanMs, keepMs, logBytes });
       this.fetch = log.fetch;
       this.alarm = log.alarm;
     }
   };
 }
 
-function askWith<Env>(settings: Settings<Env>, env: Env): AskGateway {
-  return async (body, call) => {
-    const setup = await setupOf(settings, env, "stream-log.invalid");
-    const outgoing = { method: "POST", path: "/v1/chat/completions", body };
-    return {
-      response: await ask(settings, setup, outgoing, env, call),
-      keys: setup.apiKeys,
-    };
-  };
-}
-
 /**
- * Lets chat streams survive a reload or a broken connection, by a {@link streamLogObject}. **Experimental.**
+ * Lets chat streams survive a reload or a broken connection, by a {@link streamLogObject}.
  *
- * An answer with `stream: true` says its `x-stream-id`, and each event its `id`. `GET /v1/chat/streams/{id}` gives the
- * stream again, after the event that `Last-Event-ID` names, and goes on with it; 204 where nothing follows. Who leaves
- * does not stop it; `DELETE /v1/chat/streams/{id}` does. Only the user who asked can do either. A request with the
- * `idempotency-key` of an earlier one gets that one's stream.
+ * An answer with `stream: true` has an `x-stream-id`, and each of its events an `id`. `GET /v1/chat/streams/{id}` returns
+ * what follows the event that `Last-Event-ID` names, and goes on as the answer does; 204 where nothing follows. A client
+ * that leaves does not stop the answer; `DELETE /v1/chat/streams/{id}` does. Only the user of the first request can do
+ * either. A request with the `idempotency-key` of an earlier one gets that one's stream, and costs nothing.
  *
  * @param namespace the binding to the class that `streamLogObject` made
  * @example
@@ -85,7 +83,9 @@ function askWith<Env>(settings: Settings<Env>, env: Env): AskGateway {
  * export default createProxy<Env>({ ...options, extensions: [streamLog((env) => env.STREAM_LOG)] });
  * ```
  */
-export function streamLog<Env = unknown>(namespace: (env: Env) => ObjectNamespace): Extension<Env> {
+export function streamLog<Env = unknown>(
+  namespace: (env: Env) => ObjectNamespace | undefined,
+): Extension<Env> {
   const path = "/v1/chat/streams/{id}";
   const bound = (env: Env) => readBinding("streamLog", namespace, env);
   return {
@@ -94,19 +94,18 @@ export function streamLog<Env = unknown>(namespace: (env: Env) => ObjectNamespac
       { name: "chat", method: "GET", path, id: "own", serve },
       { name: "chat", method: "DELETE", path, id: "own", serve },
     ],
-    send: (admitted, isMetered) => {
-      if (admitted.route !== "chat" || admitted.body?.["stream"] !== true) return undefined;
-      // the object asks the gateway, and reserves nothing
-      if (isMetered) throw misconfigured("streamLog: can't be used together with a meter");
-      return send(admitted);
-    },
+    send: (admitted, isMetered) =>
+      admitted.route === "chat" && admitted.body?.["stream"] === true ? send(admitted, isMetered) : undefined,
   };
 
-  async function send(admitted: Admitted<Env>): Promise<Response> {
-    const key = admitted.request.headers.get("idempotency-key");
+  async function send(admitted: Admitted<Env>, isMetered: boolean): Promise<Response> {
+    const { request, user, model, body } = admitted;
+    const key = request.headers.get("idempotency-key");
     if (key !== null && !/^[\x21-\x7e]{1,255}$/.test(key)) throw BAD_KEY;
-    const id = key === null ? randomId() : (await hashOf(`${admitted.user.id}\n${key}`)).slice(0, 32);
-    const answer = await reach(admitted, id, { method: "POST", body: JSON.stringify(admitted.body) });
+    const id = key === null ? randomId() : (await hashOf(`${user.id}\n${key}`)).slice(0, 32);
+    const asker: Asker = { user, isMetered, ...(model !== undefined && { model }) };
+    const headers = { [ASKER]: encodeURIComponent(JSON.stringify(asker)) };
+    const answer = await reach(admitted, id, { method: "POST", headers, body: JSON.stringify(body) });
     if (!answer.ok || answer.headers.get("content-type") !== "text/event-stream") return answer;
     const response = new Response(answer.body, answer);
     response.headers.set("x-stream-id", id);
@@ -114,25 +113,22 @@ export function streamLog<Env = unknown>(namespace: (env: Env) => ObjectNamespac
   }
 
   async function serve(admitted: Admitted<Env>): Promise<Response> {
-    const { method, headers } = admitted.request;
-    const seen = headers.get("last-event-id") ?? "0";
+    const { id = "", request } = admitted;
+    // an id that was never given out makes no object
+    if (!/^[0-9a-f]{32}$/.test(id)) throw NOT_FOUND;
+    const seen = request.headers.get("last-event-id") ?? "0";
     if (!/^\d{1,15}$/.test(seen)) throw BAD_EVENT_ID;
-    return reach(admitted, admitted.id ?? "", { method, headers: { "last-event-id": seen } });
+    return reach(admitted, id, { method: request.method, headers: { "last-event-id": seen } });
   }
 
-  /** The user is part of the object's name: with another user's id one finds nothing. */
+  /** The user is part of the object's name: with another user's id nothing is found. */
   async function reach(
     { env, user, request }: Admitted<Env>,
     id: string,
     init: RequestInit,
   ): Promise<Response> {
     const log = objectNamed(bound(env), `${await hashOf(user.id)}:${id}`);
-    const answer = await log.fetch(
-      new Request("https://stream-log.invalid/", { ...init, signal: request.signal }),
-    );
-    // what the object itself refused is no answer of the gateway
-    if (answer.headers.get(OWN) !== null) throw refusalIn(answer.status, await answer.text());
-    return answer;
+    return askObject(log, new Request("https://stream-log.invalid/", { ...init, signal: request.signal }));
   }
 }
 
@@ -141,18 +137,8 @@ const BAD_KEY = new Refusal(
   "invalid_request",
   "idempotency-key: send 1 to 255 visible ASCII characters",
 );
-const BAD_EVENT_ID = new Refusal(
-  400,
-  "invalid_request",
-  "last-event-id: send the id of an event of this stream",
-);
 
-function refusalIn(status: number, text: string): Refusal {
-  const { error } = JSON.parse(text) as { error: Pick<Refusal, "message" | "type" | "code"> };
-  return new Refusal(status, error.code, error.message, { type: error.type });
-}
-
-/** 128 random bits: whoever has an id and its user's session has the answer. */
+/** 128 random bits: an id and a session of its user are all that is needed to read the answer. */
 function randomId(): string {
   return crypto.randomUUID().replaceAll("-", "");
 }

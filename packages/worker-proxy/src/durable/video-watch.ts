@@ -1,20 +1,76 @@
-import { errorBody, misconfigured, Refusal } from "../refusal.js";
-import { createTaskQuery, type GatewayOptions, type TaskAnswer } from "./gateway.js";
-import type { DurableObjectClass, DurableObjectHandlers, ObjectState } from "./platform.js";
-import { createSubscribers } from "./subscribers.js";
-import { ABANDONED_AFTER_MS, afterAnswer, FIRST_PAUSE_MS, newTask, type WatchedTask } from "./video-task.js";
+import type { Admitted } from "../admitted.js";
+import { readBinding } from "../env.js";
+import type { Extension } from "../extension.js";
+import {
+  askObject,
+  checkLeavingIsReported,
+  type DurableObjectClass,
+  type DurableObjectHandlers,
+  hashOf,
+  type ObjectNamespace,
+  type ObjectState,
+  objectNamed,
+  refusedBy,
+} from "./platform.js";
+import { type Next, openReaders } from "./readers.js";
+import {
+  ABANDONED_AFTER_MS,
+  afterAnswer,
+  createTaskQuery,
+  FIRST_PAUSE_MS,
+  type GatewayOptions,
+  newTask,
+  type TaskAnswer,
+  type WatchedTask,
+} from "./video-task.js";
 
-/** What {@link videoWatch} takes: how the gateway is reached, as `createProxy` takes it. */
+/** Options of {@link videoWatch}: the way to the gateway, as `createProxy` takes it. */
 export type VideoWatchOptions<Env> = GatewayOptions<Env>;
 
-/** More tabs than one user has open, and few enough for one object. */
-const MOST_SUBSCRIBERS = 16;
+/**
+ * Adds `GET /v1/video/generations/{id}/events` to a proxy, and announces it to clients: changes of a task, pushed over
+ * SSE by a {@link videoWatch} object that polls once for all tabs. `@sluice/core` uses it by itself, and polls where it
+ * is missing.
+ *
+ * The stream: `event: task` with the gateway's envelope, now and at each change; at last `event: end`, or `event: error`
+ * with an error's body. A stream that stops without one of these was cut: ask again with `Last-Event-ID`.
+ *
+ * @param namespace the binding to the class that `videoWatch` made
+ * @example
+ * ```ts
+ * export default createProxy<Env>({ ...options, routes: ["videos"], extensions: [videoEvents((env) => env.VIDEO_WATCH)] });
+ * ```
+ */
+export function videoEvents<Env = unknown>(
+  namespace: (env: Env) => ObjectNamespace | undefined,
+): Extension<Env> {
+  const bound = (env: Env) => readBinding("videoEvents", namespace, env);
+  return {
+    checks: [bound],
+    offers: { videos: "video-events" },
+    routes: [{ name: "videos", method: "GET", path: "/v1/video/generations/{id}/events", id: "task", serve }],
+  };
+
+  async function serve({ request, env, user, id = "", sentId = id }: Admitted<Env>): Promise<Response> {
+    const watch = objectNamed(bound(env), `${await hashOf(user.id)}:${id}`);
+    const seen = request.headers.get("last-event-id");
+    const subscription = new Request(`https://video-watch/${id}?as=${encodeURIComponent(sentId)}`, {
+      // the only header of the client's that goes on: the others hold credentials
+      headers: seen === null ? {} : { "last-event-id": seen },
+      signal: request.signal,
+    });
+    return await askObject(watch, subscription);
+  }
+}
+
+/** Most tabs that one task is pushed to. */
+const MOST_READERS = 16;
 
 /**
- * Makes the class of Durable Objects of which each watches one video task, by alarms, for any number of tabs. It asks
- * the gateway 5 s after the first answer and then ever less often, down to each 15 s; each 60 s once nobody has listened
- * for 5 minutes; and no more after the final state, after 24 hours, or after an hour without a listener. It keeps the
- * newest answer, never the key, and deletes it 10 minutes after the end.
+ * Makes the class of Durable Objects of which each watches one video task, by alarms, for any number of tabs. It polls
+ * 5 s after the first answer and then ever less often, down to each 15 s; each 60 s once it had no reader for 5 minutes;
+ * and no more after the final state, after 24 hours, or after an hour without a reader. It keeps the newest answer, never
+ * the key, and deletes it 10 minutes after the end.
  *
  * @throws {TypeError} when an option is missing or can't work
  * @example
@@ -29,19 +85,19 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env>): Dura
     readonly fetch: DurableObjectHandlers["fetch"];
     readonly alarm: DurableObjectHandlers["alarm"];
     constructor(state: ObjectState, env: Env) {
-      const watch = createVideoWatch(state, (id) => query(id, env));
+      const watch = openVideoWatch(state, (id) => query(id, env));
       this.fetch = watch.fetch;
       this.alarm = watch.alarm;
     }
   };
 }
 
-function createVideoWatch(
+function openVideoWatch(
   state: ObjectState,
-  ask: (taskId: string) => Promise<TaskAnswer>,
+  poll: (taskId: string) => Promise<TaskAnswer>,
 ): DurableObjectHandlers {
   const { storage } = state;
-  const subscribers = createSubscribers<string>();
+  const readers = openReaders(MOST_READERS);
   let task: WatchedTask | undefined;
   void state.blockConcurrencyWhile(async () => {
     task = await storage.get<WatchedTask>("task");
@@ -50,54 +106,68 @@ function createVideoWatch(
 
   /** Answers `GET /<the gateway's id>?as=<the id as the client knows it>`. */
   async function subscribe({ url, headers, signal }: Request): Promise<Response> {
-    if (!hearsLeaving())
-      return refused(misconfigured("videoWatch: set the compatibility flag enable_request_signal"));
-    const { pathname, searchParams } = new URL(url);
-    const sentId = searchParams.get("as") ?? "";
-    if (!task) {
-      task = newTask(pathname.slice(1), Date.now());
-      await storage.put("task", task);
+    try {
+      checkLeavingIsReported();
+      const { pathname, searchParams } = new URL(url);
+      if (!task) {
+        task = newTask(pathname.slice(1), Date.now());
+        await storage.put("task", task);
+      }
+      if (!task.end) await wake(task);
+      return readers.open(newsFor(searchParams.get("as") ?? "", headers.get("last-event-id")), signal);
+    } catch (error) {
+      return refusedBy(error);
     }
-    if (!task.end) await wake(task);
-    // from here on nothing is awaited: what comes next is either in the opening or told
-    if (subscribers.count >= MOST_SUBSCRIBERS) return refused(tooManyTabs());
-    const isSeen = headers.get("last-event-id") === String(task.seq);
-    const opening = (isSeen ? "" : newsOf(task, sentId)) + endOf(task);
-    return subscribers.add(sentId, signal, opening, task.end !== undefined);
   }
 
-  /** Sees to it that there is a next question, and that who listens first does not wait for it for a minute. */
+  /** Sets the alarm where there is none, and sets it earlier for the first reader. */
   async function wake(known: WatchedTask): Promise<void> {
     const alarmAt = await storage.getAlarm();
     const soonest = Math.max(Date.now(), known.askedAt + FIRST_PAUSE_MS);
-    const isSlow = subscribers.count === 0 && known.failures === 0 && alarmAt !== null && soonest < alarmAt;
+    const isSlow = readers.count === 0 && known.failures === 0 && alarmAt !== null && soonest < alarmAt;
     if (alarmAt === null || isSlow) await storage.setAlarm(soonest);
+  }
+
+  /** Gives one reader each newest answer that it has not had, with the task named as the reader knows it. */
+  function newsFor(sentId: string, lastEventId: string | null): () => Next {
+    let seen = lastEventId;
+    let text = ":\n\n"; // makes the headers leave at once, even if there is no answer yet
+    let isOver = false;
+    return () => {
+      if (isOver || !task) return "end";
+      if (seen !== String(task.seq)) text += newsOf(task, sentId);
+      seen = String(task.seq);
+      text += endOf(task);
+      isOver = task.end !== undefined;
+      if (text === "") return "wait";
+      const bytes = new TextEncoder().encode(text);
+      text = "";
+      return bytes;
+    };
   }
 
   async function alarm(): Promise<void> {
     if (!task) return;
-    const isAbandoned = subscribers.count === 0 && Date.now() - task.heardAt >= ABANDONED_AFTER_MS;
+    const isAbandoned = readers.count === 0 && Date.now() - task.heardAt >= ABANDONED_AFTER_MS;
     if (task.end || isAbandoned) return forget();
     try {
-      const answer = await ask(task.id);
+      const answer = await poll(task.id);
       const now = Date.now();
-      const heard = subscribers.count > 0 ? { ...task, heardAt: now } : task;
-      await learn(afterAnswer(heard, answer, now, Math.random()));
+      const heard = readers.count > 0 ? { ...task, heardAt: now } : task;
+      await keep(afterAnswer(heard, answer, now, Math.random()));
     } catch (error) {
-      // the platform calls again; who listens had better ask for themselves until then, and no end was told
-      subscribers.close();
+      // the platform calls again later; until then clients had better poll themselves
+      readers.close();
       throw error;
     }
   }
 
-  /** Keeps it before it is told: what was told is never forgotten, so no number is given twice. */
-  async function learn(next: WatchedTask): Promise<void> {
+  /** Writes before it sends: what was sent is never forgotten, so no number is given twice. */
+  async function keep(next: WatchedTask): Promise<void> {
     await storage.put("task", next);
     await storage.setAlarm(next.nextAt);
-    const isNews = next.seq !== task?.seq;
     task = next;
-    if (isNews || next.end) subscribers.tell((sentId) => (isNews ? newsOf(next, sentId) : "") + endOf(next));
-    if (next.end) subscribers.close();
+    readers.wake();
   }
 
   async function forget(): Promise<void> {
@@ -106,31 +176,15 @@ function createVideoWatch(
   }
 }
 
-/** The newest answer as an event, with the task named as the client does. */
+/** Returns the newest answer as an event, with the task named as the client does. */
 function newsOf({ id, seq, envelope }: WatchedTask, sentId: string): string {
   if (envelope === undefined) return "";
   const named = JSON.stringify(JSON.parse(envelope), (_, value) => (value === id ? sentId : value));
   return `id: ${seq}\nevent: task\ndata: ${named}\n\n`;
 }
 
-/** A stream that stops without one of these was cut. */
+/** Returns the last event of a stream; one that stops without it was cut. */
 function endOf({ end }: WatchedTask): string {
   if (!end) return "";
   return end.error === undefined ? "event: end\ndata: {}\n\n" : `event: error\ndata: ${end.error}\n\n`;
-}
-
-/** Without its flag a signal never aborts, and closed tabs would be listened for until the object ends. */
-function hearsLeaving(): boolean {
-  const { Cloudflare } = globalThis as { Cloudflare?: { compatibilityFlags?: Record<string, boolean> } };
-  return Cloudflare?.compatibilityFlags?.["enable_request_signal"] !== false;
-}
-
-function tooManyTabs(): Refusal {
-  const message = "this task is watched often enough; ask for it instead";
-  return new Refusal(429, "too_many_subscribers", message, { headers: { "retry-after": "60" } });
-}
-
-function refused(refusal: Refusal): Response {
-  const headers = { ...refusal.headers, "content-type": "application/json" };
-  return new Response(errorBody(refusal), { status: refusal.status, headers });
 }

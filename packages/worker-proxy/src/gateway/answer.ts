@@ -84,7 +84,8 @@ function streamOf<Env>(
       report.end(code?.startsWith("client_") ? 499 : response.status, code);
     },
   };
-  const isRead = meter !== undefined || limits.stallMs !== undefined || isExtensions;
+  // an extension's own stream has no content to wait for: a task may stay as it is for minutes
+  const isRead = !route.extension && (meter !== undefined || limits.stallMs !== undefined || isExtensions);
   return isRead
     ? relay(body, call, { ...options, stallMs: limits.stallMs ?? STALL_MS })
     : pump(body, call, options);
@@ -113,7 +114,7 @@ function headersOf<Env>(
 }
 
 /** @throws {Refusal} 502 for a page, a text, or JSON that was cut */
-function parsed(text: string): unknown {
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -122,7 +123,7 @@ function parsed(text: string): unknown {
 }
 
 /** The `usage` of an answer. */
-function usageOf(json: unknown): Usage | undefined {
+export function usageOf(json: unknown): Usage | undefined {
   const { usage } = { ...(json as { usage?: unknown }) };
   return typeof usage === "object" && usage !== null ? (usage as Usage) : undefined;
 }

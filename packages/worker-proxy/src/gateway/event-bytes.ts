@@ -1,4 +1,4 @@
-import { createEventParser } from "@sluice/core/sse";
+import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
 import { Refusal } from "../refusal.js";
 import { openBytes } from "./bytes.js";
 import { type ChatEvents, openChatEvents } from "./chat-events.js";
@@ -15,6 +15,8 @@ export interface EventBytesOptions {
   readonly isChat: boolean;
   /** Number of choices that were asked for. @default 1 */
   readonly choices?: number;
+  /** Called for each whole event of the answer, once it was checked. */
+  readonly onEvent?: (event: Pick<ServerSentEvent, "event" | "data">) => void;
 }
 
 /** Reads an event stream once, and hands out the bytes that may be passed on. */
@@ -36,12 +38,13 @@ export interface EventBytes extends Omit<ChatEvents, "read"> {
 /** Each byte becomes one character, wherever a letter was cut: a key is ASCII. */
 const latin1 = new TextDecoder("latin1");
 
-export function openEventBytes({ keys, isChat, choices = 1 }: EventBytesOptions): EventBytes {
+export function openEventBytes({ keys, isChat, choices = 1, onEvent }: EventBytesOptions): EventBytes {
   const chat = openChatEvents(choices);
   const holdsKey = openKeyWatch(keys);
   const held = openBytes();
   let events = 0;
   let isWhole = false;
+  let isEnded = false;
   const parser = createEventParser({
     onEvent: readEvent,
     // some gateways send an error as a bare line
@@ -80,6 +83,7 @@ export function openEventBytes({ keys, isChat, choices = 1 }: EventBytesOptions)
       if (last.byteLength === 0) return undefined;
       lookAt(last);
       isWhole = !isChat;
+      isEnded = true;
       parser.push(last);
       const event = parser.end();
       if (event) readEvent(event);
@@ -113,7 +117,9 @@ export function openEventBytes({ keys, isChat, choices = 1 }: EventBytesOptions)
     const json = parsed(event.data);
     isWhole = typeof json === "object" || event.data.trimEnd() === "[DONE]" || !isChat;
     if (holdsKey(json ?? unescaped(event.data))) throw unfit();
+    const wasOver = isChat && chat.isOver;
     chat.read(event, json);
+    if (!wasOver && (isWhole || !isEnded)) onEvent?.(event);
   }
 }
 

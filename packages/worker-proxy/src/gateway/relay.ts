@@ -8,6 +8,8 @@ import { type EventBytes, type EventBytesOptions, openEventBytes } from "./event
 export interface StreamEnd {
   /** The `error.code` of what went wrong; absent if the answer is whole. */
   readonly code?: string;
+  /** The failure behind the `code`; absent if the answer is whole, or ended with an error of the gateway's. */
+  readonly problem?: Refusal;
   /** The last `usage` of the stream. Where nothing was read but the head, it is absent. */
   readonly usage?: Usage;
   /** True if each choice has its finish reason, or `[DONE]` came. */
@@ -181,6 +183,7 @@ export function endOf(
   const code = failure?.code ?? (hasFailed ? "upstream_error" : undefined);
   return {
     ...(code !== undefined && { code }),
+    ...(failure && { problem: failure }),
     ...(usage && { usage }),
     isFinished: isFinished && !hasFailed,
     hasContent: contents > (hasFailed ? 1 : 0),

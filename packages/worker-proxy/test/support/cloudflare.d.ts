@@ -13,6 +13,7 @@ declare module "cloudflare:workers" {
     readonly VIDEO_WATCH: TestNamespace;
     readonly BUDGET: TestNamespace;
     readonly STREAM_LOG: TestNamespace;
+    readonly PAID_STREAM_LOG: TestNamespace;
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Meter, Payable, Reservation } from "@sluice/worker-proxy";
 import { KEY } from "./key.js";
 
 type Answer = (request: Request) => Response | Promise<Response>;
@@ -29,3 +30,29 @@ export function task(status: string, more: object = {}): Response {
 export function refusal(status: number, headers: Record<string, string> = {}, message = "no"): Response {
   return Response.json({ error: { message, code: "x" } }, { status, headers });
 }
+
+type Entry = readonly [word: "reserve" | "settle" | "release", what?: unknown];
+
+type Refused = { readonly retryAfterMs: number } | undefined;
+
+/** The meter of the objects under test: it writes down what it is told, in order. */
+export const ledger = {
+  entries: [] as Entry[],
+  next: (() => undefined) as () => Refused,
+  /** Forgets what it was told, and answers so from now on. */
+  answers(next: () => Refused = () => undefined): void {
+    ledger.entries.length = 0;
+    ledger.next = next;
+  },
+  meter: {
+    async reserve({ user, route, model, body }: Payable): Promise<Reservation | NonNullable<Refused>> {
+      ledger.entries.push(["reserve", { user, route, model, body }]);
+      return (
+        ledger.next() ?? {
+          settle: async (usage: unknown) => void ledger.entries.push(["settle", usage]),
+          release: async () => void ledger.entries.push(["release"]),
+        }
+      );
+    },
+  } satisfies Meter,
+};

@@ -3,13 +3,18 @@ import { env } from "cloudflare:workers";
 import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
 import { streamLog } from "@sluice/worker-proxy/durable";
 import { expect } from "vitest";
-import { gateway } from "./durable-gateway.js";
+import { gateway, ledger } from "./durable-gateway.js";
 import { asked, chat } from "./in-process.js";
 import { expectNoKey, KEY } from "./key.js";
 
-const { STREAM_LOG: namespace } = env;
+const { STREAM_LOG, PAID_STREAM_LOG } = env;
 
-export type StreamObject = ReturnType<typeof namespace.get>;
+export type StreamObject = ReturnType<typeof STREAM_LOG.get>;
+
+/** A proxy whose chat streams are logged, and paid for in their objects. */
+export function openPaidProxy(options: Partial<ProxyOptions<unknown>> = {}) {
+  return openProxy({ extensions: [streamLog(() => PAID_STREAM_LOG)], meter: ledger.meter, ...options });
+}
 
 /** A proxy whose chat streams are logged. A bearer token is its user's name. */
 export function openProxy(options: Partial<ProxyOptions<unknown>> = {}) {
@@ -19,7 +24,7 @@ export function openProxy(options: Partial<ProxyOptions<unknown>> = {}) {
     authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
     origins: ["https://app.example"],
     models: ["delta-5.3"],
-    extensions: [streamLog(() => namespace)],
+    extensions: [streamLog(() => STREAM_LOG)],
     ...options,
   });
   const send = async (request: Request) => {
@@ -52,7 +57,7 @@ export function idOf(response: Response): string {
 }
 
 /** The object that has a stream of the user whose token it is. */
-export async function objectOf(id: string, token = "Bearer user-token") {
+export async function objectOf(id: string, namespace = STREAM_LOG, token = "Bearer user-token") {
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token));
   const user = [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   return namespace.get(namespace.idFromName(`${user}:${id}`));
