@@ -7,8 +7,10 @@ import { makeEvents, readsOf } from "./workload.ts";
 const answers: Record<string, readonly Uint8Array[]> = {
   "a frame a write": readsOf(makeEvents(20_000), "one frame"),
   "4 KB a write": readsOf(makeEvents(20_000), 4096),
+  "64 KB a write": readsOf(makeEvents(20_000), 64 * 1024),
   short: readsOf(makeEvents(20), 4096),
 };
+const paced = readsOf(makeEvents(99), "one frame");
 const megabyte = Buffer.from(`data: ${"x".repeat(1024 * 1024)}\n\n`);
 
 const server = createServer(async (request, response) => {
@@ -16,12 +18,24 @@ const server = createServer(async (request, response) => {
   for await (const chunk of request.setEncoding("utf8")) body += chunk;
   response.writeHead(200, { "content-type": "text/event-stream" });
   if (body.includes("endless")) return endless(response);
+  if (body.includes("paced")) return drip(response);
   const [, writes = []] = Object.entries(answers).find(([prompt]) => body.includes(prompt)) ?? [];
   for (const bytes of writes)
     if (!response.write(bytes)) await new Promise((resolve) => response.once("drain", resolve));
   response.end();
 });
 server.listen(0, "127.0.0.1", () => parentPort?.postMessage((server.address() as AddressInfo).port));
+
+/** 100 events, one each 50 ms, as a model writes. */
+function drip(response: ServerResponse): void {
+  let at = 0;
+  const timer = setInterval(() => {
+    response.write(paced[at++]);
+    if (at < paced.length) return;
+    clearInterval(timer);
+    response.end();
+  }, 50);
+}
 
 /** 200 MB; tells after each how many have been taken. */
 async function endless(response: ServerResponse): Promise<void> {
