@@ -15,6 +15,8 @@ export interface ChatEvents {
   readonly contents: number;
   /** @param json the event's data, parsed; undefined where it is no JSON */
   read(event: Pick<ServerSentEvent, "event" | "data">, json: unknown): void;
+  /** Reads an event that has a text and is otherwise like the one before. */
+  readText(text: string): void;
 }
 
 type JSONObject = Readonly<Record<string, unknown>>;
@@ -50,6 +52,9 @@ export function openChatEvents(choices: number): ChatEvents {
         hasFailed = true;
         contents += 1;
       } else if (isObject(json)) readChunk(json);
+    },
+    readText(text) {
+      if (!isOver && text !== "") contents += 1;
     },
   };
 

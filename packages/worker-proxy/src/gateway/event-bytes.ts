@@ -2,6 +2,7 @@ import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
 import { Refusal } from "../refusal.js";
 import { openBytes } from "./bytes.js";
 import { type ChatEvents, openChatEvents } from "./chat-events.js";
+import { openEnvelope } from "./envelope.js";
 import { openKeyWatch } from "./keys.js";
 
 /** Largest event of a stream, in bytes. */
@@ -20,7 +21,7 @@ export interface EventBytesOptions {
 }
 
 /** Reads an event stream once, and hands out the bytes that may be passed on. */
-export interface EventBytes extends Omit<ChatEvents, "read"> {
+export interface EventBytes extends Omit<ChatEvents, "read" | "readText"> {
   /** Number of events so far, comments not counted. */
   readonly events: number;
   /**
@@ -35,12 +36,12 @@ export interface EventBytes extends Omit<ChatEvents, "read"> {
   rest(): Uint8Array | undefined;
 }
 
-/** Each byte becomes one character, wherever a letter was cut: a key is ASCII. */
-const latin1 = new TextDecoder("latin1");
+const utf8 = new TextDecoder();
 
 export function openEventBytes({ keys, isChat, choices = 1, onEvent }: EventBytesOptions): EventBytes {
   const chat = openChatEvents(choices);
   const holdsKey = openKeyWatch(keys);
+  const envelope = openEnvelope();
   const held = openBytes();
   let events = 0;
   let isWhole = false;
@@ -109,12 +110,19 @@ export function openEventBytes({ keys, isChat, choices = 1, onEvent }: EventByte
 
   /** Looks for a key as it is written; this finds it in comments and names as well. */
   function lookAt(bytes: Uint8Array): void {
-    if (holdsKey({ raw: latin1.decode(bytes) })) throw unfit();
+    if (holdsKey({ raw: utf8.decode(bytes) })) throw unfit();
   }
 
   function readEvent(event: { readonly event: string; readonly data: string }): void {
     events += 1;
+    const text = envelope.textIn(event);
+    if (text !== undefined) {
+      if (holdsKey(text, envelope.place)) throw unfit();
+      chat.readText(text);
+      return;
+    }
     const json = parsed(event.data);
+    envelope.learn(event, json);
     isWhole = typeof json === "object" || event.data.trimEnd() === "[DONE]" || !isChat;
     if (holdsKey(json ?? unescaped(event.data))) throw unfit();
     const wasOver = isChat && chat.isOver;

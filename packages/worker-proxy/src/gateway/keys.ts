@@ -5,8 +5,11 @@ const DEEPEST = 100;
 /** Largest number of places whose unfinished beginning of a key is kept. */
 const MOST_PLACES = 1000;
 
-/** Tells whether a text or a JSON value holds a whole key, together with the values it was given before. */
-export type KeyWatch = (value: unknown) => boolean;
+/**
+ * Tells whether a text or a JSON value holds a whole key, together with the values that came before at the same place
+ * (a path into JSON). @default the root
+ */
+export type KeyWatch = (value: unknown, place?: string) => boolean;
 
 /**
  * Creates a search for whole keys, nothing less: in texts, and in the names and the decoded strings of JSON values. A
@@ -17,7 +20,7 @@ export function openKeyWatch(keys: readonly string[]): KeyWatch {
   const sought = keys.filter((key) => key.length >= SHORTEST_KEY);
   /** The beginning of a key with which the last string at a place ended. */
   const begun = new Map<string, string>();
-  return (value) => sought.length > 0 && finds(value, "", 0);
+  return (value, place = "") => sought.length > 0 && finds(value, place, 0);
 
   function finds(value: unknown, place: string, depth: number): boolean {
     if (typeof value === "string") return findsIn(value, place);
