@@ -29,8 +29,8 @@ async function readBytes(
   request: Request,
   { bodyBytes, bodyMs }: Settings["limits"],
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const tooLarge = new Refusal(413, "body_too_large", `the body is larger than ${bodyBytes} bytes`);
-  if (Number(request.headers.get("content-length") ?? 0) > bodyBytes) throw tooLarge;
+  const tooLarge = () => new Refusal(413, "body_too_large", `the body is larger than ${bodyBytes} bytes`);
+  if (Number(request.headers.get("content-length") ?? 0) > bodyBytes) throw tooLarge();
   if (request.bodyUsed) throw misconfigured("authenticate: must leave the body unread");
   const reader = request.body?.getReader();
   if (!reader) throw invalid();
@@ -42,7 +42,7 @@ async function readBytes(
   const bytes = openBytes();
   try {
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-      if (bytes.size + piece.value.byteLength > bodyBytes) throw tooLarge;
+      if (bytes.size + piece.value.byteLength > bodyBytes) throw tooLarge();
       bytes.add(piece.value);
     }
   } catch (error) {
