@@ -122,7 +122,7 @@ import type { ObjectNamespace } from "@sluice/worker-proxy/durable";
 import type { FunctionComponent, ReactNode } from "react";
 declare global {
   interface Env {
-    GATEWAY_API_KEY: string; PROXY_SECRET: string; RATE_LIMITER: RateLimitBinding;
+    GATEWAY_API_KEY: string; PROXY_SECRET: string; RATE_LIMITER: RateLimitBinding; POLL_LIMITER: RateLimitBinding;
     TURNSTILE_SECRET_KEY: string; SESSION_SECRET: string;
     VIDEO_WATCH: ObjectNamespace; BUDGET: ObjectNamespace; STREAM_LOG: ObjectNamespace;
   }
@@ -130,6 +130,7 @@ declare global {
   const options: ProxyOptions<Env>;
   const gateway: { baseURL: string; apiKey: (env: Env) => string };
   const userOfSession: (request: Request, env: Env) => Promise<User | null>;
+  const isOperator: (request: Request, env: Env) => Promise<boolean>;
 
   const client: Client;
   const emulator: Emulator;
