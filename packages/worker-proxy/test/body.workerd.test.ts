@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { asked, chat, openProxy } from "./support/in-process.js";
 
 const text = (body: string) => asked({ body });
@@ -65,6 +65,61 @@ test.each([
 test("case 25: a key that is there twice with a model that is not allowed last is refused", async () => {
   const { ask } = openProxy();
   expect((await ask(text('{"model":"delta-5.3","model":"gamma-asset"}'))).status).toBe(403);
+});
+
+describe("case 48: values are counted before anything is built of them", () => {
+  /** A chat whose tool has this in its JSON Schema, where any JSON may be. */
+  const withSchema = (schema: string) =>
+    `{"model":"delta-5.3","tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}]}`;
+  const listOf = (value: string, count: number) => `[${Array(count).fill(value).join()}]`;
+  const keys = Array.from({ length: 210_000 }, (_, nth) => `"k${nth}":0`);
+
+  test.each([
+    ["numbers", withSchema(listOf("0", 210_000))],
+    ["objects", withSchema(listOf("{}", 110_000))],
+    ["lists in lists", withSchema(listOf("[[]]", 70_000))],
+    ["distinct keys", withSchema(`{${keys.join()}}`)],
+    ["texts", withSchema(listOf('"\\\\"', 210_000))],
+    ["what is no JSON", ",".repeat(210_000)],
+    ["closings and openings", "][".repeat(210_000)],
+  ])("a body of very many %s is refused, and never parsed", async (_, body) => {
+    const { reached, send } = openProxy();
+    const parse = vi.spyOn(JSON, "parse");
+    const { status } = await send(text(body));
+    expect([status, parse.mock.calls.length, reached.length]).toEqual([400, 0, 0]);
+    parse.mockRestore();
+  });
+
+  test("the limit is 200,000 values and 64 levels", async () => {
+    const { ask } = openProxy();
+    const status = async (schema: string) => (await ask(text(withSchema(schema)))).status;
+    const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
+    expect(await status(listOf("0", 199_990))).toBe(200);
+    expect(await status(listOf("0", 200_000))).toBe(400);
+    expect([await status(nested(60)), await status(nested(61))]).toEqual([200, 400]);
+  });
+
+  test("what stands in texts is not counted, whatever is escaped in them", async () => {
+    const { ask, sent } = openProxy();
+    const contents = [
+      ",".repeat(300_000),
+      "[{".repeat(100_000),
+      '\\"[,'.repeat(100_000),
+      `${"\\".repeat(100_001)}"`,
+      '"',
+      "",
+      "\u00fc\ud83d\ude00\u2028",
+    ];
+    const messages = contents.map((content) => ({ role: "user", content }));
+    expect((await ask(asked({ body: { ...chat, messages } }))).status).toBe(200);
+    expect((await sent())["messages"]).toEqual(messages);
+  });
+
+  test("a text that does not end is refused", async () => {
+    const { ask } = openProxy();
+    for (const body of ['{"model":"', '{"model":"\\"', `${json.slice(0, -1)},"a\\\\\\"`])
+      expect((await ask(text(body))).status).toBe(400);
+  });
 });
 
 test("a body that trickles is refused with 408, and let go", async () => {

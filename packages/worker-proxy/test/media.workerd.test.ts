@@ -269,6 +269,14 @@ test("a function is not asked about what others could read as another host", asy
   expect(await frame("http://[::1]:8080/a.png", { media })).toBe(true);
 });
 
+test("case 48: more addresses than any request has are refused", async () => {
+  const draw = (count: number) => {
+    const image = Array(count).fill("https://cdn.example/a.png");
+    return passes("/v1/images/generations", { model: "gamma-image-5-0-260128", prompt: "a", image });
+  };
+  expect([await draw(1000), await draw(1001)]).toEqual([true, [400, "invalid_request", undefined]]);
+});
+
 test("any other word for media is refused when the proxy is made", () => {
   expect(() => openProxy({ media: "private" as never })).toThrow(/^media: /);
 });

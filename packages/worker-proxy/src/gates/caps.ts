@@ -76,7 +76,7 @@ function holdField(parent: Owner, name: string, field: Field | undefined, { path
   // one entry may come without its list
   const size = isList ? asked.length : field?.isList ? 1 : asked;
   if (!Number.isInteger(size) || (size as number) < (isList ? 0 : 1) || (size as number) > cap)
-    throw beyond(path, `at most ${cap}`);
+    throw beyond(path, isList ? `at most ${cap} long` : `a whole number from 1 to ${cap}`);
   parent[name] = asked;
 }
 

@@ -76,22 +76,25 @@ export function hasField(table: Field, path: string): boolean {
   return field !== undefined && field.kind !== "-" && field.kind !== "=1";
 }
 
-/** The address of a file, or of an asset, in a body. */
-export interface Address {
-  readonly text: string;
-  readonly path: string;
-  replace(text: string): void;
-}
-
-/** What was found in a body. */
-export interface Sifted {
-  /** The paths of fields that were left out. */
-  readonly dropped: ReadonlySet<string>;
-  readonly addresses: readonly Address[];
-}
+/** More than any request has. Each is parsed, and each asset's signature is checked. */
+const MAX_ADDRESSES = 1000;
 
 /** An object of a body, or a list. */
 type Owner = Record<string | number, unknown>;
+
+/** Where a body has the address of a file or of an asset. */
+export interface Address {
+  readonly owner: Owner;
+  readonly name: string | number;
+  readonly path: string;
+}
+
+/** The contents of a body that are looked at further. */
+export interface Sifted {
+  /** The paths of the fields that were left out. */
+  readonly dropped: ReadonlySet<string>;
+  readonly addresses: readonly Address[];
+}
 
 /**
  * Checks a body against its table in one walk, and takes out of it what is to be left out. The body is changed in
@@ -108,63 +111,44 @@ export function siftBody(body: Owner, table: Field): Sifted {
 
   function visitFields(owner: Owner, { fields, path }: Field): void {
     for (const name of Object.keys(owner)) {
-      const value = owner[name];
       const field = fields.get(name);
-      if (field && field.kind !== "-" && field.kind !== "=1") {
-        visitField(owner, name, field);
-        continue;
+      if (field && field.kind !== "-" && field.kind !== "=1") visit(owner, name, field);
+      else {
+        const value = owner[name];
+        if (value !== null && !(field && (field.kind === "-" || value === 1)))
+          throw notAllowed(path ? `${path}.${show(name)}` : show(name));
+        delete owner[name];
+        if (field && value !== null) dropped.add(field.path);
       }
-      if (value !== null && !(field && (field.kind === "-" || value === 1)))
-        throw notAllowed(path ? `${path}.${show(name)}` : show(name));
-      delete owner[name];
-      if (field && value !== null) dropped.add(field.path);
     }
-  }
-
-  function visitField(owner: Owner, name: string, field: Field): void {
-    const value = owner[name];
-    if (field.kind === "*" || field.kind === "?") visitValue(owner, name, field);
-    else if (field.isList && Array.isArray(value))
-      for (const at of value.keys()) visitOne(value as never, at, field);
-    else visitOne(owner, name, field);
-  }
-
-  function visitOne(owner: Owner, name: string | number, field: Field): void {
-    const value = owner[name];
-    if (Array.isArray(value)) throw invalid(`${field.path} must not be a list here`, field.path);
-    if (isObject(value)) visitFields(value, field);
-    else if (field.kind === undefined && value !== null)
-      throw invalid(`${field.path} must be an object`, field.path);
-    else visitLeaf(owner, name, field.kind === "@", field);
   }
 
   /** The walk through what has no table. */
   function visitAny(owner: Owner, field: Field): void {
     for (const name of Object.keys(owner)) {
       if (name === "__proto__") throw invalid('"__proto__" is not a field');
-      visitValue(owner, name, field);
+      visit(owner, name, field);
     }
   }
 
-  function visitValue(owner: Owner, name: string, field: Field): void {
+  /** @param name a number for an entry of a list, which is no list itself */
+  function visit(owner: Owner, name: string | number, field: Field): void {
     const value = owner[name];
-    if (isObject(value)) visitAny(value, field);
-    else
-      visitLeaf(owner, name, field.kind === "?" && typeof value === "string" && readsAsAddress(value), field);
-  }
-
-  function visitLeaf(owner: Owner, name: string | number, isAddress: boolean, { path }: Field): void {
-    const value = owner[name];
-    if (isAddress && typeof value === "string")
-      addresses.push({
-        text: value,
-        path,
-        replace(text) {
-          owner[name] = text;
-        },
-      });
+    const { kind, path } = field;
+    if (isObject(value)) {
+      if (kind === "*" || kind === "?") visitAny(value, field);
+      else if (!Array.isArray(value)) visitFields(value, field);
+      else if (!field.isList || typeof name === "number")
+        throw invalid(`${path} must not be a list here`, path);
+      else for (let at = 0; at < value.length; at += 1) visit(value as never, at, field);
+    } else if (kind === undefined && value !== null) throw invalid(`${path} must be an object`, path);
+    else if (typeof value === "string") {
+      if (kind === "@" || (kind === "?" && readsAsAddress(value))) addresses.push({ owner, name, path });
+      if (addresses.length > MAX_ADDRESSES)
+        throw invalid(`the body has more than ${MAX_ADDRESSES} addresses; send less`);
+    }
     // 1e400 is read as Infinity, and would be written as null
-    else if (typeof value === "number" && !Number.isFinite(value)) throw invalid("a number is out of range");
+    else if (value === Infinity || value === -Infinity) throw invalid("a number is out of range");
   }
 }
 

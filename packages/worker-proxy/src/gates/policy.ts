@@ -48,13 +48,13 @@ export async function allowedBody<Env>(
   const maxTokens = route.name === "chat" ? settings.limits.maxTokens : undefined;
   for (const name of names) holdCaps(body, table, name, models.get(name) ?? {}, maxTokens);
   const own = new Map<string, string>();
-  for (const address of addresses) {
-    const { text } = address;
+  for (const { owner, name, path } of addresses) {
+    const text = owner[name] as string;
     if (tenancy && LIKE_ASSET.test(text)) {
       const id = own.get(text) ?? (await assetIn(text, tenancy));
       own.set(text, id);
-      address.replace(SCHEME + id);
-    } else checkMedia(text, address.path, settings.media, settings.limits.dataURIBytes);
+      owner[name] = SCHEME + id;
+    } else checkMedia(text, path, settings.media, settings.limits.dataURIBytes);
   }
   if (tenancy && hasOwnFields(model)) body["user_id"] = await tenancy.pseudonym();
   return { body, model, dropped: [...dropped] };
