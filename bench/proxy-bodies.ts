@@ -54,9 +54,9 @@ gateway.listen(0, "127.0.0.1");
 await once(gateway, "listening");
 const UPSTREAM = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
 const proxy = {
-  code: await bundle("../fixture/attacked.ts", { LIMITS: "{}" }),
+  code: await bundle("../fixture/attacked.ts", { LIMITS: "{}", PLAN: "{}" }),
   texts: { UPSTREAM, GATEWAY_API_KEY: "a-key-for-the-bench-0123456789" },
-  values: { OPTIONS: { limits: { bodyBytes: SIZE } }, PLAN: {} },
+  values: { OPTIONS: { limits: { bodyBytes: SIZE } } },
   objects: { BUDGET: "Budget", STREAM_LOG: "StreamLog", VIDEO_WATCH: "VideoWatch" },
 };
 

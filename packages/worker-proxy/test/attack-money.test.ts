@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CHATS, chat, IMAGES, startAttacked, stream, VIDEOS } from "./support/attacked.js";
+import { readerOf } from "./support/event-stream.js";
 import {
   answered,
   done,
@@ -9,6 +10,7 @@ import {
   says,
   stopped,
   streamed,
+  streamHead,
   used,
 } from "./support/raw-gateway.js";
 
@@ -180,5 +182,65 @@ describe("case 56: anonymous visitors, each with a session of their own,", () =>
     expect([await ask("ada/one"), await ask("ada/one"), await ask("ada/one")]).toEqual([200, 200, 429]);
     expect([await ask("ada/two"), await ask("ada/two")]).toEqual([200, 429]);
     await proxy.close();
+  });
+});
+
+describe("with a stream log", () => {
+  let proxy: Proxy;
+  beforeAll(async () => {
+    proxy = await startAttacked({
+      options: { routes },
+      plan: { streamLog: true, budget: { user: 1_000_000 } },
+    });
+  });
+  afterAll(() => proxy.close());
+  const ask = (user: string, key: string, body: object = stream) =>
+    proxy.ask(user, body, { headers: { "idempotency-key": key } });
+
+  test("case 51: five POSTs with one idempotency key are one call of the gateway, charged once", async () => {
+    proxy.upstream.answers(streamed(said("a"), stopped(), used(100), done));
+    const answers = [await ask("five", "k-1")];
+    for (let nth = 0; nth < 4; nth += 1) answers.push(await ask("five", "k-1"));
+    for (const { text } of answers) expect(text).toContain("[DONE]");
+    expect(proxy.upstream.requests.length).toBe(1);
+    expect(await proxy.spent("five")).toBe(100);
+  });
+
+  test("case 51: five at the same time are charged once too", async () => {
+    proxy.upstream.answers(streamed(said("a"), stopped(), used(100), done));
+    await Promise.all(Array.from({ length: 5 }, () => ask("parallel", "k-2")));
+    expect(proxy.upstream.requests.length).toBe(1);
+    expect(await proxy.spent("parallel")).toBe(100);
+  });
+
+  test("case 50: a bad key, another body, a replay and too many readers cost nothing", async () => {
+    expect((await ask("spender", "a bad key, \u00e9")).status).toBe(400);
+    expect(await proxy.spent("spender")).toBe(0);
+
+    proxy.upstream.answers(streamed(said("a"), stopped(), used(30), done));
+    await ask("spender", "k-3");
+    expect((await ask("spender", "k-3", { ...stream, temperature: 0 })).status).toBe(422);
+    expect((await ask("spender", "k-3")).text).toContain("[DONE]");
+    expect(await proxy.spent("spender")).toBe(30);
+
+    let finish = () => {};
+    proxy.upstream.answers((socket) => {
+      socket.write(streamHead + said("one"));
+      finish = () => socket.end(stopped() + used(40) + done);
+    });
+    const headers = { "idempotency-key": "k-4" };
+    const readers = await Promise.all(
+      Array.from({ length: 12 }, () => proxy.send("spender", stream, { headers })),
+    );
+    expect(readers.filter(({ status }) => status === 429).length).toBe(4);
+    finish();
+    for (const reader of readers) if (reader.status === 200) await readerOf(reader).until("[DONE]");
+    expect(await proxy.spent("spender")).toBe(70);
+  });
+
+  test("case 49: a gateway that refuses releases what its object reserved", async () => {
+    proxy.upstream.answers(says(answered(429, "application/json", error)));
+    for (let nth = 0; nth < 3; nth += 1) await ask("outage", `k-5-${nth}`);
+    expect(await proxy.spent("outage")).toBe(0);
   });
 });

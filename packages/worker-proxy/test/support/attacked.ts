@@ -23,9 +23,12 @@ export async function startAttacked(attacked: Attacked = {}) {
   const { options = {}, plan = {}, key = KEY, heapMB, stallMs, gateway } = attacked;
   const upstream = await startRawGateway();
   const worker = await startWorkerd({
-    code: await bundle("../fixture/attacked.ts", { LIMITS: JSON.stringify({ stallMs }) }),
+    code: await bundle("../fixture/attacked.ts", {
+      LIMITS: JSON.stringify({ stallMs }),
+      PLAN: JSON.stringify(plan),
+    }),
     texts: { UPSTREAM: gateway ?? upstream.url, GATEWAY_API_KEY: key },
-    values: { OPTIONS: options, PLAN: plan },
+    values: { OPTIONS: options },
     objects: { BUDGET: "Budget", STREAM_LOG: "StreamLog", VIDEO_WATCH: "VideoWatch" },
     heapMB,
   });

@@ -1,0 +1,248 @@
+import { env } from "cloudflare:workers";
+import { createProxy, type ProxyContext } from "@sluice/worker-proxy";
+import { budget } from "@sluice/worker-proxy/durable";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { KEY } from "./support/key.js";
+
+/** What the gateway has to know of a request. */
+interface Asked {
+  readonly usage: object;
+  /** The events with which each of its choices ends. */
+  readonly finish: string;
+  /** Makes the client leave. */
+  leave(): void;
+}
+
+/** One request, as its gateway, its client and its ledgers behave. */
+interface Fault {
+  /** True where the bill can't be known: then it is between what was billed and what was reserved. */
+  readonly isUnknowable: boolean;
+  /** The share of the usage that the gateway bills. */
+  readonly bills: number;
+  answer?(asked: Asked): Response | Promise<Response>;
+  /** The body of the request, where the proxy is to refuse it. */
+  readonly body?: object;
+  readonly leaves?: "before" | "at the first piece";
+  /** The calls of a ledger that fail, counted for this request from 1. */
+  readonly failing?: (call: number) => boolean;
+}
+
+const json = (body: object, status = 200) => Response.json(body, { status });
+const page = (status: number) =>
+  new Response("<!doctype html><h1>Down</h1>", { status, headers: { "content-type": "text/html" } });
+const piece = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: "hi" } }] })}\n\n`;
+const finishOf = (index: number) =>
+  `data: ${JSON.stringify({ choices: [{ index, delta: {}, finish_reason: "stop" }] })}\n\n`;
+const failure = 'event: error\ndata: {"error":{"message":"overloaded"}}\n\n';
+const last = (usage: object | null) => `data: ${JSON.stringify({ choices: [], usage })}\n\n`;
+const done = "data: [DONE]\n\n";
+
+/** A stream of these events; at its end it stops, breaks, or never ends. */
+function stream(events: readonly string[], end: "ends" | "breaks" | "hangs" = "ends"): Response {
+  const left = events.map((event) => new TextEncoder().encode(event));
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const next = left.shift();
+      if (next) return controller.enqueue(next);
+      if (end === "ends") return controller.close();
+      if (end === "breaks") return controller.error(new Error("cut"));
+      return new Promise(() => {});
+    },
+  });
+  return new Response(body, { headers: { "content-type": "text/event-stream" } });
+}
+
+const known = { isUnknowable: false, bills: 1 };
+const free = { isUnknowable: false, bills: 0 };
+const unknowable = { isUnknowable: true, bills: 1 };
+
+const faults: Readonly<Record<string, Fault>> = {
+  "a JSON answer": { ...known, answer: ({ usage }) => json({ choices: [], usage }) },
+  "a stream": { ...known, answer: ({ usage, finish }) => stream([piece, piece, finish, last(usage), done]) },
+  "a stream without [DONE]": {
+    ...known,
+    answer: ({ usage, finish }) => stream([piece, finish, last(usage)], "breaks"),
+  },
+  "a stream whose client leaves behind its usage": {
+    ...known,
+    leaves: "at the first piece",
+    answer: ({ usage, finish }) => stream([piece + finish + last(usage)], "hangs"),
+  },
+  "an answer that quotes the key": { ...known, answer: ({ usage }) => json({ usage, note: KEY }) },
+  "a refused connection": { ...free, answer: () => Promise.reject(new Error("Network connection lost.")) },
+  "400": { ...free, answer: () => json({ error: { message: "no" } }, 400) },
+  "429": { ...free, answer: () => json({ error: { message: "slow down" } }, 429) },
+  "500": { ...free, answer: () => page(500) },
+  "503": { ...free, answer: () => page(503) },
+  "a redirect": { ...free, answer: () => new Response(null, { status: 302, headers: { location: "/" } }) },
+  "a page": { ...free, answer: () => page(200) },
+  "nothing at all": { ...free, answer: () => new Response(null, { status: 204 }) },
+  "a stream that begins with an error": { ...free, answer: () => stream([failure]) },
+  "JSON that is an error": { ...free, answer: () => json({ error: { message: "overloaded" } }) },
+  "a client that has left": { ...free, leaves: "before" },
+  "a model that is not listed": { ...free, body: { model: "gpt-dear" } },
+  "a field that is not listed": { ...free, body: { fallbacks: ["gpt-dear"] } },
+  "too many tokens": { ...free, body: { max_tokens: 1001 } },
+  "a usage of null": { ...unknowable, answer: () => json({ choices: [], usage: null }) },
+  "a usage of nulls": { ...unknowable, answer: () => json({ choices: [], usage: { total_tokens: null } }) },
+  "no usage": { ...unknowable, answer: ({ finish }) => stream([piece, finish, done]) },
+  "a stream with a usage of null": {
+    ...unknowable,
+    answer: ({ finish }) => stream([piece, finish, last(null), done]),
+  },
+  "a cut": { ...unknowable, answer: () => stream([piece, piece], "breaks") },
+  "a cut behind a usage so far": {
+    ...unknowable,
+    answer: () => stream([piece, last({ total_tokens: 1 }), piece], "breaks"),
+  },
+  "an error behind content": { ...unknowable, answer: () => stream([piece, failure]) },
+  "JSON that was cut": {
+    ...unknowable,
+    answer: () => new Response('{"choices":[', { headers: { "content-type": "application/json" } }),
+  },
+  "504": { ...unknowable, answer: () => page(504) },
+  "a timeout": { ...unknowable, answer: () => new Promise(() => {}) },
+  "a client that leaves before the headers": {
+    ...unknowable,
+    answer: ({ leave }) => {
+      leave();
+      return new Promise(() => {});
+    },
+  },
+  "a client that leaves in mid-stream": {
+    ...unknowable,
+    leaves: "at the first piece",
+    answer: () => stream([piece], "hangs"),
+  },
+  // two ledgers: the calls from 1 reserve, the later ones settle or release
+  "a ledger that refuses to reserve": { ...free, failing: (call) => call === 2 },
+  "a ledger that fails once to settle": {
+    ...known,
+    failing: (call) => call === 3,
+    answer: ({ usage }) => json({ choices: [], usage }),
+  },
+  "a ledger that never settles": {
+    ...unknowable,
+    failing: (call) => call > 2,
+    answer: ({ usage }) => json({ choices: [], usage }),
+  },
+};
+
+beforeAll(() => void vi.spyOn(console, "error").mockImplementation(() => {}));
+afterAll(() => void vi.restoreAllMocks());
+
+/** Runs random faults at the same time, each for a user of its own, and gives what was billed and charged for each. */
+async function run(seed: number, count: number) {
+  const random = randomOf(seed);
+  const waiting: Promise<unknown>[] = [];
+  const context: ProxyContext = { waitUntil: (promise) => void waiting.push(promise) };
+  const names = Object.keys(faults);
+  const requests = Array.from({ length: count }, (_, at) => {
+    const name = names[at < names.length ? at : Math.floor(random() * names.length)] ?? "";
+    const n = 1 + Math.floor(random() * 3);
+    const maxTokens = 10 + Math.floor(random() * 990);
+    const tokens = 1 + Math.floor(random() * n * maxTokens);
+    const client = new AbortController();
+    return {
+      id: `${seed}-${at}`,
+      name,
+      fault: faults[name] as Fault,
+      n,
+      maxTokens,
+      tokens,
+      client,
+      calls: 0,
+      billed: 0,
+    };
+  });
+  const requestOf = (id: string) =>
+    requests.find((request) => request.id === id) as (typeof requests)[number];
+
+  const meter = budget<{ id: string }>({
+    // the environment knows whose ledgers these are, so that they can fail for one request alone
+    namespace: ({ id }) => ({
+      idFromName: (name) => env.BUDGET.idFromName(name),
+      get: (object: never) => {
+        const request = requestOf(id);
+        if (!request) return env.BUDGET.get(object);
+        request.calls += 1;
+        if (request.fault.failing?.(request.calls))
+          return { fetch: () => Promise.reject(new Error("restarted")) };
+        return env.BUDGET.get(object);
+      },
+    }),
+    limits: { user: 10_000, session: 10_000 },
+    windowMs: 365 * 24 * 60 * 60 * 1000,
+    reserveFor: ({ body }) => Number(body?.["max_tokens"]),
+  });
+  const proxy = createProxy<{ id: string }>({
+    baseURL: "https://gateway.example",
+    apiKey: () => KEY,
+    authenticate: ({ headers }) => ({ id: String(headers.get("authorization")) }),
+    origins: [],
+    models: { "delta-5.3": { max_tokens: 1000 } },
+    allowFields: ["n"],
+    limits: { headersMs: 200 },
+    meter,
+    // a gateway that counts what it bills
+    fetch: async (_, { id }) => {
+      const request = requestOf(id);
+      request.billed += request.fault.bills * request.tokens;
+      const usage = { prompt_tokens: 1, total_tokens: request.tokens, completion_tokens_details: null };
+      const finish = Array.from({ length: request.n }, (_, index) => finishOf(index)).join("");
+      const leave = () => request.client.abort();
+      return request.fault.answer?.({ usage, finish, leave }) ?? json({});
+    },
+  });
+
+  const ends = requests.map(async ({ id, fault, n, maxTokens, client }) => {
+    if (fault.leaves === "before") client.abort();
+    const body = { model: "delta-5.3", messages: [], n, max_tokens: maxTokens, stream: true, ...fault.body };
+    const response = await proxy.fetch(
+      new Request("https://proxy.example/v1/chat/completions", {
+        method: "POST",
+        headers: { authorization: id, "content-type": "application/json" },
+        body: JSON.stringify(body),
+        signal: client.signal,
+      }),
+      { id },
+      context,
+    );
+    if (fault.leaves !== "at the first piece") return void (await response.text());
+    await response.body?.getReader().read();
+    client.abort();
+  });
+  await Promise.all(ends);
+  await Promise.all(waiting);
+  return Promise.all(
+    requests.map(async ({ id, name, fault, n, maxTokens, billed }) => {
+      const { spent, reserved } = await meter.ledger("user", { env: { id: "" }, user: { id } }).read();
+      return { id, name, ...fault, billed, charged: spent + reserved, most: n * maxTokens };
+    }),
+  );
+}
+
+test.each([1, 2, 3])(
+  "case 49 and 62: whatever the gateway, the client and the ledgers do, users pay what it bills (seed %i)",
+  async (seed) => {
+    const results = await run(seed, 45);
+    for (const { id, name, isUnknowable, billed, charged, most } of results) {
+      const told = `${name}, request ${id}: ${charged} for ${billed}`;
+      if (!isUnknowable) expect(charged, told).toBe(billed);
+      else expect(charged >= billed && charged <= most, `${told}, at most ${most}`).toBe(true);
+    }
+    // the requests did get as far as they were meant to
+    expect(results.filter(({ billed }) => billed > 0).length).toBeGreaterThan(15);
+    expect(results.filter(({ charged }) => charged === 0).length).toBeGreaterThan(15);
+  },
+  20_000,
+);
+
+/** The same numbers from 0 to 1 for the same seed. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296;
+    return state / 4_294_967_296;
+  };
+}
