@@ -25,6 +25,41 @@ describe("the template with Durable Objects", () => {
     for (let asked = 0; asked < 4; asked += 1) await createVideo(deployed.worker, talker);
   });
 
+  test("case 49: leaves every budget whole while the gateway is down", async () => {
+    const ada = await signIn("ada-49");
+    const settings = { ...deployed.settings(), GATEWAY_URL: "http://127.0.0.1:9" };
+    await deployed.withWorker(settings, async ({ ask }) => {
+      for (let nth = 0; nth < 8; nth += 1) {
+        expect((await ask(ada, videos, video)).status).toBe(502);
+        expect((await ask(ada, chats, chat)).status).toBe(502);
+      }
+      const { text } = await ask(ada, "/v1/budget");
+      expect(JSON.parse(text).budgets).toEqual([
+        expect.objectContaining({ by: "user", spent: 0, reserved: 0 }),
+      ]);
+    });
+  });
+
+  test("case 56: bounds visitors who get a new user id for each request", async () => {
+    await deployed.withWorker(deployed.settings(), async ({ ask }) => {
+      const from = { "cf-connecting-ip": "203.0.113.9" };
+      const statuses: number[] = [];
+      for (let nth = 0; nth < 22; nth += 1)
+        statuses.push((await ask(await signIn(`anon-${nth}`), videos, video, from)).status);
+      expect(statuses.lastIndexOf(200)).toBeLessThan(21);
+      expect(statuses.at(-1)).toBe(429);
+    });
+  });
+
+  test("tells users what they have left", async () => {
+    const { status, text } = await deployed.worker.ask(await signIn("reader"), "/v1/budget");
+    expect(status).toBe(200);
+    expect(JSON.parse(text).budgets).toEqual([
+      expect.objectContaining({ by: "user", limit: 500_000, remaining: 500_000 }),
+    ]);
+    expect((await deployed.worker.ask(undefined, "/v1/budget")).status).toBe(401);
+  });
+
   test("pushes what becomes of a video", async () => {
     const ada = await signIn("ada");
     const id = await createVideo(deployed.worker, ada);

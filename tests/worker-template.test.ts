@@ -27,33 +27,75 @@ describe.each([
     expect(deployed.bundle.printed).not.toMatch(/warning|error|SECRET|API_KEY/i);
   });
 
-  test("without its secrets lets nobody in, and says why to its operator alone", async () => {
+  test("case 59: without its secrets lets nobody in, and says why to its operator alone", async () => {
     const ada = await signIn("ada");
     await deployed.withWorker({}, async ({ ask, logs }) => {
       const health = await ask(undefined, "/health");
-      expect([health.status, health.error?.["code"]]).toEqual([500, "misconfigured"]);
+      expect(health.status).toBe(503);
+      expect(health.text).not.toMatch(/secret|key/i);
       expect((await ask(undefined, chats, chat)).status).toBe(401);
       expect((await ask(ada, chats, chat)).status).toBe(503);
-      expect(logs.join("\n")).toContain("apiKey: is empty");
+      for (const missing of Object.keys(secrets)) expect(logs.join("\n")).toContain(`env.${missing}`);
     });
   });
 
-  test.each([
-    { GATEWAY_API_KEY: "" },
-    { PROXY_SECRET: "" },
-    { GATEWAY_URL: "" },
-    { ORIGINS: "*" },
-    { PROXY_SECRET: "", PROXY_SECRET_OLD: secrets.PROXY_SECRET },
-    { GATEWAY_API_KEY: "", GATEWAY_API_KEY_NEXT: KEY },
-  ])("with %o sends nothing", async (given) => {
-    const ada = await signIn("ada");
+  const limiters = ["RATE_LIMITER", "POLL_LIMITER"];
+  const objects = name.includes("durable") ? ["BUDGET", "VIDEO_WATCH"] : [];
+  test.each<[given: Record<string, string>, without: string[], named: string]>([
+    [{ GATEWAY_API_KEY: "" }, [], "apiKey: "],
+    [{ PROXY_SECRET: "" }, [], "secret: "],
+    [{ PROXY_SECRET: "short" }, [], "secret: "],
+    [{ JWT_SECRET: "" }, [], "jwt: secret: "],
+    [{ JWT_SECRET: "short" }, [], "jwt: secret: "],
+    [{ GATEWAY_URL: "" }, [], "baseURL: "],
+    [{ GATEWAY_URL: "http://gateway.example.com" }, [], "baseURL: "],
+    [{ ORIGINS: "*" }, [], "origins: "],
+    [{ PROXY_SECRET: "", PROXY_SECRET_OLD: secrets.PROXY_SECRET }, [], "secret: "],
+    [{ GATEWAY_API_KEY: "", GATEWAY_API_KEY_NEXT: KEY }, [], "apiKey: "],
+    ...[...limiters, ...objects].map((binding): [Record<string, string>, string[], string] => [
+      {},
+      [binding],
+      `env.${binding}`,
+    ]),
+  ])(
+    "case 59: with %o and without %o sends nothing, says so in /health, and logs `%s`",
+    async (given, without, named) => {
+      const ada = await signIn("ada");
+      deployed.emulator.reset();
+      const settings = { ...deployed.settings(), ...given } as Record<string, string>;
+      await deployed.withWorker(
+        settings,
+        async ({ ask, logs }) => {
+          expect((await ask(undefined, "/health")).status).toBe(503);
+          expect(logs.join("\n")).toContain(named);
+          const isOfVideos = /POLL_LIMITER|VIDEO_WATCH/.test(named);
+          const answer = await (isOfVideos ? ask(ada, `${videos}/a/events`) : ask(ada, chats, chat));
+          expect(answer.status).toBeGreaterThanOrEqual(400);
+        },
+        without,
+      );
+      expect(deployed.emulator.requests).toEqual([]);
+    },
+  );
+
+  test("case 52: refuses what the spec does not list, `n` among it", async () => {
+    const ada = await signIn("ada-n");
     deployed.emulator.reset();
-    const settings = { ...deployed.settings(), ...given } as Record<string, string>;
-    await deployed.withWorker(settings, async ({ ask }) => {
-      expect((await ask(undefined, "/health")).status).toBe(500);
-      expect((await ask(ada, chats, chat)).status).toBe(500);
-    });
+    for (const field of [{ n: 128 }, { fallbacks: ["dear"] }, { extra_body: { max_tokens: 9999 } }]) {
+      const { status, error } = await deployed.worker.ask(ada, chats, { ...chat, ...field });
+      expect([status, error?.["code"]]).toEqual([400, "field_not_allowed"]);
+    }
     expect(deployed.emulator.requests).toEqual([]);
+  });
+
+  test("case 48: answers 8 MB of small values, and others meanwhile", async () => {
+    const [mallory, bob] = [await signIn("mallory"), await signIn("bob-48")];
+    const zeros = `{"model":"delta-5.3","messages":[${"0,".repeat(4_000_000)}0]}`;
+    const [attack, other] = await Promise.all([
+      deployed.worker.ask(mallory, chats, zeros),
+      deployed.worker.ask(bob, chats, chat),
+    ]);
+    expect([attack.status, other.status]).toEqual([400, 200]);
   });
 
   test("serves a chat of a signed-in user, and of nobody else", async () => {

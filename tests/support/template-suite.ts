@@ -50,8 +50,12 @@ export function runTemplate(name: string) {
     /** What the Worker is given. */
     settings,
     /** For what needs a Worker of its own. */
-    async withWorker(given: Record<string, string>, visit: (worker: Running) => Promise<void>) {
-      const another = await startTemplate(bundle, given);
+    async withWorker(
+      given: Record<string, string>,
+      visit: (worker: Running) => Promise<void>,
+      without: readonly string[] = [],
+    ) {
+      const another = await startTemplate(bundle, given, without);
       await visit(another).finally(another.close);
     },
   };

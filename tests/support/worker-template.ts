@@ -62,7 +62,12 @@ export async function bundleTemplate(config: string) {
 export type Running = Awaited<ReturnType<typeof startTemplate>>;
 
 /** Runs a bundle in workerd as its configuration says, with these variables and secrets, and no others. */
-export async function startTemplate({ config, code }: Bundle, given: Record<string, string>) {
+export async function startTemplate(
+  { config, code }: Bundle,
+  given: Record<string, string>,
+  /** Bindings of the configuration that are missing. */
+  without: readonly string[] = [],
+) {
   const logs: string[] = [];
   const sqlite = config.migrations.flatMap(({ new_sqlite_classes = [] }) => new_sqlite_classes);
   const miniflare = startMiniflare({
@@ -71,23 +76,36 @@ export async function startTemplate({ config, code }: Bundle, given: Record<stri
     compatibilityDate: config.compatibility_date,
     compatibilityFlags: config.compatibility_flags,
     bindings: { ...config.vars, ...given },
-    ratelimits: Object.fromEntries(config.ratelimits.map((limiter) => [limiter.name, limiter])),
+    ratelimits: Object.fromEntries(
+      config.ratelimits.filter(isThere).map((limiter) => [limiter.name, limiter]),
+    ),
     durableObjects: Object.fromEntries(
-      config.durable_objects.bindings.map(({ name, class_name: className }) => [
-        name,
-        { className, useSQLite: sqlite.includes(className) },
-      ]),
+      config.durable_objects.bindings
+        .filter(isThere)
+        .map(({ name, class_name: className }) => [
+          name,
+          { className, useSQLite: sqlite.includes(className) },
+        ]),
     ),
   });
   const address = (await miniflare.ready).origin;
+  function isThere({ name }: { readonly name: string }): boolean {
+    return !without.includes(name);
+  }
   return {
     address,
     logs,
     /** Asks with a token, or without one; what comes back has no part of the key in it. */
-    async ask(token: string | undefined, path: string, body?: object) {
+    async ask(
+      token: string | undefined,
+      path: string,
+      body?: object | string,
+      more: Record<string, string> = {},
+    ) {
       const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
-      const headers = { "content-type": "application/json", ...authorization };
-      const sent = body ? { method: "POST", body: JSON.stringify(body) } : {};
+      const headers = { "content-type": "application/json", ...authorization, ...more };
+      const text = typeof body === "string" ? body : JSON.stringify(body);
+      const sent = body ? { method: "POST", body: text } : {};
       return read(await fetch(address + path, { headers, ...sent }));
     },
     close() {

@@ -10,26 +10,33 @@ interface Env extends CommonEnv {
 
 export { Budget } from "@sluice/worker-proxy/durable";
 
-/** Asks for a video task once, however many tabs show it. */
+/** Polls a video task once for all tabs that show it. */
 export const VideoWatch = videoWatch<Env>(options);
 
-// Experimental: chat streams that survive a reload. Answers are kept in the object for 10 minutes. With it, import
-// `streamLog` and `streamLogObject`, bind and migrate the class in wrangler.durable.jsonc, and add
-// `streamLog((env) => env.STREAM_LOG)` to the extensions.
-// export const StreamLog = streamLogObject<Env>(options);
+/**
+ * What may be spent in a day, in tokens; what is no chat has a price in them. Whoever can get a new user id for nothing,
+ * as an anonymous visitor can, is held by the limits of an address and of all.
+ */
+const limits = { user: 500_000, address: 2_000_000, all: 50_000_000 };
 
-/** What a day's worth of one user's requests may cost, in tokens; what is no chat is given a price in them. */
-const DAILY_TOKENS = 500_000;
+const meter = budget<Env>({
+  namespace: (env) => env.BUDGET,
+  limits,
+  windowMs: 24 * 60 * 60 * 1000,
+  reserveFor: priceOf,
+});
 
-/** The Worker of wrangler.durable.jsonc: the same, with a budget for each user and videos that are pushed. */
+// Chat streams that survive a reload. Answers stay in the object for 10 minutes after their end. Import `streamLog` and
+// `streamLogObject`, bind and migrate the class in wrangler.durable.jsonc, and add it to the extensions below:
+// `streamLog((env) => env.STREAM_LOG)`. The object asks the gateway, so that it needs the meter too.
+// export const StreamLog = streamLogObject<Env>({ ...options, meter });
+
+/** The Worker of wrangler.durable.jsonc: the same, with budgets and with videos that are pushed. */
 export default createProxy<Env>({
   ...options,
-  meter: budget<Env>({
-    namespace: (env) => env.BUDGET,
-    limits: { user: DAILY_TOKENS, address: 4 * DAILY_TOKENS },
-    windowMs: 24 * 60 * 60 * 1000,
-    reserveFor: priceOf,
-  }),
+  // `GET /v1/budget` tells users what they have left
+  routes: [...options.routes, "budget"],
+  meter,
   extensions: [videoEvents((env) => env.VIDEO_WATCH)],
 });
 

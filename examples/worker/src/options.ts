@@ -14,18 +14,22 @@ export interface Env {
   readonly PROXY_SECRET_OLD?: string;
   readonly JWT_SECRET: string;
   readonly RATE_LIMITER: RateLimitBinding;
+  readonly POLL_LIMITER: RateLimitBinding;
 }
 
-/** What both Workers have in common. Whatever of `Env` is not set closes the proxy: 401, 500 or 503, never a way in. */
+/** The options of both Workers. A setting of `Env` that is missing closes the proxy; the log and `/health` say so. */
 export const options = {
   baseURL: (env) => env.GATEWAY_URL,
   apiKey: ({ GATEWAY_API_KEY: key, GATEWAY_API_KEY_NEXT: next }) => (next ? [key, next] : key),
   secret: ({ PROXY_SECRET: secret, PROXY_SECRET_OLD: old }) => (old ? [secret, old] : secret),
   authenticate,
   origins: (env) => env.ORIGINS.split(" ").filter((origin) => origin !== ""),
-  rateLimit: workersRateLimit((env) => env.RATE_LIMITER, { periodSeconds: 60 }),
+  // polls of videos have a limit of their own, so that they don't use up what chats need
+  rateLimit: workersRateLimit((env) => env.RATE_LIMITER, { polls: (env) => env.POLL_LIMITER }),
   routes: ["chat", "images", "videos", "health"],
-  // who may not ask for the dear ones must not find them here; what is beyond a cap is refused with 400
+  // A request beyond a cap is refused with 400, and so is a field that the spec does not list for the model: `n`,
+  // `fallbacks`, `extra_body`. `allowFields: ["n"]` lets one pass; cap it here then, `n: 4`. To change the list without
+  // a deploy, read it from KV: `models: (env) => env.SETTINGS.get("models", "json")`, and list nothing here.
   models: {
     "alpha-v4.1-flash": { max_tokens: 8192 },
     "delta-5.3": { max_tokens: 8192 },
@@ -33,10 +37,9 @@ export const options = {
     "gamma-video-2.0": { duration: 8, resolution: ["720p", "480p"] },
   },
   limits: {
-    // a Worker has 128 MB of memory for all that it does at a time
+    // a Worker has 128 MB of memory for all requests that it serves at a time
     bodyBytes: 8 * 1024 * 1024,
     dataURIBytes: 5 * 1024 * 1024,
-    totalMs: 15 * 60_000,
   },
   onEvent: (event) => console.log(JSON.stringify(event)),
 } satisfies ProxyOptions<Env>;
