@@ -19,18 +19,19 @@ export default createProxy<Env>({
   assetLookup: "/gamma/asset/GetAsset",
   // the emulator's own files, on this machine, are given as references
   media: "any",
-  models: [
-    "alpha-v4.1-flash",
-    "gamma-chat-1-6-251015",
-    "delta-5.3",
-    "gamma-image-4-0-250828",
-    "gamma-image-5-0-260128",
-    "beta3.0-video",
-    "beta3.0-video-prime",
-    "gamma-video-1-5-pro-251215",
-    "gamma-video-1-0-pro-fast-251015",
-    "gamma-video-2.0",
-    "gamma-video-fast",
-    "gamma-asset",
-  ],
+  models: {
+    "alpha-v4.1-flash": {},
+    "gamma-chat-1-6-251015": {},
+    "delta-5.3": {},
+    "gamma-image-4-0-250828": {},
+    "gamma-image-5-0-260128": {},
+    "beta3.0-video": {},
+    "beta3.0-video-prime": {},
+    "gamma-video-1-5-pro-251215": {},
+    "gamma-video-1-0-pro-fast-251015": {},
+    "gamma-video-2.0": {},
+    "gamma-video-fast": {},
+    // the groups that the form may name; the emulator takes any
+    "gamma-asset": { GroupId: ["studio", "heroes"] },
+  },
 });
