@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CHATS, chat, startAttacked, stream } from "./support/attacked.js";
+import { readerOf } from "./support/event-stream.js";
+import { done, json, said, says, stopped, streamHead } from "./support/raw-gateway.js";
+
+const MB = 1024 * 1024;
+const filled = (piece: string, size: number) =>
+  Array(Math.floor(size / (piece.length + 1)))
+    .fill(piece)
+    .join(",");
+const keysOf = (size: number) => {
+  let text = "";
+  for (let nth = 0; text.length < size; nth += 1) text += `"k${nth}":0,`;
+  return `{${text.slice(0, -1)}}`;
+};
+const nested = '{"a":[[{"b":{}}]]}';
+/** What a signed-in user can write into each place where a request of a chat is free in its shape. */
+const places: readonly [string, (value: string) => string][] = [
+  ["messages", (value) => `{"model":"delta-5.3","messages":[${value}]}`],
+  [
+    "the schema of a tool",
+    (value) =>
+      `{"model":"alpha-v4.1-flash","messages":[{"role":"user","content":"a"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"enum":[${value}]}}}]}`,
+  ],
+  ["a field that is not listed", (value) => `{"model":"delta-5.3","metadata":[${value}],"messages":[]}`],
+];
+const values: readonly [string, () => string][] = [
+  ["zeros", () => filled("0", 8 * MB - 1000)],
+  ["empty objects", () => filled("{}", 8 * MB - 1000)],
+  ["small trees", () => filled(nested, 8 * MB - 1000)],
+  ["distinct keys", () => keysOf(8 * MB - 1000)],
+];
+
+describe("case 48: in an isolate with 128 MB, while another user's stream runs", () => {
+  let proxy: Awaited<ReturnType<typeof startAttacked>>;
+  beforeAll(async () => {
+    proxy = await startAttacked({ heapMB: 128, options: { limits: { bodyBytes: 8 * MB } } });
+  });
+  afterAll(() => proxy.close());
+
+  test.each(
+    places.flatMap(([place, written]) =>
+      values.map(([name, value]) => [name, place, written, value] as const),
+    ),
+  )("8 MB of %s in %s end neither the process nor the stream", async (_, _place, written, value) => {
+    let goOn = (_text: string) => {};
+    proxy.upstream.answers((socket, request) => {
+      if (request.body.stream !== true) return says(json('{"id":"1"}'))(socket, request);
+      socket.write(streamHead + said("one"));
+      goOn = (text) => socket.end(text);
+    });
+    const victim = readerOf(await proxy.send("victim", stream));
+    await victim.until("one");
+
+    const attack = proxy.ask("attacker", written(value()), { path: CHATS });
+    const { status } = await attack;
+    expect([200, 400, 413]).toContain(status);
+    goOn(said("two") + stopped() + done);
+    expect(await victim.until("never")).toMatch(/two.*\[DONE\]\n\n$/s);
+    expect(proxy.isAlive()).toBe(true);
+    expect((await proxy.ask("victim", chat)).status).toBe(200);
+  });
+
+  test("several such bodies at the same time neither", async () => {
+    proxy.upstream.answers(says(json('{"id":"1"}')));
+    const body = places[0]?.[1](filled("0", 8 * MB - 1000)) ?? "";
+    const attacks = Array.from({ length: 4 }, (_, nth) => proxy.ask(`attacker-${nth}`, body));
+    for (const { status } of await Promise.all(attacks)) expect([200, 400, 413, 503]).toContain(status);
+    expect(proxy.isAlive()).toBe(true);
+    expect((await proxy.ask("victim", chat)).status).toBe(200);
+  });
+});
