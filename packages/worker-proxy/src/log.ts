@@ -49,10 +49,13 @@ function causeOf(error: unknown, depth = 0): string {
 const CAUSE_CHARACTERS = 600;
 /** Shorter values are words that any message may have. */
 const SECRET_CHARACTERS = 8;
-/** Headers whose values let a caller in somewhere. */
-const CREDENTIALS = /auth|cookie|token|key|secret|session|jwt|signature/i;
 /** JWTs, and words of letters and digits: most keys and tokens, also those that nobody told the proxy of. */
 const KEY_LIKE = /\beyJ[\w-]+(?:\.[\w-]*)*|(?=[\w+-]*\d)(?=[\w+-]*[a-z])[\w+-]{16,}/gi;
+
+/** Tells whether the value of a header of this name lets somebody in somewhere. */
+export function isCredential(name: string): boolean {
+  return /auth|cookie|token|key|secret|session|jwt|signature/i.test(name);
+}
 
 /** The text without a value of `env`, a credential of the request, a secret, or anything that looks like a key. */
 function redacted(text: string, { request, env, secrets }: Confidential): string {
@@ -60,7 +63,7 @@ function redacted(text: string, { request, env, secrets }: Confidential): string
   for (const [name, value] of Object.entries(env ?? {}))
     for (const entry of [value].flat()) if (typeof entry === "string") known.push([entry, `env.${name}`]);
   for (const [name, value] of request.headers)
-    if (CREDENTIALS.test(name)) for (const part of value.split(/[\s;,=]+/)) known.push([part, name]);
+    if (isCredential(name)) for (const part of value.split(/[\s;,=]+/)) known.push([part, name]);
   known.sort(([one], [other]) => other.length - one.length);
   let safe = text.slice(0, 10_000);
   for (const [value, name] of known)

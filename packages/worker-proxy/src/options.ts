@@ -1,4 +1,4 @@
-import type { Checked, ProxyContext, RouteName, User } from "./admitted.js";
+import type { Admitted, Checked, ProxyContext, RouteName, User } from "./admitted.js";
 import type { Extension, Meter } from "./extension.js";
 import type { Caps } from "./gates/caps.js";
 import type { AllowedFields } from "./gates/fields.js";
@@ -55,6 +55,17 @@ export interface Limits {
    * @default none
    */
   readonly maxTokens?: number;
+  /**
+   * How long an answer about a task or an asset is given again to polls of the same user, in milliseconds; 0 for
+   * never. It is kept in the memory of this isolate, with 1,000 others. @default 1000
+   */
+  readonly pollMemoMs?: number;
+  /**
+   * The largest number of chat streams that one user may have open at a time; the next is refused with 429
+   * `too_many_streams`. Each isolate of the Worker counts for itself, so it bounds what a user holds and does not count
+   * exactly. Under `authenticate: "public"`, where all are one user, it is not counted. @default 16
+   */
+  readonly streamsPerUser?: number;
   /** The largest file in a data URI or in plain Base64, in bytes. @default 20_971_520: the spec's largest image */
   readonly dataURIBytes?: number;
 }
@@ -119,6 +130,16 @@ export interface ProxyOptions<Env = unknown> {
   readonly limits?: Limits;
   /** For logs and meters. What it throws is dropped: a broken log must not break an answer. */
   readonly onEvent?: (event: ProxyEvent, env: Env, context: ProxyContext | undefined) => void;
+  /**
+   * Further headers of each request to the gateway: the key of an AI gateway in front of it (`cf-aig-authorization`),
+   * metadata for its logs. Values are ASCII. `authorization`, `cookie`, `host`, `content-*` and headers about the
+   * connection can't be set. A value whose name says that it lets somebody in (auth, key, token) is kept from answers
+   * like the gateway's key; none is in the proxy's log.
+   * @default none
+   */
+  readonly upstreamHeaders?: (
+    admitted: Admitted<Env>,
+  ) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
   /** Another way to the gateway: a service binding, a test. It must not follow redirects. @default the global `fetch` */
   readonly fetch?: (request: Request, env: Env) => Promise<Response>;
 }

@@ -66,7 +66,8 @@ async function answer<Env>(
     settings.advise(refusal);
     if (refusal.status >= 500) {
       const subject = `${refusal.status} ${refusal.code}, request ${report.known.requestId}`;
-      logCause(subject, refusal, { request, env, secrets: await secretsOf(settings, env) });
+      const secrets = [...report.secrets, ...(await secretsOf(settings, env))];
+      logCause(subject, refusal, { request, env, secrets });
     }
     response = refused(refusal, report);
   }

@@ -56,11 +56,17 @@ export function misconfigured(problem: string, cause?: unknown): Refusal {
   return new Refusal(500, "misconfigured", message, { problem, cause });
 }
 
-/** Come back later: too many requests, or no budget left. */
-export function tooMany(code: "rate_limited" | "budget_exhausted", retryAfterMs: number): Refusal {
+/** Limits in time, and the message for each. */
+const TOO_MANY = {
+  rate_limited: "too many requests",
+  budget_exhausted: "the budget is used up",
+  too_many_streams: "too many answers are streaming at once; end one",
+};
+
+/** Come back later: too many requests or streams, or no budget left. */
+export function tooMany(code: keyof typeof TOO_MANY, retryAfterMs: number): Refusal {
   const seconds = String(Math.max(1, Math.ceil(retryAfterMs / 1000) || 1));
-  const what = code === "rate_limited" ? "too many requests" : "the budget is used up";
-  return new Refusal(429, code, `${what}; try again in ${seconds} s`, {
+  return new Refusal(429, code, `${TOO_MANY[code]}; try again in ${seconds} s`, {
     headers: { "retry-after": seconds },
   });
 }

@@ -32,7 +32,7 @@ export interface ProxyEvent {
   readonly user?: string;
   /** The gateway's own count, where the proxy reads it: in every JSON answer, and in a stream with a `meter`. */
   readonly usage?: Usage;
-  /** The HTTP status of the gateway; absent where it was not asked or sent none. */
+  /** The HTTP status of the gateway; absent where the proxy itself did not ask it, or got none. */
   readonly upstreamStatus?: number;
   /** Time from the request's arrival to the first byte of the answer's body, in milliseconds. */
   readonly firstByteMs?: number;
@@ -49,6 +49,8 @@ type Known = { -readonly [Key in keyof ProxyEvent]?: ProxyEvent[Key] };
 export interface Report {
   /** The facts so far. Each gate adds its own. */
   readonly known: Known & { requestId: string };
+  /** Values beside the keys that the log must not show. */
+  readonly secrets: string[];
   /** Notes the time since the last lap, for `Server-Timing`. */
   lap(name: string): void;
   /** Returns the value of `Server-Timing`, in milliseconds. */
@@ -75,6 +77,7 @@ export function openReport(method: string, notify: (event: ProxyEvent) => unknow
   let isOver = false;
   return {
     known,
+    secrets: [],
     lap(name) {
       const now = Date.now();
       laps.push(`${name};dur=${now - lastAt}`);

@@ -3,16 +3,18 @@ import { readBody, refuseBody } from "./gates/body.js";
 import { freeAccount, openAccount } from "./gates/budget.js";
 import { ownId, type Tenancy, tenancyOf } from "./gates/ids.js";
 import { hasOwnFields } from "./gates/models.js";
-import type { Match, Route } from "./gates/path.js";
+import { isPoll, type Match, type Route } from "./gates/path.js";
 import { allowedBody } from "./gates/policy.js";
 import { checkRate } from "./gates/rate.js";
 import { userOf } from "./gates/user.js";
 import { passOn } from "./gateway/answer.js";
-import { type Call, openCall } from "./gateway/call.js";
+import { openCall } from "./gateway/call.js";
+import { addedHeaders } from "./gateway/headers.js";
 import { outcomeOfStatus } from "./gateway/outcome.js";
 import { ask, refusalOf } from "./gateway/request.js";
+import { extensionAnswer, outgoingOf, poll } from "./gateway/send.js";
 import { logCause } from "./log.js";
-import { Refusal, unavailable } from "./refusal.js";
+import { Refusal } from "./refusal.js";
 import type { Report } from "./report.js";
 import { problemsOf, type Settings, type Setup, secretsOf, setupOf } from "./settings.js";
 
@@ -37,11 +39,15 @@ export async function serve<Env>(
   const user = await userOf(settings, request, env);
   report.known.user = user.id;
   await checkRate(settings.rateLimit, { ...routed, user }, route);
-  const setup = await setupOf(settings, env, hostOf(request));
-  const [first, ...older] = setup.secrets;
+  const found = await setupOf(settings, env, hostOf(request));
+  const [first, ...older] = found.secrets;
   const tenancy = first === undefined ? undefined : tenancyOf([first, ...older], user);
-  const admitted = await admit(settings, setup, tenancy, match, { ...routed, user, route: route.name });
+  const admitted = await admit(settings, found, tenancy, match, { ...routed, user, route: route.name });
   if (admitted.model !== undefined) report.known.model = admitted.model;
+  if (admitted.body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
+  const added = await addedHeaders(settings, admitted, report.known.requestId);
+  report.secrets.push(...Object.values(added.headers));
+  const setup = { ...found, guarded: [...found.guarded, ...added.keys] };
   report.lap("proxy");
 
   const call = openCall(request.signal, route.extension ? undefined : settings.limits.totalMs);
@@ -52,11 +58,16 @@ export async function serve<Env>(
     if (!response) {
       // asked last: a request that the proxy or an extension refuses costs nothing
       if (isPaid(route)) account = await openAccount(settings.meter, admitted);
-      response = await askGateway(settings, setup, route, admitted, call);
+      const outgoing = outgoingOf(route, admitted, added.headers);
+      const asked = async () => {
+        const answer = await ask(settings, setup, outgoing, env, call);
+        report.known.upstreamStatus = answer.status;
+        return answer;
+      };
+      response = isPoll(route) ? await poll(settings, setup, outgoing, admitted, call, asked) : await asked();
     }
     const upstream = { response, call, isExtensions };
     report.lap("gateway");
-    if (!route.extension) report.known.upstreamStatus = response.status;
     if (!response.ok) {
       account.close(outcomeOfStatus(response.status));
       throw await refusalOf(upstream, setup, settings.limits);
@@ -120,36 +131,7 @@ async function admit<Env>(
   };
 }
 
-/** The answer of an extension in the gateway's place, if one gives any. */
-async function extensionAnswer<Env>(
-  { extensions, limits, meter }: Settings<Env>,
-  route: Route,
-  admitted: Admitted<Env>,
-  call: Call,
-): Promise<Response | undefined> {
-  const limit = { ms: limits.headersMs, late: "upstream_timeout" } as const;
-  try {
-    let answer = route.extension?.serve(admitted as Admitted<never>);
-    for (const extension of extensions) answer ??= extension.send?.(admitted, meter !== undefined);
-    return answer && (await call.wait(() => answer, "upstream_unreachable", limit));
-  } catch (error) {
-    if (error instanceof Refusal && error.code !== "upstream_unreachable") throw error;
-    throw unavailable("extension_unavailable", "a part of the proxy failed", "extensions failed", error);
-  }
-}
-
 /** Asset lookups and everything that only reads are free. */
 function isPaid({ method, isLookup }: Route): boolean {
   return method === "POST" && !isLookup;
-}
-
-function askGateway<Env>(
-  settings: Settings<Env>,
-  setup: Setup,
-  route: Route,
-  { id, body, env }: Admitted<Env>,
-  call: Call,
-): Promise<Response> {
-  const path = id === undefined ? route.path : route.path.replace("{id}", id);
-  return ask(settings, setup, { method: route.method, path, body }, env, call);
 }

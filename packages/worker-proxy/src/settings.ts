@@ -5,12 +5,14 @@ import type { Caps } from "./gates/caps.js";
 import { type AllowedFields, createTables, type FieldsOf, hasField } from "./gates/fields.js";
 import { belongsTo, routeOf } from "./gates/models.js";
 import { type Route, tableOf } from "./gates/path.js";
+import { type CountStream, createStreamCount } from "./gates/streams.js";
+import { createPolls, type SharePoll } from "./gateway/polls.js";
 import { createAdvisor } from "./log.js";
 import type { Limits, ProxyOptions } from "./options.js";
 import type { Refusal } from "./refusal.js";
 
 /** Options that may be left out, and have no default. */
-type Optional = "onEvent" | "secret" | "rateLimit" | "meter";
+type Optional = "onEvent" | "secret" | "rateLimit" | "meter" | "upstreamHeaders";
 
 /** The options with their defaults, and with what can be checked without a request checked. */
 export interface Settings<Env = never>
@@ -18,6 +20,10 @@ export interface Settings<Env = never>
     Pick<ProxyOptions<Env>, Optional> {
   readonly limits: Required<Omit<Limits, "stallMs" | "maxTokens">> & Limits;
   readonly table: readonly Route[];
+  /** Shares the answers of polls. */
+  readonly sharePoll: SharePoll;
+  /** Bounds the streams of a user. */
+  readonly countStream: CountStream;
   readonly fieldsOf: FieldsOf;
   /** Logs what an operator may have forgotten, once. */
   readonly advise: (refusal: Refusal) => void;
@@ -29,7 +35,7 @@ const ROUTES: readonly RouteName[] = ["chat", "images", "videos", "assets", "eps
 export function checkedOptions<Env>(options: ProxyOptions<Env>): Settings<Env> {
   const { authenticate, apiKey, secret, baseURL, origins, models, assetLookup } = options;
   const { basePath = "", routes = ["chat"], extensions = [], media = "public" } = options;
-  const { allowFields = [], credentials = false } = options;
+  const { allowFields = [], credentials = false, upstreamHeaders } = options;
   ensure(
     typeof authenticate === "function" || authenticate === "public",
     'authenticate: give a function that says who is asking; or "public", if everybody may spend',
@@ -68,6 +74,11 @@ export function checkedOptions<Env>(options: ProxyOptions<Env>): Settings<Env> {
     media === "public" || media === "any" || typeof media === "function",
     'media: give "public", "any" or a function of the address',
   );
+  ensure(
+    upstreamHeaders === undefined || typeof upstreamHeaders === "function",
+    'upstreamHeaders: give a function, (admitted) => ({ "x-name": "value" })',
+  );
+  const limits = checkedLimits(options.limits ?? {});
   return {
     ...options,
     basePath,
@@ -77,7 +88,10 @@ export function checkedOptions<Env>(options: ProxyOptions<Env>): Settings<Env> {
     extensions,
     media,
     credentials,
-    limits: checkedLimits(options.limits ?? {}),
+    limits,
+    sharePoll: createPolls(limits.pollMemoMs),
+    countStream:
+      authenticate === "public" ? () => () => {} : createStreamCount(limits.streamsPerUser, limits.totalMs),
     // called detached: the global fetch throws with another `this`
     fetch: options.fetch ?? ((request) => fetch(request)),
   };
@@ -90,11 +104,18 @@ function checkedLimits(given: Limits): Settings["limits"] {
     bodyMs: 30_000,
     headersMs: 600_000,
     totalMs: 900_000,
+    pollMemoMs: 1000,
+    streamsPerUser: 16,
     dataURIBytes: 20 * 1024 * 1024,
     ...given,
   };
-  for (const [name, value] of Object.entries(limits))
-    ensure(Number.isSafeInteger(value) && value > 0, `limits.${name}: give a whole number from 1 up`);
+  for (const [name, value] of Object.entries(limits)) {
+    const least = name === "pollMemoMs" ? 0 : 1;
+    ensure(
+      Number.isSafeInteger(value) && value >= least,
+      `limits.${name}: give a whole number from ${least} up`,
+    );
+  }
   return limits;
 }
 
@@ -103,6 +124,8 @@ export interface Setup {
   readonly baseURL: string;
   /** The one in use, and the one that follows it. */
   readonly apiKeys: readonly string[];
+  /** What no answer may hold: the keys, and keys in further headers. */
+  readonly guarded: readonly string[];
   readonly secrets: readonly string[];
   readonly models: ReadonlyMap<string, Caps>;
 }
@@ -110,7 +133,7 @@ export interface Setup {
 /** @throws {Refusal} 500 `misconfigured`; the log names what is wrong, without any value */
 export async function setupOf<Env>(settings: Settings<Env>, env: Env, host: string): Promise<Setup> {
   const [baseURL, apiKeys, secrets, models] = await Promise.all(partsOf(settings, env, host));
-  return { baseURL, apiKeys, secrets, models };
+  return { baseURL, apiKeys, guarded: apiKeys, secrets, models };
 }
 
 /** What a setup is made of. Each part fails for itself. */

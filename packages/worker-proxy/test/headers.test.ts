@@ -174,9 +174,11 @@ test("case 45: two users who ask the same each get their own answer", async () =
     response.writeHead(200, { "content-type": "application/json", "cache-control": "public, max-age=60" });
     response.end(JSON.stringify({ count }));
   });
-  const ask = async () =>
-    read(await proxy.send(chat, { method: "GET", body: null }, `/v1/video/generations/${signed("same")}`));
-  expect([(await ask()).text, (await ask()).text]).toEqual(['{"count":1}', '{"count":2}']);
+  const ask = async (name: string) => {
+    const init = { method: "GET", body: null, headers: { authorization: `Bearer user-token-of-${name}` } };
+    return read(await proxy.send(chat, init, `/v1/video/generations/${signed("same", "task", name)}`));
+  };
+  expect([(await ask("ann")).text, (await ask("bob")).text]).toEqual(['{"count":1}', '{"count":2}']);
 });
 
 test("case 21: a body over the limit is refused by its length, without being read", async () => {

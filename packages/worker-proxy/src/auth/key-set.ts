@@ -1,5 +1,6 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { ensure } from "../env.js";
+import { settled } from "../gateway/polls.js";
 import { askJSON, type Fetch } from "./ask-json.js";
 import { unknowable } from "./claims.js";
 
@@ -77,19 +78,6 @@ export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
     } catch {
       throw unknowable("jwks: what is there is no JSON Web Key Set");
     }
-  }
-}
-
-/** The promise's value, or undefined where it takes longer than that. */
-async function settled<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

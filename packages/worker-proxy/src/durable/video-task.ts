@@ -135,7 +135,7 @@ export type TaskAnswer =
 
 /** A task's envelope has about a thousand; what one row can't keep is none. */
 const ENVELOPE_CHARACTERS = 256 * 1024;
-const LIMITS = { headersMs: 30_000, stallMs: 30_000, totalMs: 60_000 };
+const LIMITS = { headersMs: 30_000, stallMs: 30_000, totalMs: 60_000, pollMemoMs: 0 };
 
 /**
  * Gives a function that asks the gateway once, whatever comes of it. It asks through a proxy of one route: the key, the

@@ -13,7 +13,7 @@ import { relay, type StreamEnd } from "./relay.js";
 import { passedHeadersOf, readText, type Upstream } from "./request.js";
 
 /** Larger than any JSON of the spec's. */
-const JSON_CHARACTERS = 32 * 1024 * 1024;
+export const JSON_CHARACTERS = 32 * 1024 * 1024;
 /** What an answer is passed on with. */
 export interface Passing<Env> {
   readonly settings: Settings<Env>;
@@ -49,7 +49,7 @@ export async function passOn<Env>(upstream: Upstream, passing: Passing<Env>): Pr
     call.close();
     const usage = usageOf(json);
     account.close(outcomeOfJSON(json), usage);
-    if (openKeyWatch(setup.apiKeys)(json)) throw unfit();
+    if (openKeyWatch(setup.guarded)(json)) throw unfit();
     if (usage) report.known.usage = usage;
     const bytes = new TextEncoder().encode(await signed(json, passing));
     report.known.bytes = bytes.byteLength;
@@ -72,7 +72,7 @@ function streamOf<Env>(
   const { meter, limits } = settings;
   const n = admitted.body?.["n"];
   const options = {
-    keys: setup.apiKeys,
+    keys: setup.guarded,
     isChat: !route.extension,
     choices: typeof n === "number" ? n : 1,
     onFirstByte: report.firstByte,
@@ -95,7 +95,7 @@ function headersOf<Env>(
   response: Response,
   { settings, setup, admitted, route, report }: Passing<Env>,
 ): Record<string, string> {
-  const passed = passedHeadersOf(response, setup.apiKeys);
+  const passed = passedHeadersOf(response, setup.guarded);
   const stream = response.headers.get("x-stream-id") ?? "";
   // only an extension's: the gateway may mean something else by it
   const isStream =
@@ -107,7 +107,7 @@ function headersOf<Env>(
     "x-request-id": report.known.requestId,
     "x-sluice-source": "upstream",
     "server-timing": report.timing(),
-    ...(isStream && !openKeyWatch(setup.apiKeys)(stream) && { "x-stream-id": stream }),
+    ...(isStream && !openKeyWatch(setup.guarded)(stream) && { "x-stream-id": stream }),
     ...(admitted.dropped?.length && { "x-sluice-dropped": admitted.dropped.join(", ") }),
     ...(offers.length > 0 && { "x-sluice-offers": offers.join(", ") }),
   };

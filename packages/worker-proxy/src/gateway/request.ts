@@ -21,6 +21,8 @@ export interface Outgoing {
   /** A constant one, or one with an id that was checked. */
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>> | undefined;
+  /** Headers beside the proxy's own. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -63,12 +65,13 @@ export async function ask<Env>(
 function requestOf(
   baseURL: string,
   apiKey: string,
-  { method, path, body }: Outgoing,
+  { method, path, body, headers }: Outgoing,
   signal: AbortSignal,
 ): Request {
   return new Request(baseURL + path, {
     method,
     headers: {
+      ...headers,
       authorization: `Bearer ${apiKey}`,
       accept: body?.["stream"] === true ? "text/event-stream" : "application/json",
       // a compressed stream is held back until it ends by whatever decompresses it on the way
@@ -86,6 +89,9 @@ function requestOf(
 const ERROR_CHARACTERS = 65_536;
 const ERROR_MS = 10_000;
 
+/** Status 0 is how a host that keeps to the letter of the standard shows a redirect. */
+const REDIRECTS = [0, 301, 302, 303, 307, 308];
+
 /** The account behind the key: no caller can mend it, and the gateway's words speak of keys and balances. */
 const ACCOUNT = [401, 402, 403, 407];
 
@@ -95,21 +101,24 @@ const ACCOUNT = [401, 402, 403, 407];
  */
 export async function refusalOf(
   { response, call }: Upstream,
-  { apiKeys }: Setup,
+  { guarded }: Setup,
   { stallMs = ERROR_MS }: Limits,
 ): Promise<Refusal> {
   const { status } = response;
-  // status 0 is how a host that keeps to the letter of the standard shows a redirect
   if (status < 400)
-    return new Refusal(502, "upstream_redirect", "the gateway answered with a redirect, never followed");
+    return REDIRECTS.includes(status)
+      ? new Refusal(502, "upstream_redirect", "the gateway answered with a redirect, never followed")
+      : new Refusal(502, "upstream_type", `the gateway answered with ${status}, which is no answer`);
   if (ACCOUNT.includes(status)) {
-    logError(`the gateway refused the key with ${status}`);
-    return new Refusal(502, "upstream_auth", "the gateway refused the proxy's key; tell its operator");
+    const problem = `the gateway refused the key with ${status}`;
+    return new Refusal(502, "upstream_auth", "the gateway refused the proxy's key; tell its operator", {
+      problem,
+    });
   }
-  const headers = passedHeadersOf(response, apiKeys);
+  const headers = passedHeadersOf(response, guarded);
   if (status >= 500)
     return new Refusal(502, "upstream_error", `the gateway failed with ${status}; try again`, { headers });
-  const said = errorIn(await errorText(response, call, Math.min(stallMs, ERROR_MS)), apiKeys);
+  const said = errorIn(await errorText(response, call, Math.min(stallMs, ERROR_MS)), guarded);
   const message = said["message"] ?? `the gateway refused with ${status}`;
   return new Refusal(status, said["code"] ?? "upstream_refused", message, {
     headers: { ...headers, "x-sluice-source": "upstream" },

@@ -1,0 +1,122 @@
+import { Refusal } from "../refusal.js";
+
+/** An answer as text. Nothing in it belongs to the request that fetched it: workerd forbids to share that. */
+export interface Finished {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+/** Asks the gateway, or returns the answer that another request of the same key has just had. */
+export type SharePoll = (key: string, ask: () => Promise<Finished>) => Promise<Finished>;
+
+interface Poll {
+  /** Absent while a request for it is in flight. */
+  result?: Finished | Refusal;
+  /** End of the time in which the result is reused, or in which the others wait for the request in flight. */
+  until: number;
+  /** Resolves when there is a result, or when the request in flight came to nothing. */
+  changed: Promise<void>;
+  notify: () => void;
+  /** Characters that it counts for. */
+  size: number;
+}
+
+/** Time for which requests wait for the one in flight before the next of them asks the gateway too, in milliseconds. */
+const WAIT_MS = 1000;
+/** Bounds of the memory: entries, and characters of their texts. */
+const MOST_POLLS = 1000;
+const MOST_CHARACTERS = 4_000_000;
+
+/**
+ * Creates a memory of answers to polls, in this isolate. An answer, or the gateway's refusal, is reused for `freshMs`;
+ * requests that come while one is in flight wait for its answer. If that request fails because its client left, the
+ * next one asks. The key has to name the user.
+ */
+export function createPolls(freshMs: number): SharePoll {
+  const polls = new Map<string, Poll>();
+  let characters = 0;
+  if (freshMs === 0) return (_, ask) => ask();
+
+  return async (key, ask) => {
+    for (;;) {
+      const poll = polls.get(key);
+      if (!poll || Date.now() >= poll.until) return unwrapped(await lead(key, ask));
+      // its own timer: the request in flight may have died with its client, without a word
+      if (!poll.result) await settled(poll.changed, poll.until - Date.now());
+      if (poll.result) return unwrapped(poll.result);
+    }
+  };
+
+  async function lead(key: string, ask: () => Promise<Finished>): Promise<Finished | Refusal> {
+    const last = polls.get(key);
+    const poll: Poll = last && !last.result ? last : { until: 0, size: 0, ...signal() };
+    poll.until = Date.now() + WAIT_MS;
+    put(key, poll);
+    try {
+      const result = await ask().catch(refusalIn);
+      poll.result = result;
+      poll.until = Date.now() + freshMs;
+      if (polls.get(key) === poll) put(key, poll);
+      return result;
+    } catch (error) {
+      if (!poll.result) poll.until = 0;
+      throw error;
+    } finally {
+      poll.notify();
+      Object.assign(poll, signal());
+    }
+  }
+
+  /** Puts an entry behind all others, and drops from the front what is over or too much. */
+  function put(key: string, poll: Poll): void {
+    drop(key);
+    polls.set(key, poll);
+    poll.size = poll.result instanceof Refusal ? 0 : (poll.result?.text.length ?? 0);
+    characters += poll.size;
+    for (const [oldest, { until }] of polls) {
+      const isFull = polls.size > MOST_POLLS || characters > MOST_CHARACTERS;
+      if (!isFull && until > Date.now()) return;
+      drop(oldest);
+    }
+  }
+
+  function drop(key: string): void {
+    const poll = polls.get(key);
+    if (!poll) return;
+    characters -= poll.size;
+    polls.delete(key);
+  }
+}
+
+function signal(): Pick<Poll, "changed" | "notify"> {
+  let notify = () => {};
+  const changed = new Promise<void>((resolve) => {
+    notify = resolve;
+  });
+  return { changed, notify };
+}
+
+/** A refusal is an answer too, but for the one of a client that left. */
+function refusalIn(error: unknown): Refusal {
+  if (error instanceof Refusal && error.status !== 499) return error;
+  throw error;
+}
+
+function unwrapped(result: Finished | Refusal): Finished {
+  if (result instanceof Refusal) throw result;
+  return result;
+}
+
+/** Returns the value of a promise of another request, or undefined where it takes longer than that. */
+export async function settled<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,112 @@
+import type { ProxyOptions } from "@sluice/worker-proxy";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { asked, chat, type Env, openProxy } from "./support/in-process.js";
+import { KEY } from "./support/key.js";
+
+const log = vi.spyOn(console, "error");
+beforeEach(() => {
+  log.mockImplementation(() => {});
+});
+afterEach(() => {
+  log.mockClear();
+});
+
+const TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+const AIG = "Bearer cf-aig-9Kd8Wq2Zx7";
+
+/** The headers that reach the gateway. */
+async function headersSent(options: Partial<ProxyOptions<Env>> = {}, headers: Record<string, string> = {}) {
+  const { ask, reached } = openProxy(options);
+  const answer = await ask(asked({ headers }));
+  return { ...answer, sent: reached[0]?.headers };
+}
+
+test("the headers of `upstreamHeaders` reach the gateway, and the key with them", async () => {
+  const { sent } = await headersSent({
+    upstreamHeaders: async ({ user, model, route }) => ({
+      "cf-aig-authorization": AIG,
+      "cf-aig-metadata": JSON.stringify({ user: user.id, model, route }),
+    }),
+  });
+  expect(sent?.get("authorization")).toBe(`Bearer ${KEY}`);
+  expect(sent?.get("cf-aig-authorization")).toBe(AIG);
+  expect(sent?.get("cf-aig-metadata")).toBe('{"user":"user-1","model":"delta-5.3","route":"chat"}');
+});
+
+test.each([
+  "authorization",
+  "Authorization",
+  "cookie",
+  "host",
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "connection",
+  "transfer-encoding",
+  "proxy-authorization",
+  "te",
+  "upgrade",
+  "accept-encoding",
+  "x-request-id",
+  "traceparent",
+  "not a name",
+  "",
+])("a header named %j can't be set: 500, and the log says so", async (name) => {
+  const { status, error, sent } = await headersSent({ upstreamHeaders: () => ({ [name]: "x" }) });
+  expect([status, error?.["code"], sent]).toEqual([500, "misconfigured", undefined]);
+  expect(log.mock.calls.flat()).toEqual([expect.stringContaining(`upstreamHeaders: ${name}: can't be set`)]);
+});
+
+test.each(["a\r\nx-other: b", "a\nb", "", " a", "\u00e9", 7, undefined, null])(
+  "a header with the value %j can't be sent, and the log does not say the value",
+  async (value) => {
+    const { status, sent } = await headersSent({ upstreamHeaders: () => ({ "x-name": value as string }) });
+    expect([status, sent]).toEqual([500, undefined]);
+    expect(log.mock.calls.flat()).toEqual([
+      expect.stringMatching(/upstreamHeaders: x-name: give a text .* break$/),
+    ]);
+  },
+);
+
+test("a key in a header is not passed on in an answer, a stream or a header, and is not in the log", async () => {
+  const options = { upstreamHeaders: () => ({ "cf-aig-authorization": AIG, "x-name": "of no secret" }) };
+  const said = (answer: Response) =>
+    openProxy(options, () => answer).ask(asked({ body: { ...chat, stream: true } }));
+  const answers = [
+    await said(Response.json({ note: AIG })),
+    await said(Response.json({ error: { message: `no ${AIG}` } }, { status: 400 })),
+    await said(
+      new Response(`data: {"note":"${AIG}"}\n\n`, { headers: { "content-type": "text/event-stream" } }),
+    ),
+  ];
+  for (const { text, headers } of answers) expect(text + JSON.stringify([...headers])).not.toContain(AIG);
+  expect((await said(Response.json({ note: "of no secret" }))).status).toBe(200);
+  const { ask } = openProxy({ ...options, fetch: () => Promise.reject(new Error(`could not use ${AIG}`)) });
+  await ask(asked());
+  expect(log.mock.calls.flat().at(-1)).toContain("could not use [secret]");
+});
+
+test("a well-formed `traceparent` goes on to the gateway; `tracestate`, which is free text, does not", async () => {
+  const { sent } = await headersSent({}, { traceparent: TRACE, tracestate: "vendor=x" });
+  expect([sent?.get("traceparent"), sent?.get("tracestate")]).toEqual([TRACE, null]);
+});
+
+test.each([
+  TRACE.toUpperCase(),
+  TRACE.replace("00-", "ff-"),
+  `${TRACE}-00`,
+  `${TRACE}, ${TRACE}`,
+  TRACE.replace("4bf92f3577b34da6a3ce929d0e0e4736", "0".repeat(32)),
+  TRACE.replace("00f067aa0ba902b7", "0".repeat(16)),
+  "00-abc-def-01",
+  "x",
+])("the `traceparent` %s is dropped", async (traceparent) => {
+  const { status, sent } = await headersSent({}, { traceparent });
+  expect([status, sent?.get("traceparent")]).toEqual([200, null]);
+});
+
+test("the request id of the proxy goes to the gateway, and never one of the client's", async () => {
+  const { sent, headers } = await headersSent({}, { "x-request-id": "cl1ent" });
+  expect(sent?.get("x-request-id")).toBe(headers.get("x-request-id"));
+  expect(sent?.get("x-request-id")).toMatch(/^[\da-f-]{36}$/);
+});

@@ -1,0 +1,151 @@
+import type { ProxyOptions } from "@sluice/worker-proxy";
+import { afterEach, expect, test, vi } from "vitest";
+import { asked, chat, type Env, openProxy } from "./support/in-process.js";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const chunk = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n';
+const finish = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
+const events = (body: BodyInit) => new Response(body, { headers: { "content-type": "text/event-stream" } });
+const whole = () => events(chunk + finish);
+/** A stream that begins and never ends. */
+const endless = () =>
+  events(
+    new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode(chunk));
+      },
+    }),
+  );
+const broken = () =>
+  events(
+    new ReadableStream({
+      start(controller) {
+        controller.error(new Error("cut"));
+      },
+    }),
+  );
+
+/** A proxy that lets one user stream `most` answers at a time. A bearer token is its user's id. */
+function openStreams(
+  most: number,
+  answer: () => Response | Promise<Response>,
+  options: Partial<ProxyOptions<Env>> = {},
+) {
+  const opened = openProxy(
+    {
+      authenticate: ({ headers }) => ({ id: headers.get("authorization")?.slice(7) ?? "" }),
+      limits: { streamsPerUser: most },
+      ...options,
+    },
+    () => answer(),
+  );
+  const request = (user: string, init = {}) =>
+    asked({ headers: { authorization: `Bearer ${user}` }, body: { ...chat, stream: true }, ...init });
+  return {
+    ...opened,
+    open: (user = "ann", init = {}) => opened.send(request(user, init)),
+    stream: (user = "ann", init = {}) => opened.ask(request(user, init)),
+  };
+}
+
+test("case 58: one stream too many is 429 `too_many_streams`, and does not reach the gateway", async () => {
+  const { open, stream, reached, events: told } = openStreams(2, endless);
+  const held = [await open(), await open()];
+  const { status, error, headers } = await stream();
+  expect([status, error?.["code"], headers.get("retry-after")]).toEqual([429, "too_many_streams", "1"]);
+  expect(reached).toHaveLength(2);
+  expect(told).toMatchObject([{ status: 429, code: "too_many_streams", outcome: "refused" }]);
+  for (const { body } of held) await body?.cancel();
+});
+
+test("case 58: each user has a count of their own, and what is no stream is not counted", async () => {
+  const { open, ask } = openStreams(1, endless);
+  const held = [await open("ann"), await open("bob")];
+  expect(held.map(({ status }) => status)).toEqual([200, 200]);
+  const plain = openStreams(1, () => Response.json({ id: "1" }));
+  await plain.open();
+  const as = { headers: { authorization: "Bearer ann" } };
+  expect([(await plain.ask(asked(as))).status, (await ask(asked({ ...as, body: "{" }))).status]).toEqual([
+    200, 400,
+  ]);
+  for (const { body } of held) await body?.cancel();
+});
+
+test.each<[name: string, answer: () => Response | Promise<Response>, options?: Partial<ProxyOptions<Env>>]>([
+  ["the stream is whole", whole],
+  [
+    "the stream is whole, and is read",
+    whole,
+    { meter: { reserve: async () => ({ settle: async () => {}, release: async () => {} }) } },
+  ],
+  ["the stream breaks off", broken],
+  ["the gateway answers with JSON", () => Response.json({ id: "1" })],
+  ["the gateway refuses", () => Response.json({ error: { message: "no" } }, { status: 400 })],
+  ["the gateway fails", () => new Response("", { status: 500 })],
+  ["the gateway answers with a page", () => new Response("<p>")],
+  ["the gateway can't be reached", () => Promise.reject(new Error("refused"))],
+  ["the budget is used up", whole, { meter: { reserve: async () => ({ retryAfterMs: 1 }) } }],
+  ["the meter fails", whole, { meter: { reserve: () => Promise.reject(new Error("down")) } }],
+  ["a header can't be set", whole, { upstreamHeaders: () => ({ host: "x" }) }],
+  [
+    "the extension fails",
+    whole,
+    { extensions: [{ routes: [], send: () => Promise.reject(new Error("down")) }] },
+  ],
+])("case 58: the count is given back where %s", async (_, answer, options) => {
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  const { stream } = openStreams(1, answer, options);
+  const first = await stream();
+  const second = await stream();
+  expect([second.status, second.error?.["code"]]).toEqual([first.status, first.error?.["code"]]);
+  expect(second.error?.["code"]).not.toBe("too_many_streams");
+  vi.restoreAllMocks();
+});
+
+test("case 58: the count is given back where the client leaves, in the stream or before it", async () => {
+  const { open, stream, events: told } = openStreams(1, endless);
+  const client = new AbortController();
+  const held = await open("ann", { signal: client.signal });
+  const reader = (held.body as ReadableStream<Uint8Array>).getReader();
+  await reader.read();
+  expect((await stream()).error?.["code"]).toBe("too_many_streams");
+  client.abort();
+  await vi.waitFor(() => expect(told.at(-1)).toMatchObject({ status: 499, outcome: "left" }));
+  const next = await open();
+  expect(next.status).toBe(200);
+  await next.body?.cancel();
+
+  const silent = openStreams(1, () => new Promise<Response>(() => {}));
+  for (let n = 0; n < 2; n += 1) {
+    const leaving = new AbortController();
+    const left = silent.stream("ann", { signal: leaving.signal });
+    await vi.waitFor(() => expect(silent.reached).toHaveLength(n + 1));
+    leaving.abort();
+    expect((await left).status).toBe(408);
+  }
+});
+
+test("case 58: a count that was never given back ends with `limits.totalMs`", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const { open, stream } = openStreams(1, endless, { limits: { streamsPerUser: 1, totalMs: 60_000 } });
+  const held = await open();
+  expect((await stream()).status).toBe(429);
+  vi.setSystemTime(Date.now() + 60_000);
+  const next = await open();
+  expect(next.status).toBe(200);
+  await held.body?.cancel();
+  await next.body?.cancel();
+});
+
+test("case 58: sixteen by default; under `public` all are one user, and none is counted", async () => {
+  const { open } = openStreams(1, endless, { limits: {} });
+  const held = await Promise.all(Array.from({ length: 17 }, () => open()));
+  expect(held.filter(({ status }) => status === 429)).toHaveLength(1);
+  const shared = openStreams(1, endless, { authenticate: "public" });
+  const all = [await shared.open(), await shared.open()];
+  expect(all.map(({ status }) => status)).toEqual([200, 200]);
+  for (const { body } of [...held, ...all]) await body?.cancel();
+});
