@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
-import { createProxy, type ProxyContext } from "@sluice/worker-proxy";
-import { budget } from "@sluice/worker-proxy/durable";
+import { createProxy, type Payable, type ProxyContext } from "@sluice/worker-proxy";
+import { budget, streamLog } from "@sluice/worker-proxy/durable";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { gateway, ledger } from "./support/durable-gateway.js";
 import { KEY } from "./support/key.js";
 
 /** What the gateway has to know of a request. */
@@ -131,112 +132,160 @@ const faults: Readonly<Record<string, Fault>> = {
 beforeAll(() => void vi.spyOn(console, "error").mockImplementation(() => {}));
 afterAll(() => void vi.restoreAllMocks());
 
-/** Runs random faults at the same time, each for a user of its own, and gives what was billed and charged for each. */
-async function run(seed: number, count: number) {
+/** Random requests with faults, each of a user of its own. */
+function requestsOf(seed: number, count: number, names: readonly string[]) {
   const random = randomOf(seed);
-  const waiting: Promise<unknown>[] = [];
-  const context: ProxyContext = { waitUntil: (promise) => void waiting.push(promise) };
-  const names = Object.keys(faults);
-  const requests = Array.from({ length: count }, (_, at) => {
+  return Array.from({ length: count }, (_, at) => {
     const name = names[at < names.length ? at : Math.floor(random() * names.length)] ?? "";
     const n = 1 + Math.floor(random() * 3);
     const maxTokens = 10 + Math.floor(random() * 990);
     const tokens = 1 + Math.floor(random() * n * maxTokens);
     const client = new AbortController();
     return {
-      id: `${seed}-${at}`,
+      id: `${names.length}-${seed}-${at}`,
       name,
       fault: faults[name] as Fault,
       n,
       maxTokens,
       tokens,
       client,
+      /** Calls of its ledgers, and of the gateway. */
       calls: 0,
+      asked: 0,
       billed: 0,
     };
   });
-  const requestOf = (id: string) =>
-    requests.find((request) => request.id === id) as (typeof requests)[number];
+}
+type FaultyRequest = ReturnType<typeof requestsOf>[number];
 
+/** The answer of a gateway that counts what it bills. */
+function answerTo(request: FaultyRequest): Response | Promise<Response> {
+  const { fault, tokens, n, client } = request;
+  request.asked += 1;
+  request.billed += fault.bills * tokens;
+  const usage = { prompt_tokens: 1, total_tokens: tokens, completion_tokens_details: null };
+  const finish = Array.from({ length: n }, (_, index) => finishOf(index)).join("");
+  return fault.answer?.({ usage, finish, leave: () => client.abort() }) ?? json({});
+}
+
+function askedBy({ id, fault, n, maxTokens, client }: FaultyRequest): Request {
+  const body = { model: "delta-5.3", messages: [{ role: "user", content: id }], n, max_tokens: maxTokens };
+  return new Request("https://proxy.example/v1/chat/completions", {
+    method: "POST",
+    headers: { authorization: id, "content-type": "application/json", "idempotency-key": id },
+    body: JSON.stringify({ ...body, stream: true, ...fault.body }),
+    signal: client.signal,
+  });
+}
+
+const options = {
+  baseURL: "https://gateway.example",
+  apiKey: () => KEY,
+  authenticate: ({ headers }: Request) => ({ id: String(headers.get("authorization")) }),
+  origins: [],
+  models: { "delta-5.3": { max_tokens: 1000 } },
+  allowFields: ["n"],
+};
+const limits = {
+  limits: { user: 10_000, session: 10_000 },
+  windowMs: 365 * 24 * 60 * 60 * 1000,
+  reserveFor: ({ body }: Payable) => Number(body?.["max_tokens"]),
+};
+
+/** Runs the requests at the same time. */
+async function run(requests: readonly FaultyRequest[]): Promise<void> {
+  const waiting: Promise<unknown>[] = [];
+  const context: ProxyContext = { waitUntil: (promise) => void waiting.push(promise) };
+  const requestOf = (id: string) => requests.find((request) => request.id === id) as FaultyRequest;
   const meter = budget<{ id: string }>({
     // the environment knows whose ledgers these are, so that they can fail for one request alone
     namespace: ({ id }) => ({
       idFromName: (name) => env.BUDGET.idFromName(name),
       get: (object: never) => {
         const request = requestOf(id);
-        if (!request) return env.BUDGET.get(object);
         request.calls += 1;
         if (request.fault.failing?.(request.calls))
           return { fetch: () => Promise.reject(new Error("restarted")) };
         return env.BUDGET.get(object);
       },
     }),
-    limits: { user: 10_000, session: 10_000 },
-    windowMs: 365 * 24 * 60 * 60 * 1000,
-    reserveFor: ({ body }) => Number(body?.["max_tokens"]),
+    ...limits,
   });
   const proxy = createProxy<{ id: string }>({
-    baseURL: "https://gateway.example",
-    apiKey: () => KEY,
-    authenticate: ({ headers }) => ({ id: String(headers.get("authorization")) }),
-    origins: [],
-    models: { "delta-5.3": { max_tokens: 1000 } },
-    allowFields: ["n"],
+    ...options,
     limits: { headersMs: 200 },
     meter,
-    // a gateway that counts what it bills
-    fetch: async (_, { id }) => {
-      const request = requestOf(id);
-      request.billed += request.fault.bills * request.tokens;
-      const usage = { prompt_tokens: 1, total_tokens: request.tokens, completion_tokens_details: null };
-      const finish = Array.from({ length: request.n }, (_, index) => finishOf(index)).join("");
-      const leave = () => request.client.abort();
-      return request.fault.answer?.({ usage, finish, leave }) ?? json({});
-    },
+    fetch: async (_, { id }) => answerTo(requestOf(id)),
   });
-
-  const ends = requests.map(async ({ id, fault, n, maxTokens, client }) => {
+  const ends = requests.map(async (request) => {
+    const { id, fault, client } = request;
     if (fault.leaves === "before") client.abort();
-    const body = { model: "delta-5.3", messages: [], n, max_tokens: maxTokens, stream: true, ...fault.body };
-    const response = await proxy.fetch(
-      new Request("https://proxy.example/v1/chat/completions", {
-        method: "POST",
-        headers: { authorization: id, "content-type": "application/json" },
-        body: JSON.stringify(body),
-        signal: client.signal,
-      }),
-      { id },
-      context,
-    );
+    const response = await proxy.fetch(askedBy(request), { id }, context);
     if (fault.leaves !== "at the first piece") return void (await response.text());
     await response.body?.getReader().read();
     client.abort();
   });
   await Promise.all(ends);
   await Promise.all(waiting);
-  return Promise.all(
-    requests.map(async ({ id, name, fault, n, maxTokens, billed }) => {
-      const { spent, reserved } = await meter.ledger("user", { env: { id: "" }, user: { id } }).read();
-      return { id, name, ...fault, billed, charged: spent + reserved, most: n * maxTokens };
-    }),
-  );
+}
+
+/** Runs the requests through a stream log, each three times at once with one idempotency key. */
+async function runLogged(requests: readonly FaultyRequest[]): Promise<void> {
+  gateway.answers(async (request) => {
+    const { messages } = (await request.json()) as { messages: { content: string }[] };
+    return answerTo(requests.find(({ id }) => id === messages[0]?.content) as FaultyRequest);
+  });
+  ledger.over = budget({ ...limits, namespace: () => env.BUDGET });
+  const proxy = createProxy({
+    ...options,
+    extensions: [streamLog(() => env.PAID_STREAM_LOG)],
+    meter: ledger.meter,
+  });
+  const ends = requests
+    .flatMap((request) => [request, request, request])
+    .map(async (request) => void (await (await proxy.fetch(askedBy(request), {})).text()));
+  await Promise.all(ends);
+  ledger.over = undefined;
+}
+
+/** Compares what each user was charged with what the gateway billed. */
+async function expectHonest(requests: readonly FaultyRequest[]): Promise<void> {
+  const meter = budget({ ...limits, namespace: () => env.BUDGET });
+  const results = requests.map(async ({ id, name, fault, n, maxTokens, billed, asked }) => {
+    const { spent, reserved } = await meter.ledger("user", { env, user: { id } }).read();
+    const charged = spent + reserved;
+    const most = n * maxTokens * asked;
+    const told = `${name}, request ${id}: ${charged} for ${billed}`;
+    if (!fault.isUnknowable) expect(charged, told).toBe(billed);
+    else expect(charged >= billed && charged <= most, `${told}, at most ${most}`).toBe(true);
+    return charged;
+  });
+  const charges = await Promise.all(results);
+  // the requests did get as far as they were meant to
+  expect(requests.filter(({ billed }) => billed > 0).length).toBeGreaterThan(10);
+  expect(charges.filter((charged) => charged === 0).length).toBeGreaterThan(10);
 }
 
 test.each([1, 2, 3])(
   "case 49 and 62: whatever the gateway, the client and the ledgers do, users pay what it bills (seed %i)",
   async (seed) => {
-    const results = await run(seed, 45);
-    for (const { id, name, isUnknowable, billed, charged, most } of results) {
-      const told = `${name}, request ${id}: ${charged} for ${billed}`;
-      if (!isUnknowable) expect(charged, told).toBe(billed);
-      else expect(charged >= billed && charged <= most, `${told}, at most ${most}`).toBe(true);
-    }
-    // the requests did get as far as they were meant to
-    expect(results.filter(({ billed }) => billed > 0).length).toBeGreaterThan(15);
-    expect(results.filter(({ charged }) => charged === 0).length).toBeGreaterThan(15);
+    const requests = requestsOf(seed, 45, Object.keys(faults));
+    await run(requests);
+    await expectHonest(requests);
   },
   20_000,
 );
+
+test("case 51: and so do three requests with one idempotency key, once for all", async () => {
+  // a log goes on without its client, its ledgers are not told apart, and it waits for minutes
+  const names = Object.keys(faults).filter(
+    (name) => !faults[name]?.leaves && !faults[name]?.failing && !/timeout|leaves/.test(name),
+  );
+  const requests = requestsOf(1, 35, names);
+  await runLogged(requests);
+  for (const { asked, name } of requests) expect(asked, name).toBeLessThanOrEqual(1);
+  await expectHonest(requests);
+}, 20_000);
 
 /** The same numbers from 0 to 1 for the same seed. */
 function randomOf(seed: number): () => number {

@@ -1,7 +1,7 @@
 import type { ServerSentEvent } from "@sluice/core/sse";
 import type { CallOutcome, Payable } from "../admitted.js";
 import { type Account, freeAccount, openAccount } from "../gates/budget.js";
-import { parsed, STALL_MS, usageOf } from "../gateway/answer.js";
+import { checkedType, parsed, STALL_MS, usageOf } from "../gateway/answer.js";
 import { type Call, openCall } from "../gateway/call.js";
 import { outcomeOfJSON, outcomeOfStatus, outcomeOfStream } from "../gateway/outcome.js";
 import { relay, type StreamEnd } from "../gateway/relay.js";
@@ -53,8 +53,6 @@ const MOST_READERS = 8;
 const JSON_CHARACTERS = 8 * 1024 * 1024;
 const CHAT = { method: "POST", path: "/v1/chat/completions" };
 const UNMETERED = "streamLogObject: has no meter, but the proxy has one; give both the same `meter`";
-
-const EVENTS = /^text\/event-stream\s*(?:;|$)/i;
 
 /**
  * Opens the stream of one object: it asks the gateway and pays once, writes down what comes, and lets every reader
@@ -140,9 +138,10 @@ export function openStreamLog<Env>(
         outcome = outcomeOfStatus(response.status);
         throw await refusalOf({ response, call, isExtensions: false }, setup, limits);
       }
-      if (response.body && EVENTS.test(response.headers.get("content-type") ?? "")) {
+      const { type, body: stream } = checkedType(response);
+      if (type === "text/event-stream") {
         const choices = Number(body["n"] ?? 1);
-        void keepAll(response.body, call, { keys: setup.apiKeys, choices, account });
+        void keepAll(stream, call, { keys: setup.apiKeys, choices, account });
         return undefined;
       }
       const json = parsed(await readText({ response, call }, stallMs, JSON_CHARACTERS));

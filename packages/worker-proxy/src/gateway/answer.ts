@@ -33,18 +33,16 @@ export interface Passing<Env> {
 export async function passOn<Env>(upstream: Upstream, passing: Passing<Env>): Promise<Response> {
   const { response, call } = upstream;
   const { settings, setup, route, report, account } = passing;
-  const { body, status, headers } = response;
+  const { status } = response;
   const sent = headersOf(response, passing);
   if (status === 204 && route.extension) {
     call.close();
     report.end(status);
     return new Response(null, { status, headers: sent });
   }
-  const [type] =
-    /^(?:application\/json|text\/event-stream)(?=\s*(?:;|$))/i.exec(headers.get("content-type") ?? "") ?? [];
-  if (!body || !type) throw wrongType("answered with no JSON and no event stream");
-  sent["content-type"] = type.toLowerCase();
-  if (sent["content-type"] === "application/json") {
+  const { type, body } = checkedType(response);
+  sent["content-type"] = type;
+  if (type === "application/json") {
     const json = parsed(await readText(upstream, settings.limits.stallMs ?? STALL_MS, JSON_CHARACTERS));
     call.close();
     const usage = usageOf(json);
@@ -58,6 +56,14 @@ export async function passOn<Env>(upstream: Upstream, passing: Passing<Env>): Pr
     return new Response(bytes, { status, headers: sent });
   }
   return new Response(streamOf(upstream, body, passing), { status, headers: sent });
+}
+
+/** @throws {Refusal} 502 for an answer that is no JSON and no event stream */
+export function checkedType({ body, headers }: Response) {
+  const [type] =
+    /^(?:application\/json|text\/event-stream)(?=\s*(?:;|$))/i.exec(headers.get("content-type") ?? "") ?? [];
+  if (!body || !type) throw wrongType("answered with no JSON and no event stream");
+  return { body, type: type.toLowerCase() };
 }
 
 /** How long the gateway may send nothing, where it is read and `limits.stallMs` is not set. */

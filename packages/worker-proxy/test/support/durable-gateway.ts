@@ -39,13 +39,17 @@ type Refused = { readonly retryAfterMs: number } | undefined;
 export const ledger = {
   entries: [] as Entry[],
   next: (() => undefined) as () => Refused,
+  /** A meter to ask instead. */
+  over: undefined as Meter<never> | undefined,
   /** Forgets what it was told, and answers so from now on. */
   answers(next: () => Refused = () => undefined): void {
     ledger.entries.length = 0;
     ledger.next = next;
   },
   meter: {
-    async reserve({ user, route, model, body }: Payable): Promise<Reservation | NonNullable<Refused>> {
+    async reserve(payable: Payable): Promise<Reservation | NonNullable<Refused>> {
+      if (ledger.over) return ledger.over.reserve(payable as Payable<never>);
+      const { user, route, model, body } = payable;
       ledger.entries.push(["reserve", { user, route, model, body }]);
       return (
         ledger.next() ?? {
