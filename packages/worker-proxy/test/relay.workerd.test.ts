@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { asked, chat, openProxy } from "./support/in-process.js";
 
 const events = { "content-type": "text/event-stream" };
@@ -209,3 +209,157 @@ test("what comes in the same moment goes on together, and nothing of it waits fo
   expect((await reader?.read())?.value).toBe("data: d\n\n");
   await reader?.cancel();
 });
+
+describe("the truth of endings", () => {
+  const delta = (text: string, index = 0, reason: string | null = null) =>
+    `data: ${JSON.stringify({ choices: [{ index, delta: { content: text }, finish_reason: reason }] })}\n\n`;
+  const usage = `data: ${JSON.stringify({ choices: [], usage: { total_tokens: 3 } })}\n\n`;
+  const ends = async (text: string, body: object = streamed) => {
+    const { ask } = openProxy({ ...read, allowFields: ["n"] }, () => new Response(text, { headers: events }));
+    const answer = await ask(asked({ body }));
+    const [passed = "", error] = answer.text.split("\n\nevent: error\n");
+    return { passed, isCut: error?.includes("upstream_cut") ?? false };
+  };
+
+  test.each([
+    ["[DONE]", `${delta("a")}data: [DONE]\n\n`],
+    ["a finish reason", delta("a", 0, "stop")],
+    ["a finish reason and usage", delta("a", 0, "stop") + usage],
+    ["both finish reasons of two choices", delta("a", 0, "stop") + delta("b", 1, "length")],
+    ["an error of the gateway's", `${delta("a")}data: {"error":{"message":"overloaded"}}\n\n`],
+  ])("case 60: a stream is whole with %s", async (_, text) => {
+    expect(await ends(text)).toEqual({ passed: text, isCut: false });
+  });
+
+  test.each([
+    ["an empty finish reason", delta("a", 0, "")],
+    ["one finish reason of two choices", delta("a", 0, "stop") + delta("b", 1)],
+    ["a finish reason of another event's text", delta('"finish_reason":"stop"')],
+    ["usage alone", delta("a") + usage],
+  ])("case 60: a stream is cut with %s", async (_, text) => {
+    expect(await ends(text)).toEqual({ passed: text, isCut: true });
+  });
+
+  test("case 60: of two choices that were asked for, the one that never came is missing", async () => {
+    expect((await ends(delta("a", 0, "stop"), { ...streamed, n: 2 })).isCut).toBe(true);
+  });
+
+  test("case 60: what breaks off behind the finish reason is whole, without the line that broke off", async () => {
+    const whole = delta("a", 0, "stop");
+    expect(await ends(`${whole}data: {"usage":{"total_to`)).toEqual({ passed: whole, isCut: false });
+  });
+
+  test("an event that only begins and ends like the one before is read whole", async () => {
+    const like = delta("b").replace(
+      '"b"',
+      '"b"}}],"error":{"message":"m"},"others":[{"other":{"content":"c"',
+    );
+    const { ask, events: told } = openProxy(read, () => new Response(delta("a") + like, { headers: events }));
+    expect((await ask(asked({ body: streamed }))).text).toBe(delta("a") + like);
+    expect(told).toMatchObject([{ code: "upstream_error" }]);
+  });
+
+  test("case 60: behind a finish reason the rest is waited for, but not for long", async () => {
+    const { ask, events: told } = openProxy(
+      { limits: { stallMs: 60_000 } },
+      () => new Response(open(delta("a", 0, "stop")), { headers: events }),
+    );
+    expect((await ask(asked({ body: streamed }))).text).toBe(delta("a", 0, "stop"));
+    expect(told).toMatchObject([{ status: 200, outcome: "complete" }]);
+  });
+
+  test("behind [DONE] nothing is waited for", async () => {
+    const text = `${delta("a")}data: [DONE]\n\n`;
+    const { ask } = openProxy(read, () => new Response(open(text), { headers: events }));
+    expect((await ask(asked({ body: streamed }))).text).toBe(text);
+  });
+
+  test("case 64: events whose lines end in CR alone go on as they come", async () => {
+    const { send } = openProxy(
+      read,
+      () => new Response(open("data: a\r\rdata: b\r\rdata: c"), { headers: events }),
+    );
+    const reader = (await send(asked({ body: streamed }))).body?.getReader();
+    expect(new TextDecoder().decode((await reader?.read())?.value)).toBe("data: a\r\rdata: b\r\r");
+    await reader?.cancel();
+  });
+});
+
+describe("stalls", () => {
+  const beats: readonly [string, string][] = [
+    ["comments", ": alive\n\n"],
+    ["empty deltas", 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'],
+    ["events without choices", "data: {}\n\n"],
+    ["nothing but a line without end", "x"],
+  ];
+  test.each(beats)("case 67: %s do not keep a stream alive", async (_, beat) => {
+    const { ask } = openProxy(
+      { limits: { stallMs: 40 } },
+      () => new Response(drip(beat, 5), { headers: events }),
+    );
+    expect((await ask(asked({ body: streamed }))).text).toContain('"code":"upstream_idle"');
+  });
+
+  test("case 67: content does", async () => {
+    const beat = 'data: {"choices":[{"index":0,"delta":{"reasoning_content":"a"}}]}\n\n';
+    const { ask } = openProxy(
+      { limits: { stallMs: 1000 } },
+      () => new Response(drip(beat, 60, 20), { headers: events }),
+    );
+    const { text } = await ask(asked({ body: streamed }));
+    expect(text).not.toContain("upstream_idle");
+    expect(text.split("reasoning_content")).toHaveLength(21);
+  });
+
+  test("case 58: a client that takes nothing loses its stream, and the gateway's is closed", async () => {
+    const { seen, answer } = endless();
+    const { send, events: told } = openProxy({ limits: { stallMs: 30 } }, answer);
+    const reader = (await send(asked({ body: streamed }))).body?.getReader();
+    await reader?.read();
+    await vi.waitFor(() => expect(told).toMatchObject([{ status: 499, code: "client_stalled" }]));
+    expect(seen.isCancelled).toBe(true);
+    await expect(reader?.read()).rejects.toThrow();
+  });
+
+  test("a client that takes its time does not make the gateway look silent", async () => {
+    const pieces = ["data: {}\n\n", ": a\n\n", ": b\n\n", ": c\n\n", "data: [DONE]\n\n"];
+    const body = new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          if (pieces.length === 1) await new Promise((resolve) => setTimeout(resolve, 250));
+          controller.enqueue(new TextEncoder().encode(pieces.shift()));
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const { send } = openProxy({ limits: { stallMs: 400 } }, () => new Response(body, { headers: events }));
+    const reader = (await send(asked({ body: streamed }))).body?.getReader();
+    let text = "";
+    for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+      text += new TextDecoder().decode(part.value);
+      await new Promise((resolve) => setTimeout(resolve, 150));
+    }
+    expect(text).toMatch(/^data: \{\}\n\n: a\n\n: b\n\n: c\n\ndata: \[DONE\]\n\n$/);
+  });
+});
+
+/** A body that says this, and then nothing more. */
+function open(text: string): ReadableStream<Uint8Array> {
+  return new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode(text)) });
+}
+
+/** A body that says this again and again, each so many milliseconds. */
+function drip(text: string, ms: number, times = 10_000): ReadableStream<Uint8Array> {
+  let sent = 0;
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        await new Promise((resolve) => setTimeout(resolve, ms));
+        sent += 1;
+        if (sent > times) controller.close();
+        else controller.enqueue(new TextEncoder().encode(text));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
