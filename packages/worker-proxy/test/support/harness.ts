@@ -90,6 +90,10 @@ export async function startProxy({ options = {}, keys = [KEY], requestsPerMinute
     /** A chat request of a signed-in user, with what `init` changes. */
     send,
     ask: async (...request: Parameters<typeof send>) => read(await send(...request)),
+    /** Counts a request that the test sends itself, so that its event is waited for. */
+    expectRaw() {
+      asked += 1;
+    },
     raw: (text: string) => raw(hostname, Number(port), text),
     /** A Worker that asks the proxy for this chat and leaves before the answer. */
     askAndLeave(body: unknown) {

@@ -1,0 +1,103 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { chat, startProxy, user } from "./support/harness.js";
+import { chunk, done, finish, says } from "./support/upstream.js";
+
+/* Streams of which nothing has to be read: no meter, no stream log, no `limits.stallMs`. */
+
+let proxy: Awaited<ReturnType<typeof startProxy>>;
+beforeAll(async () => {
+  proxy = await startProxy({ options: { limits: { totalMs: 1000 } } });
+});
+afterAll(() => proxy.close());
+afterEach(() => proxy.forget());
+
+const events = { "content-type": "text/event-stream" };
+const streamed = { ...chat, stream: true };
+const many = Array.from({ length: 2000 }, (_, n) => chunk(String(n))).join("");
+
+test("a stream passes as it is, told once, without usage and size", async () => {
+  const text = many + finish + done;
+  proxy.upstream.answers(says(200, events, text));
+  expect((await proxy.ask(streamed)).text).toBe(text);
+  const [event] = await proxy.events(1);
+  expect(event).toMatchObject({ status: 200, outcome: "complete", firstByteMs: expect.any(Number) });
+  expect(event).not.toHaveProperty("code");
+  expect(event).not.toHaveProperty("bytes");
+});
+
+test.each([
+  ["whose connection is closed between two chunks", (end: () => void) => end()],
+  ["whose connection is reset", (_: () => void, reset: () => void) => reset()],
+])("case 40: a stream %s ends in an error event", async (_, cut) => {
+  proxy.upstream.answers((response) => {
+    const { socket } = response;
+    response.writeHead(200, events);
+    response.write(many, () =>
+      cut(
+        () => socket?.end(),
+        () => socket?.resetAndDestroy(),
+      ),
+    );
+  });
+  const { text } = await proxy.ask(streamed);
+  expect(text).toMatch(/\n\nevent: error\ndata: .*"code":"upstream_cut"\}\}\n\n$/);
+  expect(await proxy.events(1)).toMatchObject([{ status: 200, code: "upstream_cut", outcome: "cut" }]);
+});
+
+test("case 40: so does a stream that is shorter than its content-length", async () => {
+  proxy.upstream.answers((response) => {
+    response.writeHead(200, { ...events, "content-length": String(many.length + 100) });
+    response.write(many, () => response.socket?.end());
+  });
+  expect((await proxy.ask(streamed)).text).toMatch(/"code":"upstream_cut"\}\}\n\n$/);
+});
+
+test("a stream that ends without [DONE] is passed on as it is: the client notices", async () => {
+  proxy.upstream.answers(says(200, events, many));
+  expect((await proxy.ask(streamed)).text).toBe(many);
+});
+
+test("case 41: a client that leaves is left by the gateway, and told once as 499", async () => {
+  proxy.upstream.answers((response) => {
+    response.writeHead(200, events).write(chunk("a"));
+    const more = setInterval(() => response.write(chunk("b")), 20);
+    response.on("close", () => clearInterval(more));
+  });
+  const client = new AbortController();
+  const response = await proxy.send(streamed, { signal: client.signal });
+  await response.body?.getReader().read();
+  client.abort();
+  expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
+  expect(await proxy.events(1)).toMatchObject([{ status: 499, code: "client_left", outcome: "left" }]);
+});
+
+test("a silent gateway is bounded by totalMs", async () => {
+  proxy.upstream.answers((response) => void response.writeHead(200, events).write(chunk("a")));
+  expect((await proxy.ask(streamed)).text).toMatch(/"code":"upstream_timeout"\}\}\n\n$/);
+  expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
+});
+
+test("case 58: a client that reads nothing holds the gateway's connection for totalMs at most", async () => {
+  proxy.upstream.answers((response) => {
+    response.writeHead(200, events);
+    const more = () => {
+      while (!response.destroyed && response.write(many)) {}
+    };
+    response.on("drain", more);
+    more();
+  });
+  const body = JSON.stringify(streamed);
+  const socket = connect(Number(proxy.url.port), proxy.url.hostname).pause();
+  await once(socket, "connect");
+  proxy.expectRaw();
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: ${proxy.url.host}\r\nAuthorization: ${user.authorization}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  await proxy.upstream.arrived();
+  expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
+  expect(await proxy.events(1)).toMatchObject([{ code: "upstream_timeout" }]);
+  socket.destroy();
+});
