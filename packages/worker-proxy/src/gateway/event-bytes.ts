@@ -118,6 +118,8 @@ export function openEventBytes({ keys, isChat, choices = 1, onEvent }: EventByte
     const text = envelope.textIn(event);
     if (text !== undefined) {
       if (holdsKey(text, envelope.place)) throw unfit();
+      isWhole = true;
+      if (!chat.isOver) onEvent?.(event);
       chat.readText(text);
       return;
     }
