@@ -31,7 +31,7 @@ describe("the request id of an answer", () => {
     ["has one with a space", "a b"],
     ["has one that is too long", "a".repeat(129)],
     ["has one that could be markup", "<script>"],
-    ["has a part of the key in it", `req-${KEY.slice(10, 18)}`],
+    ["has the key in it", `req-${KEY}`],
   ])("is the proxy's where the gateway %s", async (_, id) => {
     const { ask, events } = openProxy({}, () =>
       Response.json({}, { headers: id ? { "x-request-id": id } : {} }),
