@@ -205,8 +205,8 @@ describe("all that was set aside is spent", () => {
   });
 });
 
-test.each([300, 307, 400, 401, 402, 403, 404, 422, 429, 500, 503])(
-  "when the gateway refuses with %i nothing is spent",
+test.each([300, 307, 400, 401, 402, 403, 404, 422, 429, 500, 503, 521, 522, 523, 530])(
+  "case 49: when the gateway, or Cloudflare in its place, refuses with %i nothing is spent",
   async (status) => {
     const { ask, told } = openMetered(() => Response.json({ error: {}, usage }, { status }));
     await ask();
