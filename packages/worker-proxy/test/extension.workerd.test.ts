@@ -106,6 +106,30 @@ describe("a path of an extension", () => {
     expect(served).toEqual([]);
   });
 
+  test("takes a DELETE with an empty stream for a body, as some hosts give it", async () => {
+    const { served, ask } = openExtended();
+    const init = { method: "DELETE", headers: { authorization: "Bearer user-token" }, body: "" };
+    const request = new Request("https://proxy.example/v1/chat/streams/s-1", init);
+    expect(request.body).not.toBeNull();
+    expect((await ask(request)).status).toBe(200);
+    expect(served).toHaveLength(1);
+  });
+
+  test("may say nothing new for longer than a stalled answer of the gateway may", async () => {
+    const headers = { "content-type": "text/event-stream" };
+    const { watch } = openExtended(
+      () => {
+        const { readable, writable } = new TransformStream<string, string>();
+        const writer = writable.getWriter();
+        void writer.write(":\n\n");
+        setTimeout(() => void writer.write("event: end\ndata: {}\n\n").then(() => writer.close()), 60);
+        return new Response(readable.pipeThrough(new TextEncoderStream()), { headers });
+      },
+      { limits: { stallMs: 10 } },
+    );
+    expect((await watch(signed("t-1"))).text).toBe(":\n\nevent: end\ndata: {}\n\n");
+  });
+
   test("is off while its group is", async () => {
     const { watch, served } = openExtended(undefined, { routes: ["chat"] });
     expect([(await watch(signed("t-1"))).status, served.length]).toEqual([404, 0]);
