@@ -1,6 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 /*
@@ -21,11 +24,16 @@ const key = `sk-demo-${randomBytes(12).toString("hex")}`;
 const gateway = await startGateway();
 const port = await freePort(Number(values.port));
 const address = `http://127.0.0.1:${port}`;
+// the answers that the Worker keeps: of this run alone, also where several demos run
+const objects = mkdtempSync(join(tmpdir(), "sluice-demo-"));
 const worker = startWorker();
 const log = logOf(worker);
 let stopping = false;
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => void stop(0));
-process.on("exit", () => signalGroup(worker, "SIGKILL"));
+process.on("exit", () => {
+  signalGroup(worker, "SIGKILL");
+  rmSync(objects, { recursive: true, force: true });
+});
 worker.on("exit", (code) => {
   if (!stopping) fail(`The Worker ended with ${code}:\n${log()}`);
 });
@@ -59,7 +67,17 @@ function startWorker(): ChildProcess {
     GATEWAY_API_KEY: key,
     ORIGINS: `${address} http://localhost:${port}`,
   };
-  const args = ["dev", "--ip", "127.0.0.1", "--port", String(port), "--inspector-port", "0"];
+  const args = [
+    "dev",
+    "--ip",
+    "127.0.0.1",
+    "--port",
+    String(port),
+    "--inspector-port",
+    "0",
+    "--persist-to",
+    objects,
+  ];
   const given = Object.entries(vars).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
   return spawn("wrangler", [...args, "--show-interactive-dev-session=false", ...given], {
     cwd: `${root}examples/studio`,

@@ -1,37 +1,25 @@
 import { createProxy } from "@sluice/worker-proxy";
+import {
+  type ObjectNamespace,
+  streamLog,
+  streamLogObject,
+  videoEvents,
+  videoWatch,
+} from "@sluice/worker-proxy/durable";
+import { type Env as CommonEnv, options } from "./options.js";
 
-/** What the Worker is given from outside. */
-interface Env {
-  GATEWAY_URL: string;
-  GATEWAY_API_KEY: string;
-  /** The page's own address, and others that may call, separated by spaces. */
-  ORIGINS: string;
+interface Env extends CommonEnv {
+  readonly STREAM_LOG: ObjectNamespace;
+  readonly VIDEO_WATCH: ObjectNamespace;
 }
+
+/** Keeps each answer, so that a page that is loaded again reads on. */
+export const StreamLog = streamLogObject<Env>(options);
+/** Polls each video task once for all tabs. */
+export const VideoWatch = videoWatch<Env>(options);
 
 /** Serves the studio's page (wrangler.jsonc, `assets`) and, for everything else, the gateway. */
 export default createProxy<Env>({
-  baseURL: (env) => env.GATEWAY_URL,
-  apiKey: (env) => env.GATEWAY_API_KEY,
-  // the studio runs on one's own machine, against the emulator: put a real check here before it goes elsewhere
-  authenticate: "public",
-  origins: (env) => env.ORIGINS.split(" "),
-  routes: ["chat", "images", "videos", "assets", "health"],
-  assetLookup: "/gamma/asset/GetAsset",
-  // the emulator's own files, on this machine, are given as references
-  media: "any",
-  models: {
-    "alpha-v4.1-flash": {},
-    "gamma-chat-1-6-251015": {},
-    "delta-5.3": {},
-    "gamma-image-4-0-250828": {},
-    "gamma-image-5-0-260128": {},
-    "beta3.0-video": {},
-    "beta3.0-video-prime": {},
-    "gamma-video-1-5-pro-251215": {},
-    "gamma-video-1-0-pro-fast-251015": {},
-    "gamma-video-2.0": {},
-    "gamma-video-fast": {},
-    // the groups that the form may name; the emulator takes any
-    "gamma-asset": { GroupId: ["studio", "heroes"] },
-  },
+  ...options,
+  extensions: [streamLog((env) => env.STREAM_LOG), videoEvents((env) => env.VIDEO_WATCH)],
 });

@@ -2,12 +2,13 @@ import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { createEmulator, type Emulator, type EmulatorOptions } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
-import worker from "../../examples/studio/worker.ts";
+import { createProxy } from "@sluice/worker-proxy";
+import { type Env, options as proxyOptions } from "../../examples/studio/options.ts";
 
 const dist = new URL("../../examples/studio/dist/", import.meta.url).pathname;
 const KEY = "sk-quick-studio";
 
-/** The built page, the studio's Worker and the emulator in this process, for what would take minutes in the demo. */
+/** The built page, the studio's proxy without its Durable Objects, and the emulator, in this process: fast, unlike the demo. */
 export interface QuickStudio {
   readonly address: string;
   readonly emulator: Emulator;
@@ -20,6 +21,7 @@ export interface QuickStudio {
 export async function startQuickStudio(options: Omit<EmulatorOptions, "apiKeys">): Promise<QuickStudio> {
   const emulator = createEmulator({ apiKeys: [KEY], ...options });
   const gateway = await serve(emulator, { port: 0 });
+  const worker = createProxy<Env>(proxyOptions);
   const env = { GATEWAY_URL: gateway.url, GATEWAY_API_KEY: KEY, ORIGINS: "" };
   const site = await serve(
     {
