@@ -40,6 +40,13 @@ export const options = {
     // a Worker has 128 MB of memory for all requests that it serves at a time
     bodyBytes: 8 * 1024 * 1024,
     dataURIBytes: 5 * 1024 * 1024,
+    // chat streams of one user at a time
+    streamsPerUser: 4,
   },
+  // For an AI gateway in front of yours: its own key, and what its log should know. Never a user's secret.
+  // upstreamHeaders: ({ env, user }) => ({
+  //   "cf-aig-authorization": `Bearer ${env.AI_GATEWAY_TOKEN}`,
+  //   "cf-aig-metadata": JSON.stringify({ user: user.id }),
+  // }),
   onEvent: (event) => console.log(JSON.stringify(event)),
 } satisfies ProxyOptions<Env>;

@@ -1,6 +1,7 @@
-import { expect, test } from "vitest";
-import { CHATS, chat, startAttacked, stream } from "./support/attacked.js";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CHATS, chat, startAttacked, stream, VIDEOS } from "./support/attacked.js";
 import { json, said, says, streamed } from "./support/raw-gateway.js";
+import { signed } from "./support/sign.js";
 
 const picture = "https://cdn.example/a.png";
 const withPicture = {
@@ -45,6 +46,41 @@ test.each([
   while (!proxy.logs.some(isOwn))
     await proxy.loggedLine(like).then(() => new Promise((done) => setTimeout(done, 10)));
   await proxy.close();
+});
+
+describe("case 57: the polls of a task", () => {
+  let proxy: Awaited<ReturnType<typeof startAttacked>>;
+  beforeAll(async () => {
+    proxy = await startAttacked({ options: { routes: ["videos"] } });
+  });
+  afterAll(() => proxy.close());
+
+  const task =
+    '{"code":"success","message":"","data":{"task_id":"task_1","status":"IN_PROGRESS","progress":"5%"}}';
+  const path = (user: string) => `${VIDEOS}/${signed("task_1", "task", user)}`;
+
+  test("a thousand within a second are a few requests to the gateway", async () => {
+    proxy.upstream.answers(says(json(task)));
+    const startedAt = Date.now();
+    const polls = Array.from({ length: 20 }, async () => {
+      for (let nth = 0; nth < 50; nth += 1) {
+        const { status, text } = await proxy.ask("ada", undefined, { path: path("ada") });
+        expect(status === 429 || (status === 200 && text.includes("IN_PROGRESS"))).toBe(true);
+      }
+    });
+    await Promise.all(polls);
+    const seconds = (Date.now() - startedAt) / 1000;
+    expect(proxy.upstream.requests.length).toBeLessThanOrEqual(2 + seconds);
+  });
+
+  test("of another user are not answered from what this one was told", async () => {
+    proxy.upstream.answers(says(json(task)));
+    await proxy.ask("ada", undefined, { path: path("ada") });
+    expect((await proxy.ask("bob", undefined, { path: path("ada") })).status).toBe(404);
+    const { text } = await proxy.ask("bob", undefined, { path: path("bob") });
+    expect(text).toContain(signed("task_1", "task", "bob"));
+    expect(text).not.toContain(signed("task_1", "task", "ada"));
+  });
 });
 
 test("case 59: what a request was, cost and became is in its event", async () => {

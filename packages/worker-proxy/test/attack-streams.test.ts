@@ -99,6 +99,25 @@ describe.each(ways)("a stream %s", (_, plan) => {
     expect(text.replace(/^id: \d+\n/gm, "")).toBe(bytes.toString());
   });
 
+  // at quadratic cost it would take minutes
+  test("case 68: of which one event has 150,000 data lines, or 700,000 where it is not kept, arrives whole", async () => {
+    // an event of more than 1.5 MB is not kept
+    const lines = "streamLog" in plan ? 150_000 : 700_000;
+    const event = `data: {"choices":[],"a":[\n${"data: 0,\n".repeat(lines)}data: 0]}\n\n`;
+    const answer = streamHead + event + said("one") + stopped() + done;
+    proxy.upstream.answers((socket) => {
+      const next = (at: number) => {
+        if (at >= answer.length) return void socket.end();
+        socket.write(answer.slice(at, at + 16_384), () => next(at + 16_384));
+      };
+      next(0);
+    });
+    const { text } = await proxy.ask("ada", stream);
+    expect(text).not.toContain("event: error");
+    expect(text).toMatch(/\[DONE\]\n\n$/);
+    expect(text.length).toBeGreaterThan(event.length);
+  });
+
   test.each([
     ["a page", answered(200, "text/html", "<h1>hi</h1>")],
     ["a page that is called JSON", answered(200, "application/json", "<h1>hi</h1>")],
@@ -195,6 +214,20 @@ describe("case 58: clients that read nothing", () => {
     for (let nth = 0; nth < 5; nth += 1) expect(await openStalled(`user-${nth}`)).toBe("HTTP/1.1 200");
     await Promise.all(proxy.upstream.requests.map(({ closed }) => closed));
     expect(proxy.upstream.open()).toBe(0);
+  });
+
+  test("have as many streams as `streamsPerUser` says, and get them back when they leave", async () => {
+    await proxy.close();
+    proxy = await startAttacked({ options: { limits: { streamsPerUser: 2 } } });
+    proxy.upstream.answers(endless);
+    expect(await openStalled("ada")).toBe("HTTP/1.1 200");
+    expect(await openStalled("ada")).toBe("HTTP/1.1 200");
+    expect((await proxy.ask("ada", stream)).status).toBe(429);
+    expect(await openStalled("bob")).toBe("HTTP/1.1 200");
+    for (const client of clients.splice(0)) client.destroy();
+    await Promise.all(proxy.upstream.requests.map(({ closed }) => closed));
+    proxy.upstream.answers(streamed(said("one"), stopped(), done));
+    expect((await proxy.ask("ada", stream)).text).toContain("[DONE]");
   });
 });
 

@@ -17,15 +17,19 @@ export async function extensionAnswer<Env>(
   admitted: Admitted<Env>,
   call: Call,
 ): Promise<Response | undefined> {
+  const answered = async () => {
+    try {
+      let answer = route.extension?.serve(admitted as Admitted<never>);
+      for (const extension of extensions) answer ??= extension.send?.(admitted, meter !== undefined);
+      return await answer;
+    } catch (error) {
+      // a refusal is the extension's answer, as it is
+      if (error instanceof Refusal) throw error;
+      throw unavailable("extension_unavailable", "a part of the proxy failed", "extensions failed", error);
+    }
+  };
   const limit = { ms: limits.headersMs, late: "upstream_timeout" } as const;
-  try {
-    let answer = route.extension?.serve(admitted as Admitted<never>);
-    for (const extension of extensions) answer ??= extension.send?.(admitted, meter !== undefined);
-    return answer && (await call.wait(() => answer, "upstream_unreachable", limit));
-  } catch (error) {
-    if (error instanceof Refusal && error.code !== "upstream_unreachable") throw error;
-    throw unavailable("extension_unavailable", "a part of the proxy failed", "extensions failed", error);
-  }
+  return await call.wait(answered, "upstream_unreachable", limit);
 }
 
 /** Makes the request to the gateway: the table's path, the checked body, and headers of the proxy's own. */
