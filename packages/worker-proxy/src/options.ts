@@ -93,7 +93,8 @@ export interface ProxyOptions<Env = unknown> {
   readonly credentials?: boolean;
   /**
    * The models that may be asked, as the spec writes them: a list, or with what each may be asked for,
-   * `{ "gamma-video-2.0": { duration: 10, resolution: ["720p", "480p"] } }`.
+   * `{ "gamma-video-2.0": { duration: 10, resolution: ["720p", "480p"] } }`. Assets need a cap that lists their groups,
+   * `{ "gamma-asset": { GroupId: ["group-1"] } }`.
    */
   readonly models: Models | ((env: Env) => Models | Promise<Models>);
   /**
@@ -116,9 +117,10 @@ export interface ProxyOptions<Env = unknown> {
   /** Sets aside what a request costs, and settles it by `usage`: `budget(…)` of `/durable`. @default none */
   readonly meter?: Meter<Env> | undefined;
   /**
-   * Which addresses of media the gateway may be sent to: `public` ones, `any`, or those for which a function says true.
-   * It is not asked about one that some would read as another host's (with an `@`, a backslash or a tab): that is refused.
-   * @default "public": https, and a name that is no private network's
+   * The addresses of media that the gateway may be sent to: `public` ones, `any`, or those for which a function says
+   * true. Addresses that some readers take for another host's (with an `@`, a backslash or a tab) are refused before.
+   * Files in the request have to be images in Base64, unless it is `any`.
+   * @default "public": https without a port, and a host's name that is no private network's
    */
   readonly media?: Media;
   /** The gateway's path for an asset lookup, `/gamma/asset/GetAsset`; the spec shows none. It is sent `{ Id }`. @default none */

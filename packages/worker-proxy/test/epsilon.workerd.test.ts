@@ -98,6 +98,7 @@ describe("epsilon", () => {
       { model: "epsilon-2", duration: 11 },
       { model: "epsilon-2", duration: [11] },
       { model: "epsilon-2", camera: { speed: 2 } },
+      { model: "epsilon", model_name: "epsilon-2", duration: 5, camera: { speed: 2 } },
     ]) {
       const { status, error } = await create(body);
       expect([status, error?.["code"]]).toEqual([400, "limit_exceeded"]);

@@ -171,6 +171,7 @@ describe("case 30: the gateway is not sent to", () => {
     ["nothing", ""],
     ["spaces", "    "],
     ["a page", "data:text/html;base64,AAAA"],
+    ["an image of a kind that is not listed", "data:image/x-icon;base64,AAAA"],
     ["a picture that names addresses", "data:image/svg+xml;base64,AAAA"],
     ["data without Base64", "data:image/png,AAAA"],
     ["data of no type", "data:;base64,AAAA"],

@@ -16,7 +16,7 @@ export interface Allowed {
 }
 
 /**
- * The body that may leave, within what the operator allows. It is the one that was given, changed in place.
+ * Checks a body against what the operator allows, and changes it in place to the body that leaves.
  *
  * @throws {Refusal} 403 for a model that may not be asked here, 400 for a field that is not listed or is beyond a
  *   limit, 404 for an asset that is not this user's
