@@ -24,6 +24,7 @@ export default createProxy({
   authenticate: (request) => request.headers.get("authorization") === "Bearer user" ? { id: "user" } : null,
   origins: ["https://app.example"],
   models: ["delta-5.3"],
+  limits: { streamsPerUser: 1000 },
   ${options}
 });`;
 const sources = {
