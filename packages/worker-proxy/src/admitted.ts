@@ -41,6 +41,8 @@ export interface Admitted<Env = unknown> {
   /** The id as the client knows it: what an answer has to call it. */
   readonly sentId?: string;
   readonly model?: string;
+  /** Headers of the request to the gateway beside its key: request id, `traceparent`, those of `upstreamHeaders`. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** The body as it would leave for the gateway. */
   readonly body?: Readonly<Record<string, unknown>>;
   /** The paths of fields that were left out of the body; the answer names them in `x-sluice-dropped`. */

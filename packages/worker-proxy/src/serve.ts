@@ -9,10 +9,9 @@ import { checkRate } from "./gates/rate.js";
 import { userOf } from "./gates/user.js";
 import { passOn } from "./gateway/answer.js";
 import { openCall } from "./gateway/call.js";
-import { addedHeaders } from "./gateway/headers.js";
 import { outcomeOfStatus } from "./gateway/outcome.js";
 import { ask, refusalOf } from "./gateway/request.js";
-import { extensionAnswer, outgoingOf, poll } from "./gateway/send.js";
+import { addedHeaders, extensionAnswer, outgoingOf, poll } from "./gateway/send.js";
 import { logCause } from "./log.js";
 import { Refusal } from "./refusal.js";
 import type { Report } from "./report.js";
@@ -42,10 +41,11 @@ export async function serve<Env>(
   const found = await setupOf(settings, env, hostOf(request));
   const [first, ...older] = found.secrets;
   const tenancy = first === undefined ? undefined : tenancyOf([first, ...older], user);
-  const admitted = await admit(settings, found, tenancy, match, { ...routed, user, route: route.name });
-  if (admitted.model !== undefined) report.known.model = admitted.model;
-  if (admitted.body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
-  const added = await addedHeaders(settings, admitted, report.known.requestId);
+  const checked = await admit(settings, found, tenancy, match, { ...routed, user, route: route.name });
+  if (checked.model !== undefined) report.known.model = checked.model;
+  if (checked.body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
+  const added = await addedHeaders(settings, checked, report.known.requestId);
+  const admitted = { ...checked, headers: added.headers };
   report.secrets.push(...Object.values(added.headers));
   const setup = { ...found, guarded: [...found.guarded, ...added.keys] };
   report.lap("proxy");
@@ -58,7 +58,7 @@ export async function serve<Env>(
     if (!response) {
       // asked last: a request that the proxy or an extension refuses costs nothing
       if (isPaid(route)) account = await openAccount(settings.meter, admitted);
-      const outgoing = outgoingOf(route, admitted, added.headers);
+      const outgoing = outgoingOf(route, admitted);
       const asked = async () => {
         const answer = await ask(settings, setup, outgoing, env, call);
         report.known.upstreamStatus = answer.status;

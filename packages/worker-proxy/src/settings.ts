@@ -5,7 +5,7 @@ import type { Caps } from "./gates/caps.js";
 import { type AllowedFields, createTables, type FieldsOf, hasField } from "./gates/fields.js";
 import { belongsTo, routeOf } from "./gates/models.js";
 import { type Route, tableOf } from "./gates/path.js";
-import { type CountStream, createStreamCount } from "./gates/streams.js";
+import { type CountStream, createStreamCount } from "./gates/rate.js";
 import { createPolls, type SharePoll } from "./gateway/polls.js";
 import { createAdvisor } from "./log.js";
 import type { Limits, ProxyOptions } from "./options.js";

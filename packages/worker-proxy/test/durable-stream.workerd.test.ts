@@ -41,6 +41,7 @@ describe("a logged stream", () => {
     gateway.answers(async (request) => {
       expect(request.url).toBe("https://gateway.example/v1/chat/completions");
       expect(request.headers.get("authorization")).toBe(`Bearer ${KEY}`);
+      expect(request.headers.get("x-request-id")).toMatch(/^[\da-f-]{36}$/);
       question = await request.json();
       return new Response(events.join(""), { headers: { "content-type": "text/event-stream" } });
     });

@@ -1,5 +1,5 @@
 import type { ServerSentEvent } from "@sluice/core/sse";
-import type { CallOutcome, Payable } from "../admitted.js";
+import type { Admitted, CallOutcome, Payable } from "../admitted.js";
 import { type Account, freeAccount, openAccount } from "../gates/budget.js";
 import { checkedType, parsed, STALL_MS, usageOf } from "../gateway/answer.js";
 import { type Call, openCall } from "../gateway/call.js";
@@ -41,7 +41,7 @@ interface Kept {
 export const ASKER = "x-sluice-asker";
 
 /** The part of an admitted request that is not its body. */
-export interface Asker extends Pick<Payable, "user" | "model"> {
+export interface Asker extends Pick<Payable, "user" | "model">, Pick<Admitted, "headers"> {
   /** True where the proxy has a meter. */
   readonly isMetered: boolean;
 }
@@ -132,7 +132,7 @@ export function openStreamLog<Env>(
       const setup = await setupOf(settings, env, "stream-log.invalid");
       account = await openAccount(meter, { ...asker, body, env, route: "chat", context: state });
       outcome = "unknown";
-      const response = await ask(settings, setup, { ...CHAT, body }, env, call);
+      const response = await ask(settings, setup, { ...CHAT, body, headers: asker.headers ?? {} }, env, call);
       headers = passedHeadersOf(response, setup.apiKeys);
       if (!response.ok) {
         outcome = outcomeOfStatus(response.status);

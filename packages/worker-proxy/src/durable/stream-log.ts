@@ -99,11 +99,11 @@ export function streamLog<Env = unknown>(
   };
 
   async function send(admitted: Admitted<Env>, isMetered: boolean): Promise<Response> {
-    const { request, user, model, body } = admitted;
+    const { request, user, model, body, headers: added = {} } = admitted;
     const key = request.headers.get("idempotency-key");
     if (key !== null && !/^[\x21-\x7e]{1,255}$/.test(key)) throw BAD_KEY;
     const id = key === null ? randomId() : (await hashOf(`${user.id}\n${key}`)).slice(0, 32);
-    const asker: Asker = { user, isMetered, ...(model !== undefined && { model }) };
+    const asker: Asker = { user, isMetered, headers: added, ...(model !== undefined && { model }) };
     const headers = { [ASKER]: encodeURIComponent(JSON.stringify(asker)) };
     const answer = await reach(admitted, id, { method: "POST", headers, body: JSON.stringify(body) });
     if (!answer.ok || answer.headers.get("content-type") !== "text/event-stream") return answer;

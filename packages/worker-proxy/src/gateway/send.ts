@@ -1,5 +1,7 @@
 import type { Admitted } from "../admitted.js";
+import { ensure, readOption } from "../env.js";
 import type { Route } from "../gates/path.js";
+import { isCredential } from "../log.js";
 import { Refusal, unavailable } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
 import { JSON_CHARACTERS, STALL_MS } from "./answer.js";
@@ -35,8 +37,7 @@ export async function extensionAnswer<Env>(
 /** Makes the request to the gateway: the table's path, the checked body, and headers of the proxy's own. */
 export function outgoingOf<Env>(
   { path, method }: Route,
-  { id, body }: Admitted<Env>,
-  headers: Readonly<Record<string, string>>,
+  { id, body, headers = {} }: Admitted<Env>,
 ): Outgoing {
   return { method, path: id === undefined ? path : path.replace("{id}", id), body, headers };
 }
@@ -68,4 +69,51 @@ export async function poll<Env>(
   const { status, headers, text } = await call.wait(shared, "upstream_cut", limit);
   // a 204 has no body, not even an empty one
   return new Response(text || null, { status, headers });
+}
+
+/** Headers that are the proxy's own, the platform's, or about one connection alone. */
+const RESERVED =
+  /^(?:authorization|cookie|host|accept(?:-encoding)?|content-.*|proxy-.*|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|x-request-id|traceparent)$/i;
+/** The header of W3C Trace Context: version, trace id, parent id, flags; neither id may be all zeros. */
+const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
+
+/** Headers that are added to a request to the gateway. */
+export interface Added {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Values of headers that let somebody in: kept from answers like the key. */
+  readonly keys: readonly string[];
+}
+
+/**
+ * Makes the headers that a request to the gateway gets beside the key: the request id, a well-formed `traceparent` of
+ * the client, and those of `upstreamHeaders`.
+ *
+ * @throws {Refusal} 500 `misconfigured` for a header that can't be sent
+ */
+export async function addedHeaders<Env>(
+  { upstreamHeaders }: Settings<Env>,
+  admitted: Admitted<Env>,
+  requestId: string,
+): Promise<Added> {
+  const trace = admitted.request.headers.get("traceparent") ?? "";
+  const given = await readOption("upstreamHeaders", upstreamHeaders, admitted, checkHeaders);
+  const keys = Object.entries(given).flatMap(([name, value]) => (isCredential(name) ? value : []));
+  return {
+    headers: {
+      ...given,
+      "x-request-id": requestId,
+      ...(TRACEPARENT.test(trace) && { traceparent: trace }),
+    },
+    keys,
+  };
+}
+
+function checkHeaders(given: unknown): Readonly<Record<string, string>> {
+  const headers = { ...(given as Record<string, string>) };
+  for (const [name, value] of Object.entries(headers)) {
+    ensure(/^[\w-]+$/.test(name) && !RESERVED.test(name), `upstreamHeaders: ${name}: can't be set`);
+    const isText = typeof value === "string" && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value);
+    ensure(isText, `upstreamHeaders: ${name}: give a text of ASCII letters, without a line break`);
+  }
+  return headers;
 }
