@@ -1,4 +1,5 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { streamLog } from "@sluice/worker-proxy/durable";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { gateway, refusal } from "./support/durable-gateway.js";
 import { readerOf } from "./support/event-stream.js";
@@ -178,6 +179,25 @@ describe("what is logged", () => {
     expect(errorCode(again)).toBe("stream_interrupted");
   });
 
+  test("case 68: has an event of a megabyte in ten thousand lines that came one by one", async () => {
+    const lines = Array.from({ length: 10_000 }, (_, nth) => `data: ${nth}${"x".repeat(100)}\n`);
+    let at = 0;
+    gateway.answers(() => {
+      const rest = [...lines, "\n", finish, done].map((text) => new TextEncoder().encode(text));
+      const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+        const next = rest[at++];
+        if (next) controller.enqueue(next);
+        else controller.close();
+      };
+      return new Response(new ReadableStream({ pull }), { headers: { "content-type": "text/event-stream" } });
+    });
+    const { ask, resume } = openProxy();
+    const response = await ask();
+    const text = await response.text();
+    expect(text === numbered([`${lines.join("")}\n`, finish, done])).toBe(true);
+    expect((await (await resume(idOf(response))).text()) === text).toBe(true);
+  });
+
   test("ends at 4 MB, where the fixture says so, and the stream goes on for who reads it now", async () => {
     const { send, end } = liveAnswer();
     const { ask, resume } = openProxy();
@@ -199,6 +219,31 @@ describe("what is logged", () => {
     expect(errorCode(again)).toBe("stream_interrupted");
     await evicted(object);
     expect(errorCode(await (await resume(id, kept)).text())).toBe("stream_interrupted");
+  });
+});
+
+describe("a storage that fails in mid-stream", () => {
+  test("keeps no more, and the answer goes on for who reads it now", async () => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    const { send, end } = liveAnswer();
+    const { ask, resume } = openProxy();
+    const response = await ask();
+    const id = idOf(response);
+    const object = await objectOf(id);
+    const reader = readerOf(response);
+    for (const event of events.slice(0, 10)) send(event);
+    await reader.until("part 9,");
+    await runInDurableObject(object, (_, { storage }) => void storage.sql.exec("DROP TABLE events"));
+    for (const event of events.slice(10)) send(event);
+    end();
+    expect(await reader.until("[DONE]")).toBe(numbered(events));
+    expect(log.mock.calls.join()).toContain("its storage failed");
+    expect(await storedIn(object, "stream")).toMatchObject([{ state: "done", whole: 0 }]);
+    log.mockRestore();
+    later(600_000);
+    expect(await runDurableObjectAlarm(object)).toBe(true);
+    expect(await tablesIn(object)).toEqual([]);
+    expect((await resume(id)).status).toBe(404);
   });
 });
 
@@ -418,6 +463,65 @@ describe("ten minutes after its end", () => {
     // and the key is free again
     expect(await (await ask({ headers })).text()).toBe(numbered(events));
     expect(gateway.requests).toHaveLength(2);
+  });
+});
+
+describe("a request with the key of a stream that is being forgotten", () => {
+  test("gets a stream of its own, of which nothing is deleted", async () => {
+    wholeAnswer(events.join(""));
+    const { ask, resume } = openProxy();
+    const headers = { "idempotency-key": "race" };
+    const first = await ask({ headers });
+    await first.text();
+    const id = idOf(first);
+    const object = await objectOf(id);
+    later(600_000);
+    const again = await runInDurableObject(object, async (instance) => {
+      const forgetting = instance.alarm();
+      const asker = encodeURIComponent(JSON.stringify({ user: { id: "u" }, isMetered: false }));
+      const body = JSON.stringify({ ...chat, stream: true });
+      const request = { method: "POST", headers: { "x-sluice-asker": asker }, body };
+      const [answer] = await Promise.all([
+        instance.fetch(new Request("https://stream-log.invalid/", request)),
+        forgetting,
+      ]);
+      return answer.text();
+    });
+    expect(again).toBe(numbered(events));
+    expect(await (await resume(id, 20)).text()).toBe(numbered(events.slice(20), 21));
+    const [at] = await alarmOf(object);
+    expect(at).toBeGreaterThan(Date.now());
+  });
+});
+
+describe("a place or an id that was never given out", () => {
+  test("is refused behind the end of a stream, while it comes and afterwards", async () => {
+    const { send, end } = liveAnswer();
+    const { ask, resume } = openProxy();
+    const response = await ask();
+    const id = idOf(response);
+    send(piece("a"));
+    const reader = readerOf(response);
+    await reader.until("a");
+    expect((await resume(id, 2)).status).toBe(400);
+    send(finish + done);
+    end();
+    await reader.until("[DONE]");
+    expect([(await resume(id, 3)).status, (await resume(id, 4)).status]).toEqual([204, 400]);
+  });
+
+  test.each(["x", "0".repeat(31), "G".repeat(32), "0".repeat(33)])("makes no object: %s", async (id) => {
+    const names: string[] = [];
+    const namespace = {
+      idFromName: (name: string) => names.push(name),
+      get: () => ({ fetch: async () => new Response(null, { status: 204 }) }),
+    };
+    const { resume, stop } = openProxy({ extensions: [streamLog(() => namespace)] });
+    for (const answer of [await resume(id), await stop(id)]) {
+      expect(answer.status).toBe(404);
+      expect(await answer.json()).toMatchObject({ error: { code: "not_found" } });
+    }
+    expect(names).toEqual([]);
   });
 });
 
