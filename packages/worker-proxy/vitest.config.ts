@@ -22,6 +22,8 @@ export default defineConfig({
           include: ["test/**/*.test.ts"],
           exclude: ["**/*.workerd.test.ts"],
           hookTimeout: 60_000,
+          // until a test counts as hanging: on two busy cores workerd and its sockets take their time
+          testTimeout: 30_000,
           env: { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" },
         },
       },

@@ -16,7 +16,7 @@ beforeAll(async () => {
     options: {
       routes: ["chat", "videos", "assets"],
       assetLookup: "/gamma/asset/GetAsset",
-      limits: { bodyMs: 100, stallMs: 2000, maxTokens: 50, bodyBytes: 20_000 },
+      limits: { pollMemoMs: 0, bodyMs: 100, stallMs: 2000, maxTokens: 50, bodyBytes: 20_000 },
     },
   });
 });
@@ -81,6 +81,7 @@ const names = [
   "content-length",
   "content-type",
   "host",
+  "x-request-id",
 ];
 
 function expectAllowed(request: Recorded, sent: readonly Buffer[]): void {
