@@ -2,47 +2,47 @@ import type { ProxyOptions } from "../options.js";
 import { createProxy } from "../proxy.js";
 import { errorBody, Refusal } from "../refusal.js";
 
-/** What a watch keeps in its storage: all that it needs to go on after it was evicted. */
+/** State of a watch in its storage: all that it needs to go on after it was evicted. */
 export interface WatchedTask {
   /** The gateway's own. */
   readonly id: string;
   readonly startedAt: number;
-  /** When somebody last listened. */
+  /** Time at which there was last a reader. */
   readonly heardAt: number;
-  /** When it was last asked about; 0 before the first time. */
+  /** Time of the last poll; 0 before the first. */
   readonly askedAt: number;
   /** The number of the newest event. Begins with the time, so that a later watch of the task never repeats one. */
   readonly seq: number;
-  /** What the newest event said; undefined before the gateway knew the task. */
+  /** Envelope of the newest event; undefined before the gateway knew the task. */
   readonly envelope?: string;
-  /** How many answers there were; they come further apart with time. */
+  /** Number of answers; they come further apart with time. */
   readonly answers: number;
-  /** How many in a row brought none. */
+  /** Number of polls in a row without an answer. */
   readonly failures: number;
-  /** How many of those were unreadable. */
+  /** Number of those whose answer was unreadable. */
   readonly unreadable: number;
-  /** Set when nobody will be asked again; `error` where there is no final state. */
+  /** Set when there are no more polls; `error` where there is no final state. */
   readonly end?: { readonly error?: string };
-  /** When the alarm rings: to ask again, or to forget. */
+  /** Time of the alarm: to poll again, or to forget. */
   readonly nextAt: number;
 }
 
-/** The shortest pause between two questions, and the one after the first answer. */
+/** Shortest pause between two polls, and the one after the first answer. */
 export const FIRST_PAUSE_MS = 5_000;
 const PAUSE_MS = 15_000;
-/** The pause while nobody listens, and after how long without a listener it begins. */
+/** Pause without a reader, and the time without one after which it begins. */
 const UNHEARD_PAUSE_MS = 60_000;
 const UNHEARD_AFTER_MS = 5 * 60_000;
-/** So long a watch goes on without a listener. */
+/** Time for which a watch goes on without a reader. */
 export const ABANDONED_AFTER_MS = 60 * 60_000;
 /** The longest pause that failures alone lead to. */
 const LONGEST_PAUSE_MS = 120_000;
 /** Gateways forget a task after about as long. */
 const LONGEST_WATCH_MS = 24 * 60 * 60_000;
-/** How long after the start the gateway may not know the task yet. */
+/** Time after the start in which the gateway may not know the task yet. */
 const GRACE_MS = 30_000;
 const UNREADABLE_IN_A_ROW = 3;
-/** How long an end is kept for who comes late; an error not as long, since it may have been mended. */
+/** Time for which an end is kept for later readers; an error for less, since it may have been mended. */
 const KEPT_MS = 10 * 60_000;
 const ERROR_KEPT_MS = 60_000;
 
@@ -60,7 +60,7 @@ export function newTask(id: string, now: number): WatchedTask {
   };
 }
 
-/** What is known after another answer, and when to ask again. `random` in [0, 1). */
+/** Returns the state after another answer, with the time of the next poll. `random` in [0, 1). */
 export function afterAnswer(task: WatchedTask, answer: TaskAnswer, now: number, random: number): WatchedTask {
   const asked = { ...task, askedAt: now };
   const late = now - task.startedAt >= LONGEST_WATCH_MS;
@@ -95,7 +95,7 @@ function over(task: WatchedTask, end: { readonly error?: string }): WatchedTask 
   return { ...task, end, nextAt: task.askedAt + (end.error === undefined ? KEPT_MS : ERROR_KEPT_MS) };
 }
 
-/** Sets the next question: slowly further apart, far apart where nobody listens, and never before the gateway allows. */
+/** Sets the next poll: slowly further apart, far apart without a reader, and never before the gateway allows. */
 function paused(task: WatchedTask, retryAfterMs: number, random: number): WatchedTask {
   const { askedAt, heardAt, answers, failures, startedAt } = task;
   const isHeard = askedAt - heardAt < UNHEARD_AFTER_MS;
@@ -107,7 +107,7 @@ function paused(task: WatchedTask, retryAfterMs: number, random: number): Watche
   return { ...task, nextAt: Math.min(askedAt + Math.ceil(jittered), startedAt + LONGEST_WATCH_MS) };
 }
 
-/** What an envelope shows: without trace ids, which change with each answer. */
+/** Returns an envelope without its trace ids, which change with each answer. */
 function faceOf(envelope: string | undefined): string | undefined {
   return (
     envelope &&
@@ -120,7 +120,7 @@ function faceOf(envelope: string | undefined): string | undefined {
 /** The way to the gateway; the same as `createProxy` takes. */
 export type GatewayOptions<Env> = Pick<ProxyOptions<Env>, "baseURL" | "apiKey" | "fetch">;
 
-/** What one question about a task brought. */
+/** Result of one poll. */
 export type TaskAnswer =
   /** `envelope`: the gateway's JSON, written anew. */
   | { readonly type: "task"; readonly envelope: string; readonly isFinal: boolean }
@@ -213,7 +213,7 @@ function retryAfterOf(headers: Headers): number {
   return Math.max(0, ms) || 0;
 }
 
-/** What clients are told when a watch ends without a final state. */
+/** Error bodies of a watch that ends without a final state. */
 export const ended = {
   absent: errorBody(new Refusal(404, "task_not_found", "the gateway does not know this task")),
   unreadable: errorBody(
