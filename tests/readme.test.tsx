@@ -117,17 +117,19 @@ const imagined = `
 import type { Asset, AssetHandle, ChatDelta, ChatMessage, Client, ImageStore, RecordStorage, VideoTaskHandle, VideoTaskStore } from "@sluice/core";
 import type { EncodeProgress } from "@sluice/core/media";
 import type { Emulator } from "@sluice/emulator";
-import type { ProxyContext, ProxyOptions, RateLimitBinding, User } from "@sluice/worker-proxy";
+import type { Meter, ProxyContext, ProxyOptions, RateLimitBinding, User } from "@sluice/worker-proxy";
 import type { ObjectNamespace } from "@sluice/worker-proxy/durable";
 import type { FunctionComponent, ReactNode } from "react";
 declare global {
   interface Env {
     GATEWAY_API_KEY: string; PROXY_SECRET: string; RATE_LIMITER: RateLimitBinding; POLL_LIMITER: RateLimitBinding;
     TURNSTILE_SECRET_KEY: string; SESSION_SECRET: string;
+    AI_GATEWAY_TOKEN: string; SETTINGS: { get<T>(name: string, options: object): Promise<T | null> };
     VIDEO_WATCH: ObjectNamespace; BUDGET: ObjectNamespace; STREAM_LOG: ObjectNamespace;
   }
   type ExecutionContext = ProxyContext;
   const options: ProxyOptions<Env>;
+  const meter: Meter<Env>;
   const gateway: { baseURL: string; apiKey: (env: Env) => string };
   const userOfSession: (request: Request, env: Env) => Promise<User | null>;
   const isOperator: (request: Request, env: Env) => Promise<boolean>;
