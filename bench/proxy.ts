@@ -233,7 +233,11 @@ async function bundled(source: string): Promise<string> {
     resolve: {
       alias: { "@sluice/worker-proxy": createRequire(import.meta.url).resolve("@sluice/worker-proxy") },
     },
-    build: { write: false, lib: { entry, formats: ["es"] } },
+    build: {
+      write: false,
+      lib: { entry, formats: ["es"] },
+      rolldownOptions: { output: { codeSplitting: false } },
+    },
   });
   const [{ output } = { output: [] }] = built as { output: { code: string }[] }[];
   return output[0]?.code ?? "";

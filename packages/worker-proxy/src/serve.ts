@@ -11,7 +11,7 @@ import { passOn } from "./gateway/answer.js";
 import { openCall } from "./gateway/call.js";
 import { outcomeOfStatus } from "./gateway/outcome.js";
 import { ask, refusalOf } from "./gateway/request.js";
-import { addedHeaders, extensionAnswer, outgoingOf, poll } from "./gateway/send.js";
+import { addedHeaders, extensionAnswer, outgoingOf } from "./gateway/send.js";
 import { logCause } from "./log.js";
 import { Refusal } from "./refusal.js";
 import type { Report } from "./report.js";
@@ -64,7 +64,10 @@ export async function serve<Env>(
         report.known.upstreamStatus = answer.status;
         return answer;
       };
-      response = isPoll(route) ? await poll(settings, setup, outgoing, admitted, call, asked) : await asked();
+      if (isPoll(route)) {
+        const { poll } = await call.wait(() => import("./gateway/polls.js"), "upstream_unreachable");
+        response = await poll(settings, setup, outgoing, admitted, call, asked);
+      } else response = await asked();
     }
     const upstream = { response, call, isExtensions };
     report.lap("gateway");

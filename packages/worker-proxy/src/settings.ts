@@ -6,7 +6,7 @@ import { type AllowedFields, createTables, type FieldsOf, hasField } from "./gat
 import { belongsTo, routeOf } from "./gates/models.js";
 import { type Route, tableOf } from "./gates/path.js";
 import { type CountStream, createStreamCount } from "./gates/rate.js";
-import { createPolls, type SharePoll } from "./gateway/polls.js";
+import type { PollMemo } from "./gateway/polls.js";
 import { createAdvisor } from "./log.js";
 import type { Limits, ProxyOptions } from "./options.js";
 import type { Refusal } from "./refusal.js";
@@ -20,8 +20,8 @@ export interface Settings<Env = never>
     Pick<ProxyOptions<Env>, Optional> {
   readonly limits: Required<Omit<Limits, "stallMs" | "maxTokens">> & Limits;
   readonly table: readonly Route[];
-  /** Shares the answers of polls. */
-  readonly sharePoll: SharePoll;
+  /** Answers of polls, for those that follow. */
+  readonly pollMemo: PollMemo;
   /** Bounds the streams of a user. */
   readonly countStream: CountStream;
   readonly fieldsOf: FieldsOf;
@@ -89,7 +89,7 @@ export function checkedOptions<Env>(options: ProxyOptions<Env>): Settings<Env> {
     media,
     credentials,
     limits,
-    sharePoll: createPolls(limits.pollMemoMs),
+    pollMemo: { polls: new Map(), characters: 0 },
     countStream:
       authenticate === "public" ? () => () => {} : createStreamCount(limits.streamsPerUser, limits.totalMs),
     // called detached: the global fetch throws with another `this`

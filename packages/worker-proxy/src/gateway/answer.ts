@@ -5,11 +5,10 @@ import type { Route } from "../gates/path.js";
 import { Refusal } from "../refusal.js";
 import type { Report } from "../report.js";
 import type { Settings, Setup } from "../settings.js";
-import { unfit } from "./event-bytes.js";
+import { unfit } from "./call.js";
 import { openKeyWatch } from "./keys.js";
 import { outcomeOfJSON, outcomeOfStream, outcomeOfText } from "./outcome.js";
 import { pump } from "./pump.js";
-import { relay, type StreamEnd } from "./relay.js";
 import { passedHeadersOf, readText, type Upstream } from "./request.js";
 
 /** Larger than any JSON of the spec's. */
@@ -55,7 +54,7 @@ export async function passOn<Env>(upstream: Upstream, passing: Passing<Env>): Pr
     report.end(status);
     return new Response(bytes, { status, headers: sent });
   }
-  return new Response(streamOf(upstream, body, passing), { status, headers: sent });
+  return new Response(await streamOf(upstream, body, passing), { status, headers: sent });
 }
 
 /** @throws {Refusal} 502 for an answer that is no JSON and no event stream */
@@ -70,31 +69,30 @@ export function checkedType({ body, headers }: Response) {
 export const STALL_MS = 60_000;
 
 /** A stream is read where something needs it; elsewhere the platform passes it on. */
-function streamOf<Env>(
+async function streamOf<Env>(
   { response, call, isExtensions }: Upstream,
   body: ReadableStream<Uint8Array>,
   { settings, setup, route, report, account, admitted }: Passing<Env>,
-): ReadableStream<Uint8Array> {
+): Promise<ReadableStream<Uint8Array>> {
   const { meter, limits } = settings;
-  const n = admitted.body?.["n"];
-  const options = {
-    keys: setup.guarded,
-    isChat: !route.extension,
-    choices: typeof n === "number" ? n : 1,
-    onFirstByte: report.firstByte,
-    onEnd(end: StreamEnd) {
-      const { code, usage, bytes } = end;
-      if (usage) report.known.usage = usage;
-      if (bytes !== undefined) report.known.bytes = bytes;
-      account.close(outcomeOfStream(end), usage);
-      report.end(code?.startsWith("client_") ? 499 : response.status, code);
-    },
-  };
+  const options = { keys: setup.guarded, isChat: !route.extension, onFirstByte: report.firstByte };
+  const onEnd = (code?: string) => report.end(code?.startsWith("client_") ? 499 : response.status, code);
   // an extension's own stream has no content to wait for: a task may stay as it is for minutes
   const isRead = !route.extension && (meter !== undefined || limits.stallMs !== undefined || isExtensions);
-  return isRead
-    ? relay(body, call, { ...options, stallMs: limits.stallMs ?? STALL_MS })
-    : pump(body, call, options);
+  if (!isRead) return pump(body, call, { ...options, onEnd });
+  const { relay } = await call.wait(() => import("./relay.js"), "upstream_cut");
+  const n = admitted.body?.["n"];
+  return relay(body, call, {
+    ...options,
+    choices: typeof n === "number" ? n : 1,
+    stallMs: limits.stallMs ?? STALL_MS,
+    onEnd(end) {
+      if (end.usage) report.known.usage = end.usage;
+      report.known.bytes = end.bytes;
+      account.close(outcomeOfStream(end), end.usage);
+      onEnd(end.code);
+    },
+  });
 }
 
 function headersOf<Env>(

@@ -1,5 +1,5 @@
 import type { CallOutcome } from "../admitted.js";
-import { Refusal } from "../refusal.js";
+import { errorBody, Refusal } from "../refusal.js";
 
 /** Endings of a call before the last byte of its answer: the status, what it costs, and the message. */
 const failures = {
@@ -22,6 +22,16 @@ export type Failure = keyof typeof failures;
 export function failed(code: Failure, outcome: CallOutcome = failures[code][1], cause?: unknown): Refusal {
   const [status, , message] = failures[code];
   return new Refusal(status, code, message, { outcome, cause });
+}
+
+/** The refusal of an answer that can't be passed on. */
+export function unfit(): Refusal {
+  return new Refusal(502, "upstream_type", "the gateway sent what can't be passed on");
+}
+
+/** The event that ends a stream that failed; a blank line closes the event that may be open. */
+export function errorEvent(refusal: Refusal): Uint8Array {
+  return new TextEncoder().encode(`\n\nevent: error\ndata: ${errorBody(refusal)}\n\n`);
 }
 
 /** How long a step may take, in milliseconds, and the reason for which the call is stopped then. */

@@ -1,6 +1,6 @@
 import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
-import { Refusal } from "../refusal.js";
 import { openBytes } from "./bytes.js";
+import { unfit } from "./call.js";
 import { type ChatEvents, openChatEvents } from "./chat-events.js";
 import { openEnvelope } from "./envelope.js";
 import { openKeyWatch } from "./keys.js";
@@ -22,8 +22,6 @@ export interface EventBytesOptions {
 
 /** Reads an event stream once, and hands out the bytes that may be passed on. */
 export interface EventBytes extends Omit<ChatEvents, "read" | "readText"> {
-  /** Number of events so far, comments not counted. */
-  readonly events: number;
   /**
    * Takes the next bytes; returns those of the events that are whole by now, if any.
    *
@@ -32,8 +30,6 @@ export interface EventBytes extends Omit<ChatEvents, "read" | "readText"> {
   push(bytes: Uint8Array): Uint8Array | undefined;
   /** Takes what is left, without a blank line behind it: returned if it is a whole event nonetheless. */
   end(): Uint8Array | undefined;
-  /** Takes what is left, whole or not, for a stream that is not read any further. */
-  rest(): Uint8Array | undefined;
 }
 
 const utf8 = new TextDecoder();
@@ -68,9 +64,6 @@ export function openEventBytes({ keys, isChat, choices = 1, onEvent }: EventByte
     get contents() {
       return isChat ? chat.contents : events;
     },
-    get events() {
-      return events;
-    },
     push(bytes) {
       const whole = wholeEvents(bytes);
       if (whole) {
@@ -89,12 +82,6 @@ export function openEventBytes({ keys, isChat, choices = 1, onEvent }: EventByte
       const event = parser.end();
       if (event) readEvent(event);
       return isWhole ? last : undefined;
-    },
-    rest() {
-      const last = held.take();
-      if (last.byteLength === 0) return undefined;
-      lookAt(last);
-      return last;
     },
   };
 
@@ -167,9 +154,4 @@ function endOfEvents(bytes: Uint8Array, from: number): number {
 
 function isLineEnd(byte: number | undefined): boolean {
   return byte === LINE_FEED || byte === RETURN;
-}
-
-/** The refusal of an answer that can't be passed on. */
-export function unfit(): Refusal {
-  return new Refusal(502, "upstream_type", "the gateway sent what can't be passed on");
 }

@@ -1,16 +1,18 @@
+import type { Admitted } from "../admitted.js";
 import { Refusal } from "../refusal.js";
+import type { Settings, Setup } from "../settings.js";
+import { JSON_CHARACTERS, STALL_MS } from "./answer.js";
+import type { Call } from "./call.js";
+import { type Outgoing, passedHeadersOf, readText, refusalOf } from "./request.js";
 
 /** An answer as text. Nothing in it belongs to the request that fetched it: workerd forbids to share that. */
-export interface Finished {
+interface Finished {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 }
 
-/** Asks the gateway, or returns the answer that another request of the same key has just had. */
-export type SharePoll = (key: string, ask: () => Promise<Finished>) => Promise<Finished>;
-
-interface Poll {
+export interface Poll {
   /** Absent while a request for it is in flight. */
   result?: Finished | Refusal;
   /** End of the time in which the result is reused, or in which the others wait for the request in flight. */
@@ -28,36 +30,72 @@ const WAIT_MS = 1000;
 const MOST_POLLS = 1000;
 const MOST_CHARACTERS = 4_000_000;
 
+/** Answers to polls, in this isolate. */
+export interface PollMemo {
+  readonly polls: Map<string, Poll>;
+  /** Characters of all answers. */
+  characters: number;
+}
+
 /**
- * Creates a memory of answers to polls, in this isolate. An answer, or the gateway's refusal, is reused for `freshMs`;
- * requests that come while one is in flight wait for its answer. If that request fails because its client left, the
- * next one asks. The key has to name the user.
+ * Asks about a task or an asset, or takes the answer that the same user had a moment ago.
+ *
+ * @throws {Refusal} the gateway's refusal, which is shared like an answer
  */
-export function createPolls(freshMs: number): SharePoll {
-  const polls = new Map<string, Poll>();
-  let characters = 0;
-  if (freshMs === 0) return (_, ask) => ask();
-
-  return async (key, ask) => {
-    for (;;) {
-      const poll = polls.get(key);
-      if (!poll || Date.now() >= poll.until) return unwrapped(await lead(key, ask));
-      // its own timer: the request in flight may have died with its client, without a word
-      if (!poll.result) await settled(poll.changed, poll.until - Date.now());
-      if (poll.result) return unwrapped(poll.result);
-    }
+export async function poll<Env>(
+  { limits, pollMemo }: Settings<Env>,
+  setup: Setup,
+  { path, body }: Outgoing,
+  { user }: Admitted<Env>,
+  call: Call,
+  ask: () => Promise<Response>,
+): Promise<Response> {
+  const key = JSON.stringify([user.id, setup.baseURL, path, body]);
+  const read = async () => {
+    const response = await ask();
+    if (!response.ok) throw await refusalOf({ response, call, isExtensions: false }, setup, limits);
+    const text = await readText({ response, call }, limits.stallMs ?? STALL_MS, JSON_CHARACTERS);
+    const type = response.headers.get("content-type") ?? "";
+    const headers = { ...passedHeadersOf(response, setup.guarded), "content-type": type };
+    return { status: response.status, headers, text };
   };
+  const limit = { ms: limits.headersMs, late: "upstream_timeout" } as const;
+  const shared = () => (limits.pollMemoMs === 0 ? read() : share(pollMemo, limits.pollMemoMs, key, read));
+  const { status, headers, text } = await call.wait(shared, "upstream_cut", limit);
+  // a 204 has no body, not even an empty one
+  return new Response(text || null, { status, headers });
+}
 
-  async function lead(key: string, ask: () => Promise<Finished>): Promise<Finished | Refusal> {
+/**
+ * Asks, or returns the answer that another request with the same key has just had. An answer, or the gateway's refusal,
+ * is reused for `freshMs`; requests that come while one is in flight wait for its answer. If that request fails because
+ * its client left, the next one asks. The key has to name the user.
+ */
+async function share(
+  memo: PollMemo,
+  freshMs: number,
+  key: string,
+  ask: () => Promise<Finished>,
+): Promise<Finished> {
+  const { polls } = memo;
+  for (;;) {
+    const poll = polls.get(key);
+    if (!poll || Date.now() >= poll.until) return unwrapped(await lead());
+    // its own timer: the request in flight may have died with its client, without a word
+    if (!poll.result) await settled(poll.changed, poll.until - Date.now());
+    if (poll.result) return unwrapped(poll.result);
+  }
+
+  async function lead(): Promise<Finished | Refusal> {
     const last = polls.get(key);
     const poll: Poll = last && !last.result ? last : { until: 0, size: 0, ...signal() };
     poll.until = Date.now() + WAIT_MS;
-    put(key, poll);
+    put(memo, key, poll);
     try {
       const result = await ask().catch(refusalIn);
       poll.result = result;
       poll.until = Date.now() + freshMs;
-      if (polls.get(key) === poll) put(key, poll);
+      if (polls.get(key) === poll) put(memo, key, poll);
       return result;
     } catch (error) {
       if (!poll.result) poll.until = 0;
@@ -67,26 +105,25 @@ export function createPolls(freshMs: number): SharePoll {
       Object.assign(poll, signal());
     }
   }
+}
 
-  /** Puts an entry behind all others, and drops from the front what is over or too much. */
-  function put(key: string, poll: Poll): void {
-    drop(key);
-    polls.set(key, poll);
-    poll.size = poll.result instanceof Refusal ? 0 : (poll.result?.text.length ?? 0);
-    characters += poll.size;
-    for (const [oldest, { until }] of polls) {
-      const isFull = polls.size > MOST_POLLS || characters > MOST_CHARACTERS;
-      if (!isFull && until > Date.now()) return;
-      drop(oldest);
-    }
+/** Puts an entry behind all others, and drops from the front what is over or too much. */
+function put(memo: PollMemo, key: string, poll: Poll): void {
+  const { polls } = memo;
+  drop(memo, key);
+  polls.set(key, poll);
+  poll.size = poll.result instanceof Refusal ? 0 : (poll.result?.text.length ?? 0);
+  memo.characters += poll.size;
+  for (const [oldest, { until }] of polls) {
+    const isFull = polls.size > MOST_POLLS || memo.characters > MOST_CHARACTERS;
+    if (!isFull && until > Date.now()) return;
+    drop(memo, oldest);
   }
+}
 
-  function drop(key: string): void {
-    const poll = polls.get(key);
-    if (!poll) return;
-    characters -= poll.size;
-    polls.delete(key);
-  }
+function drop(memo: PollMemo, key: string): void {
+  memo.characters -= memo.polls.get(key)?.size ?? 0;
+  memo.polls.delete(key);
 }
 
 function signal(): Pick<Poll, "changed" | "notify"> {

@@ -1,10 +1,29 @@
 import { Refusal } from "../refusal.js";
-import { type Call, failed } from "./call.js";
-import { openEventBytes } from "./event-bytes.js";
-import { endOf, errorEvent, type StreamOptions } from "./relay.js";
+import { openBytes } from "./bytes.js";
+import { type Call, errorEvent, failed, unfit } from "./call.js";
+import { openKeyWatch } from "./keys.js";
 
-/** So much of a stream is read at most before the platform takes over, in bytes. */
-const HEAD_BYTES = 8 * 1024;
+/** So much of a stream is read at most before the platform takes over, in characters. */
+const HEAD_CHARACTERS = 8 * 1024;
+/** A whole event, which comments are not. */
+const EVENT = /^(?:data|event|error)\b[\s\S]*?(?:\n\r?\n|\r\r)/m;
+/** The end of an event or a comment. */
+const BLANK_LINE = /(?:\n\r?\n|\r\r)$/;
+const DONE = /^data: ?\[DONE\]/m;
+/** An error of the gateway's. */
+const ERROR = /^(?:event: ?error\b|error:|data: ?\{(?:.*[{,])? ?"error": ?[{"])/m;
+
+/** The way of a stream that is passed on. */
+export interface PumpOptions {
+  /** Keys that must not pass. */
+  readonly keys: readonly string[];
+  /** True for a chat, whose end is said; the end of another stream is the end of its bytes. */
+  readonly isChat: boolean;
+  /** Called before the first piece goes on. */
+  readonly onFirstByte?: () => void;
+  /** Called once, when the stream is over, with the `error.code` of what went wrong, if anything did. */
+  readonly onEnd: (code?: string) => void;
+}
 
 /**
  * Passes an event stream on by the platform's own pump, which costs a fraction of reading it. Only the head is read and
@@ -14,43 +33,47 @@ const HEAD_BYTES = 8 * 1024;
 export function pump(
   body: ReadableStream<Uint8Array>,
   call: Call,
-  { onFirstByte, onEnd, ...options }: StreamOptions,
+  { keys, isChat, onFirstByte, onEnd }: PumpOptions,
 ): ReadableStream<Uint8Array> {
   const { readable, writable } = openPipe();
-  const answer = openEventBytes(options);
+  let head = "";
   let isEnded = false;
   // a client that takes nothing holds back the pump's own report
-  call.signal.addEventListener("abort", () => call.stopped && end(failed(call.stopped)));
+  call.signal.addEventListener("abort", () => call.stopped && end(call.stopped));
   void pass();
   return readable;
 
   async function pass(): Promise<void> {
-    let failure: Refusal | undefined;
     try {
-      await passHead();
+      const isOver = await passHead();
       const kept = { preventClose: true, preventAbort: true, signal: call.signal };
-      if (!answer.isOver) await body.pipeTo(writable, kept);
+      if (!isOver) await body.pipeTo(writable, kept);
+      close();
     } catch (error) {
-      failure = error instanceof Refusal ? error : failed("upstream_cut");
+      close(error instanceof Refusal ? error : failed("upstream_cut"));
     }
-    close(failure);
   }
 
-  async function passHead(): Promise<void> {
+  /** Returns true if nothing of the answer follows. */
+  async function passHead(): Promise<boolean> {
+    const holdsKey = openKeyWatch(keys);
+    const decoder = new TextDecoder();
+    const held = openBytes();
     const reader = body.getReader();
     const writer = writable.getWriter();
     try {
-      for (let size = 0; answer.events === 0 && size < HEAD_BYTES; ) {
+      for (;;) {
         const { done, value } = await call.wait(() => reader.read(), "upstream_cut");
-        if (size === 0) onFirstByte?.();
-        const piece = done ? answer.end() : answer.push(value);
-        if (piece) await writer.write(piece);
-        if (done && options.isChat && !answer.isFinished) throw failed("upstream_cut");
-        if (done) break;
-        size += value.byteLength;
+        if (head === "") onFirstByte?.();
+        if (value) held.add(value);
+        head += decoder.decode(value, { stream: !done });
+        if (holdsKey(head) || holdsKey(unescaped(head))) throw unfit();
+        const isOver = isChat ? DONE.test(head) : done;
+        if (done && !isOver) throw failed("upstream_cut");
+        const isRead = isOver || head.length >= HEAD_CHARACTERS || EVENT.test(head);
+        if (held.size > 0 && (isRead || BLANK_LINE.test(head))) await writer.write(held.take());
+        if (isRead) return isOver;
       }
-      const rest = answer.rest();
-      if (rest) await writer.write(rest);
     } finally {
       // a read that is under way when the call is stopped has failed with it
       reader.releaseLock();
@@ -58,22 +81,32 @@ export function pump(
     }
   }
 
-  function close(failure: Refusal | undefined): void {
+  function close(failure?: Refusal): void {
     // workerd keeps the lock of a pipe whose client has left
     const writer = writable.locked ? undefined : writable.getWriter();
     if (failure && writer?.desiredSize == null) call.stop("client_left");
     const cause = call.stopped ? failed(call.stopped) : failure;
-    end(cause);
+    end(cause?.code ?? (isChat && ERROR.test(head) ? "upstream_error" : undefined));
     if (cause && cause.code !== "client_left") writer?.write(errorEvent(cause)).catch(() => {});
     writer?.close().catch(() => {});
     call.close();
   }
 
-  function end(failure: Refusal | undefined): void {
+  function end(code: string | undefined): void {
     if (isEnded) return;
     isEnded = true;
-    onEnd(endOf(answer, failure));
+    onEnd(code);
   }
+}
+
+/** Events as a client reads them that joins their lines and decodes JSON. */
+function unescaped(events: string): string {
+  return events
+    .replace(/[\r\n]+data: ?/g, "")
+    .replace(
+      /\\(?:u([\da-f]{4})|(.))/gi,
+      (_, code, letter) => letter ?? String.fromCharCode(Number.parseInt(code, 16)),
+    );
 }
 
 /** What the platform can connect without a step in JavaScript, where it has such a thing (workerd). */

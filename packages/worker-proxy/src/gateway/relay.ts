@@ -1,7 +1,7 @@
 import type { Usage } from "../admitted.js";
-import { errorBody, type Refusal } from "../refusal.js";
+import type { Refusal } from "../refusal.js";
 import { openBytes } from "./bytes.js";
-import { type Call, failed } from "./call.js";
+import { type Call, errorEvent, failed } from "./call.js";
 import { type EventBytes, type EventBytesOptions, openEventBytes } from "./event-bytes.js";
 
 /** The end of a stream, and what was read of it. */
@@ -10,24 +10,21 @@ export interface StreamEnd {
   readonly code?: string;
   /** The failure behind the `code`; absent if the answer is whole, or ended with an error of the gateway's. */
   readonly problem?: Refusal;
-  /** The last `usage` of the stream. Where nothing was read but the head, it is absent. */
+  /** The last `usage` of the stream. */
   readonly usage?: Usage;
   /** True if each choice has its finish reason, or `[DONE]` came. */
   readonly isFinished: boolean;
   /** True if the gateway has sent a part of an answer. */
   readonly hasContent: boolean;
-  /** Number of bytes that were passed on; absent where only the head was read. */
-  readonly bytes?: number;
+  /** Number of bytes that were passed on. */
+  readonly bytes: number;
 }
 
-export interface StreamOptions extends EventBytesOptions {
+interface RelayOptions extends EventBytesOptions {
   /** Called before the first piece goes on. */
   readonly onFirstByte?: () => void;
   /** Called once, when the stream is over. */
   readonly onEnd: (end: StreamEnd) => void;
-}
-
-interface RelayOptions extends StreamOptions {
   /** How long the gateway may send no content, or the client take none, in milliseconds. */
   readonly stallMs: number;
 }
@@ -153,7 +150,16 @@ export function relay(
     clearTimeout(watch);
     const isWhole = answer.isFinished && ["upstream_cut", "upstream_idle"].includes(problem?.code ?? "");
     const failure = isWhole ? undefined : problem;
-    onEnd({ ...endOf(answer, failure), bytes: passedBytes });
+    const { usage, hasFailed, contents } = answer;
+    const code = failure?.code ?? (hasFailed ? "upstream_error" : undefined);
+    onEnd({
+      ...(code !== undefined && { code }),
+      ...(failure && { problem: failure }),
+      ...(usage && { usage }),
+      isFinished: answer.isFinished && !hasFailed,
+      hasContent: contents > (hasFailed ? 1 : 0),
+      bytes: passedBytes,
+    });
     if (failure?.code === "client_stalled") out.error(failure);
     else if (failure?.code !== "client_left") {
       if (failure) out.enqueue(errorEvent(failure));
@@ -173,24 +179,4 @@ const GRACE_MS = 2000;
 function graceOf({ isFinished }: EventBytes, since: number) {
   if (!isFinished) return undefined;
   return { ms: Math.max(0, since + GRACE_MS - Date.now()), late: "upstream_idle" } as const;
-}
-
-/** The report of a stream that ended well, by an error of the gateway's, or by this failure. */
-export function endOf(
-  { usage, hasFailed, isFinished, contents }: EventBytes,
-  failure: Refusal | undefined,
-): StreamEnd {
-  const code = failure?.code ?? (hasFailed ? "upstream_error" : undefined);
-  return {
-    ...(code !== undefined && { code }),
-    ...(failure && { problem: failure }),
-    ...(usage && { usage }),
-    isFinished: isFinished && !hasFailed,
-    hasContent: contents > (hasFailed ? 1 : 0),
-  };
-}
-
-/** The event that ends a stream that failed; a blank line closes the event that may be open. */
-export function errorEvent(refusal: Refusal): Uint8Array {
-  return new TextEncoder().encode(`\n\nevent: error\ndata: ${errorBody(refusal)}\n\n`);
 }

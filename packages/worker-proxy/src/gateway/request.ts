@@ -2,8 +2,7 @@ import { logError } from "../log.js";
 import type { Limits } from "../options.js";
 import { Refusal } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
-import { type Call, failed } from "./call.js";
-import { unfit } from "./event-bytes.js";
+import { type Call, failed, unfit } from "./call.js";
 import { openKeyWatch } from "./keys.js";
 import { outcomeOfThrow } from "./outcome.js";
 

@@ -3,10 +3,9 @@ import { ensure, readOption } from "../env.js";
 import type { Route } from "../gates/path.js";
 import { isCredential } from "../log.js";
 import { Refusal, unavailable } from "../refusal.js";
-import type { Settings, Setup } from "../settings.js";
-import { JSON_CHARACTERS, STALL_MS } from "./answer.js";
+import type { Settings } from "../settings.js";
 import type { Call } from "./call.js";
-import { type Outgoing, passedHeadersOf, readText, refusalOf } from "./request.js";
+import type { Outgoing } from "./request.js";
 
 /**
  * Returns the answer of an extension in the gateway's place, if one gives any.
@@ -41,36 +40,6 @@ export function outgoingOf<Env>(
 ): Outgoing {
   return { method, path: id === undefined ? path : path.replace("{id}", id), body, headers };
 }
-
-/**
- * Asks about a task or an asset, or takes the answer that the same user had a moment ago.
- *
- * @throws {Refusal} the gateway's refusal, which is shared like an answer
- */
-export async function poll<Env>(
-  { limits, sharePoll }: Settings<Env>,
-  setup: Setup,
-  { path, body }: Outgoing,
-  { user }: Admitted<Env>,
-  call: Call,
-  ask: () => Promise<Response>,
-): Promise<Response> {
-  const key = JSON.stringify([user.id, setup.baseURL, path, body]);
-  const shared = () =>
-    sharePoll(key, async () => {
-      const response = await ask();
-      if (!response.ok) throw await refusalOf({ response, call, isExtensions: false }, setup, limits);
-      const text = await readText({ response, call }, limits.stallMs ?? STALL_MS, JSON_CHARACTERS);
-      const type = response.headers.get("content-type") ?? "";
-      const headers = { ...passedHeadersOf(response, setup.guarded), "content-type": type };
-      return { status: response.status, headers, text };
-    });
-  const limit = { ms: limits.headersMs, late: "upstream_timeout" } as const;
-  const { status, headers, text } = await call.wait(shared, "upstream_cut", limit);
-  // a 204 has no body, not even an empty one
-  return new Response(text || null, { status, headers });
-}
-
 /** Headers that are the proxy's own, the platform's, or about one connection alone. */
 const RESERVED =
   /^(?:authorization|cookie|host|accept(?:-encoding)?|content-.*|proxy-.*|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|x-request-id|traceparent)$/i;

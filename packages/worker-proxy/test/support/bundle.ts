@@ -15,7 +15,12 @@ export async function bundle(path: string, define: Record<string, string> = {}):
     logLevel: "silent",
     resolve: { alias },
     define,
-    build: { write: false, minify: false, lib: { entry: here(path), formats: ["es"] } },
+    build: {
+      write: false,
+      minify: false,
+      lib: { entry: here(path), formats: ["es"] },
+      rolldownOptions: { output: { codeSplitting: false } },
+    },
   });
   const [{ output } = { output: [] }] = built as { output: { code: string }[] }[];
   return output[0]?.code ?? "";
