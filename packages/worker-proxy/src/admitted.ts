@@ -36,7 +36,7 @@ export interface Admitted<Env = unknown> {
   readonly context: ProxyContext | undefined;
   readonly user: User;
   readonly route: RouteName;
-  /** The id in the path: for a task the gateway's own, its signature checked and taken off. */
+  /** The id of the task or asset that is polled: the gateway's own, its signature checked and taken off. */
   readonly id?: string;
   /** The id as the client knows it: what an answer has to call it. */
   readonly sentId?: string;

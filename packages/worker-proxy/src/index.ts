@@ -7,7 +7,7 @@ export type {
   Meter,
   Reservation,
 } from "./extension.js";
-export type { Caps } from "./gates/caps.js";
+export type { Caps } from "./gates/fields.js";
 export {
   type RateLimit,
   type RateLimitBinding,
@@ -15,7 +15,7 @@ export {
   type TooMany,
   type WorkersRateLimitOptions,
   workersRateLimit,
-} from "./gates/rate.js";
+} from "./gates/limits.js";
 export type { Authenticate, Keys, Limits, Models, ProxyOptions } from "./options.js";
 export { createProxy, type GatewayProxy } from "./proxy.js";
 export type { Outcome, ProxyEvent } from "./report.js";

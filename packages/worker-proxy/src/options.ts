@@ -1,9 +1,8 @@
 import type { Admitted, Checked, ProxyContext, RouteName, User } from "./admitted.js";
 import type { Extension, Meter } from "./extension.js";
-import type { Caps } from "./gates/caps.js";
-import type { AllowedFields } from "./gates/fields.js";
+import type { Caps } from "./gates/fields.js";
+import type { RateLimit } from "./gates/limits.js";
 import type { Media } from "./gates/media.js";
-import type { RateLimit } from "./gates/rate.js";
 import type { ProxyEvent } from "./report.js";
 
 /** One secret, or those that hold while it is changed, the one in use first. */
@@ -98,12 +97,12 @@ export interface ProxyOptions<Env = unknown> {
    */
   readonly models: Models | ((env: Env) => Models | Promise<Models>);
   /**
-   * Fields that requests may have beside those of the spec: names or paths, `["n", "extra_body.top_k"]`, for all
-   * models; or for each model its own, `{ "delta-5.3": ["n"] }`. All that is in such a field passes; addresses in it
-   * are checked as media. A field that costs should have a cap in `models` too.
+   * Fields that requests may have beside those of the spec, for all models: names or paths, `["n", "extra_body.top_k"]`.
+   * All that is in such a field passes; addresses in it are checked as media. A field that costs should have a cap in
+   * `models` too.
    * @default none
    */
-  readonly allowFields?: AllowedFields;
+  readonly allowFields?: readonly string[];
   /** The routes that are open. `videos` and `assets` need a `secret`, unless everybody is the same user. @default ["chat"] */
   readonly routes?: readonly RouteName[];
   /**

@@ -1,12 +1,8 @@
 import type { Admitted } from "./admitted.js";
-import { readBody, refuseBody } from "./gates/body.js";
-import { freeAccount, openAccount } from "./gates/budget.js";
-import { ownId, type Tenancy, tenancyOf } from "./gates/ids.js";
-import { hasOwnFields } from "./gates/models.js";
-import { isPoll, type Match, type Route } from "./gates/path.js";
-import { allowedBody } from "./gates/policy.js";
-import { checkRate } from "./gates/rate.js";
-import { userOf } from "./gates/user.js";
+import { checkRate, freeAccount, openAccount } from "./gates/limits.js";
+import { isPoll, type Match } from "./gates/path.js";
+import { admit } from "./gates/policy.js";
+import { tenancyOf, userOf } from "./gates/user.js";
 import { passOn } from "./gateway/answer.js";
 import { openCall } from "./gateway/call.js";
 import { outcomeOfStatus } from "./gateway/outcome.js";
@@ -15,7 +11,7 @@ import { addedHeaders, extensionAnswer, outgoingOf } from "./gateway/send.js";
 import { logCause } from "./log.js";
 import { Refusal } from "./refusal.js";
 import type { Report } from "./report.js";
-import { problemsOf, type Settings, type Setup, secretsOf, setupOf } from "./settings.js";
+import { problemsOf, type Settings, secretsOf, setupOf } from "./settings.js";
 
 /** A request that has found its route: who asks comes next. */
 export type Routed<Env> = Pick<Admitted<Env>, "request" | "env" | "context">;
@@ -35,12 +31,11 @@ export async function serve<Env>(
   const { route } = match;
   report.known.route = route.name;
   if (route.name === "health") return await health(settings, routed, report);
-  const user = await userOf(settings, request, env);
+  const user = await userOf(settings.authenticate, request, env);
   report.known.user = user.id;
   await checkRate(settings.rateLimit, { ...routed, user }, route);
   const found = await setupOf(settings, env, hostOf(request));
-  const [first, ...older] = found.secrets;
-  const tenancy = first === undefined ? undefined : tenancyOf([first, ...older], user);
+  const tenancy = tenancyOf(found.secrets, user);
   const checked = await admit(settings, found, tenancy, match, { ...routed, user, route: route.name });
   if (checked.model !== undefined) report.known.model = checked.model;
   if (checked.body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
@@ -56,8 +51,8 @@ export async function serve<Env>(
     let response = await extensionAnswer(settings, route, admitted, call);
     const isExtensions = response !== undefined;
     if (!response) {
-      // asked last: a request that the proxy or an extension refuses costs nothing
-      if (isPaid(route)) account = await openAccount(settings.meter, admitted);
+      // asked last: a request that the proxy or an extension refuses costs nothing; a poll is free
+      if (!isPoll(route)) account = await openAccount(settings.meter, admitted);
       const outgoing = outgoingOf(route, admitted);
       const asked = async () => {
         const answer = await ask(settings, setup, outgoing, env, call);
@@ -102,39 +97,4 @@ async function health<Env>(
   const [status, name] = problems.length > 0 ? [503, "misconfigured"] : [200, "ok"];
   report.end(status, status === 503 ? name : undefined);
   return Response.json({ status: name }, { status });
-}
-
-/** Reads and checks what is asked. */
-async function admit<Env>(
-  settings: Settings<Env>,
-  setup: Setup,
-  tenancy: Tenancy | undefined,
-  { route, sentId }: Match,
-  asked: Omit<Admitted<Env>, "id" | "sentId" | "model" | "body">,
-): Promise<Admitted<Env>> {
-  if (route.method !== "POST") {
-    refuseBody(asked.request);
-    if (sentId === undefined) return asked;
-    const id = route.ids ? await ownId(tenancy, route.ids, sentId) : sentId;
-    if (id === undefined)
-      throw new Refusal(404, "task_not_found", "there is no such task, or it is not yours");
-    return { ...asked, id, sentId };
-  }
-  const read = await readBody(asked.request, settings);
-  const { Id: readId } = read;
-  const { body, model, dropped } = await allowedBody(read, route, setup, settings, tenancy);
-  if (model === undefined) return { ...asked, body, dropped, sentId: readId as string };
-  // without it the gateway tells nothing that could be settled
-  const isCounted = settings.meter && body["stream"] === true && hasOwnFields(model);
-  return {
-    ...asked,
-    model,
-    dropped,
-    body: isCounted ? { ...body, stream_options: { include_usage: true } } : body,
-  };
-}
-
-/** Asset lookups and everything that only reads are free. */
-function isPaid({ method, isLookup }: Route): boolean {
-  return method === "POST" && !isLookup;
 }

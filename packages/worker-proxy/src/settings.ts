@@ -1,11 +1,9 @@
 import type { RouteName } from "./admitted.js";
 import { ensure, readOption } from "./env.js";
-import { budgetRoute } from "./gates/budget.js";
-import type { Caps } from "./gates/caps.js";
-import { type AllowedFields, createTables, type FieldsOf, hasField } from "./gates/fields.js";
-import { belongsTo, routeOf } from "./gates/models.js";
+import type { Caps } from "./gates/fields.js";
+import { budgetRoute, type CountStream, createStreamCount } from "./gates/limits.js";
+import { belongsTo, createTables, type FieldsOf, hasField, routeOf } from "./gates/models.js";
 import { type Route, tableOf } from "./gates/path.js";
-import { type CountStream, createStreamCount } from "./gates/rate.js";
 import type { PollMemo } from "./gateway/polls.js";
 import { createAdvisor } from "./log.js";
 import type { Limits, ProxyOptions } from "./options.js";
@@ -203,16 +201,11 @@ function checkOrigins(origins: unknown): readonly string[] {
   return origins;
 }
 
-function checkFields(allowed: AllowedFields): void {
-  const lists: unknown[] = Array.isArray(allowed) ? [allowed] : Object.values(allowed);
+function checkFields(allowed: readonly unknown[]): void {
   ensure(
-    typeof allowed === "object" &&
-      lists.every(
-        (list) =>
-          Array.isArray(list) &&
-          list.every((path) => typeof path === "string" && /^\w+(?:\.\w+)*$/.test(path)),
-      ),
-    'allowFields: give names or paths of fields, ["n", "extra_body.top_k"], or for each model such a list',
+    Array.isArray(allowed) &&
+      allowed.every((path) => typeof path === "string" && /^\w+(?:\.\w+)*$/.test(path)),
+    'allowFields: give names or paths of fields, ["n", "extra_body.top_k"]',
   );
 }
 
@@ -232,7 +225,7 @@ function checkModels(models: unknown, fieldsOf: FieldsOf): ReadonlyMap<string, C
           // any field is one of epsilon, so that a model has to be known as such
           name === "epsilon"
             ? routeOf(id) === name
-            : belongsTo(id, name) && hasField(fieldsOf({ name }, id), field),
+            : belongsTo(id, name) && hasField(fieldsOf(name, id), field),
         ),
         `models: ${id}: ${field}: is no field of this model; correct it, or add it to allowFields`,
       );

@@ -1,6 +1,6 @@
 import type { ServerSentEvent } from "@sluice/core/sse";
 import type { Admitted, CallOutcome, Payable } from "../admitted.js";
-import { type Account, freeAccount, openAccount } from "../gates/budget.js";
+import { type Account, freeAccount, openAccount } from "../gates/limits.js";
 import { checkedType, parsed, STALL_MS, usageOf } from "../gateway/answer.js";
 import { type Call, openCall } from "../gateway/call.js";
 import { outcomeOfJSON, outcomeOfStatus, outcomeOfStream } from "../gateway/outcome.js";

@@ -1,19 +1,25 @@
 import { openBytes } from "../gateway/bytes.js";
+import type { Limits } from "../options.js";
 import { invalid, misconfigured, Refusal } from "../refusal.js";
-import type { Settings } from "../settings.js";
 
 /** Deeper than any request of the spec; a JSON Schema of a tool included. */
 const MAX_DEPTH = 64;
 /** More values than any request has. A small value takes twenty times its bytes of memory. */
 const MAX_VALUES = 200_000;
 
+type BodyLimits = Required<Pick<Limits, "bodyBytes" | "bodyMs">>;
+
 /**
- * Reads a request's body as a JSON object. What leaves for the gateway is written anew from it, so that a duplicate
+ * Reads the body of a POST as a JSON object; there is none elsewhere. What leaves for the gateway is written anew from it, so that a duplicate
  * key, a comment or a byte order mark can't mean one thing here and another there.
  *
  * @throws {Refusal} 408, 413, 415 or 400
  */
-export async function readBody(request: Request, { limits }: Settings): Promise<Record<string, unknown>> {
+export async function readBody(
+  request: Request,
+  limits: BodyLimits,
+): Promise<Record<string, unknown> | undefined> {
+  if (request.method !== "POST") return refuseBody(request);
   const type = request.headers.get("content-type") ?? "";
   // a type that pages may send without a preflight would get around CORS
   if (!/^application\/json\s*(?:;\s*charset=utf-8\s*)?$/i.test(type))
@@ -27,7 +33,7 @@ export async function readBody(request: Request, { limits }: Settings): Promise<
 
 async function readBytes(
   request: Request,
-  { bodyBytes, bodyMs }: Settings["limits"],
+  { bodyBytes, bodyMs }: BodyLimits,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const tooLarge = () => new Refusal(413, "body_too_large", `the body is larger than ${bodyBytes} bytes`);
   if (Number(request.headers.get("content-length") ?? 0) > bodyBytes) throw tooLarge();
@@ -110,7 +116,7 @@ function parse(bytes: Uint8Array): Record<string, unknown> {
  *
  * @throws {Refusal} 400
  */
-export function refuseBody({ method, body, headers }: Request): void {
+function refuseBody({ method, body, headers }: Request): undefined {
   const hasStream = method === "GET" && (body || headers.has("transfer-encoding"));
   if (hasStream || Number(headers.get("content-length")) !== 0) throw invalid(`send no body with ${method}`);
 }

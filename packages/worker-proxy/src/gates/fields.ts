@@ -1,80 +1,6 @@
 import { invalid, Refusal, show } from "../refusal.js";
 import { readsAsAddress } from "./media.js";
-import { isInSpec, listedFields } from "./models.js";
-import type { Route } from "./path.js";
-
-/** Fields that the operator adds: paths for all models, or for each model its own. */
-export type AllowedFields = readonly string[] | Readonly<Record<string, readonly string[]>>;
-
-/** A field of a request, and the fields in it. */
-export interface Field {
-  /** `input.media.url`; empty for the body itself. */
-  readonly path: string;
-  /** The marks of `models.ts`; `?` for what the operator adds; undefined where only the fields in it are listed. */
-  kind: "" | "@" | "*" | "-" | "=1" | "?" | undefined;
-  isList: boolean;
-  readonly fields: Map<string, Field>;
-}
-
-/** The tables of one proxy: the fields that a model takes at a route. */
-export type FieldsOf = (route: Pick<Route, "name" | "isLookup">, model: string) => Field;
-
-/** The tables of the spec, with the operator's fields in them. */
-export function createTables(allowed: AllowedFields): FieldsOf {
-  const isForAll = (given: AllowedFields): given is readonly string[] => Array.isArray(given);
-  const added = new Map(isForAll(allowed) ? [] : Object.entries(allowed));
-  const tables = new Map<string, Field>();
-  // the spec shows no shapes of these
-  const epsilon: Field = { path: "", kind: "?", isList: false, fields: new Map() };
-  return ({ name, isLookup }, model) => {
-    if (name === "epsilon") return epsilon;
-    // one table for all models that are not known: clients choose their names
-    const own = isForAll(allowed) ? allowed : (added.get(model) ?? []);
-    const key = isLookup ? "Id" : `${name} ${isInSpec(model) || added.has(model) ? model : ""}`;
-    const table = tables.get(key) ?? tableOf(isLookup ? "Id*" : listedFields(name, model), own);
-    tables.set(key, table);
-    return table;
-  };
-}
-
-function tableOf(listed: string, added: readonly string[]): Field {
-  const root: Field = { path: "", kind: undefined, isList: false, fields: new Map() };
-  for (const [, path = "", kind = ""] of listed.matchAll(/([\w.[\]]+)(\S*)/g))
-    add(root, path, kind as Field["kind"]);
-  for (const path of added) add(root, path, "?");
-  return root;
-}
-
-function add(root: Field, path: string, kind: Field["kind"]): void {
-  let field = root;
-  for (const part of path.split(".")) {
-    const name = part.replace("[]", "");
-    if (field.kind === "-") field.kind = undefined;
-    let next = field.fields.get(name);
-    if (!next) {
-      next = {
-        path: field.path ? `${field.path}.${name}` : name,
-        kind: undefined,
-        isList: false,
-        fields: new Map(),
-      };
-      field.fields.set(name, next);
-    }
-    next.isList ||= part !== name;
-    field = next;
-  }
-  field.kind = kind;
-}
-
-/** Tells whether a table has a field that can reach the gateway. */
-export function hasField(table: Field, path: string): boolean {
-  let field: Field | undefined = table;
-  for (const name of path.split(".")) {
-    if (field?.kind === "?") return true;
-    field = field?.fields.get(name);
-  }
-  return field !== undefined && field.kind !== "-" && field.kind !== "=1";
-}
+import { type Field, isDropped, maxTokensOf } from "./models.js";
 
 /** More than any request has. Each is parsed, and each asset's signature is checked. */
 const MAX_ADDRESSES = 1000;
@@ -92,7 +18,7 @@ export interface Address {
 /** The contents of a body that are looked at further. */
 export interface Sifted {
   /** The paths of the fields that were left out. */
-  readonly dropped: ReadonlySet<string>;
+  readonly dropped: readonly string[];
   readonly addresses: readonly Address[];
 }
 
@@ -105,25 +31,14 @@ export interface Sifted {
 export function siftBody(body: Owner, table: Field): Sifted {
   const dropped = new Set<string>();
   const addresses: Address[] = [];
-  if (table.kind === "?") visitAny(body, table);
-  else visitFields(body, table);
-  return { dropped, addresses };
+  visitObject(body, table);
+  return { dropped: [...dropped], addresses };
 
-  function visitFields(owner: Owner, { fields, path }: Field): void {
-    for (const name of Object.keys(owner)) {
-      const field = fields.get(name);
-      if (field && field.kind !== "-" && field.kind !== "=1") visit(owner, name, field);
-      else {
-        const value = owner[name];
-        if (value !== null && !(field && (field.kind === "-" || value === 1)))
-          throw notAllowed(path ? `${path}.${show(name)}` : show(name));
-        delete owner[name];
-        if (field && value !== null) dropped.add(field.path);
-      }
-    }
+  function visitObject(owner: Owner, field: Field): void {
+    if (field.mark === "*" || field.mark === "?") visitAny(owner, field);
+    else visitListed(owner, field);
   }
 
-  /** The walk through what has no table. */
   function visitAny(owner: Owner, field: Field): void {
     for (const name of Object.keys(owner)) {
       if (name === "__proto__") throw invalid('"__proto__" is not a field');
@@ -131,19 +46,32 @@ export function siftBody(body: Owner, table: Field): Sifted {
     }
   }
 
+  function visitListed(owner: Owner, { fields, path }: Field): void {
+    for (const name of Object.keys(owner)) {
+      const field = fields.get(name);
+      const value = owner[name];
+      if (field && !isDropped(field)) visit(owner, name, field);
+      else {
+        delete owner[name];
+        if (value === null) continue;
+        if (!field || (field.mark === "-1" && value !== 1))
+          throw notAllowed(path ? `${path}.${show(name)}` : show(name));
+        dropped.add(field.path);
+      }
+    }
+  }
+
   /** @param name a number for an entry of a list, which is no list itself */
   function visit(owner: Owner, name: string | number, field: Field): void {
     const value = owner[name];
-    const { kind, path } = field;
-    if (isObject(value)) {
-      if (kind === "*" || kind === "?") visitAny(value, field);
-      else if (!Array.isArray(value)) visitFields(value, field);
-      else if (!field.isList || typeof name === "number")
-        throw invalid(`${path} must not be a list here`, path);
-      else for (let at = 0; at < value.length; at += 1) visit(value as never, at, field);
-    } else if (kind === undefined && value !== null) throw invalid(`${path} must be an object`, path);
+    const { mark, path } = field;
+    if (Array.isArray(value) && mark !== "*" && mark !== "?") {
+      if (!field.isList || typeof name === "number") throw invalid(`${path} must not be a list here`, path);
+      for (const at of value.keys()) visit(value as never, at, field);
+    } else if (isObject(value)) visitObject(value, field);
+    else if (mark === undefined && value !== null) throw invalid(`${path} must be an object`, path);
     else if (typeof value === "string") {
-      if (kind === "@" || (kind === "?" && readsAsAddress(value))) addresses.push({ owner, name, path });
+      if (mark === "@" || (mark === "?" && readsAsAddress(value))) addresses.push({ owner, name, path });
       if (addresses.length > MAX_ADDRESSES)
         throw invalid(`the body has more than ${MAX_ADDRESSES} addresses; send less`);
     }
@@ -163,4 +91,80 @@ function notAllowed(param: string): Refusal {
     `"${param}" is no field of this model; leave it out, or let the proxy's operator add it to \`allowFields\``,
     { param, advice: param },
   );
+}
+
+/**
+ * The bounds of what a model may be asked for, by field: `duration`, `parameters.duration`. A number is the most
+ * that a number may be or that a list may hold; a list has all that is allowed, the first of which is what a request
+ * gets that does not say.
+ */
+export type Caps = Readonly<Record<string, number | readonly (string | number | boolean)[]>>;
+
+/** Values for requests that do not say, where their silence could cost more than the cap; the cap if it is less. */
+const unsaid: Readonly<Record<string, number>> = {
+  max_tokens: Infinity,
+  "sequential_image_generation_options.max_images": Infinity,
+  // the spec's default, where it has one
+  duration: 5,
+  "parameters.duration": 5,
+};
+
+/**
+ * Holds a body to the caps, and sets in it what it does not say. Nothing is lowered in silence: an answer cut short
+ * would look like the model's doing.
+ *
+ * @throws {Refusal} 400 for what is beyond one
+ */
+export function holdCaps(body: Owner, table: Field, caps: Caps, model: string): void {
+  for (const [path, given] of Object.entries(caps)) {
+    const isTokens = path === "max_tokens" && typeof given === "number";
+    const cap = isTokens ? Math.min(given, maxTokensOf(model)) : given;
+    holdIn(body, path.split("."), table, path, cap);
+  }
+}
+
+function holdIn(
+  owner: unknown,
+  [name = "", ...rest]: readonly string[],
+  table: Field | undefined,
+  path: string,
+  cap: Caps[string],
+): void {
+  if (Array.isArray(owner)) for (const entry of owner) holdIn(entry, [name, ...rest], table, path, cap);
+  else if (isObject(owner)) {
+    const field = table?.fields.get(name);
+    if (rest.length === 0) {
+      const value = within(cap, owner[name] ?? undefined, path, field?.isList === true);
+      if (value !== undefined) owner[name] = value;
+      return;
+    }
+    const child = owner[name] ?? (field?.isList ? [] : {});
+    holdIn(child, rest, field, path, cap);
+    if (Object.keys(child).length > 0) owner[name] = child;
+  }
+}
+
+/** The value of a field, or the one for a request that does not say. */
+function within(cap: Caps[string], value: unknown, path: string, isListed: boolean): unknown {
+  if (typeof cap !== "number") {
+    const asked = value ?? cap[0];
+    if (!cap.includes(asked as string)) throw beyond(path, `one of ${cap.join(", ")}`);
+    return asked;
+  }
+  const silent = unsaid[path];
+  const asked = value ?? (silent && Math.min(silent, cap));
+  if (asked === undefined) return undefined;
+  // elsewhere a gateway could take a list of one number for the number
+  const isList = Array.isArray(asked) && (isListed || asked.every((entry) => typeof entry !== "number"));
+  // one entry may come without its list
+  const size = isList ? asked.length : isListed ? 1 : asked;
+  if (!Number.isInteger(size) || (size as number) < (isList ? 0 : 1) || (size as number) > cap)
+    throw beyond(path, isList ? `at most ${cap} long` : `a whole number from 1 to ${cap}`);
+  return asked;
+}
+
+function beyond(param: string, what: string): Refusal {
+  // a group of assets is a place and not an amount: who may use it is a matter of permission
+  const status = param === "GroupId" ? 403 : 400;
+  return new Refusal(status, "limit_exceeded", `${param} must be ${what}`, { param });
 }

@@ -2,18 +2,13 @@ import type { RouteName } from "../admitted.js";
 
 /*
  * The fields of the spec's requests, as paths: `input.media[].url@`. `[]` marks a list, `@` the address of a file, `*`
- * JSON of any shape, `-` a field that is left out, `=1` one that is left out where it is 1 and refused otherwise.
+ * JSON of any shape, `-` a field that is left out, `-1` one that is left out where it is 1 and refused otherwise.
  * `tests/proxy-fields.test.ts` compares them with the schemas of `@sluice/core`.
  */
 
 /** Puts a parent before each path. */
-function under(parent: string, fields: string): string {
-  return fields.replace(/\S+/g, `${parent}.$&`);
-}
-
-function dropped(fields: string): string {
-  return fields.replace(/\S+/g, "$&-");
-}
+const under = (parent: string, paths: string) => paths.replace(/\S+/g, `${parent}.$&`);
+const dropped = (paths: string) => paths.replace(/\S+/g, "$&-");
 
 const tools = `tool_choice tool_choice.type tool_choice.function.name
   ${under("tools[]", "type function.name function.description function.parameters* function.strict")}`;
@@ -51,12 +46,12 @@ const fields: Readonly<Record<string, string>> = {
 /** What OpenAI clients send to any gateway, and what changes little where it is left out. */
 const harmless: Partial<Record<RouteName, string>> = {
   // `user_id` is the proxy's to say: one that users choose could be another user's
-  chat: `n=1 ${dropped(`user user_id seed stream_options parallel_tool_calls store metadata service_tier logprobs
+  chat: `n-1 ${dropped(`user user_id seed stream_options parallel_tool_calls store metadata service_tier logprobs
     top_logprobs logit_bias safety_identifier prompt_cache_key prompt_cache_retention verbosity
     messages[].content[].cache_control tools[].cache_control
     ${under("messages[]", "refusal annotations audio function_call index id parsed reasoning reasoning_details")}
     ${under("messages[]", "cache_control tool_calls[].index tool_calls[].function.parsed_arguments")}`)}`,
-  images: `n=1 ${dropped("user response_format")}`,
+  images: `n-1 ${dropped("user response_format")}`,
 };
 
 /** The route of each family of the spec's models, by the beginning of its ids. */
@@ -68,26 +63,8 @@ const families: readonly (readonly [ids: RegExp, route: RouteName])[] = [
   [/^epsilon/, "epsilon"],
 ];
 
-/** The largest `max_tokens` of each model that has one. */
-const maxTokens = new Map([
-  ["alpha-v4.1-flash", 393_216],
-  ["gamma-chat-1-6-251015", 8192],
-  ["delta-5.3", 131_072],
-]);
-
-/**
- * The fields that a model takes at a route, as paths; for a model that the spec does not list, those of all models of
- * the route.
- */
-export function listedFields(name: RouteName, model: string): string {
-  const ids = isInSpec(model) ? [model] : Object.keys(fields).filter((id) => belongsTo(id, name));
-  return [harmless[name], ...ids.map((id) => fields[id])].join(" ");
-}
-
 /** Tells whether the spec lists a model. */
-export function isInSpec(model: string): boolean {
-  return Object.hasOwn(fields, model);
-}
+const isInSpec = (model: string) => Object.hasOwn(fields, model);
 
 /** The route of a model's family; undefined for a family that the spec does not have. */
 export function routeOf(model: string): RouteName | undefined {
@@ -99,12 +76,92 @@ export function belongsTo(model: string, name: RouteName): boolean {
   return (routeOf(model) ?? name) === name;
 }
 
+/** The largest `max_tokens` of each model that has one. */
+const maxTokens: Readonly<Record<string, number>> = {
+  "alpha-v4.1-flash": 393_216,
+  "gamma-chat-1-6-251015": 8192,
+  "delta-5.3": 131_072,
+};
+
 /** The largest `max_tokens` that a model takes, as far as the spec says. */
 export function maxTokensOf(model: string): number {
-  return maxTokens.get(model) ?? Number.POSITIVE_INFINITY;
+  return isInSpec(model) ? (maxTokens[model] ?? Infinity) : Infinity;
 }
 
 /** Tells whether a model has the fields that the spec lists for one model alone: `user_id` and `stream_options`. */
 export function hasOwnFields(model: string): boolean {
   return model === "alpha-v4.1-flash";
+}
+
+/** A field of a request, and the fields in it. */
+export interface Field {
+  /** `input.media.url`; empty for the body itself. */
+  readonly path: string;
+  /** A mark of the table; `?` for what the operator adds; undefined where only the fields in it are listed. */
+  mark: string | undefined;
+  isList: boolean;
+  readonly fields: Map<string, Field>;
+}
+
+/** The fields that a model takes at a route. */
+export type FieldsOf = (name: RouteName, model: string) => Field;
+
+/** Creates the tables of one proxy: the spec's, with the fields that the operator adds to all models. */
+export function createTables(added: readonly string[]): FieldsOf {
+  const tables = new Map<string, Field>();
+  return (name, model) => {
+    // the spec shows no shapes of these
+    if (name === "epsilon") return fieldAt("", "?");
+    // one table for all models that are not known: clients choose their names
+    const key = `${name} ${isInSpec(model) ? model : ""}`;
+    const table = tables.get(key) ?? tableOf(listed(name, model), added);
+    tables.set(key, table);
+    return table;
+  };
+}
+
+/** The paths of a model's fields; for a model that the spec does not list, those of all models of the route. */
+function listed(name: RouteName, model: string): string {
+  const ids = isInSpec(model) ? [model] : Object.keys(fields).filter((id) => belongsTo(id, name));
+  return [harmless[name], ...ids.map((id) => fields[id])].join(" ");
+}
+
+export function tableOf(paths: string, added: readonly string[] = []): Field {
+  const root = fieldAt("");
+  for (const [, path = "", mark] of paths.matchAll(/([\w.[\]]+)(\S*)/g)) add(root, path, mark);
+  for (const path of added) add(root, path, "?");
+  return root;
+}
+
+function add(root: Field, path: string, mark: string | undefined): void {
+  let field = root;
+  for (const part of path.split(".")) {
+    const name = part.replace("[]", "");
+    // one that would be left out stays, for what is added in it
+    if (isDropped(field)) field.mark = undefined;
+    const next = field.fields.get(name) ?? fieldAt(field.path ? `${field.path}.${name}` : name);
+    field.fields.set(name, next);
+    next.isList ||= part !== name;
+    field = next;
+  }
+  field.mark = mark;
+}
+
+function fieldAt(path: string, mark?: string): Field {
+  return { path, mark, isList: false, fields: new Map() };
+}
+
+/** Tells whether a field is left out, where it is not refused. */
+export function isDropped({ mark }: Field): boolean {
+  return mark === "-" || mark === "-1";
+}
+
+/** Tells whether a table has a field that can reach the gateway. */
+export function hasField(table: Field, path: string): boolean {
+  let field: Field | undefined = table;
+  for (const name of path.split(".")) {
+    if (field?.mark === "?") return true;
+    field = field?.fields.get(name);
+  }
+  return field !== undefined && !isDropped(field);
 }

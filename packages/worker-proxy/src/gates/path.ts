@@ -1,7 +1,7 @@
 import type { RouteName } from "../admitted.js";
 import type { Extension, ExtensionRoute } from "../extension.js";
 import { Refusal } from "../refusal.js";
-import { type IdKind, SENT_ID } from "./ids.js";
+import { type IdKind, SENT_ID } from "./user.js";
 
 /** One row of the table: what may be asked, and the constant path it becomes. */
 export interface Route {
@@ -9,8 +9,8 @@ export interface Route {
   readonly method: "GET" | "POST" | "DELETE";
   /** The path at the gateway. An `{id}` stands for an id, the only part that varies. */
   readonly path: string;
-  /** What the id in the path, the body or the answer names, and is signed as. */
-  readonly ids?: IdKind;
+  /** The kind of the id in the path, the body or the answer: what it is signed as. */
+  readonly ids?: IdKind | undefined;
   /** The body names an asset, and no model. */
   readonly isLookup?: boolean;
   /** Who answers instead of the gateway. */
@@ -33,31 +33,20 @@ const gatewayRoutes: readonly Route[] = [
 /** The paths among which a gateway's asset lookup is likely to be. */
 const lookups = { name: "assets", path: "/gamma/asset/" } as const;
 
-/** Where the proxy says of itself that it is there, and set up. */
-const health: Route = { name: "health", method: "GET", path: "/health" };
-
-/** The table of one proxy: the gateway's rows of the open groups, the asset lookup, and what extensions add. */
+/** The table of one proxy: the rows of the open groups, from the gateway, the proxy itself and extensions. */
 export function tableOf(
   open: readonly RouteName[],
   assetLookup: string | undefined,
   extensions: readonly Extension<never>[],
 ): readonly Route[] {
-  const lookup: Route[] =
-    assetLookup === undefined
-      ? []
-      : [{ name: "assets", method: "POST", path: assetLookup, ids: "asset", isLookup: true }];
-  const added = extensions.flatMap(({ routes }) =>
-    routes.map(
-      (extension): Route => ({
-        name: extension.name,
-        method: extension.method,
-        path: extension.path,
-        ...(extension.id === "task" && { ids: "task" as const }),
-        extension,
-      }),
-    ),
-  );
-  return [...gatewayRoutes, health, ...lookup, ...added].filter(({ name }) => open.includes(name));
+  const table: Route[] = [...gatewayRoutes, { name: "health", method: "GET", path: "/health" }];
+  if (assetLookup !== undefined)
+    table.push({ name: "assets", method: "POST", path: assetLookup, ids: "asset", isLookup: true });
+  for (const extension of extensions.flatMap(({ routes }) => routes)) {
+    const { name, method, path, id } = extension;
+    table.push({ name, method, path, ids: id === "task" ? id : undefined, extension });
+  }
+  return table.filter(({ name }) => open.includes(name));
 }
 
 /** Tells whether a route only looks at a task or an asset: it costs nothing, and clients ask it again and again. */

@@ -1,84 +1,99 @@
+import type { Admitted } from "../admitted.js";
 import { invalid, Refusal } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
-import { holdCaps } from "./caps.js";
-import { siftBody } from "./fields.js";
-import { ownId, type Tenancy } from "./ids.js";
+import { readBody } from "./body.js";
+import { holdCaps, siftBody } from "./fields.js";
 import { checkMedia } from "./media.js";
-import { belongsTo, hasOwnFields } from "./models.js";
-import type { Route } from "./path.js";
+import { belongsTo, hasOwnFields, tableOf } from "./models.js";
+import type { Match, Route } from "./path.js";
+import { ownId, type Tenancy } from "./user.js";
 
-/** A body that may leave for the gateway. */
-export interface Allowed {
-  readonly body: Readonly<Record<string, unknown>>;
-  readonly model?: string;
-  /** The fields that were left out. */
-  readonly dropped: readonly string[];
-}
+type Body = Record<string, unknown>;
 
 /**
- * Checks a body against what the operator allows, and changes it in place to the body that leaves.
+ * Reads what is asked, and checks it against what the operator allows. A body becomes the one that leaves.
  *
  * @throws {Refusal} 403 for a model that may not be asked here, 400 for a field that is not listed or is beyond a
- *   limit, 404 for an asset that is not this user's
+ *   limit, 404 for a task or an asset that is not this user's, and those of `readBody`
  */
-export async function allowedBody<Env>(
-  body: Record<string, unknown>,
-  route: Route,
-  { models }: Setup,
+export async function admit<Env>(
   settings: Settings<Env>,
+  { models }: Setup,
   tenancy: Tenancy | undefined,
-): Promise<Allowed> {
+  { route, sentId: idInPath }: Match,
+  asked: Omit<Admitted<Env>, "id" | "sentId" | "model" | "body">,
+): Promise<Admitted<Env>> {
+  const { limits, media, meter, fieldsOf } = settings;
+  const body = await readBody(asked.request, limits);
+  const sentId = body && route.isLookup ? lookedUp(body) : idInPath;
+  if (sentId !== undefined) {
+    const id = route.ids ? await ownId(tenancy, route.ids, sentId) : sentId;
+    return { ...asked, id, sentId, ...(body && { body: { Id: id } }) };
+  }
+  if (!body) return asked;
+
   const names = namesIn(body, route);
-  const isAllowed = (name: unknown): name is string =>
-    typeof name === "string" && belongsTo(name, route.name) && models.has(name);
-  if (!names.every(isAllowed)) throw modelNotAllowed();
-  const [model = ""] = names;
+  const [model] = names;
+  if (!names.every((name) => models.has(name) && belongsTo(name, route.name))) {
+    // a body without a model may have another spelling of the field: that is named then
+    if (body["model"] === undefined) siftBody(body, fieldsOf(route.name, ""));
+    throw new Refusal(
+      403,
+      "model_not_allowed",
+      "this model may not be asked here; the proxy's operator lists `models`",
+      { param: "model" },
+    );
+  }
   if (route.name === "chat") renameTokens(body);
-  const table = settings.fieldsOf(route, model);
+  const table = fieldsOf(route.name, model);
   const { dropped, addresses } = siftBody(body, table);
-  if (route.isLookup) return { body: { Id: await ownAsset(body["Id"], tenancy) }, dropped: [...dropped] };
-  if (model === "") throw modelNotAllowed();
-  if (route.name === "assets" && !Object.hasOwn(models.get(model) ?? {}, "GroupId"))
+  if (route.name === "assets") checkGroups(model, models);
+  const forAll = route.name === "chat" && limits.maxTokens ? { max_tokens: limits.maxTokens } : {};
+  for (const name of names) holdCaps(body, table, { ...forAll, ...models.get(name) }, name);
+  for (const { owner, name, path } of addresses) {
+    const text = owner[name] as string;
+    if (tenancy && LIKE_ASSET.test(text)) {
+      const sent = text.startsWith(SCHEME) ? text.slice(SCHEME.length) : "";
+      owner[name] = SCHEME + (await ownId(tenancy, "asset", sent));
+    } else checkMedia(text, path, media, limits.dataURIBytes);
+  }
+  if (tenancy && hasOwnFields(model)) body["user_id"] = await tenancy.pseudonym();
+  // without it the gateway tells nothing that could be settled
+  if (meter && body["stream"] === true && hasOwnFields(model))
+    body["stream_options"] = { include_usage: true };
+  return { ...asked, model, body, dropped };
+}
+
+const lookupTable = tableOf("Id*");
+
+/** The asset that a lookup asks for; empty where it is no text, which no id is. */
+function lookedUp(body: Body): string {
+  siftBody(body, lookupTable);
+  return typeof body["Id"] === "string" ? body["Id"] : "";
+}
+
+/** The models that a body names; what is no text is not listed anywhere. */
+function namesIn(body: Readonly<Body>, { name }: Route): readonly [string, ...string[]] {
+  if (name !== "epsilon") return [body["model"] as string];
+  // no table refuses another spelling of these
+  const other = Object.keys(body).find(
+    (key) => /^model[_-]?(?:name|id)?$/i.test(key) && !/^model(?:_name)?$/.test(key),
+  );
+  if (other !== undefined) throw invalid("name the model as `model` or `model_name`", other);
+  const given = [body["model"], body["model_name"]].filter((named) => (named ?? undefined) !== undefined);
+  const [first = "epsilon", ...others] = given as string[];
+  return [first, ...others];
+}
+
+/** @throws {Refusal} 403 unless the operator has listed groups of assets: a cap alone says who may use which */
+function checkGroups(model: string, models: Setup["models"]): void {
+  if (!Object.hasOwn(models.get(model) ?? {}, "GroupId"))
     throw new Refusal(
       403,
       "limit_exceeded",
       `no group of assets may be used; the proxy's operator lists them, models: { "${model}": { GroupId: ["…"] } }`,
       { param: "GroupId", advice: model },
     );
-  const maxTokens = route.name === "chat" ? settings.limits.maxTokens : undefined;
-  for (const name of names) holdCaps(body, table, name, models.get(name) ?? {}, maxTokens);
-  const own = new Map<string, string>();
-  for (const { owner, name, path } of addresses) {
-    const text = owner[name] as string;
-    if (tenancy && LIKE_ASSET.test(text)) {
-      const id = own.get(text) ?? (await assetIn(text, tenancy));
-      own.set(text, id);
-      owner[name] = SCHEME + id;
-    } else checkMedia(text, path, settings.media, settings.limits.dataURIBytes);
-  }
-  if (tenancy && hasOwnFields(model)) body["user_id"] = await tenancy.pseudonym();
-  return { body, model, dropped: [...dropped] };
-}
-
-/** The models that a body names; each has to be listed. */
-function namesIn(body: Readonly<Record<string, unknown>>, { name }: Route): unknown[] {
-  if (name !== "epsilon") return body["model"] === undefined ? [] : [body["model"]];
-  // no table refuses another spelling of these
-  const other = Object.keys(body).find(
-    (key) => /^model[_-]?(?:name|id)?$/i.test(key) && !/^model(?:_name)?$/.test(key),
-  );
-  if (other !== undefined) throw invalid("name the model as `model` or `model_name`", other);
-  const given = [body["model"], body["model_name"]].filter((named) => named !== undefined && named !== null);
-  return given.length > 0 ? given : ["epsilon"];
-}
-
-function modelNotAllowed(): Refusal {
-  return new Refusal(
-    403,
-    "model_not_allowed",
-    "this model may not be asked here; the proxy's operator lists `models`",
-    { param: "model" },
-  );
 }
 
 /** Writes the newer name of a field as the one that the gateway has. */
@@ -94,16 +109,3 @@ function renameTokens(body: Record<string, unknown>): void {
 const SCHEME = "asset://";
 /** A text that could be read as an asset's address, with what some readers of addresses leave out. */
 const LIKE_ASSET = /^[\s\p{Cc}]*a\p{Cc}*s\p{Cc}*s\p{Cc}*e\p{Cc}*t\p{Cc}*:/iu;
-
-/** @throws {Refusal} 404 */
-function assetIn(uri: string, tenancy: Tenancy): Promise<string> {
-  return ownAsset(uri.startsWith(SCHEME) ? uri.slice(SCHEME.length) : undefined, tenancy);
-}
-
-/** @throws {Refusal} 404 */
-async function ownAsset(sentId: unknown, tenancy: Tenancy | undefined): Promise<string> {
-  const id = typeof sentId === "string" ? await ownId(tenancy, "asset", sentId) : undefined;
-  if (id === undefined)
-    throw new Refusal(404, "asset_not_found", "there is no such asset, or it is not yours");
-  return id;
-}

@@ -1,7 +1,7 @@
 import type { Admitted, CallOutcome, Usage } from "../admitted.js";
-import type { Account } from "../gates/budget.js";
-import type { Tenancy } from "../gates/ids.js";
+import type { Account } from "../gates/limits.js";
 import type { Route } from "../gates/path.js";
+import type { Tenancy } from "../gates/user.js";
 import { Refusal } from "../refusal.js";
 import type { Report } from "../report.js";
 import type { Settings, Setup } from "../settings.js";
@@ -135,7 +135,7 @@ export function usageOf(json: unknown): Usage | undefined {
 /** The answer, written anew, with each id marked for its user: the id of the request, or a new task's or asset's. */
 async function signed<Env>(json: unknown, { route, tenancy, admitted }: Passing<Env>): Promise<string> {
   if (!tenancy || !route.ids) return JSON.stringify(json);
-  const id = admitted.id ?? (route.isLookup ? (admitted.body?.["Id"] as string) : givenId(json));
+  const id = admitted.id ?? givenId(json);
   const mark = id === undefined ? undefined : (admitted.sentId ?? (await tenancy.sign(route.ids, id)));
   return JSON.stringify(json, (_, value) => (value === id && id !== undefined ? mark : value));
 }

@@ -1,5 +1,7 @@
-import type { Admitted, Checked, RouteName, User } from "../admitted.js";
+import type { Admitted, CallOutcome, Checked, Payable, RouteName, Usage, User } from "../admitted.js";
 import { readBinding } from "../env.js";
+import type { Extension, Meter } from "../extension.js";
+import { logError } from "../log.js";
 import { tooMany, unavailable } from "../refusal.js";
 import { isPoll, type Route } from "./path.js";
 
@@ -94,23 +96,69 @@ export type CountStream = (userId: string) => () => void;
  * @throws {Refusal} the function: 429 `too_many_streams`
  */
 export function createStreamCount(most: number, longestMs: number): CountStream {
-  const open = new Map<string, readonly number[]>();
+  const open = new Map<string, Set<{ readonly until: number }>>();
   return (userId) => {
     const now = Date.now();
-    const ends = (open.get(userId) ?? []).filter((end) => end > now);
-    if (ends.length >= most) throw tooMany("too_many_streams", 1000);
-    const end = now + longestMs;
-    open.set(userId, [...ends, end]);
-    let isOpen = true;
+    const streams = open.get(userId) ?? new Set();
+    for (const stream of streams) if (stream.until <= now) streams.delete(stream);
+    if (streams.size >= most) throw tooMany("too_many_streams", 1000);
+    const stream = { until: now + longestMs };
+    open.set(userId, streams.add(stream));
     return () => {
-      if (!isOpen) return;
-      isOpen = false;
-      const rest = [...(open.get(userId) ?? [])];
-      // one end is as good as another of the same time
-      const at = rest.indexOf(end);
-      if (at !== -1) rest.splice(at, 1);
-      if (rest.length > 0) open.set(userId, rest);
-      else open.delete(userId);
+      if (streams.delete(stream) && streams.size === 0) open.delete(userId);
     };
   };
+}
+
+/** The reservation of one request. Only the first close counts. */
+export interface Account {
+  /** Settles or releases the reservation. `usage` counts for an answer that came to its end. */
+  close(outcome: CallOutcome, usage?: Usage): void;
+}
+
+/** The account of a request that nobody pays for. */
+export const freeAccount: Account = { close() {} };
+
+/**
+ * Reserves the most that a request can cost. Called right before the gateway is asked, by whoever asks it: the proxy,
+ * or a Durable Object in its place.
+ *
+ * @throws {Refusal} 429 when nothing is left, 503 when the meter fails
+ */
+export async function openAccount<Env>(
+  meter: Meter<Env> | undefined,
+  payable: Payable<Env>,
+): Promise<Account> {
+  if (!meter) return freeAccount;
+  const reserved = await Promise.resolve()
+    .then(() => meter.reserve(payable))
+    .catch(meterFailed);
+  if ("retryAfterMs" in reserved) throw tooMany("budget_exhausted", reserved.retryAfterMs);
+  let isOpen = true;
+  return {
+    close(outcome, usage) {
+      if (!isOpen) return;
+      isOpen = false;
+      const isFree = outcome === "not_reached" || outcome === "refused";
+      // usage that came before a cut may be of a part of the answer
+      const spent = outcome === "answered" ? usage : undefined;
+      const closing = Promise.resolve()
+        .then(() => (isFree ? reserved.release() : reserved.settle(spent)))
+        .catch(() => logError("meter: could not be settled; what was set aside stays so"));
+      payable.context?.waitUntil(closing);
+    },
+  };
+}
+
+function meterFailed(error: unknown): never {
+  const message = "what you have left can't be told now";
+  throw unavailable("budget_unavailable", message, "meter failed", error);
+}
+
+/** The path on which users read their own budgets, for a meter that can be read. */
+export function budgetRoute<Env>(meter: Meter<Env>): Extension<Env> | undefined {
+  if (!meter.read) return undefined;
+  const serve = async ({ env, user }: Admitted<Env>) =>
+    Response.json({ budgets: await meter.read?.({ env, user }).catch(meterFailed) });
+  return { routes: [{ name: "budget", method: "GET", path: "/v1/budget", id: "own", serve }] };
 }
