@@ -138,7 +138,7 @@ export function openStreamLog<Env>(
         outcome = outcomeOfStatus(response.status);
         throw await refusalOf({ response, call, isExtensions: false }, setup, limits);
       }
-      const { type, body: stream } = checkedType(response);
+      const { type, body: stream } = checkedType(response, true);
       if (type === "text/event-stream") {
         const choices = Number(body["n"] ?? 1);
         void keepAll(stream, call, { keys: setup.apiKeys, choices, account });

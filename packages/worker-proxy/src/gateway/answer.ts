@@ -39,7 +39,7 @@ export async function passOn<Env>(upstream: Upstream, passing: Passing<Env>): Pr
     report.end(status);
     return new Response(null, { status, headers: sent });
   }
-  const { type, body } = checkedType(response);
+  const { type, body } = checkedType(response, route.name === "chat" || route.extension !== undefined);
   sent["content-type"] = type;
   if (type === "application/json") {
     const json = parsed(await readText(upstream, settings.limits.stallMs ?? STALL_MS, JSON_CHARACTERS));
@@ -57,12 +57,14 @@ export async function passOn<Env>(upstream: Upstream, passing: Passing<Env>): Pr
   return new Response(await streamOf(upstream, body, passing), { status, headers: sent });
 }
 
-/** @throws {Refusal} 502 for an answer that is no JSON and no event stream */
-export function checkedType({ body, headers }: Response) {
+/** @throws {Refusal} 502 for an answer that is no JSON, and no event stream where there can be one */
+export function checkedType({ body, headers }: Response, canStream: boolean) {
   const [type] =
     /^(?:application\/json|text\/event-stream)(?=\s*(?:;|$))/i.exec(headers.get("content-type") ?? "") ?? [];
-  if (!body || !type) throw wrongType("answered with no JSON and no event stream");
-  return { body, type: type.toLowerCase() };
+  const isFit = type && (canStream || type.toLowerCase() === "application/json");
+  if (body && isFit) return { body, type: type.toLowerCase() };
+  body?.cancel().catch(() => {});
+  throw wrongType("answered with no JSON and no event stream");
 }
 
 /** How long the gateway may send nothing, where it is read and `limits.stallMs` is not set. */

@@ -1,7 +1,7 @@
 import type { Admitted } from "../admitted.js";
 import { Refusal } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
-import { JSON_CHARACTERS, STALL_MS } from "./answer.js";
+import { checkedType, JSON_CHARACTERS, STALL_MS } from "./answer.js";
 import type { Call } from "./call.js";
 import { type Outgoing, passedHeadersOf, readText, refusalOf } from "./request.js";
 
@@ -54,8 +54,8 @@ export async function poll<Env>(
   const read = async () => {
     const response = await ask();
     if (!response.ok) throw await refusalOf({ response, call, isExtensions: false }, setup, limits);
+    const { type } = checkedType(response, false);
     const text = await readText({ response, call }, limits.stallMs ?? STALL_MS, JSON_CHARACTERS);
-    const type = response.headers.get("content-type") ?? "";
     const headers = { ...passedHeadersOf(response, setup.guarded), "content-type": type };
     return { status: response.status, headers, text };
   };
