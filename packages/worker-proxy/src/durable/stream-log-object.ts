@@ -170,7 +170,7 @@ export function openStreamLog<Env>(
       kept.account.close(outcomeOfStream(streamEnd), usage);
     };
     const { keys, choices } = kept;
-    const stream = relay(body, call, { keys, choices, isChat: true, stallMs, onEvent, onEnd }).getReader();
+    const stream = relay(body, call, { keys, choices, stallMs, onEvent, onEnd }).getReader();
     while (!(await stream.read()).done) readers.wake();
   }
 

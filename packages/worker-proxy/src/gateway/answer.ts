@@ -77,11 +77,11 @@ async function streamOf<Env>(
   { settings, setup, route, report, account, admitted }: Passing<Env>,
 ): Promise<ReadableStream<Uint8Array>> {
   const { meter, limits } = settings;
-  const options = { keys: setup.guarded, isChat: !route.extension, onFirstByte: report.firstByte };
+  const options = { keys: setup.guarded, onFirstByte: report.firstByte };
   const onEnd = (code?: string) => report.end(code?.startsWith("client_") ? 499 : response.status, code);
   // an extension's own stream has no content to wait for: a task may stay as it is for minutes
   const isRead = !route.extension && (meter !== undefined || limits.stallMs !== undefined || isExtensions);
-  if (!isRead) return pump(body, call, { ...options, onEnd });
+  if (!isRead) return pump(body, call, { ...options, isChat: !route.extension, onEnd });
   const { relay } = await call.wait(() => import("./relay.js"), "upstream_cut");
   const n = admitted.body?.["n"];
   return relay(body, call, {

@@ -1,8 +1,11 @@
 import type { ServerSentEvent } from "@sluice/core/sse";
 import type { Usage } from "../admitted.js";
 
+type Event = Pick<ServerSentEvent, "event" | "data">;
+type JSONObject = Readonly<Record<string, unknown>>;
+
 /** The end and the content of a chat's event stream, as far as it has been read. */
-export interface ChatEvents {
+export interface ChatState {
   /** The last `usage` that was not null. */
   readonly usage: Usage | undefined;
   /** True once `[DONE]` or an error came: nothing that follows belongs to the answer. */
@@ -13,69 +16,49 @@ export interface ChatEvents {
   readonly hasFailed: boolean;
   /** Number of events that carried something: text, reasoning, tool calls, a finish reason, usage after it, an error. */
   readonly contents: number;
-  /** @param json the event's data, parsed; undefined where it is no JSON */
-  read(event: Pick<ServerSentEvent, "event" | "data">, json: unknown): void;
-  /** Reads an event that has a text and is otherwise like the one before. */
-  readText(text: string): void;
 }
 
-type JSONObject = Readonly<Record<string, unknown>>;
-
 /** @param choices number of choices that were asked for */
-export function openChatEvents(choices: number): ChatEvents {
+export function openChat(choices: number) {
   const finished = new Map<unknown, boolean>();
-  let usage: Usage | undefined;
-  let isOver = false;
-  let hasFailed = false;
-  let contents = 0;
-  return {
-    get usage() {
-      return usage;
-    },
-    get isOver() {
-      return isOver;
-    },
-    get isFinished() {
-      return isOver || isFinished();
-    },
-    get hasFailed() {
-      return hasFailed;
-    },
-    get contents() {
-      return contents;
-    },
-    read({ event, data }, json) {
-      if (isOver) return;
-      if (data.trimEnd() === "[DONE]") isOver = true;
-      else if (event === "error" || (isObject(json) && json["error"])) {
-        isOver = true;
-        hasFailed = true;
-        contents += 1;
-      } else if (isObject(json)) readChunk(json);
-    },
-    readText(text) {
-      if (!isOver && text !== "") contents += 1;
-    },
+  const state = {
+    usage: undefined as Usage | undefined,
+    isOver: false,
+    isFinished: false,
+    hasFailed: false,
+    contents: 0,
   };
+  return { state: state as ChatState, read, readText };
 
-  function isFinished(): boolean {
+  /** @param json the event's data, parsed; undefined where it is no JSON */
+  function read({ event, data }: Event, json: unknown): void {
+    if (state.isOver) return;
+    const chunk = isObject(json) ? json : {};
+    state.hasFailed = event === "error" || Boolean(chunk["error"]);
+    state.isOver = state.hasFailed || data.trimEnd() === "[DONE]";
+    if (state.hasFailed || (!state.isOver && hasContent(chunk))) state.contents += 1;
+    state.isFinished = state.isOver || areFinished();
+  }
+
+  /** Reads an event that has this text and is otherwise like the one before. */
+  function readText(text: string): void {
+    if (!state.isOver && text !== "") state.contents += 1;
+  }
+
+  function areFinished(): boolean {
     return finished.size >= choices && [...finished.values()].every(Boolean);
   }
 
-  function readChunk(chunk: JSONObject): void {
-    let hasContent = false;
-    if (Array.isArray(chunk["choices"]))
-      chunk["choices"].forEach((choice, position) => {
-        if (isObject(choice) && readChoice(choice, position)) hasContent = true;
-      });
-    if (isObject(chunk["usage"])) {
-      usage = chunk["usage"];
-      hasContent ||= isFinished();
-    }
-    if (hasContent) contents += 1;
+  function hasContent({ choices, usage }: JSONObject): boolean {
+    // each choice is read, not only up to the first with content
+    const filled = Array.isArray(choices) ? choices.map(readChoice) : [];
+    if (!isObject(usage)) return filled.includes(true);
+    state.usage = usage;
+    return filled.includes(true) || areFinished();
   }
 
-  function readChoice(choice: JSONObject, position: number): boolean {
+  function readChoice(choice: unknown, position: number): boolean {
+    if (!isObject(choice)) return false;
     const index = choice["index"] ?? position;
     const ends = isFilled(choice["finish_reason"]);
     finished.set(index, ends || finished.get(index) === true);
@@ -96,4 +79,80 @@ function isFilled(value: unknown): boolean {
 
 function isObject(value: unknown): value is JSONObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Reads the one text in which most events of a chat differ from the one before. To compare what is around it takes a
+ * tenth of the time of parsing and searching the whole event.
+ */
+export interface Envelope {
+  /** Path of the text, as the key watch names it. */
+  readonly place: string;
+  /** The text of an event whose every other byte is that of the event that was learned; else undefined. */
+  textIn(event: Event): string | undefined;
+  /** Remembers what is around the text of an event, if it has one delta with one text, and no finish reason. */
+  learn(event: Event, json: unknown): void;
+}
+
+const TEXTS = ["content", "reasoning_content"] as const;
+/** Characters that a JSON string has only in escapes, or that begin one. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them in a string
+const NOT_PLAIN = /["\\\u0000-\u001f]/;
+
+export function openEnvelope(): Envelope {
+  let name = "";
+  let before = "";
+  let after = "";
+  let place = "";
+  return {
+    get place() {
+      return place;
+    },
+    textIn({ event, data }) {
+      if (before === "" || event !== name) return undefined;
+      const end = data.length - after.length;
+      if (end < before.length) return undefined;
+      // engines compare whole strings many times faster than `startsWith` does
+      if (data.slice(0, before.length) !== before || data.slice(end) !== after) return undefined;
+      return textOf(data.slice(before.length, end));
+    },
+    learn({ event, data }, json) {
+      before = "";
+      const found = textOfDelta(json);
+      if (!found) return;
+      const quoted = `"${found.field}"`;
+      const at = data.indexOf(quoted);
+      // a field of the same name, or a text that is that name, may be the one that is found
+      if (at === -1 || data.includes(quoted, at + 1)) return;
+      const from = data.indexOf('"', at + quoted.length) + 1;
+      const written = JSON.stringify(found.text).slice(1, -1);
+      if (!data.startsWith(`${written}"`, from)) return;
+      name = event;
+      before = data.slice(0, from);
+      after = data.slice(from + written.length);
+      place = found.place;
+    },
+  };
+}
+
+function textOf(written: string): string | undefined {
+  if (!NOT_PLAIN.test(written)) return written;
+  try {
+    const text: unknown = JSON.parse(`"${written}"`);
+    return typeof text === "string" ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function textOfDelta(json: unknown): { field: string; text: string; place: string } | undefined {
+  const { choices, error, usage } = { ...(json as Record<string, unknown>) };
+  if (error || usage || !Array.isArray(choices) || choices.length !== 1) return undefined;
+  const { index, delta, finish_reason } = choices[0] ?? {};
+  if (finish_reason || typeof delta !== "object" || delta === null) return undefined;
+  const [field, ...others] = Object.keys(delta).filter((key) => delta[key] !== null && key !== "role");
+  if (others.length > 0 || !TEXTS.some((known) => known === field)) return undefined;
+  const text: unknown = delta[field as string];
+  if (typeof text !== "string") return undefined;
+  return { field: field as string, text, place: `/choices/${index ?? 0}/delta/${field}` };
 }

@@ -1,8 +1,7 @@
 import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
 import { openBytes } from "./bytes.js";
 import { unfit } from "./call.js";
-import { type ChatEvents, openChatEvents } from "./chat-events.js";
-import { openEnvelope } from "./envelope.js";
+import { type ChatState, openChat, openEnvelope } from "./chat-events.js";
 import { openKeyWatch } from "./keys.js";
 
 /** Largest event of a stream, in bytes. */
@@ -12,16 +11,16 @@ const EVENT_BYTES = 8 * 1024 * 1024;
 export interface EventBytesOptions {
   /** Keys that must not pass. */
   readonly keys: readonly string[];
-  /** True for a chat, whose end is said; the end of another stream is the end of its bytes. */
-  readonly isChat: boolean;
   /** Number of choices that were asked for. @default 1 */
   readonly choices?: number;
   /** Called for each whole event of the answer, once it was checked. */
   readonly onEvent?: (event: Pick<ServerSentEvent, "event" | "data">) => void;
 }
 
-/** Reads an event stream once, and hands out the bytes that may be passed on. */
-export interface EventBytes extends Omit<ChatEvents, "read" | "readText"> {
+/** Reads a chat's event stream once, and hands out the bytes that may be passed on. */
+export interface EventBytes {
+  /** The chat, as far as it has been read. */
+  readonly chat: ChatState;
   /**
    * Takes the next bytes; returns those of the events that are whole by now, if any.
    *
@@ -34,12 +33,11 @@ export interface EventBytes extends Omit<ChatEvents, "read" | "readText"> {
 
 const utf8 = new TextDecoder();
 
-export function openEventBytes({ keys, isChat, choices = 1, onEvent }: EventBytesOptions): EventBytes {
-  const chat = openChatEvents(choices);
+export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions): EventBytes {
+  const chat = openChat(choices);
   const holdsKey = openKeyWatch(keys);
   const envelope = openEnvelope();
   const held = openBytes();
-  let events = 0;
   let isWhole = false;
   let isEnded = false;
   const parser = createEventParser({
@@ -49,21 +47,7 @@ export function openEventBytes({ keys, isChat, choices = 1, onEvent }: EventByte
   });
 
   return {
-    get usage() {
-      return chat.usage;
-    },
-    get isOver() {
-      return isChat && chat.isOver;
-    },
-    get isFinished() {
-      return isChat && chat.isFinished;
-    },
-    get hasFailed() {
-      return isChat && chat.hasFailed;
-    },
-    get contents() {
-      return isChat ? chat.contents : events;
-    },
+    chat: chat.state,
     push(bytes) {
       const whole = wholeEvents(bytes);
       if (whole) {
@@ -76,7 +60,7 @@ export function openEventBytes({ keys, isChat, choices = 1, onEvent }: EventByte
       const last = held.take();
       if (last.byteLength === 0) return undefined;
       lookAt(last);
-      isWhole = !isChat;
+      isWhole = false;
       isEnded = true;
       parser.push(last);
       const event = parser.end();
@@ -101,22 +85,17 @@ export function openEventBytes({ keys, isChat, choices = 1, onEvent }: EventByte
   }
 
   function readEvent(event: { readonly event: string; readonly data: string }): void {
-    events += 1;
+    const { isOver } = chat.state;
     const text = envelope.textIn(event);
-    if (text !== undefined) {
-      if (holdsKey(text, envelope.place)) throw unfit();
-      isWhole = true;
-      if (!chat.isOver) onEvent?.(event);
-      chat.readText(text);
-      return;
-    }
-    const json = parsed(event.data);
-    envelope.learn(event, json);
-    isWhole = typeof json === "object" || event.data.trimEnd() === "[DONE]" || !isChat;
-    if (holdsKey(json ?? unescaped(event.data))) throw unfit();
-    const wasOver = isChat && chat.isOver;
-    chat.read(event, json);
-    if (!wasOver && (isWhole || !isEnded)) onEvent?.(event);
+    const json = text === undefined ? parsed(event.data) : undefined;
+    if (holdsKey(text ?? json ?? unescaped(event.data), text === undefined ? "" : envelope.place))
+      throw unfit();
+    isWhole = text !== undefined || typeof json === "object" || event.data.trimEnd() === "[DONE]";
+    if (text === undefined) {
+      envelope.learn(event, json);
+      chat.read(event, json);
+    } else chat.readText(text);
+    if (!isOver && (isWhole || !isEnded)) onEvent?.(event);
   }
 }
 

@@ -2,7 +2,8 @@ import type { Usage } from "../admitted.js";
 import type { Refusal } from "../refusal.js";
 import { openBytes } from "./bytes.js";
 import { type Call, errorEvent, failed } from "./call.js";
-import { type EventBytes, type EventBytesOptions, openEventBytes } from "./event-bytes.js";
+import type { ChatState } from "./chat-events.js";
+import { type EventBytesOptions, openEventBytes } from "./event-bytes.js";
 
 /** The end of a stream, and what was read of it. */
 export interface StreamEnd {
@@ -43,6 +44,7 @@ export function relay(
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   const answer = openEventBytes(options);
+  const { chat } = answer;
   /** A read that may outlive the pull that began it. */
   let reading: ReturnType<typeof reader.read> | undefined;
   let isEnded = false;
@@ -83,16 +85,16 @@ export function relay(
 
   async function passSome(): Promise<void> {
     for (let bytes = await read(); bytes; bytes = await read()) {
-      const before = answer.contents;
+      const before = chat.contents;
       const piece = answer.push(bytes);
-      if (answer.contents > before) contentAt = Date.now();
+      if (chat.contents > before) contentAt = Date.now();
       if (piece) pass(piece);
-      if (answer.isOver) return end();
+      if (chat.isOver) return end();
       if (piece) return;
     }
     const rest = answer.end();
     if (rest) pass(rest);
-    end(options.isChat ? failed("upstream_cut") : undefined);
+    end(failed("upstream_cut"));
   }
 
   function pass(piece: Uint8Array): void {
@@ -104,7 +106,7 @@ export function relay(
 
   /** The next bytes; undefined at the end. Behind a finish reason no more has to come, and little is waited for. */
   async function read(): Promise<Uint8Array | undefined> {
-    const first = await call.wait(next, "upstream_cut", graceOf(answer, contentAt));
+    const first = await call.wait(next, "upstream_cut", graceOf(chat, contentAt));
     reading = undefined;
     return first.done || Date.now() - passedAt > MOMENT_MS ? first.value : await gathered(first.value);
   }
@@ -148,15 +150,15 @@ export function relay(
     if (isEnded) return;
     isEnded = true;
     clearTimeout(watch);
-    const isWhole = answer.isFinished && ["upstream_cut", "upstream_idle"].includes(problem?.code ?? "");
+    const isWhole = chat.isFinished && ["upstream_cut", "upstream_idle"].includes(problem?.code ?? "");
     const failure = isWhole ? undefined : problem;
-    const { usage, hasFailed, contents } = answer;
+    const { usage, hasFailed, contents } = chat;
     const code = failure?.code ?? (hasFailed ? "upstream_error" : undefined);
     onEnd({
       ...(code !== undefined && { code }),
       ...(failure && { problem: failure }),
       ...(usage && { usage }),
-      isFinished: answer.isFinished && !hasFailed,
+      isFinished: chat.isFinished && !hasFailed,
       hasContent: contents > (hasFailed ? 1 : 0),
       bytes: passedBytes,
     });
@@ -176,7 +178,7 @@ const WRITE_BYTES = 64 * 1024;
 /** Behind the last finish reason, usage and `[DONE]` are waited for so long, in milliseconds. */
 const GRACE_MS = 2000;
 
-function graceOf({ isFinished }: EventBytes, since: number) {
+function graceOf({ isFinished }: ChatState, since: number) {
   if (!isFinished) return undefined;
   return { ms: Math.max(0, since + GRACE_MS - Date.now()), late: "upstream_idle" } as const;
 }
