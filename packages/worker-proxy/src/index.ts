@@ -1,12 +1,18 @@
-export type { Admitted, Checked, Payable, ProxyContext, RouteName, Usage, User } from "./admitted.js";
 export type {
+  Admitted,
   BudgetReader,
   BudgetState,
+  Checked,
   Extension,
   ExtensionRoute,
   Meter,
+  Payable,
+  ProxyContext,
   Reservation,
-} from "./extension.js";
+  RouteName,
+  Usage,
+  User,
+} from "./admitted.js";
 export type { Caps } from "./gates/fields.js";
 export {
   type RateLimit,

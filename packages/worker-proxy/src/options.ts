@@ -1,5 +1,4 @@
-import type { Admitted, Checked, ProxyContext, RouteName, User } from "./admitted.js";
-import type { Extension, Meter } from "./extension.js";
+import type { Admitted, Checked, Extension, Meter, ProxyContext, RouteName, User } from "./admitted.js";
 import type { Caps } from "./gates/fields.js";
 import type { RateLimit } from "./gates/limits.js";
 import type { Media } from "./gates/media.js";

@@ -1,12 +1,11 @@
 import type { ProxyContext } from "./admitted.js";
 import { checkOrigin, corsHeadersOf, preflight } from "./gates/origin.js";
 import { type Match, type Matches, matchesOf } from "./gates/path.js";
-import { logCause } from "./log.js";
 import type { ProxyOptions } from "./options.js";
 import { errorBody, misconfigured, Refusal } from "./refusal.js";
 import { openReport, type Report } from "./report.js";
 import { serve } from "./serve.js";
-import { checkedOptions, originsOf, type Settings, secretsOf } from "./settings.js";
+import { checkedOptions, originsOf, type Settings } from "./settings.js";
 
 /** What a Worker exports; `fetch` serves any host that speaks `Request` and `Response`. */
 export interface GatewayProxy<Env = unknown> {
@@ -66,8 +65,8 @@ async function answer<Env>(
     settings.advise(refusal);
     if (refusal.status >= 500) {
       const subject = `${refusal.status} ${refusal.code}, request ${report.known.requestId}`;
-      const secrets = [...report.secrets, ...(await secretsOf(settings, env))];
-      logCause(subject, refusal, { request, env, secrets });
+      const { logCause } = await import("./causes.js");
+      await logCause(subject, refusal, { request, env, settings, secrets: report.secrets });
     }
     response = refused(refusal, report);
   }

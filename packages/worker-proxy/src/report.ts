@@ -1,7 +1,8 @@
 import type { RouteName, Usage } from "./admitted.js";
+import type { Refusal } from "./refusal.js";
 
 /**
- * How a request ended.
+ * The end of a request.
  *
  * - `complete`: the answer reached its end.
  * - `refused`: an answer of 4xx, from the proxy or from the gateway.
@@ -42,71 +43,82 @@ export interface ProxyEvent {
   readonly durationMs: number;
 }
 
-/** The facts of an event that become known while the request goes through the gates. */
-type Known = { -readonly [Key in keyof ProxyEvent]?: ProxyEvent[Key] };
+/** The record of one request, which becomes its event. */
+export type Report = ReturnType<typeof openReport>;
 
-/** The record of one request. */
-export interface Report {
-  /** The facts so far. Each gate adds its own. */
-  readonly known: Known & { requestId: string };
-  /** Values beside the keys that the log must not show. */
-  readonly secrets: string[];
-  /** Notes the time since the last lap, for `Server-Timing`. */
-  lap(name: string): void;
-  /** Returns the value of `Server-Timing`, in milliseconds. */
-  timing(): string;
-  /** Notes the time to the first byte of the answer. Later calls change nothing. */
-  firstByte(): void;
-  /** Runs `work` at the end of the request, once. */
-  atEnd(work: () => void): void;
-  /** Ends the report and notifies `onEvent`. Later calls change nothing. */
-  end(status: number, code?: string): void;
-}
-
-/**
- * Begins the report of a request.
- *
- * @param notify is given the event at the end; what it throws is dropped
- */
-export function openReport(method: string, notify: (event: ProxyEvent) => unknown): Report {
+/** @param notify is given the event at the end; what it throws is dropped */
+export function openReport(method: string, notify: (event: ProxyEvent) => unknown) {
   const startedAt = Date.now();
-  const known: Report["known"] = { requestId: crypto.randomUUID() };
+  /** The facts so far. Each gate adds its own. */
+  const known: { -readonly [Key in keyof ProxyEvent]?: ProxyEvent[Key] } & { requestId: string } = {
+    requestId: crypto.randomUUID(),
+  };
+  /** Values beside the keys that the log must not show. */
+  const secrets: string[] = [];
   const laps: string[] = [];
   const works: (() => void)[] = [];
   let lastAt = startedAt;
   let isOver = false;
   return {
     known,
-    secrets: [],
-    lap(name) {
+    secrets,
+    /** Notes the time since the last lap, for `Server-Timing`. */
+    lap(name: string): void {
       const now = Date.now();
       laps.push(`${name};dur=${now - lastAt}`);
       lastAt = now;
     },
+    /** Returns the value of `Server-Timing`, in milliseconds. */
     timing: () => laps.join(", "),
-    firstByte() {
+    /** Notes the time to the first byte of the answer. Later calls change nothing. */
+    firstByte(): void {
       known.firstByteMs ??= Date.now() - startedAt;
     },
-    atEnd: (work) => works.push(work),
-    end(status, code) {
+    /** Runs `work` at the end of the request, once. */
+    atEnd(work: () => void): void {
+      works.push(work);
+    },
+    /** Ends the report and notifies `onEvent`. Later calls change nothing. */
+    end(status: number, code?: string): void {
       if (isOver) return;
       isOver = true;
       for (const work of works) work();
-      const outcome = outcomeOf(status, code);
       const durationMs = Date.now() - startedAt;
+      const outcome = outcomeOf(status, code);
       const event = { ...known, method, status, outcome, durationMs, ...(code && { code }) };
-      tell(event).catch(() => {});
+      // `onEvent` may be async: on some hosts an unhandled rejection ends the process
+      new Promise((resolve) => resolve(notify(event))).catch(() => {});
     },
   };
-
-  /** Async, because `onEvent` may be: on some hosts an unhandled rejection ends the process. */
-  async function tell(event: ProxyEvent): Promise<void> {
-    await notify(event);
-  }
 }
 
 function outcomeOf(status: number, code: string | undefined): Outcome {
   if (status === 499) return "left";
   if (status >= 400) return status < 500 ? "refused" : "failed";
   return code ? "cut" : "complete";
+}
+
+/** Writes one line to the operator's log. */
+export function logError(problem: string): void {
+  // biome-ignore lint/suspicious/noConsole: this is the log
+  console.error(`sluice proxy: ${problem}`);
+}
+
+/** Tells whether the value of a header of this name lets somebody in somewhere. */
+export function isCredential(name: string): boolean {
+  return /auth|cookie|token|key|secret|session|jwt|signature/i.test(name);
+}
+
+/** The largest number of different lines that callers, who choose their subjects, can put into a log. */
+const MOST_ADVICE = 100;
+
+/** Creates a log for options that an operator may have forgotten: each line once. */
+export function createAdvisor(): (refusal: Refusal) => void {
+  const given = new Set<string>();
+  return ({ message, details: { advice } }) => {
+    const line = `${JSON.stringify(advice?.slice(0, 100))}: ${message}`;
+    if (!advice || given.has(line) || given.size === MOST_ADVICE) return;
+    given.add(line);
+    logError(line);
+  };
 }

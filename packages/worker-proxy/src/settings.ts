@@ -1,128 +1,123 @@
 import type { RouteName } from "./admitted.js";
-import { ensure, readOption } from "./env.js";
 import type { Caps } from "./gates/fields.js";
-import { budgetRoute, type CountStream, createStreamCount } from "./gates/limits.js";
+import { budgetRoute, createStreamCount } from "./gates/limits.js";
 import { belongsTo, createTables, type FieldsOf, hasField, routeOf } from "./gates/models.js";
-import { type Route, tableOf } from "./gates/path.js";
+import { tableOf } from "./gates/path.js";
 import type { PollMemo } from "./gateway/polls.js";
-import { createAdvisor } from "./log.js";
-import type { Limits, ProxyOptions } from "./options.js";
-import type { Refusal } from "./refusal.js";
-
-/** Options that may be left out, and have no default. */
-type Optional = "onEvent" | "secret" | "rateLimit" | "meter" | "upstreamHeaders";
-
-/** The options with their defaults, and with what can be checked without a request checked. */
-export interface Settings<Env = never>
-  extends Required<Omit<ProxyOptions<Env>, Optional | "limits" | "assetLookup" | "routes" | "allowFields">>,
-    Pick<ProxyOptions<Env>, Optional> {
-  readonly limits: Required<Omit<Limits, "stallMs" | "maxTokens">> & Limits;
-  readonly table: readonly Route[];
-  /** Answers of polls, for those that follow. */
-  readonly pollMemo: PollMemo;
-  /** Bounds the streams of a user. */
-  readonly countStream: CountStream;
-  readonly fieldsOf: FieldsOf;
-  /** Logs what an operator may have forgotten, once. */
-  readonly advise: (refusal: Refusal) => void;
-}
+import type { ProxyOptions } from "./options.js";
+import { ensure, readOption } from "./refusal.js";
+import { createAdvisor } from "./report.js";
 
 const ROUTES: readonly RouteName[] = ["chat", "images", "videos", "assets", "epsilon", "health", "budget"];
 
+/** The routes whose ids belong to one user. */
+const OWNED: readonly RouteName[] = ["videos", "assets", "epsilon"];
+
+/** The limits that have a default. */
+const LIMITS = {
+  bodyBytes: 32 * 1024 * 1024,
+  bodyMs: 30_000,
+  headersMs: 600_000,
+  totalMs: 900_000,
+  pollMemoMs: 1000,
+  streamsPerUser: 16,
+  dataURIBytes: 20 * 1024 * 1024,
+};
+
+const isFunction = (value: unknown) => typeof value === "function";
+const isText = (value: unknown, form: RegExp) => typeof value === "string" && form.test(value);
+const isList = (value: unknown, holds: (entry: unknown) => boolean, least = 1): value is unknown[] =>
+  Array.isArray(value) && value.length >= least && value.every(holds);
+const isFields = (value: unknown) => isList(value, (path) => isText(path, /^\w+(?:\.\w+)*$/), 0);
+const isOrigin = (value: unknown) =>
+  isText(value, /^/) && URL.canParse(`${value}`) && new URL(`${value}`).origin === value;
+
+/** The form of each option that is checked by itself, and the words that say it. */
+const forms: { readonly [Name in keyof ProxyOptions]?: readonly [(value: unknown) => boolean, string] } = {
+  authenticate: [
+    (value) => value === "public" || isFunction(value),
+    'give a function that says who is asking; or "public", if everybody may spend',
+  ],
+  apiKey: [isFunction, "give a function, (env) => env.GATEWAY_API_KEY"],
+  secret: [(value) => value === undefined || isFunction(value), "give a function, (env) => env.PROXY_SECRET"],
+  basePath: [(value) => isText(value, /^(?:\/[\w-]+)*$/), 'give "" or a path like "/api"'],
+  routes: [
+    (value) => isList(value, (name) => ROUTES.some((route) => route === name)),
+    `give some of ${ROUTES.join(", ")}`,
+  ],
+  assetLookup: [
+    (value) => value === undefined || isText(value, /^(?:\/[\w-]+)+$/),
+    'give a path like "/gamma/asset/GetAsset"',
+  ],
+  media: [
+    (value) => value === "public" || value === "any" || isFunction(value),
+    'give "public", "any" or a function of the address',
+  ],
+  upstreamHeaders: [
+    (value) => value === undefined || isFunction(value),
+    'give a function, (admitted) => ({ "x-name": "value" })',
+  ],
+  allowFields: [
+    (value) => isFields(value) || (typeof value === "object" && Object.values(value ?? 0).every(isFields)),
+    'give names or paths of fields, ["n", "extra_body.top_k"], or for each model such a list',
+  ],
+};
+
+/** The options with their defaults, and with what can be checked without a request checked. */
+export type Settings<Env = never> = ReturnType<typeof checkedOptions<Env>>;
+
 /** @throws {TypeError} when an option is missing or can't work; the message says what to give */
-export function checkedOptions<Env>(options: ProxyOptions<Env>): Settings<Env> {
-  const { authenticate, apiKey, secret, baseURL, origins, models, assetLookup } = options;
-  const { basePath = "", routes = ["chat"], extensions = [], media = "public" } = options;
-  const { allowFields = [], credentials = false, upstreamHeaders } = options;
-  ensure(
-    typeof authenticate === "function" || authenticate === "public",
-    'authenticate: give a function that says who is asking; or "public", if everybody may spend',
-  );
-  ensure(typeof apiKey === "function", "apiKey: give a function, (env) => env.GATEWAY_API_KEY");
-  ensure(
-    secret === undefined || typeof secret === "function",
-    "secret: give a function, (env) => env.PROXY_SECRET",
-  );
+export function checkedOptions<Env>(options: ProxyOptions<Env>) {
+  const { authenticate, secret, baseURL, origins, models, assetLookup, meter } = options;
+  const { basePath = "", extensions = [], media = "public", allowFields = [], credentials = false } = options;
+  const routes: readonly RouteName[] = options.routes ?? ["chat"];
+  const given = { ...options, basePath, extensions, media, allowFields, credentials, routes };
+  for (const [name, [holds, words]] of Object.entries(forms))
+    ensure(holds(given[name as keyof ProxyOptions]), `${name}: ${words}`);
+
+  const fieldsOf = createTables(allowFields);
   if (typeof baseURL !== "function") checkBaseURL(baseURL);
   if (typeof origins !== "function") checkOrigins(origins);
-  checkFields(allowFields);
-  const fieldsOf = createTables(allowFields);
   if (typeof models !== "function") checkModels(models, fieldsOf);
-  ensure(/^(?:\/[\w-]+)*$/.test(basePath), 'basePath: give "" or a path like "/api"');
-  ensure(
-    routes.length > 0 && routes.every((name) => ROUTES.includes(name)),
-    `routes: give some of ${ROUTES.join(", ")}`,
-  );
-  const budgets = options.meter && budgetRoute(options.meter);
+  const budgets = meter && budgetRoute(meter);
   ensure(
     budgets || !routes.includes("budget"),
     "routes: budget needs a `meter` that can be read, such as budget(…) of /durable",
   );
   ensure(
-    authenticate === "public" ||
-      secret ||
-      !routes.some((name) => ["videos", "assets", "epsilon"].includes(name)),
-    "secret: videos, assets and epsilon need one, so that nobody can use another user's",
+    authenticate === "public" || secret || !routes.some((name) => OWNED.includes(name)),
+    `secret: ${OWNED.join(", ")} need one, so that nobody can use another user's`,
   );
-  ensure(
-    assetLookup === undefined || /^(?:\/[\w-]+)+$/.test(assetLookup),
-    'assetLookup: give a path like "/gamma/asset/GetAsset"',
-  );
-  ensure(
-    media === "public" || media === "any" || typeof media === "function",
-    'media: give "public", "any" or a function of the address',
-  );
-  ensure(
-    upstreamHeaders === undefined || typeof upstreamHeaders === "function",
-    'upstreamHeaders: give a function, (admitted) => ({ "x-name": "value" })',
-  );
-  const limits = checkedLimits(options.limits ?? {});
-  return {
-    ...options,
-    basePath,
-    fieldsOf,
-    table: tableOf(routes, assetLookup, budgets ? [...extensions, budgets] : extensions),
-    advise: createAdvisor(),
-    extensions,
-    media,
-    credentials,
-    limits,
-    pollMemo: { polls: new Map(), characters: 0 },
-    countStream:
-      authenticate === "public" ? () => () => {} : createStreamCount(limits.streamsPerUser, limits.totalMs),
-    // called detached: the global fetch throws with another `this`
-    fetch: options.fetch ?? ((request) => fetch(request)),
-  };
-}
-
-/** A limit that is no number would be none: every comparison with it is false. */
-function checkedLimits(given: Limits): Settings["limits"] {
-  const limits = {
-    bodyBytes: 32 * 1024 * 1024,
-    bodyMs: 30_000,
-    headersMs: 600_000,
-    totalMs: 900_000,
-    pollMemoMs: 1000,
-    streamsPerUser: 16,
-    dataURIBytes: 20 * 1024 * 1024,
-    ...given,
-  };
+  const limits = { ...LIMITS, ...options.limits };
+  // a limit that is no number would be none: every comparison with it is false
   for (const [name, value] of Object.entries(limits)) {
     const least = name === "pollMemoMs" ? 0 : 1;
-    ensure(
-      Number.isSafeInteger(value) && value >= least,
-      `limits.${name}: give a whole number from ${least} up`,
-    );
+    const isLimit = Number.isSafeInteger(value) && value >= least;
+    ensure(isLimit, `limits.${name}: give a whole number from ${least} up`);
   }
-  return limits;
+  const { streamsPerUser, totalMs } = limits;
+  return {
+    ...given,
+    limits,
+    fieldsOf,
+    table: tableOf(routes, assetLookup, budgets ? [...extensions, budgets] : extensions),
+    /** Logs what an operator may have forgotten, once. */
+    advise: createAdvisor(),
+    /** Answers of polls, for those that follow. */
+    pollMemo: { polls: new Map(), characters: 0 } as PollMemo,
+    /** Bounds the streams of a user. */
+    countStream: authenticate === "public" ? () => () => {} : createStreamCount(streamsPerUser, totalMs),
+    // called detached: the global fetch throws with another `this`
+    fetch: options.fetch ?? ((request: Request) => fetch(request)),
+  };
 }
 
-/** What depends on the environment, for one request. Checked like the rest, but told to nobody outside. */
+/** The part of the setup that depends on the environment. Checked like the rest, but told to nobody outside. */
 export interface Setup {
   readonly baseURL: string;
   /** The one in use, and the one that follows it. */
   readonly apiKeys: readonly string[];
-  /** What no answer may hold: the keys, and keys in further headers. */
+  /** Values that no answer may hold: the keys, and keys in further headers. */
   readonly guarded: readonly string[];
   readonly secrets: readonly string[];
   readonly models: ReadonlyMap<string, Caps>;
@@ -134,134 +129,83 @@ export async function setupOf<Env>(settings: Settings<Env>, env: Env, host: stri
   return { baseURL, apiKeys, guarded: apiKeys, secrets, models };
 }
 
-/** What a setup is made of. Each part fails for itself. */
-function partsOf<Env>(settings: Settings<Env>, env: Env, host: string) {
+/** The parts of a setup. Each fails for itself. */
+export function partsOf<Env>(settings: Settings<Env>, env: Env, host: string) {
   const { baseURL, apiKey, secret, models, fieldsOf } = settings;
   return [
-    readOption("baseURL", baseURL, env, (given) => otherThan(host, checkBaseURL(given))),
+    readOption("baseURL", baseURL, env, (value) => checkBaseURL(value, host)),
     readOption("apiKey", apiKey, env, checkKeys),
     secret ? readOption("secret", secret, env, checkSecrets) : [],
-    readOption("models", models, env, (given) => checkModels(given, fieldsOf)),
+    readOption("models", models, env, (value) => checkModels(value, fieldsOf)),
   ] as const;
 }
 
 /** @throws {Refusal} 500 `misconfigured` */
-export function originsOf<Env>(settings: Settings<Env>, env: Env): Promise<readonly string[]> {
-  return readOption("origins", settings.origins, env, checkOrigins);
+export function originsOf<Env>({ origins }: Settings<Env>, env: Env): Promise<readonly string[]> {
+  return readOption("origins", origins, env, checkOrigins);
 }
 
-/** Everything that is missing or wrong in this environment: an error for each. Nothing is asked outside. */
-export async function problemsOf<Env>(
-  settings: Settings<Env>,
-  env: Env,
-  host: string,
-): Promise<readonly unknown[]> {
-  const { authenticate, rateLimit, meter, extensions } = settings;
-  const checked = [authenticate === "public" ? undefined : authenticate, rateLimit, meter, ...extensions];
-  const checks = checked.flatMap((part) => part?.checks ?? []).map(async (check) => check(env));
-  const parts = [...partsOf(settings, env, host), originsOf(settings, env), ...checks];
-  const results = await Promise.allSettled<unknown>(parts);
-  return results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
-}
-
-/** The keys and secrets of this environment, as far as they can be read: what a log must not show. */
-export async function secretsOf<Env>(
-  { apiKey, secret }: Settings<Env>,
-  env: Env,
-): Promise<readonly string[]> {
-  const given = await Promise.allSettled([apiKey, secret].map(async (read) => read?.(env)));
-  return given.flatMap((read) => (read.status === "fulfilled" && read.value ? read.value : []));
-}
-
-function checkBaseURL(baseURL: unknown): string {
-  ensure(typeof baseURL === "string" && URL.canParse(baseURL), "baseURL: is no URL");
-  const { protocol, hostname, username, password, origin, pathname } = new URL(baseURL);
-  const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
-  ensure(protocol === "https:" || (protocol === "http:" && isLocal), "baseURL: must be https");
-  ensure(
-    !username && !password && !/[?#]/.test(baseURL),
-    "baseURL: must have no name, password, query or fragment",
-  );
+/** @param own the host of the proxy, which would never end asking itself */
+function checkBaseURL(given: unknown, own?: string): string {
+  ensure(typeof given === "string" && URL.canParse(given), "baseURL: is no URL");
+  const { origin, host, username, password, pathname } = new URL(given);
+  const isSafe = /^(?:https:|http:\/\/(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$)/.test(origin);
+  ensure(isSafe, "baseURL: must be https");
+  const isPlain = !username && !password && !/[?#]/.test(given);
+  ensure(isPlain, "baseURL: must have no name, password, query or fragment");
+  ensure(host !== own, "baseURL: is the proxy's own address");
   return origin + pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 
-/** A proxy that asks itself would never end. */
-function otherThan(host: string, baseURL: string): string {
-  ensure(new URL(baseURL).host !== host, "baseURL: is the proxy's own address");
-  return baseURL;
+function checkOrigins(given: unknown): readonly string[] {
+  const words = 'origins: give exact origins, ["https://app.example.com"], without a path or a wildcard';
+  ensure(isList(given, isOrigin, 0), words);
+  return given as readonly string[];
 }
 
-function checkOrigins(origins: unknown): readonly string[] {
-  const isOrigin = (origin: unknown) =>
-    typeof origin === "string" && URL.canParse(origin) && new URL(origin).origin === origin;
+function checkModels(given: unknown, fieldsOf: FieldsOf): ReadonlyMap<string, Caps> {
+  const entries = Array.isArray(given)
+    ? given.map((id): [string, Caps] => [id, {}])
+    : Object.entries((given ?? {}) as Readonly<Record<string, Caps>>);
   ensure(
-    Array.isArray(origins) && origins.every(isOrigin),
-    'origins: give exact origins, ["https://app.example.com"], without a path or a wildcard',
-  );
-  return origins;
-}
-
-function checkFields(allowed: readonly unknown[]): void {
-  ensure(
-    Array.isArray(allowed) &&
-      allowed.every((path) => typeof path === "string" && /^\w+(?:\.\w+)*$/.test(path)),
-    'allowFields: give names or paths of fields, ["n", "extra_body.top_k"]',
-  );
-}
-
-function checkModels(models: unknown, fieldsOf: FieldsOf): ReadonlyMap<string, Caps> {
-  const entries: [string, Caps][] = Array.isArray(models)
-    ? models.map((id) => [id, {}])
-    : Object.entries((models ?? {}) as Record<string, Caps>);
-  ensure(
-    entries.length > 0 && entries.every(([id]) => typeof id === "string" && id !== ""),
+    isList(entries, (entry) => isText((entry as unknown[])[0], /./s)),
     'models: give the ids of the models that may be asked, ["delta-5.3"]',
   );
   for (const [id, caps] of entries)
     for (const [field, cap] of Object.entries(caps)) {
-      // one that is never found would never hold
+      // any field is one of epsilon, so that a model has to be known as such
+      const isField = ROUTES.some((name) =>
+        name === "epsilon"
+          ? routeOf(id) === name
+          : belongsTo(id, name) && hasField(fieldsOf(name, id), field),
+      );
+      // a cap on a field that is never found would never hold
       ensure(
-        ROUTES.some((name) =>
-          // any field is one of epsilon, so that a model has to be known as such
-          name === "epsilon"
-            ? routeOf(id) === name
-            : belongsTo(id, name) && hasField(fieldsOf(name, id), field),
-        ),
+        isField,
         `models: ${id}: ${field}: is no field of this model; correct it, or add it to allowFields`,
       );
-      ensure(
-        typeof cap === "number"
-          ? Number.isSafeInteger(cap) && cap >= 0
-          : Array.isArray(cap) && cap.length > 0,
-        `models: ${id}: ${field}: give the most, or a list of what is allowed`,
-      );
+      const isCap = Array.isArray(cap) ? cap.length > 0 : Number.isSafeInteger(cap) && Number(cap) >= 0;
+      ensure(isCap, `models: ${id}: ${field}: give the most, or a list of what is allowed`);
     }
   return new Map(entries);
 }
 
 function checkKeys(given: unknown): readonly string[] {
-  const keys = textsIn(given, 1);
+  const keys = [given].flat();
   ensure(
-    keys && keys.length < 3,
+    isList(keys, (key) => isText(key, /./s)) && keys.length < 3,
     "apiKey: is empty; is the secret set? Give one key, or two while they are changed",
   );
-  for (const key of keys)
-    ensure(
-      /^[\x21-\x7e]+$/.test(key) && !/["'`]|^bearer/i.test(key),
-      'apiKey: has a quote, a space, a line break or "Bearer" in it',
-    );
-  return keys;
+  ensure(
+    keys.every((key) => isText(key, /^(?!bearer)(?:(?!["'`])[\x21-\x7e])+$/i)),
+    'apiKey: has a quote, a space, a line break or "Bearer" in it',
+  );
+  return keys as string[];
 }
 
 function checkSecrets(given: unknown): readonly string[] {
-  const secrets = textsIn(given, 32);
-  ensure(secrets, "secret: give at least 32 random characters; is the secret set?");
-  return secrets;
-}
-
-/** A text or a list of texts, as a list; undefined if there is none, or one is shorter than `length`. */
-function textsIn(given: unknown, length: number): readonly string[] | undefined {
-  const texts: unknown = typeof given === "string" ? [given] : given;
-  const isLong = (text: unknown) => typeof text === "string" && text.length >= length;
-  return Array.isArray(texts) && texts.length > 0 && texts.every(isLong) ? texts : undefined;
+  const secrets = [given].flat();
+  const areLong = isList(secrets, (secret) => isText(secret, /^.{32}/s));
+  ensure(areLong, "secret: give at least 32 random characters; is the secret set?");
+  return secrets as string[];
 }

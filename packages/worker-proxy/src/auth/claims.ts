@@ -1,7 +1,6 @@
 import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import type { User } from "../admitted.js";
-import { ensure, readOption } from "../env.js";
-import { Refusal, unavailable } from "../refusal.js";
+import { ensure, Refusal, readOption, unavailable } from "../refusal.js";
 
 /** The claims that a token must have. */
 export interface Expected {

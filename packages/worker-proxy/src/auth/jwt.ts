@@ -1,7 +1,6 @@
 import type { JWTPayload, JWTVerifyGetKey } from "jose";
-import { ensure, readOption } from "../env.js";
 import type { Authenticate } from "../options.js";
-import type { Refusal } from "../refusal.js";
+import { ensure, type Refusal, readOption } from "../refusal.js";
 import type { Fetch } from "./ask-json.js";
 import {
   checkText,

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
-import { ensure } from "../env.js";
 import { settled } from "../gateway/polls.js";
+import { ensure } from "../refusal.js";
 import { askJSON, type Fetch } from "./ask-json.js";
 import { unknowable } from "./claims.js";
 

@@ -1,9 +1,8 @@
 import { SignJWT } from "jose";
-import { ensure } from "../env.js";
 import { checkOrigin, corsHeadersOf, preflight } from "../gates/origin.js";
-import { createAdvisor, logCause } from "../log.js";
 import type { Authenticate } from "../options.js";
-import { errorBody, misconfigured, Refusal } from "../refusal.js";
+import { ensure, errorBody, misconfigured, Refusal } from "../refusal.js";
+import { createAdvisor } from "../report.js";
 import type { Fetch } from "./ask-json.js";
 import { checkTexts, type Secret, secretOf } from "./claims.js";
 import { bearer } from "./jwt.js";
@@ -153,8 +152,10 @@ async function answer<Env>(settings: Settings<Env>, request: Request, env: Env):
   } catch (error) {
     const refusal = error instanceof Refusal ? error : misconfigured("a fault of the proxy's own", error);
     settings.advise(refusal);
-    if (refusal.status >= 500)
-      logCause(`session, ${refusal.status} ${refusal.code}`, refusal, { request, env, secrets: [] });
+    if (refusal.status >= 500) {
+      const { logCause } = await import("../causes.js");
+      await logCause(`session, ${refusal.status} ${refusal.code}`, refusal, { request, env });
+    }
     response = new Response(errorBody(refusal), {
       status: refusal.status,
       headers: { "x-sluice-source": "proxy", ...refusal.headers, "content-type": "application/json" },

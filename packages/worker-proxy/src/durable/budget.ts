@@ -1,6 +1,5 @@
-import type { Payable, Usage, User } from "../admitted.js";
-import { readBinding } from "../env.js";
-import type { BudgetReader, BudgetState, Meter, Reservation } from "../extension.js";
+import type { BudgetReader, BudgetState, Meter, Payable, Reservation, Usage, User } from "../admitted.js";
+import { readBinding } from "../refusal.js";
 import type { LedgerEntry, LedgerRequest, LedgerState } from "./budget-ledger.js";
 import { hashOf, type ObjectNamespace, objectNamed } from "./platform.js";
 
@@ -152,7 +151,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     const name = await hashOf(`${by}\n${keyOf[by](user)}`);
     return async (entry) => {
       // a new one each time: one that has failed stays broken
-      const object = objectNamed(bound(env), name);
+      const object = objectNamed(await bound(env), name);
       const body = JSON.stringify({ ...entry, windowMs } satisfies LedgerRequest);
       const response = await object.fetch(new Request("https://budget.invalid/", { method: "POST", body }));
       // a request that nobody counts is none that may pass

@@ -68,7 +68,7 @@ const REFUSED = "x-sluice-object";
 export async function askObject(object: ReturnType<typeof objectNamed>, request: Request): Promise<Response> {
   const answer = await object.fetch(request);
   if (answer.headers.get(REFUSED) === null) return answer;
-  const { error } = (await answer.json()) as { error: Pick<Refusal, "message" | "type" | "code"> };
+  const { error } = (await answer.json()) as { error: Record<"message" | "type" | "code", string> };
   const retryAfter = answer.headers.get("retry-after");
   throw new Refusal(answer.status, error.code, error.message, {
     type: error.type,

@@ -6,9 +6,8 @@ import { type Call, openCall } from "../gateway/call.js";
 import { outcomeOfJSON, outcomeOfStatus, outcomeOfStream } from "../gateway/outcome.js";
 import { relay, type StreamEnd } from "../gateway/relay.js";
 import { ask, passedHeadersOf, readText, refusalOf } from "../gateway/request.js";
-import { logCause } from "../log.js";
 import { errorBody, misconfigured, Refusal } from "../refusal.js";
-import { type Settings, secretsOf, setupOf } from "../settings.js";
+import { type Settings, setupOf } from "../settings.js";
 import {
   checkLeavingIsReported,
   type DurableObjectHandlers,
@@ -83,8 +82,10 @@ export function openStreamLog<Env>(
       return await answer(request);
     } catch (error) {
       // the proxy is told the refusal alone, not what is behind it
-      if (!(error instanceof Refusal) || error.status >= 500)
-        logCause("streamLogObject", error, { request, env, secrets: await secretsOf(settings, env) });
+      if (!(error instanceof Refusal) || error.status >= 500) {
+        const { logCause } = await import("../causes.js");
+        await logCause("streamLogObject", error, { request, env, settings });
+      }
       return refusedBy(error);
     }
   }
@@ -151,7 +152,7 @@ export function openStreamLog<Env>(
       return json;
     } catch (error) {
       call.close();
-      if (outcome === "unknown" && error instanceof Refusal) outcome = error.outcome;
+      if (outcome === "unknown" && error instanceof Refusal) outcome = error.details.outcome ?? "unknown";
       account.close(outcome);
       // a stream that was stopped meanwhile tells its readers so
       if (log.state !== "open") return undefined;

@@ -1,5 +1,5 @@
 import { openBytes } from "../gateway/bytes.js";
-import { logError } from "../log.js";
+import { logError } from "../report.js";
 import type { ObjectSQL } from "./platform.js";
 
 /** State of a stream. `interrupted`: the object was restarted, and the gateway's connection was lost with its memory. */

@@ -1,8 +1,6 @@
-import type { Admitted } from "../admitted.js";
-import { readBinding } from "../env.js";
-import type { Extension, Meter } from "../extension.js";
+import type { Admitted, Extension, Meter } from "../admitted.js";
 import type { ProxyOptions } from "../options.js";
-import { Refusal } from "../refusal.js";
+import { Refusal, readBinding } from "../refusal.js";
 import { checkedOptions } from "../settings.js";
 import {
   askObject,
@@ -127,7 +125,7 @@ export function streamLog<Env = unknown>(
     id: string,
     init: RequestInit,
   ): Promise<Response> {
-    const log = objectNamed(bound(env), `${await hashOf(user.id)}:${id}`);
+    const log = objectNamed(await bound(env), `${await hashOf(user.id)}:${id}`);
     return askObject(log, new Request("https://stream-log.invalid/", { ...init, signal: request.signal }));
   }
 }

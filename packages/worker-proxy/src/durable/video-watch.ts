@@ -1,6 +1,5 @@
-import type { Admitted } from "../admitted.js";
-import { readBinding } from "../env.js";
-import type { Extension } from "../extension.js";
+import type { Admitted, Extension } from "../admitted.js";
+import { readBinding } from "../refusal.js";
 import {
   askObject,
   checkLeavingIsReported,
@@ -52,7 +51,7 @@ export function videoEvents<Env = unknown>(
   };
 
   async function serve({ request, env, user, id = "", sentId = id }: Admitted<Env>): Promise<Response> {
-    const watch = objectNamed(bound(env), `${await hashOf(user.id)}:${id}`);
+    const watch = objectNamed(await bound(env), `${await hashOf(user.id)}:${id}`);
     const seen = request.headers.get("last-event-id");
     const subscription = new Request(`https://video-watch/${id}?as=${encodeURIComponent(sentId)}`, {
       // the only header of the client's that goes on: the others hold credentials

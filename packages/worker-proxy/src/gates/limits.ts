@@ -1,8 +1,16 @@
-import type { Admitted, CallOutcome, Checked, Payable, RouteName, Usage, User } from "../admitted.js";
-import { readBinding } from "../env.js";
-import type { Extension, Meter } from "../extension.js";
-import { logError } from "../log.js";
-import { tooMany, unavailable } from "../refusal.js";
+import type {
+  Admitted,
+  CallOutcome,
+  Checked,
+  Extension,
+  Meter,
+  Payable,
+  RouteName,
+  Usage,
+  User,
+} from "../admitted.js";
+import { readBinding, tooMany, unavailable } from "../refusal.js";
+import { logError } from "../report.js";
 import { isPoll, type Route } from "./path.js";
 
 /** A request that a limiter decides about. */
@@ -62,7 +70,7 @@ export function workersRateLimit<Env>(
   return Object.assign(limit, { checks: looks ? [costs, looks] : [costs] });
 
   async function limit(asked: RateLimited, env: Env): Promise<TooMany | undefined> {
-    const limiter = asked.isPoll ? looks?.(env) : costs(env);
+    const limiter = await (asked.isPoll ? looks?.(env) : costs(env));
     if (!limiter) return undefined;
     const { success } = await limiter.limit({ key: by(asked) });
     return success ? undefined : { retryAfterMs: periodSeconds * 1000 };

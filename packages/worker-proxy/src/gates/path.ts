@@ -1,5 +1,4 @@
-import type { RouteName } from "../admitted.js";
-import type { Extension, ExtensionRoute } from "../extension.js";
+import type { Extension, ExtensionRoute, RouteName } from "../admitted.js";
 import { Refusal } from "../refusal.js";
 import { type IdKind, SENT_ID } from "./user.js";
 

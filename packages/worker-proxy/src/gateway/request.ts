@@ -1,6 +1,6 @@
-import { logError } from "../log.js";
 import type { Limits } from "../options.js";
 import { Refusal } from "../refusal.js";
+import { logError } from "../report.js";
 import type { Settings, Setup } from "../settings.js";
 import { type Call, failed, unfit } from "./call.js";
 import { openKeyWatch } from "./keys.js";

@@ -1,8 +1,7 @@
 import type { Admitted } from "../admitted.js";
-import { ensure, readOption } from "../env.js";
 import type { Route } from "../gates/path.js";
-import { isCredential } from "../log.js";
-import { Refusal, unavailable } from "../refusal.js";
+import { ensure, Refusal, readOption, unavailable } from "../refusal.js";
+import { isCredential } from "../report.js";
 import type { Settings } from "../settings.js";
 import type { Call } from "./call.js";
 import type { Outgoing } from "./request.js";

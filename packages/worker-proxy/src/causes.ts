@@ -1,0 +1,83 @@
+import type { Checked } from "./admitted.js";
+import { Refusal } from "./refusal.js";
+import { isCredential, logError } from "./report.js";
+import { originsOf, partsOf, type Settings } from "./settings.js";
+
+/* Loaded when something has gone wrong, or when `/health` is asked. */
+
+/** A request whose failure is logged. Nothing that it keeps secret is in the line. */
+export interface Failed<Env> {
+  readonly request: Request;
+  readonly env: Env;
+  /** The settings whose keys the log must not show. */
+  readonly settings?: Pick<Settings<Env>, "apiKey" | "secret">;
+  /** Further values that the log must not show. */
+  readonly secrets?: readonly string[];
+}
+
+/** Length of a logged cause, in characters. */
+const CAUSE_CHARACTERS = 600;
+/** Shorter values are words that any message may have. */
+const SECRET_CHARACTERS = 8;
+/** JWTs, and words of letters and digits: most keys and tokens, also those that nobody told the proxy of. */
+const KEY_LIKE = /\beyJ[\w-]+(?:\.[\w-]*)*|(?=[\w+-]*\d)(?=[\w+-]*[a-z])[\w+-]{16,}/gi;
+
+/** Logs an error in one line, without a value of `env`, a credential, a secret, or what looks like a key. */
+export async function logCause<Env>(subject: string, error: unknown, failed: Failed<Env>): Promise<void> {
+  let safe = causeOf(error).slice(0, 10_000);
+  const known = (await confidentialIn(failed)).filter(([value]) => value.length >= SECRET_CHARACTERS);
+  // a shorter one may be a part of a longer one
+  known.sort(([one], [other]) => other.length - one.length);
+  for (const [value, name] of known) safe = safe.replaceAll(value, `[${name}]`);
+  safe = safe.replace(KEY_LIKE, "[…]").replace(/\p{Cc}+/gu, " ");
+  logError(`${subject}: ${safe.slice(0, CAUSE_CHARACTERS)}`);
+}
+
+/** Describes an error for the log, with the errors behind it. */
+function causeOf(error: unknown, depth = 0): string {
+  if (!(error instanceof Error)) return typeof error === "object" ? "an object" : String(error);
+  const behind = error.cause === undefined || depth === 3 ? "" : `: ${causeOf(error.cause, depth + 1)}`;
+  if (error instanceof Refusal) return (error.problem ?? error.message) + behind;
+  const [, frame] = /^\s*(at .+)$/m.exec(error.stack ?? "") ?? [];
+  return `${error.name}: ${error.message}${frame ? ` (${frame})` : ""}${behind}`;
+}
+
+/** The values that no log may show, each with the name that takes its place. */
+async function confidentialIn<Env>({ request, env, settings, secrets = [] }: Failed<Env>) {
+  const reading = [settings?.apiKey, settings?.secret].map(async (read) => read?.(env));
+  const keys = (await Promise.allSettled(reading)).flatMap((key) =>
+    key.status === "fulfilled" ? key.value : [],
+  );
+  const credentials = [...request.headers].filter(([name]) => isCredential(name));
+  const named: [value: unknown, name: string][] = [
+    ...[...keys, ...secrets].map((value): [unknown, string] => [value, "secret"]),
+    ...Object.entries(env ?? {}).flatMap(([name, value]) =>
+      [value].flat().map((part): [unknown, string] => [part, `env.${name}`]),
+    ),
+    ...credentials.flatMap(([name, value]) =>
+      value.split(/[\s;,=]+/).map((part): [unknown, string] => [part, name]),
+    ),
+  ];
+  return named.filter((entry): entry is [string, string] => typeof entry[0] === "string");
+}
+
+/**
+ * Answers 503 as long as a setting or a binding is missing. The log names each, the answer none. Nothing is asked
+ * outside.
+ */
+export async function healthOf<Env>(settings: Settings<Env>, request: Request, env: Env): Promise<Response> {
+  const { authenticate, rateLimit, meter, extensions } = settings;
+  const parts: (Checked<Env> | string | undefined)[] = [authenticate, rateLimit, meter, ...extensions];
+  const checks = parts.flatMap((part) =>
+    typeof part === "object" || typeof part === "function" ? (part.checks ?? []) : [],
+  );
+  const results = await Promise.allSettled<unknown>([
+    ...partsOf(settings, env, new URL(request.url).host),
+    originsOf(settings, env),
+    ...checks.map(async (check) => check(env)),
+  ]);
+  const problems = results.filter((result) => result.status === "rejected");
+  for (const { reason } of problems) await logCause("health", reason, { request, env, settings });
+  const isWell = problems.length === 0;
+  return Response.json({ status: isWell ? "ok" : "misconfigured" }, { status: isWell ? 200 : 503 });
+}
