@@ -1,6 +1,6 @@
 import { invalid, Refusal, show } from "../refusal.js";
 import { readsAsAddress } from "./media.js";
-import { type Field, isDropped, maxTokensOf } from "./models.js";
+import { type Field, isDropped, maxTokens } from "./models.js";
 
 /** More than any request has. Each is parsed, and each asset's signature is checked. */
 const MAX_ADDRESSES = 1000;
@@ -31,32 +31,20 @@ export interface Sifted {
 export function siftBody(body: Owner, table: Field): Sifted {
   const dropped = new Set<string>();
   const addresses: Address[] = [];
-  visitObject(body, table);
+  visitFields(body, table);
   return { dropped: [...dropped], addresses };
 
-  function visitObject(owner: Owner, field: Field): void {
-    if (field.mark === "*" || field.mark === "?") visitAny(owner, field);
-    else visitListed(owner, field);
-  }
-
-  function visitAny(owner: Owner, field: Field): void {
+  function visitFields(owner: Owner, parent: Field): void {
     for (const name of Object.keys(owner)) {
-      if (name === "__proto__") throw invalid('"__proto__" is not a field');
-      visit(owner, name, field);
-    }
-  }
-
-  function visitListed(owner: Owner, { fields, path }: Field): void {
-    for (const name of Object.keys(owner)) {
-      const field = fields.get(name);
-      const value = owner[name];
+      if (isFree(parent) && name === "__proto__") throw invalid('"__proto__" is not a field');
+      const field = isFree(parent) ? parent : parent.fields.get(name);
       if (field && !isDropped(field)) visit(owner, name, field);
       else {
+        if (owner[name] !== null) {
+          if (!field || (field.mark === "-1" && owner[name] !== 1)) throw notAllowed(parent.path, name);
+          dropped.add(field.path);
+        }
         delete owner[name];
-        if (value === null) continue;
-        if (!field || (field.mark === "-1" && value !== 1))
-          throw notAllowed(path ? `${path}.${show(name)}` : show(name));
-        dropped.add(field.path);
       }
     }
   }
@@ -65,10 +53,10 @@ export function siftBody(body: Owner, table: Field): Sifted {
   function visit(owner: Owner, name: string | number, field: Field): void {
     const value = owner[name];
     const { mark, path } = field;
-    if (Array.isArray(value) && mark !== "*" && mark !== "?") {
+    if (Array.isArray(value) && !isFree(field)) {
       if (!field.isList || typeof name === "number") throw invalid(`${path} must not be a list here`, path);
       for (const at of value.keys()) visit(value as never, at, field);
-    } else if (isObject(value)) visitObject(value, field);
+    } else if (isObject(value)) visitFields(value, field);
     else if (mark === undefined && value !== null) throw invalid(`${path} must be an object`, path);
     else if (typeof value === "string") {
       if (mark === "@" || (mark === "?" && readsAsAddress(value))) addresses.push({ owner, name, path });
@@ -84,13 +72,15 @@ function isObject(value: unknown): value is Owner {
   return typeof value === "object" && value !== null;
 }
 
-function notAllowed(param: string): Refusal {
-  return new Refusal(
-    400,
-    "field_not_allowed",
-    `"${param}" is no field of this model; leave it out, or let the proxy's operator add it to \`allowFields\``,
-    { param, advice: param },
-  );
+/** Tells whether a field may hold anything. */
+function isFree({ mark }: Field): boolean {
+  return mark === "*" || mark === "?";
+}
+
+function notAllowed(parent: string, name: string): Refusal {
+  const param = (parent && `${parent}.`) + show(name);
+  const message = `"${param}" is no field of this model; leave it out, or let the proxy's operator add it to \`allowFields\``;
+  return new Refusal(400, "field_not_allowed", message, { param, advice: param });
 }
 
 /**
@@ -118,7 +108,7 @@ const unsaid: Readonly<Record<string, number>> = {
 export function holdCaps(body: Owner, table: Field, caps: Caps, model: string): void {
   for (const [path, given] of Object.entries(caps)) {
     const isTokens = path === "max_tokens" && typeof given === "number";
-    const cap = isTokens ? Math.min(given, maxTokensOf(model)) : given;
+    const cap = isTokens ? Math.min(given, maxTokens.get(model) ?? given) : given;
     holdIn(body, path.split("."), table, path, cap);
   }
 }

@@ -1,35 +1,30 @@
 import type { RouteName } from "../admitted.js";
 
 /*
- * The fields of the spec's requests, as paths: `input.media[].url@`. `[]` marks a list, `@` the address of a file, `*`
- * JSON of any shape, `-` a field that is left out, `-1` one that is left out where it is 1 and refused otherwise.
+ * The fields of the spec's requests, as nested names: `input{media[]{url@}}`. `[]` marks a list, `@` the address of a
+ * file, `*` JSON of any shape, `-` a field that is left out, `-1` one that is left out where it is 1 and refused
+ * otherwise. A name that stands alone and with `{}` may be a plain value or an object.
  * `tests/proxy-fields.test.ts` compares them with the schemas of `@sluice/core`.
  */
 
-/** Puts a parent before each path. */
-const under = (parent: string, paths: string) => paths.replace(/\S+/g, `${parent}.$&`);
-const dropped = (paths: string) => paths.replace(/\S+/g, "$&-");
-
-const tools = `tool_choice tool_choice.type tool_choice.function.name
-  ${under("tools[]", "type function.name function.description function.parameters* function.strict")}`;
+const tools = `tool_choice tool_choice{type function{name}}
+  tools[]{type function{name description parameters* strict}}`;
 const chat = `model max_tokens temperature top_p stop[] stream
-  ${under("messages[]", "role content[] content[].type content[].text name reasoning_content tool_call_id")}
-  ${under("messages[].tool_calls[]", "id type function.name function.arguments")}`;
+  messages[]{role content[] content[]{type text} name reasoning_content tool_call_id
+    tool_calls[]{id type function{name arguments}}}`;
 const penalties = "frequency_penalty presence_penalty";
-const thinking = "thinking.type reasoning_effort";
+const thinking = "thinking{type} reasoning_effort";
 const image = `model prompt image[]@ size watermark seed sequential_image_generation
-  sequential_image_generation_options.max_images
-  ${under("logo_info", "add_logo position language opacity")}`;
-const beta = `model input.prompt input.media[].type input.media[].url@
-  ${under("parameters", "resolution ratio duration audio prompt_extend seed watermark")}`;
+  sequential_image_generation_options{max_images} logo_info{add_logo position language opacity}`;
+const beta = `model input{prompt media[]{type url@}}
+  parameters{resolution ratio duration audio prompt_extend seed watermark}`;
 const gamma = `model resolution ratio duration seed watermark camera_fixed
-  ${under("content[]", "type text image_url.url@ role")}`;
-const gamma2 = `${gamma} generate_audio tools[].type content[].video_url.url@ content[].audio_url.url@`;
+  content[]{type text image_url{url@} role}`;
+const gamma2 = `${gamma} generate_audio tools[]{type} content[]{video_url{url@} audio_url{url@}}`;
 
 const fields: Readonly<Record<string, string>> = {
-  "alpha-v4.1-flash": `${chat} ${tools} ${penalties} ${thinking} response_format.type
-    stream_options.include_usage stream_options.include_obfuscation-
-    ${under("messages[].content[].image_url", "url@ detail")}`,
+  "alpha-v4.1-flash": `${chat} ${tools} ${penalties} ${thinking} response_format{type}
+    stream_options{include_usage include_obfuscation-} messages[]{content[]{image_url{url@ detail}}}`,
   "gamma-chat-1-6-251015": `${chat} ${penalties}`,
   "delta-5.3": `${chat} ${tools} ${thinking}`,
   "gamma-image-4-0-250828": image,
@@ -43,14 +38,16 @@ const fields: Readonly<Record<string, string>> = {
   "gamma-asset": "model GroupId Name AssetType URL@",
 };
 
-/** What OpenAI clients send to any gateway, and what changes little where it is left out. */
+/** Marks each name that has no fields in it as one that is left out. */
+const dropped = (names: string) => names.replace(/\w+(?![\w[{])/g, "$&-");
+
+/** Fields that OpenAI clients send to any gateway, and that change little where they are left out. */
 const harmless: Partial<Record<RouteName, string>> = {
   // `user_id` is the proxy's to say: one that users choose could be another user's
   chat: `n-1 ${dropped(`user user_id seed stream_options parallel_tool_calls store metadata service_tier logprobs
     top_logprobs logit_bias safety_identifier prompt_cache_key prompt_cache_retention verbosity
-    messages[].content[].cache_control tools[].cache_control
-    ${under("messages[]", "refusal annotations audio function_call index id parsed reasoning reasoning_details")}
-    ${under("messages[]", "cache_control tool_calls[].index tool_calls[].function.parsed_arguments")}`)}`,
+    messages[]{refusal annotations audio function_call index id parsed reasoning reasoning_details cache_control
+      content[]{cache_control} tool_calls[]{index function{parsed_arguments}}} tools[]{cache_control}`)}`,
   images: `n-1 ${dropped("user response_format")}`,
 };
 
@@ -63,9 +60,6 @@ const families: readonly (readonly [ids: RegExp, route: RouteName])[] = [
   [/^epsilon/, "epsilon"],
 ];
 
-/** Tells whether the spec lists a model. */
-const isInSpec = (model: string) => Object.hasOwn(fields, model);
-
 /** The route of a model's family; undefined for a family that the spec does not have. */
 export function routeOf(model: string): RouteName | undefined {
   return families.find(([ids]) => ids.test(model))?.[1];
@@ -77,16 +71,11 @@ export function belongsTo(model: string, name: RouteName): boolean {
 }
 
 /** The largest `max_tokens` of each model that has one. */
-const maxTokens: Readonly<Record<string, number>> = {
-  "alpha-v4.1-flash": 393_216,
-  "gamma-chat-1-6-251015": 8192,
-  "delta-5.3": 131_072,
-};
-
-/** The largest `max_tokens` that a model takes, as far as the spec says. */
-export function maxTokensOf(model: string): number {
-  return isInSpec(model) ? (maxTokens[model] ?? Infinity) : Infinity;
-}
+export const maxTokens: ReadonlyMap<string, number> = new Map([
+  ["alpha-v4.1-flash", 393_216],
+  ["gamma-chat-1-6-251015", 8192],
+  ["delta-5.3", 131_072],
+]);
 
 /** Tells whether a model has the fields that the spec lists for one model alone: `user_id` and `stream_options`. */
 export function hasOwnFields(model: string): boolean {
@@ -107,44 +96,43 @@ export interface Field {
 export type FieldsOf = (name: RouteName, model: string) => Field;
 
 /** Creates the tables of one proxy: the spec's, with the fields that the operator adds to all models. */
-export function createTables(added: readonly string[]): FieldsOf {
+export function createTables(allowed: readonly string[]): FieldsOf {
+  const added = allowed.map(
+    (path) => `${path.replaceAll(".", "{")}?${path.replace(/[^.]/g, "").replaceAll(".", "}")}`,
+  );
   const tables = new Map<string, Field>();
   return (name, model) => {
     // the spec shows no shapes of these
     if (name === "epsilon") return fieldAt("", "?");
+    const isListed = Object.hasOwn(fields, model);
     // one table for all models that are not known: clients choose their names
-    const key = `${name} ${isInSpec(model) ? model : ""}`;
-    const table = tables.get(key) ?? tableOf(listed(name, model), added);
+    const key = `${name} ${isListed ? model : ""}`;
+    const ids = isListed ? [model] : Object.keys(fields).filter((id) => belongsTo(id, name));
+    const table =
+      tables.get(key) ?? tableOf([harmless[name], ...ids.map((id) => fields[id]), ...added].join(" "));
     tables.set(key, table);
     return table;
   };
 }
 
-/** The paths of a model's fields; for a model that the spec does not list, those of all models of the route. */
-function listed(name: RouteName, model: string): string {
-  const ids = isInSpec(model) ? [model] : Object.keys(fields).filter((id) => belongsTo(id, name));
-  return [harmless[name], ...ids.map((id) => fields[id])].join(" ");
-}
-
-export function tableOf(paths: string, added: readonly string[] = []): Field {
+/** Makes a table of nested names; what comes later adds to what came before. */
+export function tableOf(names: string): Field {
   const root = fieldAt("");
-  for (const [, path = "", mark] of paths.matchAll(/([\w.[\]]+)(\S*)/g)) add(root, path, mark);
-  for (const path of added) add(root, path, "?");
-  return root;
-}
-
-function add(root: Field, path: string, mark: string | undefined): void {
-  let field = root;
-  for (const part of path.split(".")) {
-    const name = part.replace("[]", "");
-    // one that would be left out stays, for what is added in it
-    if (isDropped(field)) field.mark = undefined;
-    const next = field.fields.get(name) ?? fieldAt(field.path ? `${field.path}.${name}` : name);
-    field.fields.set(name, next);
-    next.isList ||= part !== name;
-    field = next;
+  const parents = [root];
+  for (const [token, name = "", list, mark, open] of names.matchAll(/\}|(\w+)(\[\])?([^\s{}]*)(\{)?/g)) {
+    const [parent = root] = parents;
+    if (token === "}") parents.shift();
+    else {
+      const field = parent.fields.get(name) ?? fieldAt(parent.path ? `${parent.path}.${name}` : name);
+      parent.fields.set(name, field);
+      if (list) field.isList = true;
+      if (!open) field.mark = mark;
+      // one that would be left out stays, for what is added in it
+      else if (isDropped(field)) field.mark = undefined;
+      if (open) parents.unshift(field);
+    }
   }
-  field.mark = mark;
+  return root;
 }
 
 function fieldAt(path: string, mark?: string): Field {
