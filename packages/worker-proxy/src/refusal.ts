@@ -74,6 +74,24 @@ export function unavailable(code: string, message: string, problem: string, caus
   return new Refusal(503, code, `${message}; try again`, { problem, cause });
 }
 
+/**
+ * Runs a part of the proxy's setup that decides about requests.
+ *
+ * @throws {Refusal} 503 where it fails
+ */
+export async function decided<T>(
+  option: string,
+  code: string,
+  message: string,
+  decide: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await decide();
+  } catch (error) {
+    throw unavailable(code, message, `${option} failed`, error);
+  }
+}
+
 /** The caller's mistake in the body. */
 export function invalid(message = "send one JSON object in UTF-8", param?: string): Refusal {
   return new Refusal(400, "invalid_request", message, { param: param && show(param) });

@@ -10,8 +10,8 @@ const MAX_VALUES = 200_000;
 type BodyLimits = Required<Pick<Limits, "bodyBytes" | "bodyMs">>;
 
 /**
- * Reads the body of a POST as a JSON object; there is none elsewhere. What leaves for the gateway is written anew from it, so that a duplicate
- * key, a comment or a byte order mark can't mean one thing here and another there.
+ * Reads the body of a POST as a JSON object; another method has none. What leaves for the gateway is written anew from
+ * it, so that a duplicate key, a comment or a byte order mark can't mean one thing here and another there.
  *
  * @throws {Refusal} 408, 413, 415 or 400
  */

@@ -9,7 +9,7 @@ import type {
   Usage,
   User,
 } from "../admitted.js";
-import { readBinding, tooMany, unavailable } from "../refusal.js";
+import { decided, readBinding, tooMany } from "../refusal.js";
 import { logError } from "../report.js";
 import { isPoll, type Route } from "./path.js";
 
@@ -85,12 +85,9 @@ export async function checkRate<Env>(
 ): Promise<void> {
   if (!rateLimit) return;
   const asked = { user, route: route.name, method: route.method, isPoll: isPoll(route), request };
-  const verdict = await Promise.resolve()
-    .then(() => rateLimit(asked, env))
-    .catch((error: unknown) => {
-      const message = "how much you have asked can't be told now";
-      throw unavailable("rate_limit_unavailable", message, "rateLimit failed", error);
-    });
+  const problem = "how much you have asked can't be told now";
+  const limited = () => rateLimit(asked, env);
+  const verdict = await decided("rateLimit", "rate_limit_unavailable", problem, limited);
   if (verdict) throw tooMany("rate_limited", verdict.retryAfterMs);
 }
 
@@ -138,9 +135,7 @@ export async function openAccount<Env>(
   payable: Payable<Env>,
 ): Promise<Account> {
   if (!meter) return freeAccount;
-  const reserved = await Promise.resolve()
-    .then(() => meter.reserve(payable))
-    .catch(meterFailed);
+  const reserved = await metered(() => meter.reserve(payable));
   if ("retryAfterMs" in reserved) throw tooMany("budget_exhausted", reserved.retryAfterMs);
   let isOpen = true;
   return {
@@ -158,15 +153,15 @@ export async function openAccount<Env>(
   };
 }
 
-function meterFailed(error: unknown): never {
-  const message = "what you have left can't be told now";
-  throw unavailable("budget_unavailable", message, "meter failed", error);
+function metered<T>(ask: () => Promise<T>): Promise<T> {
+  return decided("meter", "budget_unavailable", "what you have left can't be told now", ask);
 }
 
 /** The path on which users read their own budgets, for a meter that can be read. */
 export function budgetRoute<Env>(meter: Meter<Env>): Extension<Env> | undefined {
-  if (!meter.read) return undefined;
+  const { read } = meter;
+  if (!read) return undefined;
   const serve = async ({ env, user }: Admitted<Env>) =>
-    Response.json({ budgets: await meter.read?.({ env, user }).catch(meterFailed) });
+    Response.json({ budgets: await metered(() => read.call(meter, { env, user })) });
   return { routes: [{ name: "budget", method: "GET", path: "/v1/budget", id: "own", serve }] };
 }

@@ -1,4 +1,4 @@
-import { Refusal, unavailable } from "../refusal.js";
+import { decided, Refusal } from "../refusal.js";
 
 /** Tells which addresses the gateway may be sent to. */
 export type Media = "public" | "any" | ((url: URL) => boolean);
@@ -27,22 +27,19 @@ export function readsAsAddress(text: string): boolean {
  *
  * @throws {Refusal} 400 `media_not_allowed`
  */
-export function checkMedia(text: string, path: string, media: Media, mostBytes: number): void {
+export async function checkMedia(text: string, path: string, media: Media, mostBytes: number): Promise<void> {
   if (media === "any" || /^asset:/.test(text)) return;
   if (DATA.test(text) || isBase64OfImage(text)) {
     if (text.length * 0.75 > mostBytes) throw refused(path, "is too large");
-  } else if (!PLAIN.test(text) || !URL.canParse(text) || !isAllowed(new URL(text)))
+  } else if (!PLAIN.test(text) || !URL.canParse(text) || !(await isAllowed(new URL(text), media)))
     throw refused(path, "must be a public https address, or an image in Base64");
+}
 
-  function isAllowed(url: URL): boolean {
-    if (typeof media !== "function") return isPublic(url);
-    try {
-      // a promise is true to everybody, whatever it will say
-      return media(url) === true;
-    } catch (error) {
-      throw unavailable("media_unavailable", "the media can't be checked now", "media failed", error);
-    }
-  }
+async function isAllowed(url: URL, media: Media): Promise<boolean> {
+  if (typeof media !== "function") return isPublic(url);
+  // a promise is true to everybody, whatever it will say
+  const isTrue = () => media(url) === true;
+  return await decided("media", "media_unavailable", "the media can't be checked now", isTrue);
 }
 
 /** Paths and names can be spelled in the letters of Base64: the first bytes have to be those of an image. */

@@ -55,7 +55,7 @@ export async function admit<Env>(
     if (tenancy && LIKE_ASSET.test(text)) {
       const sent = text.startsWith(SCHEME) ? text.slice(SCHEME.length) : "";
       owner[name] = SCHEME + (await ownId(tenancy, "asset", sent));
-    } else checkMedia(text, path, media, limits.dataURIBytes);
+    } else await checkMedia(text, path, media, limits.dataURIBytes);
   }
   if (tenancy && hasOwnFields(model)) body["user_id"] = await tenancy.pseudonym();
   // without it the gateway tells nothing that could be settled

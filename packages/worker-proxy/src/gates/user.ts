@@ -1,5 +1,5 @@
 import type { User } from "../admitted.js";
-import { misconfigured, Refusal, unavailable } from "../refusal.js";
+import { decided, misconfigured, Refusal } from "../refusal.js";
 
 /** @throws {Refusal} 401 for nobody, 503 where `authenticate` fails */
 export async function userOf<Env>(
@@ -10,15 +10,11 @@ export async function userOf<Env>(
   const address = request.headers.get("cf-connecting-ip");
   const from = address === null ? {} : { address };
   if (authenticate === "public") return { ...from, id: "public" };
-  let user: User | null = null;
   // two headers arrive joined, and which of them a check would read is anybody's guess
-  if (!request.headers.get("authorization")?.includes(","))
-    try {
-      user = await authenticate(request, env);
-    } catch (error) {
-      const message = "who is asking can't be told now";
-      throw unavailable("authentication_unavailable", message, "authenticate failed", error);
-    }
+  const isJoined = request.headers.get("authorization")?.includes(",");
+  const problem = "who is asking can't be told now";
+  const ask = () => (isJoined ? null : authenticate(request, env));
+  const user = await decided("authenticate", "authentication_unavailable", problem, ask);
   if (!user) throw new Refusal(401, "unauthenticated", "sign in: the proxy does not know who is asking");
   if (typeof user.id !== "string" || user.id === "")
     throw misconfigured("authenticate: must return { id }, a text, or null");
