@@ -1,5 +1,4 @@
 import { invalid, Refusal, show } from "../refusal.js";
-import { readsAsAddress } from "./media.js";
 import { type Field, isDropped, maxTokens } from "./models.js";
 
 /** More than any request has. Each is parsed, and each asset's signature is checked. */
@@ -70,6 +69,14 @@ export function siftBody(body: Owner, table: Field): Sifted {
 
 function isObject(value: unknown): value is Owner {
   return typeof value === "object" && value !== null;
+}
+
+/** A text that begins like an address, once the control characters that some readers ignore are taken out. */
+const ADDRESS = /^\s*(?:[a-z][a-z\d+.-]*:[/\\]|[/\\]{2}|(?:https?|ftp|file|blob|data|asset):\S)/iu;
+
+/** Tells whether a text could be read as an address. Prose is not: `Asset: gold`. */
+function readsAsAddress(text: string): boolean {
+  return ADDRESS.test(text.replace(/\p{Cc}+/gu, ""));
 }
 
 /** Tells whether a field may hold anything. */

@@ -13,14 +13,6 @@ const DATA = /^data:image\/(?:jpe?g|png|gif|webp|bmp|avif|hei[cf]);base64,/i;
 /** The first bytes of JPEG, PNG, GIF, WebP, BMP, AVIF and HEIC files. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a BMP has zeros there
 const IMAGE = /^(?:\xff\xd8\xff|\x89PNG\r\n\x1a\n|GIF8[79]a|RIFF.{4}WEBP|BM.{4}\0{4}|.{4}ftyp)/s;
-/** A text that begins like an address, once the control characters that some readers ignore are taken out. */
-const ADDRESS = /^\s*(?:[a-z][a-z\d+.-]*:[/\\]|[/\\]{2}|(?:https?|ftp|file|blob|data|asset):\S)/iu;
-
-/** Tells whether a text could be read as an address. Prose is not: `Asset: gold`. */
-export function readsAsAddress(text: string): boolean {
-  return ADDRESS.test(text.replace(/\p{Cc}+/gu, ""));
-}
-
 /**
  * Refuses what the gateway should not be sent to fetch on a user's word: addresses inside somebody's network, files,
  * pages without TLS, and data that is too large.

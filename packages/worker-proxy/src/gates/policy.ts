@@ -3,7 +3,6 @@ import { invalid, Refusal } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
 import { readBody } from "./body.js";
 import { holdCaps, siftBody } from "./fields.js";
-import { checkMedia } from "./media.js";
 import { belongsTo, hasOwnFields, tableOf } from "./models.js";
 import type { Match, Route } from "./path.js";
 import { ownId, type Tenancy } from "./user.js";
@@ -55,7 +54,11 @@ export async function admit<Env>(
     if (tenancy && LIKE_ASSET.test(text)) {
       const sent = text.startsWith(SCHEME) ? text.slice(SCHEME.length) : "";
       owner[name] = SCHEME + (await ownId(tenancy, "asset", sent));
-    } else await checkMedia(text, path, media, limits.dataURIBytes);
+    } else {
+      // few requests have addresses
+      const { checkMedia } = await import("./media.js");
+      await checkMedia(text, path, media, limits.dataURIBytes);
+    }
   }
   if (tenancy && hasOwnFields(model)) body["user_id"] = await tenancy.pseudonym();
   // without it the gateway tells nothing that could be settled
