@@ -1,4 +1,3 @@
-import type { Checked } from "./admitted.js";
 import { Refusal } from "./refusal.js";
 import { isCredential, logError } from "./report.js";
 import { originsOf, partsOf, type Settings } from "./settings.js";
@@ -25,10 +24,7 @@ const KEY_LIKE = /\beyJ[\w-]+(?:\.[\w-]*)*|(?=[\w+-]*\d)(?=[\w+-]*[a-z])[\w+-]{1
 /** Logs an error in one line, without a value of `env`, a credential, a secret, or what looks like a key. */
 export async function logCause<Env>(subject: string, error: unknown, failed: Failed<Env>): Promise<void> {
   let safe = causeOf(error).slice(0, 10_000);
-  const known = (await confidentialIn(failed)).filter(([value]) => value.length >= SECRET_CHARACTERS);
-  // a shorter one may be a part of a longer one
-  known.sort(([one], [other]) => other.length - one.length);
-  for (const [value, name] of known) safe = safe.replaceAll(value, `[${name}]`);
+  for (const [value, name] of await confidentialIn(failed)) safe = safe.replaceAll(value, `[${name}]`);
   safe = safe.replace(KEY_LIKE, "[…]").replace(/\p{Cc}+/gu, " ");
   logError(`${subject}: ${safe.slice(0, CAUSE_CHARACTERS)}`);
 }
@@ -42,23 +38,21 @@ function causeOf(error: unknown, depth = 0): string {
   return `${error.name}: ${error.message}${frame ? ` (${frame})` : ""}${behind}`;
 }
 
-/** The values that no log may show, each with the name that takes its place. */
+/** The values that no log may show, the longest first, each with the name that takes its place. */
 async function confidentialIn<Env>({ request, env, settings, secrets = [] }: Failed<Env>) {
-  const reading = [settings?.apiKey, settings?.secret].map(async (read) => read?.(env));
-  const keys = (await Promise.allSettled(reading)).flatMap((key) =>
-    key.status === "fulfilled" ? key.value : [],
+  const keys = await Promise.allSettled(
+    [settings?.apiKey, settings?.secret].map(async (read) => read?.(env)),
   );
-  const credentials = [...request.headers].filter(([name]) => isCredential(name));
-  const named: [value: unknown, name: string][] = [
-    ...[...keys, ...secrets].map((value): [unknown, string] => [value, "secret"]),
-    ...Object.entries(env ?? {}).flatMap(([name, value]) =>
-      [value].flat().map((part): [unknown, string] => [part, `env.${name}`]),
-    ),
-    ...credentials.flatMap(([name, value]) =>
-      value.split(/[\s;,=]+/).map((part): [unknown, string] => [part, name]),
-    ),
-  ];
-  return named.filter((entry): entry is [string, string] => typeof entry[0] === "string");
+  const known: [value: unknown, name: string][] = secrets.map((value) => [value, "secret"]);
+  for (const key of keys)
+    if (key.status === "fulfilled") for (const part of [key.value].flat()) known.push([part, "secret"]);
+  for (const [name, value] of Object.entries(env ?? {}))
+    for (const part of [value].flat()) known.push([part, `env.${name}`]);
+  for (const [name, value] of request.headers)
+    if (isCredential(name)) for (const part of value.split(/[\s;,=]+/)) known.push([part, name]);
+  const isLong = (entry: (typeof known)[0]): entry is [string, string] =>
+    typeof entry[0] === "string" && entry[0].length >= SECRET_CHARACTERS;
+  return known.filter(isLong).sort(([one], [other]) => other.length - one.length);
 }
 
 /**
@@ -67,10 +61,8 @@ async function confidentialIn<Env>({ request, env, settings, secrets = [] }: Fai
  */
 export async function healthOf<Env>(settings: Settings<Env>, request: Request, env: Env): Promise<Response> {
   const { authenticate, rateLimit, meter, extensions } = settings;
-  const parts: (Checked<Env> | string | undefined)[] = [authenticate, rateLimit, meter, ...extensions];
-  const checks = parts.flatMap((part) =>
-    typeof part === "object" || typeof part === "function" ? (part.checks ?? []) : [],
-  );
+  const parts = [authenticate === "public" ? undefined : authenticate, rateLimit, meter, ...extensions];
+  const checks = parts.flatMap((part) => part?.checks ?? []);
   const results = await Promise.allSettled<unknown>([
     ...partsOf(settings, env, new URL(request.url).host),
     originsOf(settings, env),
@@ -78,6 +70,6 @@ export async function healthOf<Env>(settings: Settings<Env>, request: Request, e
   ]);
   const problems = results.filter((result) => result.status === "rejected");
   for (const { reason } of problems) await logCause("health", reason, { request, env, settings });
-  const isWell = problems.length === 0;
-  return Response.json({ status: isWell ? "ok" : "misconfigured" }, { status: isWell ? 200 : 503 });
+  if (problems.length > 0) return Response.json({ status: "misconfigured" }, { status: 503 });
+  return Response.json({ status: "ok" });
 }

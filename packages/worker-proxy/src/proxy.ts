@@ -1,13 +1,20 @@
-import type { ProxyContext } from "./admitted.js";
+import type { Admitted, ProxyContext } from "./admitted.js";
+import { checkRate, freeAccount, openAccount } from "./gates/limits.js";
 import { checkOrigin, corsHeadersOf, preflight } from "./gates/origin.js";
-import { type Match, type Matches, matchesOf } from "./gates/path.js";
+import { isPoll, type Match, type Matches, matchesOf } from "./gates/path.js";
+import { admit } from "./gates/policy.js";
+import { tenancyOf, userOf } from "./gates/user.js";
+import { passOn } from "./gateway/answer.js";
+import { openCall } from "./gateway/call.js";
+import { outcomeOfStatus } from "./gateway/outcome.js";
+import { ask, refusalOf } from "./gateway/request.js";
+import { addedHeaders, extensionAnswer, outgoingOf } from "./gateway/send.js";
 import type { ProxyOptions } from "./options.js";
 import { errorBody, misconfigured, Refusal } from "./refusal.js";
 import { openReport, type Report } from "./report.js";
-import { serve } from "./serve.js";
-import { checkedOptions, originsOf, type Settings } from "./settings.js";
+import { checkedOptions, originsOf, type Settings, setupOf } from "./settings.js";
 
-/** What a Worker exports; `fetch` serves any host that speaks `Request` and `Response`. */
+/** The default export of a Worker; `fetch` serves any host that speaks `Request` and `Response`. */
 export interface GatewayProxy<Env = unknown> {
   readonly fetch: (request: Request, env?: Env, context?: ProxyContext) => Promise<Response>;
 }
@@ -30,15 +37,15 @@ export interface GatewayProxy<Env = unknown> {
  */
 export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayProxy<Env> {
   const settings = checkedOptions(options);
-  return { fetch: (request, env, context) => answer(settings, request, env as Env, context) };
+  return { fetch: (request, env, context) => answer(settings, { request, env: env as Env, context }) };
 }
 
-async function answer<Env>(
-  settings: Settings<Env>,
-  request: Request,
-  env: Env,
-  context: ProxyContext | undefined,
-): Promise<Response> {
+/** A request as it comes in. */
+type Incoming<Env> = Pick<Admitted<Env>, "request" | "env" | "context">;
+
+/** Looks at path and origin, lets the other gates decide, and turns what they throw into an answer. */
+async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Promise<Response> {
+  const { request, env, context } = incoming;
   const report = openReport(request.method, (event) => settings.onEvent?.(event, env, context));
   let cors: Record<string, string> = { vary: "Origin" };
   let response: Response;
@@ -54,9 +61,10 @@ async function answer<Env>(
     cors = corsHeadersOf(origin, allowed, settings.credentials);
 
     // a page learns why a request was refused only if its preflight was not
-    const match = isPreflight(request) ? undefined : matchOf(request, asked);
+    const isPreflight = request.method === "OPTIONS" && origin !== null;
+    const match = isPreflight ? undefined : matchOf(request, asked);
     checkOrigin(origin, allowed);
-    if (match) response = await serve(settings, { request, env, context }, match, report);
+    if (match) response = await serve(settings, incoming, match, report);
     else response = preflight(request, methodsOf(asked.matches));
   } catch (error) {
     const refusal = error instanceof Refusal ? error : misconfigured("a fault of the proxy's own", error);
@@ -74,6 +82,74 @@ async function answer<Env>(
   return response;
 }
 
+/**
+ * Leads a request through the gates behind path and origin, in their order, to the gateway and back.
+ *
+ * @throws {Refusal} the reason for which the request does not get there
+ */
+async function serve<Env>(
+  settings: Settings<Env>,
+  incoming: Incoming<Env>,
+  match: Match,
+  report: Report,
+): Promise<Response> {
+  const { request, env } = incoming;
+  const { route } = match;
+  report.known.route = route.name;
+  if (route.name === "health") {
+    const { healthOf } = await import("./causes.js");
+    const response = await healthOf(settings, request, env);
+    report.end(response.status, response.ok ? undefined : "misconfigured");
+    return response;
+  }
+  const user = await userOf(settings.authenticate, request, env);
+  report.known.user = user.id;
+  await checkRate(settings.rateLimit, { ...incoming, user }, route);
+  const found = await setupOf(settings, env, new URL(request.url).host);
+  const tenancy = tenancyOf(found.secrets, user);
+  const checked = await admit(settings, found, tenancy, match, { ...incoming, user, route: route.name });
+  if (checked.model !== undefined) report.known.model = checked.model;
+  if (checked.body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
+  const { headers, keys } = await addedHeaders(settings, checked, report.known.requestId);
+  const admitted = { ...checked, headers };
+  report.secrets.push(...Object.values(headers));
+  const setup = { ...found, guarded: [...found.guarded, ...keys] };
+  report.lap("proxy");
+
+  const call = openCall(request.signal, route.extension ? undefined : settings.limits.totalMs);
+  let account = freeAccount;
+  try {
+    const extensions = await extensionAnswer(settings, route, admitted, call);
+    const response = extensions ?? (await gateways());
+    report.lap("gateway");
+    const upstream = { response, call, isExtensions: extensions !== undefined };
+    if (response.ok)
+      return await passOn(upstream, { settings, setup, tenancy, admitted, route, report, account });
+    account.close(outcomeOfStatus(response.status));
+    throw await refusalOf(upstream, setup, settings.limits);
+  } catch (error) {
+    account.close((error instanceof Refusal && error.details.outcome) || "unknown");
+    call.close();
+    throw error;
+  }
+
+  async function gateways(): Promise<Response> {
+    const outgoing = outgoingOf(route, admitted);
+    const asked = async () => {
+      const answer = await ask(settings, setup, outgoing, env, call);
+      report.known.upstreamStatus = answer.status;
+      return answer;
+    };
+    if (isPoll(route)) {
+      const { poll } = await call.wait(() => import("./gateway/polls.js"), "upstream_unreachable");
+      return await poll(settings, setup, outgoing, admitted, call, asked);
+    }
+    // reserved last: a request that the proxy or an extension refuses costs nothing
+    account = await openAccount(settings.meter, admitted);
+    return await asked();
+  }
+}
+
 function refused(refusal: Refusal, { known }: Report): Response {
   return new Response(errorBody(refusal), {
     // 499 is for the log: nobody is there to read it
@@ -89,10 +165,6 @@ function refused(refusal: Refusal, { known }: Report): Response {
 
 /** Headers that every answer has: nothing of it is kept anywhere, or taken for another type than it is. */
 const own = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
-
-function isPreflight({ method, headers }: Request): boolean {
-  return method === "OPTIONS" && headers.has("origin");
-}
 
 /** @throws {Refusal} 404 for a path that is not served, 400 for a query, 405 for a method that the path does not have */
 function matchOf({ method }: Request, { matches, refusal }: Matches): Match {

@@ -24,42 +24,41 @@ const LIMITS = {
   dataURIBytes: 20 * 1024 * 1024,
 };
 
-const isFunction = (value: unknown) => typeof value === "function";
+type Check = (value: unknown) => boolean;
+const isFunction: Check = (value) => typeof value === "function";
 const isText = (value: unknown, form: RegExp) => typeof value === "string" && form.test(value);
-const isList = (value: unknown, holds: (entry: unknown) => boolean, least = 1): value is unknown[] =>
+const isList = (value: unknown, holds: Check, least = 1): value is string[] =>
   Array.isArray(value) && value.length >= least && value.every(holds);
-const isFields = (value: unknown) => isList(value, (path) => isText(path, /^\w+(?:\.\w+)*$/), 0);
-const isOrigin = (value: unknown) =>
-  isText(value, /^/) && URL.canParse(`${value}`) && new URL(`${value}`).origin === value;
+const orNone =
+  (holds: Check): Check =>
+  (value) =>
+    value === undefined || holds(value);
 
-/** The form of each option that is checked by itself, and the words that say it. */
-const forms: { readonly [Name in keyof ProxyOptions]?: readonly [(value: unknown) => boolean, string] } = {
+/** The options that are checked by themselves, and the words that say what to give. */
+const checks: { readonly [Name in keyof ProxyOptions]?: readonly [Check, words: string] } = {
   authenticate: [
     (value) => value === "public" || isFunction(value),
     'give a function that says who is asking; or "public", if everybody may spend',
   ],
   apiKey: [isFunction, "give a function, (env) => env.GATEWAY_API_KEY"],
-  secret: [(value) => value === undefined || isFunction(value), "give a function, (env) => env.PROXY_SECRET"],
+  secret: [orNone(isFunction), "give a function, (env) => env.PROXY_SECRET"],
   basePath: [(value) => isText(value, /^(?:\/[\w-]+)*$/), 'give "" or a path like "/api"'],
   routes: [
     (value) => isList(value, (name) => ROUTES.some((route) => route === name)),
     `give some of ${ROUTES.join(", ")}`,
   ],
   assetLookup: [
-    (value) => value === undefined || isText(value, /^(?:\/[\w-]+)+$/),
+    orNone((value) => isText(value, /^(?:\/[\w-]+)+$/)),
     'give a path like "/gamma/asset/GetAsset"',
   ],
   media: [
     (value) => value === "public" || value === "any" || isFunction(value),
     'give "public", "any" or a function of the address',
   ],
-  upstreamHeaders: [
-    (value) => value === undefined || isFunction(value),
-    'give a function, (admitted) => ({ "x-name": "value" })',
-  ],
+  upstreamHeaders: [orNone(isFunction), 'give a function, (admitted) => ({ "x-name": "value" })'],
   allowFields: [
-    (value) => isFields(value) || (typeof value === "object" && Object.values(value ?? 0).every(isFields)),
-    'give names or paths of fields, ["n", "extra_body.top_k"], or for each model such a list',
+    (value) => isList(value, (path) => isText(path, /^\w+(?:\.\w+)*$/), 0),
+    'give names or paths of fields, ["n", "extra_body.top_k"]',
   ],
 };
 
@@ -67,13 +66,13 @@ const forms: { readonly [Name in keyof ProxyOptions]?: readonly [(value: unknown
 export type Settings<Env = never> = ReturnType<typeof checkedOptions<Env>>;
 
 /** @throws {TypeError} when an option is missing or can't work; the message says what to give */
-export function checkedOptions<Env>(options: ProxyOptions<Env>) {
-  const { authenticate, secret, baseURL, origins, models, assetLookup, meter } = options;
-  const { basePath = "", extensions = [], media = "public", allowFields = [], credentials = false } = options;
-  const routes: readonly RouteName[] = options.routes ?? ["chat"];
-  const given = { ...options, basePath, extensions, media, allowFields, credentials, routes };
-  for (const [name, [holds, words]] of Object.entries(forms))
-    ensure(holds(given[name as keyof ProxyOptions]), `${name}: ${words}`);
+export function checkedOptions<Env>(given: ProxyOptions<Env>) {
+  const { authenticate, secret, baseURL, origins, models, assetLookup, meter } = given;
+  const { basePath = "", extensions = [], media = "public", allowFields = [], credentials = false } = given;
+  const routes: readonly RouteName[] = given.routes ?? ["chat"];
+  const options = { ...given, basePath, extensions, media, allowFields, credentials, routes };
+  for (const [name, [holds, words]] of Object.entries(checks))
+    ensure(holds(options[name as keyof ProxyOptions]), `${name}: ${words}`);
 
   const fieldsOf = createTables(allowFields);
   if (typeof baseURL !== "function") checkBaseURL(baseURL);
@@ -88,7 +87,7 @@ export function checkedOptions<Env>(options: ProxyOptions<Env>) {
     authenticate === "public" || secret || !routes.some((name) => OWNED.includes(name)),
     `secret: ${OWNED.join(", ")} need one, so that nobody can use another user's`,
   );
-  const limits = { ...LIMITS, ...options.limits };
+  const limits = { ...LIMITS, ...given.limits };
   // a limit that is no number would be none: every comparison with it is false
   for (const [name, value] of Object.entries(limits)) {
     const least = name === "pollMemoMs" ? 0 : 1;
@@ -97,7 +96,7 @@ export function checkedOptions<Env>(options: ProxyOptions<Env>) {
   }
   const { streamsPerUser, totalMs } = limits;
   return {
-    ...given,
+    ...options,
     limits,
     fieldsOf,
     table: tableOf(routes, assetLookup, budgets ? [...extensions, budgets] : extensions),
@@ -108,7 +107,7 @@ export function checkedOptions<Env>(options: ProxyOptions<Env>) {
     /** Bounds the streams of a user. */
     countStream: authenticate === "public" ? () => () => {} : createStreamCount(streamsPerUser, totalMs),
     // called detached: the global fetch throws with another `this`
-    fetch: options.fetch ?? ((request: Request) => fetch(request)),
+    fetch: given.fetch ?? ((request: Request) => fetch(request)),
   };
 }
 
@@ -148,9 +147,9 @@ export function originsOf<Env>({ origins }: Settings<Env>, env: Env): Promise<re
 /** @param own the host of the proxy, which would never end asking itself */
 function checkBaseURL(given: unknown, own?: string): string {
   ensure(typeof given === "string" && URL.canParse(given), "baseURL: is no URL");
-  const { origin, host, username, password, pathname } = new URL(given);
-  const isSafe = /^(?:https:|http:\/\/(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$)/.test(origin);
-  ensure(isSafe, "baseURL: must be https");
+  const { protocol, hostname, origin, host, username, password, pathname } = new URL(given);
+  const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+  ensure(protocol === "https:" || (protocol === "http:" && isLocal), "baseURL: must be https");
   const isPlain = !username && !password && !/[?#]/.test(given);
   ensure(isPlain, "baseURL: must have no name, password, query or fragment");
   ensure(host !== own, "baseURL: is the proxy's own address");
@@ -158,9 +157,11 @@ function checkBaseURL(given: unknown, own?: string): string {
 }
 
 function checkOrigins(given: unknown): readonly string[] {
+  const isOrigin = (text: unknown) =>
+    typeof text === "string" && URL.canParse(text) && new URL(text).origin === text;
   const words = 'origins: give exact origins, ["https://app.example.com"], without a path or a wildcard';
   ensure(isList(given, isOrigin, 0), words);
-  return given as readonly string[];
+  return given;
 }
 
 function checkModels(given: unknown, fieldsOf: FieldsOf): ReadonlyMap<string, Caps> {
@@ -168,7 +169,7 @@ function checkModels(given: unknown, fieldsOf: FieldsOf): ReadonlyMap<string, Ca
     ? given.map((id): [string, Caps] => [id, {}])
     : Object.entries((given ?? {}) as Readonly<Record<string, Caps>>);
   ensure(
-    isList(entries, (entry) => isText((entry as unknown[])[0], /./s)),
+    entries.length > 0 && entries.every(([id]) => isText(id, /./s)),
     'models: give the ids of the models that may be asked, ["delta-5.3"]',
   );
   for (const [id, caps] of entries)
@@ -196,16 +197,14 @@ function checkKeys(given: unknown): readonly string[] {
     isList(keys, (key) => isText(key, /./s)) && keys.length < 3,
     "apiKey: is empty; is the secret set? Give one key, or two while they are changed",
   );
-  ensure(
-    keys.every((key) => isText(key, /^(?!bearer)(?:(?!["'`])[\x21-\x7e])+$/i)),
-    'apiKey: has a quote, a space, a line break or "Bearer" in it',
-  );
-  return keys as string[];
+  const areClean = keys.every((key) => /^(?!bearer)(?:(?!["'`])[\x21-\x7e])+$/i.test(key));
+  ensure(areClean, 'apiKey: has a quote, a space, a line break or "Bearer" in it');
+  return keys;
 }
 
 function checkSecrets(given: unknown): readonly string[] {
   const secrets = [given].flat();
   const areLong = isList(secrets, (secret) => isText(secret, /^.{32}/s));
   ensure(areLong, "secret: give at least 32 random characters; is the secret set?");
-  return secrets as string[];
+  return secrets;
 }

@@ -12,10 +12,11 @@ import {
   checkLeavingIsReported,
   type DurableObjectHandlers,
   hashOf,
+  type Next,
   type ObjectState,
+  openReaders,
   refusedBy,
 } from "./platform.js";
-import { type Next, openReaders } from "./readers.js";
 import { openEventLog, type StreamState } from "./stream-log-rows.js";
 
 /** Options of one stream, with their defaults. */

@@ -214,7 +214,7 @@ function retryAfterOf(headers: Headers): number {
 }
 
 /** Error bodies of a watch that ends without a final state. */
-export const ended = {
+const ended = {
   absent: errorBody(new Refusal(404, "task_not_found", "the gateway does not know this task")),
   unreadable: errorBody(
     new Refusal(502, "upstream_unreadable", "the gateway's answers show no task; ask it yourself"),

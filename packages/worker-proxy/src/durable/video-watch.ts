@@ -6,12 +6,13 @@ import {
   type DurableObjectClass,
   type DurableObjectHandlers,
   hashOf,
+  type Next,
   type ObjectNamespace,
   type ObjectState,
   objectNamed,
+  openReaders,
   refusedBy,
 } from "./platform.js";
-import { type Next, openReaders } from "./readers.js";
 import {
   ABANDONED_AFTER_MS,
   afterAnswer,

@@ -8,7 +8,7 @@ const MAX_ADDRESSES = 1000;
 type Owner = Record<string | number, unknown>;
 
 /** Where a body has the address of a file or of an asset. */
-export interface Address {
+interface Address {
   readonly owner: Owner;
   readonly name: string | number;
   readonly path: string;
