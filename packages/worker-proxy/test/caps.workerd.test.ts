@@ -146,6 +146,12 @@ describe("case 28: what is beyond a cap is refused, and names the field", () => 
     expect((await beta({ "parameters.seed": 9 }, '"parameters":{"seed":[10]}')).status).toBe(400);
   });
 
+  test("a list that has a number among its entries", async () => {
+    const entries = (count: number) => `"image":[1,${Array(count - 1).fill('"https://cdn.example/a.png"')}]`;
+    expect((await image({ image: 2 }, entries(2))).status).toBe(200);
+    expect((await image({ image: 2 }, entries(3))).error?.["param"]).toBe("image");
+  });
+
   test("the pictures of a sequence", async () => {
     for (const text of [
       '"sequential_image_generation_options":{"max_images":5}',

@@ -8,26 +8,23 @@ const MAX_ADDRESSES = 1000;
 type Owner = Record<string | number, unknown>;
 
 /** Where a body has the address of a file or of an asset. */
-interface Address {
+export interface Address {
   readonly owner: Owner;
   readonly name: string | number;
   readonly path: string;
-}
-
-/** The contents of a body that are looked at further. */
-export interface Sifted {
-  /** The paths of the fields that were left out. */
-  readonly dropped: readonly string[];
-  readonly addresses: readonly Address[];
 }
 
 /**
  * Checks a body against its table in one walk, and takes out of it what is to be left out. The body is changed in
  * place; `readBody` has bounded its depth.
  *
+ * @returns the paths of the fields that were left out, and the addresses that are still to be checked
  * @throws {Refusal} 400 for a field that is not listed
  */
-export function siftBody(body: Owner, table: Field): Sifted {
+export function siftBody(
+  body: Owner,
+  table: Field,
+): { dropped: readonly string[]; addresses: readonly Address[] } {
   const dropped = new Set<string>();
   const addresses: Address[] = [];
   visitFields(body, table);

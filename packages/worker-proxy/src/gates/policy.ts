@@ -2,7 +2,7 @@ import type { Admitted } from "../admitted.js";
 import { invalid, Refusal } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
 import { readBody } from "./body.js";
-import { holdCaps, siftBody } from "./fields.js";
+import { type Address, holdCaps, siftBody } from "./fields.js";
 import { belongsTo, hasOwnFields, tableOf } from "./models.js";
 import type { Match, Route } from "./path.js";
 import { ownId, type Tenancy } from "./user.js";
@@ -22,7 +22,7 @@ export async function admit<Env>(
   { route, sentId: idInPath }: Match,
   asked: Omit<Admitted<Env>, "id" | "sentId" | "model" | "body">,
 ): Promise<Admitted<Env>> {
-  const { limits, media, meter, fieldsOf } = settings;
+  const { limits, meter, fieldsOf } = settings;
   const body = await readBody(asked.request, limits);
   const sentId = body && route.isLookup ? lookedUp(body) : idInPath;
   if (sentId !== undefined) {
@@ -36,12 +36,7 @@ export async function admit<Env>(
   if (!names.every((name) => models.has(name) && belongsTo(name, route.name))) {
     // a body without a model may have another spelling of the field: that is named then
     if (body["model"] === undefined) siftBody(body, fieldsOf(route.name, ""));
-    throw new Refusal(
-      403,
-      "model_not_allowed",
-      "this model may not be asked here; the proxy's operator lists `models`",
-      { param: "model" },
-    );
+    throw modelNotAllowed();
   }
   if (route.name === "chat") renameTokens(body);
   const table = fieldsOf(route.name, model);
@@ -49,21 +44,11 @@ export async function admit<Env>(
   if (route.name === "assets") checkGroups(model, models);
   const forAll = route.name === "chat" && limits.maxTokens ? { max_tokens: limits.maxTokens } : {};
   for (const name of names) holdCaps(body, table, { ...forAll, ...models.get(name) }, name);
-  for (const { owner, name, path } of addresses) {
-    const text = owner[name] as string;
-    if (tenancy && LIKE_ASSET.test(text)) {
-      const sent = text.startsWith(SCHEME) ? text.slice(SCHEME.length) : "";
-      owner[name] = SCHEME + (await ownId(tenancy, "asset", sent));
-    } else {
-      // few requests have addresses
-      const { checkMedia } = await import("./media.js");
-      await checkMedia(text, path, media, limits.dataURIBytes);
-    }
-  }
+  for (const address of addresses) await checkAddress(address, settings, tenancy);
   if (tenancy && hasOwnFields(model)) body["user_id"] = await tenancy.pseudonym();
   // without it the gateway tells nothing that could be settled
-  if (meter && body["stream"] === true && hasOwnFields(model))
-    body["stream_options"] = { include_usage: true };
+  const isCounted = meter && body["stream"] === true && hasOwnFields(model);
+  if (isCounted) body["stream_options"] = { include_usage: true };
   return { ...asked, model, body, dropped };
 }
 
@@ -90,13 +75,10 @@ function namesIn(body: Readonly<Body>, { name }: Route): readonly [string, ...st
 
 /** @throws {Refusal} 403 unless the operator has listed groups of assets: a cap alone says who may use which */
 function checkGroups(model: string, models: Setup["models"]): void {
-  if (!Object.hasOwn(models.get(model) ?? {}, "GroupId"))
-    throw new Refusal(
-      403,
-      "limit_exceeded",
-      `no group of assets may be used; the proxy's operator lists them, models: { "${model}": { GroupId: ["…"] } }`,
-      { param: "GroupId", advice: model },
-    );
+  if (Object.hasOwn(models.get(model) ?? {}, "GroupId")) return;
+  const listed = `models: { "${model}": { GroupId: ["…"] } }`;
+  const message = `no group of assets may be used; the proxy's operator lists them, ${listed}`;
+  throw new Refusal(403, "limit_exceeded", message, { param: "GroupId", advice: model });
 }
 
 /** Writes the newer name of a field as the one that the gateway has. */
@@ -109,6 +91,28 @@ function renameTokens(body: Record<string, unknown>): void {
   body["max_tokens"] = newer;
 }
 
+function modelNotAllowed(): Refusal {
+  const message = "this model may not be asked here; the proxy's operator lists `models`";
+  return new Refusal(403, "model_not_allowed", message, { param: "model" });
+}
+
 const SCHEME = "asset://";
 /** A text that could be read as an asset's address, with what some readers of addresses leave out. */
 const LIKE_ASSET = /^[\s\p{Cc}]*a\p{Cc}*s\p{Cc}*s\p{Cc}*e\p{Cc}*t\p{Cc}*:/iu;
+
+/** Checks one address. That of an asset becomes the one that the gateway knows. */
+async function checkAddress<Env>(
+  { owner, name, path }: Address,
+  { media, limits }: Settings<Env>,
+  tenancy: Tenancy | undefined,
+): Promise<void> {
+  const text = owner[name] as string;
+  if (tenancy && LIKE_ASSET.test(text)) {
+    const sent = text.startsWith(SCHEME) ? text.slice(SCHEME.length) : "";
+    owner[name] = SCHEME + (await ownId(tenancy, "asset", sent));
+  } else {
+    // few requests have addresses
+    const { checkMedia } = await import("./media.js");
+    await checkMedia(text, path, media, limits.dataURIBytes);
+  }
+}
