@@ -3,7 +3,6 @@ import type { Caps } from "./gates/fields.js";
 import { budgetRoute, createStreamCount } from "./gates/limits.js";
 import { belongsTo, createTables, type FieldsOf, hasField, routeOf } from "./gates/models.js";
 import { tableOf } from "./gates/path.js";
-import type { PollMemo } from "./gateway/polls.js";
 import type { ProxyOptions } from "./options.js";
 import { ensure, readOption } from "./refusal.js";
 import { createAdvisor } from "./report.js";
@@ -102,8 +101,6 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     table: tableOf(routes, assetLookup, budgets ? [...extensions, budgets] : extensions),
     /** Logs what an operator may have forgotten, once. */
     advise: createAdvisor(),
-    /** Answers of polls, for those that follow. */
-    pollMemo: { polls: new Map(), characters: 0 } as PollMemo,
     /** Bounds the streams of a user. */
     countStream: authenticate === "public" ? () => () => {} : createStreamCount(streamsPerUser, totalMs),
     // called detached: the global fetch throws with another `this`

@@ -12,7 +12,7 @@ interface Finished {
   readonly text: string;
 }
 
-export interface Poll {
+interface Poll {
   /** Absent while a request for it is in flight. */
   result?: Finished | Refusal;
   /** End of the time in which the result is reused, or in which the others wait for the request in flight. */
@@ -31,11 +31,14 @@ const MOST_POLLS = 1000;
 const MOST_CHARACTERS = 4_000_000;
 
 /** Answers to polls, in this isolate. */
-export interface PollMemo {
+interface PollMemo {
   readonly polls: Map<string, Poll>;
   /** Characters of all answers. */
   characters: number;
 }
+
+/** The memory of each proxy, by its settings. */
+const memos = new WeakMap<object, PollMemo>();
 
 /**
  * Asks about a task or an asset, or takes the answer that the same user had a moment ago.
@@ -43,13 +46,16 @@ export interface PollMemo {
  * @throws {Refusal} the gateway's refusal, which is shared like an answer
  */
 export async function poll<Env>(
-  { limits, pollMemo }: Settings<Env>,
+  settings: Settings<Env>,
   setup: Setup,
   { path, body }: Outgoing,
   { user }: Admitted<Env>,
   call: Call,
   ask: () => Promise<Response>,
 ): Promise<Response> {
+  const { limits } = settings;
+  const memo = memos.get(settings) ?? { polls: new Map(), characters: 0 };
+  memos.set(settings, memo);
   const key = JSON.stringify([user.id, setup.baseURL, path, body]);
   const read = async () => {
     const response = await ask();
@@ -60,7 +66,7 @@ export async function poll<Env>(
     return { status: response.status, headers, text };
   };
   const limit = { ms: limits.headersMs, late: "upstream_timeout" } as const;
-  const shared = () => (limits.pollMemoMs === 0 ? read() : share(pollMemo, limits.pollMemoMs, key, read));
+  const shared = () => (limits.pollMemoMs === 0 ? read() : share(memo, limits.pollMemoMs, key, read));
   const { status, headers, text } = await call.wait(shared, "upstream_cut", limit);
   // a 204 has no body, not even an empty one
   return new Response(text || null, { status, headers });
