@@ -27,25 +27,24 @@ export interface Authenticate<Env = unknown> extends Checked<Env> {
   (request: Request, env: Env): User | null | Promise<User | null>;
 }
 
-/** What one request may cost at most. */
+/** The most that one request may take. Whole numbers from 1 up; `pollMemoMs` from 0 up. */
 export interface Limits {
   /**
-   * The largest body, in bytes, counted as they are read. The default holds the spec's largest image, 20 MB, as a
-   * data URI. A Worker has 128 MB of memory, and a body is in it as text and as an object: set it lower for chat.
-   * @default 33_554_432
+   * The largest body, in bytes. The default holds the spec's largest image as a data URI; a body takes several times
+   * its size of a Worker's 128 MB, so set it lower for chat. @default 33_554_432
    */
   readonly bodyBytes?: number;
-  /** How long a body may take to arrive, in milliseconds. @default 30_000 */
+  /** The time for a body to arrive, in milliseconds. @default 30_000 */
   readonly bodyMs?: number;
-  /** How long the gateway may take to its headers, in milliseconds. @default 600_000: thinking takes minutes */
+  /** The time until the gateway's headers, in milliseconds. @default 600_000: thinking takes minutes */
   readonly headersMs?: number;
   /**
-   * How long an answer may stand still, in milliseconds: the gateway sends no content (comments and empty deltas are
-   * none), or the client takes none. The gateway's connection is closed then. If it is set, the proxy reads every stream.
+   * The time for which an answer may stand still, in milliseconds: the gateway sends no content (comments and empty
+   * deltas are none), or the client takes none. If it is set, the proxy reads every stream.
    * @default 60_000 for what the proxy reads: JSON answers, and streams with a `meter`; none for other streams
    */
   readonly stallMs?: number;
-  /** How long an answer may take as a whole, in milliseconds, from sending. Events of extensions are not bounded. @default 900_000 */
+  /** The time for a whole answer, in milliseconds, from sending. Events of extensions are not bounded. @default 900_000 */
   readonly totalMs?: number;
   /**
    * The largest `max_tokens` of a chat, at most the model's own; set where a chat request has none. What `models` says
@@ -54,14 +53,13 @@ export interface Limits {
    */
   readonly maxTokens?: number;
   /**
-   * How long an answer about a task or an asset is given again to polls of the same user, in milliseconds; 0 for
-   * never. It is kept in the memory of this isolate, with 1,000 others. @default 1000
+   * The time for which an answer about a task or an asset is given again to polls of the same user, in milliseconds; 0
+   * for never. This isolate keeps up to 1,000. @default 1000
    */
   readonly pollMemoMs?: number;
   /**
-   * The largest number of chat streams that one user may have open at a time; the next is refused with 429
-   * `too_many_streams`. Each isolate of the Worker counts for itself, so it bounds what a user holds and does not count
-   * exactly. Under `authenticate: "public"`, where all are one user, it is not counted. @default 16
+   * The largest number of chat streams that one user may have open at a time, in each isolate; the next is refused with
+   * 429 `too_many_streams`. Not counted under `authenticate: "public"`, where all are one user. @default 16
    */
   readonly streamsPerUser?: number;
   /** The largest file in a data URI or in plain Base64, in bytes. @default 20_971_520: the spec's largest image */
@@ -71,7 +69,7 @@ export interface Limits {
 /** The models that may be asked. */
 export type Models = readonly string[] | Readonly<Record<string, Caps>>;
 
-/** What `createProxy` takes. There is no default for what decides who may spend: it has to be said. */
+/** Options of `createProxy`. There is no default for what decides who may spend: it has to be said. */
 export interface ProxyOptions<Env = unknown> {
   /** The gateway, with or without `/v1`: https, or http on this machine. Never the proxy's own host. */
   readonly baseURL: string | ((env: Env) => string | Promise<string>);
@@ -87,7 +85,7 @@ export interface ProxyOptions<Env = unknown> {
   readonly authenticate: Authenticate<Env> | "public";
   /** The pages that may call from a browser, exactly as browsers name them: `https://app.example.com`. */
   readonly origins: readonly string[] | ((env: Env) => readonly string[] | Promise<readonly string[]>);
-  /** Whether those pages may send cookies along. @default false */
+  /** Lets those pages send cookies along. @default false */
   readonly credentials?: boolean;
   /**
    * The models that may be asked, as the spec writes them: a list, or with what each may be asked for,
@@ -125,8 +123,9 @@ export interface ProxyOptions<Env = unknown> {
   readonly assetLookup?: string | undefined;
   /** Further paths, and other ways to the gateway: those of `/durable`. @default none */
   readonly extensions?: readonly Extension<Env>[];
-  /** What stands before the gateway's paths: `/api`. @default "" */
+  /** The path before the gateway's paths: `/api`. @default "" */
   readonly basePath?: string;
+  /** Bounds of sizes and times. */
   readonly limits?: Limits;
   /** For logs and meters. What it throws is dropped: a broken log must not break an answer. */
   readonly onEvent?: (event: ProxyEvent, env: Env, context: ProxyContext | undefined) => void;

@@ -36,18 +36,17 @@ export class Refusal extends Error {
 }
 
 /** The body of a refusal, and of an error inside a stream. */
-export function errorBody({ message, status, code, details: { type, param } }: Refusal): string {
-  return JSON.stringify({ error: { message, type: type ?? typeOf(status), code, ...(param && { param }) } });
+export function errorBody({ message, status, code, details }: Refusal): string {
+  const { param, type = TYPES[status] ?? (status < 500 ? "invalid_request_error" : "proxy_error") } = details;
+  return JSON.stringify({ error: { message, type, code, ...(param && { param }) } });
 }
 
-function typeOf(status: number): string {
-  const types: Record<number, string> = {
-    401: "authentication_error",
-    403: "permission_error",
-    429: "rate_limit_error",
-  };
-  return types[status] ?? (status < 500 ? "invalid_request_error" : "proxy_error");
-}
+/** The `error.type` of statuses that have one of their own. */
+const TYPES: Readonly<Record<number, string>> = {
+  401: "authentication_error",
+  403: "permission_error",
+  429: "rate_limit_error",
+};
 
 /** The operator's mistake. The caller can do nothing about it, and only the log says what it is. */
 export function misconfigured(problem: string, cause?: unknown): Refusal {
