@@ -6,9 +6,7 @@ import { admit } from "./gates/policy.js";
 import { tenancyOf, userOf } from "./gates/user.js";
 import { passOn } from "./gateway/answer.js";
 import { openCall } from "./gateway/call.js";
-import { outcomeOfStatus } from "./gateway/outcome.js";
-import { ask, refusalOf } from "./gateway/request.js";
-import { addedHeaders, extensionAnswer, outgoingOf } from "./gateway/send.js";
+import { addedHeaders, ask, extensionAnswer, outgoingOf } from "./gateway/request.js";
 import type { ProxyOptions } from "./options.js";
 import { errorBody, misconfigured, Refusal } from "./refusal.js";
 import { openReport, type Report } from "./report.js";
@@ -125,8 +123,8 @@ async function serve<Env>(
     const upstream = { response, call, isExtensions: extensions !== undefined };
     if (response.ok)
       return await passOn(upstream, { settings, setup, tenancy, admitted, route, report, account });
-    account.close(outcomeOfStatus(response.status));
-    throw await refusalOf(upstream, setup, settings.limits);
+    const { refusalOf } = await import("./gateway/refused.js");
+    throw await refusalOf(upstream, setup.guarded, settings.limits);
   } catch (error) {
     account.close((error instanceof Refusal && error.details.outcome) || "unknown");
     call.close();

@@ -1,11 +1,19 @@
 import type { ServerSentEvent } from "@sluice/core/sse";
 import type { Admitted, CallOutcome, Payable } from "../admitted.js";
 import { type Account, freeAccount, openAccount } from "../gates/limits.js";
-import { checkedType, parsed, STALL_MS, usageOf } from "../gateway/answer.js";
+import {
+  checkedType,
+  outcomeOf,
+  parsed,
+  passedHeadersOf,
+  readText,
+  STALL_MS,
+  usageOf,
+} from "../gateway/answer.js";
 import { type Call, openCall } from "../gateway/call.js";
-import { outcomeOfJSON, outcomeOfStatus, outcomeOfStream } from "../gateway/outcome.js";
+import { refusalOf } from "../gateway/refused.js";
 import { relay, type StreamEnd } from "../gateway/relay.js";
-import { ask, passedHeadersOf, readText, refusalOf } from "../gateway/request.js";
+import { ask } from "../gateway/request.js";
 import { errorBody, misconfigured, Refusal } from "../refusal.js";
 import { type Settings, setupOf } from "../settings.js";
 import {
@@ -137,8 +145,7 @@ export function openStreamLog<Env>(
       const response = await ask(settings, setup, { ...CHAT, body, headers: asker.headers ?? {} }, env, call);
       headers = passedHeadersOf(response, setup.apiKeys);
       if (!response.ok) {
-        outcome = outcomeOfStatus(response.status);
-        throw await refusalOf({ response, call, isExtensions: false }, setup, limits);
+        throw await refusalOf({ response, call }, setup.guarded, limits);
       }
       const { type, body: stream } = checkedType(response, true);
       if (type === "text/event-stream") {
@@ -146,8 +153,8 @@ export function openStreamLog<Env>(
         void keepAll(stream, call, { keys: setup.apiKeys, choices, account });
         return undefined;
       }
-      const json = parsed(await readText({ response, call }, stallMs, JSON_CHARACTERS));
-      account.close(outcomeOfJSON(json), usageOf(json));
+      const json = parsed(await readText({ response, call }, JSON_CHARACTERS, () => stallMs));
+      account.close(outcomeOf(json), usageOf(json));
       call.close();
       await forget();
       return json;
@@ -166,10 +173,10 @@ export function openStreamLog<Env>(
   async function keepAll(body: ReadableStream<Uint8Array>, call: Call, kept: Kept): Promise<void> {
     const onEvent = (event: LoggedEvent) => append(linesOf(event));
     const onEnd = (streamEnd: StreamEnd) => {
-      const { code, problem, usage } = streamEnd;
+      const { code, problem, usage, outcome } = streamEnd;
       if (problem) endWith(problem);
       else end(code === undefined ? "done" : "error");
-      kept.account.close(outcomeOfStream(streamEnd), usage);
+      kept.account.close(outcome, usage);
     };
     const { keys, choices } = kept;
     const stream = relay(body, call, { keys, choices, stallMs, onEvent, onEnd }).getReader();

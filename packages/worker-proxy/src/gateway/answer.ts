@@ -5,11 +5,17 @@ import type { Tenancy } from "../gates/user.js";
 import { Refusal } from "../refusal.js";
 import type { Report } from "../report.js";
 import type { Settings, Setup } from "../settings.js";
-import { unfit } from "./call.js";
+import { type Call, unfit } from "./call.js";
 import { openKeyWatch } from "./keys.js";
-import { outcomeOfJSON, outcomeOfStream, outcomeOfText } from "./outcome.js";
 import { pump } from "./pump.js";
-import { passedHeadersOf, readText, type Upstream } from "./request.js";
+
+/** An answer of the gateway under way, and the call that it belongs to. */
+export interface Upstream {
+  readonly response: Response;
+  readonly call: Call;
+  /** True if an extension answered in the gateway's stead. */
+  readonly isExtensions: boolean;
+}
 
 /** Larger than any JSON of the spec's. */
 export const JSON_CHARACTERS = 32 * 1024 * 1024;
@@ -42,10 +48,10 @@ export async function passOn<Env>(upstream: Upstream, passing: Passing<Env>): Pr
   const { type, body } = checkedType(response, route.name === "chat" || route.extension !== undefined);
   sent["content-type"] = type;
   if (type === "application/json") {
-    const json = parsed(await readText(upstream, settings.limits.stallMs ?? STALL_MS, JSON_CHARACTERS));
+    const json = parsed(await readText(upstream, JSON_CHARACTERS, () => settings.limits.stallMs ?? STALL_MS));
     call.close();
     const usage = usageOf(json);
-    account.close(outcomeOfJSON(json), usage);
+    account.close(outcomeOf(json), usage);
     if (openKeyWatch(setup.guarded)(json)) throw unfit();
     if (usage) report.known.usage = usage;
     const bytes = new TextEncoder().encode(await signed(json, passing));
@@ -91,7 +97,7 @@ async function streamOf<Env>(
     onEnd(end) {
       if (end.usage) report.known.usage = end.usage;
       report.known.bytes = end.bytes;
-      account.close(outcomeOfStream(end), end.usage);
+      account.close(end.outcome, end.usage);
       onEnd(end.code);
     },
   });
@@ -124,8 +130,54 @@ export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw wrongType("answered with broken JSON", outcomeOfText(text));
+    // a page is a refusal; JSON that was cut may be an answer
+    throw wrongType("answered with broken JSON", /^\s*[^\s{["]/.test(text) ? "refused" : "unknown");
   }
+}
+
+const PASSED = {
+  "x-request-id": /^[\w.:-]{1,128}$/,
+  "retry-after": /^(?:\d{1,6}|[A-Z][a-z]{2}, [\w :]{10,30})$/,
+};
+
+/** The headers of an answer that may go on to the client, where they look as they should. */
+export function passedHeadersOf({ headers }: Response, apiKeys: readonly string[]): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const [name, shape] of Object.entries(PASSED)) {
+    const value = headers.get(name) ?? "";
+    if (shape.test(value) && !openKeyWatch(apiKeys)(value)) passed[name] = value;
+  }
+  return passed;
+}
+
+/**
+ * The whole text of an answer.
+ *
+ * @param idleMs the time that the next bytes may take
+ * @throws {Refusal} 504 when they take longer, 502 for a text longer than `most` characters
+ */
+export async function readText(
+  { response, call }: Pick<Upstream, "response" | "call">,
+  most: number,
+  idleMs: () => number,
+): Promise<string> {
+  const reader = response.body?.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  while (reader) {
+    const limit = { ms: idleMs(), late: "upstream_idle" } as const;
+    const { done, value } = await call.wait(() => reader.read(), "upstream_cut", limit);
+    if (done) break;
+    text += decoder.decode(value, { stream: true });
+    if (text.length > most) throw unfit();
+  }
+  return text;
+}
+
+/** The outcome of a JSON answer: with an `error` and nothing else that could be one, the gateway has refused. */
+export function outcomeOf(json: unknown): CallOutcome {
+  const { error, choices, data, usage } = { ...(json as Record<string, unknown>) };
+  return error && !choices && !data && !usage ? "refused" : "answered";
 }
 
 /** The `usage` of an answer. */

@@ -1,9 +1,10 @@
 import type { Admitted } from "../admitted.js";
 import { Refusal } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
-import { checkedType, JSON_CHARACTERS, STALL_MS } from "./answer.js";
+import { checkedType, JSON_CHARACTERS, passedHeadersOf, readText, STALL_MS } from "./answer.js";
 import type { Call } from "./call.js";
-import { type Outgoing, passedHeadersOf, readText, refusalOf } from "./request.js";
+import { refusalOf } from "./refused.js";
+import type { Outgoing } from "./request.js";
 
 /** An answer as text. Nothing in it belongs to the request that fetched it: workerd forbids to share that. */
 interface Finished {
@@ -59,9 +60,9 @@ export async function poll<Env>(
   const key = JSON.stringify([user.id, setup.baseURL, path, body]);
   const read = async () => {
     const response = await ask();
-    if (!response.ok) throw await refusalOf({ response, call, isExtensions: false }, setup, limits);
+    if (!response.ok) throw await refusalOf({ response, call }, setup.guarded, limits);
     const { type } = checkedType(response, false);
-    const text = await readText({ response, call }, limits.stallMs ?? STALL_MS, JSON_CHARACTERS);
+    const text = await readText({ response, call }, JSON_CHARACTERS, () => limits.stallMs ?? STALL_MS);
     const headers = { ...passedHeadersOf(response, setup.guarded), "content-type": type };
     return { status: response.status, headers, text };
   };

@@ -1,4 +1,4 @@
-import type { Usage } from "../admitted.js";
+import type { CallOutcome, Usage } from "../admitted.js";
 import type { Refusal } from "../refusal.js";
 import { openBytes } from "./bytes.js";
 import { type Call, errorEvent, failed } from "./call.js";
@@ -13,10 +13,8 @@ export interface StreamEnd {
   readonly problem?: Refusal;
   /** The last `usage` of the stream. */
   readonly usage?: Usage;
-  /** True if each choice has its finish reason, or `[DONE]` came. */
-  readonly isFinished: boolean;
-  /** True if the gateway has sent a part of an answer. */
-  readonly hasContent: boolean;
+  /** The end of the call. What the choices have finished before a cut is an answer. */
+  readonly outcome: CallOutcome;
   /** Number of bytes that were passed on. */
   readonly bytes: number;
 }
@@ -152,14 +150,15 @@ export function relay(
     clearTimeout(watch);
     const isWhole = chat.isFinished && ["upstream_cut", "upstream_idle"].includes(problem?.code ?? "");
     const failure = isWhole ? undefined : problem;
-    const { usage, hasFailed, contents } = chat;
+    const { usage, hasFailed, isFinished, contents } = chat;
     const code = failure?.code ?? (hasFailed ? "upstream_error" : undefined);
+    const isRefused = code === "upstream_error" && contents === 1;
     onEnd({
       ...(code !== undefined && { code }),
       ...(failure && { problem: failure }),
       ...(usage && { usage }),
-      isFinished: chat.isFinished && !hasFailed,
-      hasContent: contents > (hasFailed ? 1 : 0),
+      outcome:
+        code === undefined || (isFinished && !hasFailed) ? "answered" : isRefused ? "refused" : "unknown",
       bytes: passedBytes,
     });
     if (failure?.code === "client_stalled") out.error(failure);

@@ -1,18 +1,9 @@
-import type { Limits } from "../options.js";
-import { Refusal } from "../refusal.js";
-import { logError } from "../report.js";
+import type { Admitted } from "../admitted.js";
+import type { Route } from "../gates/path.js";
+import { ensure, Refusal, readOption, unavailable } from "../refusal.js";
+import { isCredential, logError } from "../report.js";
 import type { Settings, Setup } from "../settings.js";
-import { type Call, failed, unfit } from "./call.js";
-import { openKeyWatch } from "./keys.js";
-import { outcomeOfThrow } from "./outcome.js";
-
-/** An answer of the gateway under way, and the call that it belongs to. */
-export interface Upstream {
-  readonly response: Response;
-  readonly call: Call;
-  /** True if an extension answered in the gateway's stead. */
-  readonly isExtensions: boolean;
-}
+import { type Call, failed } from "./call.js";
 
 /** What leaves for the gateway. */
 export interface Outgoing {
@@ -23,6 +14,16 @@ export interface Outgoing {
   /** Headers beside the proxy's own. */
   readonly headers?: Readonly<Record<string, string>>;
 }
+
+/**
+ * The time within which a connection fails that was never made, in milliseconds. workerd throws the same error
+ * for a refused connection and for one that was cut after the request had been sent, so that only the time is left to
+ * tell them apart. A gateway that works longer than this before a cut is paid.
+ */
+const CONNECT_MS = 5000;
+/** Errors of other hosts that say that there was no connection. */
+const NO_CONNECTION =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
 /**
  * Asks the gateway. Of the client's request goes nothing but what `body` holds: the headers are ours, the path is
@@ -52,7 +53,9 @@ export async function ask<Env>(
       try {
         return await fetch(request, env);
       } catch (error) {
-        const isUnsent = outcomeOfThrow(error, Date.now() - startedAt) === "not_reached";
+        const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
+        const isUnsent =
+          Date.now() - startedAt < CONNECT_MS || NO_CONNECTION.test(String(cause?.code ?? code));
         throw failed(isUnsent ? "upstream_unreachable" : "upstream_cut", undefined, error);
       }
     };
@@ -84,122 +87,82 @@ function requestOf(
   });
 }
 
-/** Limits of an error's body: size in characters, time in milliseconds. */
-const ERROR_CHARACTERS = 65_536;
-const ERROR_MS = 10_000;
-
-/** Status 0 is how a host that keeps to the letter of the standard shows a redirect. */
-const REDIRECTS = [0, 301, 302, 303, 307, 308];
-
-/** The account behind the key: no caller can mend it, and the gateway's words speak of keys and balances. */
-const ACCOUNT = [401, 402, 403, 407];
-
 /**
- * What a gateway's answer that is no success becomes. The caller's own mistakes are told in the gateway's words;
- * the operator's (a wrong key, a wrong address) are not the caller's to see.
- */
-export async function refusalOf(
-  { response, call }: Upstream,
-  { guarded }: Setup,
-  { stallMs = ERROR_MS }: Limits,
-): Promise<Refusal> {
-  const { status } = response;
-  if (status < 400)
-    return REDIRECTS.includes(status)
-      ? new Refusal(502, "upstream_redirect", "the gateway answered with a redirect, never followed")
-      : new Refusal(502, "upstream_type", `the gateway answered with ${status}, which is no answer`);
-  if (ACCOUNT.includes(status)) {
-    const problem = `the gateway refused the key with ${status}`;
-    return new Refusal(502, "upstream_auth", "the gateway refused the proxy's key; tell its operator", {
-      problem,
-    });
-  }
-  const headers = passedHeadersOf(response, guarded);
-  if (status >= 500)
-    return new Refusal(502, "upstream_error", `the gateway failed with ${status}; try again`, { headers });
-  const said = errorIn(await errorText(response, call, Math.min(stallMs, ERROR_MS)), guarded);
-  const message = said["message"] ?? `the gateway refused with ${status}`;
-  return new Refusal(status, said["code"] ?? "upstream_refused", message, {
-    headers: { ...headers, "x-sluice-source": "upstream" },
-    type: said["type"],
-    param: said["param"],
-  });
-}
-
-const PASSED = {
-  "x-request-id": /^[\w.:-]{1,128}$/,
-  "retry-after": /^(?:\d{1,6}|[A-Z][a-z]{2}, [\w :]{10,30})$/,
-};
-
-/** The headers of an answer that may go on to the client, where they look as they should. */
-export function passedHeadersOf({ headers }: Response, apiKeys: readonly string[]): Record<string, string> {
-  const passed: Record<string, string> = {};
-  for (const [name, shape] of Object.entries(PASSED)) {
-    const value = headers.get(name) ?? "";
-    if (shape.test(value) && !openKeyWatch(apiKeys)(value)) passed[name] = value;
-  }
-  return passed;
-}
-
-/** What an error's body says (spec, Errors); a part that quotes the key is left out. */
-function errorIn(text: string, apiKeys: readonly string[]): Record<string, string> {
-  const said: Record<string, string> = {};
-  try {
-    const { error } = JSON.parse(text) as { error: Record<string, unknown> };
-    for (const name of ["message", "type", "code", "param"]) {
-      const value = error[name];
-      if (typeof value === "string" && value !== "" && !openKeyWatch(apiKeys)(value)) said[name] = value;
-    }
-  } catch {
-    // no JSON, or none of the spec's: the status alone speaks
-  }
-  return said;
-}
-
-/** What has come of an error's body when its time is over. A refusal stays one, whatever becomes of its body. */
-async function errorText({ body }: Response, call: Call, ms: number): Promise<string> {
-  const until = Date.now() + ms;
-  let text = "";
-  const limit = () => ({ ms: until - Date.now(), late: "upstream_idle" }) as const;
-  try {
-    for await (const part of textOf(body, call, limit)) {
-      text += part;
-      if (text.length > ERROR_CHARACTERS) break;
-    }
-  } catch (error) {
-    if (call.stopped === "client_left") throw error;
-  }
-  return text;
-}
-
-/**
- * The whole text of an answer.
+ * Returns the answer of an extension in the gateway's place, if one gives any.
  *
- * @throws {Refusal} 504 when the gateway sends nothing for `stallMs`, 502 for a text longer than `most` characters
+ * @throws {Refusal} 503 where the extension fails
  */
-export async function readText(
-  { response, call }: Pick<Upstream, "response" | "call">,
-  stallMs: number,
-  most: number,
-): Promise<string> {
-  let text = "";
-  for await (const part of textOf(response.body, call, () => ({ ms: stallMs, late: "upstream_idle" }))) {
-    text += part;
-    if (text.length > most) throw unfit();
-  }
-  return text;
+export async function extensionAnswer<Env>(
+  { extensions, limits, meter }: Settings<Env>,
+  route: Route,
+  admitted: Admitted<Env>,
+  call: Call,
+): Promise<Response | undefined> {
+  const answered = async () => {
+    try {
+      let answer = route.extension?.serve(admitted as Admitted<never>);
+      for (const extension of extensions) answer ??= extension.send?.(admitted, meter !== undefined);
+      return await answer;
+    } catch (error) {
+      // a refusal is the extension's answer, as it is
+      if (error instanceof Refusal) throw error;
+      throw unavailable("extension_unavailable", "a part of the proxy failed", "extensions failed", error);
+    }
+  };
+  const limit = { ms: limits.headersMs, late: "upstream_timeout" } as const;
+  return await call.wait(answered, "upstream_unreachable", limit);
 }
 
-async function* textOf(
-  body: ReadableStream<Uint8Array> | null,
-  call: Call,
-  limit: () => Parameters<Call["wait"]>[2],
-): AsyncGenerator<string> {
-  const reader = body?.getReader();
-  const decoder = new TextDecoder();
-  while (reader) {
-    const { done, value } = await call.wait(() => reader.read(), "upstream_cut", limit());
-    if (done) return;
-    yield decoder.decode(value, { stream: true });
+/** Makes the request to the gateway: the table's path, the checked body, and headers of the proxy's own. */
+export function outgoingOf<Env>(
+  { path, method }: Route,
+  { id, body, headers = {} }: Admitted<Env>,
+): Outgoing {
+  return { method, path: id === undefined ? path : path.replace("{id}", id), body, headers };
+}
+/** Headers that are the proxy's own, the platform's, or about one connection alone. */
+const RESERVED =
+  /^(?:authorization|cookie|host|accept(?:-encoding)?|content-.*|proxy-.*|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|x-request-id|traceparent)$/i;
+/** The header of W3C Trace Context: version, trace id, parent id, flags; neither id may be all zeros. */
+const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
+
+/** Headers that are added to a request to the gateway. */
+export interface Added {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Values of headers that let somebody in: kept from answers like the key. */
+  readonly keys: readonly string[];
+}
+
+/**
+ * Makes the headers that a request to the gateway gets beside the key: the request id, a well-formed `traceparent` of
+ * the client, and those of `upstreamHeaders`.
+ *
+ * @throws {Refusal} 500 `misconfigured` for a header that can't be sent
+ */
+export async function addedHeaders<Env>(
+  { upstreamHeaders }: Settings<Env>,
+  admitted: Admitted<Env>,
+  requestId: string,
+): Promise<Added> {
+  const trace = admitted.request.headers.get("traceparent") ?? "";
+  const given = await readOption("upstreamHeaders", upstreamHeaders, admitted, checkHeaders);
+  const keys = Object.entries(given).flatMap(([name, value]) => (isCredential(name) ? value : []));
+  return {
+    headers: {
+      ...given,
+      "x-request-id": requestId,
+      ...(TRACEPARENT.test(trace) && { traceparent: trace }),
+    },
+    keys,
+  };
+}
+
+function checkHeaders(given: unknown): Readonly<Record<string, string>> {
+  const headers = { ...(given as Record<string, string>) };
+  for (const [name, value] of Object.entries(headers)) {
+    ensure(/^[\w-]+$/.test(name) && !RESERVED.test(name), `upstreamHeaders: ${name}: can't be set`);
+    const isText = typeof value === "string" && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value);
+    ensure(isText, `upstreamHeaders: ${name}: give a text of ASCII letters, without a line break`);
   }
+  return headers;
 }

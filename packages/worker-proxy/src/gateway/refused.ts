@@ -1,0 +1,86 @@
+import type { CallOutcome } from "../admitted.js";
+import type { Limits } from "../options.js";
+import { Refusal } from "../refusal.js";
+import { passedHeadersOf, readText, type Upstream } from "./answer.js";
+import { failed } from "./call.js";
+import { openKeyWatch } from "./keys.js";
+
+/** Limits of an error's body: size in characters, time in milliseconds. */
+const ERROR_CHARACTERS = 65_536;
+const ERROR_MS = 10_000;
+
+/** Status 0 is how a host that keeps to the letter of the standard shows a redirect. */
+const REDIRECTS = [0, 301, 302, 303, 307, 308];
+
+/** The account behind the key: no caller can mend it, and the gateway's words speak of keys and balances. */
+const ACCOUNT = [401, 402, 403, 407];
+
+/**
+ * Statuses of a wait that ended before the work did, and of a connection that Cloudflare lost after it had been made.
+ * The work may be done, and a user could ask for answers that take that long.
+ */
+const MAY_HAVE_WORKED = [408, 504, 520, 524];
+
+/**
+ * What a gateway's answer that is no success becomes. The caller's own mistakes are told in the gateway's words;
+ * the operator's (a wrong key, a wrong address) are not the caller's to see.
+ */
+export async function refusalOf(
+  upstream: Pick<Upstream, "response" | "call">,
+  keys: readonly string[],
+  { stallMs = ERROR_MS }: Limits,
+): Promise<Refusal> {
+  const { response } = upstream;
+  const { status } = response;
+  const outcome = MAY_HAVE_WORKED.includes(status) ? "unknown" : "refused";
+  const headers = passedHeadersOf(response, keys);
+  const refuse = (code: string, message: string, problem?: string) =>
+    new Refusal(502, code, message, { outcome, problem, ...(status >= 500 && { headers }) });
+  if (REDIRECTS.includes(status))
+    return refuse("upstream_redirect", "the gateway answered with a redirect, never followed");
+  if (status < 400) return refuse("upstream_type", `the gateway answered with ${status}, which is no answer`);
+  if (status >= 500) return refuse("upstream_error", `the gateway failed with ${status}; try again`);
+  if (ACCOUNT.includes(status)) {
+    const message = "the gateway refused the proxy's key; tell its operator";
+    return refuse("upstream_auth", message, `the gateway refused the key with ${status}`);
+  }
+  const text = await errorText(upstream, Math.min(stallMs, ERROR_MS), outcome);
+  const { code = "upstream_refused", message, type, param } = errorIn(text, keys);
+  return new Refusal(status, code, message ?? `the gateway refused with ${status}`, {
+    headers: { ...headers, "x-sluice-source": "upstream" },
+    type,
+    param,
+    outcome,
+  });
+}
+
+/** The text of an error, or none where it can't be read: a refusal stays one, whatever becomes of its body. */
+async function errorText(
+  { response, call }: Pick<Upstream, "response" | "call">,
+  ms: number,
+  outcome: CallOutcome,
+): Promise<string> {
+  const until = Date.now() + ms;
+  try {
+    return await readText({ response, call }, ERROR_CHARACTERS, () => until - Date.now());
+  } catch {
+    if (call.stopped === "client_left") throw failed(call.stopped, outcome);
+    return "";
+  }
+}
+
+/** What an error's body says (spec, Errors); a part that quotes the key is left out. */
+function errorIn(
+  text: string,
+  keys: readonly string[],
+): Partial<Record<"message" | "type" | "code" | "param", string>> {
+  try {
+    const { error } = JSON.parse(text) as { error: Record<string, unknown> };
+    const isSaid = ([, value]: [string, unknown]) =>
+      typeof value === "string" && value !== "" && !openKeyWatch(keys)(value);
+    return Object.fromEntries(Object.entries(error).filter(isSaid));
+  } catch {
+    // no JSON, or none of the spec's: the status alone speaks
+    return {};
+  }
+}
