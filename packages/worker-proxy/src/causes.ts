@@ -1,4 +1,5 @@
 import { Refusal } from "./refusal.js";
+import { textOf } from "./refusals.js";
 import { isCredential, logError } from "./report.js";
 import { originsOf, partsOf, type Settings } from "./settings.js";
 
@@ -9,7 +10,7 @@ export interface Failed<Env> {
   readonly request: Request;
   readonly env: Env;
   /** The settings whose keys the log must not show. */
-  readonly settings?: Pick<Settings<Env>, "apiKey" | "secret">;
+  readonly settings?: Partial<Pick<Settings<Env>, "apiKey" | "secret">>;
   /** Further values that the log must not show. */
   readonly secrets?: readonly string[];
 }
@@ -33,7 +34,7 @@ export async function logCause<Env>(subject: string, error: unknown, failed: Fai
 function causeOf(error: unknown, depth = 0): string {
   if (!(error instanceof Error)) return typeof error === "object" ? "an object" : String(error);
   const behind = error.cause === undefined || depth === 3 ? "" : `: ${causeOf(error.cause, depth + 1)}`;
-  if (error instanceof Refusal) return (error.problem ?? error.message) + behind;
+  if (error instanceof Refusal) return (error.details.problem ?? textOf(error).message) + behind;
   const [, frame] = /^\s*(at .+)$/m.exec(error.stack ?? "") ?? [];
   return `${error.name}: ${error.message}${frame ? ` (${frame})` : ""}${behind}`;
 }
@@ -53,6 +54,23 @@ async function confidentialIn<Env>({ request, env, settings, secrets = [] }: Fai
   const isLong = (entry: (typeof known)[0]): entry is [string, string] =>
     typeof entry[0] === "string" && entry[0].length >= SECRET_CHARACTERS;
   return known.filter(isLong).sort(([one], [other]) => other.length - one.length);
+}
+
+/** Names what a function looks for in `env` and does not find: "; env.PROXY_SECRET is not set". */
+export function missingIn<Env>(read: (env: Env) => unknown, env: Env): string {
+  const missing = new Set<string>();
+  const watched = new Proxy(Object(env) as object, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (value === undefined || value === "") missing.add(`env.${String(name)}`);
+      return value;
+    },
+  });
+  try {
+    // its rejection says no more than the first one did
+    Promise.resolve(read(watched as Env)).catch(() => {});
+  } catch {}
+  return missing.size > 0 ? `; ${[...missing].join(", ")} is not set` : "";
 }
 
 /**

@@ -8,7 +8,7 @@ import { passOn } from "./gateway/answer.js";
 import { openCall } from "./gateway/call.js";
 import { addedHeaders, ask, extensionAnswer, outgoingOf } from "./gateway/request.js";
 import type { ProxyOptions } from "./options.js";
-import { errorBody, misconfigured, Refusal } from "./refusal.js";
+import { Refusal, refusalIn } from "./refusal.js";
 import { openReport, type Report } from "./report.js";
 import { checkedOptions, originsOf, type Settings, setupOf } from "./settings.js";
 
@@ -65,16 +65,14 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
     if (match) response = await serve(settings, incoming, match, report);
     else response = preflight(request, methodsOf(asked.matches));
   } catch (error) {
-    const refusal = error instanceof Refusal ? error : misconfigured("a fault of the proxy's own", error);
-    report.known.requestId = refusal.headers["x-request-id"] ?? report.known.requestId;
-    report.end(refusal.status, refusal.code);
-    settings.advise(refusal);
-    if (refusal.status >= 500) {
-      const subject = `${refusal.status} ${refusal.code}, request ${report.known.requestId}`;
-      const { logCause } = await import("./causes.js");
-      await logCause(subject, refusal, { request, env, settings, secrets: report.secrets });
-    }
-    response = refused(refusal, report);
+    const refusal = refusalIn(error);
+    const { known, secrets } = report;
+    known.requestId = refusal.details.headers?.["x-request-id"] ?? known.requestId;
+    const { refuse } = await import("./refuse.js");
+    const refused = await refuse(refusal, { request, env, requestId: known.requestId, settings, secrets });
+    report.end(refused.status, refused.code);
+    response = refused.response;
+    response.headers.set("x-request-id", known.requestId);
   }
   for (const [name, value] of Object.entries({ ...cors, ...own })) response.headers.set(name, value);
   return response;
@@ -148,29 +146,16 @@ async function serve<Env>(
   }
 }
 
-function refused(refusal: Refusal, { known }: Report): Response {
-  return new Response(errorBody(refusal), {
-    // 499 is for the log: nobody is there to read it
-    status: refusal.status === 499 ? 408 : refusal.status,
-    headers: {
-      "x-request-id": known.requestId,
-      "x-sluice-source": "proxy",
-      ...refusal.headers,
-      "content-type": "application/json",
-    },
-  });
-}
-
 /** Headers that every answer has: nothing of it is kept anywhere, or taken for another type than it is. */
 const own = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /** @throws {Refusal} 404 for a path that is not served, 400 for a query, 405 for a method that the path does not have */
 function matchOf({ method }: Request, { matches, refusal }: Matches): Match {
-  if (refusal) throw refusal;
+  if (refusal) throw new Refusal(refusal);
   const match = matches.find(({ route }) => route.method === method);
   if (match) return match;
   const allow = `${methodsOf(matches)}, OPTIONS`;
-  throw new Refusal(405, "method_not_allowed", `use ${allow}`, { headers: { allow } });
+  throw new Refusal("method_not_allowed", { what: allow, headers: { allow } });
 }
 
 function methodsOf(matches: readonly Match[]): string {

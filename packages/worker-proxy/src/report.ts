@@ -1,5 +1,4 @@
 import type { RouteName, Usage } from "./admitted.js";
-import type { Refusal } from "./refusal.js";
 
 /**
  * The end of a request.
@@ -107,18 +106,4 @@ export function logError(problem: string): void {
 /** Tells whether the value of a header of this name lets somebody in somewhere. */
 export function isCredential(name: string): boolean {
   return /auth|cookie|token|key|secret|session|jwt|signature/i.test(name);
-}
-
-/** The largest number of different lines that callers, who choose their subjects, can put into a log. */
-const MOST_ADVICE = 100;
-
-/** Creates a log for options that an operator may have forgotten: each line once. */
-export function createAdvisor(): (refusal: Refusal) => void {
-  const given = new Set<string>();
-  return ({ message, details: { advice } }) => {
-    const line = `${JSON.stringify(advice?.slice(0, 100))}: ${message}`;
-    if (!advice || given.has(line) || given.size === MOST_ADVICE) return;
-    given.add(line);
-    logError(line);
-  };
 }

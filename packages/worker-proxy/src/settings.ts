@@ -5,7 +5,6 @@ import { belongsTo, createTables, type FieldsOf, hasField, routeOf } from "./gat
 import { tableOf } from "./gates/path.js";
 import type { ProxyOptions } from "./options.js";
 import { ensure, readOption } from "./refusal.js";
-import { createAdvisor } from "./report.js";
 
 const ROUTES: readonly RouteName[] = ["chat", "images", "videos", "assets", "epsilon", "health", "budget"];
 
@@ -99,8 +98,8 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     limits,
     fieldsOf,
     table: tableOf(routes, assetLookup, budgets ? [...extensions, budgets] : extensions),
-    /** Logs what an operator may have forgotten, once. */
-    advise: createAdvisor(),
+    /** Lines about options that an operator may have forgotten, each of which is logged once. */
+    advised: new Set<string>(),
     /** Bounds the streams of a user. */
     countStream: authenticate === "public" ? () => () => {} : createStreamCount(streamsPerUser, totalMs),
     // called detached: the global fetch throws with another `this`

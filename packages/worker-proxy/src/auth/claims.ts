@@ -1,6 +1,6 @@
 import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import type { User } from "../admitted.js";
-import { ensure, Refusal, readOption, unavailable } from "../refusal.js";
+import { ensure, Refusal, readOption } from "../refusal.js";
 
 /** The claims that a token must have. */
 export interface Expected {
@@ -66,7 +66,7 @@ export async function secretOf<Env>(
   try {
     return await readOption(name, secret, env, bytesOf);
   } catch (error) {
-    throw unknowable((error as Refusal).problem, (error as Refusal).cause);
+    throw unknowable((error as Refusal).details.problem, (error as Refusal).cause);
   }
 
   function bytesOf(value: unknown): Uint8Array {
@@ -79,7 +79,7 @@ export async function secretOf<Env>(
 
 /** The caller can't be identified, for a reason that is not the caller's: nobody gets in, and the log says why. */
 export function unknowable(problem = "a fault of the proxy's own", cause?: unknown): Refusal {
-  return unavailable("authentication_unavailable", "who is asking can't be told now", problem, cause);
+  return new Refusal("authentication_unavailable", { problem, cause });
 }
 
 /** @throws {TypeError} for an empty text, or none */

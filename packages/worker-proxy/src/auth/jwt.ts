@@ -123,8 +123,8 @@ function publicKeys<Env>({ jwks, fetch: ask = (request) => fetch(request) }: Key
   }
   let keys: { readonly url: string; readonly find: JWTVerifyGetKey } | undefined;
   return async (env) => {
-    const url = await readOption("jwks", jwks, env, checkKeysURL).catch(({ problem, cause }: Refusal) => {
-      throw unknowable(problem, cause);
+    const url = await readOption("jwks", jwks, env, checkKeysURL).catch(({ details, cause }: Refusal) => {
+      throw unknowable(details.problem, cause);
     });
     if (keys?.url !== url) keys = { url, find: openKeySet(url, ask) };
     return keys.find;

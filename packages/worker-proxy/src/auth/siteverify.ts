@@ -1,4 +1,4 @@
-import { invalid, misconfigured, Refusal } from "../refusal.js";
+import { misconfigured, Refusal } from "../refusal.js";
 import { askJSON, type Fetch, parsed, readAtMost, within } from "./ask-json.js";
 import { unknowable } from "./claims.js";
 
@@ -68,7 +68,7 @@ function refusalOf(codes: readonly unknown[]): Refusal {
 }
 
 function refused(message: string): Refusal {
-  return new Refusal(403, "turnstile_refused", message);
+  return new Refusal("turnstile_refused", { what: message });
 }
 
 const BODY_BYTES = 8192;
@@ -84,14 +84,13 @@ const MAX_TOKEN = 2048;
 export async function readToken({ headers, body }: Request): Promise<string> {
   // a type that pages may send without a preflight would get around CORS
   if (!/^application\/json\s*(?:;\s*charset=utf-8\s*)?$/i.test(headers.get("content-type") ?? ""))
-    throw new Refusal(415, "unsupported_media_type", "send the request as content-type: application/json");
+    throw new Refusal("type_not_json");
   const text = await within(BODY_MS, (signal) => readAtMost(BODY_BYTES, body, signal)).catch(() => {
-    throw new Refusal(408, "body_timeout", "the body broke off or took too long to arrive; send it again");
+    throw new Refusal("turnstile_body_timeout");
   });
-  if (text === undefined)
-    throw new Refusal(413, "body_too_large", `the body is larger than ${BODY_BYTES} bytes`);
+  if (text === undefined) throw new Refusal("body_too_large", { what: BODY_BYTES });
   const { token } = (parsed(text) ?? {}) as { token?: unknown };
   if (typeof token !== "string" || token === "" || token.length > MAX_TOKEN)
-    throw invalid('send { "token": "…" }, the token of the Turnstile widget');
+    throw new Refusal("turnstile_token_missing");
   return token;
 }

@@ -1,8 +1,7 @@
 import { SignJWT } from "jose";
 import { checkOrigin, corsHeadersOf, preflight } from "../gates/origin.js";
 import type { Authenticate } from "../options.js";
-import { ensure, errorBody, misconfigured, Refusal } from "../refusal.js";
-import { createAdvisor } from "../report.js";
+import { ensure, Refusal, refusalIn } from "../refusal.js";
 import type { Fetch } from "./ask-json.js";
 import { checkTexts, type Secret, secretOf } from "./claims.js";
 import { bearer } from "./jwt.js";
@@ -44,7 +43,7 @@ export interface TurnstileSession<Env = unknown> {
 const ISSUER = "sluice:turnstile-session";
 
 interface Settings<Env> extends Wanted, Required<TurnstileSessionOptions<Env>> {
-  readonly advise: (refusal: Refusal) => void;
+  readonly advised: Set<string>;
 }
 
 /**
@@ -130,7 +129,7 @@ function checkedOptions<Env>(options: TurnstileSessionOptions<Env>): Settings<En
     ttlSeconds,
     maxAgeSeconds,
     fetch: options.fetch ?? ((request) => fetch(request)),
-    advise: createAdvisor(),
+    advised: new Set(),
   };
 }
 
@@ -150,16 +149,8 @@ async function answer<Env>(settings: Settings<Env>, request: Request, env: Env):
     if (request.method === "OPTIONS" && origin !== null) response = preflight(request, "POST");
     else response = Response.json(await exchanged(settings, request, env));
   } catch (error) {
-    const refusal = error instanceof Refusal ? error : misconfigured("a fault of the proxy's own", error);
-    settings.advise(refusal);
-    if (refusal.status >= 500) {
-      const { logCause } = await import("../causes.js");
-      await logCause(`session, ${refusal.status} ${refusal.code}`, refusal, { request, env });
-    }
-    response = new Response(errorBody(refusal), {
-      status: refusal.status,
-      headers: { "x-sluice-source": "proxy", ...refusal.headers, "content-type": "application/json" },
-    });
+    const { refuse } = await import("../refuse.js");
+    ({ response } = await refuse(refusalIn(error), { request, env, settings }));
   }
   const cors = corsHeadersOf(origin, settings.origins, false);
   for (const [name, value] of Object.entries({ ...cors, ...own })) response.headers.set(name, value);
@@ -172,7 +163,7 @@ const own = { "cache-control": "no-store", "x-content-type-options": "nosniff" }
 async function exchanged<Env>(settings: Settings<Env>, request: Request, env: Env) {
   const { method, headers } = request;
   if (method !== "POST")
-    throw new Refusal(405, "method_not_allowed", "use POST", { headers: { allow: "POST, OPTIONS" } });
+    throw new Refusal("method_not_allowed", { what: "POST", headers: { allow: "POST, OPTIONS" } });
   const token = await readToken(request);
   // both first: a token that was spent for nothing can't be sent again
   const sessionSecret = await secretOf("turnstileSession: sessionSecret", settings.sessionSecret, env, 32);

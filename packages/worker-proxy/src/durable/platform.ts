@@ -1,4 +1,5 @@
-import { errorBody, misconfigured, Refusal } from "../refusal.js";
+import { misconfigured, Refusal } from "../refusal.js";
+import { errorBody, textOf } from "../refusals.js";
 
 /*
  * The part of the Durable Objects' API that is used here, and the way from the proxy to an object. The types are
@@ -70,8 +71,8 @@ export async function askObject(object: ReturnType<typeof objectNamed>, request:
   if (answer.headers.get(REFUSED) === null) return answer;
   const { error } = (await answer.json()) as { error: Record<"message" | "type" | "code", string> };
   const retryAfter = answer.headers.get("retry-after");
-  throw new Refusal(answer.status, error.code, error.message, {
-    type: error.type,
+  throw new Refusal("object_refused", {
+    said: { status: answer.status, ...error },
     headers: retryAfter === null ? {} : { "retry-after": retryAfter },
   });
 }
@@ -84,8 +85,8 @@ export async function askObject(object: ReturnType<typeof objectNamed>, request:
 export function refusedBy(refusal: unknown): Response {
   if (!(refusal instanceof Refusal)) throw refusal;
   return new Response(errorBody(refusal), {
-    status: refusal.status,
-    headers: { ...refusal.headers, "content-type": "application/json", [REFUSED]: "refused" },
+    status: textOf(refusal).status,
+    headers: { ...refusal.details.headers, "content-type": "application/json", [REFUSED]: "refused" },
   });
 }
 
@@ -243,6 +244,5 @@ export function openReaders(most: number): Readers {
 }
 
 function tooMany(most: number): Refusal {
-  const message = `this is open in ${most} places already; close one, or try again later`;
-  return new Refusal(429, "too_many_readers", message, { headers: { "retry-after": "60" } });
+  return new Refusal("too_many_readers", { what: most, headers: { "retry-after": "60" } });
 }

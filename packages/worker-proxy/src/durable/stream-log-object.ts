@@ -14,7 +14,8 @@ import { type Call, openCall } from "../gateway/call.js";
 import { refusalOf } from "../gateway/refused.js";
 import { relay, type StreamEnd } from "../gateway/relay.js";
 import { ask } from "../gateway/request.js";
-import { errorBody, misconfigured, Refusal } from "../refusal.js";
+import { misconfigured, Refusal } from "../refusal.js";
+import { errorBody, textOf } from "../refusals.js";
 import { type Settings, setupOf } from "../settings.js";
 import {
   checkLeavingIsReported,
@@ -91,7 +92,7 @@ export function openStreamLog<Env>(
       return await answer(request);
     } catch (error) {
       // the proxy is told the refusal alone, not what is behind it
-      if (!(error instanceof Refusal) || error.status >= 500) {
+      if (!(error instanceof Refusal) || textOf(error).status >= 500) {
         const { logCause } = await import("../causes.js");
         await logCause("streamLogObject", error, { request, env, settings });
       }
@@ -102,7 +103,7 @@ export function openStreamLog<Env>(
   async function answer(request: Request): Promise<Response> {
     checkLeavingIsReported();
     if (request.method === "POST") return await begin(request);
-    if (log.state === undefined) throw NOT_FOUND;
+    if (log.state === undefined) throw new Refusal("stream_not_found");
     if (request.method === "GET") return read(Number(request.headers.get("last-event-id")), request.signal);
     stop();
     return new Response(null, { status: 204 });
@@ -115,7 +116,7 @@ export function openStreamLog<Env>(
     await forgetting;
     // from here to the first row nothing is awaited: of several requests with one key, one asks the gateway
     if (log.state === undefined) opening = open(text, digest, asker);
-    else if (log.asked !== digest) throw MISMATCH;
+    else if (log.asked !== digest) throw new Refusal("idempotency_mismatch");
     // a client that waits for the first word counts as a reader
     const letGo = readers.hold(request.signal);
     const json = await Promise.resolve(opening).finally(letGo);
@@ -189,13 +190,13 @@ export function openStreamLog<Env>(
   }
 
   function endWith(error: unknown): void {
-    append(errorLines(error instanceof Refusal ? error : LOST));
+    append(errorLines(error instanceof Refusal ? error : new Refusal("stream_interrupted")));
     end("error");
   }
 
   function stop(): void {
     if (log.state !== "open") return;
-    log.append(errorLines(STOPPED));
+    log.append(errorLines(new Refusal("stream_stopped")));
     // first the log, so that no other end is written
     end("cancelled");
     hangUp?.();
@@ -210,7 +211,7 @@ export function openStreamLog<Env>(
   }
 
   function read(after: number, signal: AbortSignal): Response {
-    if (after > log.last) throw BAD_EVENT_ID;
+    if (after > log.last) throw new Refusal("event_id_invalid");
     if (log.state !== "open" && after === log.last) return new Response(null, { status: 204 });
     const response = readers.open(nextAfter(after), signal);
     for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
@@ -223,7 +224,7 @@ export function openStreamLog<Env>(
       const part = log.after(at);
       if (part === "lost") {
         at = Number.POSITIVE_INFINITY;
-        return new TextEncoder().encode(`${errorLines(LOST)}\n\n`);
+        return new TextEncoder().encode(`${errorLines(new Refusal("stream_interrupted"))}\n\n`);
       }
       if (!part) return log.state === "open" ? "wait" : "end";
       at = part.last;
@@ -258,19 +259,3 @@ function linesOf({ event, data }: LoggedEvent): string {
 function errorLines(refusal: Refusal): string {
   return `event: error\ndata: ${errorBody(refusal)}`;
 }
-
-/** Refusal of an id that names no stream of this user. */
-export const NOT_FOUND = new Refusal(404, "not_found", "there is no stream with this id, or not any more");
-/** Refusal of an event id that the stream does not have. */
-export const BAD_EVENT_ID = new Refusal(
-  400,
-  "invalid_request",
-  "last-event-id: send the id of an event of this stream",
-);
-const MISMATCH = new Refusal(
-  422,
-  "idempotency_mismatch",
-  "this idempotency-key was used for another request; use a new one",
-);
-const STOPPED = new Refusal(499, "stream_stopped", "the stream was stopped");
-const LOST = new Refusal(502, "stream_interrupted", "the rest of this answer is lost; ask again");

@@ -11,7 +11,7 @@ import {
   type ObjectState,
   objectNamed,
 } from "./platform.js";
-import { ASKER, type Asker, BAD_EVENT_ID, NOT_FOUND, openStreamLog } from "./stream-log-object.js";
+import { ASKER, type Asker, openStreamLog } from "./stream-log-object.js";
 
 /** Options of {@link streamLogObject}: the way to the gateway, as `createProxy` takes it, the meter, and times. */
 export interface StreamLogOptions<Env = unknown>
@@ -99,7 +99,7 @@ export function streamLog<Env = unknown>(
   async function send(admitted: Admitted<Env>, isMetered: boolean): Promise<Response> {
     const { request, user, model, body, headers: added = {} } = admitted;
     const key = request.headers.get("idempotency-key");
-    if (key !== null && !/^[\x21-\x7e]{1,255}$/.test(key)) throw BAD_KEY;
+    if (key !== null && !/^[\x21-\x7e]{1,255}$/.test(key)) throw new Refusal("idempotency_key_invalid");
     const id = key === null ? randomId() : (await hashOf(`${user.id}\n${key}`)).slice(0, 32);
     const asker: Asker = { user, isMetered, headers: added, ...(model !== undefined && { model }) };
     const headers = { [ASKER]: encodeURIComponent(JSON.stringify(asker)) };
@@ -113,9 +113,9 @@ export function streamLog<Env = unknown>(
   async function serve(admitted: Admitted<Env>): Promise<Response> {
     const { id = "", request } = admitted;
     // an id that was never given out makes no object
-    if (!/^[0-9a-f]{32}$/.test(id)) throw NOT_FOUND;
+    if (!/^[0-9a-f]{32}$/.test(id)) throw new Refusal("stream_not_found");
     const seen = request.headers.get("last-event-id") ?? "0";
-    if (!/^\d{1,15}$/.test(seen)) throw BAD_EVENT_ID;
+    if (!/^\d{1,15}$/.test(seen)) throw new Refusal("event_id_invalid");
     return reach(admitted, id, { method: request.method, headers: { "last-event-id": seen } });
   }
 
@@ -129,12 +129,6 @@ export function streamLog<Env = unknown>(
     return askObject(log, new Request("https://stream-log.invalid/", { ...init, signal: request.signal }));
   }
 }
-
-const BAD_KEY = new Refusal(
-  400,
-  "invalid_request",
-  "idempotency-key: send 1 to 255 visible ASCII characters",
-);
 
 /** 128 random bits: an id and a session of its user are all that is needed to read the answer. */
 function randomId(): string {

@@ -1,6 +1,7 @@
 import type { ProxyOptions } from "../options.js";
 import { createProxy } from "../proxy.js";
-import { errorBody, Refusal } from "../refusal.js";
+import { Refusal } from "../refusal.js";
+import { errorBody } from "../refusals.js";
 
 /** State of a watch in its storage: all that it needs to go on after it was evicted. */
 export interface WatchedTask {
@@ -215,9 +216,7 @@ function retryAfterOf(headers: Headers): number {
 
 /** Error bodies of a watch that ends without a final state. */
 const ended = {
-  absent: errorBody(new Refusal(404, "task_not_found", "the gateway does not know this task")),
-  unreadable: errorBody(
-    new Refusal(502, "upstream_unreadable", "the gateway's answers show no task; ask it yourself"),
-  ),
-  late: errorBody(new Refusal(504, "watch_timeout", "the task was not over after 24 hours")),
+  absent: errorBody(new Refusal("task_unknown")),
+  unreadable: errorBody(new Refusal("upstream_unreadable")),
+  late: errorBody(new Refusal("watch_timeout")),
 };

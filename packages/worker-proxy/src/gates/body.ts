@@ -1,6 +1,6 @@
 import { openBytes } from "../gateway/bytes.js";
 import type { Limits } from "../options.js";
-import { invalid, misconfigured, Refusal } from "../refusal.js";
+import { misconfigured, Refusal } from "../refusal.js";
 
 /** Deeper than any request of the spec; a JSON Schema of a tool included. */
 const MAX_DEPTH = 64;
@@ -22,10 +22,8 @@ export async function readBody(
   if (request.method !== "POST") return refuseBody(request);
   const type = request.headers.get("content-type") ?? "";
   // a type that pages may send without a preflight would get around CORS
-  if (!/^application\/json\s*(?:;\s*charset=utf-8\s*)?$/i.test(type))
-    throw new Refusal(415, "unsupported_media_type", "send the request as content-type: application/json");
-  if (request.headers.has("content-encoding"))
-    throw new Refusal(415, "unsupported_encoding", "send the body without a content-encoding");
+  if (!/^application\/json\s*(?:;\s*charset=utf-8\s*)?$/i.test(type)) throw new Refusal("type_not_json");
+  if (request.headers.has("content-encoding")) throw new Refusal("unsupported_encoding");
   const bytes = await readBytes(request, limits);
   checkSize(bytes);
   return parse(bytes);
@@ -35,11 +33,11 @@ async function readBytes(
   request: Request,
   { bodyBytes, bodyMs }: BodyLimits,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const tooLarge = () => new Refusal(413, "body_too_large", `the body is larger than ${bodyBytes} bytes`);
+  const tooLarge = () => new Refusal("body_too_large", { what: bodyBytes });
   if (Number(request.headers.get("content-length") ?? 0) > bodyBytes) throw tooLarge();
   if (request.bodyUsed) throw misconfigured("authenticate: must leave the body unread");
   const reader = request.body?.getReader();
-  if (!reader) throw invalid();
+  if (!reader) throw new Refusal("no_object");
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
@@ -52,12 +50,12 @@ async function readBytes(
       bytes.add(piece.value);
     }
   } catch (error) {
-    if (!isLate) throw error instanceof Refusal ? error : invalid();
+    if (!isLate) throw error instanceof Refusal ? error : new Refusal("no_object");
   } finally {
     clearTimeout(timer);
     reader.cancel().catch(() => {});
   }
-  if (isLate) throw new Refusal(408, "body_timeout", "the body took too long to arrive; send it again");
+  if (isLate) throw new Refusal("body_timeout");
   return bytes.take();
 }
 
@@ -84,10 +82,10 @@ function checkSize(bytes: Uint8Array): void {
     else if ((byte & ~BRACE) === OPEN) {
       values += 1;
       depth += 1;
-      if (depth > MAX_DEPTH) throw invalid(`the body is nested deeper than ${MAX_DEPTH}; send less`);
+      if (depth > MAX_DEPTH) throw new Refusal("too_deep", { what: MAX_DEPTH });
     } else if ((byte & ~BRACE) === CLOSE) depth -= 1;
     else continue;
-    if (values > MAX_VALUES) throw invalid(`the body has more than ${MAX_VALUES} values; send less`);
+    if (values > MAX_VALUES) throw new Refusal("too_many_values", { what: MAX_VALUES });
   }
 }
 
@@ -106,7 +104,7 @@ function parse(bytes: Uint8Array): Record<string, unknown> {
   try {
     json = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch {}
-  if (typeof json !== "object" || json === null || Array.isArray(json)) throw invalid();
+  if (typeof json !== "object" || json === null || Array.isArray(json)) throw new Refusal("no_object");
   return json as Record<string, unknown>;
 }
 
@@ -118,5 +116,6 @@ function parse(bytes: Uint8Array): Record<string, unknown> {
  */
 function refuseBody({ method, body, headers }: Request): undefined {
   const hasStream = method === "GET" && (body || headers.has("transfer-encoding"));
-  if (hasStream || Number(headers.get("content-length")) !== 0) throw invalid(`send no body with ${method}`);
+  if (hasStream || Number(headers.get("content-length")) !== 0)
+    throw new Refusal("body_with_method", { what: method });
 }

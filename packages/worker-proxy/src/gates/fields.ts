@@ -1,4 +1,4 @@
-import { invalid, Refusal, show } from "../refusal.js";
+import { Refusal } from "../refusal.js";
 import { type Field, isDropped, maxTokens } from "./models.js";
 
 /** More than any request has. Each is parsed, and each asset's signature is checked. */
@@ -32,7 +32,7 @@ export function siftBody(
 
   function visitFields(owner: Owner, parent: Field): void {
     for (const name of Object.keys(owner)) {
-      if (isFree(parent) && name === "__proto__") throw invalid('"__proto__" is not a field');
+      if (isFree(parent) && name === "__proto__") throw new Refusal("proto_field");
       const field = isFree(parent) ? parent : parent.fields.get(name);
       if (field && !isDropped(field)) visit(owner, name, field);
       else {
@@ -50,17 +50,16 @@ export function siftBody(
     const value = owner[name];
     const { mark, path } = field;
     if (Array.isArray(value) && !isFree(field)) {
-      if (!field.isList || typeof name === "number") throw invalid(`${path} must not be a list here`, path);
+      if (!field.isList || typeof name === "number") throw new Refusal("list_not_allowed", { param: path });
       for (const at of value.keys()) visit(value as never, at, field);
     } else if (isObject(value)) visitFields(value, field);
-    else if (mark === undefined && value !== null) throw invalid(`${path} must be an object`, path);
+    else if (mark === undefined && value !== null) throw new Refusal("no_field_object", { param: path });
     else if (typeof value === "string") {
       if (mark === "@" || (mark === "?" && readsAsAddress(value))) addresses.push({ owner, name, path });
-      if (addresses.length > MAX_ADDRESSES)
-        throw invalid(`the body has more than ${MAX_ADDRESSES} addresses; send less`);
+      if (addresses.length > MAX_ADDRESSES) throw new Refusal("too_many_addresses", { what: MAX_ADDRESSES });
     }
     // 1e400 is read as Infinity, and would be written as null
-    else if (value === Infinity || value === -Infinity) throw invalid("a number is out of range");
+    else if (value === Infinity || value === -Infinity) throw new Refusal("number_out_of_range");
   }
 }
 
@@ -82,9 +81,8 @@ function isFree({ mark }: Field): boolean {
 }
 
 function notAllowed(parent: string, name: string): Refusal {
-  const param = (parent && `${parent}.`) + show(name);
-  const message = `"${param}" is no field of this model; leave it out, or let the proxy's operator add it to \`allowFields\``;
-  return new Refusal(400, "field_not_allowed", message, { param, advice: param });
+  const param = (parent && `${parent}.`) + JSON.stringify(name.slice(0, 40)).slice(1, -1);
+  return new Refusal("field_not_allowed", { param, advice: param });
 }
 
 /**
@@ -158,7 +156,5 @@ function within(cap: Caps[string], value: unknown, path: string, isListed: boole
 }
 
 function beyond(param: string, what: string): Refusal {
-  // a group of assets is a place and not an amount: who may use it is a matter of permission
-  const status = param === "GroupId" ? 403 : 400;
-  return new Refusal(status, "limit_exceeded", `${param} must be ${what}`, { param });
+  return new Refusal(param === "GroupId" ? "group_not_allowed" : "limit_exceeded", { param, what });
 }

@@ -85,9 +85,8 @@ export async function checkRate<Env>(
 ): Promise<void> {
   if (!rateLimit) return;
   const asked = { user, route: route.name, method: route.method, isPoll: isPoll(route), request };
-  const problem = "how much you have asked can't be told now";
   const limited = () => rateLimit(asked, env);
-  const verdict = await decided("rateLimit", "rate_limit_unavailable", problem, limited);
+  const verdict = await decided("rateLimit", "rate_limit_unavailable", limited);
   if (verdict) throw tooMany("rate_limited", verdict.retryAfterMs);
 }
 
@@ -154,7 +153,7 @@ export async function openAccount<Env>(
 }
 
 function metered<T>(ask: () => Promise<T>): Promise<T> {
-  return decided("meter", "budget_unavailable", "what you have left can't be told now", ask);
+  return decided("meter", "budget_unavailable", ask);
 }
 
 /** The path on which users read their own budgets, for a meter that can be read. */

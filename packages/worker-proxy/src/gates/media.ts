@@ -31,7 +31,7 @@ async function isAllowed(url: URL, media: Media): Promise<boolean> {
   if (typeof media !== "function") return isPublic(url);
   // a promise is true to everybody, whatever it will say
   const isTrue = () => media(url) === true;
-  return await decided("media", "media_unavailable", "the media can't be checked now", isTrue);
+  return await decided("media", "media_unavailable", isTrue);
 }
 
 /** Paths and names can be spelled in the letters of Base64: the first bytes have to be those of an image. */
@@ -58,5 +58,5 @@ function isPublic({ protocol, hostname, port }: URL): boolean {
 }
 
 function refused(param: string, problem: string): Refusal {
-  return new Refusal(400, "media_not_allowed", `${param || "an address"} ${problem}`, { param });
+  return new Refusal("media_not_allowed", { param: param || undefined, what: problem });
 }

@@ -25,12 +25,7 @@ export function corsHeadersOf(
 /** @throws {Refusal} 403 for a page that is not allowed to call */
 export function checkOrigin(origin: string | null, allowed: readonly string[]): void {
   if (origin !== null && !allowed.includes(origin))
-    throw new Refusal(
-      403,
-      "origin_not_allowed",
-      "this page may not call the proxy; its operator lists `origins`",
-      { advice: origin },
-    );
+    throw new Refusal("origin_not_allowed", { advice: origin });
 }
 
 const HEADER_NAMES = /^[\w\-, ]{1,1000}$/;

@@ -1,5 +1,4 @@
 import type { Extension, ExtensionRoute, RouteName } from "../admitted.js";
-import { Refusal } from "../refusal.js";
 import { type IdKind, SENT_ID } from "./user.js";
 
 /** One row of the table: what may be asked, and the constant path it becomes. */
@@ -17,7 +16,7 @@ export interface Route {
 }
 
 /** Everything that can leave for the gateway. Nothing of a request's address does. */
-const gatewayRoutes: readonly Route[] = [
+export const gatewayRoutes: readonly Route[] = [
   { name: "chat", method: "POST", path: "/v1/chat/completions" },
   { name: "images", method: "POST", path: "/v1/images/generations" },
   { name: "videos", method: "POST", path: "/v1/video/generations", ids: "task" },
@@ -30,7 +29,7 @@ const gatewayRoutes: readonly Route[] = [
 ];
 
 /** The paths among which a gateway's asset lookup is likely to be. */
-const lookups = { name: "assets", path: "/gamma/asset/" } as const;
+export const lookups = { name: "assets", path: "/gamma/asset/" } as const;
 
 /** The table of one proxy: the rows of the open groups, from the gateway, the proxy itself and extensions. */
 export function tableOf(
@@ -63,8 +62,7 @@ export interface Match {
 export interface Matches {
   /** More than one where a path has several methods. */
   readonly matches: readonly Match[];
-  /** 404 for a path that is not served, 400 for a query. */
-  readonly refusal: Refusal | undefined;
+  readonly refusal: "not_found" | "query_not_allowed" | undefined;
 }
 
 /** Looks a request's address up in the table. */
@@ -75,30 +73,15 @@ export function matchesOf(
   const { pathname, hasQuery } = sentPathOf(url);
   const own = pathname.startsWith(basePath) ? pathname.slice(basePath.length) : "";
   const matches = table.flatMap((route) => matchOf(route, own));
-  let refusal: Refusal | undefined;
-  if (matches.length === 0) refusal = notServed(pathname, basePath, table);
-  else if (hasQuery)
-    refusal = new Refusal(400, "query_not_allowed", "remove the query: this path takes none");
-  return { matches, refusal };
-}
-
-/** Says which option the operator may have forgotten, for the paths that everybody knows from the spec. */
-function notServed(pathname: string, basePath: string, table: readonly Route[]): Refusal {
-  const known = [...gatewayRoutes, lookups].find(({ path }) => pathname.includes(path));
-  const start = known && pathname.slice(0, pathname.indexOf(known.path) + known.path.length);
-  let option = "";
-  if (known === lookups) option = "assetLookup";
-  if (known && !table.some(({ name }) => name === known.name)) option = "routes";
-  if (known && start !== basePath + known.path) option = "basePath";
-  const advice = option && `; the proxy's operator sets \`${option}\``;
-  return new Refusal(404, "not_found", `there is nothing at this path${advice}`, { advice: advice && start });
+  if (matches.length === 0) return { matches, refusal: "not_found" };
+  return { matches, refusal: hasQuery ? "query_not_allowed" : undefined };
 }
 
 /**
  * The path exactly as it was sent. What parsing would change (`..`, `\`, `//host`, a control character) is no path
  * of ours: to check one form and to send another is how a key gets lost.
  */
-function sentPathOf(url: string): { pathname: string; hasQuery: boolean } {
+export function sentPathOf(url: string): { pathname: string; hasQuery: boolean } {
   const sent = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#\\]*/i, "");
   const [pathname = ""] = sent.split("?", 1);
   const isExact = URL.canParse(url) && new URL(url).pathname === pathname;

@@ -1,5 +1,5 @@
 import type { Admitted } from "../admitted.js";
-import { invalid, Refusal } from "../refusal.js";
+import { Refusal } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
 import { readBody } from "./body.js";
 import { type Address, holdCaps, siftBody } from "./fields.js";
@@ -36,7 +36,7 @@ export async function admit<Env>(
   if (!names.every((name) => models.has(name) && belongsTo(name, route.name))) {
     // a body without a model may have another spelling of the field: that is named then
     if (body["model"] === undefined) siftBody(body, fieldsOf(route.name, ""));
-    throw modelNotAllowed();
+    throw new Refusal("model_not_allowed", { param: "model" });
   }
   if (route.name === "chat") renameTokens(body);
   const table = fieldsOf(route.name, model);
@@ -67,7 +67,7 @@ function namesIn(body: Readonly<Body>, { name }: Route): readonly [string, ...st
   const other = Object.keys(body).find(
     (key) => /^model[_-]?(?:name|id)?$/i.test(key) && !/^model(?:_name)?$/.test(key),
   );
-  if (other !== undefined) throw invalid("name the model as `model` or `model_name`", other);
+  if (other !== undefined) throw new Refusal("model_misnamed", { param: other });
   const given = [body["model"], body["model_name"]].filter((named) => (named ?? undefined) !== undefined);
   const [first = "epsilon", ...others] = given as string[];
   return [first, ...others];
@@ -76,9 +76,7 @@ function namesIn(body: Readonly<Body>, { name }: Route): readonly [string, ...st
 /** @throws {Refusal} 403 unless the operator has listed groups of assets: a cap alone says who may use which */
 function checkGroups(model: string, models: Setup["models"]): void {
   if (Object.hasOwn(models.get(model) ?? {}, "GroupId")) return;
-  const listed = `models: { "${model}": { GroupId: ["…"] } }`;
-  const message = `no group of assets may be used; the proxy's operator lists them, ${listed}`;
-  throw new Refusal(403, "limit_exceeded", message, { param: "GroupId", advice: model });
+  throw new Refusal("no_groups", { what: model, param: "GroupId", advice: model });
 }
 
 /** Writes the newer name of a field as the one that the gateway has. */
@@ -87,13 +85,8 @@ function renameTokens(body: Record<string, unknown>): void {
   delete body["max_completion_tokens"];
   if (newer === undefined) return;
   if ((body["max_tokens"] ?? newer) !== newer)
-    throw invalid("say max_tokens alone: the two names mean the same", "max_completion_tokens");
+    throw new Refusal("two_token_limits", { param: "max_completion_tokens" });
   body["max_tokens"] = newer;
-}
-
-function modelNotAllowed(): Refusal {
-  const message = "this model may not be asked here; the proxy's operator lists `models`";
-  return new Refusal(403, "model_not_allowed", message, { param: "model" });
 }
 
 const SCHEME = "asset://";

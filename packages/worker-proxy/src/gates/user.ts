@@ -12,10 +12,9 @@ export async function userOf<Env>(
   if (authenticate === "public") return { ...from, id: "public" };
   // two headers arrive joined, and which of them a check would read is anybody's guess
   const isJoined = request.headers.get("authorization")?.includes(",");
-  const problem = "who is asking can't be told now";
   const ask = () => (isJoined ? null : authenticate(request, env));
-  const user = await decided("authenticate", "authentication_unavailable", problem, ask);
-  if (!user) throw new Refusal(401, "unauthenticated", "sign in: the proxy does not know who is asking");
+  const user = await decided("authenticate", "authentication_unavailable", ask);
+  if (!user) throw new Refusal("unauthenticated");
   if (typeof user.id !== "string" || user.id === "")
     throw misconfigured("authenticate: must return { id }, a text, or null");
   return { ...from, ...user };
@@ -80,6 +79,5 @@ function isSame(one: string, other: string): boolean {
 export async function ownId(tenancy: Tenancy | undefined, kind: IdKind, sentId: string): Promise<string> {
   const id = tenancy ? await tenancy.verify(kind, sentId) : sentId;
   if (id !== undefined && ID.test(id)) return id;
-  const thing = kind === "asset" ? "asset" : "task";
-  throw new Refusal(404, `${thing}_not_found`, `there is no such ${thing}, or it is not yours`);
+  throw new Refusal(kind === "asset" ? "asset_not_found" : "task_not_found");
 }

@@ -5,7 +5,7 @@ import type { Tenancy } from "../gates/user.js";
 import { Refusal } from "../refusal.js";
 import type { Report } from "../report.js";
 import type { Settings, Setup } from "../settings.js";
-import { type Call, unfit } from "./call.js";
+import type { Call } from "./call.js";
 import { openKeyWatch } from "./keys.js";
 import { pump } from "./pump.js";
 
@@ -52,7 +52,7 @@ export async function passOn<Env>(upstream: Upstream, passing: Passing<Env>): Pr
     call.close();
     const usage = usageOf(json);
     account.close(outcomeOf(json), usage);
-    if (openKeyWatch(setup.guarded)(json)) throw unfit();
+    if (openKeyWatch(setup.guarded)(json)) throw new Refusal("upstream_type");
     if (usage) report.known.usage = usage;
     const bytes = new TextEncoder().encode(await signed(json, passing));
     report.known.bytes = bytes.byteLength;
@@ -70,7 +70,7 @@ export function checkedType({ body, headers }: Response, canStream: boolean) {
   const isFit = type && (canStream || type.toLowerCase() === "application/json");
   if (body && isFit) return { body, type: type.toLowerCase() };
   body?.cancel().catch(() => {});
-  throw wrongType("answered with no JSON and no event stream");
+  throw new Refusal("upstream_no_json", { outcome: "refused" });
 }
 
 /** How long the gateway may send nothing, where it is read and `limits.stallMs` is not set. */
@@ -131,7 +131,8 @@ export function parsed(text: string): unknown {
     return JSON.parse(text);
   } catch {
     // a page is a refusal; JSON that was cut may be an answer
-    throw wrongType("answered with broken JSON", /^\s*[^\s{["]/.test(text) ? "refused" : "unknown");
+    const outcome = /^\s*[^\s{["]/.test(text) ? "refused" : "unknown";
+    throw new Refusal("upstream_broken_json", { outcome });
   }
 }
 
@@ -169,7 +170,7 @@ export async function readText(
     const { done, value } = await call.wait(() => reader.read(), "upstream_cut", limit);
     if (done) break;
     text += decoder.decode(value, { stream: true });
-    if (text.length > most) throw unfit();
+    if (text.length > most) throw new Refusal("upstream_type");
   }
   return text;
 }
@@ -199,8 +200,4 @@ function givenId(json: unknown): string | undefined {
   const { id, task_id, Id, data } = { ...(json as Record<string, unknown>) };
   const given = [id, task_id, Id].find((value) => typeof value === "string" && value !== "");
   return (given as string | undefined) ?? (data === undefined ? undefined : givenId(data));
-}
-
-function wrongType(problem: string, outcome: CallOutcome = "refused"): Refusal {
-  return new Refusal(502, "upstream_type", `the gateway ${problem}`, { outcome });
 }

@@ -1,37 +1,19 @@
 import type { CallOutcome } from "../admitted.js";
-import { errorBody, Refusal } from "../refusal.js";
+import { Refusal } from "../refusal.js";
 
-/** Endings of a call before the last byte of its answer: the status, what it costs, and the message. */
-const failures = {
-  client_left: [499, "unknown", "the client has left"],
-  upstream_unreachable: [502, "not_reached", "the gateway could not be reached; try again"],
-  upstream_cut: [
-    502,
-    "unknown",
-    "the gateway's answer broke off before its end; what was asked may be done all the same",
-  ],
-  upstream_idle: [504, "unknown", "the gateway fell silent; what was asked may be done all the same"],
-  client_stalled: [499, "unknown", "the client took nothing of the answer for too long"],
-  upstream_timeout: [504, "unknown", "the gateway took too long; what was asked may be done all the same"],
-} as const;
-
-/** The `error.code` of a call that failed. */
-export type Failure = keyof typeof failures;
+/** The end of a call before the last byte of its answer. */
+export type Failure =
+  | "client_left"
+  | "client_stalled"
+  | "upstream_unreachable"
+  | "upstream_cut"
+  | "upstream_idle"
+  | "upstream_timeout";
 
 /** The refusal that reports a failure. */
-export function failed(code: Failure, outcome: CallOutcome = failures[code][1], cause?: unknown): Refusal {
-  const [status, , message] = failures[code];
-  return new Refusal(status, code, message, { outcome, cause });
-}
-
-/** The refusal of an answer that can't be passed on. */
-export function unfit(): Refusal {
-  return new Refusal(502, "upstream_type", "the gateway sent what can't be passed on");
-}
-
-/** The event that ends a stream that failed; a blank line closes the event that may be open. */
-export function errorEvent(refusal: Refusal): Uint8Array {
-  return new TextEncoder().encode(`\n\nevent: error\ndata: ${errorBody(refusal)}\n\n`);
+export function failed(failure: Failure, outcome?: CallOutcome, cause?: unknown): Refusal {
+  const usual = failure === "upstream_unreachable" ? "not_reached" : "unknown";
+  return new Refusal(failure, { outcome: outcome ?? usual, cause });
 }
 
 /** How long a step may take, in milliseconds, and the reason for which the call is stopped then. */

@@ -1,6 +1,6 @@
 import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
+import { Refusal } from "../refusal.js";
 import { openBytes } from "./bytes.js";
-import { unfit } from "./call.js";
 import { type ChatState, openChat, openEnvelope } from "./chat-events.js";
 import { openKeyWatch } from "./keys.js";
 
@@ -75,13 +75,13 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
     held.add(bytes);
     const end = endOfEvents(held.view(), searchedTo);
     if (end > 0) return held.take(end);
-    if (held.size > EVENT_BYTES) throw unfit();
+    if (held.size > EVENT_BYTES) throw new Refusal("upstream_type");
     return undefined;
   }
 
   /** Looks for a key as it is written; this finds it in comments and names as well. */
   function lookAt(bytes: Uint8Array): void {
-    if (holdsKey({ raw: utf8.decode(bytes) })) throw unfit();
+    if (holdsKey({ raw: utf8.decode(bytes) })) throw new Refusal("upstream_type");
   }
 
   function readEvent(event: { readonly event: string; readonly data: string }): void {
@@ -89,7 +89,7 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
     const text = envelope.textIn(event);
     const json = text === undefined ? parsed(event.data) : undefined;
     if (holdsKey(text ?? json ?? unescaped(event.data), text === undefined ? "" : envelope.place))
-      throw unfit();
+      throw new Refusal("upstream_type");
     isWhole = text !== undefined || typeof json === "object" || event.data.trimEnd() === "[DONE]";
     if (text === undefined) {
       envelope.learn(event, json);

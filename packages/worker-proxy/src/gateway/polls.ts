@@ -143,7 +143,7 @@ function signal(): Pick<Poll, "changed" | "notify"> {
 
 /** A refusal is an answer too, but for the one of a client that left. */
 function refusalIn(error: unknown): Refusal {
-  if (error instanceof Refusal && error.status !== 499) return error;
+  if (error instanceof Refusal && !error.reason.startsWith("client_")) return error;
   throw error;
 }
 

@@ -1,6 +1,6 @@
 import { Refusal } from "../refusal.js";
 import { openBytes } from "./bytes.js";
-import { type Call, errorEvent, failed, unfit } from "./call.js";
+import { type Call, failed } from "./call.js";
 import { openKeyWatch } from "./keys.js";
 
 /** So much of a stream is read at most before the platform takes over, in characters. */
@@ -48,9 +48,9 @@ export function pump(
       const isOver = await passHead();
       const kept = { preventClose: true, preventAbort: true, signal: call.signal };
       if (!isOver) await body.pipeTo(writable, kept);
-      close();
+      await close();
     } catch (error) {
-      close(error instanceof Refusal ? error : failed("upstream_cut"));
+      await close(error instanceof Refusal ? error : failed("upstream_cut"));
     }
   }
 
@@ -67,7 +67,7 @@ export function pump(
         if (head === "") onFirstByte?.();
         if (value) held.add(value);
         head += decoder.decode(value, { stream: !done });
-        if (holdsKey(head) || holdsKey(unescaped(head))) throw unfit();
+        if (holdsKey(head) || holdsKey(unescaped(head))) throw new Refusal("upstream_type");
         const isOver = isChat ? DONE.test(head) : done;
         if (done && !isOver) throw failed("upstream_cut");
         const isRead = isOver || head.length >= HEAD_CHARACTERS || EVENT.test(head);
@@ -81,13 +81,16 @@ export function pump(
     }
   }
 
-  function close(failure?: Refusal): void {
+  async function close(failure?: Refusal): Promise<void> {
     // workerd keeps the lock of a pipe whose client has left
     const writer = writable.locked ? undefined : writable.getWriter();
     if (failure && writer?.desiredSize == null) call.stop("client_left");
     const cause = call.stopped ? failed(call.stopped) : failure;
-    end(cause?.code ?? (isChat && ERROR.test(head) ? "upstream_error" : undefined));
-    if (cause && cause.code !== "client_left") writer?.write(errorEvent(cause)).catch(() => {});
+    end(cause?.reason ?? (isChat && ERROR.test(head) ? "upstream_error" : undefined));
+    if (cause && cause.reason !== "client_left") {
+      const { errorEvent } = await import("../refusals.js");
+      writer?.write(errorEvent(cause)).catch(() => {});
+    }
     writer?.close().catch(() => {});
     call.close();
   }

@@ -1,6 +1,7 @@
 import type { CallOutcome } from "../admitted.js";
 import type { Limits } from "../options.js";
 import { Refusal } from "../refusal.js";
+import type { Reason } from "../refusals.js";
 import { passedHeadersOf, readText, type Upstream } from "./answer.js";
 import { failed } from "./call.js";
 import { openKeyWatch } from "./keys.js";
@@ -34,23 +35,20 @@ export async function refusalOf(
   const { status } = response;
   const outcome = MAY_HAVE_WORKED.includes(status) ? "unknown" : "refused";
   const headers = passedHeadersOf(response, keys);
-  const refuse = (code: string, message: string, problem?: string) =>
-    new Refusal(502, code, message, { outcome, problem, ...(status >= 500 && { headers }) });
-  if (REDIRECTS.includes(status))
-    return refuse("upstream_redirect", "the gateway answered with a redirect, never followed");
-  if (status < 400) return refuse("upstream_type", `the gateway answered with ${status}, which is no answer`);
-  if (status >= 500) return refuse("upstream_error", `the gateway failed with ${status}; try again`);
-  if (ACCOUNT.includes(status)) {
-    const message = "the gateway refused the proxy's key; tell its operator";
-    return refuse("upstream_auth", message, `the gateway refused the key with ${status}`);
-  }
+  const refuse = (reason: Reason, problem?: string) =>
+    new Refusal(reason, { what: status, outcome, problem, ...(status >= 500 && { headers }) });
+  if (REDIRECTS.includes(status)) return refuse("upstream_redirect");
+  if (status < 400) return refuse("upstream_no_answer");
+  if (status >= 500) return refuse("upstream_error");
+  if (ACCOUNT.includes(status)) return refuse("upstream_auth", `the gateway refused the key with ${status}`);
   const text = await errorText(upstream, Math.min(stallMs, ERROR_MS), outcome);
-  const { code = "upstream_refused", message, type, param } = errorIn(text, keys);
-  return new Refusal(status, code, message ?? `the gateway refused with ${status}`, {
-    headers: { ...headers, "x-sluice-source": "upstream" },
-    type,
+  const { param, ...said } = errorIn(text, keys);
+  return new Refusal("upstream_refused", {
+    what: status,
     param,
+    headers: { ...headers, "x-sluice-source": "upstream" },
     outcome,
+    said: { status, ...said },
   });
 }
 

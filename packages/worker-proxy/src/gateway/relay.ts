@@ -1,7 +1,8 @@
 import type { CallOutcome, Usage } from "../admitted.js";
 import type { Refusal } from "../refusal.js";
+import { errorEvent, textOf } from "../refusals.js";
 import { openBytes } from "./bytes.js";
-import { type Call, errorEvent, failed } from "./call.js";
+import { type Call, failed } from "./call.js";
 import type { ChatState } from "./chat-events.js";
 import { type EventBytesOptions, openEventBytes } from "./event-bytes.js";
 
@@ -148,10 +149,10 @@ export function relay(
     if (isEnded) return;
     isEnded = true;
     clearTimeout(watch);
-    const isWhole = chat.isFinished && ["upstream_cut", "upstream_idle"].includes(problem?.code ?? "");
+    const isWhole = chat.isFinished && ["upstream_cut", "upstream_idle"].includes(problem?.reason ?? "");
     const failure = isWhole ? undefined : problem;
     const { usage, hasFailed, isFinished, contents } = chat;
-    const code = failure?.code ?? (hasFailed ? "upstream_error" : undefined);
+    const code = failure ? textOf(failure).code : hasFailed ? "upstream_error" : undefined;
     const isRefused = code === "upstream_error" && contents === 1;
     onEnd({
       ...(code !== undefined && { code }),
@@ -161,8 +162,8 @@ export function relay(
         code === undefined || (isFinished && !hasFailed) ? "answered" : isRefused ? "refused" : "unknown",
       bytes: passedBytes,
     });
-    if (failure?.code === "client_stalled") out.error(failure);
-    else if (failure?.code !== "client_left") {
+    if (failure?.reason === "client_stalled") out.error(failure);
+    else if (failure?.reason !== "client_left") {
       if (failure) out.enqueue(errorEvent(failure));
       out.close();
     }

@@ -1,6 +1,6 @@
 import type { Admitted } from "../admitted.js";
 import type { Route } from "../gates/path.js";
-import { ensure, Refusal, readOption, unavailable } from "../refusal.js";
+import { ensure, Refusal, readOption } from "../refusal.js";
 import { isCredential, logError } from "../report.js";
 import type { Settings, Setup } from "../settings.js";
 import { type Call, failed } from "./call.js";
@@ -106,7 +106,7 @@ export async function extensionAnswer<Env>(
     } catch (error) {
       // a refusal is the extension's answer, as it is
       if (error instanceof Refusal) throw error;
-      throw unavailable("extension_unavailable", "a part of the proxy failed", "extensions failed", error);
+      throw new Refusal("extension_unavailable", { problem: "extensions failed", cause: error });
     }
   };
   const limit = { ms: limits.headersMs, late: "upstream_timeout" } as const;

@@ -1,0 +1,172 @@
+import type { CallOutcome } from "./admitted.js";
+
+/*
+ * Every refusal of the proxy: its status, its message, and its code where that is not the reason itself. Loaded when a
+ * request is refused. In a message, `{param}` and `{what}` stand for the details of the same name.
+ */
+
+type Row = readonly [status: number, message: string, code?: string];
+
+const invalid = "invalid_request";
+const unsupported = "unsupported_media_type";
+const maybeDone = "what was asked may be done all the same";
+
+export const refusals = {
+  // path and origin
+  not_found: [404, "there is nothing at this path{what}"],
+  query_not_allowed: [400, "remove the query: this path takes none"],
+  method_not_allowed: [405, "use {what}"],
+  origin_not_allowed: [403, "this page may not call the proxy; its operator lists `origins`"],
+
+  // user, rate, budget
+  unauthenticated: [401, "sign in: the proxy does not know who is asking"],
+  authentication_unavailable: [503, "who is asking can't be told now; try again"],
+  rate_limited: [429, "too many requests; try again in {what} s"],
+  rate_limit_unavailable: [503, "how much you have asked can't be told now; try again"],
+  budget_exhausted: [429, "the budget is used up; try again in {what} s"],
+  budget_unavailable: [503, "what you have left can't be told now; try again"],
+  too_many_streams: [429, "too many answers are streaming at once; end one; try again in {what} s"],
+
+  // body
+  no_object: [400, "send one JSON object in UTF-8", invalid],
+  body_with_method: [400, "send no body with {what}", invalid],
+  type_not_json: [415, "send the request as content-type: application/json", unsupported],
+  unsupported_encoding: [415, "send the body without a content-encoding"],
+  body_too_large: [413, "the body is larger than {what} bytes"],
+  body_timeout: [408, "the body took too long to arrive; send it again"],
+  too_deep: [400, "the body is nested deeper than {what}; send less", invalid],
+  too_many_values: [400, "the body has more than {what} values; send less", invalid],
+  too_many_addresses: [400, "the body has more than {what} addresses; send less", invalid],
+
+  // model, fields, media, ids
+  model_not_allowed: [403, "this model may not be asked here; the proxy's operator lists `models`"],
+  model_misnamed: [400, "name the model as `model` or `model_name`", invalid],
+  two_token_limits: [400, "say max_tokens alone: the two names mean the same", invalid],
+  field_not_allowed: [
+    400,
+    '"{param}" is no field of this model; leave it out, or let the proxy\'s operator add it to `allowFields`',
+  ],
+  proto_field: [400, '"__proto__" is not a field', invalid],
+  list_not_allowed: [400, "{param} must not be a list here", invalid],
+  no_field_object: [400, "{param} must be an object", invalid],
+  number_out_of_range: [400, "a number is out of range", invalid],
+  limit_exceeded: [400, "{param} must be {what}"],
+  // a group of assets is a place and not an amount: who may use it is a matter of permission
+  group_not_allowed: [403, "{param} must be {what}", "limit_exceeded"],
+  no_groups: [
+    403,
+    'no group of assets may be used; the proxy\'s operator lists them, models: { "{what}": { GroupId: ["…"] } }',
+    "limit_exceeded",
+  ],
+  media_not_allowed: [400, "{param} {what}"],
+  media_unavailable: [503, "the media can't be checked now; try again"],
+  task_not_found: [404, "there is no such task, or it is not yours"],
+  asset_not_found: [404, "there is no such asset, or it is not yours"],
+
+  // the proxy and its parts
+  misconfigured: [500, "the proxy is set up wrongly; its log says how"],
+  extension_unavailable: [503, "a part of the proxy failed; try again"],
+
+  // the gateway; 499 is for the log, where nobody is there to read it
+  client_left: [499, "the client has left"],
+  client_stalled: [499, "the client took nothing of the answer for too long"],
+  upstream_unreachable: [502, "the gateway could not be reached; try again"],
+  upstream_cut: [502, `the gateway's answer broke off before its end; ${maybeDone}`],
+  upstream_idle: [504, `the gateway fell silent; ${maybeDone}`],
+  upstream_timeout: [504, `the gateway took too long; ${maybeDone}`],
+  upstream_type: [502, "the gateway sent what can't be passed on"],
+  upstream_no_json: [502, "the gateway answered with no JSON and no event stream", "upstream_type"],
+  upstream_broken_json: [502, "the gateway answered with broken JSON", "upstream_type"],
+  upstream_no_answer: [502, "the gateway answered with {what}, which is no answer", "upstream_type"],
+  upstream_redirect: [502, "the gateway answered with a redirect, never followed"],
+  upstream_error: [502, "the gateway failed with {what}; try again"],
+  upstream_auth: [502, "the gateway refused the proxy's key; tell its operator"],
+  upstream_refused: [502, "the gateway refused with {what}"],
+
+  // sign-in with Turnstile
+  turnstile_refused: [403, "{what}"],
+  turnstile_token_missing: [400, 'send { "token": "…" }, the token of the Turnstile widget', invalid],
+  turnstile_body_timeout: [
+    408,
+    "the body broke off or took too long to arrive; send it again",
+    "body_timeout",
+  ],
+
+  // stream log and video watch
+  stream_not_found: [404, "there is no stream with this id, or not any more", "not_found"],
+  stream_stopped: [499, "the stream was stopped"],
+  stream_interrupted: [502, "the rest of this answer is lost; ask again"],
+  idempotency_key_invalid: [400, "idempotency-key: send 1 to 255 visible ASCII characters", invalid],
+  idempotency_mismatch: [422, "this idempotency-key was used for another request; use a new one"],
+  event_id_invalid: [400, "last-event-id: send the id of an event of this stream", invalid],
+  too_many_readers: [429, "this is open in {what} places already; close one, or try again later"],
+  task_unknown: [404, "the gateway does not know this task", "task_not_found"],
+  upstream_unreadable: [502, "the gateway's answers show no task; ask it yourself"],
+  watch_timeout: [504, "the task was not over after 24 hours"],
+  object_refused: [502, "{what}"],
+} as const satisfies Record<string, Row>;
+
+/** The reason of a refusal: a row of the table. */
+export type Reason = keyof typeof refusals;
+
+/** The facts of one refusal. */
+export interface Details {
+  /** The amount, the address or the names that the message is about. */
+  readonly what?: string | number;
+  /** `error.param`. @default none */
+  readonly param?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The subject of a line in the operator's log, which has the message too: an option should perhaps change. */
+  readonly advice?: string | undefined;
+  /** The end of the call to the gateway that this refusal reports. @default "unknown": all that was reserved is spent */
+  readonly outcome?: CallOutcome | undefined;
+  /** The problem in words for the operator's log alone. @default the message */
+  readonly problem?: string | undefined;
+  readonly cause?: unknown;
+  /** An error that was said elsewhere, in place of the table's: the gateway's, or a Durable Object's. */
+  readonly said?: Partial<ErrorText>;
+}
+
+/** The status and the words of a refusal. */
+interface ErrorText {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  /** `error.type`. @default by status */
+  readonly type: string | undefined;
+}
+
+/** The `error.type` of statuses that have one of their own. */
+const TYPES: Readonly<Record<number, string>> = {
+  401: "authentication_error",
+  403: "permission_error",
+  429: "rate_limit_error",
+};
+
+/** Returns the status and the words of a refusal. */
+export function textOf({
+  reason,
+  details,
+}: {
+  readonly reason: Reason;
+  readonly details: Details;
+}): ErrorText {
+  const row: Row = refusals[reason];
+  const { what = "", param = "an address", said } = details;
+  const [status, message, code = reason] = row;
+  const text = message.replace("{param}", () => param).replace("{what}", () => String(what));
+  const type = TYPES[status] ?? (status < 500 ? "invalid_request_error" : "proxy_error");
+  return { status, code, message: text, type, ...said };
+}
+
+/** Returns the body of a refusal, and of an error inside a stream, in the gateway's own error shape (spec, Errors). */
+export function errorBody(refusal: { readonly reason: Reason; readonly details: Details }): string {
+  const { message, type, code } = textOf(refusal);
+  const { param } = refusal.details;
+  return JSON.stringify({ error: { message, type, code, ...(param && { param }) } });
+}
+
+/** Returns the event that ends a stream that failed; a blank line closes the event that may be open. */
+export function errorEvent(refusal: { readonly reason: Reason; readonly details: Details }): Uint8Array {
+  return new TextEncoder().encode(`\n\nevent: error\ndata: ${errorBody(refusal)}\n\n`);
+}
