@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { bundle } from "../packages/worker-proxy/test/support/bundle.ts";
@@ -97,12 +97,11 @@ async function measured(program: Parameters<typeof startWorkerd>[0], body: strin
   return measures;
 }
 
-/** User and system time so far; the kernel counts in hundredths of a second. */
+/** CPU time of all its threads so far. */
 function cpuMsOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
-    .replace(/^.*\) /, "")
-    .split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * 10;
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const times = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8"));
+  return Math.round(times.reduce((sum, time) => sum + Number.parseInt(time, 10), 0) / 1e6);
 }
 
 function peakMBOf(pid: number): number {

@@ -1,4 +1,4 @@
-import { openBytes } from "../gateway/bytes.js";
+import { openBytes, openPieces } from "../gateway/bytes.js";
 import type { Limits } from "../options.js";
 import { misconfigured, Refusal } from "../refusal.js";
 
@@ -34,26 +34,27 @@ async function readBytes(
   { bodyBytes, bodyMs }: BodyLimits,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const tooLarge = () => new Refusal("body_too_large", { what: bodyBytes });
-  if (Number(request.headers.get("content-length") ?? 0) > bodyBytes) throw tooLarge();
+  const length = Number(request.headers.get("content-length") ?? 0);
+  if (length > bodyBytes) throw tooLarge();
   if (request.bodyUsed) throw misconfigured("authenticate: must leave the body unread");
-  const reader = request.body?.getReader();
-  if (!reader) throw new Refusal("no_object");
+  if (!request.body) throw new Refusal("no_object");
+  const pieces = openPieces(request.body);
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
-    reader.cancel().catch(() => {});
+    pieces.cancel();
   }, bodyMs);
-  const bytes = openBytes();
+  const bytes = openBytes(length);
   try {
-    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-      if (bytes.size + piece.value.byteLength > bodyBytes) throw tooLarge();
-      bytes.add(piece.value);
+    for (let piece = await pieces.next(); piece; piece = await pieces.next()) {
+      if (bytes.size + piece.byteLength > bodyBytes) throw tooLarge();
+      bytes.add(piece);
     }
   } catch (error) {
     if (!isLate) throw error instanceof Refusal ? error : new Refusal("no_object");
   } finally {
     clearTimeout(timer);
-    reader.cancel().catch(() => {});
+    pieces.cancel();
   }
   if (isLate) throw new Refusal("body_timeout");
   return bytes.take();
