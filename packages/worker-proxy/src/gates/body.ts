@@ -67,6 +67,8 @@ const BACKSLASH = 0x5c;
 const OPEN = 0x5b;
 const CLOSE = 0x5d;
 const BRACE = 0x20;
+/** Bytes of a short text. */
+const SHORT = 32;
 
 /**
  * Counts values and depth outside of strings before anything is built of them. Whether it is JSON, the parser says.
@@ -92,7 +94,11 @@ function checkSize(bytes: Uint8Array): void {
 
 /** The place of the quote that ends a string; the last byte where there is none. */
 function endOfString(bytes: Uint8Array, start: number): number {
-  for (let end = bytes.indexOf(QUOTE, start + 1); end !== -1; end = bytes.indexOf(QUOTE, end + 1)) {
+  let near = start + 1;
+  // most texts are short, and the search that is built in is slow to begin
+  while (near < start + SHORT && bytes[near] !== QUOTE && bytes[near] !== BACKSLASH) near += 1;
+  if (bytes[near] === QUOTE) return near;
+  for (let end = bytes.indexOf(QUOTE, near); end !== -1; end = bytes.indexOf(QUOTE, end + 1)) {
     let before = end - 1;
     while (bytes[before] === BACKSLASH) before -= 1;
     if ((end - before) % 2 === 1) return end;

@@ -58,7 +58,9 @@ export function openPieces(body: ReadableStream<Uint8Array>) {
 
 /** What both kinds of reader have in common: that of a stream made in JavaScript does not look at the room. */
 interface Reader {
-  read(room: Uint8Array<ArrayBuffer>): Promise<{ done: boolean; value?: Uint8Array<ArrayBuffer> | undefined }>;
+  read(
+    room: Uint8Array<ArrayBuffer>,
+  ): Promise<{ done: boolean; value?: Uint8Array<ArrayBuffer> | undefined }>;
   cancel(): Promise<void>;
 }
 
