@@ -1,7 +1,7 @@
 import { Refusal } from "./refusal.js";
 import { textOf } from "./refusals.js";
 import { isCredential, logError } from "./report.js";
-import { originsOf, partsOf, type Settings } from "./settings.js";
+import { partsOf, type Settings } from "./settings.js";
 
 /* Loaded when something has gone wrong, or when `/health` is asked. */
 
@@ -83,7 +83,7 @@ export async function healthOf<Env>(settings: Settings<Env>, request: Request, e
   const checks = parts.flatMap((part) => part?.checks ?? []);
   const results = await Promise.allSettled<unknown>([
     ...partsOf(settings, env, new URL(request.url).host),
-    originsOf(settings, env),
+    settings.read.origins(env),
     ...checks.map(async (check) => check(env)),
   ]);
   const problems = results.filter((result) => result.status === "rejected");

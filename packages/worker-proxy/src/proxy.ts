@@ -1,16 +1,17 @@
 import type { Admitted, ProxyContext } from "./admitted.js";
-import { checkRate, freeAccount, openAccount } from "./gates/limits.js";
-import { checkOrigin, corsHeadersOf, preflight } from "./gates/origin.js";
+import type { Account } from "./gates/account.js";
+import { checkRate } from "./gates/limits.js";
+import { checkOrigin, corsHeadersOf } from "./gates/origin.js";
 import { isPoll, type Match, type Matches, matchesOf } from "./gates/path.js";
 import { admit } from "./gates/policy.js";
-import { tenancyOf, userOf } from "./gates/user.js";
+import { userOf } from "./gates/user.js";
 import { passOn } from "./gateway/answer.js";
 import { openCall } from "./gateway/call.js";
-import { addedHeaders, ask, extensionAnswer, outgoingOf } from "./gateway/request.js";
+import { addedHeaders, ask, outgoingOf } from "./gateway/request.js";
 import type { ProxyOptions } from "./options.js";
 import { Refusal, refusalIn } from "./refusal.js";
 import { openReport, type Report } from "./report.js";
-import { checkedOptions, originsOf, type Settings, setupOf } from "./settings.js";
+import { checkedOptions, type Settings, setupOf } from "./settings.js";
 
 /** The default export of a Worker; `fetch` serves any host that speaks `Request` and `Response`. */
 export interface GatewayProxy<Env = unknown> {
@@ -51,11 +52,7 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
     const asked = matchesOf(request.url, settings);
     // worked out first, though its turn as a gate comes later: a page should be able to read each refusal
     const origin = request.headers.get("origin");
-    const allowed = await originsOf(settings, env).catch((error: unknown) => {
-      // it reports this problem with all others
-      if (asked.matches.some(({ route }) => route.name === "health")) return [];
-      throw error;
-    });
+    const allowed = await allowedOrigins(settings, env, asked);
     cors = corsHeadersOf(origin, allowed, settings.credentials);
 
     // a page learns why a request was refused only if its preflight was not
@@ -63,7 +60,7 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
     const match = isPreflight ? undefined : matchOf(request, asked);
     checkOrigin(origin, allowed);
     if (match) response = await serve(settings, incoming, match, report);
-    else response = preflight(request, methodsOf(asked.matches));
+    else response = (await import("./gates/preflight.js")).preflight(request, methodsOf(asked.matches));
   } catch (error) {
     const refusal = refusalIn(error);
     const { known, secrets } = report;
@@ -76,6 +73,16 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
   }
   for (const [name, value] of Object.entries({ ...cors, ...own })) response.headers.set(name, value);
   return response;
+}
+
+async function allowedOrigins<Env>({ read }: Settings<Env>, env: Env, { matches }: Matches) {
+  try {
+    return await read.origins(env);
+  } catch (error) {
+    // it reports this problem with all others
+    if (matches.some(({ route }) => route.name === "health")) return [];
+    throw error;
+  }
 }
 
 /**
@@ -102,7 +109,10 @@ async function serve<Env>(
   report.known.user = user.id;
   await checkRate(settings.rateLimit, { ...incoming, user }, route);
   const found = await setupOf(settings, env, new URL(request.url).host);
-  const tenancy = tenancyOf(found.secrets, user);
+  const tenancy =
+    found.secrets.length > 0
+      ? (await import("./gates/tenancy.js")).tenancyOf(found.secrets, user)
+      : undefined;
   const checked = await admit(settings, found, tenancy, match, { ...incoming, user, route: route.name });
   if (checked.model !== undefined) report.known.model = checked.model;
   if (checked.body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
@@ -113,9 +123,11 @@ async function serve<Env>(
   report.lap("proxy");
 
   const call = openCall(request.signal, route.extension ? undefined : settings.limits.totalMs);
-  let account = freeAccount;
+  let account: Account | undefined;
   try {
-    const extensions = await extensionAnswer(settings, route, admitted, call);
+    const mayExtend = route.extension !== undefined || settings.extensions.length > 0;
+    const { extensionAnswer } = mayExtend ? await import("./gateway/extension.js") : {};
+    const extensions = await extensionAnswer?.(settings, route, admitted, call);
     const response = extensions ?? (await gateways());
     report.lap("gateway");
     const upstream = { response, call, isExtensions: extensions !== undefined };
@@ -124,7 +136,7 @@ async function serve<Env>(
     const { refusalOf } = await import("./gateway/refused.js");
     throw await refusalOf(upstream, setup.guarded, settings.limits);
   } catch (error) {
-    account.close((error instanceof Refusal && error.details.outcome) || "unknown");
+    account?.close((error instanceof Refusal && error.details.outcome) || "unknown");
     call.close();
     throw error;
   }
@@ -141,7 +153,8 @@ async function serve<Env>(
       return await poll(settings, setup, outgoing, admitted, call, asked);
     }
     // reserved last: a request that the proxy or an extension refuses costs nothing
-    account = await openAccount(settings.meter, admitted);
+    if (settings.meter)
+      account = await (await import("./gates/account.js")).openAccount(settings.meter, admitted);
     return await asked();
   }
 }

@@ -51,17 +51,16 @@ export function ensure(holds: unknown, message: string): asserts holds {
 }
 
 /**
- * Reads an option that may be a function of `env`, also an async one, and checks its value.
+ * Reads an option that is a function of `env`, also an async one, and checks its value.
  *
  * @throws {Refusal} 500 `misconfigured`; the log names the option and what is missing in `env`, without any value
  */
 export async function readOption<Env, T>(
   name: string,
-  given: unknown,
+  read: (env: Env) => unknown,
   env: Env,
   check: (value: unknown) => T,
 ): Promise<T> {
-  const read = typeof given === "function" ? (from: Env) => given(from) as unknown : () => given;
   let problem = `${name}: its function threw`;
   let cause: unknown;
   try {

@@ -1,10 +1,10 @@
-import type { RouteName } from "./admitted.js";
+import type { Admitted, Extension, Meter, RouteName } from "./admitted.js";
 import type { Caps } from "./gates/fields.js";
-import { budgetRoute, createStreamCount } from "./gates/limits.js";
+import { createStreamCount } from "./gates/limits.js";
 import { belongsTo, createTables, type FieldsOf, hasField, routeOf } from "./gates/models.js";
 import { tableOf } from "./gates/path.js";
 import type { ProxyOptions } from "./options.js";
-import { ensure, readOption } from "./refusal.js";
+import { ensure, misconfigured, readOption } from "./refusal.js";
 
 const ROUTES: readonly RouteName[] = ["chat", "images", "videos", "assets", "epsilon", "health", "budget"];
 
@@ -73,10 +73,14 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     ensure(holds(options[name as keyof ProxyOptions]), `${name}: ${words}`);
 
   const fieldsOf = createTables(allowFields);
-  if (typeof baseURL !== "function") checkBaseURL(baseURL);
-  if (typeof origins !== "function") checkOrigins(origins);
-  if (typeof models !== "function") checkModels(models, fieldsOf);
-  const budgets = meter && budgetRoute(meter);
+  const read = {
+    baseURL: readerOf("baseURL", baseURL, checkBaseURL),
+    origins: readerOf("origins", origins, checkOrigins),
+    models: readerOf("models", models, (value) => checkModels(value, fieldsOf)),
+    apiKeys: readerOf("apiKey", given.apiKey, checkKeys),
+    secrets: secret ? readerOf("secret", secret, checkSecrets) : () => [],
+  };
+  const budgets = meter?.read && budgetRoute(meter);
   ensure(
     budgets || !routes.includes("budget"),
     "routes: budget needs a `meter` that can be read, such as budget(…) of /durable",
@@ -95,6 +99,7 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
   const { streamsPerUser, totalMs } = limits;
   return {
     ...options,
+    read,
     limits,
     fieldsOf,
     table: tableOf(routes, assetLookup, budgets ? [...extensions, budgets] : extensions),
@@ -105,6 +110,13 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     // called detached: the global fetch throws with another `this`
     fetch: given.fetch ?? ((request: Request) => fetch(request)),
   };
+}
+
+/** The path on which users read their own budgets. */
+function budgetRoute<Env>(meter: Meter<Env>): Extension<Env> {
+  const serve = async (admitted: Admitted<Env>) =>
+    (await import("./gates/account.js")).budgetsOf(meter, admitted);
+  return { routes: [{ name: "budget", method: "GET", path: "/v1/budget", id: "own", serve }] };
 }
 
 /** The part of the setup that depends on the environment. Checked like the rest, but told to nobody outside. */
@@ -125,30 +137,36 @@ export async function setupOf<Env>(settings: Settings<Env>, env: Env, host: stri
 }
 
 /** The parts of a setup. Each fails for itself. */
-export function partsOf<Env>(settings: Settings<Env>, env: Env, host: string) {
-  const { baseURL, apiKey, secret, models, fieldsOf } = settings;
-  return [
-    readOption("baseURL", baseURL, env, (value) => checkBaseURL(value, host)),
-    readOption("apiKey", apiKey, env, checkKeys),
-    secret ? readOption("secret", secret, env, checkSecrets) : [],
-    readOption("models", models, env, (value) => checkModels(value, fieldsOf)),
-  ] as const;
+export function partsOf<Env>({ read }: Settings<Env>, env: Env, host: string) {
+  return [foreign(read.baseURL(env), host), read.apiKeys(env), read.secrets(env), read.models(env)] as const;
 }
 
-/** @throws {Refusal} 500 `misconfigured` */
-export function originsOf<Env>({ origins }: Settings<Env>, env: Env): Promise<readonly string[]> {
-  return readOption("origins", origins, env, checkOrigins);
+/** Refuses the host of the proxy, which would never end asking itself. */
+async function foreign(given: string | Promise<string>, host: string): Promise<string> {
+  const baseURL = await given;
+  if (new URL(baseURL).host === host) throw misconfigured("baseURL: is the proxy's own address");
+  return baseURL;
 }
 
-/** @param own the host of the proxy, which would never end asking itself */
-function checkBaseURL(given: unknown, own?: string): string {
+/** Makes the reader of an option. A value is checked at once, the result of a function for each request. */
+function readerOf<Env, T>(
+  name: string,
+  given: unknown,
+  check: (value: unknown) => T,
+): (env: Env) => T | Promise<T> {
+  if (typeof given === "function")
+    return (env) => readOption(name, given as (env: Env) => unknown, env, check);
+  const value = check(given);
+  return () => value;
+}
+
+function checkBaseURL(given: unknown): string {
   ensure(typeof given === "string" && URL.canParse(given), "baseURL: is no URL");
-  const { protocol, hostname, origin, host, username, password, pathname } = new URL(given);
+  const { protocol, hostname, origin, username, password, pathname } = new URL(given);
   const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
   ensure(protocol === "https:" || (protocol === "http:" && isLocal), "baseURL: must be https");
   const isPlain = !username && !password && !/[?#]/.test(given);
   ensure(isPlain, "baseURL: must have no name, password, query or fragment");
-  ensure(host !== own, "baseURL: is the proxy's own address");
   return origin + pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 

@@ -1,5 +1,6 @@
 import { SignJWT } from "jose";
-import { checkOrigin, corsHeadersOf, preflight } from "../gates/origin.js";
+import { checkOrigin, corsHeadersOf } from "../gates/origin.js";
+import { preflight } from "../gates/preflight.js";
 import type { Authenticate } from "../options.js";
 import { ensure, Refusal, refusalIn } from "../refusal.js";
 import type { Fetch } from "./ask-json.js";

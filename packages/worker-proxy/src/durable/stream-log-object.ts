@@ -1,16 +1,8 @@
 import type { ServerSentEvent } from "@sluice/core/sse";
 import type { Admitted, CallOutcome, Payable } from "../admitted.js";
-import { type Account, freeAccount, openAccount } from "../gates/limits.js";
-import {
-  checkedType,
-  outcomeOf,
-  parsed,
-  passedHeadersOf,
-  readText,
-  STALL_MS,
-  usageOf,
-} from "../gateway/answer.js";
-import { type Call, openCall } from "../gateway/call.js";
+import { type Account, openAccount } from "../gates/account.js";
+import { type Call, checkedType, openCall, passedHeadersOf, STALL_MS } from "../gateway/call.js";
+import { outcomeOf, parsed, readText, usageOf } from "../gateway/json-answer.js";
 import { refusalOf } from "../gateway/refused.js";
 import { relay, type StreamEnd } from "../gateway/relay.js";
 import { ask } from "../gateway/request.js";
@@ -43,7 +35,7 @@ type LoggedEvent = Pick<ServerSentEvent, "event" | "data">;
 interface Kept {
   readonly keys: readonly string[];
   readonly choices: number;
-  readonly account: Account;
+  readonly account: Account | undefined;
 }
 
 /** Header of a POST to the object: the JSON of an {@link Asker}, encoded as a part of an address. */
@@ -135,13 +127,13 @@ export function openStreamLog<Env>(
     void storage.setAlarm(Date.now() + BEAT_MS);
     const call = openCall(new AbortController().signal, limits.totalMs);
     hangUp = () => call.stop("client_left");
-    let account = freeAccount;
+    let account: Account | undefined;
     let outcome: CallOutcome = "not_reached";
     try {
       if (asker.isMetered && !meter) throw misconfigured(UNMETERED);
       const body = JSON.parse(text) as Readonly<Record<string, unknown>>;
       const setup = await setupOf(settings, env, "stream-log.invalid");
-      account = await openAccount(meter, { ...asker, body, env, route: "chat", context: state });
+      account = meter && (await openAccount(meter, { ...asker, body, env, route: "chat", context: state }));
       outcome = "unknown";
       const response = await ask(settings, setup, { ...CHAT, body, headers: asker.headers ?? {} }, env, call);
       headers = passedHeadersOf(response, setup.apiKeys);
@@ -155,14 +147,14 @@ export function openStreamLog<Env>(
         return undefined;
       }
       const json = parsed(await readText({ response, call }, JSON_CHARACTERS, () => stallMs));
-      account.close(outcomeOf(json), usageOf(json));
+      account?.close(outcomeOf(json), usageOf(json));
       call.close();
       await forget();
       return json;
     } catch (error) {
       call.close();
       if (outcome === "unknown" && error instanceof Refusal) outcome = error.details.outcome ?? "unknown";
-      account.close(outcome);
+      account?.close(outcome);
       // a stream that was stopped meanwhile tells its readers so
       if (log.state !== "open") return undefined;
       if (outcome === "unknown") endWith(error);
@@ -177,7 +169,7 @@ export function openStreamLog<Env>(
       const { code, problem, usage, outcome } = streamEnd;
       if (problem) endWith(problem);
       else end(code === undefined ? "done" : "error");
-      kept.account.close(outcome, usage);
+      kept.account?.close(outcome, usage);
     };
     const { keys, choices } = kept;
     const stream = relay(body, call, { keys, choices, stallMs, onEvent, onEnd }).getReader();

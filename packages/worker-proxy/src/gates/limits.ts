@@ -1,16 +1,5 @@
-import type {
-  Admitted,
-  CallOutcome,
-  Checked,
-  Extension,
-  Meter,
-  Payable,
-  RouteName,
-  Usage,
-  User,
-} from "../admitted.js";
+import type { Admitted, Checked, RouteName, User } from "../admitted.js";
 import { decided, readBinding, tooMany } from "../refusal.js";
-import { logError } from "../report.js";
 import { isPoll, type Route } from "./path.js";
 
 /** A request that a limiter decides about. */
@@ -112,55 +101,4 @@ export function createStreamCount(most: number, longestMs: number): CountStream 
       if (streams.delete(stream) && streams.size === 0) open.delete(userId);
     };
   };
-}
-
-/** The reservation of one request. Only the first close counts. */
-export interface Account {
-  /** Settles or releases the reservation. `usage` counts for an answer that came to its end. */
-  close(outcome: CallOutcome, usage?: Usage): void;
-}
-
-/** The account of a request that nobody pays for. */
-export const freeAccount: Account = { close() {} };
-
-/**
- * Reserves the most that a request can cost. Called right before the gateway is asked, by whoever asks it: the proxy,
- * or a Durable Object in its place.
- *
- * @throws {Refusal} 429 when nothing is left, 503 when the meter fails
- */
-export async function openAccount<Env>(
-  meter: Meter<Env> | undefined,
-  payable: Payable<Env>,
-): Promise<Account> {
-  if (!meter) return freeAccount;
-  const reserved = await metered(() => meter.reserve(payable));
-  if ("retryAfterMs" in reserved) throw tooMany("budget_exhausted", reserved.retryAfterMs);
-  let isOpen = true;
-  return {
-    close(outcome, usage) {
-      if (!isOpen) return;
-      isOpen = false;
-      const isFree = outcome === "not_reached" || outcome === "refused";
-      // usage that came before a cut may be of a part of the answer
-      const spent = outcome === "answered" ? usage : undefined;
-      const closing = Promise.resolve()
-        .then(() => (isFree ? reserved.release() : reserved.settle(spent)))
-        .catch(() => logError("meter: could not be settled; what was set aside stays so"));
-      payable.context?.waitUntil(closing);
-    },
-  };
-}
-
-function metered<T>(ask: () => Promise<T>): Promise<T> {
-  return decided("meter", "budget_unavailable", ask);
-}
-
-/** The path on which users read their own budgets, for a meter that can be read. */
-export function budgetRoute<Env>(meter: Meter<Env>): Extension<Env> | undefined {
-  const { read } = meter;
-  if (!read) return undefined;
-  const serve = async ({ env, user }: Admitted<Env>) =>
-    Response.json({ budgets: await metered(() => read.call(meter, { env, user })) });
-  return { routes: [{ name: "budget", method: "GET", path: "/v1/budget", id: "own", serve }] };
 }

@@ -1,5 +1,6 @@
 import type { Extension, ExtensionRoute, RouteName } from "../admitted.js";
-import { type IdKind, SENT_ID } from "./user.js";
+import type { IdKind } from "./tenancy.js";
+import { SENT_ID } from "./user.js";
 
 /** One row of the table: what may be asked, and the constant path it becomes. */
 export interface Route {

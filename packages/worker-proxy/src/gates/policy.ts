@@ -5,7 +5,8 @@ import { readBody } from "./body.js";
 import { type Address, holdCaps, siftBody } from "./fields.js";
 import { belongsTo, hasOwnFields, tableOf } from "./models.js";
 import type { Match, Route } from "./path.js";
-import { ownId, type Tenancy } from "./user.js";
+import type { Tenancy } from "./tenancy.js";
+import { ownId } from "./user.js";
 
 type Body = Record<string, unknown>;
 

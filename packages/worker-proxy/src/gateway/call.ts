@@ -1,5 +1,6 @@
 import type { CallOutcome } from "../admitted.js";
 import { Refusal } from "../refusal.js";
+import { openKeyWatch } from "./keys.js";
 
 /** The end of a call before the last byte of its answer. */
 export type Failure =
@@ -94,4 +95,32 @@ export function openCall(client: AbortSignal, totalMs: number | undefined): Call
       clearTimeout(timer);
     }
   }
+}
+
+/** How long the gateway may send nothing, where it is read and `limits.stallMs` is not set. */
+export const STALL_MS = 60_000;
+
+const PASSED = {
+  "x-request-id": /^[\w.:-]{1,128}$/,
+  "retry-after": /^(?:\d{1,6}|[A-Z][a-z]{2}, [\w :]{10,30})$/,
+};
+
+/** The headers of an answer that may go on to the client, where they look as they should. */
+export function passedHeadersOf({ headers }: Response, apiKeys: readonly string[]): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const [name, shape] of Object.entries(PASSED)) {
+    const value = headers.get(name) ?? "";
+    if (shape.test(value) && !openKeyWatch(apiKeys)(value)) passed[name] = value;
+  }
+  return passed;
+}
+
+/** @throws {Refusal} 502 for an answer that is no JSON, and no event stream where there can be one */
+export function checkedType({ body, headers }: Response, canStream: boolean) {
+  const [type] =
+    /^(?:application\/json|text\/event-stream)(?=\s*(?:;|$))/i.exec(headers.get("content-type") ?? "") ?? [];
+  const isFit = type && (canStream || type.toLowerCase() === "application/json");
+  if (body && isFit) return { body, type: type.toLowerCase() };
+  body?.cancel().catch(() => {});
+  throw new Refusal("upstream_no_json", { outcome: "refused" });
 }

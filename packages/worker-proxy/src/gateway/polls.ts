@@ -1,8 +1,8 @@
 import type { Admitted } from "../admitted.js";
 import { Refusal } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
-import { checkedType, JSON_CHARACTERS, passedHeadersOf, readText, STALL_MS } from "./answer.js";
-import type { Call } from "./call.js";
+import { type Call, checkedType, passedHeadersOf, STALL_MS } from "./call.js";
+import { JSON_CHARACTERS, readText } from "./json-answer.js";
 import { refusalOf } from "./refused.js";
 import type { Outgoing } from "./request.js";
 

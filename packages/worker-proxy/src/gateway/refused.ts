@@ -2,8 +2,8 @@ import type { CallOutcome } from "../admitted.js";
 import type { Limits } from "../options.js";
 import { Refusal } from "../refusal.js";
 import type { Reason } from "../refusals.js";
-import { passedHeadersOf, readText, type Upstream } from "./answer.js";
-import { failed } from "./call.js";
+import { failed, passedHeadersOf } from "./call.js";
+import { readText, type Upstream } from "./json-answer.js";
 import { openKeyWatch } from "./keys.js";
 
 /** Limits of an error's body: size in characters, time in milliseconds. */

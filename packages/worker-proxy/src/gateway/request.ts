@@ -1,9 +1,9 @@
 import type { Admitted } from "../admitted.js";
 import type { Route } from "../gates/path.js";
-import { ensure, Refusal, readOption } from "../refusal.js";
-import { isCredential, logError } from "../report.js";
+import { logError } from "../report.js";
 import type { Settings, Setup } from "../settings.js";
 import { type Call, failed } from "./call.js";
+import type { Added } from "./upstream-headers.js";
 
 /** What leaves for the gateway. */
 export interface Outgoing {
@@ -87,32 +87,6 @@ function requestOf(
   });
 }
 
-/**
- * Returns the answer of an extension in the gateway's place, if one gives any.
- *
- * @throws {Refusal} 503 where the extension fails
- */
-export async function extensionAnswer<Env>(
-  { extensions, limits, meter }: Settings<Env>,
-  route: Route,
-  admitted: Admitted<Env>,
-  call: Call,
-): Promise<Response | undefined> {
-  const answered = async () => {
-    try {
-      let answer = route.extension?.serve(admitted as Admitted<never>);
-      for (const extension of extensions) answer ??= extension.send?.(admitted, meter !== undefined);
-      return await answer;
-    } catch (error) {
-      // a refusal is the extension's answer, as it is
-      if (error instanceof Refusal) throw error;
-      throw new Refusal("extension_unavailable", { problem: "extensions failed", cause: error });
-    }
-  };
-  const limit = { ms: limits.headersMs, late: "upstream_timeout" } as const;
-  return await call.wait(answered, "upstream_unreachable", limit);
-}
-
 /** Makes the request to the gateway: the table's path, the checked body, and headers of the proxy's own. */
 export function outgoingOf<Env>(
   { path, method }: Route,
@@ -120,18 +94,9 @@ export function outgoingOf<Env>(
 ): Outgoing {
   return { method, path: id === undefined ? path : path.replace("{id}", id), body, headers };
 }
-/** Headers that are the proxy's own, the platform's, or about one connection alone. */
-const RESERVED =
-  /^(?:authorization|cookie|host|accept(?:-encoding)?|content-.*|proxy-.*|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|x-request-id|traceparent)$/i;
+
 /** The header of W3C Trace Context: version, trace id, parent id, flags; neither id may be all zeros. */
 const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
-
-/** Headers that are added to a request to the gateway. */
-export interface Added {
-  readonly headers: Readonly<Record<string, string>>;
-  /** Values of headers that let somebody in: kept from answers like the key. */
-  readonly keys: readonly string[];
-}
 
 /**
  * Makes the headers that a request to the gateway gets beside the key: the request id, a well-formed `traceparent` of
@@ -145,24 +110,9 @@ export async function addedHeaders<Env>(
   requestId: string,
 ): Promise<Added> {
   const trace = admitted.request.headers.get("traceparent") ?? "";
-  const given = await readOption("upstreamHeaders", upstreamHeaders, admitted, checkHeaders);
-  const keys = Object.entries(given).flatMap(([name, value]) => (isCredential(name) ? value : []));
-  return {
-    headers: {
-      ...given,
-      "x-request-id": requestId,
-      ...(TRACEPARENT.test(trace) && { traceparent: trace }),
-    },
-    keys,
-  };
-}
-
-function checkHeaders(given: unknown): Readonly<Record<string, string>> {
-  const headers = { ...(given as Record<string, string>) };
-  for (const [name, value] of Object.entries(headers)) {
-    ensure(/^[\w-]+$/.test(name) && !RESERVED.test(name), `upstreamHeaders: ${name}: can't be set`);
-    const isText = typeof value === "string" && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value);
-    ensure(isText, `upstreamHeaders: ${name}: give a text of ASCII letters, without a line break`);
-  }
-  return headers;
+  const own = { "x-request-id": requestId, ...(TRACEPARENT.test(trace) && { traceparent: trace }) };
+  if (!upstreamHeaders) return { headers: own, keys: [] };
+  const { readHeaders } = await import("./upstream-headers.js");
+  const { headers, keys } = await readHeaders(upstreamHeaders, admitted);
+  return { headers: { ...headers, ...own }, keys };
 }

@@ -1,0 +1,113 @@
+import type { Admitted, CallOutcome, Usage } from "../admitted.js";
+import type { Account } from "../gates/account.js";
+import type { Route } from "../gates/path.js";
+import type { Tenancy } from "../gates/tenancy.js";
+import { Refusal } from "../refusal.js";
+import type { Report } from "../report.js";
+import type { Settings, Setup } from "../settings.js";
+import { type Call, STALL_MS } from "./call.js";
+import { openKeyWatch } from "./keys.js";
+
+/* Loaded for an answer in JSON. */
+
+/** An answer of the gateway under way, and the call that it belongs to. */
+export interface Upstream {
+  readonly response: Response;
+  readonly call: Call;
+  /** True if an extension answered in the gateway's stead. */
+  readonly isExtensions: boolean;
+}
+
+/** What an answer is passed on with. */
+export interface Passing<Env> {
+  readonly settings: Settings<Env>;
+  readonly setup: Setup;
+  readonly tenancy: Tenancy | undefined;
+  readonly admitted: Admitted<Env>;
+  readonly route: Route;
+  readonly report: Report;
+  readonly account: Account | undefined;
+}
+
+/** Larger than any JSON of the spec's. */
+export const JSON_CHARACTERS = 32 * 1024 * 1024;
+
+/**
+ * The bytes of a JSON answer, checked and written anew.
+ *
+ * @throws {Refusal} 502 for what is no JSON, or breaks off
+ */
+export async function jsonOf<Env>(
+  upstream: Upstream,
+  passing: Passing<Env>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { settings, setup, report, account } = passing;
+  const json = parsed(await readText(upstream, JSON_CHARACTERS, () => settings.limits.stallMs ?? STALL_MS));
+  const usage = usageOf(json);
+  account?.close(outcomeOf(json), usage);
+  if (openKeyWatch(setup.guarded)(json)) throw new Refusal("upstream_type");
+  if (usage) report.known.usage = usage;
+  return new TextEncoder().encode(await signed(json, passing));
+}
+
+/** @throws {Refusal} 502 for a page, a text, or JSON that was cut */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // a page is a refusal; JSON that was cut may be an answer
+    const outcome = /^\s*[^\s{["]/.test(text) ? "refused" : "unknown";
+    throw new Refusal("upstream_broken_json", { outcome });
+  }
+}
+
+/**
+ * The whole text of an answer.
+ *
+ * @param idleMs the time that the next bytes may take
+ * @throws {Refusal} 504 when they take longer, 502 for a text longer than `most` characters
+ */
+export async function readText(
+  { response, call }: Pick<Upstream, "response" | "call">,
+  most: number,
+  idleMs: () => number,
+): Promise<string> {
+  const reader = response.body?.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  while (reader) {
+    const limit = { ms: idleMs(), late: "upstream_idle" } as const;
+    const { done, value } = await call.wait(() => reader.read(), "upstream_cut", limit);
+    if (done) break;
+    text += decoder.decode(value, { stream: true });
+    if (text.length > most) throw new Refusal("upstream_type");
+  }
+  return text;
+}
+
+/** The outcome of a JSON answer: with an `error` and nothing else that could be one, the gateway has refused. */
+export function outcomeOf(json: unknown): CallOutcome {
+  const { error, choices, data, usage } = { ...(json as Record<string, unknown>) };
+  return error && !choices && !data && !usage ? "refused" : "answered";
+}
+
+/** The `usage` of an answer. */
+export function usageOf(json: unknown): Usage | undefined {
+  const { usage } = { ...(json as { usage?: unknown }) };
+  return typeof usage === "object" && usage !== null ? (usage as Usage) : undefined;
+}
+
+/** The answer, written anew, with each id marked for its user: the id of the request, or a new task's or asset's. */
+async function signed<Env>(json: unknown, { route, tenancy, admitted }: Passing<Env>): Promise<string> {
+  if (!tenancy || !route.ids) return JSON.stringify(json);
+  const id = admitted.id ?? givenId(json);
+  const mark = id === undefined ? undefined : (admitted.sentId ?? (await tenancy.sign(route.ids, id)));
+  return JSON.stringify(json, (_, value) => (value === id && id !== undefined ? mark : value));
+}
+
+/** The id in a receipt (spec, Video task and Asset): some gateways wrap it in `data`. */
+function givenId(json: unknown): string | undefined {
+  const { id, task_id, Id, data } = { ...(json as Record<string, unknown>) };
+  const given = [id, task_id, Id].find((value) => typeof value === "string" && value !== "");
+  return (given as string | undefined) ?? (data === undefined ? undefined : givenId(data));
+}
