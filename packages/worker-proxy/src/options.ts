@@ -1,7 +1,6 @@
 import type { Admitted, Checked, Extension, Meter, ProxyContext, RouteName, User } from "./admitted.js";
 import type { Caps } from "./gates/fields.js";
 import type { RateLimit } from "./gates/limits.js";
-import type { Media } from "./gates/media.js";
 import type { ProxyEvent } from "./report.js";
 
 /** One secret, or those that hold while it is changed, the one in use first. */
@@ -65,6 +64,9 @@ export interface Limits {
   /** The largest file in a data URI or in plain Base64, in bytes. @default 20_971_520: the spec's largest image */
   readonly dataURIBytes?: number;
 }
+
+/** Tells which addresses the gateway may be sent to. */
+export type Media = "public" | "any" | ((url: URL) => boolean);
 
 /** The models that may be asked. */
 export type Models = readonly string[] | Readonly<Record<string, Caps>>;

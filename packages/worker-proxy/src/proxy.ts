@@ -2,7 +2,7 @@ import type { Admitted, ProxyContext } from "./admitted.js";
 import type { Account } from "./gates/account.js";
 import { checkRate } from "./gates/limits.js";
 import { checkOrigin, corsHeadersOf } from "./gates/origin.js";
-import { isPoll, type Match, type Matches, matchesOf } from "./gates/path.js";
+import { find, isPoll, type Match, matchFor } from "./gates/path.js";
 import { admit } from "./gates/policy.js";
 import { userOf } from "./gates/user.js";
 import { passOn } from "./gateway/answer.js";
@@ -49,18 +49,18 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
   let cors: Record<string, string> = { vary: "Origin" };
   let response: Response;
   try {
-    const asked = matchesOf(request.url, settings);
+    const found = find(request.url, settings);
     // worked out first, though its turn as a gate comes later: a page should be able to read each refusal
     const origin = request.headers.get("origin");
-    const allowed = await allowedOrigins(settings, env, asked);
+    const allowed = origin === null ? [] : await settings.read.origins(env);
     cors = corsHeadersOf(origin, allowed, settings.credentials);
 
     // a page learns why a request was refused only if its preflight was not
     const isPreflight = request.method === "OPTIONS" && origin !== null;
-    const match = isPreflight ? undefined : matchOf(request, asked);
+    const match = isPreflight ? undefined : matchFor(request, found);
     checkOrigin(origin, allowed);
     if (match) response = await serve(settings, incoming, match, report);
-    else response = (await import("./gates/preflight.js")).preflight(request, methodsOf(asked.matches));
+    else response = (await import("./gates/preflight.js")).preflight(request, found.methods);
   } catch (error) {
     const refusal = refusalIn(error);
     const { known, secrets } = report;
@@ -73,16 +73,6 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
   }
   for (const [name, value] of Object.entries({ ...cors, ...own })) response.headers.set(name, value);
   return response;
-}
-
-async function allowedOrigins<Env>({ read }: Settings<Env>, env: Env, { matches }: Matches) {
-  try {
-    return await read.origins(env);
-  } catch (error) {
-    // it reports this problem with all others
-    if (matches.some(({ route }) => route.name === "health")) return [];
-    throw error;
-  }
 }
 
 /**
@@ -161,16 +151,3 @@ async function serve<Env>(
 
 /** Headers that every answer has: nothing of it is kept anywhere, or taken for another type than it is. */
 const own = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
-
-/** @throws {Refusal} 404 for a path that is not served, 400 for a query, 405 for a method that the path does not have */
-function matchOf({ method }: Request, { matches, refusal }: Matches): Match {
-  if (refusal) throw new Refusal(refusal);
-  const match = matches.find(({ route }) => route.method === method);
-  if (match) return match;
-  const allow = `${methodsOf(matches)}, OPTIONS`;
-  throw new Refusal("method_not_allowed", { what: allow, headers: { allow } });
-}
-
-function methodsOf(matches: readonly Match[]): string {
-  return matches.map(({ route }) => route.method).join(", ");
-}

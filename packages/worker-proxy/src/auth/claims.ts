@@ -1,6 +1,7 @@
 import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import type { User } from "../admitted.js";
 import { ensure, Refusal, readOption } from "../refusal.js";
+import { textOf } from "../refusals.js";
 
 /** The claims that a token must have. */
 export interface Expected {
@@ -79,7 +80,10 @@ export async function secretOf<Env>(
 
 /** The caller can't be identified, for a reason that is not the caller's: nobody gets in, and the log says why. */
 export function unknowable(problem = "a fault of the proxy's own", cause?: unknown): Refusal {
-  return new Refusal("authentication_unavailable", { problem, cause });
+  const refusal = new Refusal("authentication_unavailable", { problem, cause });
+  // seen by apps that call `authenticate` themselves
+  refusal.message = textOf(refusal).message;
+  return refusal;
 }
 
 /** @throws {TypeError} for an empty text, or none */

@@ -2,7 +2,7 @@ import type { ServerSentEvent } from "@sluice/core/sse";
 import type { Admitted, CallOutcome, Payable } from "../admitted.js";
 import { type Account, openAccount } from "../gates/account.js";
 import { type Call, checkedType, openCall, passedHeadersOf, STALL_MS } from "../gateway/call.js";
-import { outcomeOf, parsed, readText, usageOf } from "../gateway/json-answer.js";
+import { outcomeOf, parsed, readText, usageOf } from "../gateway/read-answer.js";
 import { refusalOf } from "../gateway/refused.js";
 import { relay, type StreamEnd } from "../gateway/relay.js";
 import { ask } from "../gateway/request.js";

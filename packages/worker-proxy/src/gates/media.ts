@@ -1,7 +1,10 @@
+import type { Limits, Media } from "../options.js";
 import { decided, Refusal } from "../refusal.js";
+import type { Address } from "./fields.js";
+import { ownId } from "./ids.js";
+import type { Tenancy } from "./tenancy.js";
 
-/** Tells which addresses the gateway may be sent to. */
-export type Media = "public" | "any" | ((url: URL) => boolean);
+/* Loaded for requests with addresses of media. */
 
 /**
  * An address that everybody reads alike. A backslash, an `@`, a tab or a `#` behind the host leads some readers to
@@ -59,4 +62,21 @@ function isPublic({ protocol, hostname, port }: URL): boolean {
 
 function refused(param: string, problem: string): Refusal {
   return new Refusal("media_not_allowed", { param: param || undefined, what: problem });
+}
+
+const SCHEME = "asset://";
+/** A text that could be read as an asset's address, with what some readers of addresses leave out. */
+const LIKE_ASSET = /^[\s\p{Cc}]*a\p{Cc}*s\p{Cc}*s\p{Cc}*e\p{Cc}*t\p{Cc}*:/iu;
+
+/** Checks one address. That of an asset becomes the one that the gateway knows. */
+export async function checkAddress(
+  { owner, name, path }: Address,
+  { media, limits }: { readonly media: Media; readonly limits: Required<Pick<Limits, "dataURIBytes">> },
+  tenancy: Tenancy | undefined,
+): Promise<void> {
+  const text = owner[name] as string;
+  if (tenancy && LIKE_ASSET.test(text)) {
+    const sent = text.startsWith(SCHEME) ? text.slice(SCHEME.length) : "";
+    owner[name] = SCHEME + (await ownId(tenancy, "asset", sent));
+  } else await checkMedia(text, path, media, limits.dataURIBytes);
 }

@@ -1,6 +1,6 @@
 import type { Extension, ExtensionRoute, RouteName } from "../admitted.js";
+import { Refusal } from "../refusal.js";
 import type { IdKind } from "./tenancy.js";
-import { SENT_ID } from "./user.js";
 
 /** One row of the table: what may be asked, and the constant path it becomes. */
 export interface Route {
@@ -15,6 +15,9 @@ export interface Route {
   /** Who answers instead of the gateway. */
   readonly extension?: ExtensionRoute<never>;
 }
+
+/** An id of the gateway's, with or without a mark. */
+const SENT_ID = /^[A-Za-z0-9_-]{1,151}$/;
 
 /** Everything that can leave for the gateway. Nothing of a request's address does. */
 export const gatewayRoutes: readonly Route[] = [
@@ -59,23 +62,34 @@ export interface Match {
   readonly sentId: string | undefined;
 }
 
-/** The rows for an address, or why it is refused. */
-export interface Matches {
+/** The rows for an address. */
+export interface Found {
   /** More than one where a path has several methods. */
   readonly matches: readonly Match[];
-  readonly refusal: "not_found" | "query_not_allowed" | undefined;
+  /** The methods of the path, `GET, DELETE`. */
+  readonly methods: string;
+  readonly hasQuery: boolean;
 }
 
 /** Looks a request's address up in the table. */
-export function matchesOf(
+export function find(
   url: string,
   { basePath, table }: { readonly basePath: string; readonly table: readonly Route[] },
-): Matches {
+): Found {
   const { pathname, hasQuery } = sentPathOf(url);
   const own = pathname.startsWith(basePath) ? pathname.slice(basePath.length) : "";
   const matches = table.flatMap((route) => matchOf(route, own));
-  if (matches.length === 0) return { matches, refusal: "not_found" };
-  return { matches, refusal: hasQuery ? "query_not_allowed" : undefined };
+  return { matches, methods: matches.map(({ route }) => route.method).join(", "), hasQuery };
+}
+
+/** @throws {Refusal} 404 for a path that is not served, 400 for a query, 405 for a method that the path does not have */
+export function matchFor({ method }: Request, { matches, methods, hasQuery }: Found): Match {
+  if (methods === "") throw new Refusal("not_found");
+  if (hasQuery) throw new Refusal("query_not_allowed");
+  const match = matches.find(({ route }) => route.method === method);
+  if (match) return match;
+  const allow = `${methods}, OPTIONS`;
+  throw new Refusal("method_not_allowed", { what: allow, headers: { allow } });
 }
 
 /**

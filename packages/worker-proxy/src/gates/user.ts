@@ -1,6 +1,5 @@
 import type { User } from "../admitted.js";
 import { decided, misconfigured, Refusal } from "../refusal.js";
-import type { IdKind, Tenancy } from "./tenancy.js";
 
 /** @throws {Refusal} 401 for nobody, 503 where `authenticate` fails */
 export async function userOf<Env>(
@@ -19,19 +18,4 @@ export async function userOf<Env>(
   if (typeof user.id !== "string" || user.id === "")
     throw misconfigured("authenticate: must return { id }, a text, or null");
   return { ...from, ...user };
-}
-
-const ID = /^[A-Za-z0-9_-]{1,128}$/;
-/** An id of the gateway's, with or without a mark. */
-export const SENT_ID = /^[A-Za-z0-9_-]{1,151}$/;
-
-/**
- * The gateway's own id of what a user asks for.
- *
- * @throws {Refusal} 404 where there is none, or it is another user's
- */
-export async function ownId(tenancy: Tenancy | undefined, kind: IdKind, sentId: string): Promise<string> {
-  const id = tenancy ? await tenancy.verify(kind, sentId) : sentId;
-  if (id !== undefined && ID.test(id)) return id;
-  throw new Refusal(kind === "asset" ? "asset_not_found" : "task_not_found");
 }

@@ -117,10 +117,9 @@ export function passedHeadersOf({ headers }: Response, apiKeys: readonly string[
 
 /** @throws {Refusal} 502 for an answer that is no JSON, and no event stream where there can be one */
 export function checkedType({ body, headers }: Response, canStream: boolean) {
-  const [type] =
-    /^(?:application\/json|text\/event-stream)(?=\s*(?:;|$))/i.exec(headers.get("content-type") ?? "") ?? [];
-  const isFit = type && (canStream || type.toLowerCase() === "application/json");
-  if (body && isFit) return { body, type: type.toLowerCase() };
+  const [type = ""] = (headers.get("content-type") ?? "").toLowerCase().split(/\s*;/, 1);
+  const isFit = type === "application/json" || (canStream && type === "text/event-stream");
+  if (body && isFit) return { body, type };
   body?.cancel().catch(() => {});
   throw new Refusal("upstream_no_json", { outcome: "refused" });
 }

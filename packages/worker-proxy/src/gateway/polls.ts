@@ -2,7 +2,7 @@ import type { Admitted } from "../admitted.js";
 import { Refusal } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
 import { type Call, checkedType, passedHeadersOf, STALL_MS } from "./call.js";
-import { JSON_CHARACTERS, readText } from "./json-answer.js";
+import { JSON_CHARACTERS, readText } from "./read-answer.js";
 import { refusalOf } from "./refused.js";
 import type { Outgoing } from "./request.js";
 

@@ -3,8 +3,8 @@ import type { Limits } from "../options.js";
 import { Refusal } from "../refusal.js";
 import type { Reason } from "../refusals.js";
 import { failed, passedHeadersOf } from "./call.js";
-import { readText, type Upstream } from "./json-answer.js";
 import { openKeyWatch } from "./keys.js";
+import { readText, type Upstream } from "./read-answer.js";
 
 /** Limits of an error's body: size in characters, time in milliseconds. */
 const ERROR_CHARACTERS = 65_536;
@@ -50,6 +50,23 @@ export async function refusalOf(
     outcome,
     said: { status, ...said },
   });
+}
+
+/**
+ * The time within which a connection fails that was never made, in milliseconds. workerd throws the same error
+ * for a refused connection and for one that was cut after the request had been sent, so that only the time is left to
+ * tell them apart. A gateway that works longer than this before a cut is paid.
+ */
+const CONNECT_MS = 5000;
+/** Errors of other hosts that say that there was no connection. */
+const NO_CONNECTION =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+
+/** Refusal of a call whose `fetch` failed after that many milliseconds. */
+export function unanswered(error: unknown, ms: number): Refusal {
+  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
+  const isUnsent = ms < CONNECT_MS || NO_CONNECTION.test(String(cause?.code ?? code));
+  return failed(isUnsent ? "upstream_unreachable" : "upstream_cut", undefined, error);
 }
 
 /** The text of an error, or none where it can't be read: a refusal stays one, whatever becomes of its body. */

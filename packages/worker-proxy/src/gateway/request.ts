@@ -16,16 +16,6 @@ export interface Outgoing {
 }
 
 /**
- * The time within which a connection fails that was never made, in milliseconds. workerd throws the same error
- * for a refused connection and for one that was cut after the request had been sent, so that only the time is left to
- * tell them apart. A gateway that works longer than this before a cut is paid.
- */
-const CONNECT_MS = 5000;
-/** Errors of other hosts that say that there was no connection. */
-const NO_CONNECTION =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
-
-/**
  * Asks the gateway. Of the client's request goes nothing but what `body` holds: the headers are ours, the path is
  * the table's.
  *
@@ -53,10 +43,9 @@ export async function ask<Env>(
       try {
         return await fetch(request, env);
       } catch (error) {
-        const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
-        const isUnsent =
-          Date.now() - startedAt < CONNECT_MS || NO_CONNECTION.test(String(cause?.code ?? code));
-        throw failed(isUnsent ? "upstream_unreachable" : "upstream_cut", undefined, error);
+        const ms = Date.now() - startedAt;
+        const { unanswered } = await import("./refused.js");
+        throw unanswered(error, ms);
       }
     };
     const limit = { ms: limits.headersMs, late: "upstream_timeout" } as const;

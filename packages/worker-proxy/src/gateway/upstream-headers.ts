@@ -22,7 +22,8 @@ const RESERVED =
  */
 export async function readHeaders<Env>(
   option: NonNullable<ProxyOptions<Env>["upstreamHeaders"]>,
-  admitted: Admitted<Env>): Promise<Added> {
+  admitted: Admitted<Env>,
+): Promise<Added> {
   const headers = await readOption("upstreamHeaders", option, admitted, checkHeaders);
   const keys = Object.entries(headers).flatMap(([name, value]) => (isCredential(name) ? value : []));
   return { headers, keys };

@@ -7,8 +7,9 @@ import type { Report } from "../report.js";
 import type { Settings, Setup } from "../settings.js";
 import { type Call, STALL_MS } from "./call.js";
 import { openKeyWatch } from "./keys.js";
+import { relay } from "./relay.js";
 
-/* Loaded for an answer in JSON. */
+/* Loaded for an answer that the proxy reads: JSON, and a stream where something needs it. */
 
 /** An answer of the gateway under way, and the call that it belongs to. */
 export interface Upstream {
@@ -48,6 +49,28 @@ export async function jsonOf<Env>(
   if (openKeyWatch(setup.guarded)(json)) throw new Refusal("upstream_type");
   if (usage) report.known.usage = usage;
   return new TextEncoder().encode(await signed(json, passing));
+}
+
+/** Passes on a stream that has to be read: for a meter, for its silences, or because an extension sent it. */
+export function readStream<Env>(
+  { call }: Upstream,
+  body: ReadableStream<Uint8Array>,
+  { settings, setup, report, account, admitted }: Passing<Env>,
+  onEnd: (code?: string) => void,
+): ReadableStream<Uint8Array> {
+  const n = admitted.body?.["n"];
+  return relay(body, call, {
+    keys: setup.guarded,
+    choices: typeof n === "number" ? n : 1,
+    stallMs: settings.limits.stallMs ?? STALL_MS,
+    onFirstByte: report.firstByte,
+    onEnd({ usage, bytes, outcome, code }) {
+      if (usage) report.known.usage = usage;
+      report.known.bytes = bytes;
+      account?.close(outcome, usage);
+      onEnd(code);
+    },
+  });
 }
 
 /** @throws {Refusal} 502 for a page, a text, or JSON that was cut */
