@@ -1,7 +1,7 @@
 import { Refusal } from "./refusal.js";
 import { textOf } from "./refusals.js";
 import { isCredential, logError } from "./report.js";
-import { partsOf, type Settings } from "./settings.js";
+import type { Settings } from "./settings.js";
 
 /* Loaded when something has gone wrong, or when `/health` is asked. */
 
@@ -77,12 +77,16 @@ export function missingIn<Env>(read: (env: Env) => unknown, env: Env): string {
  * Answers 503 as long as a setting or a binding is missing. The log names each, the answer none. Nothing is asked
  * outside.
  */
-export async function healthOf<Env>(settings: Settings<Env>, request: Request, env: Env): Promise<Response> {
+export async function healthOf<Env>(
+  settings: Settings<Env>,
+  setup: readonly unknown[],
+  { request, env }: Pick<Failed<Env>, "request" | "env">,
+): Promise<Response> {
   const { authenticate, rateLimit, meter, extensions } = settings;
   const parts = [authenticate === "public" ? undefined : authenticate, rateLimit, meter, ...extensions];
   const checks = parts.flatMap((part) => part?.checks ?? []);
   const results = await Promise.allSettled<unknown>([
-    ...partsOf(settings, env, new URL(request.url).host),
+    ...setup,
     settings.read.origins(env),
     ...checks.map(async (check) => check(env)),
   ]);

@@ -11,7 +11,7 @@ import { addedHeaders, ask, outgoingOf } from "./gateway/request.js";
 import type { ProxyOptions } from "./options.js";
 import { Refusal, refusalIn } from "./refusal.js";
 import { openReport, type Report } from "./report.js";
-import { checkedOptions, type Settings, setupOf } from "./settings.js";
+import { checkedOptions, partsOf, type Settings, setupOf } from "./settings.js";
 
 /** The default export of a Worker; `fetch` serves any host that speaks `Request` and `Response`. */
 export interface GatewayProxy<Env = unknown> {
@@ -89,16 +89,17 @@ async function serve<Env>(
   const { request, env } = incoming;
   const { route } = match;
   report.known.route = route.name;
+  const { host } = new URL(request.url);
   if (route.name === "health") {
     const { healthOf } = await import("./causes.js");
-    const response = await healthOf(settings, request, env);
+    const response = await healthOf(settings, partsOf(settings, env, host), incoming);
     report.end(response.status, response.ok ? undefined : "misconfigured");
     return response;
   }
   const user = await userOf(settings.authenticate, request, env);
   report.known.user = user.id;
   await checkRate(settings.rateLimit, { ...incoming, user }, route);
-  const found = await setupOf(settings, env, new URL(request.url).host);
+  const found = await setupOf(settings, env, host);
   const tenancy =
     found.secrets.length > 0
       ? (await import("./gates/tenancy.js")).tenancyOf(found.secrets, user)

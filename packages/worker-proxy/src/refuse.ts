@@ -1,5 +1,5 @@
 import { type Failed, logCause } from "./causes.js";
-import { gatewayRoutes, lookups, type Route, sentPathOf } from "./gates/path.js";
+import type { Route } from "./gates/path.js";
 import { Refusal } from "./refusal.js";
 import { errorBody, textOf } from "./refusals.js";
 import { logError } from "./report.js";
@@ -9,7 +9,10 @@ import { logError } from "./report.js";
 /** The paths of a proxy. */
 interface Served {
   readonly basePath?: string;
+  /** The routes that are open. */
   readonly table?: readonly Route[];
+  /** The routes of the spec. */
+  readonly specRoutes?: readonly Route[];
 }
 
 /** The request that is refused, and the settings that the log and the advice are about. */
@@ -53,10 +56,13 @@ function advise(advised: Set<string>, line: string): void {
   logError(line);
 }
 
+/** The paths among which a gateway's asset lookup is likely to be. */
+const lookups = { name: "assets", path: "/gamma/asset/" } as const;
+
 /** Names the option that the operator may have forgotten, for the paths that everybody knows from the spec. */
-function notServed(url: string, { basePath = "", table = [] }: Served): Refusal {
-  const { pathname } = sentPathOf(url);
-  const known = [...gatewayRoutes, lookups].find(({ path }) => pathname.includes(path));
+function notServed(url: string, { basePath = "", table = [], specRoutes = [] }: Served): Refusal {
+  const { pathname } = new URL(url);
+  const known = [...specRoutes, lookups].find(({ path }) => pathname.includes(path));
   const start = known && pathname.slice(0, pathname.indexOf(known.path) + known.path.length);
   let option = "";
   if (known === lookups) option = "assetLookup";

@@ -2,7 +2,7 @@ import type { Admitted, Extension, Meter, RouteName } from "./admitted.js";
 import type { Caps } from "./gates/fields.js";
 import { createStreamCount } from "./gates/limits.js";
 import { createTables, type FieldsOf, hasField, routeOf } from "./gates/models.js";
-import { tableOf } from "./gates/path.js";
+import { specRoutes, tableOf } from "./gates/path.js";
 import type { ProxyOptions } from "./options.js";
 import { ensure, misconfigured, readOption } from "./refusal.js";
 
@@ -105,6 +105,7 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     read,
     limits,
     fieldsOf,
+    specRoutes,
     table: tableOf(routes, assetLookup, budgets ? [...extensions, budgets] : extensions),
     /** Lines about options that an operator may have forgotten, each of which is logged once. */
     advised: new Set<string>(),

@@ -1,14 +1,10 @@
 import type { Admitted } from "../admitted.js";
 import { Refusal } from "../refusal.js";
 import type { Setup } from "../settings.js";
-import { siftBody } from "./fields.js";
-import { tableOf } from "./models.js";
 import type { Route } from "./path.js";
 import type { IdKind, Tenancy } from "./tenancy.js";
 
 /* Loaded for requests about a task or an asset. */
-
-type Body = Record<string, unknown>;
 
 const ID = /^[A-Za-z0-9_-]{1,128}$/;
 
@@ -31,21 +27,14 @@ export async function ownId(tenancy: Tenancy | undefined, kind: IdKind, sentId: 
 export async function admitId<Env>(
   { ids }: Route,
   idInPath: string | undefined,
-  body: Body | undefined,
+  body: Readonly<Record<string, unknown>> | undefined,
   tenancy: Tenancy | undefined,
   asked: Admitted<Env>,
 ): Promise<Admitted<Env>> {
-  const sentId = idInPath ?? lookedUp(body ?? {});
+  // what is no text in a lookup is no id
+  const sentId = idInPath ?? (typeof body?.["Id"] === "string" ? body["Id"] : "");
   const id = ids ? await ownId(tenancy, ids, sentId) : sentId;
   return { ...asked, id, sentId, ...(body && { body: { Id: id } }) };
-}
-
-const lookupTable = tableOf("Id*");
-
-/** The asset that a lookup asks for; empty where it is no text, which no id is. */
-function lookedUp(body: Body): string {
-  siftBody(body, lookupTable);
-  return typeof body["Id"] === "string" ? body["Id"] : "";
 }
 
 /** @throws {Refusal} 403 unless the operator has listed groups of assets: a cap alone says who may use which */

@@ -20,7 +20,7 @@ export interface Route {
 const SENT_ID = /^[A-Za-z0-9_-]{1,151}$/;
 
 /** Everything that can leave for the gateway. Nothing of a request's address does. */
-export const gatewayRoutes: readonly Route[] = [
+export const specRoutes: readonly Route[] = [
   { name: "chat", method: "POST", path: "/v1/chat/completions" },
   { name: "images", method: "POST", path: "/v1/images/generations" },
   { name: "videos", method: "POST", path: "/v1/video/generations", ids: "task" },
@@ -32,16 +32,13 @@ export const gatewayRoutes: readonly Route[] = [
   { name: "epsilon", method: "GET", path: "/epsilon/v1/videos/{id}", ids: "epsilon" },
 ];
 
-/** The paths among which a gateway's asset lookup is likely to be. */
-export const lookups = { name: "assets", path: "/gamma/asset/" } as const;
-
 /** The table of one proxy: the rows of the open groups, from the gateway, the proxy itself and extensions. */
 export function tableOf(
   open: readonly RouteName[],
   assetLookup: string | undefined,
   extensions: readonly Extension<never>[],
 ): readonly Route[] {
-  const table: Route[] = [...gatewayRoutes, { name: "health", method: "GET", path: "/health" }];
+  const table: Route[] = [...specRoutes, { name: "health", method: "GET", path: "/health" }];
   if (assetLookup !== undefined)
     table.push({ name: "assets", method: "POST", path: assetLookup, ids: "asset", isLookup: true });
   for (const extension of extensions.flatMap(({ routes }) => routes)) {
@@ -96,7 +93,7 @@ export function matchFor({ method }: Request, { matches, methods, hasQuery }: Fo
  * The path exactly as it was sent. What parsing would change (`..`, `\`, `//host`, a control character) is no path
  * of ours: to check one form and to send another is how a key gets lost.
  */
-export function sentPathOf(url: string): { pathname: string; hasQuery: boolean } {
+function sentPathOf(url: string): { pathname: string; hasQuery: boolean } {
   const sent = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#\\]*/i, "");
   const [pathname = ""] = sent.split("?", 1);
   const isExact = URL.canParse(url) && new URL(url).pathname === pathname;

@@ -3,7 +3,7 @@ import { Refusal } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
 import { readBody } from "./body.js";
 import { holdCaps, siftBody } from "./fields.js";
-import { belongsTo, hasOwnFields } from "./models.js";
+import { belongsTo, hasOwnFields, tableOf } from "./models.js";
 import type { Match } from "./path.js";
 import type { Tenancy } from "./tenancy.js";
 
@@ -23,6 +23,7 @@ export async function admit<Env>(
   const { limits, meter, fieldsOf } = settings;
   const body = await readBody(asked.request, limits);
   if (idInPath !== undefined || route.isLookup) {
+    if (body) siftBody(body, lookupTable);
     const { admitId } = await import("./ids.js");
     return await admitId(route, idInPath, body, tenancy, asked);
   }
@@ -54,6 +55,8 @@ export async function admit<Env>(
   if (isCounted) body["stream_options"] = { include_usage: true };
   return { ...asked, model, body, dropped };
 }
+
+const lookupTable = tableOf("Id*");
 
 /** Writes the newer name of a field as the one that the gateway has. */
 function renameTokens(body: Record<string, unknown>): void {
