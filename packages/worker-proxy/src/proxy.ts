@@ -52,7 +52,9 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
     const found = find(request.url, settings);
     // worked out first, though its turn as a gate comes later: a page should be able to read each refusal
     const origin = request.headers.get("origin");
-    const allowed = origin === null ? [] : await settings.read.origins(env);
+    // `GET /health` reports a problem of `origins` with all others
+    const isHealth = found.matches[0]?.route.name === "health";
+    const allowed = isHealth ? [] : await settings.read.origins(env);
     cors = corsHeadersOf(origin, allowed, settings.credentials);
 
     // a page learns why a request was refused only if its preflight was not
@@ -91,7 +93,7 @@ async function serve<Env>(
   report.known.route = route.name;
   const { host } = new URL(request.url);
   if (route.name === "health") {
-    const { healthOf } = await import("./causes.js");
+    const { healthOf } = await import("./refuse.js");
     const response = await healthOf(settings, partsOf(settings, env, host), incoming);
     report.end(response.status, response.ok ? undefined : "misconfigured");
     return response;
@@ -101,9 +103,7 @@ async function serve<Env>(
   await checkRate(settings.rateLimit, { ...incoming, user }, route);
   const found = await setupOf(settings, env, host);
   const tenancy =
-    found.secrets.length > 0
-      ? (await import("./gates/tenancy.js")).tenancyOf(found.secrets, user)
-      : undefined;
+    found.secrets.length > 0 ? (await import("./gates/ids.js")).tenancyOf(found.secrets, user) : undefined;
   const checked = await admit(settings, found, tenancy, match, { ...incoming, user, route: route.name });
   if (checked.model !== undefined) report.known.model = checked.model;
   if (checked.body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
@@ -117,7 +117,7 @@ async function serve<Env>(
   let account: Account | undefined;
   try {
     const mayExtend = route.extension !== undefined || settings.extensions.length > 0;
-    const { extensionAnswer } = mayExtend ? await import("./gateway/extension.js") : {};
+    const { extensionAnswer } = mayExtend ? await import("./gateway/additions.js") : {};
     const extensions = await extensionAnswer?.(settings, route, admitted, call);
     const response = extensions ?? (await gateways());
     report.lap("gateway");

@@ -73,7 +73,7 @@ export async function readOption<Env, T>(
   } catch (error) {
     cause = error;
   }
-  const { missingIn } = await import("./causes.js");
+  const { missingIn } = await import("./refuse.js");
   throw misconfigured(problem + missingIn(read, env), cause);
 }
 

@@ -1,10 +1,10 @@
-import { type Failed, logCause } from "./causes.js";
 import type { Route } from "./gates/path.js";
 import { Refusal } from "./refusal.js";
 import { errorBody, textOf } from "./refusals.js";
-import { logError } from "./report.js";
+import { isCredential, logError } from "./report.js";
+import type { Settings } from "./settings.js";
 
-/* Loaded when a request is refused. */
+/* Loaded when a request is refused, a setting is wrong, or `/health` is asked. */
 
 /** The paths of a proxy. */
 interface Served {
@@ -70,4 +70,95 @@ function notServed(url: string, { basePath = "", table = [], specRoutes = [] }: 
   if (known && start !== basePath + known.path) option = "basePath";
   if (option === "") return new Refusal("not_found");
   return new Refusal("not_found", { what: `; the proxy's operator sets \`${option}\``, advice: start });
+}
+
+/** A request whose failure is logged. Nothing that it keeps secret is in the line. */
+export interface Failed<Env> {
+  readonly request: Request;
+  readonly env: Env;
+  /** The settings whose keys the log must not show. */
+  readonly settings?: Partial<Pick<Settings<Env>, "apiKey" | "secret">>;
+  /** Further values that the log must not show. */
+  readonly secrets?: readonly string[];
+}
+
+/** Length of a logged cause, in characters. */
+const CAUSE_CHARACTERS = 600;
+/** Shorter values are words that any message may have. */
+const SECRET_CHARACTERS = 8;
+/** JWTs, and words of letters and digits: most keys and tokens, also those that nobody told the proxy of. */
+const KEY_LIKE = /\beyJ[\w-]+(?:\.[\w-]*)*|(?=[\w+-]*\d)(?=[\w+-]*[a-z])[\w+-]{16,}/gi;
+
+/** Logs an error in one line, without a value of `env`, a credential, a secret, or what looks like a key. */
+export async function logCause<Env>(subject: string, error: unknown, failed: Failed<Env>): Promise<void> {
+  let safe = causeOf(error).slice(0, 10_000);
+  for (const [value, name] of await confidentialIn(failed)) safe = safe.replaceAll(value, `[${name}]`);
+  safe = safe.replace(KEY_LIKE, "[…]").replace(/\p{Cc}+/gu, " ");
+  logError(`${subject}: ${safe.slice(0, CAUSE_CHARACTERS)}`);
+}
+
+/** Describes an error for the log, with the errors behind it. */
+function causeOf(error: unknown, depth = 0): string {
+  if (!(error instanceof Error)) return typeof error === "object" ? "an object" : String(error);
+  const behind = error.cause === undefined || depth === 3 ? "" : `: ${causeOf(error.cause, depth + 1)}`;
+  if (error instanceof Refusal) return (error.details.problem ?? textOf(error).message) + behind;
+  const [, frame] = /^\s*(at .+)$/m.exec(error.stack ?? "") ?? [];
+  return `${error.name}: ${error.message}${frame ? ` (${frame})` : ""}${behind}`;
+}
+
+/** The values that no log may show, the longest first, each with the name that takes its place. */
+async function confidentialIn<Env>({ request, env, settings, secrets = [] }: Failed<Env>) {
+  const keys = await Promise.allSettled(
+    [settings?.apiKey, settings?.secret].map(async (read) => read?.(env)),
+  );
+  const known: [value: unknown, name: string][] = secrets.map((value) => [value, "secret"]);
+  for (const key of keys)
+    if (key.status === "fulfilled") for (const part of [key.value].flat()) known.push([part, "secret"]);
+  for (const [name, value] of Object.entries(env ?? {}))
+    for (const part of [value].flat()) known.push([part, `env.${name}`]);
+  for (const [name, value] of request.headers)
+    if (isCredential(name)) for (const part of value.split(/[\s;,=]+/)) known.push([part, name]);
+  const isLong = (entry: (typeof known)[0]): entry is [string, string] =>
+    typeof entry[0] === "string" && entry[0].length >= SECRET_CHARACTERS;
+  return known.filter(isLong).sort(([one], [other]) => other.length - one.length);
+}
+
+/** Names what a function looks for in `env` and does not find: "; env.PROXY_SECRET is not set". */
+export function missingIn<Env>(read: (env: Env) => unknown, env: Env): string {
+  const missing = new Set<string>();
+  const watched = new Proxy(Object(env) as object, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (value === undefined || value === "") missing.add(`env.${String(name)}`);
+      return value;
+    },
+  });
+  try {
+    // its rejection says no more than the first one did
+    Promise.resolve(read(watched as Env)).catch(() => {});
+  } catch {}
+  return missing.size > 0 ? `; ${[...missing].join(", ")} is not set` : "";
+}
+
+/**
+ * Answers 503 as long as a setting or a binding is missing. The log names each, the answer none. Nothing is asked
+ * outside.
+ */
+export async function healthOf<Env>(
+  settings: Settings<Env>,
+  setup: readonly unknown[],
+  { request, env }: Pick<Failed<Env>, "request" | "env">,
+): Promise<Response> {
+  const { authenticate, rateLimit, meter, extensions } = settings;
+  const parts = [authenticate === "public" ? undefined : authenticate, rateLimit, meter, ...extensions];
+  const checks = parts.flatMap((part) => part?.checks ?? []);
+  const results = await Promise.allSettled<unknown>([
+    ...setup,
+    settings.read.origins(env),
+    ...checks.map(async (check) => check(env)),
+  ]);
+  const problems = results.filter((result) => result.status === "rejected");
+  for (const { reason } of problems) await logCause("health", reason, { request, env, settings });
+  if (problems.length > 0) return Response.json({ status: "misconfigured" }, { status: 503 });
+  return Response.json({ status: "ok" });
 }

@@ -1,10 +1,54 @@
-import type { Admitted } from "../admitted.js";
+import type { Admitted, User } from "../admitted.js";
 import { Refusal } from "../refusal.js";
 import type { Setup } from "../settings.js";
-import type { Route } from "./path.js";
-import type { IdKind, Tenancy } from "./tenancy.js";
+import type { IdKind, Route } from "./path.js";
 
-/* Loaded for requests about a task or an asset. */
+/* Loaded where ids are signed, and for requests about tasks, assets and epsilon. */
+
+/** Keeps users apart who share one key: an id leaves the proxy with the mark of the user who made it. */
+export interface Tenancy {
+  sign(kind: IdKind, id: string): Promise<string>;
+  /** The gateway's own id; undefined where this user was not given it. */
+  verify(kind: IdKind, signed: string): Promise<string | undefined>;
+  /** The gateway's name for the user: always the same, and no way back to the user. */
+  pseudonym(): Promise<string>;
+}
+
+/** Length of a mark: 132 bits. */
+const MARK = 22;
+
+/** @param secrets the first one signs, each of them is known; without any, ids stay the gateway's */
+export function tenancyOf(secrets: readonly string[], { id: userId }: User): Tenancy | undefined {
+  const [first] = secrets;
+  if (first === undefined) return undefined;
+  return {
+    sign: async (kind, id) => `${id}_${await markOf(first, kind, id)}`,
+    async verify(kind, signed) {
+      const id = signed.slice(0, -MARK - 1);
+      for (const secret of secrets) if (isSame(signed, `${id}_${await markOf(secret, kind, id)}`)) return id;
+      return undefined;
+    },
+    pseudonym: () => markOf(first, "user", ""),
+  };
+
+  // the user's id may hold anything, and comes last: nothing else can be read into it
+  async function markOf(secret: string, kind: string, id: string): Promise<string> {
+    const hash = { name: "HMAC", hash: "SHA-256" };
+    const key = await crypto.subtle.importKey("raw", encoder.encode(secret), hash, false, ["sign"]);
+    const mark = await crypto.subtle.sign("HMAC", key, encoder.encode(`${kind}:${id}:${userId}`));
+    const base64 = btoa(String.fromCharCode(...new Uint8Array(mark)));
+    return base64.slice(0, MARK).replaceAll("+", "-").replaceAll("/", "_");
+  }
+}
+
+const encoder = new TextEncoder();
+
+/** Takes the same time wherever they differ. */
+function isSame(one: string, other: string): boolean {
+  let difference = one.length ^ other.length;
+  for (let at = 0; at < one.length; at += 1) difference |= one.charCodeAt(at) ^ other.charCodeAt(at);
+  return difference === 0;
+}
 
 const ID = /^[A-Za-z0-9_-]{1,128}$/;
 
@@ -41,4 +85,16 @@ export async function admitId<Env>(
 export function checkGroups(model: string, models: Setup["models"]): void {
   if (Object.hasOwn(models.get(model) ?? {}, "GroupId")) return;
   throw new Refusal("no_groups", { what: model, param: "GroupId", advice: model });
+}
+
+/** The models that a body for epsilon names; what is no text is not listed anywhere. */
+export function namesIn(body: Readonly<Record<string, unknown>>): readonly [string, ...string[]] {
+  // no table refuses another spelling of these
+  const other = Object.keys(body).find(
+    (key) => /^model[_-]?(?:name|id)?$/i.test(key) && !/^model(?:_name)?$/.test(key),
+  );
+  if (other !== undefined) throw new Refusal("model_misnamed", { param: other });
+  const given = [body["model"], body["model_name"]].filter((named) => (named ?? undefined) !== undefined);
+  const [first = "epsilon", ...others] = given as string[];
+  return [first, ...others];
 }

@@ -1,8 +1,7 @@
 import type { Limits, Media } from "../options.js";
 import { decided, Refusal } from "../refusal.js";
 import type { Address } from "./fields.js";
-import { ownId } from "./ids.js";
-import type { Tenancy } from "./tenancy.js";
+import { ownId, type Tenancy } from "./ids.js";
 
 /* Loaded for requests with addresses of media. */
 

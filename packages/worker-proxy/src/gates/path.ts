@@ -1,6 +1,8 @@
 import type { Extension, ExtensionRoute, RouteName } from "../admitted.js";
 import { Refusal } from "../refusal.js";
-import type { IdKind } from "./tenancy.js";
+
+/** The kind of thing that an id names. The mark of one does not fit the other. */
+export type IdKind = "task" | "asset" | "epsilon";
 
 /** One row of the table: what may be asked, and the constant path it becomes. */
 export interface Route {

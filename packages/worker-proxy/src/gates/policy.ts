@@ -3,9 +3,9 @@ import { Refusal } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
 import { readBody } from "./body.js";
 import { holdCaps, siftBody } from "./fields.js";
+import type { Tenancy } from "./ids.js";
 import { belongsTo, hasOwnFields, tableOf } from "./models.js";
 import type { Match } from "./path.js";
-import type { Tenancy } from "./tenancy.js";
 
 /**
  * Reads what is asked, and checks it against what the operator allows. A body becomes the one that leaves.
@@ -31,7 +31,7 @@ export async function admit<Env>(
 
   // the models that a body names; what is no text is not listed anywhere
   const names =
-    route.name === "epsilon" ? (await import("./epsilon.js")).namesIn(body) : ([body["model"]] as [string]);
+    route.name === "epsilon" ? (await import("./ids.js")).namesIn(body) : ([body["model"]] as [string]);
   const [model] = names;
   if (!names.every((name) => models.has(name) && belongsTo(name, route.name))) {
     // a body without a model may have another spelling of the field: that is named then

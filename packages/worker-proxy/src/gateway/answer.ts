@@ -14,7 +14,7 @@ export async function passOn<Env>(upstream: Upstream, passing: Passing<Env>): Pr
   const { status } = response;
   const sent = headersOf(response, passing);
   if (extensions.length > 0) {
-    const { extensionHeaders } = await import("./extension.js");
+    const { extensionHeaders } = await import("./additions.js");
     Object.assign(sent, extensionHeaders(extensions, response, route.name, setup.guarded));
   }
   if (status === 204 && route.extension) {

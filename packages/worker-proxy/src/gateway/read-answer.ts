@@ -1,10 +1,11 @@
 import type { Admitted, CallOutcome, Usage } from "../admitted.js";
 import type { Account } from "../gates/account.js";
+import type { Tenancy } from "../gates/ids.js";
 import type { Route } from "../gates/path.js";
-import type { Tenancy } from "../gates/tenancy.js";
 import { Refusal } from "../refusal.js";
 import type { Report } from "../report.js";
 import type { Settings, Setup } from "../settings.js";
+import { openPieces } from "./bytes.js";
 import { type Call, STALL_MS } from "./call.js";
 import { openKeyWatch } from "./keys.js";
 import { relay } from "./relay.js";
@@ -95,14 +96,14 @@ export async function readText(
   most: number,
   idleMs: () => number,
 ): Promise<string> {
-  const reader = response.body?.getReader();
+  const pieces = response.body && openPieces(response.body);
   const decoder = new TextDecoder();
   let text = "";
-  while (reader) {
+  while (pieces) {
     const limit = { ms: idleMs(), late: "upstream_idle" } as const;
-    const { done, value } = await call.wait(() => reader.read(), "upstream_cut", limit);
-    if (done) break;
-    text += decoder.decode(value, { stream: true });
+    const piece = await call.wait(pieces.next, "upstream_cut", limit);
+    if (!piece) break;
+    text += decoder.decode(piece, { stream: true });
     if (text.length > most) throw new Refusal("upstream_type");
   }
   return text;

@@ -2,8 +2,8 @@ import type { Admitted } from "../admitted.js";
 import type { Route } from "../gates/path.js";
 import { logError } from "../report.js";
 import type { Settings, Setup } from "../settings.js";
+import type { Added } from "./additions.js";
 import { type Call, failed } from "./call.js";
-import type { Added } from "./upstream-headers.js";
 
 /** What leaves for the gateway. */
 export interface Outgoing {
@@ -101,7 +101,7 @@ export async function addedHeaders<Env>(
   const trace = admitted.request.headers.get("traceparent") ?? "";
   const own = { "x-request-id": requestId, ...(TRACEPARENT.test(trace) && { traceparent: trace }) };
   if (!upstreamHeaders) return { headers: own, keys: [] };
-  const { readHeaders } = await import("./upstream-headers.js");
+  const { readHeaders } = await import("./additions.js");
   const { headers, keys } = await readHeaders(upstreamHeaders, admitted);
   return { headers: { ...headers, ...own }, keys };
 }
