@@ -54,7 +54,8 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
     const origin = request.headers.get("origin");
     // `GET /health` reports a problem of `origins` with all others
     const isHealth = found.matches[0]?.route.name === "health";
-    const allowed = isHealth ? [] : await settings.read.origins(env);
+    const origins = Promise.resolve(settings.read.origins(env));
+    const allowed = await (isHealth ? origins.catch(() => []) : origins);
     cors = corsHeadersOf(origin, allowed, settings.credentials);
 
     // a page learns why a request was refused only if its preflight was not
@@ -111,7 +112,6 @@ async function serve<Env>(
   const admitted = { ...checked, headers };
   report.secrets.push(...Object.values(headers));
   const setup = { ...found, guarded: [...found.guarded, ...keys] };
-  report.lap("proxy");
 
   const call = openCall(request.signal, route.extension ? undefined : settings.limits.totalMs);
   let account: Account | undefined;
@@ -120,7 +120,6 @@ async function serve<Env>(
     const { extensionAnswer } = mayExtend ? await import("./gateway/additions.js") : {};
     const extensions = await extensionAnswer?.(settings, route, admitted, call);
     const response = extensions ?? (await gateways());
-    report.lap("gateway");
     const upstream = { response, call, isExtensions: extensions !== undefined };
     if (response.ok)
       return await passOn(upstream, { settings, setup, tenancy, admitted, route, report, account });

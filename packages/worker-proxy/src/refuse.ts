@@ -1,7 +1,7 @@
 import type { Route } from "./gates/path.js";
 import { Refusal } from "./refusal.js";
 import { errorBody, textOf } from "./refusals.js";
-import { isCredential, logError } from "./report.js";
+import { logError } from "./report.js";
 import type { Settings } from "./settings.js";
 
 /* Loaded when a request is refused, a setting is wrong, or `/health` is asked. */
@@ -161,4 +161,9 @@ export async function healthOf<Env>(
   for (const { reason } of problems) await logCause("health", reason, { request, env, settings });
   if (problems.length > 0) return Response.json({ status: "misconfigured" }, { status: 503 });
   return Response.json({ status: "ok" });
+}
+
+/** Tells whether the value of a header of this name lets somebody in somewhere. */
+export function isCredential(name: string): boolean {
+  return /auth|cookie|token|key|secret|session|jwt|signature/i.test(name);
 }

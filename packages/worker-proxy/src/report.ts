@@ -54,21 +54,11 @@ export function openReport(method: string, notify: (event: ProxyEvent) => unknow
   };
   /** Values beside the keys that the log must not show. */
   const secrets: string[] = [];
-  const laps: string[] = [];
   const works: (() => void)[] = [];
-  let lastAt = startedAt;
   let isOver = false;
   return {
     known,
     secrets,
-    /** Notes the time since the last lap, for `Server-Timing`. */
-    lap(name: string): void {
-      const now = Date.now();
-      laps.push(`${name};dur=${now - lastAt}`);
-      lastAt = now;
-    },
-    /** Returns the value of `Server-Timing`, in milliseconds. */
-    timing: () => laps.join(", "),
     /** Notes the time to the first byte of the answer. Later calls change nothing. */
     firstByte(): void {
       known.firstByteMs ??= Date.now() - startedAt;
@@ -101,9 +91,4 @@ function outcomeOf(status: number, code: string | undefined): Outcome {
 export function logError(problem: string): void {
   // biome-ignore lint/suspicious/noConsole: this is the log
   console.error(`sluice proxy: ${problem}`);
-}
-
-/** Tells whether the value of a header of this name lets somebody in somewhere. */
-export function isCredential(name: string): boolean {
-  return /auth|cookie|token|key|secret|session|jwt|signature/i.test(name);
 }

@@ -107,7 +107,6 @@ test("cases 16 and 45: of the gateway's headers only the listed ones go down, an
   expect(names.sort()).toEqual([
     "cache-control",
     "content-type",
-    "server-timing",
     "vary",
     "x-content-type-options",
     "x-request-id",

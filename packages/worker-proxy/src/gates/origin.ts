@@ -1,7 +1,6 @@
 import { Refusal } from "../refusal.js";
 
-const EXPOSED =
-  "retry-after, server-timing, x-request-id, x-sluice-dropped, x-sluice-offers, x-sluice-source, x-stream-id";
+const EXPOSED = "retry-after, x-request-id, x-sluice-dropped, x-sluice-offers, x-sluice-source, x-stream-id";
 
 /**
  * The headers that every answer to this request carries. CORS keeps other pages from reading answers; it is not

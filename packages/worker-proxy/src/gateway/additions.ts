@@ -2,7 +2,7 @@ import type { Admitted, Extension, RouteName } from "../admitted.js";
 import type { Route } from "../gates/path.js";
 import type { ProxyOptions } from "../options.js";
 import { ensure, Refusal, readOption } from "../refusal.js";
-import { isCredential } from "../report.js";
+import { isCredential } from "../refuse.js";
 import type { Settings } from "../settings.js";
 import type { Call } from "./call.js";
 import { openKeyWatch } from "./keys.js";
@@ -61,18 +61,22 @@ export interface Added {
 /** Headers that are the proxy's own, the platform's, or about one connection alone. */
 const RESERVED =
   /^(?:authorization|cookie|host|accept(?:-encoding)?|content-.*|proxy-.*|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|x-request-id|traceparent)$/i;
+/** The header of W3C Trace Context: version, trace id, parent id, flags; neither id may be all zeros. */
+const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
+
 /**
- * Reads `upstreamHeaders`.
+ * Reads `upstreamHeaders`, and adds a well-formed `traceparent`.
  *
  * @throws {Refusal} 500 `misconfigured` for a header that can't be sent
  */
 export async function readHeaders<Env>(
   option: NonNullable<ProxyOptions<Env>["upstreamHeaders"]>,
   admitted: Admitted<Env>,
+  trace: string,
 ): Promise<Added> {
-  const headers = await readOption("upstreamHeaders", option, admitted, checkHeaders);
-  const keys = Object.entries(headers).flatMap(([name, value]) => (isCredential(name) ? value : []));
-  return { headers, keys };
+  const given = await readOption("upstreamHeaders", option, admitted, checkHeaders);
+  const keys = Object.entries(given).flatMap(([name, value]) => (isCredential(name) ? value : []));
+  return { headers: { ...given, ...(TRACEPARENT.test(trace) && { traceparent: trace }) }, keys };
 }
 
 function checkHeaders(given: unknown): Readonly<Record<string, string>> {

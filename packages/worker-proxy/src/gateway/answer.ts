@@ -54,7 +54,6 @@ function headersOf<Env>(
     ...passed,
     "x-request-id": report.known.requestId,
     "x-sluice-source": "upstream",
-    "server-timing": report.timing(),
     ...(admitted.dropped?.length && { "x-sluice-dropped": admitted.dropped.join(", ") }),
   };
 }

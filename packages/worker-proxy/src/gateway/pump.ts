@@ -21,7 +21,7 @@ export interface PumpOptions {
   readonly isChat: boolean;
   /** Called before the first piece goes on. */
   readonly onFirstByte?: () => void;
-  /** Called once, when the stream is over, with the `error.code` of what went wrong, if anything did. */
+  /** Called when the stream is over, with the `error.code` of what went wrong, if anything did. Only the first call counts. */
   readonly onEnd: (code?: string) => void;
 }
 
@@ -37,9 +37,8 @@ export function pump(
 ): ReadableStream<Uint8Array> {
   const { readable, writable } = openPipe();
   let head = "";
-  let isEnded = false;
   // a client that takes nothing holds back the pump's own report
-  call.signal.addEventListener("abort", () => call.stopped && end(call.stopped));
+  call.signal.addEventListener("abort", () => call.stopped && onEnd(call.stopped));
   void pass();
   return readable;
 
@@ -86,19 +85,13 @@ export function pump(
     const writer = writable.locked ? undefined : writable.getWriter();
     if (failure && writer?.desiredSize == null) call.stop("client_left");
     const cause = call.stopped ? failed(call.stopped) : failure;
-    end(cause?.reason ?? (isChat && ERROR.test(head) ? "upstream_error" : undefined));
+    onEnd(cause?.reason ?? (isChat && ERROR.test(head) ? "upstream_error" : undefined));
     if (cause && cause.reason !== "client_left") {
       const { errorEvent } = await import("../refusals.js");
       writer?.write(errorEvent(cause)).catch(() => {});
     }
     writer?.close().catch(() => {});
     call.close();
-  }
-
-  function end(code: string | undefined): void {
-    if (isEnded) return;
-    isEnded = true;
-    onEnd(code);
   }
 }
 

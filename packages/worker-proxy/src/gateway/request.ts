@@ -84,9 +84,6 @@ export function outgoingOf<Env>(
   return { method, path: id === undefined ? path : path.replace("{id}", id), body, headers };
 }
 
-/** The header of W3C Trace Context: version, trace id, parent id, flags; neither id may be all zeros. */
-const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
-
 /**
  * Makes the headers that a request to the gateway gets beside the key: the request id, a well-formed `traceparent` of
  * the client, and those of `upstreamHeaders`.
@@ -98,10 +95,10 @@ export async function addedHeaders<Env>(
   admitted: Admitted<Env>,
   requestId: string,
 ): Promise<Added> {
-  const trace = admitted.request.headers.get("traceparent") ?? "";
-  const own = { "x-request-id": requestId, ...(TRACEPARENT.test(trace) && { traceparent: trace }) };
-  if (!upstreamHeaders) return { headers: own, keys: [] };
+  const own = { "x-request-id": requestId };
+  const trace = admitted.request.headers.get("traceparent");
+  if (!upstreamHeaders && trace === null) return { headers: own, keys: [] };
   const { readHeaders } = await import("./additions.js");
-  const { headers, keys } = await readHeaders(upstreamHeaders, admitted);
+  const { headers, keys } = await readHeaders(upstreamHeaders ?? (() => ({})), admitted, trace ?? "");
   return { headers: { ...headers, ...own }, keys };
 }
