@@ -46,7 +46,7 @@ test("says that the proxy is set up, to anybody, and asks the gateway nothing", 
 
 /** Options of which nothing is set in `env`, and the name that the log has for each. */
 const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
-  ["apiKey: is empty; is the secret set? Give one key", { apiKey: (env) => read(env, "GATEWAY_API_KEY") }],
+  ["apiKey: is the secret set? Give one key", { apiKey: (env) => read(env, "GATEWAY_API_KEY") }],
   ["baseURL: is no URL; env.GATEWAY_URL", { baseURL: (env) => read(env, "GATEWAY_URL") as string }],
   ["baseURL: is the proxy's own address", { baseURL: () => "https://proxy.example" }],
   ["origins: give exact origins", { origins: () => undefined as never }],
