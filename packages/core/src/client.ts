@@ -5,7 +5,7 @@ import type { ClientEvent } from "./events.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
 import type { Client, Credentials, RetryOptions, Timeouts } from "./http.js";
 import { isolate } from "./isolate.js";
-import type { VideoTaskNormalizer } from "./task.js";
+import type { VideoTaskNormalizer } from "./video-task.js";
 
 /** Options of `createClient`. Only `baseURL` is required. */
 export interface ClientOptions {

@@ -1,5 +1,5 @@
 import type { Asset, AssetHandle } from "./asset.js";
-import type { FailedVideoTask, PendingVideoTask, VideoTaskReference } from "./task.js";
+import type { FailedVideoTask, PendingVideoTask, VideoTaskReference } from "./video-task.js";
 
 /** One broken rule of a request: where, what is wrong and what to do, and the rule's stable name. */
 export interface Issue {

@@ -15,7 +15,7 @@ import {
 import type { CallIdentity, CallKind, CallOutcome, CallStep, CallSummary, ClientEvent } from "./events.js";
 import { connectionError, errorOf, isRateLimit, isTransient, outcomeOf, requestIdOf } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
-import type { VideoTaskNormalizer } from "./task.js";
+import type { VideoTaskNormalizer } from "./video-task.js";
 
 /** Limits of waiting, in milliseconds. `Number.POSITIVE_INFINITY` switches one off. */
 export interface Timeouts {

@@ -100,6 +100,7 @@ export { memoryStorage } from "./storage/memory.js";
 export type { RecordStorage } from "./storage/storage.js";
 export { type WebStorage, webStorage } from "./storage/web.js";
 export { createRegistry, createStore, type Registry, type Store, type StoreControl } from "./store.js";
+export { type Findings, type UncheckedModel, type UncheckedRequest, unchecked } from "./validate.js";
 export type {
   FailedVideoTask,
   PendingVideoTask,
@@ -108,8 +109,7 @@ export type {
   VideoTaskHandle,
   VideoTaskNormalizer,
   VideoTaskReference,
-} from "./task.js";
-export { type Findings, type UncheckedModel, type UncheckedRequest, unchecked } from "./validate.js";
+} from "./video-task.js";
 export { createVideoTask } from "./videos/create.js";
 export type { VideoTaskEntry, WatchSettings } from "./videos/ledger.js";
 export { createVideoTaskList, listTasks, type VideoTaskList } from "./videos/list.js";

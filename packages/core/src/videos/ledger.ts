@@ -7,8 +7,8 @@ import { type Presence, pagePresence } from "../presence.js";
 import type { RecordStorage } from "../storage/storage.js";
 import { waitForStorage } from "../storage/wait.js";
 import { createStore, type Store } from "../store.js";
-import type { VideoTask, VideoTaskReference } from "../task.js";
 import { type UncheckedRequest, unchecked } from "../validate.js";
+import type { VideoTask, VideoTaskReference } from "../video-task.js";
 import {
   sharedWatch,
   unwatched,

@@ -1,6 +1,6 @@
 import { isGatewayError } from "../errors.js";
 import type { Client } from "../http.js";
-import type { VideoTask, VideoTaskReference } from "../task.js";
+import type { VideoTask, VideoTaskReference } from "../video-task.js";
 import { getVideoTask, type WatchOptions } from "./tasks.js";
 
 /** A video task as TanStack Query asks about it. */

@@ -1,6 +1,6 @@
 import { isRecord } from "../error-body.js";
 import { isGatewayError } from "../errors.js";
-import type { VideoTask, VideoTaskReference } from "../task.js";
+import type { VideoTask, VideoTaskReference } from "../video-task.js";
 import type { VideoTaskEntry } from "./ledger.js";
 
 /** An entry with the count of its changes: the copy with the higher one is newer. */

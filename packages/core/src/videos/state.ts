@@ -1,5 +1,5 @@
-import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../task.js";
 import type { TaskState } from "../task-store.js";
+import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video-task.js";
 
 /** The state of one video task, in the words of TanStack Query. */
 export interface VideoTaskState extends TaskState<SucceededVideoTask, VideoTaskReference> {

@@ -1,8 +1,8 @@
 import type { Client } from "../http.js";
 import { readerOf, type Store } from "../store.js";
-import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../task.js";
 import { createTaskStore } from "../task-store.js";
 import type { UncheckedRequest } from "../validate.js";
+import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video-task.js";
 import { assertSendable } from "./check.js";
 import { videoTaskLedgerOf } from "./ledgers.js";
 import { type SubmitOptions, settingsOf, type VideoTaskStoreOptions } from "./options.js";

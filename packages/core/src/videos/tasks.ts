@@ -3,14 +3,14 @@ import { isClosedRoute, withRoute } from "../failure.js";
 import { assertClient, type Client, type RequestOptions } from "../http.js";
 import { requestRecord } from "../json.js";
 import { type PollEvent, poll } from "../poll.js";
+import { taskPath } from "../task-path.js";
 import type {
   FailedVideoTask,
   PendingVideoTask,
   SucceededVideoTask,
   VideoTask,
   VideoTaskReference,
-} from "../task.js";
-import { taskPath } from "../task-path.js";
+} from "../video-task.js";
 import { normalizeVideoTask } from "./status.js";
 
 const HEADERS_MS = 60_000;
