@@ -1,4 +1,4 @@
-import { after } from "./clock.js";
+import { after } from "./base/clock.js";
 import { TimeoutError } from "./errors.js";
 import type { Client, Exchange } from "./http.js";
 

@@ -1,10 +1,10 @@
 import type { AssetLookup } from "./asset.js";
-import { type Clock, systemClock } from "./clock.js";
+import { type Clock, systemClock } from "./base/clock.js";
+import { isolate } from "./base/isolate.js";
 import { ConfigurationError, type Issue } from "./errors.js";
 import type { ClientEvent } from "./events.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
 import type { Client, Credentials, RetryOptions, Timeouts } from "./http.js";
-import { isolate } from "./isolate.js";
 import type { VideoTaskNormalizer } from "./video-task.js";
 
 /** Options of `createClient`. Only `baseURL` is required. */

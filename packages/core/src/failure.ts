@@ -1,4 +1,4 @@
-import { type Clock, openSpan, unlessAborted } from "./clock.js";
+import { type Clock, openSpan, unlessAborted } from "./base/clock.js";
 import { apiErrorOf } from "./error-body.js";
 import { APIError, ConnectionError, type Outcome } from "./errors.js";
 

@@ -1,5 +1,5 @@
 import type { AssetLookup } from "./asset.js";
-import { after, type Clock, openSpan, type Span, unlessAborted } from "./clock.js";
+import { after, type Clock, openSpan, type Span, unlessAborted } from "./base/clock.js";
 import {
   APIError,
   asError,

@@ -5,6 +5,10 @@ export type { AssetStoreOptions, RegisterOptions } from "./assets/options.js";
 export { type AssetRequest, checkAssetRequest } from "./assets/schema.js";
 export type { AssetState } from "./assets/state.js";
 export { type AssetStore, createAssetStore } from "./assets/store.js";
+export { type Clock, systemClock } from "./base/clock.js";
+export type { StandardSchema } from "./base/standard-schema.js";
+export { createRegistry, createStore, type Registry, type Store, type StoreControl } from "./base/store.js";
+export { type Findings, type UncheckedModel, type UncheckedRequest, unchecked } from "./base/validate.js";
 export { accumulate, emptyMessage } from "./chat/accumulate.js";
 export { completeChat } from "./chat/complete.js";
 export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "./chat/delta.js";
@@ -36,7 +40,6 @@ export { type ChatStream, streamChat } from "./chat/stream.js";
 export { type ChatTool, defineTool, type ToolContext, type ToolOptions } from "./chat/tools.js";
 export type { ChatAlternative, ChatTiming, ChatToolCall, ChatTurn } from "./chat/turn.js";
 export { type ClientOptions, createClient } from "./client.js";
-export { type Clock, systemClock } from "./clock.js";
 export { type EpsilonRoute, getEpsilonTask, requestEpsilon } from "./epsilon/epsilon.js";
 export {
   type AnyGatewayError,
@@ -94,13 +97,10 @@ export {
 } from "./models.js";
 export type { PollEvent } from "./poll.js";
 export type { Absence, Presence } from "./presence.js";
-export type { StandardSchema } from "./standard-schema.js";
 export { indexedDBStorage } from "./storage/indexed-db.js";
 export { memoryStorage } from "./storage/memory.js";
 export type { RecordStorage } from "./storage/storage.js";
 export { type WebStorage, webStorage } from "./storage/web.js";
-export { createRegistry, createStore, type Registry, type Store, type StoreControl } from "./store.js";
-export { type Findings, type UncheckedModel, type UncheckedRequest, unchecked } from "./validate.js";
 export type {
   FailedVideoTask,
   PendingVideoTask,

@@ -1,4 +1,4 @@
-import { openSpan } from "./clock.js";
+import { openSpan } from "./base/clock.js";
 import type { Outcome } from "./errors.js";
 import type { Client } from "./http.js";
 

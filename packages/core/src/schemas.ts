@@ -1,4 +1,5 @@
 export { assetRequest, checkAssetRequest } from "./assets/schema.js";
+export type { Findings } from "./base/validate.js";
 export {
   alphaChatRequest,
   checkChatRequest,
@@ -20,7 +21,6 @@ export {
   type VideoModel,
   videoModels,
 } from "./models.js";
-export type { Findings } from "./validate.js";
 export { betaFrame, betaReference, betaVideoRequest } from "./videos/schema/beta.js";
 export {
   fastFrame,

@@ -1,6 +1,6 @@
-import type { Clock } from "./clock.js";
+import type { Clock } from "./base/clock.js";
+import { createStore, forTheSame, type Store } from "./base/store.js";
 import { asError } from "./errors.js";
-import { createStore, forTheSame, type Store } from "./store.js";
 import { unwatched, type Watch, type WatchState } from "./watch.js";
 
 /** The fields of every task's state. */

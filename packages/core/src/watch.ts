@@ -1,12 +1,12 @@
+import { after } from "./base/clock.js";
+import { reportLimit } from "./base/platform-limits.js";
+import { createStore, type Store } from "./base/store.js";
 import { openTabChannel, type TabChannel } from "./channel.js";
-import { after } from "./clock.js";
 import { asError } from "./errors.js";
 import type { Client } from "./http.js";
 import { withLock } from "./locks.js";
-import { reportLimit } from "./platform.js";
 import type { PollEvent } from "./poll.js";
 import type { Absence, Presence } from "./presence.js";
-import { createStore, type Store } from "./store.js";
 
 /** The state of something that is polled. */
 export interface WatchState<Snapshot> {

@@ -1,5 +1,5 @@
 import type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../asset.js";
-import { unlessAborted } from "../clock.js";
+import { unlessAborted } from "../base/clock.js";
 import { excerpt, isRecord } from "../error-body.js";
 import {
   AssetFailedError,

@@ -1,7 +1,7 @@
 import type { AssetHandle } from "../asset.js";
+import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
 import type { Client, RequestOptions } from "../http.js";
 import { idIn, requestRecord } from "../json.js";
-import { assertAccepted, type UncheckedRequest } from "../validate.js";
 import { assetHandleOf } from "./assets.js";
 import { type AssetRequest, checkAssetRequest } from "./schema.js";
 

@@ -1,7 +1,7 @@
 import type { ActiveAsset, Asset, AssetHandle } from "../asset.js";
+import { readerOf, type Store } from "../base/store.js";
 import type { Client } from "../http.js";
 import { endsUnlessSent } from "../overhear.js";
-import { readerOf, type Store } from "../store.js";
 import { createTaskStore } from "../task-store.js";
 import { assertLookup, assetFailure, assetHandleOf, isActive } from "./assets.js";
 import { createAsset } from "./create.js";

@@ -1,8 +1,8 @@
+import type { StandardSchema } from "../base/standard-schema.js";
+import type { UncheckedRequest } from "../base/validate.js";
 import type { RequestOptions } from "../http.js";
 import type { ChatModel } from "../models.js";
-import type { StandardSchema } from "../standard-schema.js";
 import type { RecordStorage } from "../storage/storage.js";
-import type { UncheckedRequest } from "../validate.js";
 import type { InitialMessage } from "./initial.js";
 import type { ThreadTurn } from "./message.js";
 import type { AlphaChatRequest, DeltaChatRequest, GammaChatRequest } from "./schema.js";

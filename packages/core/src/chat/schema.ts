@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import { chatModels } from "../models.js";
 import {
   between,
   checkByModel,
@@ -9,7 +8,8 @@ import {
   rule,
   type Warn,
   wholeNumber,
-} from "../validate.js";
+} from "../base/validate.js";
+import { chatModels } from "../models.js";
 
 const alpha = chatModels["alpha-v4.1-flash"];
 const gamma = chatModels["gamma-chat-1-6-251015"];

@@ -1,7 +1,7 @@
-import { after, yieldToHost } from "../clock.js";
+import { after, yieldToHost } from "../base/clock.js";
+import { reportStorageFailure } from "../base/platform-limits.js";
 import type { Client } from "../http.js";
 import { hasLocks, isLocked, shareLock, withLock } from "../locks.js";
-import { reportStorageFailure } from "../platform.js";
 import type { RecordStorage } from "../storage/storage.js";
 import { waitForStorage } from "../storage/wait.js";
 import type { ThreadMessage } from "./message.js";

@@ -1,11 +1,11 @@
-import { unlessAborted } from "../clock.js";
+import { unlessAborted } from "../base/clock.js";
+import { isolate } from "../base/isolate.js";
+import { reportStorageFailure } from "../base/platform-limits.js";
+import { createStore, readerOf, type Store } from "../base/store.js";
 import { asError, ConfigurationError } from "../errors.js";
 import type { Client } from "../http.js";
-import { isolate } from "../isolate.js";
-import { reportStorageFailure } from "../platform.js";
 import type { RecordStorage } from "../storage/storage.js";
 import { waitForStorage } from "../storage/wait.js";
-import { createStore, readerOf, type Store } from "../store.js";
 import type { ImageInput } from "./images.js";
 import { type InitialMessage, threadMessagesOf } from "./initial.js";
 import {

@@ -1,9 +1,9 @@
-import { openSpan } from "../clock.js";
+import { openSpan } from "../base/clock.js";
+import { assertAccepted, type UncheckedRequest, unchecked } from "../base/validate.js";
 import { asError, isGatewayError, type Outcome } from "../errors.js";
 import type { Client, RequestOptions } from "../http.js";
 import type { ImageModel } from "../models.js";
 import { overhear } from "../overhear.js";
-import { assertAccepted, type UncheckedRequest, unchecked } from "../validate.js";
 import { generateImages, type ImageResult } from "./generate.js";
 import { checkImageRequest, type ImageRequest } from "./schema.js";
 

@@ -1,7 +1,14 @@
 import * as v from "valibot";
-import { isHTTP, isImageDataURI } from "../address.js";
+import {
+  between,
+  checkByModel,
+  type Findings,
+  type RequestOf,
+  type Warn,
+  wholeNumber,
+} from "../base/validate.js";
+import { isHTTP, isImageDataURI } from "../base/web-address.js";
 import { type ImageModel, imageModels } from "../models.js";
-import { between, checkByModel, type Findings, type RequestOf, type Warn, wholeNumber } from "../validate.js";
 
 const referenceImage = v.pipe(
   v.string(),

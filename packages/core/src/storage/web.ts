@@ -1,4 +1,4 @@
-import { refusalOf } from "../platform.js";
+import { refusalOf } from "../base/platform-limits.js";
 import type { RecordStorage } from "./storage.js";
 import { recordsOf, textsOf } from "./texts.js";
 

@@ -1,7 +1,7 @@
+import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
 import type { Client, RequestOptions } from "../http.js";
 import { fieldOf, idIn, requestRecord } from "../json.js";
 import { videoModels } from "../models.js";
-import { assertAccepted, type UncheckedRequest } from "../validate.js";
 import type { VideoTaskHandle } from "../video-task.js";
 import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
 

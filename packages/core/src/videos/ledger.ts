@@ -1,13 +1,13 @@
+import { reportStorageFailure } from "../base/platform-limits.js";
+import { createStore, type Store } from "../base/store.js";
+import { type UncheckedRequest, unchecked } from "../base/validate.js";
 import { asError, ConnectionError, isGatewayError } from "../errors.js";
 import type { Client, RequestOptions } from "../http.js";
 import { isLocked, withLock } from "../locks.js";
 import { endsUnlessSent } from "../overhear.js";
-import { reportStorageFailure } from "../platform.js";
 import { type Presence, pagePresence } from "../presence.js";
 import type { RecordStorage } from "../storage/storage.js";
 import { waitForStorage } from "../storage/wait.js";
-import { createStore, type Store } from "../store.js";
-import { type UncheckedRequest, unchecked } from "../validate.js";
 import type { VideoTask, VideoTaskReference } from "../video-task.js";
 import {
   sharedWatch,

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { isHTTP, isImageDataURI, isPublicHTTP } from "../../address.js";
+import { type RequestOf, refusing, rule, type Warn, wholeNumber } from "../../base/validate.js";
+import { isHTTP, isImageDataURI, isPublicHTTP } from "../../base/web-address.js";
 import { videoModels } from "../../models.js";
-import { type RequestOf, refusing, rule, type Warn, wholeNumber } from "../../validate.js";
 import { durationWithin } from "./duration.js";
 
 const beta = videoModels["beta3.0-video"];

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { isPublicHTTP } from "../../address.js";
+import { type RequestOf, refusing, rule, type Warn, wholeNumber } from "../../base/validate.js";
+import { isPublicHTTP } from "../../base/web-address.js";
 import { videoModels } from "../../models.js";
-import { type RequestOf, refusing, rule, type Warn, wholeNumber } from "../../validate.js";
 import { durationWithin } from "./duration.js";
 
 const pro = videoModels["gamma-video-1-5-pro-251215"];

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { isAssetURI, isHTTP, isImageDataURI } from "../../address.js";
+import { type RequestOf, refusing, rule, type Warn, wholeNumber } from "../../base/validate.js";
+import { isAssetURI, isHTTP, isImageDataURI } from "../../base/web-address.js";
 import { videoModels } from "../../models.js";
-import { type RequestOf, refusing, rule, type Warn, wholeNumber } from "../../validate.js";
 import { durationWithin } from "./duration.js";
 import { videoText } from "./gamma-1.js";
 

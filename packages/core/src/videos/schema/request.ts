@@ -1,5 +1,5 @@
+import { checkByModel, type Findings, type Warn } from "../../base/validate.js";
 import { videoModels } from "../../models.js";
-import { checkByModel, type Findings, type Warn } from "../../validate.js";
 import { type BetaVideoRequest, betaVideoRequest, warnOfBeta } from "./beta.js";
 import {
   type GammaVideo10ProFastRequest,

@@ -1,5 +1,5 @@
-import { asError } from "./errors.js";
-import type { ClientEvent, PlatformFeature } from "./events.js";
+import { asError } from "../errors.js";
+import type { ClientEvent, PlatformFeature } from "../events.js";
 
 /** Receiver of events: a client. */
 interface Reporter {
