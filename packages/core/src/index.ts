@@ -96,11 +96,11 @@ export {
   videoModels,
 } from "./models.js";
 export type { PollEvent } from "./poll.js";
-export type { Absence, Presence } from "./presence.js";
 export { indexedDBStorage } from "./storage/indexed-db.js";
 export { memoryStorage } from "./storage/memory.js";
 export type { RecordStorage } from "./storage/storage.js";
 export { type WebStorage, webStorage } from "./storage/web.js";
+export type { Absence, Presence } from "./tabs/page-activity.js";
 export type {
   FailedVideoTask,
   PendingVideoTask,

@@ -1,5 +1,5 @@
 import type { ActiveAsset, AssetHandle } from "../asset.js";
-import type { Presence } from "../presence.js";
+import type { Presence } from "../tabs/page-activity.js";
 import type { CreateAssetOptions } from "./create.js";
 
 /** Options of an asset store; all but `presence` are read at each use. */

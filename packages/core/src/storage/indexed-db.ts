@@ -1,6 +1,6 @@
 import { type IDBPDatabase, openDB } from "idb";
 import { refusalOf } from "../base/platform-limits.js";
-import { openTabChannel, type TabChannel } from "../channel.js";
+import { openTabChannel, type TabChannel } from "../tabs/channel.js";
 import type { RecordStorage } from "./storage.js";
 import { type RecordTexts, recordsOf, textsOf } from "./texts.js";
 

@@ -3,11 +3,11 @@ import { createStore, type Store } from "../base/store.js";
 import { type UncheckedRequest, unchecked } from "../base/validate.js";
 import { asError, ConnectionError, isGatewayError } from "../errors.js";
 import type { Client, RequestOptions } from "../http.js";
-import { isLocked, withLock } from "../locks.js";
 import { endsUnlessSent } from "../overhear.js";
-import { type Presence, pagePresence } from "../presence.js";
 import type { RecordStorage } from "../storage/storage.js";
 import { waitForStorage } from "../storage/wait.js";
+import { isLocked, withLock } from "../tabs/locks.js";
+import { type Presence, pagePresence } from "../tabs/page-activity.js";
 import type { VideoTask, VideoTaskReference } from "../video-task.js";
 import {
   sharedWatch,

@@ -1,6 +1,6 @@
-import { type Clock, within } from "./base/clock.js";
-import { reportLimit } from "./base/platform-limits.js";
-import type { ClientEvent } from "./events.js";
+import { type Clock, within } from "../base/clock.js";
+import { reportLimit } from "../base/platform-limits.js";
+import type { ClientEvent } from "../events.js";
 
 /** The part of a client that locks need: time, and a receiver of `platform-limit`. */
 interface LockClient {
