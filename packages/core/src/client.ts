@@ -3,8 +3,8 @@ import { type Clock, systemClock } from "./base/clock.js";
 import { isolate } from "./base/isolate.js";
 import { ConfigurationError, type Issue } from "./errors.js";
 import type { ClientEvent } from "./events.js";
-import { type HeadersInput, readHeaders } from "./headers.js";
-import type { Client, Credentials, RetryOptions, Timeouts } from "./http.js";
+import { type HeadersInput, readHeaders } from "./transport/headers.js";
+import type { Client, Credentials, RetryOptions, Timeouts } from "./transport/send.js";
 import type { VideoTaskNormalizer } from "./video-task.js";
 
 /** Options of `createClient`. Only `baseURL` is required. */

@@ -64,7 +64,6 @@ export {
   ValidationError,
 } from "./errors.js";
 export type { CallKind, CallOutcome, CallUsage, ClientEvent, PlatformFeature } from "./events.js";
-export type { Client, RequestOptions, RetryOptions, Timeouts } from "./http.js";
 export {
   type FailedImage,
   type GeneratedImage,
@@ -101,6 +100,7 @@ export { memoryStorage } from "./storage/memory.js";
 export type { RecordStorage } from "./storage/storage.js";
 export { type WebStorage, webStorage } from "./storage/web.js";
 export type { Absence, Presence } from "./tabs/page-activity.js";
+export type { Client, RequestOptions, RetryOptions, Timeouts } from "./transport/send.js";
 export type {
   FailedVideoTask,
   PendingVideoTask,

@@ -1,6 +1,5 @@
 import type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../asset.js";
 import { unlessAborted } from "../base/clock.js";
-import { excerpt, isRecord } from "../error-body.js";
 import {
   AssetFailedError,
   ConfigurationError,
@@ -9,10 +8,11 @@ import {
   ValidationError,
   withDetails,
 } from "../errors.js";
-import { withRoute } from "../failure.js";
-import { assertClient, type Client, type RequestOptions } from "../http.js";
-import { type Answer, requestJSON } from "../json.js";
 import { type PollEvent, poll } from "../poll.js";
+import { excerpt, isRecord } from "../transport/error-response.js";
+import { withRoute } from "../transport/failure.js";
+import { type Answer, requestJSON } from "../transport/json-response.js";
+import { assertClient, type Client, type RequestOptions } from "../transport/send.js";
 
 const HEADERS_MS = 60_000;
 

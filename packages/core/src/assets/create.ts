@@ -1,7 +1,7 @@
 import type { AssetHandle } from "../asset.js";
 import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
-import type { Client, RequestOptions } from "../http.js";
-import { idIn, requestRecord } from "../json.js";
+import { idIn, requestRecord } from "../transport/json-response.js";
+import type { Client, RequestOptions } from "../transport/send.js";
 import { assetHandleOf } from "./assets.js";
 import { type AssetRequest, checkAssetRequest } from "./schema.js";
 

@@ -1,5 +1,5 @@
 import { assertAccepted } from "../base/validate.js";
-import type { Client } from "../http.js";
+import type { Client } from "../transport/send.js";
 import type { AssetStoreOptions, RegisterOptions } from "./options.js";
 import { type AssetRequest, checkAssetRequest } from "./schema.js";
 

@@ -1,8 +1,8 @@
 import type { ActiveAsset, Asset, AssetHandle } from "../asset.js";
 import { readerOf, type Store } from "../base/store.js";
-import type { Client } from "../http.js";
-import { endsUnlessSent } from "../overhear.js";
 import { createTaskStore } from "../task-store.js";
+import { endsUnlessSent } from "../transport/billing-outcome.js";
+import type { Client } from "../transport/send.js";
 import { assertLookup, assetFailure, assetHandleOf, isActive } from "./assets.js";
 import { createAsset } from "./create.js";
 import type { AssetStoreOptions, RegisterOptions } from "./options.js";

@@ -1,9 +1,9 @@
 import { yieldToHost } from "../base/clock.js";
 import { checkBySchema, issuesText, type StandardSchema } from "../base/standard-schema.js";
 import type { UncheckedRequest } from "../base/validate.js";
-import { parseJSON } from "../error-body.js";
 import { asError, isGatewayError, ResponseError, StreamError } from "../errors.js";
-import type { Client, RequestOptions } from "../http.js";
+import { parseJSON } from "../transport/error-response.js";
+import type { Client, RequestOptions } from "../transport/send.js";
 import { emptyMessage } from "./accumulate.js";
 import type { ChatMessage, ChatUsage } from "./delta.js";
 import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "./growing-json.js";

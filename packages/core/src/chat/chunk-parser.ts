@@ -1,5 +1,5 @@
-import { type ErrorFields, errorFieldsOf, isRecord, parseJSON } from "../error-body.js";
-import { createEventParser, MAX_LENGTH, type ServerSentEvent } from "../sse.js";
+import { type ErrorFields, errorFieldsOf, isRecord, parseJSON } from "../transport/error-response.js";
+import { createEventParser, MAX_LENGTH, type ServerSentEvent } from "../transport/event-stream.js";
 import type { WireObject } from "./field.js";
 
 /** End of a stream's bytes, told apart by their content. */

@@ -1,7 +1,7 @@
 import type { UncheckedRequest } from "../base/validate.js";
-import { isRecord } from "../error-body.js";
-import type { Client, RequestOptions } from "../http.js";
-import { requestRecord } from "../json.js";
+import { isRecord } from "../transport/error-response.js";
+import { requestRecord } from "../transport/json-response.js";
+import type { Client, RequestOptions } from "../transport/send.js";
 import { createFold } from "./accumulate.js";
 import type { WireObject } from "./field.js";
 import { CHAT_PATH, checkedChatRequest } from "./request.js";

@@ -1,4 +1,4 @@
-import { parseJSON } from "../error-body.js";
+import { parseJSON } from "../transport/error-response.js";
 import type { ThreadMessage, ThreadToolCall } from "./message.js";
 import type { ChatRequestMessage, ToolCall } from "./schema.js";
 

@@ -1,8 +1,8 @@
 import type { StandardSchema } from "../base/standard-schema.js";
 import type { UncheckedRequest } from "../base/validate.js";
-import type { RequestOptions } from "../http.js";
 import type { ChatModel } from "../models.js";
 import type { RecordStorage } from "../storage/storage.js";
+import type { RequestOptions } from "../transport/send.js";
 import type { InitialMessage } from "./initial.js";
 import type { ThreadTurn } from "./message.js";
 import type { AlphaChatRequest, DeltaChatRequest, GammaChatRequest } from "./schema.js";

@@ -1,6 +1,6 @@
 import { asError } from "../errors.js";
-import type { Client } from "../http.js";
 import { chatModels } from "../models.js";
+import type { Client } from "../transport/send.js";
 import { historyOf } from "./history.js";
 import { jsonSchemaOf } from "./json-schema.js";
 import type { ThreadMessage } from "./message.js";

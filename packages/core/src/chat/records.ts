@@ -1,4 +1,4 @@
-import { isRecord } from "../error-body.js";
+import { isRecord } from "../transport/error-response.js";
 import { isOpen, isPending, type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
 import { isImageURL } from "./schema.js";
 import type { ThreadNode } from "./tree.js";

@@ -1,5 +1,5 @@
 import { asError, isGatewayError } from "../errors.js";
-import type { Client } from "../http.js";
+import type { Client } from "../transport/send.js";
 import { type Answer, createAnswer } from "./answer.js";
 import {
   createMessageId,

@@ -3,9 +3,9 @@ import { isolate } from "../base/isolate.js";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { createStore, readerOf, type Store } from "../base/store.js";
 import { asError, ConfigurationError } from "../errors.js";
-import type { Client } from "../http.js";
 import type { RecordStorage } from "../storage/storage.js";
 import { waitForStorage } from "../storage/wait.js";
+import type { Client } from "../transport/send.js";
 import type { ImageInput } from "./images.js";
 import { type InitialMessage, threadMessagesOf } from "./initial.js";
 import {

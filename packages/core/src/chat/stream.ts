@@ -1,10 +1,17 @@
 import { after } from "../base/clock.js";
 import type { UncheckedRequest } from "../base/validate.js";
-import { type ByteReader, readBody } from "../body.js";
-import { apiErrorOf, type ErrorFields } from "../error-body.js";
 import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../errors.js";
-import { requestIdOf } from "../failure.js";
-import { type Client, closeExchange, emitStep, openExchange, type RequestOptions, send } from "../http.js";
+import { apiErrorOf, type ErrorFields } from "../transport/error-response.js";
+import { requestIdOf } from "../transport/failure.js";
+import { type ByteReader, readBody } from "../transport/read-body.js";
+import {
+  type Client,
+  closeExchange,
+  emitStep,
+  openExchange,
+  type RequestOptions,
+  send,
+} from "../transport/send.js";
 import { createFold } from "./accumulate.js";
 import { createChunkParser, type StreamEnd } from "./chunk-parser.js";
 import type { ChatDelta, ChatMessage } from "./delta.js";

@@ -1,5 +1,5 @@
-import { parseJSON } from "../error-body.js";
 import type { Issue } from "../errors.js";
+import { parseJSON } from "../transport/error-response.js";
 import { createFold, type Fold } from "./accumulate.js";
 import { type ChoiceReader, createChoiceReader } from "./chunk.js";
 import type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "./delta.js";

@@ -1,7 +1,7 @@
 import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
-import { errorFieldsOf, isRecord } from "../error-body.js";
-import type { Client, RequestOptions } from "../http.js";
-import { fieldOf, requestRecord } from "../json.js";
+import { errorFieldsOf, isRecord } from "../transport/error-response.js";
+import { fieldOf, requestRecord } from "../transport/json-response.js";
+import type { Client, RequestOptions } from "../transport/send.js";
 import { checkImageRequest, type ImageRequest } from "./schema.js";
 
 /** An image takes minutes, and a sequence takes several times that. */

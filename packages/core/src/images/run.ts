@@ -1,9 +1,9 @@
 import { openSpan } from "../base/clock.js";
 import { assertAccepted, type UncheckedRequest, unchecked } from "../base/validate.js";
 import { asError, isGatewayError, type Outcome } from "../errors.js";
-import type { Client, RequestOptions } from "../http.js";
 import type { ImageModel } from "../models.js";
-import { overhear } from "../overhear.js";
+import { overhear } from "../transport/billing-outcome.js";
+import type { Client, RequestOptions } from "../transport/send.js";
 import { generateImages, type ImageResult } from "./generate.js";
 import { checkImageRequest, type ImageRequest } from "./schema.js";
 

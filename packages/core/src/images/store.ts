@@ -1,8 +1,8 @@
 import { createStore, readerOf, type Store } from "../base/store.js";
 import type { UncheckedRequest } from "../base/validate.js";
 import { ConfigurationError, type Outcome } from "../errors.js";
-import type { Client, RequestOptions } from "../http.js";
 import type { ImageModel } from "../models.js";
+import type { Client, RequestOptions } from "../transport/send.js";
 import type { ImageResult } from "./generate.js";
 import { createRun, failureOf, type ImageRequestOf, type Run, refusalOf, type SettledImages } from "./run.js";
 

@@ -1,7 +1,7 @@
 import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
-import type { Client, RequestOptions } from "../http.js";
-import { fieldOf, idIn, requestRecord } from "../json.js";
 import { videoModels } from "../models.js";
+import { fieldOf, idIn, requestRecord } from "../transport/json-response.js";
+import type { Client, RequestOptions } from "../transport/send.js";
 import type { VideoTaskHandle } from "../video-task.js";
 import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
 

@@ -2,12 +2,12 @@ import { reportStorageFailure } from "../base/platform-limits.js";
 import { createStore, type Store } from "../base/store.js";
 import { type UncheckedRequest, unchecked } from "../base/validate.js";
 import { asError, ConnectionError, isGatewayError } from "../errors.js";
-import type { Client, RequestOptions } from "../http.js";
-import { endsUnlessSent } from "../overhear.js";
 import type { RecordStorage } from "../storage/storage.js";
 import { waitForStorage } from "../storage/wait.js";
 import { isLocked, withLock } from "../tabs/locks.js";
 import { type Presence, pagePresence } from "../tabs/page-activity.js";
+import { endsUnlessSent } from "../transport/billing-outcome.js";
+import type { Client, RequestOptions } from "../transport/send.js";
 import type { VideoTask, VideoTaskReference } from "../video-task.js";
 import {
   sharedWatch,

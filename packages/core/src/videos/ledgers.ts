@@ -1,5 +1,5 @@
-import type { Client } from "../http.js";
 import type { RecordStorage } from "../storage/storage.js";
+import type { Client } from "../transport/send.js";
 import { createVideoTaskLedger, type VideoTaskLedger } from "./ledger.js";
 import type { VideoTaskStoreOptions } from "./options.js";
 

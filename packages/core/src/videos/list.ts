@@ -1,5 +1,5 @@
 import { createStore, type Store } from "../base/store.js";
-import type { Client } from "../http.js";
+import type { Client } from "../transport/send.js";
 import type { VideoTaskEntry } from "./ledger.js";
 import { videoTaskLedgerOf } from "./ledgers.js";
 import { settingsOf, type VideoTaskListOptions, type VideoTaskStoreOptions } from "./options.js";

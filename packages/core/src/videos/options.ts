@@ -1,7 +1,7 @@
 import type { Issue } from "../errors.js";
-import type { RequestOptions } from "../http.js";
 import type { RecordStorage } from "../storage/storage.js";
 import type { Presence } from "../tabs/page-activity.js";
+import type { RequestOptions } from "../transport/send.js";
 import type { SucceededVideoTask } from "../video-task.js";
 import type { WatchSettings } from "./ledger.js";
 import type { VideoRequest } from "./schema/request.js";

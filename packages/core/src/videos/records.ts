@@ -1,5 +1,5 @@
-import { isRecord } from "../error-body.js";
 import { isGatewayError } from "../errors.js";
+import { isRecord } from "../transport/error-response.js";
 import type { VideoTask, VideoTaskReference } from "../video-task.js";
 import type { VideoTaskEntry } from "./ledger.js";
 

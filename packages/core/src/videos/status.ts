@@ -1,6 +1,6 @@
-import { excerpt, isRecord } from "../error-body.js";
 import { jsonOf, ResponseError } from "../errors.js";
 import { videoModels } from "../models.js";
+import { excerpt, isRecord } from "../transport/error-response.js";
 import type { FailedVideoTask, PendingVideoTask, SucceededVideoTask, VideoTask } from "../video-task.js";
 
 const beta = videoModels["beta3.0-video"];

@@ -1,7 +1,7 @@
 import { readerOf, type Store } from "../base/store.js";
 import type { UncheckedRequest } from "../base/validate.js";
-import type { Client } from "../http.js";
 import { createTaskStore } from "../task-store.js";
+import type { Client } from "../transport/send.js";
 import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video-task.js";
 import { assertSendable } from "./check.js";
 import { videoTaskLedgerOf } from "./ledgers.js";

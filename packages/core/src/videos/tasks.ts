@@ -1,9 +1,9 @@
 import { isGatewayError, TaskExpiredError, TaskFailedError, withDetails } from "../errors.js";
-import { isClosedRoute, withRoute } from "../failure.js";
-import { assertClient, type Client, type RequestOptions } from "../http.js";
-import { requestRecord } from "../json.js";
 import { type PollEvent, poll } from "../poll.js";
-import { taskPath } from "../task-path.js";
+import { isClosedRoute, withRoute } from "../transport/failure.js";
+import { requestRecord } from "../transport/json-response.js";
+import { assertClient, type Client, type RequestOptions } from "../transport/send.js";
+import { taskPath } from "../transport/task-path.js";
 import type {
   FailedVideoTask,
   PendingVideoTask,

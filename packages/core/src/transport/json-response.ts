@@ -1,8 +1,8 @@
-import { readText } from "./body.js";
-import { apiErrorOf, errorFieldsOf, excerpt, isRecord, parseJSON } from "./error-body.js";
-import { isGatewayError, ResponseError } from "./errors.js";
-import type { CallSummary } from "./events.js";
+import { isGatewayError, ResponseError } from "../errors.js";
+import type { CallSummary } from "../events.js";
+import { apiErrorOf, errorFieldsOf, excerpt, isRecord, parseJSON } from "./error-response.js";
 import { connectionError, requestIdOf } from "./failure.js";
+import { readText } from "./read-body.js";
 import {
   type Client,
   closeExchange,
@@ -11,7 +11,7 @@ import {
   openExchange,
   type RequestOptions,
   send,
-} from "./http.js";
+} from "./send.js";
 
 /** A request whose whole answer is JSON. */
 export interface Call<Result, JSON = unknown> extends Omit<Outgoing, "headers"> {

@@ -1,6 +1,6 @@
-import { openSpan } from "./base/clock.js";
-import type { Outcome } from "./errors.js";
-import type { Client } from "./http.js";
+import { openSpan } from "../base/clock.js";
+import type { Outcome } from "../errors.js";
+import type { Client } from "./send.js";
 
 /** Gives a client for one request; `learn` gets the request's outcome so far, which an abort does not carry. */
 export function overhear(client: Client, learn: (outcome: Outcome) => void): Client {

@@ -1,4 +1,4 @@
-import { APIError, type APIErrorFields, jsonOf } from "./errors.js";
+import { APIError, type APIErrorFields, jsonOf } from "../errors.js";
 
 /** The start of an answer's text: as much as an error keeps, 8 KB, unless less is asked for. */
 export function excerpt(text: string, length = 8192): string {

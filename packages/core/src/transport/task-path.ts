@@ -1,4 +1,4 @@
-import { ValidationError } from "./errors.js";
+import { ValidationError } from "../errors.js";
 
 /**
  * The path of one task under `base`.

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "./errors.js";
+import { ConfigurationError } from "../errors.js";
 
 /** Headers, as the `Headers` of any platform takes them: an object, pairs, or `Headers`. */
 export type HeadersInput = NonNullable<ConstructorParameters<typeof Headers>[0]>;

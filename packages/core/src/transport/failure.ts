@@ -1,6 +1,6 @@
-import { type Clock, openSpan, unlessAborted } from "./base/clock.js";
-import { apiErrorOf } from "./error-body.js";
-import { APIError, ConnectionError, type Outcome } from "./errors.js";
+import { type Clock, openSpan, unlessAborted } from "../base/clock.js";
+import { APIError, ConnectionError, type Outcome } from "../errors.js";
+import { apiErrorOf } from "./error-response.js";
 
 /** The gateway's or the proxy's id of a request, if the answer names one. */
 export function requestIdOf({ headers }: Response): string | undefined {

@@ -1,5 +1,5 @@
-import type { AssetLookup } from "./asset.js";
-import { after, type Clock, openSpan, type Span, unlessAborted } from "./base/clock.js";
+import type { AssetLookup } from "../asset.js";
+import { after, type Clock, openSpan, type Span, unlessAborted } from "../base/clock.js";
 import {
   APIError,
   asError,
@@ -11,11 +11,11 @@ import {
   type Outcome,
   TimeoutError,
   withDetails,
-} from "./errors.js";
-import type { CallIdentity, CallKind, CallOutcome, CallStep, CallSummary, ClientEvent } from "./events.js";
+} from "../errors.js";
+import type { CallIdentity, CallKind, CallOutcome, CallStep, CallSummary, ClientEvent } from "../events.js";
+import type { VideoTaskNormalizer } from "../video-task.js";
 import { connectionError, errorOf, isRateLimit, isTransient, outcomeOf, requestIdOf } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
-import type { VideoTaskNormalizer } from "./video-task.js";
 
 /** Limits of waiting, in milliseconds. `Number.POSITIVE_INFINITY` switches one off. */
 export interface Timeouts {

@@ -1,6 +1,6 @@
-import { after } from "./base/clock.js";
-import { TimeoutError } from "./errors.js";
-import type { Client, Exchange } from "./http.js";
+import { after } from "../base/clock.js";
+import { TimeoutError } from "../errors.js";
+import type { Client, Exchange } from "./send.js";
 
 /** The bytes of an answer, read one piece at a time. */
 export interface ByteReader<Out> {
