@@ -94,7 +94,7 @@ export {
   type VideoModel,
   videoModels,
 } from "./models.js";
-export type { PollEvent } from "./poll.js";
+export type { PollEvent } from "./polling/poll.js";
 export { indexedDBStorage } from "./storage/indexed-db.js";
 export { memoryStorage } from "./storage/memory.js";
 export type { RecordStorage } from "./storage/storage.js";

@@ -8,7 +8,7 @@ import {
   ValidationError,
   withDetails,
 } from "../errors.js";
-import { type PollEvent, poll } from "../poll.js";
+import { type PollEvent, poll } from "../polling/poll.js";
 import { excerpt, isRecord } from "../transport/error-response.js";
 import { withRoute } from "../transport/failure.js";
 import { type Answer, requestJSON } from "../transport/json-response.js";

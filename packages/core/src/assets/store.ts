@@ -1,6 +1,6 @@
 import type { ActiveAsset, Asset, AssetHandle } from "../asset.js";
 import { readerOf, type Store } from "../base/store.js";
-import { createTaskStore } from "../task-store.js";
+import { createTaskStore } from "../polling/task-store.js";
 import { endsUnlessSent } from "../transport/billing-outcome.js";
 import type { Client } from "../transport/send.js";
 import { assertLookup, assetFailure, assetHandleOf, isActive } from "./assets.js";

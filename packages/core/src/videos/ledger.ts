@@ -2,13 +2,6 @@ import { reportStorageFailure } from "../base/platform-limits.js";
 import { createStore, type Store } from "../base/store.js";
 import { type UncheckedRequest, unchecked } from "../base/validate.js";
 import { asError, ConnectionError, isGatewayError } from "../errors.js";
-import type { RecordStorage } from "../storage/storage.js";
-import { waitForStorage } from "../storage/wait.js";
-import { isLocked, withLock } from "../tabs/locks.js";
-import { type Presence, pagePresence } from "../tabs/page-activity.js";
-import { endsUnlessSent } from "../transport/billing-outcome.js";
-import type { Client, RequestOptions } from "../transport/send.js";
-import type { VideoTask, VideoTaskReference } from "../video-task.js";
 import {
   sharedWatch,
   unwatched,
@@ -16,7 +9,14 @@ import {
   type WatchesInUse,
   type WatchPlan,
   type WatchState,
-} from "../watch.js";
+} from "../polling/shared-poller.js";
+import type { RecordStorage } from "../storage/storage.js";
+import { waitForStorage } from "../storage/wait.js";
+import { isLocked, withLock } from "../tabs/locks.js";
+import { type Presence, pagePresence } from "../tabs/page-activity.js";
+import { endsUnlessSent } from "../transport/billing-outcome.js";
+import type { Client, RequestOptions } from "../transport/send.js";
+import type { VideoTask, VideoTaskReference } from "../video-task.js";
 import { createVideoTask } from "./create.js";
 import { copyIn, recordOf } from "./records.js";
 import type { VideoRequest } from "./schema/request.js";

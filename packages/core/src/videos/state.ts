@@ -1,4 +1,4 @@
-import type { TaskState } from "../task-store.js";
+import type { TaskState } from "../polling/task-store.js";
 import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video-task.js";
 
 /** The state of one video task, in the words of TanStack Query. */

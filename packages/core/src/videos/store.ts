@@ -1,6 +1,6 @@
 import { readerOf, type Store } from "../base/store.js";
 import type { UncheckedRequest } from "../base/validate.js";
-import { createTaskStore } from "../task-store.js";
+import { createTaskStore } from "../polling/task-store.js";
 import type { Client } from "../transport/send.js";
 import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video-task.js";
 import { assertSendable } from "./check.js";

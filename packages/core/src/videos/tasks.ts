@@ -1,5 +1,5 @@
 import { isGatewayError, TaskExpiredError, TaskFailedError, withDetails } from "../errors.js";
-import { type PollEvent, poll } from "../poll.js";
+import { type PollEvent, poll } from "../polling/poll.js";
 import { isClosedRoute, withRoute } from "../transport/failure.js";
 import { requestRecord } from "../transport/json-response.js";
 import { assertClient, type Client, type RequestOptions } from "../transport/send.js";

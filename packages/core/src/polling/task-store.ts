@@ -1,7 +1,7 @@
-import type { Clock } from "./base/clock.js";
-import { createStore, forTheSame, type Store } from "./base/store.js";
-import { asError } from "./errors.js";
-import { unwatched, type Watch, type WatchState } from "./watch.js";
+import type { Clock } from "../base/clock.js";
+import { createStore, forTheSame, type Store } from "../base/store.js";
+import { asError } from "../errors.js";
+import { unwatched, type Watch, type WatchState } from "./shared-poller.js";
 
 /** The fields of every task's state. */
 export interface TaskState<Data, Handle>

@@ -1,12 +1,12 @@
-import { after } from "./base/clock.js";
-import { reportLimit } from "./base/platform-limits.js";
-import { createStore, type Store } from "./base/store.js";
-import { asError } from "./errors.js";
+import { after } from "../base/clock.js";
+import { reportLimit } from "../base/platform-limits.js";
+import { createStore, type Store } from "../base/store.js";
+import { asError } from "../errors.js";
+import { openTabChannel, type TabChannel } from "../tabs/channel.js";
+import { withLock } from "../tabs/locks.js";
+import type { Absence, Presence } from "../tabs/page-activity.js";
+import type { Client } from "../transport/send.js";
 import type { PollEvent } from "./poll.js";
-import { openTabChannel, type TabChannel } from "./tabs/channel.js";
-import { withLock } from "./tabs/locks.js";
-import type { Absence, Presence } from "./tabs/page-activity.js";
-import type { Client } from "./transport/send.js";
 
 /** The state of something that is polled. */
 export interface WatchState<Snapshot> {

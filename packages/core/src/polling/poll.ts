@@ -1,7 +1,7 @@
-import { type Clock, openSpan } from "./base/clock.js";
-import { isolate } from "./base/isolate.js";
-import { isGatewayError, TimeoutError } from "./errors.js";
-import { isClosedRoute } from "./transport/failure.js";
+import { type Clock, openSpan } from "../base/clock.js";
+import { isolate } from "../base/isolate.js";
+import { isGatewayError, TimeoutError } from "../errors.js";
+import { isClosedRoute } from "../transport/failure.js";
 
 /** Step of a poll loop: it polls (`ask`), or waits for `ms` milliseconds until the next poll (`rest`). */
 export type PollEvent =
