@@ -1,11 +1,11 @@
 import type { Issue } from "../errors.js";
+import { blobOfDataURI } from "../media/blob.js";
+import { checkMediaList, issuesOfProbe, type MediaEntry } from "../media/check.js";
+import { signedFormats } from "../media/formats.js";
+import { type MediaLimits, type MediaUse, mediaLimits } from "../media/limits.js";
+import { type MediaProbe, type ProbeOptions, probeMedia } from "../media/probe.js";
 import { videoModels } from "../models.js";
-import type { VideoRequest } from "../videos/schema/request.js";
-import { blobOfDataURI } from "./blob.js";
-import { checkMediaList, issuesOfProbe, type MediaEntry } from "./check.js";
-import { signedFormats } from "./formats.js";
-import { type MediaLimits, type MediaUse, mediaLimits } from "./limits.js";
-import { type MediaProbe, type ProbeOptions, probeMedia } from "./probe.js";
+import type { VideoRequest } from "./schema/request.js";
 
 /** Options of {@link checkVideoMedia}. */
 export interface VideoMediaOptions extends ProbeOptions {
