@@ -1,10 +1,10 @@
 export type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "./asset.js";
-export { type AssetWaitOptions, getAsset, waitForAsset, watchAsset } from "./assets/assets.js";
 export { type CreateAssetOptions, createAsset } from "./assets/create.js";
 export type { AssetStoreOptions, RegisterOptions } from "./assets/options.js";
 export { type AssetRequest, checkAssetRequest } from "./assets/schema.js";
 export type { AssetState } from "./assets/state.js";
 export { type AssetStore, createAssetStore } from "./assets/store.js";
+export { type AssetWaitOptions, getAsset, waitForAsset, watchAsset } from "./assets/watch.js";
 export { type Clock, systemClock } from "./base/clock.js";
 export type { StandardSchema } from "./base/standard-schema.js";
 export { createRegistry, createStore, type Registry, type Store, type StoreControl } from "./base/store.js";
@@ -71,7 +71,7 @@ export {
   type ImageResult,
   type ImageUsage,
 } from "./images/generate.js";
-export type { ImageRequestOf, SettledImages } from "./images/run.js";
+export type { ImageRequestOf, SettledImages } from "./images/generation.js";
 export {
   checkImageRequest,
   type GammaImage40Request,
@@ -111,15 +111,15 @@ export type {
   VideoTaskReference,
 } from "./video-task.js";
 export { createVideoTask } from "./videos/create.js";
-export type { VideoTaskEntry, WatchSettings } from "./videos/ledger.js";
+export type { VideoTaskEntry, WatchSettings } from "./videos/entries.js";
 export { createVideoTaskList, listTasks, type VideoTaskList } from "./videos/list.js";
 export type { SubmitOptions, VideoTaskListOptions, VideoTaskStoreOptions } from "./videos/options.js";
 export { type VideoTaskQueryOptions, videoTaskQueryOptions } from "./videos/query-options.js";
+export { normalizeVideoTask } from "./videos/read-task.js";
 export type { BetaVideoRequest } from "./videos/schema/beta.js";
 export type { GammaVideo10ProFastRequest, GammaVideo15ProRequest } from "./videos/schema/gamma-1.js";
 export type { GammaVideo20Request, GammaVideoFastRequest } from "./videos/schema/gamma-2.js";
 export { checkVideoRequest, type VideoRequest } from "./videos/schema/request.js";
 export type { VideoTaskState } from "./videos/state.js";
-export { normalizeVideoTask } from "./videos/status.js";
 export { createVideoTaskStore, type VideoTaskStore } from "./videos/store.js";
-export { getVideoTask, type WatchOptions, waitForVideoTask, watchVideoTask } from "./videos/tasks.js";
+export { getVideoTask, type WatchOptions, waitForVideoTask, watchVideoTask } from "./videos/watch.js";

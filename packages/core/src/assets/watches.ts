@@ -2,8 +2,8 @@ import type { Asset, AssetHandle } from "../asset.js";
 import { sharedWatch, type Watch, type WatchesInUse, type WatchState } from "../polling/shared-poller.js";
 import { pagePresence } from "../tabs/page-activity.js";
 import type { Client } from "../transport/send.js";
-import { newerAsset, watchAsset } from "./assets.js";
 import type { AssetStoreOptions } from "./options.js";
+import { newerAsset, watchAsset } from "./watch.js";
 
 const watches = new WeakMap<Client, WatchesInUse<Asset, AssetStoreOptions>>();
 

@@ -4,7 +4,14 @@ import { ConfigurationError, type Outcome } from "../errors.js";
 import type { ImageModel } from "../models.js";
 import type { Client, RequestOptions } from "../transport/send.js";
 import type { ImageResult } from "./generate.js";
-import { createRun, failureOf, type ImageRequestOf, type Run, refusalOf, type SettledImages } from "./run.js";
+import {
+  createRun,
+  failureOf,
+  type ImageRequestOf,
+  type Run,
+  refusalOf,
+  type SettledImages,
+} from "./generation.js";
 
 /** The state of an image store, in the words of TanStack Query. */
 export interface ImageState<Model extends string = ImageModel> {

@@ -1,6 +1,6 @@
 import { createStore, type Store } from "../base/store.js";
 import type { Client } from "../transport/send.js";
-import type { VideoTaskEntry } from "./ledger.js";
+import type { VideoTaskEntry } from "./entries.js";
 import { videoTaskLedgerOf } from "./ledgers.js";
 import { settingsOf, type VideoTaskListOptions, type VideoTaskStoreOptions } from "./options.js";
 

@@ -3,7 +3,7 @@ import type { RecordStorage } from "../storage/storage.js";
 import type { Presence } from "../tabs/page-activity.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { SucceededVideoTask } from "../video-task.js";
-import type { WatchSettings } from "./ledger.js";
+import type { WatchSettings } from "./entries.js";
 import type { VideoRequest } from "./schema/request.js";
 
 /** Options of a video task store; all but `storage` and `presence` are read at each use. */

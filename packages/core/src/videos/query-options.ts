@@ -1,7 +1,7 @@
 import { isGatewayError } from "../errors.js";
 import type { Client } from "../transport/send.js";
 import type { VideoTask, VideoTaskReference } from "../video-task.js";
-import { getVideoTask, type WatchOptions } from "./tasks.js";
+import { getVideoTask, type WatchOptions } from "./watch.js";
 
 /** A video task as TanStack Query asks about it. */
 export interface VideoTaskQueryOptions {

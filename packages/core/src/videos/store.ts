@@ -8,7 +8,7 @@ import { videoTaskLedgerOf } from "./ledgers.js";
 import { type SubmitOptions, settingsOf, type VideoTaskStoreOptions } from "./options.js";
 import type { VideoRequest } from "./schema/request.js";
 import type { VideoTaskState } from "./state.js";
-import { taskFailure } from "./tasks.js";
+import { taskFailure } from "./watch.js";
 
 /** One video task: none at first, then one that was submitted or attached. */
 export interface VideoTaskStore extends Store<VideoTaskState> {

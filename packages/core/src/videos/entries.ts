@@ -20,7 +20,7 @@ import type { VideoTask, VideoTaskReference } from "../video-task.js";
 import { createVideoTask } from "./create.js";
 import { copyIn, recordOf } from "./records.js";
 import type { VideoRequest } from "./schema/request.js";
-import { newerTask, type WatchOptions, watchVideoTask } from "./tasks.js";
+import { newerTask, type WatchOptions, watchVideoTask } from "./watch.js";
 
 /** A video that was asked for. Plain JSON but for `error`. */
 export interface VideoTaskEntry {

@@ -11,7 +11,7 @@ import type {
   VideoTask,
   VideoTaskReference,
 } from "../video-task.js";
-import { normalizeVideoTask } from "./status.js";
+import { normalizeVideoTask } from "./read-task.js";
 
 const HEADERS_MS = 60_000;
 const ROUTE = "add videos to its `routes`";
@@ -190,7 +190,7 @@ async function* pushedOf(
   try {
     const path = `${videoTaskPath(handle.id)}/events`;
     // few proxies push, and where it can't be loaded the task is polled
-    const { videoEvents } = await import("./events.js");
+    const { videoEvents } = await import("./push.js");
     for await (const json of videoEvents(client, path, options)) yield readTask(client, json, handle);
   } catch {
     // whatever was wrong: the task can still be asked about
