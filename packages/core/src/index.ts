@@ -9,9 +9,7 @@ export { type Clock, systemClock } from "./base/clock.js";
 export type { StandardSchema } from "./base/standard-schema.js";
 export { createRegistry, createStore, type Registry, type Store, type StoreControl } from "./base/store.js";
 export { type Findings, type UncheckedModel, type UncheckedRequest, unchecked } from "./base/validate.js";
-export { accumulate, emptyMessage } from "./chat/accumulate.js";
 export { completeChat } from "./chat/complete.js";
-export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "./chat/delta.js";
 export { repairHistory } from "./chat/history.js";
 export type { ImageInput } from "./chat/images.js";
 export type { InitialMessage } from "./chat/initial.js";
@@ -24,6 +22,9 @@ export type {
 } from "./chat/message.js";
 export type { ChatStoreOptions, ChatTarget, WhenBusy } from "./chat/options.js";
 export { createPartialJSON, type PartialJSON, type PartialJSONOptions } from "./chat/partial-json.js";
+export { accumulate, emptyMessage } from "./chat/protocol/accumulate.js";
+export type { ChatAlternative, ChatTiming, ChatToolCall, ChatTurn } from "./chat/protocol/answer-reader.js";
+export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "./chat/protocol/delta.js";
 export {
   type AlphaChatRequest,
   type ChatRequest,
@@ -33,12 +34,11 @@ export {
   type GammaChatRequest,
   type ToolCall,
   type ToolDefinition,
-} from "./chat/schema.js";
+} from "./chat/protocol/schema.js";
 export type { ChatState, ChatStatus, DeepPartial, PendingAction } from "./chat/state.js";
 export { type ChatStore, createChatStore, type SendOptions } from "./chat/store.js";
 export { type ChatStream, streamChat } from "./chat/stream.js";
 export { type ChatTool, defineTool, type ToolContext, type ToolOptions } from "./chat/tools.js";
-export type { ChatAlternative, ChatTiming, ChatToolCall, ChatTurn } from "./chat/turn.js";
 export { type ClientOptions, createClient } from "./client.js";
 export { type EpsilonRoute, getEpsilonTask, requestEpsilon } from "./epsilon/epsilon.js";
 export {

@@ -9,7 +9,7 @@ export {
   textPart,
   toolCall,
   toolDefinition,
-} from "./chat/schema.js";
+} from "./chat/protocol/schema.js";
 export { checkImageRequest, gammaImage40Request, gammaImage50Request } from "./images/schema.js";
 export {
   type AssetModel,

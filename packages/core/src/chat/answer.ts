@@ -4,13 +4,13 @@ import type { UncheckedRequest } from "../base/validate.js";
 import { asError, isGatewayError, ResponseError, StreamError } from "../errors.js";
 import { parseJSON } from "../transport/error-response.js";
 import type { Client, RequestOptions } from "../transport/send.js";
-import { emptyMessage } from "./accumulate.js";
-import type { ChatMessage, ChatUsage } from "./delta.js";
 import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "./growing-json.js";
 import { type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
-import type { ChatRequest, ToolCall } from "./schema.js";
+import { emptyMessage } from "./protocol/accumulate.js";
+import type { ChatTiming } from "./protocol/answer-reader.js";
+import type { ChatMessage, ChatUsage } from "./protocol/delta.js";
+import type { ChatRequest, ToolCall } from "./protocol/schema.js";
 import { openStream } from "./stream.js";
-import type { ChatTiming } from "./turn.js";
 
 /** An answer under way, as the message that it becomes. */
 export interface Answer {

@@ -1,6 +1,6 @@
 import { ValidationError } from "../errors.js";
 import { chatModels } from "../models.js";
-import { isImageURL } from "./schema.js";
+import { isImageURL } from "./protocol/schema.js";
 
 /** An image beside a message: a file, or an http(s) or data URL. */
 export type ImageInput = Blob | URL | string;

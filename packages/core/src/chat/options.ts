@@ -5,7 +5,7 @@ import type { RecordStorage } from "../storage/storage.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { InitialMessage } from "./initial.js";
 import type { ThreadTurn } from "./message.js";
-import type { AlphaChatRequest, DeltaChatRequest, GammaChatRequest } from "./schema.js";
+import type { AlphaChatRequest, DeltaChatRequest, GammaChatRequest } from "./protocol/schema.js";
 import type { ChatTool } from "./tools.js";
 
 type Params<Request> = Omit<Request, "model" | "messages" | "stream">;

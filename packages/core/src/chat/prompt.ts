@@ -5,7 +5,7 @@ import { historyOf } from "./history.js";
 import { jsonSchemaOf } from "./json-schema.js";
 import type { ThreadMessage } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
-import type { ChatRequest, ToolDefinition } from "./schema.js";
+import type { ChatRequest, ToolDefinition } from "./protocol/schema.js";
 
 /**
  * The request for the answer to a thread, at once where nothing has to be waited for. `instructions`, the schema and

@@ -1,6 +1,6 @@
 import { isRecord } from "../transport/error-response.js";
 import { isOpen, isPending, type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
-import { isImageURL } from "./schema.js";
+import { isImageURL } from "./protocol/schema.js";
 import type { ThreadNode } from "./tree.js";
 
 /** Key of the record that has the id of the last message shown; no message has it as its id. */

@@ -1,5 +1,5 @@
-import type { ChatDelta } from "./delta.js";
-import type { AnswerReader, ChatTurn } from "./turn.js";
+import type { AnswerReader, ChatTurn } from "./protocol/answer-reader.js";
+import type { ChatDelta } from "./protocol/delta.js";
 
 // no import but of types: an app's bundler can then load this alone, for the few servers that pass answers on
 

@@ -12,7 +12,7 @@ import {
 import type { ChatStoreOptions } from "./options.js";
 import type { Place } from "./place.js";
 import { requestOf } from "./prompt.js";
-import type { ChatRequest } from "./schema.js";
+import type { ChatRequest } from "./protocol/schema.js";
 import type { Thread } from "./thread.js";
 import { admitCall, type CallContext, runCall } from "./tools.js";
 

@@ -12,14 +12,14 @@ import {
   type RequestOptions,
   send,
 } from "../transport/send.js";
-import { createFold } from "./accumulate.js";
-import { createChunkParser, type StreamEnd } from "./chunk-parser.js";
-import type { ChatDelta, ChatMessage } from "./delta.js";
-import type { WireObject } from "./field.js";
-import { CHAT_PATH, checkedChatRequest } from "./request.js";
-import type { ChatRequest } from "./schema.js";
+import { createFold } from "./protocol/accumulate.js";
+import { type ChatTiming, type ChatTurn, createAnswerReader } from "./protocol/answer-reader.js";
+import { createChunkParser, type StreamEnd } from "./protocol/chunk-parser.js";
+import type { ChatDelta, ChatMessage } from "./protocol/delta.js";
+import type { WireObject } from "./protocol/field-reader.js";
+import { CHAT_PATH, checkedChatRequest } from "./protocol/request.js";
+import type { ChatRequest } from "./protocol/schema.js";
 import { textStreamOf } from "./text-stream.js";
-import { type ChatTiming, type ChatTurn, createAnswerReader } from "./turn.js";
 
 /**
  * An answer under way. Iterate it for deltas, or only await `result()`; leaving the loop aborts the request.

@@ -4,7 +4,7 @@ import { asError, ConfigurationError } from "../errors.js";
 import { parseJSON } from "../transport/error-response.js";
 import { assertWritable, jsonSchemaOf } from "./json-schema.js";
 import type { ThreadMessage, ThreadToolCall } from "./message.js";
-import type { ToolDefinition } from "./schema.js";
+import type { ToolDefinition } from "./protocol/schema.js";
 
 /** Context of a call, given to `execute` beside the input. */
 export interface ToolContext {

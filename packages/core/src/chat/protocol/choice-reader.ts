@@ -1,6 +1,6 @@
-import { createCallReader } from "./calls.js";
+import { createCallReader } from "./call-reader.js";
 import type { ChatDelta, ChatOutcome } from "./delta.js";
-import type { FieldReader, WireObject } from "./field.js";
+import type { FieldReader, WireObject } from "./field-reader.js";
 
 /** Turns the chunks of one choice into deltas. It holds what spans chunks: which tool calls are open. */
 export interface ChoiceReader {

@@ -8,8 +8,8 @@ import {
   rule,
   type Warn,
   wholeNumber,
-} from "../base/validate.js";
-import { chatModels } from "../models.js";
+} from "../../base/validate.js";
+import { chatModels } from "../../models.js";
 
 const alpha = chatModels["alpha-v4.1-flash"];
 const gamma = chatModels["gamma-chat-1-6-251015"];

@@ -1,4 +1,4 @@
-import { isRecord } from "../transport/error-response.js";
+import { isRecord } from "../../transport/error-response.js";
 
 /** An object of the wire. Any field may be missing, or be of any type. */
 export type WireObject = Readonly<Record<string, unknown>>;

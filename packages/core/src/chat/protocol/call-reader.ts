@@ -1,5 +1,5 @@
 import type { ChatDelta } from "./delta.js";
-import type { FieldReader, WireObject } from "./field.js";
+import type { FieldReader, WireObject } from "./field-reader.js";
 
 /** Reads the tool calls of one answer, whose parts may be spread over many deltas. */
 export interface CallReader {

@@ -1,6 +1,6 @@
-import { type ErrorFields, errorFieldsOf, isRecord, parseJSON } from "../transport/error-response.js";
-import { createEventParser, MAX_LENGTH, type ServerSentEvent } from "../transport/event-stream.js";
-import type { WireObject } from "./field.js";
+import { type ErrorFields, errorFieldsOf, isRecord, parseJSON } from "../../transport/error-response.js";
+import { createEventParser, MAX_LENGTH, type ServerSentEvent } from "../../transport/event-stream.js";
+import type { WireObject } from "./field-reader.js";
 
 /** End of a stream's bytes, told apart by their content. */
 export type StreamEnd =

@@ -1,9 +1,9 @@
-import type { Issue } from "../errors.js";
-import { parseJSON } from "../transport/error-response.js";
+import type { Issue } from "../../errors.js";
+import { parseJSON } from "../../transport/error-response.js";
 import { createFold, type Fold } from "./accumulate.js";
-import { type ChoiceReader, createChoiceReader } from "./chunk.js";
+import { type ChoiceReader, createChoiceReader } from "./choice-reader.js";
 import type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "./delta.js";
-import { createFieldReader, type WireObject } from "./field.js";
+import { createFieldReader, type WireObject } from "./field-reader.js";
 
 /** A tool call that the model made. */
 export interface ChatToolCall {
