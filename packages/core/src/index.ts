@@ -21,7 +21,7 @@ export type {
   ToolCallState,
 } from "./chat/message.js";
 export type { ChatStoreOptions, ChatTarget, WhenBusy } from "./chat/options.js";
-export { createPartialJSON, type PartialJSON, type PartialJSONOptions } from "./chat/partial-json.js";
+export { createPartialJSON, type PartialJSON, type PartialJSONOptions } from "./chat/partial-json/parser.js";
 export { accumulate, emptyMessage } from "./chat/protocol/accumulate.js";
 export type { ChatAlternative, ChatTiming, ChatToolCall, ChatTurn } from "./chat/protocol/answer-reader.js";
 export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "./chat/protocol/delta.js";

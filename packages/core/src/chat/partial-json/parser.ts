@@ -1,5 +1,5 @@
-import { isWholeNumber, numberShapeAfter } from "./partial-json-number.js";
-import { createGrowingText } from "./partial-json-text.js";
+import { isWholeNumber, numberShapeAfter } from "./number.js";
+import { createGrowingText } from "./text.js";
 
 /**
  * A JSON document that arrives in pieces, readable at any time.

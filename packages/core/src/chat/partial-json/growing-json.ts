@@ -1,4 +1,4 @@
-import type { PartialJSON } from "./partial-json.js";
+import type { PartialJSON } from "./parser.js";
 
 /** JSON that is still coming. */
 export interface GrowingJSON {
@@ -7,13 +7,13 @@ export interface GrowingJSON {
   readonly value: unknown;
 }
 
-type Create = typeof import("./partial-json.js").createPartialJSON;
+type Create = typeof import("./parser.js").createPartialJSON;
 let create: Create | undefined;
 let loading: Promise<void> | undefined;
 
 /** Loads the reader of partial JSON, which most chats never need. Where that fails, JSON is read when it is whole. */
 export function loadJSONReader(): Promise<void> {
-  loading ??= import("./partial-json.js").then(
+  loading ??= import("./parser.js").then(
     ({ createPartialJSON }) => {
       create = createPartialJSON;
     },
