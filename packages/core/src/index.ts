@@ -10,17 +10,20 @@ export type { StandardSchema } from "./base/standard-schema.js";
 export { createRegistry, createStore, type Registry, type Store, type StoreControl } from "./base/store.js";
 export { type Findings, type UncheckedModel, type UncheckedRequest, unchecked } from "./base/validate.js";
 export { completeChat } from "./chat/complete.js";
-export { repairHistory } from "./chat/history.js";
-export type { ImageInput } from "./chat/images.js";
-export type { InitialMessage } from "./chat/initial.js";
+export type { ImageInput } from "./chat/conversation/attachments.js";
+export { repairHistory } from "./chat/conversation/history.js";
+export type { InitialMessage } from "./chat/conversation/initial-messages.js";
 export type {
   MessageOutcome,
   ThreadMessage,
   ThreadToolCall,
   ThreadTurn,
   ToolCallState,
-} from "./chat/message.js";
-export type { ChatStoreOptions, ChatTarget, WhenBusy } from "./chat/options.js";
+} from "./chat/conversation/message.js";
+export type { ChatStoreOptions, ChatTarget, WhenBusy } from "./chat/conversation/options.js";
+export type { ChatState, ChatStatus, DeepPartial, PendingAction } from "./chat/conversation/state.js";
+export { type ChatStore, createChatStore, type SendOptions } from "./chat/conversation/store.js";
+export { type ChatTool, defineTool, type ToolContext, type ToolOptions } from "./chat/conversation/tools.js";
 export { createPartialJSON, type PartialJSON, type PartialJSONOptions } from "./chat/partial-json/parser.js";
 export { accumulate, emptyMessage } from "./chat/protocol/accumulate.js";
 export type { ChatAlternative, ChatTiming, ChatToolCall, ChatTurn } from "./chat/protocol/answer-reader.js";
@@ -35,10 +38,7 @@ export {
   type ToolCall,
   type ToolDefinition,
 } from "./chat/protocol/schema.js";
-export type { ChatState, ChatStatus, DeepPartial, PendingAction } from "./chat/state.js";
-export { type ChatStore, createChatStore, type SendOptions } from "./chat/store.js";
 export { type ChatStream, streamChat } from "./chat/stream.js";
-export { type ChatTool, defineTool, type ToolContext, type ToolOptions } from "./chat/tools.js";
 export { type ClientOptions, createClient } from "./client.js";
 export { type EpsilonRoute, getEpsilonTask, requestEpsilon } from "./epsilon/epsilon.js";
 export {

@@ -1,5 +1,5 @@
-import { ValidationError } from "../errors.js";
-import { isRecord } from "../transport/error-response.js";
+import { ValidationError } from "../../errors.js";
+import { isRecord } from "../../transport/error-response.js";
 import { createMessageId, type ThreadMessage } from "./message.js";
 
 /** A message to begin a thread with. One without `id` gets one; an answer without `outcome` counts as whole. */

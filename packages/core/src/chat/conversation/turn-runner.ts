@@ -1,6 +1,8 @@
-import { asError, isGatewayError } from "../errors.js";
-import type { Client } from "../transport/send.js";
-import { type Answer, createAnswer } from "./answer.js";
+import { asError, isGatewayError } from "../../errors.js";
+import type { Client } from "../../transport/send.js";
+import type { ChatRequest } from "../protocol/schema.js";
+import { type Answer, createAnswer } from "./draft.js";
+import type { Place } from "./insertion-point.js";
 import {
   createMessageId,
   isOpen,
@@ -9,11 +11,9 @@ import {
   type ThreadTurn,
   withCallsClosed,
 } from "./message.js";
+import type { Thread } from "./message-tree.js";
 import type { ChatStoreOptions } from "./options.js";
-import type { Place } from "./place.js";
 import { requestOf } from "./prompt.js";
-import type { ChatRequest } from "./protocol/schema.js";
-import type { Thread } from "./thread.js";
 import { admitCall, type CallContext, runCall } from "./tools.js";
 
 /** A turn under way. While it runs, it alone writes answers into the thread. */

@@ -1,7 +1,7 @@
-import { isRecord } from "../transport/error-response.js";
+import { isRecord } from "../../transport/error-response.js";
+import { isImageURL } from "../protocol/schema.js";
 import { isOpen, isPending, type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
-import { isImageURL } from "./protocol/schema.js";
-import type { ThreadNode } from "./tree.js";
+import type { ThreadNode } from "./placement.js";
 
 /** Key of the record that has the id of the last message shown; no message has it as its id. */
 export const LEAF = "/leaf";

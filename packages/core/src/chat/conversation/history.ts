@@ -1,6 +1,6 @@
-import { parseJSON } from "../transport/error-response.js";
+import { parseJSON } from "../../transport/error-response.js";
+import type { ChatRequestMessage, ToolCall } from "../protocol/schema.js";
 import type { ThreadMessage, ThreadToolCall } from "./message.js";
-import type { ChatRequestMessage, ToolCall } from "./protocol/schema.js";
 
 /** The result of a call that was never answered. */
 const NO_RESULT = "the call was cancelled before it had a result";

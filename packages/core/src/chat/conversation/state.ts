@@ -1,6 +1,6 @@
+import type { ChatTiming } from "../protocol/answer-reader.js";
+import type { ChatUsage } from "../protocol/delta.js";
 import { isPending, type ThreadMessage } from "./message.js";
-import type { ChatTiming } from "./protocol/answer-reader.js";
-import type { ChatUsage } from "./protocol/delta.js";
 
 /**
  * `ready` for the next message; `submitted` until the first token; `streaming` while text comes or tools run;

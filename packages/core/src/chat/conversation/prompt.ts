@@ -1,11 +1,11 @@
-import { asError } from "../errors.js";
-import { chatModels } from "../models.js";
-import type { Client } from "../transport/send.js";
+import { asError } from "../../errors.js";
+import { chatModels } from "../../models.js";
+import type { Client } from "../../transport/send.js";
+import type { ChatRequest, ToolDefinition } from "../protocol/schema.js";
 import { historyOf } from "./history.js";
 import { jsonSchemaOf } from "./json-schema.js";
 import type { ThreadMessage } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
-import type { ChatRequest, ToolDefinition } from "./protocol/schema.js";
 
 /**
  * The request for the answer to a thread, at once where nothing has to be waited for. `instructions`, the schema and

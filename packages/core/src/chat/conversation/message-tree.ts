@@ -1,5 +1,5 @@
 import { isHollow, isOpen, type ThreadMessage } from "./message.js";
-import { createTree, type ThreadNode, type ThreadTree } from "./tree.js";
+import { createTree, type ThreadNode, type ThreadTree } from "./placement.js";
 
 /**
  * The tree of a chat's messages. The messages shown are one path through it: at each fork the branch that was chosen

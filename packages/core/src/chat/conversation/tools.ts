@@ -1,10 +1,10 @@
-import { type Clock, openSpan, unlessAborted } from "../base/clock.js";
-import { checkBySchema, issuesText, type StandardSchema } from "../base/standard-schema.js";
-import { asError, ConfigurationError } from "../errors.js";
-import { parseJSON } from "../transport/error-response.js";
+import { type Clock, openSpan, unlessAborted } from "../../base/clock.js";
+import { checkBySchema, issuesText, type StandardSchema } from "../../base/standard-schema.js";
+import { asError, ConfigurationError } from "../../errors.js";
+import { parseJSON } from "../../transport/error-response.js";
+import type { ToolDefinition } from "../protocol/schema.js";
 import { assertWritable, jsonSchemaOf } from "./json-schema.js";
 import type { ThreadMessage, ThreadToolCall } from "./message.js";
-import type { ToolDefinition } from "./protocol/schema.js";
 
 /** Context of a call, given to `execute` beside the input. */
 export interface ToolContext {

@@ -1,16 +1,16 @@
-import { yieldToHost } from "../base/clock.js";
-import { checkBySchema, issuesText, type StandardSchema } from "../base/standard-schema.js";
-import type { UncheckedRequest } from "../base/validate.js";
-import { asError, isGatewayError, ResponseError, StreamError } from "../errors.js";
-import { parseJSON } from "../transport/error-response.js";
-import type { Client, RequestOptions } from "../transport/send.js";
+import { yieldToHost } from "../../base/clock.js";
+import { checkBySchema, issuesText, type StandardSchema } from "../../base/standard-schema.js";
+import type { UncheckedRequest } from "../../base/validate.js";
+import { asError, isGatewayError, ResponseError, StreamError } from "../../errors.js";
+import { parseJSON } from "../../transport/error-response.js";
+import type { Client, RequestOptions } from "../../transport/send.js";
+import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "../partial-json/growing-json.js";
+import { emptyMessage } from "../protocol/accumulate.js";
+import type { ChatTiming } from "../protocol/answer-reader.js";
+import type { ChatMessage, ChatUsage } from "../protocol/delta.js";
+import type { ChatRequest, ToolCall } from "../protocol/schema.js";
+import { openStream } from "../stream.js";
 import { type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
-import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "./partial-json/growing-json.js";
-import { emptyMessage } from "./protocol/accumulate.js";
-import type { ChatTiming } from "./protocol/answer-reader.js";
-import type { ChatMessage, ChatUsage } from "./protocol/delta.js";
-import type { ChatRequest, ToolCall } from "./protocol/schema.js";
-import { openStream } from "./stream.js";
 
 /** An answer under way, as the message that it becomes. */
 export interface Answer {

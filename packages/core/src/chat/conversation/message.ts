@@ -1,5 +1,5 @@
-import type { ChatTiming } from "./protocol/answer-reader.js";
-import type { ChatOutcome, ChatUsage } from "./protocol/delta.js";
+import type { ChatTiming } from "../protocol/answer-reader.js";
+import type { ChatOutcome, ChatUsage } from "../protocol/delta.js";
 
 /** Ending of an answer; `interrupted`: the tab that streamed it was closed or reloaded meanwhile. */
 export type MessageOutcome = ChatOutcome | "interrupted";

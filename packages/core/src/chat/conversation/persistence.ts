@@ -1,13 +1,13 @@
-import { after, yieldToHost } from "../base/clock.js";
-import { reportStorageFailure } from "../base/platform-limits.js";
-import type { RecordStorage } from "../storage/storage.js";
-import { waitForStorage } from "../storage/wait.js";
-import { hasLocks, isLocked, shareLock, withLock } from "../tabs/locks.js";
-import type { Client } from "../transport/send.js";
+import { after, yieldToHost } from "../../base/clock.js";
+import { reportStorageFailure } from "../../base/platform-limits.js";
+import type { RecordStorage } from "../../storage/storage.js";
+import { waitForStorage } from "../../storage/wait.js";
+import { hasLocks, isLocked, shareLock, withLock } from "../../tabs/locks.js";
+import type { Client } from "../../transport/send.js";
 import type { ThreadMessage } from "./message.js";
+import type { Thread } from "./message-tree.js";
+import type { ThreadNode } from "./placement.js";
 import { afterReload, isInFlight, isUnderWay, LEAF, nodesIn, recordOf } from "./records.js";
-import type { Thread } from "./thread.js";
-import type { ThreadNode } from "./tree.js";
 
 /** Keeps a thread in a storage, and merges what other tabs write there. */
 export interface ThreadKeeper {

@@ -1,7 +1,7 @@
-import { ConfigurationError, ValidationError } from "../errors.js";
-import { type ImageInput, imageURLs } from "./images.js";
+import { ConfigurationError, ValidationError } from "../../errors.js";
+import { type ImageInput, imageURLs } from "./attachments.js";
 import { createMessageId, isOpen, type ThreadMessage, withCallsClosed } from "./message.js";
-import type { Thread } from "./thread.js";
+import type { Thread } from "./message-tree.js";
 
 /** The place in a thread where a turn begins. */
 export interface Place {

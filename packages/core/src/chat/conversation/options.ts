@@ -1,11 +1,11 @@
-import type { StandardSchema } from "../base/standard-schema.js";
-import type { UncheckedRequest } from "../base/validate.js";
-import type { ChatModel } from "../models.js";
-import type { RecordStorage } from "../storage/storage.js";
-import type { RequestOptions } from "../transport/send.js";
-import type { InitialMessage } from "./initial.js";
+import type { StandardSchema } from "../../base/standard-schema.js";
+import type { UncheckedRequest } from "../../base/validate.js";
+import type { ChatModel } from "../../models.js";
+import type { RecordStorage } from "../../storage/storage.js";
+import type { RequestOptions } from "../../transport/send.js";
+import type { AlphaChatRequest, DeltaChatRequest, GammaChatRequest } from "../protocol/schema.js";
+import type { InitialMessage } from "./initial-messages.js";
 import type { ThreadTurn } from "./message.js";
-import type { AlphaChatRequest, DeltaChatRequest, GammaChatRequest } from "./protocol/schema.js";
 import type { ChatTool } from "./tools.js";
 
 type Params<Request> = Omit<Request, "model" | "messages" | "stream">;

@@ -1,6 +1,6 @@
 import type { toJsonSchema } from "@valibot/to-json-schema";
-import type { StandardSchema } from "../base/standard-schema.js";
-import { asError, ConfigurationError } from "../errors.js";
+import type { StandardSchema } from "../../base/standard-schema.js";
+import { asError, ConfigurationError } from "../../errors.js";
 
 /**
  * Refuses a schema of which it is plain at once that it has no JSON Schema.

@@ -1,22 +1,13 @@
-import { unlessAborted } from "../base/clock.js";
-import { isolate } from "../base/isolate.js";
-import { reportStorageFailure } from "../base/platform-limits.js";
-import { createStore, readerOf, type Store } from "../base/store.js";
-import { asError, ConfigurationError } from "../errors.js";
-import type { RecordStorage } from "../storage/storage.js";
-import { waitForStorage } from "../storage/wait.js";
-import type { Client } from "../transport/send.js";
-import type { ImageInput } from "./images.js";
-import { type InitialMessage, threadMessagesOf } from "./initial.js";
-import {
-  createMessageId,
-  isOpen,
-  isPending,
-  type ThreadMessage,
-  type ThreadToolCall,
-  type ThreadTurn,
-} from "./message.js";
-import type { ChatStoreOptions } from "./options.js";
+import { unlessAborted } from "../../base/clock.js";
+import { isolate } from "../../base/isolate.js";
+import { reportStorageFailure } from "../../base/platform-limits.js";
+import { createStore, readerOf, type Store } from "../../base/store.js";
+import { asError, ConfigurationError } from "../../errors.js";
+import type { RecordStorage } from "../../storage/storage.js";
+import { waitForStorage } from "../../storage/wait.js";
+import type { Client } from "../../transport/send.js";
+import type { ImageInput } from "./attachments.js";
+import { type InitialMessage, threadMessagesOf } from "./initial-messages.js";
 import {
   answersBeside,
   ask,
@@ -26,12 +17,21 @@ import {
   type FindPlace,
   placeOfRetry,
   placeOfVersion,
-} from "./place.js";
-import { createRun, type Run } from "./run.js";
+} from "./insertion-point.js";
+import {
+  createMessageId,
+  isOpen,
+  isPending,
+  type ThreadMessage,
+  type ThreadToolCall,
+  type ThreadTurn,
+} from "./message.js";
+import { createThread } from "./message-tree.js";
+import type { ChatStoreOptions } from "./options.js";
+import type { ThreadKeeper } from "./persistence.js";
 import { type ChatState, type ChatStatus, createPendingReader } from "./state.js";
-import type { ThreadKeeper } from "./storage.js";
-import { createThread } from "./thread.js";
 import { withOutput } from "./tools.js";
+import { createRun, type Run } from "./turn-runner.js";
 
 /** Attachments of a message. */
 export interface SendOptions {
@@ -256,7 +256,7 @@ export function createChatStore<Output = unknown>(
   }
 
   async function keepThread(from: RecordStorage): Promise<ThreadKeeper> {
-    const { createKeeper } = await import("./storage.js");
+    const { createKeeper } = await import("./persistence.js");
     return createKeeper({
       client,
       storage: from,

@@ -1,6 +1,6 @@
-import { ValidationError } from "../errors.js";
-import { chatModels } from "../models.js";
-import { isImageURL } from "./protocol/schema.js";
+import { ValidationError } from "../../errors.js";
+import { chatModels } from "../../models.js";
+import { isImageURL } from "../protocol/schema.js";
 
 /** An image beside a message: a file, or an http(s) or data URL. */
 export type ImageInput = Blob | URL | string;
@@ -36,7 +36,7 @@ export async function imageURLs(
 
 async function dataURLOf(blob: Blob, path: string, signal: AbortSignal): Promise<string> {
   // loaded with the first file: most chats never see one
-  const { signedType, toDataURI } = await import("../media/data-uri.js");
+  const { signedType, toDataURI } = await import("../../media/data-uri.js");
   const type = await signedType(blob, signal);
   if (type === undefined || !accepted.includes(type))
     refuse(
