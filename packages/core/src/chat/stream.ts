@@ -151,7 +151,7 @@ export function openStream(
     toTextStream: () => textStreamOf(stream),
     async toResponse(init) {
       const deltas = stream[Symbol.asyncIterator]();
-      const { relayed } = await import("./relay.js");
+      const { relayed } = await import("./sse-response.js");
       await opening.catch(() => {});
       const isDone = () => end?.type === "done";
       return relayed({ deltas, turn: turn.promise, head: answer.head, isDone, failure, init });
