@@ -1,5 +1,14 @@
 import { drawable, GLYPH_HEIGHT, GLYPH_WIDTH, type Glyph, glyphOf } from "./font.js";
-import type { Picture } from "./picture.js";
+
+/** Size of a picture and the words on it. */
+export interface LetteredPicture {
+  readonly width: number;
+  readonly height: number;
+  /** Written onto it, a line each. */
+  readonly captions: readonly string[];
+  /** Written below the captions, on as many lines as it takes, up to a few. */
+  readonly text: string;
+}
 
 /** Where the words of a picture go. */
 export interface Lettering {
@@ -16,7 +25,7 @@ const LINE = GLYPH_HEIGHT + 4;
 const MARGIN = 5;
 
 /** Sets the captions and the text in lines of 44 characters or more, smaller on a picture that is wide and low. */
-export function letter({ width, height, captions, text }: Picture): Lettering {
+export function letter({ width, height, captions, text }: LetteredPicture): Lettering {
   const room = Math.min(width, 1.5 * height);
   const scale = Math.max(1, Math.floor(room / (LEAST_COLUMNS * ADVANCE + 2 * MARGIN)));
   const columns = Math.floor((width / scale - 2 * MARGIN) / ADVANCE);

@@ -1,17 +1,11 @@
 import { hash } from "../hash.js";
-import { type Lettering, letter } from "./lettering.js";
+import { type LetteredPicture, type Lettering, letter } from "./lettering.js";
 import type { Bitmap } from "./png.js";
 
 /** What a picture is of; the same words make the same pixels. */
-export interface Picture {
-  readonly width: number;
-  readonly height: number;
-  /** What the pattern and its colours come from. */
+export interface Picture extends LetteredPicture {
+  /** Source of the pattern and its colours. */
   readonly seed: string;
-  /** Written onto it, a line each. */
-  readonly captions: readonly string[];
-  /** Written below the captions, on as many lines as it takes, up to a few. */
-  readonly text: string;
 }
 
 const SHADES = 120;
