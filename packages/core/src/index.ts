@@ -111,7 +111,7 @@ export type {
   VideoTaskReference,
 } from "./video-task.js";
 export { createVideoTask } from "./videos/create.js";
-export type { VideoTaskEntry, WatchSettings } from "./videos/entries.js";
+export type { WatchSettings } from "./videos/entries.js";
 export { createVideoTaskList, listTasks, type VideoTaskList } from "./videos/list.js";
 export type { SubmitOptions, VideoTaskListOptions, VideoTaskStoreOptions } from "./videos/options.js";
 export { type VideoTaskQueryOptions, videoTaskQueryOptions } from "./videos/query-options.js";
@@ -120,6 +120,6 @@ export type { BetaVideoRequest } from "./videos/schema/beta.js";
 export type { GammaVideo10ProFastRequest, GammaVideo15ProRequest } from "./videos/schema/gamma-1.js";
 export type { GammaVideo20Request, GammaVideoFastRequest } from "./videos/schema/gamma-2.js";
 export { checkVideoRequest, type VideoRequest } from "./videos/schema/request.js";
-export type { VideoTaskState } from "./videos/state.js";
+export type { VideoTaskEntry, VideoTaskState } from "./videos/state.js";
 export { createVideoTaskStore, type VideoTaskStore } from "./videos/store.js";
 export { getVideoTask, type WatchOptions, waitForVideoTask, watchVideoTask } from "./videos/watch.js";

@@ -20,27 +20,8 @@ import type { VideoTask, VideoTaskReference } from "../video-task.js";
 import { createVideoTask } from "./create.js";
 import { copyIn, recordOf } from "./records.js";
 import type { VideoRequest } from "./schema/request.js";
+import type { VideoTaskEntry } from "./state.js";
 import { newerTask, type WatchOptions, watchVideoTask } from "./watch.js";
-
-/** A video that was asked for. Plain JSON but for `error`. */
-export interface VideoTaskEntry {
-  /** Ours: it is there before the gateway gives the task an id. */
-  readonly key: string;
-  readonly model: string;
-  /** Unix milliseconds. */
-  readonly submittedAt: number;
-  /** The app's own name for it. */
-  readonly label?: string;
-  /**
-   * `submitting`: sent, not yet answered. `created`: the gateway gave it a handle. `unconfirmed`: nobody knows whether
-   * the gateway has it, and bills it; `error` says what to do.
-   */
-  readonly state: "submitting" | "created" | "unconfirmed";
-  readonly handle?: VideoTaskReference;
-  /** As last seen. */
-  readonly task?: VideoTask;
-  readonly error?: Error;
-}
 
 /** Settings for polling a task; read at each use. */
 export interface WatchSettings {
