@@ -11,7 +11,7 @@ const source = (path: string) => new URL(`./packages/${path}`, import.meta.url).
 /** Tests import what a user imports, and run on the sources. */
 const alias = [
   { find: "@sluice/core/sse", replacement: source("core/src/sse.ts") },
-  { find: "@sluice/core/media", replacement: source("core/src/media/index.ts") },
+  { find: "@sluice/core/media", replacement: source("core/src/media.ts") },
   { find: "@sluice/core/schemas", replacement: source("core/src/schemas.ts") },
   { find: "@sluice/core", replacement: source("core/src/index.ts") },
   { find: "@sluice/react", replacement: source("react/src/index.ts") },
