@@ -1,0 +1,160 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, normalize } from "node:path/posix";
+import { expect, test } from "vitest";
+
+/**
+ * Layers of the sources, from the top down. A file imports only what stands in a lower line, types included: the names
+ * of one line do not import each other. A folder without lines of its own may do as it likes, but in circles.
+ */
+const layers = {
+  "core/src": `
+    index media schemas sse
+    assets/ chat/ epsilon/ images/ videos/
+    polling/
+    client
+    media/ transport/
+    storage/
+    tabs/
+    base/
+    events
+    errors
+    asset models video-task`,
+  "core/src/chat": `
+    conversation/
+    complete stream
+    resume sse-response text-stream
+    partial-json/ protocol/`,
+  "core/src/images": `
+    store
+    generation
+    generate
+    schema`,
+  "core/src/videos": `
+    list store
+    check ledgers
+    options
+    entries query-options
+    create records watch
+    check-media push read-task state
+    schema/`,
+  "core/src/assets": `
+    store
+    watches
+    request
+    options state
+    create
+    schema watch`,
+  "react/src": `
+    index
+    use-asset use-chat-parts use-chat-stream use-images use-video-task
+    chats images use-own-store use-shared-store use-store
+    provider shared-stores use-latest`,
+};
+
+/** The only files of the core that import a package. */
+const importers: Record<string, RegExp> = {
+  "@valibot/to-json-schema": /^chat\/conversation\/json-schema$/,
+  idb: /^storage\/indexed-db$/,
+  ky: /^transport\/repeat$/,
+  mediabunny: /^media\/container$/,
+  valibot: /^base\/validate$|^[^/]+\/(?:protocol\/)?schema(?:$|\/)/,
+};
+
+type Imports = ReadonlyMap<string, readonly string[]>;
+const packages = new URL("../packages/", import.meta.url).pathname;
+const sources = new Map(["core", "react", "emulator"].map((name) => [name, importsOf(`${name}/src`)]));
+
+test.each(Object.entries(layers))(
+  "the names in the layers of %s are its files and folders",
+  (folder, table) => {
+    const names = readdirSync(join(packages, folder), { withFileTypes: true }).map((entry) =>
+      entry.isDirectory() ? `${entry.name}/` : entry.name.replace(/\.tsx?$/, ""),
+    );
+    expect(namesOf(table).sort()).toEqual(names.sort());
+  },
+);
+
+test.each(Object.entries(layers))("imports in %s only go down", (folder, table) => {
+  expect(upward(folder, table, everyImport(folder))).toEqual([]);
+});
+
+test.each([...sources])("no file of %s imports itself over others", (_, imports) => {
+  expect(circles(imports)).toEqual([]);
+});
+
+test("each package that the core depends on is imported where the table says", () => {
+  const wrong = [...(sources.get("core") ?? [])].flatMap(([file, imports]) =>
+    imports
+      .filter((name) => !name.startsWith("core/") && !importers[name]?.test(file.slice("core/src/".length)))
+      .map((name) => `${file} -> ${name}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("the check finds an import that goes up, one beside it, and a circle", () => {
+  const imports = new Map([
+    ["app/top", ["app/rooms/one", "app/base"]],
+    ["app/base", ["app/top"]],
+    ["app/rooms/one", ["app/halls/two", "app/rooms/three"]],
+  ]);
+  const wrong = ["app/base -> app/top", "app/rooms/one -> app/halls/two"];
+  expect(upward("app", "top\nhalls/ rooms/\nbase", imports)).toEqual(wrong);
+  expect(circles(imports)).toEqual(["app/top -> app/base -> app/top"]);
+});
+
+function namesOf(table: string): string[] {
+  return table.trim().split(/\s+/);
+}
+
+function everyImport(folder: string): Imports {
+  return sources.get(folder.split("/")[0] ?? "") ?? new Map();
+}
+
+/** Imports that do not lead to a lower line of the table of `folder`. */
+function upward(folder: string, table: string, imports: Imports): string[] {
+  const lines = table.trim().split("\n").map(namesOf);
+  /** The file or folder in `folder` that `path` is, or is in. */
+  const nameOf = (path: string) =>
+    path.startsWith(`${folder}/`) ? path.slice(folder.length + 1).replace(/\/.*/, "/") : undefined;
+  const lineOf = (path: string) => lines.findIndex((names) => names.includes(nameOf(path) ?? ""));
+  return [...imports].flatMap(([from, targets]) =>
+    targets
+      .filter((to) => nameOf(from) && nameOf(to) && nameOf(from) !== nameOf(to) && lineOf(from) >= lineOf(to))
+      .map((to) => `${from} -> ${to}`),
+  );
+}
+
+/** One way back to itself for each file that has one and was not on another's way. */
+function circles(imports: Imports): string[] {
+  const done = new Set<string>();
+  const visit = (file: string, way: readonly string[]): string[] => {
+    if (way.includes(file)) return [[...way.slice(way.indexOf(file)), file].join(" -> ")];
+    if (done.has(file)) return [];
+    const found = (imports.get(file) ?? []).flatMap((next) => visit(next, [...way, file]));
+    done.add(file);
+    return found;
+  };
+  return [...imports.keys()].flatMap((file) => visit(file, []));
+}
+
+/** What each file below `folder` imports: files by their path without an ending, packages by their name. */
+function importsOf(folder: string): Imports {
+  const files = readdirSync(join(packages, folder), { recursive: true, encoding: "utf8" });
+  return new Map(
+    files
+      .filter((file) => /\.tsx?$/.test(file))
+      .map((file) => {
+        const path = join(folder, file);
+        const code = readFileSync(join(packages, path), "utf8").replace(/\/\*[\s\S]*?\*\//g, "");
+        const specifiers = [...code.matchAll(/\b(?:from|import) ?\(?"([\w@./-]+)"/g)].map(
+          ([, name = ""]) => name,
+        );
+        return [
+          path.replace(/\.tsx?$/, ""),
+          specifiers.map((name) =>
+            name.startsWith(".") ? normalize(join(path, "..", name.replace(/\.js$/, ""))) : name,
+          ),
+        ];
+      }),
+  );
+}
