@@ -28,7 +28,8 @@ const layers = {
     store
     generation
     generate
-    schema`,
+    schema
+    request-body`,
   "core/src/videos": `
     list store
     check ledgers
@@ -43,7 +44,8 @@ const layers = {
     request
     options state
     create
-    schema watch`,
+    schema watch
+    request-body`,
   "react/src": `
     index
     use-asset use-chat-parts use-chat-stream use-images use-video-task

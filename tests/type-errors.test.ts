@@ -42,8 +42,8 @@ const mistakes: readonly (readonly [code: string, ...said: string[]])[] = [
   ],
   [
     'streamChat(client, { model: "delta-5.3", messages: wide });',
-    "Type '{ role: string; content: string; }[]' is not assignable to type 'readonly (AssistantMessage | SystemMessage | TextUserMessage | ToolMessage)[]'.",
-    "Type '{ role: string; content: string; }' is not assignable to type 'AssistantMessage | SystemMessage | TextUserMessage | ToolMessage'.",
+    "Type '{ role: string; content: string; }[]' is not assignable to type 'readonly TextMessage[]'.",
+    "Type '{ role: string; content: string; }' is not assignable to type 'TextMessage'.",
     "Property 'tool_call_id' is missing in type '{ role: string; content: string; }' but required in type 'ToolMessage'.",
   ],
   [

@@ -1,7 +1,8 @@
 export type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "./asset.js";
 export { type CreateAssetOptions, createAsset } from "./assets/create.js";
 export type { AssetStoreOptions, RegisterOptions } from "./assets/options.js";
-export { type AssetRequest, checkAssetRequest } from "./assets/schema.js";
+export type { AssetRequest } from "./assets/request-body.js";
+export { checkAssetRequest } from "./assets/schema.js";
 export type { AssetState } from "./assets/state.js";
 export { type AssetStore, createAssetStore } from "./assets/store.js";
 export { type AssetWaitOptions, getAsset, waitForAsset, watchAsset } from "./assets/watch.js";
@@ -28,16 +29,16 @@ export { createPartialJSON, type PartialJSON, type PartialJSONOptions } from "./
 export { accumulate, emptyMessage } from "./chat/protocol/accumulate.js";
 export type { ChatAlternative, ChatTiming, ChatToolCall, ChatTurn } from "./chat/protocol/answer-reader.js";
 export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "./chat/protocol/delta.js";
-export {
-  type AlphaChatRequest,
-  type ChatRequest,
-  type ChatRequestMessage,
-  checkChatRequest,
-  type DeltaChatRequest,
-  type GammaChatRequest,
-  type ToolCall,
-  type ToolDefinition,
-} from "./chat/protocol/schema.js";
+export type {
+  AlphaChatRequest,
+  ChatRequest,
+  ChatRequestMessage,
+  DeltaChatRequest,
+  GammaChatRequest,
+  ToolCall,
+  ToolDefinition,
+} from "./chat/protocol/request-body.js";
+export { checkChatRequest } from "./chat/protocol/schema.js";
 export { type ChatStream, streamChat } from "./chat/stream.js";
 export { type ClientOptions, createClient } from "./client.js";
 export { type EpsilonRoute, getEpsilonTask, requestEpsilon } from "./epsilon/epsilon.js";
@@ -72,12 +73,8 @@ export {
   type ImageUsage,
 } from "./images/generate.js";
 export type { ImageRequestOf, SettledImages } from "./images/generation.js";
-export {
-  checkImageRequest,
-  type GammaImage40Request,
-  type GammaImage50Request,
-  type ImageRequest,
-} from "./images/schema.js";
+export type { GammaImage40Request, GammaImage50Request, ImageRequest } from "./images/request-body.js";
+export { checkImageRequest } from "./images/schema.js";
 export {
   createImageStore,
   type ImageState,
@@ -116,9 +113,9 @@ export { createVideoTaskList, listTasks, type VideoTaskList } from "./videos/lis
 export type { SubmitOptions, VideoTaskListOptions, VideoTaskStoreOptions } from "./videos/options.js";
 export { type VideoTaskQueryOptions, videoTaskQueryOptions } from "./videos/query-options.js";
 export { normalizeVideoTask } from "./videos/read-task.js";
-export type { BetaVideoRequest } from "./videos/schema/beta.js";
-export type { GammaVideo10ProFastRequest, GammaVideo15ProRequest } from "./videos/schema/gamma-1.js";
-export type { GammaVideo20Request, GammaVideoFastRequest } from "./videos/schema/gamma-2.js";
+export type { BetaVideoRequest } from "./videos/schema/beta-body.js";
+export type { GammaVideo10ProFastRequest, GammaVideo15ProRequest } from "./videos/schema/gamma-1-body.js";
+export type { GammaVideo20Request, GammaVideoFastRequest } from "./videos/schema/gamma-2-body.js";
 export { checkVideoRequest, type VideoRequest } from "./videos/schema/request.js";
 export type { VideoTaskEntry, VideoTaskState } from "./videos/state.js";
 export { createVideoTaskStore, type VideoTaskStore } from "./videos/store.js";

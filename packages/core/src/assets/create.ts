@@ -2,7 +2,8 @@ import type { AssetHandle } from "../asset.js";
 import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
 import { idIn, requestRecord } from "../transport/json-response.js";
 import type { Client, RequestOptions } from "../transport/send.js";
-import { type AssetRequest, checkAssetRequest } from "./schema.js";
+import type { AssetRequest } from "./request-body.js";
+import { checkAssetRequest } from "./schema.js";
 import { assetHandleOf } from "./watch.js";
 
 /** The image travels in the body. */

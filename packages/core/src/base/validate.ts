@@ -43,6 +43,16 @@ type ReadonlyDeep<T> = T extends Blob
     ? { readonly [Key in keyof T]: ReadonlyDeep<T[Key]> }
     : T;
 
+/** Compiles where a request that is declared by hand is the very type that its schema takes. */
+export type Same<
+  Declared extends Exactly<Declared, RequestOf<Schema>>,
+  Schema extends v.GenericSchema,
+> = Declared;
+type Exactly<A, B> =
+  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2
+    ? unknown
+    : ["another type than its schema takes:", B];
+
 /** A number within bounds, both included. */
 /* @__NO_SIDE_EFFECTS__ */
 export function between(from: number, to: number) {

@@ -18,7 +18,7 @@ import { createChunkParser, type StreamEnd } from "./protocol/chunk-parser.js";
 import type { ChatDelta, ChatMessage } from "./protocol/delta.js";
 import type { WireObject } from "./protocol/field-reader.js";
 import { CHAT_PATH, checkedChatRequest } from "./protocol/request.js";
-import type { ChatRequest } from "./protocol/schema.js";
+import type { ChatRequest } from "./protocol/request-body.js";
 import { textStreamOf } from "./text-stream.js";
 
 /**

@@ -2,7 +2,8 @@ import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
 import { errorFieldsOf, isRecord } from "../transport/error-response.js";
 import { fieldOf, requestRecord } from "../transport/json-response.js";
 import type { Client, RequestOptions } from "../transport/send.js";
-import { checkImageRequest, type ImageRequest } from "./schema.js";
+import type { ImageRequest } from "./request-body.js";
+import { checkImageRequest } from "./schema.js";
 
 /** An image takes minutes, and a sequence takes several times that. */
 const HEADERS_MS = 600_000;

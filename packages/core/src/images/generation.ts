@@ -5,7 +5,8 @@ import type { ImageModel } from "../models.js";
 import { overhear } from "../transport/billing-outcome.js";
 import type { Client, RequestOptions } from "../transport/send.js";
 import { generateImages, type ImageResult } from "./generate.js";
-import { checkImageRequest, type ImageRequest } from "./schema.js";
+import type { ImageRequest } from "./request-body.js";
+import { checkImageRequest } from "./schema.js";
 
 /** The request that a model takes; of a model that the tables don't know, one that `unchecked` has marked. */
 export type ImageRequestOf<Model extends string> = Model extends ImageModel

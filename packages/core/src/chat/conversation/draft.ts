@@ -8,7 +8,7 @@ import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "../partial-
 import { emptyMessage } from "../protocol/accumulate.js";
 import type { ChatTiming } from "../protocol/answer-reader.js";
 import type { ChatMessage, ChatUsage } from "../protocol/delta.js";
-import type { ChatRequest, ToolCall } from "../protocol/schema.js";
+import type { ChatRequest, ToolCall } from "../protocol/request-body.js";
 import { openStream } from "../stream.js";
 import { type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
 

@@ -1,5 +1,5 @@
 import { parseJSON } from "../../transport/error-response.js";
-import type { ChatRequestMessage, ToolCall } from "../protocol/schema.js";
+import type { ChatRequestMessage, ToolCall } from "../protocol/request-body.js";
 import type { ThreadMessage, ThreadToolCall } from "./message.js";
 
 /** The result of a call that was never answered. */

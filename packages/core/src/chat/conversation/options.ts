@@ -3,23 +3,10 @@ import type { UncheckedRequest } from "../../base/validate.js";
 import type { ChatModel } from "../../models.js";
 import type { RecordStorage } from "../../storage/storage.js";
 import type { RequestOptions } from "../../transport/send.js";
-import type { AlphaChatRequest, DeltaChatRequest, GammaChatRequest } from "../protocol/schema.js";
+import type { ChatParams, SharedChatParams } from "../protocol/request-body.js";
 import type { InitialMessage } from "./initial-messages.js";
 import type { ThreadTurn } from "./message.js";
 import type { ChatTool } from "./tools.js";
-
-type Params<Request> = Omit<Request, "model" | "messages" | "stream">;
-
-type ParamName =
-  | keyof Params<AlphaChatRequest>
-  | keyof Params<GammaChatRequest>
-  | keyof Params<DeltaChatRequest>;
-type SharedName = "max_tokens" | "temperature" | "top_p" | "stop";
-
-/** The parameters that all chat models have: for a `model` that is only known to be one of them. */
-interface SharedChatParams
-  extends Pick<Params<GammaChatRequest>, SharedName>,
-    Readonly<Partial<Record<Exclude<ParamName, SharedName>, undefined>>> {}
 
 /** A model that is not listed, with parameters that go as they are: `params: unchecked({ … })`. */
 interface UncheckedTarget {
@@ -29,9 +16,7 @@ interface UncheckedTarget {
 
 /** The model to ask, and the parameters that this model has, under the gateway's own names. */
 export type ChatTarget =
-  | { readonly model: AlphaChatRequest["model"]; readonly params?: Params<AlphaChatRequest> }
-  | { readonly model: GammaChatRequest["model"]; readonly params?: Params<GammaChatRequest> }
-  | { readonly model: DeltaChatRequest["model"]; readonly params?: Params<DeltaChatRequest> }
+  | { [Id in ChatModel]: { readonly model: Id; readonly params?: ChatParams[Id] } }[ChatModel]
   | { readonly model: ChatModel; readonly params?: SharedChatParams }
   | UncheckedTarget;
 

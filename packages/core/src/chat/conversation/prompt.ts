@@ -1,7 +1,7 @@
 import { asError } from "../../errors.js";
 import { chatModels } from "../../models.js";
 import type { Client } from "../../transport/send.js";
-import type { ChatRequest, ToolDefinition } from "../protocol/schema.js";
+import type { ChatRequest, ToolDefinition } from "../protocol/request-body.js";
 import { historyOf } from "./history.js";
 import { jsonSchemaOf } from "./json-schema.js";
 import type { ThreadMessage } from "./message.js";

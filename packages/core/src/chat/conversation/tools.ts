@@ -2,7 +2,7 @@ import { type Clock, openSpan, unlessAborted } from "../../base/clock.js";
 import { checkBySchema, issuesText, type StandardSchema } from "../../base/standard-schema.js";
 import { asError, ConfigurationError } from "../../errors.js";
 import { parseJSON } from "../../transport/error-response.js";
-import type { ToolDefinition } from "../protocol/schema.js";
+import type { ToolDefinition } from "../protocol/request-body.js";
 import { assertWritable, jsonSchemaOf } from "./json-schema.js";
 import type { ThreadMessage, ThreadToolCall } from "./message.js";
 

@@ -1,6 +1,6 @@
 import { asError, isGatewayError } from "../../errors.js";
 import type { Client } from "../../transport/send.js";
-import type { ChatRequest } from "../protocol/schema.js";
+import type { ChatRequest } from "../protocol/request-body.js";
 import { type Answer, createAnswer } from "./draft.js";
 import type { Place } from "./insertion-point.js";
 import {

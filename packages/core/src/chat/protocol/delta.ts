@@ -1,4 +1,4 @@
-import type { ToolCall } from "./schema.js";
+import type { ToolCall } from "./request-body.js";
 
 /** Token counts; every model sends the first three, the rest where it has them (spec, Usage). */
 export interface ChatUsage {

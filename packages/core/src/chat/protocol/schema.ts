@@ -4,12 +4,13 @@ import {
   checkByModel,
   type Findings,
   notEmpty,
-  type RequestOf,
   rule,
+  type Same,
   type Warn,
   wholeNumber,
 } from "../../base/validate.js";
 import { chatModels } from "../../models.js";
+import type { AlphaChatRequest, ChatRequest, DeltaChatRequest, GammaChatRequest } from "./request-body.js";
 
 const alpha = chatModels["alpha-v4.1-flash"];
 const gamma = chatModels["gamma-chat-1-6-251015"];
@@ -137,7 +138,7 @@ const tools = { tools: v.optional(v.array(toolDefinition)), tool_choice: v.optio
 const stream = v.optional(v.boolean());
 
 /** A request to `alpha-v4.1-flash` (spec, `POST /v1/chat/completions`). */
-export const alphaChatRequest = v.object({
+const alphaRequest = v.object({
   model: v.literal("alpha-v4.1-flash"),
   messages: messagesOf(partsContent),
   thinking: v.optional(v.nullable(v.object({ type: v.optional(v.picklist(alpha.thinking)) }))),
@@ -161,7 +162,7 @@ export const alphaChatRequest = v.object({
 });
 
 /** A request to `gamma-chat-1-6-251015`. */
-export const gammaChatRequest = v.object({
+const gammaRequest = v.object({
   model: v.literal("gamma-chat-1-6-251015"),
   messages: messagesOf(textContent),
   max_tokens: v.optional(wholeNumber(1, gamma.maxTokens)),
@@ -177,7 +178,7 @@ export const gammaChatRequest = v.object({
  * A request to `delta-5.3`. The spec mentions two numeric fields (0 to 1) and an array (at most 4) without
  * their names: `temperature`, `top_p` and `stop` are our assumption, and so is that tools work as elsewhere.
  */
-export const deltaChatRequest = v.object({
+const deltaRequest = v.object({
   model: v.literal("delta-5.3"),
   messages: messagesOf(textContent),
   thinking: v.optional(v.object({ type: v.optional(v.picklist(delta.thinking)) })),
@@ -191,45 +192,24 @@ export const deltaChatRequest = v.object({
 });
 
 const schemas = {
-  "alpha-v4.1-flash": alphaChatRequest,
-  "gamma-chat-1-6-251015": gammaChatRequest,
-  "delta-5.3": deltaChatRequest,
+  "alpha-v4.1-flash": alphaRequest,
+  "gamma-chat-1-6-251015": gammaRequest,
+  "delta-5.3": deltaRequest,
 };
 
-// interfaces and not aliases: the compiler prints their names where something does not fit, and not all that is in them
-interface SystemMessage extends RequestOf<typeof systemMessage> {}
-interface AssistantMessage extends RequestOf<typeof assistantMessage> {}
-interface ToolMessage extends Omit<SystemMessage, "role" | "tool_call_id"> {
-  readonly role: "tool";
-  readonly tool_call_id: string;
-}
-interface TextUserMessage extends Omit<SystemMessage, "role"> {
-  readonly role: "user";
-}
-interface UserMessage extends Omit<TextUserMessage, "content"> {
-  readonly content: RequestOf<typeof partsContent>;
-}
-interface Text {
-  readonly messages: readonly (SystemMessage | TextUserMessage | AssistantMessage | ToolMessage)[];
-}
+/** Schema of a request to `alpha-v4.1-flash`. */
+export const alphaChatRequest: v.GenericSchema<AlphaChatRequest> = alphaRequest;
+/** Schema of a request to `gamma-chat-1-6-251015`. */
+export const gammaChatRequest: v.GenericSchema<GammaChatRequest> = gammaRequest;
+/** Schema of a request to `delta-5.3`. */
+export const deltaChatRequest: v.GenericSchema<DeltaChatRequest> = deltaRequest;
 
-/** A request to `alpha-v4.1-flash`. */
-export interface AlphaChatRequest extends Omit<RequestOf<typeof alphaChatRequest>, "messages"> {
-  readonly messages: readonly (SystemMessage | UserMessage | AssistantMessage | ToolMessage)[];
-}
-/** A request to `gamma-chat-1-6-251015`. */
-export interface GammaChatRequest extends Omit<RequestOf<typeof gammaChatRequest>, "messages">, Text {}
-/** A request to `delta-5.3`. */
-export interface DeltaChatRequest extends Omit<RequestOf<typeof deltaChatRequest>, "messages">, Text {}
-
-/** Request of `completeChat` and `streamChat`, discriminated by `model`; the gateway's own field names. */
-export type ChatRequest = AlphaChatRequest | GammaChatRequest | DeltaChatRequest;
-/** One message of a request's `messages`. */
-export type ChatRequestMessage = AlphaChatRequest["messages"][number];
-/** A tool offered to the model. */
-export type ToolDefinition = RequestOf<typeof toolDefinition>;
-/** A tool call on the wire. */
-export type ToolCall = RequestOf<typeof toolCall>;
+/** Compares each declared request with its schema, both ways: a field that one of them lacks does not compile. */
+type _Declared = [
+  Same<AlphaChatRequest, typeof alphaRequest>,
+  Same<GammaChatRequest, typeof gammaRequest>,
+  Same<DeltaChatRequest, typeof deltaRequest>,
+];
 
 /**
  * Checks a chat request by the rules of its model, without sending anything.
