@@ -1,3 +1,7 @@
+export { type Clock, systemClock } from "./base/clock.js";
+
+// The clock stands first: rolldown then keeps the errors in the chunk of the entry, which saves 0.5 kB.
+
 export type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "./asset.js";
 export { type CreateAssetOptions, createAsset } from "./assets/create.js";
 export type { AssetStoreOptions, RegisterOptions } from "./assets/options.js";
@@ -6,7 +10,6 @@ export { checkAssetRequest } from "./assets/schema.js";
 export type { AssetState } from "./assets/state.js";
 export { type AssetStore, createAssetStore } from "./assets/store.js";
 export { type AssetWaitOptions, getAsset, waitForAsset, watchAsset } from "./assets/watch.js";
-export { type Clock, systemClock } from "./base/clock.js";
 export type { StandardSchema } from "./base/standard-schema.js";
 export { createRegistry, createStore, type Registry, type Store, type StoreControl } from "./base/store.js";
 export { type Findings, type UncheckedModel, type UncheckedRequest, unchecked } from "./base/validate.js";
