@@ -17,7 +17,7 @@ describe.skipIf(!executablePath)("the studio's chat in Chromium (skipped where t
 
   beforeAll(async () => {
     const launch = chromium.launch({ ...(executablePath && { executablePath }), args: chromiumFlags });
-    [demo, browser] = await Promise.all([startDemo(0), launch]);
+    [demo, browser] = await Promise.all([startDemo(0, 10), launch]);
   }, 60_000);
   afterAll(async () => {
     await Promise.all([browser.close(), demo.interrupt()]);

@@ -15,7 +15,7 @@ const squatter = createServer();
 
 beforeAll(async () => {
   await new Promise<void>((ready) => squatter.listen(0, "127.0.0.1", ready));
-  demo = await startDemo((squatter.address() as { port: number }).port);
+  demo = await startDemo((squatter.address() as { port: number }).port, 10);
   printedAtStart = demo.printed();
 }, 60_000);
 afterAll(() => void squatter.close());
