@@ -13,7 +13,15 @@ const ClientContext = createContext<Client | undefined>(undefined);
  * root.render(<GatewayProvider client={client}><App /></GatewayProvider>);
  * ```
  */
-export function GatewayProvider({ client, children }: { client: Client; children?: ReactNode }) {
+export function GatewayProvider({
+  client,
+  children,
+}: {
+  /** The client of every hook below. Create it once, outside of components. */
+  client: Client;
+  /** The part of the app that uses the hooks. */
+  children?: ReactNode;
+}) {
   return <ClientContext.Provider value={client}>{children}</ClientContext.Provider>;
 }
 

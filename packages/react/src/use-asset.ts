@@ -3,13 +3,13 @@ import { type AssetState, type AssetStore, type AssetStoreOptions, createAssetSt
 import { useSyncExternalStore } from "react";
 import { useOwnStore } from "./use-own-store.js";
 
-/** What `useAsset` takes. All but `presence` may change at any time. */
+/** Options of `useAsset`. All but `presence` may change at any time. */
 export interface UseAssetOptions extends AssetStoreOptions {
   /** An asset that is there already. */
   readonly assetId?: string | undefined;
 }
 
-/** What `useAsset` gives: the asset's state and its verbs, which never change. */
+/** Result of `useAsset`: the asset's state, and functions that never change. */
 export interface UseAssetResult
   extends AssetState,
     Omit<AssetStore, "getSnapshot" | "subscribe" | "attach"> {}

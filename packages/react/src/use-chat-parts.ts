@@ -26,7 +26,7 @@ export function useChatMessage(id: string, messageId: string): ThreadMessage | u
 }
 
 /**
- * What the chat that `useChatStream({ id })` shows is doing: renders again only when that changes.
+ * Status of the chat that `useChatStream({ id })` shows. Renders again only when it changes.
  *
  * @returns `"ready"` as long as there is no such chat, and on a server
  * @throws {ConfigurationError} outside a `GatewayProvider`

@@ -13,7 +13,7 @@ import { useStorePart } from "./use-store.js";
  */
 export type UseChatStreamOptions<Output = unknown> = ChatStoreOptions<Output>;
 
-/** What `useChatStream` gives: the chat's state and its verbs, which never change. */
+/** Result of `useChatStream`: the chat's state, and functions that never change. */
 export interface UseChatStreamResult<Output = unknown>
   extends ChatState<Output>,
     Omit<ChatStore<Output>, "getSnapshot" | "subscribe" | "close" | "withOptions"> {}

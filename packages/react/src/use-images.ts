@@ -5,13 +5,13 @@ import { images } from "./images.js";
 import type { SharedStores } from "./shared-stores.js";
 import { useSharedStore } from "./use-shared-store.js";
 
-/** What `useImages` takes: all that an image store takes, and `id`. All but `id` may change at any time. */
+/** Options of `useImages`: those of an image store, and `id`. All but `id` may change at any time. */
 export interface UseImagesOptions<Model extends string = ImageModel> extends ImageStoreOptions<Model> {
   /** Components with the same `id` show the same images, which survive the route change between them. */
   readonly id?: string | undefined;
 }
 
-/** What `useImages` gives: the state of the images, and its verbs, which never change. */
+/** Result of `useImages`: the state of the images, and functions that never change. */
 export interface UseImagesResult<Model extends string = ImageModel>
   extends ImageState<Model>,
     Omit<ImageStore<Model>, "getSnapshot" | "subscribe" | "withOptions"> {}

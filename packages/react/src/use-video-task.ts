@@ -14,17 +14,17 @@ import { useClient } from "./provider.js";
 import { useOwnStore } from "./use-own-store.js";
 import { useIsHydrated } from "./use-store.js";
 
-/** What `useVideoTask` takes. All but `storage` and `presence` may change at any time. */
+/** Options of `useVideoTask`. All but `storage` and `presence` may change at any time. */
 export interface UseVideoTaskOptions<Data = SucceededVideoTask> extends VideoTaskStoreOptions {
   /** A task that is there already, from a list or an address. */
   readonly taskId?: string | undefined;
   /** False: the task is shown as it was last seen, and not asked about. @default true */
   readonly enabled?: boolean | undefined;
-  /** What of the finished task becomes `data`: `({ url }) => url`. */
+  /** Chooses the part of the finished task that becomes `data`: `({ url }) => url`. */
   readonly select?: ((task: SucceededVideoTask) => Data) | undefined;
 }
 
-/** What `useVideoTask` gives: the task's state and its verbs, which never change. */
+/** Result of `useVideoTask`: the task's state, and functions that never change. */
 export interface UseVideoTaskResult<Data = SucceededVideoTask>
   extends Omit<VideoTaskState, "data">,
     Omit<VideoTaskStore, "getSnapshot" | "subscribe" | "attach"> {
@@ -70,7 +70,7 @@ export function useVideoTask<Data = SucceededVideoTask>(
   return { ...state, data, submit, refetch, detach, reset };
 }
 
-/** What `useVideoTasks` gives. */
+/** Result of `useVideoTasks`: the tasks, and functions that never change. */
 export interface UseVideoTasksResult {
   /** All tasks that were submitted and not removed, newest first; those of other tabs and of before a reload too. */
   readonly tasks: readonly VideoTaskEntry[];
@@ -100,7 +100,7 @@ export function useVideoTasks(options: UseVideoTasksOptions = {}): UseVideoTasks
   return { tasks: isHydrated ? tasks : nothing, remove };
 }
 
-/** What `useVideoTasks` takes: keep each the same from render to render. */
+/** Options of `useVideoTasks`. Each one has to be the same in every render. */
 export type UseVideoTasksOptions = VideoTaskListOptions;
 
 const nothing: readonly VideoTaskEntry[] = [];

@@ -1,22 +1,58 @@
-/** A schema of any library that speaks Standard Schema: valibot, zod, arktype and others. */
+/** A schema of any library that follows the Standard Schema specification: valibot, zod, arktype and others. */
 export interface StandardSchema<Output = unknown> {
+  /** The part that all these libraries have in common. */
   readonly "~standard": {
+    /** Version of the specification. */
     readonly version: 1;
+    /** Name of the library. */
     readonly vendor: string;
+    /** Checks a value. */
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
-    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
-    /** How the schema is written as JSON Schema, where the library says so itself. */
-    readonly jsonSchema?: { readonly input: (options: { target: string }) => Record<string, unknown> };
+    /** Types of the schema, for the compiler. */
+    readonly types?:
+      | {
+          /** Type of a value before the check. */
+          readonly input: unknown;
+          /** Type of a value after the check. */
+          readonly output: Output;
+        }
+      | undefined;
+    /** The schema as JSON Schema, where the library can write it. */
+    readonly jsonSchema?: {
+      /** Writes the JSON Schema of values before the check. */
+      readonly input: (options: {
+        /** Version of JSON Schema: `"draft-07"`. */
+        target: string;
+      }) => Record<string, unknown>;
+    };
   };
 }
 
 type SchemaResult<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly SchemaIssue[] };
+  | {
+      /** The checked value. */
+      readonly value: Output;
+      /** Absent: the value is valid. */
+      readonly issues?: undefined;
+    }
+  | {
+      /** The broken rules. */
+      readonly issues: readonly SchemaIssue[];
+    };
 
 interface SchemaIssue {
+  /** Description of what is wrong. */
   readonly message: string;
-  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+  /** Keys from the value to the part that is wrong. */
+  readonly path?:
+    | readonly (
+        | PropertyKey
+        | {
+            /** Name of a property, or index of an item. */
+            readonly key: PropertyKey;
+          }
+      )[]
+    | undefined;
 }
 
 interface PathIssue {

@@ -24,6 +24,7 @@ export interface StoreControl<State> extends Store<State> {
 export interface StoreOptions {
   /** The shortest time between two notifications of `changed`, in milliseconds. */
   readonly throttleMs: number;
+  /** Clock of the throttling. */
   readonly clock: Clock;
   /** Somebody is about to listen, where nobody did. */
   readonly onFirst?: () => void;
@@ -103,8 +104,11 @@ export function createRegistry<Value>({
   lingerMs,
   clock,
 }: {
+  /** Ends a value that no holder has claimed again in time. */
   dispose: (value: Value) => void;
+  /** Time that a value without holders waits for another one, in milliseconds. */
   lingerMs: (key: unknown) => number;
+  /** Clock of the wait. */
   clock: Clock;
 }): Registry<Value> {
   interface Entry {

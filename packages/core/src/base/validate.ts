@@ -94,9 +94,9 @@ export function refusing<Field extends string>(denied: { readonly [Name in Field
   };
 }
 
-/** What the check of a request finds. */
+/** Result of the check of a request. */
 export interface Findings {
-  /** What the gateway would refuse. */
+  /** Broken rules: the gateway would refuse the request. */
   readonly issues: Issue[];
   /**
    * Parts of the request that the gateway would ignore or may not know, an unknown field among them. They never block:

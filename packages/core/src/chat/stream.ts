@@ -30,7 +30,7 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
   readonly snapshot: ChatMessage;
   /** Milliseconds so far: what `ChatTurn.timing` will say. */
   readonly timing: ChatTiming;
-  /** Where the proxy keeps the answer, once that is known; undefined where it does not, and when it is lost there. */
+  /** Id under which the proxy keeps the answer, once it is known; undefined where the proxy keeps none, or lost it. */
   readonly streamId: string | undefined;
   /** The whole answer; reads the stream itself unless somebody else does. */
   result(): Promise<ChatTurn>;
@@ -61,7 +61,7 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
 const FINISH_GRACE_MS = 2000;
 
 /**
- * Asks a chat model and streams its answer (spec, `POST /v1/chat/completions` with `stream: true`).
+ * Asks a chat model and streams its answer (spec, `POST /v1/chat/completions`).
  *
  * The request is checked and sent at once; errors come out of the iteration and of `result()`. The stream is a
  * success only if a `finish_reason` or `[DONE]` arrived. A field of an unexpected type is left out and told as a `warning`, once.

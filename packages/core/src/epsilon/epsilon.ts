@@ -57,7 +57,7 @@ export async function requestEpsilon(
 }
 
 /**
- * Asks once about an `epsilon` task (spec, `GET /epsilon/v1/videos/{id}`): the answer is given untouched. The request
+ * Asks once about an `epsilon` task (spec, Endpoints): the answer is given untouched. The request
  * is repeated as chat requests are.
  *
  * @throws {ValidationError} for what can't be an id

@@ -18,19 +18,25 @@ export type SettledImages<Model extends string = ImageModel> =
   | {
       /** An answer came. Single images of it may have failed all the same: each one's `error` says so. */
       readonly status: "success";
+      /** The images. */
       readonly data: ImageResult;
+      /** Absent: an answer came. */
       readonly error?: undefined;
+      /** Absent: an answer came. */
       readonly outcome?: undefined;
       /** The request, with `model` and `params`. */
       readonly variables: ImageRequestOf<Model>;
     }
   | {
+      /** No answer came, or the request was stopped. */
       readonly status: "error";
+      /** Absent: no answer came. */
       readonly data?: undefined;
       /** One of the library's, or an `AbortError` for a request that was given up. */
       readonly error: Error;
       /** The gateway's part in it. `"unknown"`: the request may be billed. */
       readonly outcome: Outcome;
+      /** The request, with `model` and `params`. */
       readonly variables: ImageRequestOf<Model>;
     };
 

@@ -33,7 +33,10 @@ export interface ImageState<Model extends string = ImageModel> {
 
 /** A request whose `model` goes without saying. */
 type Asked<Request> = Request extends { readonly model: infer Model }
-  ? Omit<Request, "model"> & { readonly model?: Model | undefined }
+  ? Omit<Request, "model"> & {
+      /** The model that draws. @default `model` of the store */
+      readonly model?: Model | undefined;
+    }
   : never;
 type Without<Field extends string, Request> = Request extends unknown ? Omit<Request, Field> : never;
 

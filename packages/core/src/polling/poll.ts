@@ -5,9 +5,14 @@ import { isClosedRoute } from "../transport/failure.js";
 
 /** Step of a poll loop: it polls (`ask`), or waits for `ms` milliseconds until the next poll (`rest`). */
 export type PollEvent =
-  | { readonly type: "ask" }
   | {
+      /** A poll is sent. */
+      readonly type: "ask";
+    }
+  | {
+      /** The loop waits until the next poll. */
       readonly type: "rest";
+      /** Length of the wait in milliseconds. */
       readonly ms: number;
       /** Error of the poll before, if it failed. */
       readonly failure: Error | undefined;

@@ -14,6 +14,7 @@ export interface WatchState<Snapshot> {
   readonly snapshot: Snapshot | undefined;
   /** `fetching`: this tab waits for an answer; `paused`: it does not poll, `pauseReason` says why. */
   readonly fetchStatus: "fetching" | "paused" | "idle";
+  /** Reason of the pause: the page is hidden or offline; undefined while nothing pauses. */
   readonly pauseReason: Absence | undefined;
   /** Time of the next poll, by any tab; Unix milliseconds. */
   readonly nextPollAt: number | undefined;

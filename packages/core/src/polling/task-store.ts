@@ -10,7 +10,9 @@ export interface TaskState<Data, Handle>
   readonly status: "idle" | "pending" | "success" | "error";
   /** The task's id, and what its receipt said: enough to go on with it anywhere. */
   readonly handle: Handle | undefined;
+  /** The result; undefined until `status` is `success`. */
   readonly data: Data | undefined;
+  /** Error that ended the task or its creation; undefined while there is none. */
   readonly error: Error | undefined;
 }
 

@@ -29,7 +29,12 @@ interface Notice {
  * const chat = createChatStore(client, { id: "support", model: "delta-5.3", storage });
  * ```
  */
-export function indexedDBStorage({ name = "sluice" }: { name?: string } = {}): RecordStorage {
+export function indexedDBStorage({
+  name = "sluice",
+}: {
+  /** Name of the database and the channel: one for each app of an origin. @default "sluice" */
+  name?: string;
+} = {}): RecordStorage {
   // a database for each version: none is ever upgraded, so no page waits for another one to let go of it
   const versioned = `${name}/${VERSION}`;
   let opening: Promise<IDBPDatabase> | undefined;

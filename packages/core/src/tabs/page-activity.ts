@@ -3,8 +3,9 @@ export type Absence = "hidden" | "offline";
 
 /** Visibility and connection of a page. */
 export interface Presence {
+  /** Reason not to poll now; undefined while the page is visible and online. */
   readonly absence: Absence | undefined;
-  /** Calls `listener` when it may have changed; returns how to stop. */
+  /** Calls `listener` when `absence` may have changed. Returns a function that ends the subscription. */
   readonly subscribe: (listener: () => void) => () => void;
 }
 

@@ -12,6 +12,7 @@ export interface ServerSentEvent {
 export interface EventHandlers {
   /** Longest line, and longest `data` of an event, in characters. @default 16_777_216 */
   readonly maxLength?: number;
+  /** Called for each event, as soon as the blank line after it has come. */
   onEvent(event: ServerSentEvent): void;
   /** A valid `retry` field: how long a reconnecting reader should wait, in milliseconds. */
   onRetry?(ms: number): void;
@@ -21,7 +22,11 @@ export interface EventHandlers {
 
 /** Takes a stream's bytes as they come, in any cut. */
 export interface EventParser {
-  /** @throws {RangeError} for an event longer than `maxLength`; the parser can't be used any more */
+  /**
+   * Reads the next bytes of the stream.
+   *
+   * @throws {RangeError} for an event longer than `maxLength`; the parser can't be used any more
+   */
   push(bytes: Uint8Array): void;
   /**
    * The stream is over. The standard drops an event whose closing blank line is missing; it is returned

@@ -56,7 +56,9 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   /** Added to the client's own headers, and stronger than they are. */
   readonly headers?: HeadersInput | undefined;
+  /** Limits of waiting, each instead of the client's own. */
   readonly timeouts?: Timeouts | undefined;
+  /** Repeating of failed attempts, each setting instead of the client's own. */
   readonly retry?: RetryOptions | undefined;
 }
 
@@ -67,19 +69,27 @@ export interface RequestOptions {
 export interface Client {
   /** The gateway's root, without a trailing slash or `/v1`. */
   readonly baseURL: string;
+  /** Passed to `fetch` as `credentials`: says whether cookies are sent. */
   readonly credentials: Credentials | undefined;
+  /** Limits of waiting for every request. */
   readonly timeouts: Timeouts;
+  /** Repeating of failed attempts for every request. */
   readonly retry: Required<RetryOptions>;
+  /** Clock of all waits. */
   readonly clock: Clock;
-  /** Numbers in [0, 1), for jitter. */
+  /** Numbers from 0 up to, but not including, 1: for the jitter of waits. */
   readonly random: () => number;
+  /** Lookup of an asset in this deployment; `getAsset` and `waitForAsset` need it. */
   readonly assetLookup: AssetLookup | undefined;
+  /** Reads the answers of video queries instead of the built-in `normalizeVideoTask`. */
   readonly normalizeVideoTask: VideoTaskNormalizer | undefined;
+  /** Sends one request; the platform's `fetch` unless the options have another. */
   readonly fetch: (request: Request) => Promise<Response>;
   /** The headers of a request made now, the key's among them. */
   readonly headers: () => Promise<Headers>;
   /** `text` without the keys that were sent so far, for text that comes from an answer or the platform. */
   readonly scrub: (text: string) => string;
+  /** Passes an event to `onEvent`. */
   readonly emit: (event: ClientEvent) => void;
   /** Emits a `warning`, of a call where that is known. */
   readonly warn: (issue: Issue, callId?: string) => void;

@@ -10,8 +10,8 @@ import type { VideoRequest } from "./schema/request.js";
 /** Options of {@link checkVideoMedia}. */
 export interface VideoMediaOptions extends ProbeOptions {
   /**
-   * What is at an address of the request: the file as the app uploaded it, what `probeMedia` has said of it, or what
-   * the app downloads. Undefined: unknown, so that only the gateway can tell. By default no address is looked at.
+   * Returns the file at an address of the request: as the app uploaded it, as `probeMedia` described it, or as the app
+   * downloads it. Undefined leaves the check to the gateway. By default no address is checked.
    */
   readonly mediaAt?:
     | ((
@@ -24,7 +24,7 @@ export interface VideoMediaOptions extends ProbeOptions {
 /**
  * Checks the media of a whole video request, where they can be read: data URIs by themselves, addresses through
  * `mediaAt`. Nothing is downloaded. Of `beta` models (`input.media`): the limits of each, the seconds of all videos
- * and of all audios, and of videos and result together (spec, media limits and duration rule). Of `gamma` models
+ * and of all audios, and of videos and result together (spec, Family `beta`). Of `gamma` models
  * (`content`), for which the spec gives no limits: that the bytes are what they are said to be, and whole. Made for
  * the `checkMedia` of `useVideoTask` and `createVideoTaskStore`; the request's own rules are checked there before.
  *

@@ -24,7 +24,10 @@ export interface VideoTaskStoreOptions {
   readonly checkMedia?:
     | ((
         request: VideoRequest,
-        options: { readonly signal: AbortSignal },
+        options: {
+          /** Aborts when the store forgets the request. */
+          readonly signal: AbortSignal;
+        },
       ) => readonly Issue[] | Promise<readonly Issue[]>)
     | undefined;
   /** Headers, timeouts and retry of the create request. */

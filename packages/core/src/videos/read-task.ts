@@ -38,7 +38,12 @@ const URL_FIELDS = [
  */
 export function normalizeVideoTask(
   raw: unknown,
-  known: { readonly id?: string | undefined; readonly model?: string | undefined } = {},
+  known: {
+    /** Id that was asked for: used where the answer has none. */
+    readonly id?: string | undefined;
+    /** Model of the task: used where the answer has none. */
+    readonly model?: string | undefined;
+  } = {},
 ): VideoTask {
   const isEnveloped = isRecord(raw) && isRecord(raw.data) && typeof raw.status !== "string";
   const at = isEnveloped ? "data." : "";

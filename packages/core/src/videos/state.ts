@@ -13,20 +13,23 @@ export interface VideoTaskState extends TaskState<SucceededVideoTask, VideoTaskR
 
 /** A video that was asked for. Plain JSON but for `error`. */
 export interface VideoTaskEntry {
-  /** Ours: it is there before the gateway gives the task an id. */
+  /** Key of the entry in this app. It is there before the gateway gives the task an id. */
   readonly key: string;
+  /** Model of the request. */
   readonly model: string;
-  /** Unix milliseconds. */
+  /** Time of the request; Unix milliseconds. */
   readonly submittedAt: number;
-  /** The app's own name for it. */
+  /** Name that the app gave to the task. */
   readonly label?: string;
   /**
    * `submitting`: sent, not yet answered. `created`: the gateway gave it a handle. `unconfirmed`: nobody knows whether
    * the gateway has it, and bills it; `error` says what to do.
    */
   readonly state: "submitting" | "created" | "unconfirmed";
+  /** Handle of the task, once the gateway gave it an id. */
   readonly handle?: VideoTaskReference;
-  /** As last seen. */
+  /** Newest snapshot of the task; absent before the first poll. */
   readonly task?: VideoTask;
+  /** Error of the request; it says what to do. */
   readonly error?: Error;
 }

@@ -3,7 +3,10 @@ import { isRecord } from "../../transport/error-response.js";
 import { createMessageId, type ThreadMessage } from "./message.js";
 
 /** A message to begin a thread with. One without `id` gets one; an answer without `outcome` counts as whole. */
-export type InitialMessage = Omit<ThreadMessage, "id"> & { readonly id?: string };
+export type InitialMessage = Omit<ThreadMessage, "id"> & {
+  /** Id of the message, unique in its thread. @default a new one */
+  readonly id?: string;
+};
 
 /**
  * The messages of an app as a thread has them.

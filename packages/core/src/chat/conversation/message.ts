@@ -5,9 +5,14 @@ import type { ChatOutcome, ChatUsage } from "../protocol/delta.js";
 export type MessageOutcome = ChatOutcome | "interrupted";
 
 /**
- * Where a tool call stands. `streaming`: its arguments are still coming; `needs-approval` waits for `approve` or
- * `deny`; `needs-result` for `addToolResult`; `running`; then `done` with an `output`, or `failed`, `denied` or
- * `cancelled` with an `error`.
+ * State of a tool call.
+ *
+ * - `streaming`: its arguments are still coming
+ * - `needs-approval`: it waits for `approve` or `deny`
+ * - `needs-result`: it waits for `addToolResult`
+ * - `running`: `execute` runs
+ * - `done`: it has an `output`
+ * - `failed`, `denied`, `cancelled`: it has an `error`
  */
 export type ToolCallState =
   | "streaming"
@@ -21,23 +26,29 @@ export type ToolCallState =
 
 /** A tool call of an answer, and what became of it. */
 export interface ThreadToolCall {
+  /** Id of the call: `approve`, `deny` and `addToolResult` take it. */
   readonly id: string;
+  /** Name of the tool. */
   readonly name: string;
   /** The arguments as the model wrote them, as far as they have come. */
   readonly arguments: string;
   /** The same as a value: partial while they stream, as its schema gives it once it was checked. */
   readonly input: unknown;
+  /** State of the call. */
   readonly state: ToolCallState;
-  /** Result of the tool. */
+  /** Result of the tool, once `state` is `done`. */
   readonly output?: unknown;
-  /** Text that the model gets instead of an output. */
+  /** Text that the model gets instead of an output, once the call failed, was denied or was cancelled. */
   readonly error?: string;
 }
 
 /** One message of a thread, as it is shown. It keeps its identity for as long as nothing in it changes. */
 export interface ThreadMessage {
+  /** Id of the message, unique in its thread. */
   readonly id: string;
+  /** Author of the message. */
   readonly role: "system" | "user" | "assistant";
+  /** Text of the message, as far as it has come. */
   readonly content: string;
   /** Images beside a user's text: http(s) or data URLs. */
   readonly images?: readonly string[];
@@ -49,15 +60,20 @@ export interface ThreadMessage {
   readonly object?: unknown;
   /** Ending of the answer; absent on other roles and while it is in flight. */
   readonly outcome?: MessageOutcome;
-  /** The reason for the outcomes `"error"` and `"truncated"`. */
+  /** Error of an answer whose outcome is `"error"` or `"truncated"`. */
   readonly error?: Error;
-  /** The model that answered. */
+  /** Model that answered. */
   readonly model?: string;
+  /** Tokens of the answer, once they are known. */
   readonly usage?: ChatUsage;
+  /** Speed of the answer, once it has ended. */
   readonly timing?: ChatTiming;
-  /** While it is under way: where the proxy keeps it, and a page that is loaded again takes it up. */
+  /**
+   * Id under which the proxy keeps the answer while it is in flight, so that a page that is loaded again can
+   * resume it.
+   */
   readonly streamId?: string;
-  /** Unix milliseconds. */
+  /** Time of the message; Unix milliseconds. */
   readonly createdAt?: number;
   /** The ids of all versions of this message, its own among them, oldest first; absent where it is the only one. */
   readonly branches?: readonly string[];
@@ -74,6 +90,7 @@ export interface ThreadTurn {
    * asked.
    */
   readonly outcome: MessageOutcome | "not-sent";
+  /** Error that ended the turn; absent where it ended well. */
   readonly error?: Error;
 }
 

@@ -8,16 +8,25 @@ import type { InitialMessage } from "./initial-messages.js";
 import type { ThreadTurn } from "./message.js";
 import type { ChatTool } from "./tools.js";
 
+interface KnownTarget<Model, Params> {
+  /** The model that answers. It decides which parameters there are. */
+  readonly model: Model;
+  /** Parameters of each request, under the gateway's own names: `max_tokens`, `temperature`, … */
+  readonly params?: Params;
+}
+
 /** A model that is not listed, with parameters that go as they are: `params: unchecked({ … })`. */
 interface UncheckedTarget {
+  /** Id of the model. */
   readonly model: string;
+  /** Parameters of the model, as `unchecked({ … })`: they are sent as they are. */
   readonly params: Omit<UncheckedRequest, "model">;
 }
 
 /** The model to ask, and the parameters that this model has, under the gateway's own names. */
 export type ChatTarget =
-  | { [Id in ChatModel]: { readonly model: Id; readonly params?: ChatParams[Id] } }[ChatModel]
-  | { readonly model: ChatModel; readonly params?: SharedChatParams }
+  | { [Id in ChatModel]: KnownTarget<Id, ChatParams[Id]> }[ChatModel]
+  | KnownTarget<ChatModel, SharedChatParams>
   | UncheckedTarget;
 
 /** The fate of a message that is sent while an answer is in flight. */

@@ -10,10 +10,15 @@ export type ChatStatus = "ready" | "submitted" | "streaming" | "requires-action"
 
 /** A tool call that waits: for `approve` or `deny`, or for `addToolResult`. */
 export interface PendingAction {
+  /** `approval`: `approve` or `deny` answers it. `result`: `addToolResult` does. */
   readonly kind: "approval" | "result";
+  /** Id of the message that the call belongs to. */
   readonly messageId: string;
+  /** Id of the call. */
   readonly toolCallId: string;
+  /** Name of the tool. */
   readonly name: string;
+  /** Arguments of the call, checked by the tool's schema where it has one. */
   readonly input: unknown;
 }
 
@@ -21,13 +26,15 @@ export interface PendingAction {
 export interface ChatState<Output = unknown> {
   /** The branch that is shown. What did not change keeps its identity. */
   readonly messages: readonly ThreadMessage[];
+  /** State of the chat. */
   readonly status: ChatStatus;
-  /** The reason why the last turn failed. */
+  /** Error of the last turn; undefined where it did not fail. */
   readonly error: Error | undefined;
-  /** Of the last answer, as are the next two. */
+  /** Tokens of the last answer; undefined before they are known. */
   readonly usage: ChatUsage | undefined;
+  /** Speed of the last answer; undefined before the first has ended. */
   readonly timing: ChatTiming | undefined;
-  /** With a `schema`: a part of the value while it streams, the whole once the message's `outcome` is `complete`. */
+  /** With a `schema`: the last answer as a value, partial until the message's `outcome` is `complete`. */
   readonly object: DeepPartial<Output> | undefined;
   /** Tool calls of the last message that wait. The same in all tabs that show the chat; the first answer counts. */
   readonly pendingActions: readonly PendingAction[];

@@ -10,6 +10,7 @@ import type { ThreadMessage, ThreadToolCall } from "./message.js";
 export interface ToolContext {
   /** Aborts when the chat is stopped, and when the tool's time is over. */
   readonly signal: AbortSignal;
+  /** Id of the call. */
   readonly toolCallId: string;
   /** The thread up to the call. */
   readonly messages: readonly ThreadMessage[];
@@ -17,6 +18,7 @@ export interface ToolContext {
 
 /** A tool that a chat runs when the model calls it. Made by {@link defineTool}. */
 export interface ChatTool<Input = unknown, Output = unknown> {
+  /** Name of the tool, by which the model calls it. */
   readonly name: string;
   /**
    * Writes the tool as a request offers it to the model.
@@ -26,8 +28,11 @@ export interface ChatTool<Input = unknown, Output = unknown> {
   definition(): Promise<ToolDefinition>;
   /** Checks and types the arguments; absent where `parameters` was plain JSON Schema. */
   readonly schema?: StandardSchema<Input>;
+  /** Milliseconds until a call that is still running counts as failed. */
   readonly timeoutMs: number;
+  /** Runs the call; absent where the call waits for `addToolResult`. */
   execute?(input: Input, context: ToolContext): Output | Promise<Output>;
+  /** True if a person has to approve this call first. */
   needsApproval(input: Input): boolean | Promise<boolean>;
 }
 

@@ -9,11 +9,11 @@ import { createGrowingText } from "./text.js";
  * the end the value is what `JSON.parse` makes of the whole text.
  */
 export interface PartialJSON {
-  /** Takes the next piece, of any length, at the cost of that length: nothing is looked at twice. */
+  /** Reads the next piece of text, of any length. The cost grows with the length of the piece only. */
   push(piece: string): void;
   /**
-   * What can be said of the document so far; `undefined` before anything can. It is plain data that never changes
-   * later: another reading gives another value, in which what did not change keeps its identity.
+   * Value of the document so far; `undefined` before it has begun. It is plain data that never changes: after the next
+   * piece there is another value, in which unchanged parts keep their identity.
    */
   readonly value: unknown;
   /**
@@ -24,9 +24,9 @@ export interface PartialJSON {
   readonly state: "open" | "complete" | "malformed";
 }
 
-/** How a partial document is read. */
+/** Options of `createPartialJSON`. */
 export interface PartialJSONOptions {
-  /** How many arrays and objects may be open inside each other; one more is malformed. 500 by default. */
+  /** Most arrays and objects that may be open inside each other. One more is malformed. @default 500 */
   readonly maxDepth?: number;
 }
 

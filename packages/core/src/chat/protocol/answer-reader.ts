@@ -7,18 +7,24 @@ import { createFieldReader, type WireObject } from "./field-reader.js";
 
 /** A tool call that the model made. */
 export interface ChatToolCall {
+  /** Id of the call; the `tool` message with its result carries it as `tool_call_id`. */
   readonly id: string;
+  /** Name of the function, as in `tools`. */
   readonly name: string;
   /** The arguments as the model wrote them. */
   readonly arguments: string;
-  /** The same as a value; undefined where the text is no JSON (a cut answer, a careless model). */
+  /**
+   * The arguments as a value; undefined where the text is no valid JSON, for example in an answer that was
+   * cut.
+   */
   readonly input: unknown;
 }
 
-/** How fast an answer came; milliseconds from the call of the verb. */
+/** Speed of an answer, measured from the call of the verb. */
 export interface ChatTiming {
-  /** Until the first text, reasoning or tool call; undefined where none came. */
+  /** Milliseconds until the first text, thinking or tool call; undefined where none came. */
   readonly firstTokenMs?: number;
+  /** Milliseconds until the end of the answer. */
   readonly totalMs: number;
   /** `usage.completion_tokens` over the time after the first token; undefined without usage. */
   readonly tokensPerSecond?: number;
@@ -26,7 +32,9 @@ export interface ChatTiming {
 
 /** Another answer to the same request (`n` > 1 on services that offer it), folded like the first. */
 export interface ChatAlternative {
+  /** The message, to be appended to `messages` instead of the first answer. */
   readonly message: ChatMessage;
+  /** `finish_reason` as the gateway sent it; null where it sent none. */
   readonly finishReason: string | null;
 }
 
@@ -34,15 +42,23 @@ export interface ChatAlternative {
 export interface ChatTurn {
   /** To be appended to `messages` for the next request. */
   readonly message: ChatMessage;
+  /** Tool calls of the answer, with their arguments as values. Empty where there are none. */
   readonly toolCalls: readonly ChatToolCall[];
-  /** As the gateway said it; null where it ended the stream without one. */
+  /** `finish_reason` as the gateway sent it; null where the stream ended without one. */
   readonly finishReason: string | null;
+  /** Ending of the answer. Only `complete` and `tool-calls` are whole answers. */
   readonly outcome: ChatOutcome;
+  /** Tokens that were used; absent where the gateway did not report them. */
   readonly usage?: ChatUsage;
+  /** Model that answered; the one of the request where the answer names none. */
   readonly model: string;
+  /** Id of the answer; empty where it has none. */
   readonly id: string;
+  /** Speed of the answer. */
   readonly timing: ChatTiming;
+  /** Reason why the model refused to answer, where it gave one. */
   readonly refusal?: string;
+  /** Further answers; absent where there is only one. */
   readonly alternatives?: readonly ChatAlternative[];
   /** The answer as it came (of a stream, its last chunk), with the fields that we do not know. */
   readonly raw: unknown;

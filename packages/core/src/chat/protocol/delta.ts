@@ -1,17 +1,41 @@
 import type { ToolCall } from "./request-body.js";
 
-/** Token counts; every model sends the first three, the rest where it has them (spec, Usage). */
+/** Token counts; every model sends the first three, the rest where it has them (spec, Chat completion). */
 export interface ChatUsage {
+  /** Tokens of the request. */
   readonly prompt_tokens: number;
+  /** Tokens of the answer. */
   readonly completion_tokens: number;
+  /** Tokens of request and answer. */
   readonly total_tokens: number;
-  readonly prompt_tokens_details?: { readonly cached_tokens?: number } | null;
+  /** Parts of `prompt_tokens`; absent where the model reports none. */
+  readonly prompt_tokens_details?: {
+    /** Tokens of the request that the gateway had in its cache. */
+    readonly cached_tokens?: number;
+  } | null;
+  /** Tokens of the request that the gateway had in its cache. `alpha-v4.1-flash` only. */
   readonly prompt_cache_hit_tokens?: number;
+  /** Tokens of the request that the gateway did not have in its cache. `alpha-v4.1-flash` only. */
   readonly prompt_cache_miss_tokens?: number;
-  readonly completion_tokens_details?: { readonly reasoning_tokens?: number } | null;
+  /** Parts of `completion_tokens`; absent where the model reports none. */
+  readonly completion_tokens_details?: {
+    /** Tokens of the thinking. */
+    readonly reasoning_tokens?: number;
+  } | null;
 }
 
-/** How an answer ended, told apart by what the reader should do about it. */
+/**
+ * Ending of an answer.
+ *
+ * - `complete`: the whole answer
+ * - `length`: cut at `max_tokens`
+ * - `content-filter`: cut by the gateway's content safety
+ * - `tool-calls`: the model waits for the results of tools
+ * - `insufficient-resource`: cut because the gateway had no capacity
+ * - `stopped`: aborted by the caller
+ * - `truncated`: the stream broke off
+ * - `error`: the stream reported an error
+ */
 export type ChatOutcome =
   | "complete"
   | "length"
@@ -27,19 +51,67 @@ export type ChatOutcome =
  * arguments are whole; `usage` may come more than once, the last one counts; `finish` comes once, last.
  */
 export type ChatDelta =
-  | { readonly type: "text-delta"; readonly text: string }
-  | { readonly type: "reasoning-delta"; readonly text: string }
-  | { readonly type: "tool-call-start"; readonly index: number; readonly id: string; readonly name: string }
-  | { readonly type: "tool-call-delta"; readonly index: number; readonly arguments: string }
-  | { readonly type: "tool-call"; readonly index: number; readonly toolCall: ToolCall }
-  | { readonly type: "usage"; readonly usage: ChatUsage }
-  | { readonly type: "finish"; readonly finishReason: string | null; readonly outcome: ChatOutcome };
+  | {
+      /** A piece of the answer's text. */
+      readonly type: "text-delta";
+      /** The piece, to be appended. Never empty. */
+      readonly text: string;
+    }
+  | {
+      /** A piece of the model's thinking. */
+      readonly type: "reasoning-delta";
+      /** The piece, to be appended. Never empty. */
+      readonly text: string;
+    }
+  | {
+      /** The begin of a tool call. */
+      readonly type: "tool-call-start";
+      /** Position of the call in the message, from 0. */
+      readonly index: number;
+      /** Id of the call. */
+      readonly id: string;
+      /** Name of the function. */
+      readonly name: string;
+    }
+  | {
+      /** A piece of a tool call's arguments. */
+      readonly type: "tool-call-delta";
+      /** Position of the call in the message, from 0. */
+      readonly index: number;
+      /** The piece of JSON text, to be appended. */
+      readonly arguments: string;
+    }
+  | {
+      /** A whole tool call. */
+      readonly type: "tool-call";
+      /** Position of the call in the message, from 0. */
+      readonly index: number;
+      /** The call with all of its arguments. */
+      readonly toolCall: ToolCall;
+    }
+  | {
+      /** Tokens that were used. It may come more than once; the last one counts. */
+      readonly type: "usage";
+      /** The counts so far. */
+      readonly usage: ChatUsage;
+    }
+  | {
+      /** The end of the answer. It comes once, last. */
+      readonly type: "finish";
+      /** `finish_reason` as the gateway sent it; null where it sent none. */
+      readonly finishReason: string | null;
+      /** Ending of the answer. */
+      readonly outcome: ChatOutcome;
+    };
 
 /** The assistant's message, in the form in which it is sent back in the next request. */
 export interface ChatMessage {
+  /** Author of the message: the model. */
   readonly role: "assistant";
+  /** Text of the answer; empty where it only calls tools. */
   readonly content: string;
-  /** The model's thinking, where it showed any. */
+  /** Thinking of the model, where it showed any. Send it back unchanged. */
   readonly reasoning_content?: string;
+  /** Tool calls of the answer, in the order of the model. */
   readonly tool_calls?: readonly ToolCall[];
 }

@@ -2,21 +2,23 @@
 
 import type { ChatModel } from "../../models.js";
 
-/** A piece of text in a message's `content` (spec, Content parts). */
+/** A piece of text in a message's `content` (spec, Model `alpha-v4.1-flash`). */
 export interface TextPart {
+  /** Kind of the part. */
   readonly type: "text";
   /** The text itself. */
   readonly text: string;
 }
 
-/** An image in a user message's `content`, for models that see images (spec, Content parts). */
+/** An image in a user message's `content`, for models that see images (spec, Model `alpha-v4.1-flash`). */
 export interface ImagePart {
+  /** Kind of the part. */
   readonly type: "image_url";
-  /** The image and how closely the model looks at it. */
+  /** The image. */
   readonly image_url: {
     /** Public http(s) URL, or Base64 data URL of a JPEG, PNG, GIF or WebP image. */
     readonly url: string;
-    /** How closely the model looks at the image. @default "auto" */
+    /** Detail in which the model sees the image. @default "auto" */
     readonly detail?: "low" | "high" | "original" | "auto" | undefined;
   };
 }

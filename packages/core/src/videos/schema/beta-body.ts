@@ -10,6 +10,7 @@ export interface BetaFrame {
 
 /** An image that the video takes its subject or style from (spec, Family `beta`). At most 10. */
 export interface BetaReferenceImage {
+  /** Kind of the reference. At most 10 images. */
   readonly type: "reference_image";
   /** http(s) URL, or Base64 data URI of a JPEG, PNG, BMP or WEBP image; at most 20 MB. */
   readonly url: string;
@@ -25,7 +26,7 @@ export interface BetaPublicReference {
   readonly url: string;
 }
 
-/** Frames, or references: no list has both (spec, Mixing rules). */
+/** Frames, or references: no list has both (spec, Family `beta`). */
 type BetaMedia = readonly BetaFrame[] | readonly (BetaReferenceImage | BetaPublicReference)[];
 
 interface BetaPromptInput {

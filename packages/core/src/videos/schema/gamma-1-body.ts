@@ -2,6 +2,7 @@
 
 /** A text item of `content` (spec, Family `gamma-video-1-5-pro-251215`). */
 export interface VideoText {
+  /** Kind of the item. */
   readonly type: "text";
   /** Description of the motion, the scene and the camera. */
   readonly text: string;
@@ -9,6 +10,7 @@ export interface VideoText {
 
 /** An image item of `content`: a frame of the video (spec, Family `gamma-video-1-5-pro-251215`). */
 interface VideoFrame<Role extends string> {
+  /** Kind of the item. */
   readonly type: "image_url";
   /** The image. */
   readonly image_url: {

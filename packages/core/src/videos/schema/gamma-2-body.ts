@@ -4,6 +4,7 @@ import type { VideoText } from "./gamma-1-body.js";
 
 /** An image item of `content` (spec, Family `gamma-video-2.0` and `gamma-video-fast`). */
 export interface Gamma2Image {
+  /** Kind of the item. */
   readonly type: "image_url";
   /** The image. */
   readonly image_url: {
@@ -19,6 +20,7 @@ export interface Gamma2Image {
 
 /** A video item of `content`. The spec does not show its shape: this one is our assumption. */
 export interface Gamma2Video {
+  /** Kind of the item. */
   readonly type: "video_url";
   /** The video. */
   readonly video_url: {
@@ -31,6 +33,7 @@ export interface Gamma2Video {
 
 /** An audio item of `content`. The spec does not show its shape: this one is our assumption. */
 export interface Gamma2Audio {
+  /** Kind of the item. */
   readonly type: "audio_url";
   /** The sound. */
   readonly audio_url: {

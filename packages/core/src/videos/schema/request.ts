@@ -7,7 +7,7 @@ import type { GammaVideo10ProFastRequest, GammaVideo15ProRequest } from "./gamma
 import { gammaVideo20Request, gammaVideoFastRequest, warnOfGamma2 } from "./gamma-2.js";
 import type { GammaVideo20Request, GammaVideoFastRequest } from "./gamma-2-body.js";
 
-/** What `createVideoTask` takes, discriminated by `model`; the gateway's own field names. */
+/** Request of `createVideoTask`, discriminated by `model`; the gateway's own field names. */
 export type VideoRequest =
   | BetaVideoRequest
   | GammaVideo15ProRequest
