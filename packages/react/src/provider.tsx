@@ -5,7 +5,7 @@ import { createContext, type ReactNode, useContext } from "react";
 const ClientContext = createContext<Client | undefined>(undefined);
 
 /**
- * Gives every hook below it the client.
+ * Provides the client to every hook below it.
  *
  * @example
  * ```tsx
@@ -26,9 +26,9 @@ export function GatewayProvider({
 }
 
 /**
- * The client of the nearest {@link GatewayProvider}.
+ * Returns the client of the nearest {@link GatewayProvider}.
  *
- * @throws {ConfigurationError} when there is none
+ * @throws {ConfigurationError} outside a `GatewayProvider`
  */
 export function useClient(): Client {
   const client = useContext(ClientContext);
