@@ -1,19 +1,19 @@
-/** How an answer may go wrong on its way, once the request has had its effect. */
-export type Ending = "stall" | "truncate" | "drop" | "malformed" | "error-frame";
+/** Way in which an answer fails after the request has had its effect. */
+export type FailureMode = "stall" | "truncate" | "drop" | "malformed" | "error-frame";
 
-/** The scenes that a text asks for. They combine: `[[slow]] [[drop]]` is slow and then breaks. */
-export interface Cues<Name extends string = string> {
+/** Scenes that a text asks for. They combine: `[[slow]] [[drop]]` is slow and then breaks. */
+export interface Scenes<Name extends string = string> {
   readonly names: ReadonlySet<Name>;
-  /** The numbers of the scenes that were given one, `[[no-url:2]]`. */
+  /** Numbers of the scenes that have one, `[[no-url:2]]`. */
   readonly numbers: ReadonlyMap<Name, number>;
-  readonly ending: Ending | undefined;
-  /** The first `times` requests with the same body are refused. */
+  readonly failureMode: FailureMode | undefined;
+  /** Refusal of the first `times` requests with the same body. */
   readonly refusal: { readonly status: 429 | 500; readonly times: number } | undefined;
-  /** The text without its cues. */
+  /** The text without its scenes. */
   readonly text: string;
 }
 
-/** What every request that makes something may ask for; without a stream, that is. */
+/** Scenes of every request that creates something and is not streamed. */
 export const commonScenes = {
   "429": "refused with 429 and Retry-After: 1; [[429:2]] refuses only the first 2 requests with that body",
   "500": "fails with 500; [[500:2]] fails only the first 2 requests with that body",
@@ -23,20 +23,20 @@ export const commonScenes = {
   malformed: "it is made, but the answer is broken JSON",
 } as const;
 
-const CUE = /\[\[([a-z0-9-]+)(?::(\d{1,6}))?\]\]/gi;
-const endings: readonly Ending[] = ["stall", "truncate", "drop", "malformed", "error-frame"];
+const SCENE = /\[\[([a-z0-9-]+)(?::(\d{1,6}))?\]\]/gi;
+const failureModes: readonly FailureMode[] = ["stall", "truncate", "drop", "malformed", "error-frame"];
 
-/** Reads the cues of `text`; what is no scene of `known` stays text. */
-export function readCues<Name extends string>(
+/** Reads the scenes of `text`. A name that is not in `known` stays text. */
+export function readScenes<Name extends string>(
   text: string,
   known: Readonly<Record<Name, string>>,
-): Cues<Name> {
+): Scenes<Name> {
   const numbers = new Map<Name, number>();
   const names = new Set<Name>();
-  const rest = text.replace(CUE, (cue: string, word: string, times?: string) => {
+  const rest = text.replace(SCENE, (scene: string, word: string, times?: string) => {
     const name = word.toLowerCase();
-    if (!isKnown(name, known)) return cue;
-    // of a scene that is asked for twice the first one counts
+    if (!isKnown(name, known)) return scene;
+    // of a scene that is written twice, the first one counts
     if (times !== undefined && !names.has(name)) numbers.set(name, Number(times));
     names.add(name);
     return "";
@@ -46,7 +46,7 @@ export function readCues<Name extends string>(
   return {
     names,
     numbers,
-    ending: endings.find((name) => all.has(name)),
+    failureMode: failureModes.find((name) => all.has(name)),
     refusal: refused && {
       status: refused === "429" ? 429 : 500,
       times: numbers.get(refused) ?? Infinity,

@@ -1,6 +1,6 @@
-import { type ImageCues, readImageCues } from "./scenes.js";
+import { type ImageScenes, readImageScenes } from "./scenes.js";
 
-/** The fields of a request that decide what is drawn; the rules have been checked. */
+/** Fields of a checked request that decide what is drawn. */
 export interface ImageRequestBody {
   readonly model: string;
   readonly prompt: string;
@@ -11,46 +11,47 @@ export interface ImageRequestBody {
   readonly seed?: number;
 }
 
-/** What a request asks for, read once, defaults filled in. */
-export interface ImageAsk {
+/** A request in one shape, with defaults filled in. */
+export interface ImageJob {
   readonly model: string;
-  /** Without its cues. */
+  /** Prompt without its scenes. */
   readonly prompt: string;
-  readonly cues: ImageCues;
-  /** In pixels. */
+  readonly scenes: ImageScenes;
+  /** Width in pixels. */
   readonly width: number;
+  /** Height in pixels. */
   readonly height: number;
-  /** How many images are made. */
+  /** Number of images to make. */
   readonly count: number;
   readonly seed: number | undefined;
-  /** How many images were given to start from. */
+  /** Number of reference images. */
   readonly references: number;
 }
 
-/** In the list of both models; the spec shows no default. */
+/** Default size, an assumption: it is in the list of both models, and the spec shows no default. */
 const DEFAULT_SIZE = "2048x2048";
 const USUAL_SEQUENCE = 4;
 const LONGEST_SEQUENCE = 15;
 const NUMBER = /\b(?:(\d{1,2})|(two|three|four|five|six|seven|eight|nine))\b/i;
 const words = ["two", "three", "four", "five", "six", "seven", "eight", "nine"];
 
-/** Reads a request that has passed the gateway's rules. */
-export function readImageAsk(request: ImageRequestBody): ImageAsk {
-  const cues = readImageCues(request.prompt);
+/** Reads a checked request. */
+export function readImageJob(request: ImageRequestBody): ImageJob {
+  const scenes = readImageScenes(request.prompt);
   const [width = 0, height = 0] = (request.size ?? DEFAULT_SIZE).split("x").map(Number);
   return {
     model: request.model,
-    prompt: cues.text,
-    cues,
+    prompt: scenes.text,
+    scenes,
     width,
     height,
-    count: countOf(request, cues.text),
+    count: countOf(request, scenes.text),
     seed: request.seed,
     references: request.image?.length ?? 0,
   };
 }
 
-/** A sequence is as long as the prompt says (“three pictures”), or else as long as it may be. */
+/** Length of a sequence: the number in the prompt (“three pictures”), else the largest one allowed. */
 function countOf(request: ImageRequestBody, prompt: string): number {
   if (request.sequential_image_generation !== "auto") return 1;
   const most = request.sequential_image_generation_options?.max_images;

@@ -1,21 +1,21 @@
 import type { EmulatorClock } from "./clock.js";
 
-/** How much a shelf holds, and for how long. */
-export interface ShelfOptions {
+/** Bounds of an expiring map. */
+export interface ExpiringMapOptions {
   readonly clock: EmulatorClock;
-  /** The most entries; the oldest make room. */
+  /** Largest number of entries; the oldest are deleted. */
   readonly most: number;
-  /** @default forever */
+  /** Lifetime of an entry, in milliseconds. @default Infinity */
   readonly lifetimeMs?: number;
 }
 
-/** Keeps what was made, by id, until it is too old or there is too much of it. */
-export function createShelf<Entry>({ clock, most, lifetimeMs = Infinity }: ShelfOptions) {
+/** Creates a map whose entries are deleted when they are too old or too many. */
+export function createExpiringMap<Entry>({ clock, most, lifetimeMs = Infinity }: ExpiringMapOptions) {
   const entries = new Map<string, { readonly entry: Entry; readonly expiresAt: number }>();
-  return { put, get, clear: () => entries.clear() };
+  return { set, get, clear: () => entries.clear() };
 
-  /** An entry that is put again keeps its first place and time. */
-  function put(id: string, entry: Entry): void {
+  /** Adds an entry. An id that is there already keeps its first entry and time. */
+  function set(id: string, entry: Entry): void {
     if (entries.has(id)) return;
     entries.set(id, { entry, expiresAt: clock.now() + lifetimeMs });
     for (const [oldest, { expiresAt }] of entries) {

@@ -1,8 +1,8 @@
 import { type VideoModel, videoModels } from "@sluice/core/schemas";
 import { cut } from "../cut.js";
-import { readVideoCues, type VideoCues } from "./scenes.js";
+import { readVideoScenes, type VideoScenes } from "./scenes.js";
 
-/** The fields of a request that decide what is made; the rules have been checked. */
+/** Fields of a checked request that decide what is made. */
 export interface VideoRequestBody {
   readonly model: VideoModel;
   readonly input?: { readonly prompt?: string; readonly media?: readonly MediaItem[] };
@@ -20,7 +20,7 @@ interface MediaItem {
   readonly url: string;
 }
 
-/** An item of `content`; the address is in the field that its type names. */
+/** Item of `content`; its URL is in the field that `type` names. */
 export interface ContentItem {
   readonly type: string;
   readonly text?: string;
@@ -30,23 +30,23 @@ export interface ContentItem {
 
 type Settings = Pick<VideoRequestBody, "ratio" | "resolution" | "duration" | "seed">;
 
-/** How a model's tasks are shown. */
+/** Family of models whose tasks have one shape. */
 export type VideoFamily = "beta" | "gamma-1" | "gamma-2";
 
-/** What a request asks for, read once: the families' requests in one shape, defaults filled in. */
-export interface VideoAsk {
+/** A request of any family in one shape, with defaults filled in. */
+export interface VideoJob {
   readonly model: VideoModel;
   readonly family: VideoFamily;
-  /** As it came, cues included; the first 5,000 characters, which is all that `beta` may send. */
+  /** Prompt with its scenes, cut to 5,000 characters, the limit of `beta`. */
   readonly prompt: string;
-  /** The scenes; their text is cut likewise, because tasks are kept. */
-  readonly cues: VideoCues;
+  /** Scenes of the prompt; their text is cut too, because tasks are kept. */
+  readonly scenes: VideoScenes;
   readonly action: "generate" | "firstTailGenerate";
   readonly resolution: string;
   readonly ratio: string;
-  /** Seconds of the result. */
+  /** Length of the result, in seconds. */
   readonly duration: number;
-  /** Seconds of the videos it starts from. */
+  /** Length of the reference videos, in seconds. */
   readonly inputDuration: number;
   readonly seed: number;
   readonly returnsLastFrame: boolean;
@@ -54,17 +54,17 @@ export interface VideoAsk {
 
 const MOST_PROMPT = 5000;
 const USUAL_SECONDS = 5;
-/** What a model that may choose chooses. */
+/** Duration of a request that leaves it to the model (-1). */
 const CHOSEN_SECONDS = 8;
-/** Nobody downloads a reference video here to see how long it is. */
+/** Assumed length of a reference video: none is downloaded. */
 const REFERENCE_SECONDS = 3;
 
-/** Reads a request that has passed the gateway's rules. */
-export function readVideoAsk(request: VideoRequestBody): VideoAsk {
+/** Reads a checked request. */
+export function readVideoJob(request: VideoRequestBody): VideoJob {
   const { model, input, content = [] } = request;
   const settings: Settings = (input ? request.parameters : request) ?? {};
   const prompt = input ? (input.prompt ?? "") : content.flatMap(({ text }) => text ?? []).join("\n");
-  const cues = readVideoCues(prompt);
+  const scenes = readVideoScenes(prompt);
   const marks = input
     ? (input.media ?? []).map(({ type }) => type)
     : content.map(({ type, role }) => role ?? type);
@@ -74,10 +74,10 @@ export function readVideoAsk(request: VideoRequestBody): VideoAsk {
     model,
     family: input ? "beta" : row.family === "2-0" || row.family === "fast" ? "gamma-2" : "gamma-1",
     prompt: cut(prompt, MOST_PROMPT),
-    cues: { ...cues, text: cut(cues.text, MOST_PROMPT) },
+    scenes: { ...scenes, text: cut(scenes.text, MOST_PROMPT) },
     action: marks.includes("first_frame") && marks.includes("last_frame") ? "firstTailGenerate" : "generate",
     resolution: settings.resolution ?? ("resolutionDefault" in row ? row.resolutionDefault : "720p"),
-    // the one video there is has this ratio, whatever the source was
+    // the one clip has this ratio
     ratio: settings.ratio === undefined || settings.ratio === "adaptive" ? "16:9" : settings.ratio,
     duration: settings.duration === -1 ? CHOSEN_SECONDS : (settings.duration ?? USUAL_SECONDS),
     inputDuration: videos * REFERENCE_SECONDS,

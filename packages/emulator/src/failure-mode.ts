@@ -1,17 +1,17 @@
 import { untilAborted } from "./clock.js";
-import type { Ending } from "./cues.js";
 import { reset } from "./faults.js";
 import { type Answer, json, jsonBody, serverError } from "./http.js";
+import type { FailureMode } from "./scenes.js";
 
-/** Answers with `value` as JSON, or goes wrong on the way in the manner that was asked for. */
-export function jsonEnding(
+/** Answers with `value` as JSON, or fails in the given mode. */
+export function answerJSON(
   value: object,
-  ending: Ending | undefined,
+  failureMode: FailureMode | undefined,
   signal: AbortSignal,
 ): Answer | Promise<Answer> {
   const text = JSON.stringify(value);
   const half = text.slice(0, Math.floor(text.length / 2));
-  switch (ending) {
+  switch (failureMode) {
     case "stall":
       return untilAborted(signal);
     case "error-frame":

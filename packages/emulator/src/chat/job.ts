@@ -1,32 +1,32 @@
 import type { ChatRequest, ChatRequestMessage, ToolDefinition } from "@sluice/core";
 import { chatModels } from "@sluice/core/schemas";
 import { isObject } from "./json-schema.js";
-import { type ChatCues, readChatCues } from "./scenes.js";
+import { type ChatScenes, readChatScenes } from "./scenes.js";
 
-/** How much the model thinks before it speaks. */
+/** Amount of thinking before the answer. */
 export type Effort = "none" | "low" | "high" | "max";
 
-/** What a request asks for, read once: the three models' requests in one shape, defaults filled in. */
-export interface Ask {
+/** A request of any chat model in one shape, with defaults filled in. */
+export interface ChatJob {
   readonly request: ChatRequest;
   readonly family: "alpha" | "gamma" | "delta";
-  /** The last user message, without its cues. */
+  /** Last user message, without its scenes. */
   readonly prompt: string;
-  readonly cues: ChatCues;
-  /** How many user messages there are: the turn this is. */
+  readonly scenes: ChatScenes;
+  /** Number of user messages: the number of this turn. */
   readonly turn: number;
-  /** The user message before the last one. */
+  /** User message before the last one. */
   readonly earlier: string | undefined;
-  /** The images of the last user message, as URLs. */
+  /** URLs of the images of the last user message. */
   readonly images: readonly string[];
-  /** The tool messages at the very end: results that wait for an answer. */
+  /** Tool messages at the end of the request: results that wait for an answer. */
   readonly toolResults: readonly ToolResult[];
   readonly effort: Effort;
   readonly tools: readonly ToolDefinition[];
-  /** A name asks for that tool. */
+  /** Value of `tool_choice`; a name means that tool. */
   readonly toolChoice: "none" | "auto" | "required" | { readonly name: string };
   readonly wantsJSON: boolean;
-  /** The JSON Schema that the answer has to fit, from the last system message that has one. */
+  /** JSON Schema that the answer has to fit, from the last system message that has one. */
   readonly answerSchema: unknown;
   readonly stops: readonly string[];
   readonly maxTokens: number;
@@ -34,27 +34,27 @@ export interface Ask {
   readonly includeUsage: boolean;
 }
 
-/** What a tool gave back, with the name it was called by if the history tells. */
+/** Result of a tool call, with the name of the tool where the history has it. */
 export interface ToolResult {
   readonly name: string;
   readonly content: string;
 }
 
-/** Reads a request that has passed the gateway's rules. */
-export function readAsk(request: ChatRequest): Ask {
+/** Reads a checked request. */
+export function readChatJob(request: ChatRequest): ChatJob {
   const users = request.messages.filter(({ role }) => role === "user");
   const last = users.at(-1);
   const before = users.at(-2);
-  const cues = readChatCues(last ? textOf(last) : "");
+  const scenes = readChatScenes(last ? textOf(last) : "");
   const tools = "tools" in request ? request.tools : undefined;
   const streamOptions = "stream_options" in request ? request.stream_options : undefined;
   return {
     request,
     family: chatModels[request.model].family,
-    prompt: cues.text,
-    cues,
+    prompt: scenes.text,
+    scenes,
     turn: users.length,
-    earlier: before && readChatCues(textOf(before)).text,
+    earlier: before && readChatScenes(textOf(before)).text,
     images: last ? imagesOf(last) : [],
     toolResults: trailingToolResults(request.messages),
     effort: effortOf(request),
@@ -69,13 +69,16 @@ export function readAsk(request: ChatRequest): Ask {
   };
 }
 
-/** The text of a message; its parts are joined by line breaks. */
+/** Text of a message; its parts are joined by line breaks. */
 export function textOf({ content }: ChatRequestMessage): string {
   if (content === null || typeof content === "string") return content ?? "";
   return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
-/** The spec has no field for a schema: clients write it into the system message, behind the words "JSON Schema". */
+/**
+ * Finds the JSON Schema in a system message, behind the words "JSON Schema". The spec has no field for it, so that
+ * clients write it there.
+ */
 function schemaIn(message: ChatRequestMessage): unknown[] {
   const text = message.role === "system" ? textOf(message) : "";
   const [, written = ""] = /JSON schema[^{]*(\{.*\})/is.exec(text) ?? [];
@@ -109,7 +112,7 @@ function effortOf(request: ChatRequest): Effort {
   return request.reasoning_effort ?? "high";
 }
 
-function toolChoiceOf(request: ChatRequest): Ask["toolChoice"] {
+function toolChoiceOf(request: ChatRequest): ChatJob["toolChoice"] {
   const choice = "tool_choice" in request ? request.tool_choice : undefined;
   return typeof choice === "object" ? { name: choice.function.name } : (choice ?? "auto");
 }
