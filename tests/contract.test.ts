@@ -77,7 +77,7 @@ function deadReferences(paths: readonly string[], find: (text: string) => string
 
 function deadSections(text: string): string[] {
   const flat = text.replace(/\n\s*(\*|\/\/)? ?/g, " ");
-  return [...flat.matchAll(/\(spec[,:]\s*([^()]*(?:\([^()]*\)[^()]*)*)\)/g)]
+  return [...flat.matchAll(/\(spec[,:]\s*([\w`][^()]*(?:\([^()]*\)[^()]*)*)\)/g)]
     .map(([, section = ""]) => withoutQuotes(section))
     .filter((section) => !sections.has(section))
     .flatMap((section) => section.split(" and "))
