@@ -73,14 +73,16 @@ export const imageModels = {
 /** The id of an image model, as the gateway spells it. */
 export type ImageModel = keyof typeof imageModels;
 
+// the compiler prints a refusal that is a literal type. `string` leaves the field `undefined`: by the fields that tell
+// requests apart, it finds the one whose error it prints
 const only20 = "is for gamma-video-2.0 only; leave it out, or use that model";
-const gammaShape = "is a field of the gamma models; beta models take `input` and `parameters`";
+const gammaShape: string = "is a field of the gamma models; beta models take `input` and `parameters`";
 const betaParameter = "belongs in `parameters`";
-const betaShape =
+const betaShape: string =
   "is a field of the beta models; gamma models take `content`, and parameters at the top level";
 
 /** Of the gamma video models but `gamma-video-2.0`. */
-const deniedToGamma = { input: betaShape, parameters: betaShape, return_last_frame: only20 };
+const deniedToGamma = { input: betaShape, parameters: betaShape, return_last_frame: only20 } as const;
 
 /** Both `beta` models accept the same. */
 const betaVideo = {

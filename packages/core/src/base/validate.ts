@@ -85,12 +85,21 @@ export function notEmpty<Input extends { readonly length: number }>() {
   return v.check<Input, string>(({ length }) => length > 0, "must not be empty");
 }
 
+declare const refused: unique symbol;
+
+/** Type of a field that a model does not have: no value fits, and the compiler prints `Why`. */
+export interface Denied<Why extends string> {
+  readonly [refused]: Why;
+}
+
+type Refused<Why extends string> = string extends Why ? never : Denied<Why>;
+
 /** Entries of fields that the spec denies to a model, refused with the message of each; see `denied` in `models.ts`. */
 /* @__NO_SIDE_EFFECTS__ */
-export function refusing<Field extends string>(denied: { readonly [Name in Field]: string }) {
+export function refusing<const Denials extends { readonly [field: string]: string }>(denied: Denials) {
   const entries = Object.entries<string>(denied).map(([name, why]) => [name, v.optional(v.never(why))]);
   return Object.fromEntries(entries) as {
-    [Name in Field]: v.OptionalSchema<v.NeverSchema<string>, undefined>;
+    -readonly [Name in keyof Denials]: v.OptionalSchema<v.GenericSchema<Refused<Denials[Name]>>, undefined>;
   };
 }
 
@@ -144,11 +153,15 @@ const uncheckedBrand: unique symbol = Symbol.for("sluice.unchecked") as never;
  */
 export type UncheckedModel = string & UncheckedRequest;
 
+/** Parameters that {@link unchecked} has marked: they are sent as they are. */
+export interface UncheckedParams {
+  readonly [uncheckedBrand]: true;
+}
+
 /** A request that {@link unchecked} has marked. */
-export interface UncheckedRequest {
+export interface UncheckedRequest extends UncheckedParams {
   /** Present for the compiler; a store adds its own where the request has none. */
   readonly model: UncheckedModel;
-  readonly [uncheckedBrand]: true;
 }
 
 /**

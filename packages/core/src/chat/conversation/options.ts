@@ -1,5 +1,5 @@
 import type { StandardSchema } from "../../base/standard-schema.js";
-import type { UncheckedRequest } from "../../base/validate.js";
+import type { UncheckedParams } from "../../base/validate.js";
 import type { ChatModel } from "../../models.js";
 import type { RecordStorage } from "../../storage/storage.js";
 import type { RequestOptions } from "../../transport/send.js";
@@ -8,26 +8,37 @@ import type { InitialMessage } from "./initial-messages.js";
 import type { ThreadTurn } from "./message.js";
 import type { ChatTool } from "./tools.js";
 
-interface KnownTarget<Model, Params> {
+interface TargetOf<Model extends ChatModel> {
   /** The model that answers. It decides which parameters there are. */
   readonly model: Model;
   /** Parameters of each request, under the gateway's own names: `max_tokens`, `temperature`, … */
-  readonly params?: Params;
+  readonly params?: ChatParams[Model];
 }
 
-/** A model that is not listed, with parameters that go as they are: `params: unchecked({ … })`. */
-interface UncheckedTarget {
+/** A model that may be any of the known ones. */
+interface SharedTarget {
+  /** The model that answers. It decides which parameters there are. */
+  readonly model: ChatModel;
+  /** Parameters of each request, under the gateway's own names: those that all models have. */
+  readonly params?: SharedChatParams;
+}
+
+/**
+ * A model that is not one of `Known`, with parameters that are sent as they are: `params: unchecked({ … })`. The
+ * compiler prints the name and the known models where a model is none of them.
+ */
+interface UncheckedUnlessOneOf<Known extends string> {
   /** Id of the model. */
-  readonly model: string;
+  readonly model: Known | (string & {});
   /** Parameters of the model, as `unchecked({ … })`: they are sent as they are. */
-  readonly params: Omit<UncheckedRequest, "model">;
+  readonly params: UncheckedParams;
 }
 
 /** The model to ask, and the parameters that this model has, under the gateway's own names. */
 export type ChatTarget =
-  | { [Id in ChatModel]: KnownTarget<Id, ChatParams[Id]> }[ChatModel]
-  | KnownTarget<ChatModel, SharedChatParams>
-  | UncheckedTarget;
+  | { [Id in ChatModel]: TargetOf<Id> }[ChatModel]
+  | SharedTarget
+  | UncheckedUnlessOneOf<ChatModel>;
 
 /** The fate of a message that is sent while an answer is in flight. */
 export type WhenBusy = "reject" | "queue" | "interrupt";
@@ -83,4 +94,14 @@ interface ChatBehaviour<Output> {
 }
 
 /** Options of a chat. All but `id`, `initialMessages`, `throttleMs` and `storage` is read when it is used. */
-export type ChatStoreOptions<Output = unknown> = ChatTarget & ChatBehaviour<Output>;
+export type ChatStoreOptions<Output = unknown> =
+  | { [Id in ChatModel]: OptionsOf<Id, Output> }[ChatModel]
+  | SharedOptions<Output>
+  | UncheckedOptions<ChatModel, Output>;
+
+// interfaces and not an intersection with `ChatTarget`: the compiler prints their names and no more
+interface OptionsOf<Model extends ChatModel, Output> extends TargetOf<Model>, ChatBehaviour<Output> {}
+interface SharedOptions<Output> extends SharedTarget, ChatBehaviour<Output> {}
+interface UncheckedOptions<Known extends string, Output>
+  extends UncheckedUnlessOneOf<Known>,
+    ChatBehaviour<Output> {}

@@ -1,3 +1,5 @@
+import type { Denied } from "../../base/validate.js";
+
 /* The body of a `beta` video request by hand, for the editor: `beta.ts` compares it with its schema. */
 
 /** An image that is the first or the last frame of the video (spec, Family `beta`). */
@@ -77,17 +79,19 @@ interface NotForBeta {
   /** Not for this model: a field of the gamma models. Use `input`. */
   readonly content?: undefined;
   /** Belongs in `parameters` for this model. */
-  readonly resolution?: undefined;
+  readonly resolution?: Denied<"belongs in `parameters`"> | undefined;
   /** Belongs in `parameters` for this model. */
-  readonly ratio?: undefined;
+  readonly ratio?: Denied<"belongs in `parameters`"> | undefined;
   /** Belongs in `parameters` for this model. */
-  readonly duration?: undefined;
+  readonly duration?: Denied<"belongs in `parameters`"> | undefined;
   /** Belongs in `parameters` for this model. */
-  readonly seed?: undefined;
+  readonly seed?: Denied<"belongs in `parameters`"> | undefined;
   /** Belongs in `parameters` for this model. */
-  readonly watermark?: undefined;
+  readonly watermark?: Denied<"belongs in `parameters`"> | undefined;
   /** Not for this model: a field of `gamma-video-2.0`. */
-  readonly return_last_frame?: undefined;
+  readonly return_last_frame?:
+    | Denied<"is for gamma-video-2.0 only; leave it out, or use that model">
+    | undefined;
 }
 
 /**

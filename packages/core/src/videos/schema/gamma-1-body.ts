@@ -1,3 +1,5 @@
+import type { Denied } from "../../base/validate.js";
+
 /* The bodies of `gamma-video-1` requests by hand, for the editor: `gamma-1.ts` compares each with its schema. */
 
 /** A text item of `content` (spec, Family `gamma-video-1-5-pro-251215`). */
@@ -36,7 +38,9 @@ interface Gamma1Fields {
   /** Not for this model: a field of the beta models. Parameters stand at the top level here. */
   readonly parameters?: undefined;
   /** Not for this model: a field of `gamma-video-2.0`. */
-  readonly return_last_frame?: undefined;
+  readonly return_last_frame?:
+    | Denied<"is for gamma-video-2.0 only; leave it out, or use that model">
+    | undefined;
 }
 
 interface TextToVideo {
@@ -81,7 +85,9 @@ interface FastFields extends Gamma1Fields {
   /** Length in seconds. Whole number from 2 to 12. @default 5 */
   readonly duration?: number | undefined;
   /** Not for this model, whose videos are silent. */
-  readonly generate_audio?: undefined;
+  readonly generate_audio?:
+    | Denied<"is not for this model, whose videos are silent; leave it out">
+    | undefined;
 }
 
 /** Text to video by `gamma-video-1-0-pro-fast-251015` (spec, Family `gamma-video-1-0-pro-fast-251015`). */

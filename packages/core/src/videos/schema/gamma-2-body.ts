@@ -1,3 +1,4 @@
+import type { Denied } from "../../base/validate.js";
 import type { VideoText } from "./gamma-1-body.js";
 
 /* The bodies of `gamma-video-2.0` and `-fast` requests by hand, for the editor: `gamma-2.ts` compares each with its schema. */
@@ -89,5 +90,7 @@ export interface GammaVideoFastRequest extends Gamma2Fields {
   /** Height of the video. Note the small p; beta models have a capital one. The spec shows no default. */
   readonly resolution?: "480p" | "720p" | undefined;
   /** Not for this model: a field of `gamma-video-2.0`. */
-  readonly return_last_frame?: undefined;
+  readonly return_last_frame?:
+    | Denied<"is for gamma-video-2.0 only; leave it out, or use that model">
+    | undefined;
 }
