@@ -1,6 +1,8 @@
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { playwright } from "@vitest/browser-playwright";
-import { defineConfig } from "vitest/config";
+import { defineConfig, mergeConfig, type ViteUserConfig } from "vitest/config";
+import emulatorInWorkerd from "./packages/emulator/test/vitest.workerd.config.ts";
+import emulator from "./packages/emulator/vitest.config.ts";
 import proxy from "./packages/worker-proxy/vitest.config.ts";
 import { chromiumFlags, findChromium } from "./scripts/chromium.ts";
 import { conformanceData } from "./tests/support/conformance.ts";
@@ -11,7 +13,7 @@ const source = (path: string) => new URL(`./packages/${path}`, import.meta.url).
 /** Tests import what a user imports, and run on the sources. */
 const alias = [
   { find: "@sluice/core/sse", replacement: source("core/src/sse.ts") },
-  { find: "@sluice/core/media", replacement: source("core/src/media/index.ts") },
+  { find: "@sluice/core/media", replacement: source("core/src/media.ts") },
   { find: "@sluice/core/schemas", replacement: source("core/src/schemas.ts") },
   { find: "@sluice/core", replacement: source("core/src/index.ts") },
   { find: "@sluice/react", replacement: source("react/src/index.ts") },
@@ -23,9 +25,18 @@ const alias = [
 const bundledMediabunny = source("core/node_modules/mediabunny/dist/bundles/mediabunny.mjs");
 const shared = { resolve: { alias }, plugins: [conformanceData()] };
 const coreSuite = ["packages/core/test/**/*.test.ts"];
+/** Tests share no state, so a worker keeps its modules from one file to the next; there is a worker for each core. */
+const sharedWorkers = { isolate: false, maxWorkers: "100%" };
+/** What computes and asks nothing of its platform runs in Node alone. */
+const pure = ["history", "partial-json", "schema", "status", "video-rules"];
+const elsewhere = {
+  include: coreSuite,
+  exclude: pure.map((name) => `packages/core/test/${name}.test.ts`),
+};
 /** Until a test counts as hanging: on two cores, beside browsers and workerd, a long recorded stream takes its time. */
 const testTimeout = 30_000;
 const reactSuite = {
+  ...sharedWorkers,
   environment: "happy-dom",
   include: ["packages/react/test/**/*.test.tsx"],
   exclude: ["**/*.browser.test.tsx"],
@@ -45,10 +56,12 @@ const inChromium = (executablePath: string) => ({
 export default defineConfig({
   test: {
     reporters: ["default", "./scripts/closing-line.ts"],
+    tags: [{ name: "long", description: "left to `pnpm test:long`", timeout: 180_000 }],
     projects: [
       {
         ...shared,
         test: {
+          ...sharedWorkers,
           name: "core in node",
           environment: "node",
           include: coreSuite,
@@ -64,7 +77,7 @@ export default defineConfig({
         // mediabunny's `browser` map, as this test tool reads it, leads to a module without a name
         resolve: { alias: [{ find: /^mediabunny$/, replacement: bundledMediabunny }, ...alias] },
         plugins: [conformanceData(), cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01" } })],
-        test: { name: "core in workerd", include: coreSuite, testTimeout },
+        test: { ...sharedWorkers, ...elsewhere, name: "core in workerd", testTimeout },
       },
       {
         ...shared,
@@ -86,28 +99,41 @@ export default defineConfig({
           provide: { reactMajor: "18" },
         },
       },
-      "packages/emulator/vitest.config.ts",
-      "packages/emulator/test/vitest.workerd.config.ts",
-      ...(proxy.test?.projects ?? []),
+      ...[emulator, emulatorInWorkerd, ...(proxy.test?.projects ?? [])].map((project) =>
+        mergeConfig(project as ViteUserConfig, { test: sharedWorkers }),
+      ),
       {
         ...shared,
-        test: { name: "together", environment: "node", include: ["tests/*.test.ts"], testTimeout },
+        test: {
+          ...sharedWorkers,
+          name: "together",
+          environment: "node",
+          include: ["tests/*.test.ts"],
+          testTimeout,
+        },
       },
       {
         ...shared,
-        test: { name: "clients", environment: "node", include: ["tests/clients/*.test.ts"], testTimeout },
+        test: {
+          ...sharedWorkers,
+          name: "clients",
+          environment: "node",
+          include: ["tests/clients/*.test.ts"],
+          testTimeout,
+        },
       },
       {
         ...shared,
-        test: { name: "readme", environment: "happy-dom", include: ["tests/*.test.tsx"] },
+        test: { ...sharedWorkers, name: "readme", environment: "happy-dom", include: ["tests/*.test.tsx"] },
       },
       ...(chromium
         ? [
             {
               ...shared,
               test: {
+                ...sharedWorkers,
+                ...elsewhere,
                 name: "core in chromium",
-                include: coreSuite,
                 testTimeout,
                 browser: inChromium(chromium),
               },
@@ -117,6 +143,7 @@ export default defineConfig({
               // found only when a test asks for them, they would make the page load again under it
               optimizeDeps: { include: ["react", "react/jsx-dev-runtime", "react-dom/client"] },
               test: {
+                ...sharedWorkers,
                 name: "react in chromium",
                 testTimeout,
                 root: "packages/react",

@@ -16,6 +16,8 @@ const { values } = parseArgs({
   options: {
     port: { type: "string", default: "8787" },
     "no-build": { type: "boolean", default: false },
+    // how much faster than usual the gateway answers
+    speed: { type: "string", default: "1" },
   },
 });
 
@@ -58,7 +60,7 @@ function build(): void {
 async function startGateway(): Promise<{ url: string; close(): Promise<void> }> {
   const { createEmulator } = await import("@sluice/emulator");
   const { serve } = await import("@sluice/emulator/serve");
-  return serve(createEmulator({ apiKeys: [key], cors: true }), { port: 0 });
+  return serve(createEmulator({ apiKeys: [key], cors: true, speed: Number(values.speed) }), { port: 0 });
 }
 
 function startWorker(): ChildProcess {

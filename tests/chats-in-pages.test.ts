@@ -1,34 +1,30 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright";
+import type { Browser, BrowserContext, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { callAnswer, textAnswer } from "../packages/core/test/support/chat.js";
-import { chromiumFlags, findChromium } from "../scripts/chromium.js";
+import { findChromium } from "../scripts/chromium.js";
+import { sharedBrowser } from "./support/browser.ts";
 import { builtPage } from "./support/built-page.js";
 import type { ChatPage } from "./support/chat-page.js";
 
 declare const page: ChatPage;
 
-const executablePath = findChromium();
-
-describe.skipIf(!executablePath)("a chat in real tabs (skipped where there is no Chromium)", () => {
+describe.skipIf(!findChromium())("a chat in real tabs (skipped where there is no Chromium)", () => {
   let browser: Browser;
   let context: BrowserContext;
   let gateway: Awaited<ReturnType<typeof openGateway>>;
 
   beforeAll(async () => {
     gateway = await openGateway(await builtPage("chat-page.ts"));
-    browser = await chromium.launch({ executablePath: executablePath as string, args: chromiumFlags });
+    browser = await sharedBrowser();
   });
   beforeEach(async () => {
     context = await browser.newContext();
     gateway.asked.splice(0);
   });
   afterEach(() => context.close());
-  afterAll(async () => {
-    await browser.close();
-    gateway.close();
-  });
+  afterAll(() => void gateway.close());
 
   async function tab(): Promise<Page> {
     const opened = await context.newPage();

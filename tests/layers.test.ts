@@ -1,94 +1,162 @@
-import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, normalize } from "node:path/posix";
+import { expect, test } from "vitest";
 
-const root = new URL("..", import.meta.url).pathname;
-const biome = join(root, "node_modules/.bin/biome");
-const copy = mkdtempSync(join(tmpdir(), "sluice-layers-"));
-cpSync(join(root, "biome.json"), join(copy, "biome.json"));
-afterAll(() => rmSync(copy, { recursive: true, force: true }));
+/**
+ * Layers of the sources, from the top down. A file imports only what stands in a lower line, types included: the names
+ * of one line do not import each other. A folder without lines of its own may do as it likes, but in circles.
+ */
+const layers = {
+  "core/src": `
+    index media schemas sse
+    assets/ chat/ epsilon/ images/ videos/
+    polling/
+    client
+    media/ transport/
+    storage/
+    tabs/
+    base/
+    events
+    errors
+    asset models video-task`,
+  "core/src/chat": `
+    conversation/
+    complete stream
+    resume sse-response text-stream
+    partial-json/ protocol/`,
+  "core/src/images": `
+    store
+    generation
+    generate
+    schema
+    request-body`,
+  "core/src/videos": `
+    list store
+    check ledgers
+    options
+    entries query-options
+    create records watch
+    check-media push read-task state
+    schema/`,
+  "core/src/assets": `
+    store
+    watches
+    request
+    options state
+    create
+    schema watch
+    request-body`,
+  "react/src": `
+    index
+    use-asset use-chat-parts use-chat-stream use-images use-video-task
+    chats images use-own-store use-shared-store use-store
+    provider shared-stores use-latest`,
+};
 
-/** What the linter, with the project's own rules, says of a file of the core that imports `specifier`. */
-function lint(file: string, specifier: string): string {
-  const path = join(copy, "packages/core/src", file);
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, `import { it } from "${specifier}";\n\nexport const used = it;\n`);
-  const { stdout, stderr } = spawnSync(biome, ["lint", "--vcs-enabled=false", path], {
-    cwd: copy,
-    encoding: "utf8",
-  });
-  return stdout + stderr;
+/** The only files of the core that import a package. */
+const importers: Record<string, RegExp> = {
+  "@valibot/to-json-schema": /^chat\/conversation\/json-schema$/,
+  idb: /^storage\/indexed-db$/,
+  ky: /^transport\/repeat$/,
+  mediabunny: /^media\/container$/,
+  valibot: /^base\/validate$|^[^/]+\/(?:protocol\/)?schema(?:$|\/)/,
+};
+
+type Imports = ReadonlyMap<string, readonly string[]>;
+const packages = new URL("../packages/", import.meta.url).pathname;
+const sources = new Map(["core", "react", "emulator"].map((name) => [name, importsOf(`${name}/src`)]));
+
+test.each(Object.entries(layers))(
+  "the names in the layers of %s are its files and folders",
+  (folder, table) => {
+    const names = readdirSync(join(packages, folder), { withFileTypes: true }).map((entry) =>
+      entry.isDirectory() ? `${entry.name}/` : entry.name.replace(/\.tsx?$/, ""),
+    );
+    expect(namesOf(table).sort()).toEqual(names.sort());
+  },
+);
+
+test.each(Object.entries(layers))("imports in %s only go down", (folder, table) => {
+  expect(upward(folder, table, everyImport(folder))).toEqual([]);
+});
+
+test.each([...sources])("no file of %s imports itself over others", (_, imports) => {
+  expect(circles(imports)).toEqual([]);
+});
+
+test("each package that the core depends on is imported where the table says", () => {
+  const wrong = [...(sources.get("core") ?? [])].flatMap(([file, imports]) =>
+    imports
+      .filter((name) => !name.startsWith("core/") && !importers[name]?.test(file.slice("core/src/".length)))
+      .map((name) => `${file} -> ${name}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("the check finds an import that goes up, one beside it, and a circle", () => {
+  const imports = new Map([
+    ["app/top", ["app/rooms/one", "app/base"]],
+    ["app/base", ["app/top"]],
+    ["app/rooms/one", ["app/halls/two", "app/rooms/three"]],
+  ]);
+  const wrong = ["app/base -> app/top", "app/rooms/one -> app/halls/two"];
+  expect(upward("app", "top\nhalls/ rooms/\nbase", imports)).toEqual(wrong);
+  expect(circles(imports)).toEqual(["app/top -> app/base -> app/top"]);
+});
+
+function namesOf(table: string): string[] {
+  return table.trim().split(/\s+/);
 }
 
-test.each([
-  ["errors.ts", "./http.js", "Layer 0"],
-  ["store.ts", "valibot", "Layer 0 has no dependency"],
-  ["storage/memory.ts", "../chat/store.js", "Layer 0"],
-  ["storage/web.ts", "idb", "Only storage/indexed-db.ts imports idb"],
-  ["chat/storage.ts", "idb", "Only storage/indexed-db.ts imports idb"],
-  ["chat/stream.ts", "./run.js", "imports point down"],
-  ["chat/stream.ts", "./prompt.js", "imports point down"],
-  ["chat/history.ts", "./state.js", "imports point down"],
-  ["chat/schema.ts", "../http.js", "Layer 1"],
-  ["validate.ts", "./client.js", "Layer 1"],
-  ["sse.ts", "./chat/stream.js", "Layer 2"],
-  ["body.ts", "valibot", "Layer 2"],
-  ["body.ts", "ky", "Only repeat.ts imports ky"],
-  ["client.ts", "ky", "Only repeat.ts imports ky"],
-  ["http.ts", "ky", "Only repeat.ts imports ky"],
-  ["chat/stream.ts", "./store.js", "imports point down"],
-  ["chat/stream.ts", "../index.js", "imports point down"],
-  ["chat/stream.ts", "valibot", "schema.ts"],
-  ["chat/store.ts", "../index.js", "The index is the top"],
-  ["chat/complete.ts", "../videos/tasks.js", "No resource imports another"],
-  ["task.ts", "./http.js", "Layer 0"],
-  ["videos/schema/beta.ts", "../../http.js", "Layer 1"],
-  ["videos/schema/beta.ts", "../tasks.js", "Layer 1"],
-  ["images/schema.ts", "../json.js", "Layer 1"],
-  ["poll.ts", "./videos/tasks.js", "Layer 2"],
-  ["watch.ts", "./videos/tasks.js", "Layer 2"],
-  ["task-store.ts", "./videos/tasks.js", "Layer 2"],
-  ["overhear.ts", "./client.js", "Layer 2"],
-  ["http.ts", "./assets/assets.js", "Layer 2"],
-  ["images/generate.ts", "../chat/complete.js", "No resource imports another"],
-  ["videos/tasks.ts", "../assets/assets.js", "No resource imports another"],
-  ["videos/tasks.ts", "./store.js", "imports point down"],
-  ["videos/tasks.ts", "./list.js", "imports point down"],
-  ["videos/ledger.ts", "./options.js", "imports point down"],
-  ["videos/store.ts", "../chat/store.js", "No resource imports another"],
-  ["videos/check.ts", "../assets/assets.js", "No resource imports another"],
-  ["images/store.ts", "../chat/store.js", "No resource imports another"],
-  ["assets/create.ts", "valibot", "schema.ts"],
-  ["assets/create.ts", "./run.js", "imports point down"],
-  ["assets/store.ts", "../index.js", "The index is the top"],
-  ["assets/watches.ts", "../videos/ledger.js", "No resource imports another"],
-  ["epsilon/epsilon.ts", "../videos/tasks.js", "No resource imports another"],
-  ["epsilon/epsilon.ts", "ky", "Only repeat.ts imports ky"],
-])("%s may not import %s: %s", (file, specifier, reason) => {
-  const said = lint(file, specifier);
-  expect(said).toContain("noRestrictedImports");
-  expect(said).toContain(reason);
-});
+function everyImport(folder: string): Imports {
+  return sources.get(folder.split("/")[0] ?? "") ?? new Map();
+}
 
-test.each([
-  ["repeat.ts", "ky"],
-  ["http.ts", "./errors.js"],
-  ["chat/schema.ts", "valibot"],
-  ["chat/schema.ts", "../models.js"],
-  ["chat/stream.ts", "../http.js"],
-  ["chat/store.ts", "./stream.js"],
-  ["errors.ts", "./task.js"],
-  ["storage/memory.ts", "../isolate.js"],
-  ["videos/schema/request.ts", "./beta.js"],
-  ["videos/schema/beta.ts", "../../address.js"],
-  ["videos/tasks.ts", "../poll.js"],
-  ["videos/store.ts", "./tasks.js"],
-  ["videos/list.ts", "./ledgers.js"],
-  ["assets/store.ts", "./state.js"],
-  ["assets/watches.ts", "./options.js"],
-  ["assets/create.ts", "./schema.js"],
-])("%s may import %s", (file, specifier) => {
-  expect(lint(file, specifier)).not.toContain("noRestrictedImports");
-});
+/** Imports that do not lead to a lower line of the table of `folder`. */
+function upward(folder: string, table: string, imports: Imports): string[] {
+  const lines = table.trim().split("\n").map(namesOf);
+  /** The file or folder in `folder` that `path` is, or is in. */
+  const nameOf = (path: string) =>
+    path.startsWith(`${folder}/`) ? path.slice(folder.length + 1).replace(/\/.*/, "/") : undefined;
+  const lineOf = (path: string) => lines.findIndex((names) => names.includes(nameOf(path) ?? ""));
+  return [...imports].flatMap(([from, targets]) =>
+    targets
+      .filter((to) => nameOf(from) && nameOf(to) && nameOf(from) !== nameOf(to) && lineOf(from) >= lineOf(to))
+      .map((to) => `${from} -> ${to}`),
+  );
+}
+
+/** One way back to itself for each file that has one and was not on another's way. */
+function circles(imports: Imports): string[] {
+  const done = new Set<string>();
+  const visit = (file: string, way: readonly string[]): string[] => {
+    if (way.includes(file)) return [[...way.slice(way.indexOf(file)), file].join(" -> ")];
+    if (done.has(file)) return [];
+    const found = (imports.get(file) ?? []).flatMap((next) => visit(next, [...way, file]));
+    done.add(file);
+    return found;
+  };
+  return [...imports.keys()].flatMap((file) => visit(file, []));
+}
+
+/** What each file below `folder` imports: files by their path without an ending, packages by their name. */
+function importsOf(folder: string): Imports {
+  const files = readdirSync(join(packages, folder), { recursive: true, encoding: "utf8" });
+  return new Map(
+    files
+      .filter((file) => /\.tsx?$/.test(file))
+      .map((file) => {
+        const path = join(folder, file);
+        const code = readFileSync(join(packages, path), "utf8").replace(/\/\*[\s\S]*?\*\//g, "");
+        const specifiers = [...code.matchAll(/\b(?:from|import) ?\(?"([\w@./-]+)"/g)].map(
+          ([, name = ""]) => name,
+        );
+        return [
+          path.replace(/\.tsx?$/, ""),
+          specifiers.map((name) =>
+            name.startsWith(".") ? normalize(join(path, "..", name.replace(/\.js$/, ""))) : name,
+          ),
+        ];
+      }),
+  );
+}

@@ -50,7 +50,9 @@ test("every file of the React package is a client's, so that a Server Component 
     expect.soft(readFileSync(`${dist}/${file}`, "utf8"), file).toMatch(/^"use client";\n/);
 });
 
-test("the built packages work on Node 22: client, proxy and emulator over sockets, and hooks on a server", () => {
+test("the built packages work on Node 22: client, proxy and emulator over sockets, and hooks on a server", {
+  tags: ["long"],
+}, () => {
   const node22 = `${root}tests/node_modules/node-22/bin/node`;
   expect(existsSync(node22)).toBe(true);
   const printed = execFileSync(node22, [`${root}tests/support/smoke.ts`], { encoding: "utf8" });
@@ -66,7 +68,7 @@ test("the built packages work on Node 22: client, proxy and emulator over socket
   });
 });
 
-describe("the types compile with every check on", () => {
+describe("the types compile with every check on", { tags: ["long"] }, () => {
   const folder = `${root}tests/.tmp/types`;
   const entries = ["core", "core/schemas", "core/sse", "core/media", "worker-proxy", "worker-proxy/durable"];
   const everywhere = [...entries, "worker-proxy/auth", "emulator"];
@@ -99,16 +101,15 @@ describe("the types compile with every check on", () => {
   const newest = "node_modules/typescript/bin/tsc";
   const oldest = "tests/node_modules/typescript-5.4/bin/tsc";
 
-  test("with the newest TypeScript, on a server without a page's types", { timeout: 180_000 }, () => {
+  test("with the newest TypeScript, on a server without a page's types", () => {
     expect(complaintsOf(newest, "server.json")).toBe("");
   });
 
-  // half a minute, most of it for the platform's own types
-  test.runIf(process.env["CI"]).each([
+  test.each([
     ["the newest TypeScript, in a page", newest, "page.json"],
     ["the oldest that is promised, in a page", oldest, "page.json"],
     ["the oldest that is promised, on a server", oldest, "server.json"],
-  ])("with %s, under CI", { timeout: 180_000 }, (_, tsc, config) => {
+  ])("with %s", (_, tsc, config) => {
     expect(complaintsOf(tsc, config)).toBe("");
   });
 

@@ -1,16 +1,15 @@
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
-import { type Browser, chromium, type Frame } from "playwright";
+import type { Browser, Frame } from "playwright";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chromiumFlags, findChromium } from "../scripts/chromium.js";
+import { findChromium } from "../scripts/chromium.js";
+import { sharedBrowser } from "./support/browser.ts";
 import { builtPage } from "./support/built-page.js";
 import type { SandboxedPage } from "./support/sandboxed-page.js";
 
 declare const page: SandboxedPage;
 
-const executablePath = findChromium();
-
-describe.skipIf(!executablePath)("a sandboxed frame (skipped where there is no Chromium)", () => {
+describe.skipIf(!findChromium())("a sandboxed frame (skipped where there is no Chromium)", () => {
   let browser: Browser;
   let served: Awaited<ReturnType<typeof serve>>;
 
@@ -28,11 +27,10 @@ describe.skipIf(!executablePath)("a sandboxed frame (skipped where there is no C
       return new Response(shown, { headers: { "content-type": "text/html; charset=utf-8" } });
     };
     served = await serve({ ...emulator, fetch }, { port: 0 });
-    browser = await chromium.launch({ executablePath: executablePath as string, args: chromiumFlags });
+    browser = await sharedBrowser();
   });
   afterAll(async () => {
-    await browser?.close();
-    await served?.close();
+    await served.close();
   });
 
   test("makes videos and chats, and says once what the browser refuses", async () => {
@@ -59,5 +57,6 @@ describe.skipIf(!executablePath)("a sandboxed frame (skipped where there is no C
     expect(await frame.evaluate(() => page.chat().messages.at(-1)?.outcome)).toBe("complete");
     expect(await frame.evaluate(() => [...page.limits].sort())).toEqual(["indexed-db", "web-locks"]);
     expect(problems).toEqual([]);
+    await opened.close();
   });
 });

@@ -1,29 +1,26 @@
-import { type Browser, chromium } from "playwright";
+import type { Browser } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { chromiumFlags, findChromium } from "../scripts/chromium.ts";
+import { findChromium } from "../scripts/chromium.ts";
+import { sharedBrowser } from "./support/browser.ts";
 import { type Demo, startDemo } from "./support/demo.ts";
-import { openStudio, type StudioPage } from "./support/studio-page.ts";
+import { reopenStudio, type StudioPage } from "./support/studio-page.ts";
 
-const executablePath = findChromium();
 /** One pixel. */
 const PNG =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const LONG_NOTE = Array.from({ length: 60 }, (_, index) => `word ${index}`).join(" and ");
 
-describe.skipIf(!executablePath)("the studio's chat in Chromium (skipped where there is none)", () => {
+describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where there is none)", () => {
   let demo: Demo;
   let browser: Browser;
   let studio: StudioPage;
 
   beforeAll(async () => {
-    const launch = chromium.launch({ ...(executablePath && { executablePath }), args: chromiumFlags });
-    [demo, browser] = await Promise.all([startDemo(0), launch]);
+    [demo, browser] = await Promise.all([startDemo(0, 10), sharedBrowser()]);
   }, 60_000);
-  afterAll(async () => {
-    await Promise.all([browser.close(), demo.interrupt()]);
-  });
+  afterAll(async () => void (await demo.interrupt()));
   beforeEach(async () => {
-    studio = await openStudio(browser, demo.address);
+    studio = await reopenStudio(browser, demo.address);
     // for speed: studio.test.ts has the thinking
     await studio.page.getByRole("switch", { name: "Thinking" }).uncheck();
   });
@@ -327,6 +324,7 @@ describe.skipIf(!executablePath)("the studio's chat in Chromium (skipped where t
     });
 
     test("are not kept where the browser keeps nothing: the page says so, and answers", async () => {
+      studio.spend();
       await studio.page.addInitScript(() =>
         Object.defineProperty(globalThis, "indexedDB", { value: undefined }),
       );

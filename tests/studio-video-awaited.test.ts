@@ -83,6 +83,7 @@ describe.skipIf(!hasChromium)("the studio's awaited videos in Chromium (skipped 
   test("that nobody can be asked about any more say so, and can be removed", async () => {
     await film("A reef at dawn");
     studio.ahead = 25 * 60 * MINUTE;
+    studio.spend();
     await studio.page.clock.install();
     await studio.page.clock.fastForward("25:00:00");
     await button("Ask now").click();
@@ -96,6 +97,7 @@ describe.skipIf(!hasChromium)("the studio's awaited videos in Chromium (skipped 
     await film("A reef at dawn");
     await finish("A reef at dawn");
     await card("A reef at dawn").getByText("The link works for 24 h").waitFor();
+    studio.spend();
     await studio.page.clock.install();
     await studio.page.clock.fastForward("23:00:00");
     await card("A reef at dawn").getByText("The link works for 1 h").waitFor();

@@ -1,11 +1,11 @@
 import { createServer } from "node:net";
-import { type Browser, chromium } from "playwright";
+import type { Browser } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { chromiumFlags, findChromium } from "../scripts/chromium.ts";
+import { findChromium } from "../scripts/chromium.ts";
+import { sharedBrowser } from "./support/browser.ts";
 import { type Demo, isAlive, startDemo } from "./support/demo.ts";
 import { openStudio, type StudioPage } from "./support/studio-page.ts";
 
-const executablePath = findChromium();
 /** How the demo's key begins: nothing that a page can see may have it. */
 const KEY = /sk-demo-[0-9a-f]+/;
 
@@ -15,19 +15,18 @@ const squatter = createServer();
 
 beforeAll(async () => {
   await new Promise<void>((ready) => squatter.listen(0, "127.0.0.1", ready));
-  demo = await startDemo((squatter.address() as { port: number }).port);
+  demo = await startDemo((squatter.address() as { port: number }).port, 10);
   printedAtStart = demo.printed();
 }, 60_000);
 afterAll(() => void squatter.close());
 
-describe.skipIf(!executablePath)("the studio in Chromium (skipped where there is none)", () => {
+describe.skipIf(!findChromium())("the studio in Chromium (skipped where there is none)", () => {
   let browser: Browser;
   let studio: StudioPage;
 
   beforeAll(async () => {
-    browser = await chromium.launch({ ...(executablePath && { executablePath }), args: chromiumFlags });
+    browser = await sharedBrowser();
   });
-  afterAll(() => browser.close());
   beforeEach(async () => {
     studio = await openStudio(browser, demo.address);
   });

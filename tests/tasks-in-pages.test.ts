@@ -1,17 +1,16 @@
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Browser, BrowserContext, Page } from "playwright";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { stoppedClock } from "../packages/core/test/support/gateway.js";
-import { chromiumFlags, findChromium } from "../scripts/chromium.js";
+import { findChromium } from "../scripts/chromium.js";
+import { sharedBrowser } from "./support/browser.ts";
 import { builtPage } from "./support/built-page.js";
 import type { VideoPage } from "./support/video-page.js";
 
 declare const page: VideoPage;
 
-const executablePath = findChromium();
-
-describe.skipIf(!executablePath)("video tasks in real pages (skipped where there is no Chromium)", () => {
+describe.skipIf(!findChromium())("video tasks in real pages (skipped where there is no Chromium)", () => {
   let html: string;
   let browser: Browser;
   let context: BrowserContext;
@@ -19,7 +18,7 @@ describe.skipIf(!executablePath)("video tasks in real pages (skipped where there
 
   beforeAll(async () => {
     html = await builtPage("video-page.ts");
-    browser = await chromium.launch({ executablePath: executablePath as string, args: chromiumFlags });
+    browser = await sharedBrowser();
   });
   beforeEach(async () => {
     context = await browser.newContext();
@@ -29,7 +28,6 @@ describe.skipIf(!executablePath)("video tasks in real pages (skipped where there
     await context.close();
     await world.close();
   });
-  afterAll(() => browser.close());
 
   /** A tab of this name. */
   async function tab(name: string): Promise<Page> {

@@ -8,12 +8,17 @@ const root = new URL("..", import.meta.url).pathname;
 const folder = `${root}tests/.tmp/type-errors`;
 
 const before = `
-import { type ChatModel, type Client, createChatStore, createVideoTask, generateImages, streamChat } from "@sluice/core";
+import {
+  type ChatModel, type Client, createAsset, createChatStore, createClient, createVideoTask, generateImages, streamChat, unchecked,
+} from "@sluice/core";
+import { useChatStream } from "@sluice/react";
 declare const client: Client;
 declare const text: string;
 declare const known: ChatModel;
 const messages = [{ role: "user" as const, content: "Hi" }];
 const wide = [{ role: "user", content: "Hi" }];
+const line = { type: "text" as const, text: "A reef" };
+const frame = { type: "image_url" as const, image_url: { url: "https://a.test/a.png" }, role: "first_frame" as const };
 `;
 const mistakes: readonly (readonly [code: string, ...said: string[]])[] = [
   [
@@ -42,19 +47,89 @@ const mistakes: readonly (readonly [code: string, ...said: string[]])[] = [
   ],
   [
     'streamChat(client, { model: "delta-5.3", messages: wide });',
-    "Type '{ role: string; content: string; }[]' is not assignable to type 'readonly (AssistantMessage | SystemMessage | TextUserMessage | ToolMessage)[]'.",
-    "Type '{ role: string; content: string; }' is not assignable to type 'AssistantMessage | SystemMessage | TextUserMessage | ToolMessage'.",
+    "Type '{ role: string; content: string; }[]' is not assignable to type 'readonly TextMessage[]'.",
+    "Type '{ role: string; content: string; }' is not assignable to type 'TextMessage'.",
     "Property 'tool_call_id' is missing in type '{ role: string; content: string; }' but required in type 'ToolMessage'.",
+  ],
+  [
+    'streamChat(client, { model: "gamma-chat-1-6-251015", messages, tools: [] });',
+    "Object literal may only specify known properties, and 'tools' does not exist in type 'GammaChatRequest'.",
+  ],
+  [
+    'streamChat(client, { model: "delta-5.3", messages, signal: AbortSignal.abort() });',
+    "Object literal may only specify known properties, and 'signal' does not exist in type 'DeltaChatRequest'.",
+  ],
+  [
+    'streamChat(client, { model: "alpha-v4.1-flash", messages: [{ role: "tool", content: "12 °C" }] });',
+    `Type '{ role: "tool"; content: string; }' is not assignable to type 'ChatRequestMessage'.`,
+    `Property 'tool_call_id' is missing in type '{ role: "tool"; content: string; }' but required in type 'ToolMessage'.`,
   ],
   [
     "createChatStore(client, { model: text });",
     "Argument of type '{ model: string; }' is not assignable to parameter of type '(() => ChatStoreOptions<unknown>) | ChatStoreOptions<unknown>'.",
-    "Type '{ model: string; }' is not assignable to type '(() => ChatStoreOptions<unknown>) | (UncheckedTarget & ChatBehaviour<unknown>)'.",
-    "Type '{ model: string; }' is not assignable to type 'UncheckedTarget & ChatBehaviour<unknown>'.",
-    "Property 'params' is missing in type '{ model: string; }' but required in type 'UncheckedTarget'.",
+    `Type '{ model: string; }' is not assignable to type 'UncheckedOptions<"alpha-v4.1-flash" | "delta-5.3" | "gamma-chat-1-6-251015", unknown> | (() => ChatStoreOptions<unknown>)'.`,
+    `Property 'params' is missing in type '{ model: string; }' but required in type 'UncheckedOptions<"alpha-v4.1-flash" | "delta-5.3" | "gamma-chat-1-6-251015", unknown>'.`,
+  ],
+  [
+    'useChatStream({ model: "gpt-4o" });',
+    `Argument of type '{ model: "gpt-4o"; }' is not assignable to parameter of type 'UseChatStreamOptions<unknown>'.`,
+    `Property 'params' is missing in type '{ model: "gpt-4o"; }' but required in type 'UncheckedOptions<"alpha-v4.1-flash" | "delta-5.3" | "gamma-chat-1-6-251015", unknown>'.`,
+  ],
+  [
+    'createChatStore(client, { model: "delta-5.3", params: { maxTokens: 5 } });',
+    "Object literal may only specify known properties, and 'maxTokens' does not exist in type 'DeltaChatParams | SharedChatParams | UncheckedParams'.",
+  ],
+  [
+    'useChatStream({ model: "delta-5.3", params: { reasoning_effort: "none" } });',
+    `Argument of type '{ model: "delta-5.3"; params: { reasoning_effort: "none"; }; }' is not assignable to parameter of type 'UseChatStreamOptions<unknown>'.`,
+    "The types of 'params.reasoning_effort' are incompatible between these types.",
+    `Type '"none"' is not assignable to type '"high" | "low" | "max" | undefined'.`,
+  ],
+  [
+    'generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef", n: 2 });',
+    "Object literal may only specify known properties, and 'n' does not exist in type 'GammaImage50Request'.",
+  ],
+  [
+    'generateImages(client, { model: "gamma-image-5-0-260128" });',
+    `Argument of type '{ model: "gamma-image-5-0-260128"; }' is not assignable to parameter of type 'UncheckedRequest | ImageRequest'.`,
+    `Property 'prompt' is missing in type '{ model: "gamma-image-5-0-260128"; }' but required in type 'GammaImage50Request'.`,
+  ],
+  [
+    'createVideoTask(client, { model: "beta3.0-video", prompt: "A reef" });',
+    "Object literal may only specify known properties, and 'prompt' does not exist in type 'BetaVideoRequest'.",
+  ],
+  [
+    'createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" }, duration: 5 });',
+    "Type 'number' is not assignable to type 'Denied<\"belongs in `parameters`\">'.",
+  ],
+  [
+    'createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A" }, parameters: { resolution: "1080p" } });',
+    `Type '"1080p"' is not assignable to type '"1080P" | "480P" | "720P" | undefined'. Did you mean '"1080P"'?`,
+  ],
+  [
+    'createVideoTask(client, { model: "gamma-video-1-5-pro-251215", content: [line, frame], camera_fixed: true });',
+    "Type 'true' is not assignable to type 'undefined'.",
+  ],
+  [
+    'createVideoTask(client, { model: "gamma-video-1-0-pro-fast-251015", content: [line], generate_audio: true });',
+    `Type 'boolean' is not assignable to type 'Denied<"is not for this model, whose videos are silent; leave it out">'.`,
+  ],
+  [
+    'createVideoTask(client, { model: "gamma-video-fast", content: [line], return_last_frame: true });',
+    `Type 'boolean' is not assignable to type 'Denied<"is for gamma-video-2.0 only; leave it out, or use that model">'.`,
+  ],
+  [
+    'createAsset(client, { model: "gamma-asset", groupId: "g", Name: "n", AssetType: "Image", URL: "" });',
+    "Object literal may only specify known properties, but 'groupId' does not exist in type 'AssetRequest'. Did you mean to write 'GroupId'?",
+  ],
+  [
+    'createClient({ baseUrl: "/api" });',
+    "Object literal may only specify known properties, but 'baseUrl' does not exist in type 'ClientOptions'. Did you mean to write 'baseURL'?",
   ],
   ["createChatStore(client, { model: known, params: { max_tokens: 500 } });"],
   ["streamChat(client, { model: known, messages, max_tokens: 500 });"],
+  ["streamChat(client, unchecked({ model: text, messages }));"],
+  ["createChatStore(client, { model: text, params: unchecked({}) });"],
 ];
 /** Diagnostics by the number of their mistake. */
 const said = new Map<number, string[]>();
@@ -70,7 +145,11 @@ beforeAll(async () => {
     moduleResolution: "bundler",
     lib: ["es2023", "dom", "dom.iterable", "dom.asynciterable"],
     types: [],
-    paths: { "@sluice/core": ["../../../packages/core/src/index.ts"] },
+    jsx: "react-jsx",
+    paths: {
+      "@sluice/core": ["../../../packages/core/src/index.ts"],
+      "@sluice/react": ["../../../packages/react/src/index.ts"],
+    },
   };
   writeFileSync(
     `${folder}/tsconfig.json`,
@@ -99,3 +178,7 @@ test.each(mistakes.map(([code, ...expected], index) => [code, expected, index] a
     expect(said.get(index) ?? []).toEqual(expected);
   },
 );
+
+test("no line of an error is longer than three lines of an editor", () => {
+  expect(Math.max(...[...said.values()].flat().map((line) => line.length))).toBeLessThan(240);
+});

@@ -17,7 +17,9 @@ export interface StudioPage {
   readonly settled: () => Promise<void>;
   /** Loads the page again, says yes to whatever the browser asks before, and tells what that was. */
   readonly leave: () => Promise<readonly string[]>;
-  /** Closes all tabs, and forgets the storage. */
+  /** Keeps the next test from getting this tab: what was done to it can't be undone. */
+  readonly spend: () => void;
+  /** Closes all tabs, or empties the one that the next test gets, and forgets the storage. */
   readonly close: () => Promise<void>;
 }
 
@@ -27,39 +29,83 @@ interface ChatBody {
   readonly tools?: readonly unknown[];
 }
 
+const viewport = { width: 1280, height: 800 };
+
 /** Opens the studio at `address`, with a storage of its own. */
-export async function openStudio(
-  browser: Browser,
-  address: string,
-  viewport = { width: 1280, height: 800 },
-): Promise<StudioPage> {
-  const context = await browser.newContext({ viewport });
-  const page = await context.newPage();
-  const seen: string[] = [];
-  const problems: string[] = [];
-  const bodies: ChatBody[] = [];
+export async function openStudio(browser: Browser, address: string): Promise<StudioPage> {
+  const tab = await openTab(browser);
+  return open(tab, address, () => tab.page.context().close());
+}
+
+/** Opens the studio in the tab of the test before, emptied: a tab of its own would cost each test a second. */
+export async function reopenStudio(browser: Browser, address: string): Promise<StudioPage> {
+  const kept = idle?.page.context().browser() === browser ? idle : undefined;
+  idle = undefined;
+  const tab = kept ?? (await openTab(browser));
+  return open(tab, address, async () => {
+    tab.notes = emptyNotes();
+    if (tab.isSpent || tab.page.isClosed()) return tab.page.context().close();
+    await empty(tab, address);
+    idle = tab;
+  });
+}
+
+let idle: Tab | undefined;
+
+interface Tab {
+  readonly page: Page;
+  notes: ReturnType<typeof emptyNotes>;
+  isSpent: boolean;
+}
+
+const emptyNotes = () => ({ seen: [] as string[], problems: [] as string[], bodies: [] as ChatBody[] });
+
+async function openTab(browser: Browser): Promise<Tab> {
+  const page = await (await browser.newContext({ viewport })).newPage();
+  const tab: Tab = { page, notes: emptyNotes(), isSpent: false };
   page.on("request", async (request) => {
+    const { seen } = tab.notes;
     seen.push(request.url(), JSON.stringify(await request.allHeaders().catch(() => "")));
   });
   page.on("response", async (response) => {
+    const { seen } = tab.notes;
     const headers = await response.allHeaders().catch(() => "");
     seen.push(JSON.stringify(headers), await response.text().catch(() => ""));
   });
   // the browser's own tools do not show a body that was put into a Request
   await page.exposeFunction("noteBody", (text: string) => {
-    seen.push(text);
-    if (text !== "") bodies.push(JSON.parse(text));
+    tab.notes.seen.push(text);
+    if (text !== "") tab.notes.bodies.push(JSON.parse(text));
   });
   await page.addInitScript(noteBodies);
-  page.on("pageerror", (error) => problems.push(String(error)));
-  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+  page.on("pageerror", (error) => tab.notes.problems.push(String(error)));
+  page.on("console", (message) => message.type() === "error" && tab.notes.problems.push(message.text()));
+  return tab;
+}
+
+/** Leaves the page, and forgets all that it and its other tabs have stored. */
+async function empty({ page }: Tab, address: string): Promise<void> {
+  const context = page.context();
+  const others = context.pages().filter((other) => other !== page);
+  await Promise.all(others.map((other) => other.close()));
+  await page.evaluate(() => sessionStorage.clear());
+  const accept = (dialog: Dialog) => void dialog.accept();
+  page.on("dialog", accept);
+  await page.goto("about:blank");
+  page.off("dialog", accept);
+  const devtools = await context.newCDPSession(page);
+  await devtools.send("Storage.clearDataForOrigin", { origin: new URL(address).origin, storageTypes: "all" });
+  await devtools.detach();
+  await Promise.all([context.clearPermissions(), page.setViewportSize(viewport)]);
+}
+
+async function open(tab: Tab, address: string, close: () => Promise<void>): Promise<StudioPage> {
+  const { page, notes } = tab;
   await page.goto(address);
   const field = page.getByRole("textbox", { name: "Message", exact: true });
   return {
     page,
-    seen,
-    bodies,
-    problems,
+    ...notes,
     field,
     answer: () => page.getByRole("article", { name: "Assistant's answer" }).last(),
     async ask(question) {
@@ -77,7 +123,10 @@ export async function openStudio(
       page.off("dialog", answer);
       return asked;
     },
-    close: () => context.close(),
+    spend() {
+      tab.isSpent = true;
+    },
+    close,
     settled: () => page.getByRole("button", { name: "Send" }).waitFor(),
   };
 }

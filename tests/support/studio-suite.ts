@@ -1,12 +1,12 @@
 import type { Emulator, EmulatorOptions } from "@sluice/emulator";
-import { type Browser, chromium, type Locator, type Page } from "playwright";
+import type { Browser, Locator, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
-import { chromiumFlags, findChromium } from "../../scripts/chromium.ts";
+import { findChromium } from "../../scripts/chromium.ts";
+import { sharedBrowser } from "./browser.ts";
 import { type QuickStudio, startQuickStudio } from "./quick-studio.ts";
-import { openStudio, type StudioPage } from "./studio-page.ts";
+import { reopenStudio, type StudioPage } from "./studio-page.ts";
 
-const executablePath = findChromium();
-export const hasChromium = executablePath !== undefined;
+export const hasChromium = findChromium() !== undefined;
 export const MINUTE = 60_000;
 /** One pixel, in Base64. */
 export const PNG =
@@ -23,6 +23,8 @@ export interface StudioSuite {
   readonly created: (path: string) => readonly unknown[];
   /** Loads the page again, says yes to whatever the browser asks before, and tells what that was. */
   readonly leave: () => Promise<readonly string[]>;
+  /** Keeps the next test from getting this tab: what was done to it can't be undone. */
+  readonly spend: () => void;
   readonly button: (name: string, page?: Page) => Locator;
   readonly field: (name: string) => Locator;
 }
@@ -43,19 +45,15 @@ export function openRoom(
   let ahead = 0;
 
   beforeAll(async () => {
-    const launch = chromium.launch({ ...(executablePath && { executablePath }), args: chromiumFlags });
     const clock = { now: () => Date.now() + ahead, sleep: async () => {} };
     const time = options.speed === undefined ? { clock } : {};
-    [server, browser] = await Promise.all([startQuickStudio({ ...time, ...options }), launch]);
+    [server, browser] = await Promise.all([startQuickStudio({ ...time, ...options }), sharedBrowser()]);
   }, 60_000);
-  afterAll(async () => {
-    await browser.close();
-    await server.close();
-  });
+  afterAll(() => server.close());
   beforeEach(async () => {
     ahead = 0;
     server.emulator.reset();
-    studio = await openStudio(browser, `${server.address}/#${room}`);
+    studio = await reopenStudio(browser, `${server.address}/#${room}`);
   });
   afterEach(async () => {
     await studio.close();
@@ -80,6 +78,7 @@ export function openRoom(
     },
     created: (path) => server.created(path),
     leave: () => studio.leave(),
+    spend: () => studio.spend(),
     button: (name, page = studio.page) => page.getByRole("button", { name, exact: true }),
     field: (name) => studio.page.getByRole("textbox", { name, exact: true }),
   };

@@ -1,27 +1,32 @@
 /** A registered asset, as video requests name it. Plain JSON. */
 export interface AssetHandle {
+  /** Id of the asset, as the gateway gave it. */
   readonly id: string;
-  /** `asset://<id>`: what `image_url.url` of a video request takes once the asset is active. */
+  /** Address of the asset in video requests: `image_url.url` takes it once the asset is active. */
   readonly uri: `asset://${string}`;
 }
 
-/** One look at an asset; plain JSON. */
+/** Snapshot of an asset. Plain JSON. */
 export interface Asset extends AssetHandle {
   /** `active`: may be used. `failed`: never will be. `pending`: neither yet, whatever the gateway calls it. */
   readonly state: "active" | "failed" | "pending";
   /** The gateway's own word for `state`. */
   readonly rawStatus: string;
   /**
-   * Temporary address of the image. Not a string on purpose: requests must name the asset by its `uri`,
-   * never by this, and refuse it.
+   * Temporary address of the image, to show it. Requests name the asset by its `uri` and refuse this address,
+   * so it is not a string.
    */
-  readonly temporaryURL?: { readonly forDisplayOnly: string };
+  readonly temporaryURL?: {
+    /** The address. It stops working after some time. */
+    readonly forDisplayOnly: string;
+  };
   /** The lookup's answer as it came. */
   readonly raw: unknown;
 }
 
 /** An asset that video requests may use. */
 export interface ActiveAsset extends Asset {
+  /** `active`: video requests may use the asset. */
   readonly state: "active";
 }
 

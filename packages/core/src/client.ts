@@ -1,11 +1,11 @@
 import type { AssetLookup } from "./asset.js";
-import { type Clock, systemClock } from "./clock.js";
+import { type Clock, systemClock } from "./base/clock.js";
+import { isolate } from "./base/isolate.js";
 import { ConfigurationError, type Issue } from "./errors.js";
 import type { ClientEvent } from "./events.js";
-import { type HeadersInput, readHeaders } from "./headers.js";
-import type { Client, Credentials, RetryOptions, Timeouts } from "./http.js";
-import { isolate } from "./isolate.js";
-import type { VideoTaskNormalizer } from "./task.js";
+import { type HeadersInput, readHeaders } from "./transport/headers.js";
+import type { Client, Credentials, RetryOptions, Timeouts } from "./transport/send.js";
+import type { VideoTaskNormalizer } from "./video-task.js";
 
 /** Options of `createClient`. Only `baseURL` is required. */
 export interface ClientOptions {
@@ -26,7 +26,9 @@ export interface ClientOptions {
   readonly credentials?: Credentials | undefined;
   /** Another `fetch`: the emulator's, a Worker's service binding, a test's. It gets a `Request`. */
   readonly fetch?: ((request: Request) => Promise<Response>) | undefined;
+  /** Limits of waiting for every request; a request may have its own. */
   readonly timeouts?: Timeouts | undefined;
+  /** Repeating of failed attempts for every request; a request may have its own. */
   readonly retry?: RetryOptions | undefined;
   /** Lookup of an asset in this deployment; `getAsset` and `waitForAsset` need it. */
   readonly assetLookup?: AssetLookup | undefined;
@@ -41,7 +43,7 @@ export interface ClientOptions {
    * production.
    */
   readonly onEvent?: ((event: ClientEvent) => void) | undefined;
-  /** Time, for tests. */
+  /** Clock of all waits, for tests. @default systemClock */
   readonly clock?: Clock | undefined;
   /** Numbers in [0, 1) for the jitter of waits, for tests. @default Math.random */
   readonly random?: (() => number) | undefined;

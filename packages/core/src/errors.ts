@@ -1,10 +1,11 @@
 import type { Asset, AssetHandle } from "./asset.js";
-import type { FailedVideoTask, PendingVideoTask, VideoTaskReference } from "./task.js";
+import type { FailedVideoTask, PendingVideoTask, VideoTaskReference } from "./video-task.js";
 
 /** One broken rule of a request: where, what is wrong and what to do, and the rule's stable name. */
 export interface Issue {
   /** Dot path of the field, `messages.0.content`; empty for the request as a whole. */
   readonly path: string;
+  /** Description of what is wrong, and what to do. */
   readonly message: string;
   /** Stable name, `chat.alpha.max-tokens`: safe to switch on, to translate by, to link to. */
   readonly rule: string;
@@ -19,6 +20,7 @@ export type Outcome = "refused" | "not-sent" | "unknown";
 const brand = Symbol.for("sluice.GatewayError");
 
 interface ErrorDetails {
+  /** The error that this one comes from. */
   readonly cause?: unknown;
   /** The gateway's or proxy's request id, for a support ticket. */
   readonly requestId?: string | undefined;
@@ -29,9 +31,11 @@ interface ErrorDetails {
  * another copy of the package; an abort is not one of them and stays the platform's `AbortError`.
  */
 export abstract class GatewayError extends Error {
+  /** Name of the error's class; narrow an error by it. */
   abstract override readonly name: GatewayErrorName;
-  /** A literal per class, `"api"`, `"timeout"`, …: what `name` says, in kebab case. */
+  /** The name in kebab case, without "Error": `"api"`, `"timeout"`, … */
   abstract readonly code: string;
+  /** Request id of the gateway or the proxy, for a support ticket. */
   readonly requestId?: string;
   /**
    * The fate of the request, on every error of a call: the way to know whether it may be billed. Absent from errors
@@ -70,6 +74,7 @@ export class ValidationError extends GatewayError {
   override readonly name = "ValidationError";
   readonly code = "validation";
   override readonly outcome = "not-sent";
+  /** Every broken rule. Never empty. */
   readonly issues: readonly Issue[];
 
   constructor(issues: readonly Issue[]) {
@@ -88,29 +93,39 @@ abstract class DetailedError<Fields extends object> extends GatewayError {
 
 /** Contents of an error answer of the gateway, read from whichever body form it came in. */
 export interface APIErrorFields {
+  /** HTTP status of the answer. */
   readonly status: number;
+  /** `error.type` of the body: `authentication_error`. */
   readonly type?: string | undefined;
+  /** `error.code` of the body, as text: `invalid_api_key`. */
   readonly apiCode?: string | undefined;
+  /** `error.param` of the body: the field that the gateway refuses. */
   readonly param?: string | undefined;
+  /** Waiting time of `Retry-After`, in milliseconds from the answer. */
   readonly retryAfterMs?: number | undefined;
+  /** Set where `@sluice/worker-proxy` refused the request, and not the gateway. */
   readonly source?: "proxy" | undefined;
   /** The body as text, cut to 8 KB. */
   readonly body: string;
 }
 
-/** The gateway answered with an error (spec, part Errors). `message` is the gateway's own where it gave one. */
+/** The gateway answered with an error (spec, Errors). `message` is the gateway's own where it gave one. */
 export class APIError extends DetailedError<APIErrorFields> {
   override readonly name = "APIError";
   readonly code = "api";
+  /** HTTP status of the answer, 400 to 599. A 2xx status where the answer is no JSON or carries an error. */
   declare readonly status: number;
+  /** `error.type` of the body: `authentication_error`. */
   declare readonly type?: string;
   /** `error.code` of the body, as text: `invalid_api_key`. */
   declare readonly apiCode?: string;
+  /** `error.param` of the body: the field that the gateway refuses. */
   declare readonly param?: string;
   /** Waiting time of `Retry-After`, in milliseconds from the answer. */
   declare readonly retryAfterMs?: number;
   /** Set where `@sluice/worker-proxy` refused the request, and not the gateway. */
   declare readonly source?: "proxy";
+  /** Body of the answer as text, cut to 8 KB. */
   declare readonly body: string;
 }
 
@@ -139,7 +154,9 @@ export type TimeoutPhase = "headers" | "first-chunk" | "chunk" | "total" | "dead
 export class TimeoutError<Partial = unknown> extends GatewayError {
   override readonly name = "TimeoutError";
   readonly code = "timeout";
+  /** The limit that was passed. */
   readonly phase: TimeoutPhase;
+  /** The message so far, where a stream had begun. */
   readonly partial?: Partial;
 
   constructor(message: string, phase: TimeoutPhase, details: ErrorDetails & { partial?: Partial } = {}) {
@@ -154,19 +171,28 @@ export class TimeoutError<Partial = unknown> extends GatewayError {
  */
 export type StreamFailure = "truncated" | "malformed" | "server-error";
 
-/** A stream that did not reach its end. `partial` is the message as far as it came: nothing is lost. */
-export class StreamError<Partial = unknown> extends DetailedError<{
+interface StreamErrorFields<Partial> {
+  /** Reason why the stream is no success. */
   readonly reason: StreamFailure;
+  /** The message as far as it came. */
   readonly partial: Partial;
+  /** `error.type` of an error that was sent inside the stream. */
   readonly type?: string | undefined;
+  /** `error.code` of an error that was sent inside the stream, as text. */
   readonly apiCode?: string | undefined;
-}> {
+}
+
+/** A stream that did not reach its end. `partial` is the message as far as it came: nothing is lost. */
+export class StreamError<Partial = unknown> extends DetailedError<StreamErrorFields<Partial>> {
   override readonly name = "StreamError";
   readonly code = "stream";
+  /** Reason why the stream is no success. */
   declare readonly reason: StreamFailure;
+  /** The message as far as it came. */
   declare readonly partial: Partial;
-  /** `error.type` and `error.code` of an error sent inside the stream. */
+  /** `error.type` of an error that was sent inside the stream. */
   declare readonly type?: string;
+  /** `error.code` of an error that was sent inside the stream, as text. */
   declare readonly apiCode?: string;
 }
 
@@ -183,14 +209,20 @@ export class ResponseError extends DetailedError<{ readonly path: string; readon
 /** Reason why a video task is no success: it failed, or the gateway calls it a success and never gives the video's URL. */
 export type TaskFailure = "failed" | "result-missing";
 
-/** A video task that ended without a video. `task` is its last snapshot. */
-export class TaskFailedError extends DetailedError<{
+interface TaskFailedFields {
+  /** Reason why the task is no success. */
   readonly reason: TaskFailure;
+  /** Last snapshot of the task. */
   readonly task: FailedVideoTask | PendingVideoTask;
-}> {
+}
+
+/** A video task that ended without a video. `task` is its last snapshot. */
+export class TaskFailedError extends DetailedError<TaskFailedFields> {
   override readonly name = "TaskFailedError";
   readonly code = "task-failed";
+  /** Reason why the task is no success. */
   declare readonly reason: TaskFailure;
+  /** Last snapshot of the task. */
   declare readonly task: FailedVideoTask | PendingVideoTask;
 }
 
@@ -210,6 +242,7 @@ export class TaskExpiredError extends GatewayError {
 export class AssetFailedError extends GatewayError {
   override readonly name = "AssetFailedError";
   readonly code = "asset-failed";
+  /** Last snapshot of the asset. */
   readonly asset: Asset;
 
   constructor(message: string, asset: Asset, details?: ErrorDetails) {

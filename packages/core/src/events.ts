@@ -3,7 +3,7 @@ import type { Issue } from "./errors.js";
 /** Browser features that a tab can do without. */
 export type PlatformFeature = "web-locks" | "broadcast-channel" | "indexed-db" | "web-storage";
 
-/** The purpose of a call, told by its path: any path that is none of the gateway's own is an asset lookup. */
+/** Purpose of a call. It follows from the path: any path that is not one of the gateway's own is an asset lookup. */
 export type CallKind = "chat" | "image" | "video" | "asset" | "epsilon";
 
 /**
@@ -31,23 +31,32 @@ export type CallOutcome =
 
 /** Counts of an answer, as the gateway sent them: tokens of a chat, images and tokens of an image request. */
 export interface CallUsage {
+  /** Tokens of a chat request. */
   readonly prompt_tokens?: number;
+  /** Tokens of a chat answer. */
   readonly completion_tokens?: number;
+  /** All tokens of the call. */
   readonly total_tokens?: number;
+  /** Images that were made. */
   readonly generated_images?: number;
+  /** Tokens of the images. */
   readonly output_tokens?: number;
 }
 
 /** Facts about a call that ended well. */
 export interface CallSummary {
-  /** @default "success" */
+  /** Ending of the call. @default "success" */
   readonly outcome?: CallOutcome;
+  /** Counts of the answer; absent where the gateway did not report them. */
   readonly usage?: CallUsage | undefined;
-  /** Of a chat answer; milliseconds from the call of the verb. */
+  /** Speed of a chat answer, from the call of the verb. */
   readonly timing?:
     | {
+        /** Milliseconds until the first text, thinking or tool call; absent where none came. */
         readonly firstTokenMs?: number;
+        /** Milliseconds until the end of the answer. */
         readonly totalMs: number;
+        /** Tokens of the answer per second after the first token; absent without usage. */
         readonly tokensPerSecond?: number;
       }
     | undefined;
@@ -55,8 +64,9 @@ export interface CallSummary {
 
 /** The call that an event belongs to. */
 export interface CallIdentity {
-  /** The same for all events of one call, and for no other call. */
+  /** Id of the call: the same for all its events, and for no other call. */
   readonly callId: string;
+  /** Purpose of the call. */
   readonly kind: CallKind;
   /** The request's model; absent from queries. */
   readonly model?: string | undefined;
@@ -64,47 +74,87 @@ export interface CallIdentity {
   readonly path: string;
 }
 
-/** One step of a call. Attempts count from 1. */
-export type CallStep =
+interface RequestStep {
   /** An attempt is sent. */
-  | { readonly type: "request"; readonly attempt: number }
-  /** Its headers came, `ms` after it was sent. */
-  | {
-      readonly type: "response";
-      readonly attempt: number;
-      readonly status: number;
-      readonly ms: number;
-      readonly requestId?: string | undefined;
-    }
-  /** It failed, and is repeated after `delayMs`. */
-  | { readonly type: "retry"; readonly attempt: number; readonly delayMs: number; readonly error: Error }
-  /** The first text, thinking or tool call of a stream came, `ms` after the call of the verb. */
-  | { readonly type: "first-chunk"; readonly ms: number }
-  /** The last event of each call, exactly one, `ms` after the call of the verb. */
-  | {
-      readonly type: "end";
-      readonly outcome: CallOutcome;
-      readonly ms: number;
-      readonly usage?: CallUsage | undefined;
-      readonly timing?: CallSummary["timing"] | undefined;
-      /** `error.code`: `"api"`, `"timeout"`, …; absent from an abort. */
-      readonly errorCode?: string | undefined;
-      /** The error that the verb threw. */
-      readonly error?: unknown;
-    };
+  readonly type: "request";
+  /** Number of the attempt, from 1. */
+  readonly attempt: number;
+}
+interface ResponseStep {
+  /** The headers of an answer came. */
+  readonly type: "response";
+  /** Number of the attempt, from 1. */
+  readonly attempt: number;
+  /** HTTP status of the answer. */
+  readonly status: number;
+  /** Milliseconds since the attempt was sent. */
+  readonly ms: number;
+  /** Request id of the gateway or the proxy, for a support ticket. */
+  readonly requestId?: string | undefined;
+}
+interface RetryStep {
+  /** An attempt failed and is repeated. */
+  readonly type: "retry";
+  /** Number of the attempt that failed, from 1. */
+  readonly attempt: number;
+  /** Milliseconds until the next attempt. */
+  readonly delayMs: number;
+  /** Error of the attempt. */
+  readonly error: Error;
+}
+interface FirstChunkStep {
+  /** The first text, thinking or tool call of a stream came. */
+  readonly type: "first-chunk";
+  /** Milliseconds since the call of the verb. */
+  readonly ms: number;
+}
+interface EndStep {
+  /** The call is over: its last event, exactly one. */
+  readonly type: "end";
+  /** Ending of the call. */
+  readonly outcome: CallOutcome;
+  /** Milliseconds since the call of the verb. */
+  readonly ms: number;
+  /** Counts of the answer; absent where the gateway did not report them. */
+  readonly usage?: CallUsage | undefined;
+  /** Speed of a chat answer. */
+  readonly timing?: CallSummary["timing"] | undefined;
+  /** `error.code`: `"api"`, `"timeout"`, …; absent from an abort. */
+  readonly errorCode?: string | undefined;
+  /** The error that the verb threw. */
+  readonly error?: unknown;
+}
+
+/** One step of a call. */
+export type CallStep = RequestStep | ResponseStep | RetryStep | FirstChunkStep | EndStep;
+
+interface StorageFailure {
+  /** A chat or a task could not be read from its storage, or not be written there. The work goes on without. */
+  readonly type: "storage-failure";
+  /** Error of the storage. */
+  readonly error: unknown;
+  /** Id of the one message of a chat that could not be written; all others are. */
+  readonly messageId?: string;
+}
+interface PlatformLimit {
+  /** The browser refuses a feature: this tab works for itself. Emitted once for each feature and client. */
+  readonly type: "platform-limit";
+  /** The feature. */
+  readonly feature: PlatformFeature;
+  /** Error of the browser. */
+  readonly error: Error;
+}
+interface Warning {
+  /** The gateway would ignore a part of the request or may not know it, or a part of its answer is ignored. */
+  readonly type: "warning";
+  /** The part, and what to do about it. */
+  readonly issue: Issue;
+  /** Id of the call, where the warning belongs to one. */
+  readonly callId?: string | undefined;
+}
 
 /**
  * An event that a client passes to `onEvent`: enough for logs, meters and timelines, never a body, a header or a key.
  * Times are milliseconds.
  */
-export type ClientEvent =
-  | (CallIdentity & CallStep)
-  /**
-   * A chat or a task could not be read from its storage, or not be written there. The work goes on without.
-   * `messageId`: the one message of a chat that could not be written; all others are.
-   */
-  | { readonly type: "storage-failure"; readonly error: unknown; readonly messageId?: string }
-  /** The browser refuses a feature: this tab works for itself. Emitted once for each feature and client. */
-  | { readonly type: "platform-limit"; readonly feature: PlatformFeature; readonly error: Error }
-  /** The gateway would ignore a part of the request or may not know it, or a part of its answer is ignored. */
-  | { readonly type: "warning"; readonly issue: Issue; readonly callId?: string | undefined };
+export type ClientEvent = (CallIdentity & CallStep) | StorageFailure | PlatformLimit | Warning;

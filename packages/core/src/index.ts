@@ -1,42 +1,49 @@
+export { type Clock, systemClock } from "./base/clock.js";
+
+// The clock stands first: rolldown then keeps the errors in the chunk of the entry, which saves 0.5 kB.
+
 export type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "./asset.js";
-export { type AssetWaitOptions, getAsset, waitForAsset, watchAsset } from "./assets/assets.js";
 export { type CreateAssetOptions, createAsset } from "./assets/create.js";
 export type { AssetStoreOptions, RegisterOptions } from "./assets/options.js";
-export { type AssetRequest, checkAssetRequest } from "./assets/schema.js";
+export type { AssetRequest } from "./assets/request-body.js";
+export { checkAssetRequest } from "./assets/schema.js";
 export type { AssetState } from "./assets/state.js";
 export { type AssetStore, createAssetStore } from "./assets/store.js";
-export { accumulate, emptyMessage } from "./chat/accumulate.js";
+export { type AssetWaitOptions, getAsset, waitForAsset, watchAsset } from "./assets/watch.js";
+export type { StandardSchema } from "./base/standard-schema.js";
+export { createRegistry, createStore, type Registry, type Store, type StoreControl } from "./base/store.js";
+export { type Findings, type UncheckedModel, type UncheckedRequest, unchecked } from "./base/validate.js";
 export { completeChat } from "./chat/complete.js";
-export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "./chat/delta.js";
-export { repairHistory } from "./chat/history.js";
-export type { ImageInput } from "./chat/images.js";
-export type { InitialMessage } from "./chat/initial.js";
+export type { ImageInput } from "./chat/conversation/attachments.js";
+export { repairHistory } from "./chat/conversation/history.js";
+export type { InitialMessage } from "./chat/conversation/initial-messages.js";
 export type {
   MessageOutcome,
   ThreadMessage,
   ThreadToolCall,
   ThreadTurn,
   ToolCallState,
-} from "./chat/message.js";
-export type { ChatStoreOptions, ChatTarget, WhenBusy } from "./chat/options.js";
-export { createPartialJSON, type PartialJSON, type PartialJSONOptions } from "./chat/partial-json.js";
-export {
-  type AlphaChatRequest,
-  type ChatRequest,
-  type ChatRequestMessage,
-  checkChatRequest,
-  type DeltaChatRequest,
-  type GammaChatRequest,
-  type ToolCall,
-  type ToolDefinition,
-} from "./chat/schema.js";
-export type { ChatState, ChatStatus, DeepPartial, PendingAction } from "./chat/state.js";
-export { type ChatStore, createChatStore, type SendOptions } from "./chat/store.js";
+} from "./chat/conversation/message.js";
+export type { ChatStoreOptions, ChatTarget, WhenBusy } from "./chat/conversation/options.js";
+export type { ChatState, ChatStatus, DeepPartial, PendingAction } from "./chat/conversation/state.js";
+export { type ChatStore, createChatStore, type SendOptions } from "./chat/conversation/store.js";
+export { type ChatTool, defineTool, type ToolContext, type ToolOptions } from "./chat/conversation/tools.js";
+export { createPartialJSON, type PartialJSON, type PartialJSONOptions } from "./chat/partial-json/parser.js";
+export { accumulate, emptyMessage } from "./chat/protocol/accumulate.js";
+export type { ChatAlternative, ChatTiming, ChatToolCall, ChatTurn } from "./chat/protocol/answer-reader.js";
+export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "./chat/protocol/delta.js";
+export type {
+  AlphaChatRequest,
+  ChatRequest,
+  ChatRequestMessage,
+  DeltaChatRequest,
+  GammaChatRequest,
+  ToolCall,
+  ToolDefinition,
+} from "./chat/protocol/request-body.js";
+export { checkChatRequest } from "./chat/protocol/schema.js";
 export { type ChatStream, streamChat } from "./chat/stream.js";
-export { type ChatTool, defineTool, type ToolContext, type ToolOptions } from "./chat/tools.js";
-export type { ChatAlternative, ChatTiming, ChatToolCall, ChatTurn } from "./chat/turn.js";
 export { type ClientOptions, createClient } from "./client.js";
-export { type Clock, systemClock } from "./clock.js";
 export { type EpsilonRoute, getEpsilonTask, requestEpsilon } from "./epsilon/epsilon.js";
 export {
   type AnyGatewayError,
@@ -61,7 +68,6 @@ export {
   ValidationError,
 } from "./errors.js";
 export type { CallKind, CallOutcome, CallUsage, ClientEvent, PlatformFeature } from "./events.js";
-export type { Client, RequestOptions, RetryOptions, Timeouts } from "./http.js";
 export {
   type FailedImage,
   type GeneratedImage,
@@ -69,13 +75,9 @@ export {
   type ImageResult,
   type ImageUsage,
 } from "./images/generate.js";
-export type { ImageRequestOf, SettledImages } from "./images/run.js";
-export {
-  checkImageRequest,
-  type GammaImage40Request,
-  type GammaImage50Request,
-  type ImageRequest,
-} from "./images/schema.js";
+export type { ImageRequestOf, SettledImages } from "./images/generation.js";
+export type { GammaImage40Request, GammaImage50Request, ImageRequest } from "./images/request-body.js";
+export { checkImageRequest } from "./images/schema.js";
 export {
   createImageStore,
   type ImageState,
@@ -92,14 +94,13 @@ export {
   type VideoModel,
   videoModels,
 } from "./models.js";
-export type { PollEvent } from "./poll.js";
-export type { Absence, Presence } from "./presence.js";
-export type { StandardSchema } from "./standard-schema.js";
+export type { PollEvent } from "./polling/poll.js";
 export { indexedDBStorage } from "./storage/indexed-db.js";
 export { memoryStorage } from "./storage/memory.js";
 export type { RecordStorage } from "./storage/storage.js";
 export { type WebStorage, webStorage } from "./storage/web.js";
-export { createRegistry, createStore, type Registry, type Store, type StoreControl } from "./store.js";
+export type { Absence, Presence } from "./tabs/page-activity.js";
+export type { Client, RequestOptions, RetryOptions, Timeouts } from "./transport/send.js";
 export type {
   FailedVideoTask,
   PendingVideoTask,
@@ -108,18 +109,17 @@ export type {
   VideoTaskHandle,
   VideoTaskNormalizer,
   VideoTaskReference,
-} from "./task.js";
-export { type Findings, type UncheckedModel, type UncheckedRequest, unchecked } from "./validate.js";
+} from "./video-task.js";
 export { createVideoTask } from "./videos/create.js";
-export type { VideoTaskEntry, WatchSettings } from "./videos/ledger.js";
+export type { WatchSettings } from "./videos/entries.js";
 export { createVideoTaskList, listTasks, type VideoTaskList } from "./videos/list.js";
 export type { SubmitOptions, VideoTaskListOptions, VideoTaskStoreOptions } from "./videos/options.js";
 export { type VideoTaskQueryOptions, videoTaskQueryOptions } from "./videos/query-options.js";
-export type { BetaVideoRequest } from "./videos/schema/beta.js";
-export type { GammaVideo10ProFastRequest, GammaVideo15ProRequest } from "./videos/schema/gamma-1.js";
-export type { GammaVideo20Request, GammaVideoFastRequest } from "./videos/schema/gamma-2.js";
+export { normalizeVideoTask } from "./videos/read-task.js";
+export type { BetaVideoRequest } from "./videos/schema/beta-body.js";
+export type { GammaVideo10ProFastRequest, GammaVideo15ProRequest } from "./videos/schema/gamma-1-body.js";
+export type { GammaVideo20Request, GammaVideoFastRequest } from "./videos/schema/gamma-2-body.js";
 export { checkVideoRequest, type VideoRequest } from "./videos/schema/request.js";
-export type { VideoTaskState } from "./videos/state.js";
-export { normalizeVideoTask } from "./videos/status.js";
+export type { VideoTaskEntry, VideoTaskState } from "./videos/state.js";
 export { createVideoTaskStore, type VideoTaskStore } from "./videos/store.js";
-export { getVideoTask, type WatchOptions, waitForVideoTask, watchVideoTask } from "./videos/tasks.js";
+export { getVideoTask, type WatchOptions, waitForVideoTask, watchVideoTask } from "./videos/watch.js";

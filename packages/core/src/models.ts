@@ -1,6 +1,6 @@
 /**
- * What each chat model accepts (spec, `POST /v1/chat/completions`), as data: the schemas, the request types and
- * any form are made from this one table.
+ * Table of the chat models (spec, `POST /v1/chat/completions`): the values and bounds that each one accepts. The checks
+ * are made from it, and forms can be, too.
  */
 export const chatModels = {
   "alpha-v4.1-flash": {
@@ -45,8 +45,8 @@ export const chatModels = {
 export type ChatModel = keyof typeof chatModels;
 
 /**
- * What each image model accepts (spec, `POST /v1/images/generations`). The default size and the bounds of
- * `max_images` are not known: the spec does not show them.
+ * Table of the image models (spec, `POST /v1/images/generations`): the sizes that each one accepts. The spec does not
+ * show the default size and the bounds of `max_images`.
  */
 export const imageModels = {
   "gamma-image-4-0-250828": {
@@ -73,14 +73,16 @@ export const imageModels = {
 /** The id of an image model, as the gateway spells it. */
 export type ImageModel = keyof typeof imageModels;
 
+// the compiler prints a refusal that is a literal type. `string` leaves the field `undefined`: by the fields that tell
+// requests apart, it finds the one whose error it prints
 const only20 = "is for gamma-video-2.0 only; leave it out, or use that model";
-const gammaShape = "is a field of the gamma models; beta models take `input` and `parameters`";
+const gammaShape: string = "is a field of the gamma models; beta models take `input` and `parameters`";
 const betaParameter = "belongs in `parameters`";
-const betaShape =
+const betaShape: string =
   "is a field of the beta models; gamma models take `content`, and parameters at the top level";
 
 /** Of the gamma video models but `gamma-video-2.0`. */
-const deniedToGamma = { input: betaShape, parameters: betaShape, return_last_frame: only20 };
+const deniedToGamma = { input: betaShape, parameters: betaShape, return_last_frame: only20 } as const;
 
 /** Both `beta` models accept the same. */
 const betaVideo = {
@@ -139,9 +141,9 @@ const betaVideo = {
 } as const;
 
 /**
- * What each video model accepts (spec, `POST /v1/video/generations`). Note the case: `beta` writes `1080P`,
- * `gamma` writes `1080p`. `denied` has the fields of other video models that the spec denies to this one, each with
- * the words of its error; any other field that a model is not known to have goes through with a warning.
+ * Table of the video models (spec, `POST /v1/video/generations`): the values and bounds that each one accepts. Note the
+ * case: `beta` models take `1080P`, `gamma` models `1080p`. `denied` has the fields of other video models that this one
+ * refuses, each with the text of its error. Any other unknown field is sent with a warning.
  */
 export const videoModels = {
   "beta3.0-video": betaVideo,
@@ -212,7 +214,7 @@ export const videoModels = {
 /** The id of a video model, as the gateway spells it. */
 export type VideoModel = keyof typeof videoModels;
 
-/** What an asset registration accepts (spec, `POST /gamma/asset/CreateAsset`); the id is what it is billed as. */
+/** Table of the asset model (spec, `POST /gamma/asset/CreateAsset`). Registrations are billed under its id. */
 export const assetModels = {
   "gamma-asset": { family: "asset", types: ["Image"] },
 } as const;

@@ -1,4 +1,5 @@
 export { assetRequest, checkAssetRequest } from "./assets/schema.js";
+export type { Findings } from "./base/validate.js";
 export {
   alphaChatRequest,
   checkChatRequest,
@@ -8,7 +9,7 @@ export {
   textPart,
   toolCall,
   toolDefinition,
-} from "./chat/schema.js";
+} from "./chat/protocol/schema.js";
 export { checkImageRequest, gammaImage40Request, gammaImage50Request } from "./images/schema.js";
 export {
   type AssetModel,
@@ -20,7 +21,6 @@ export {
   type VideoModel,
   videoModels,
 } from "./models.js";
-export type { Findings } from "./validate.js";
 export { betaFrame, betaReference, betaVideoRequest } from "./videos/schema/beta.js";
 export {
   fastFrame,

@@ -1,15 +1,15 @@
 import type { BodyWriter, Bytes } from "./http.js";
 
-/** How a body ended: read to its end, given up by the reader, or broken from our side. */
+/** End of a body: read to its end, aborted by the reader, or broken by the emulator. */
 export type BodyEnd = "finished" | "aborted" | "broken";
 
 const encoder = new TextEncoder();
 
 /**
- * A response body that makes a piece only when the reader asks for one, errors when `request` aborts (an
- * in-process `fetch` would otherwise go on, unlike a network), and stops its source when cancelled.
+ * Creates a response body that makes a piece only when the reader pulls one. It fails when `request` aborts, as a body
+ * from the network does, and stops its source when it is cancelled.
  *
- * @param write makes the pieces; its signal aborts when the reader is gone.
+ * @param write makes the pieces; its signal aborts when the reader has left
  */
 export function pulledBody(
   request: { readonly signal: AbortSignal },
@@ -23,7 +23,7 @@ export function pulledBody(
   return new ReadableStream({ start, pull, cancel }, { highWaterMark: 0 });
 
   function start(controller: ReadableStreamDefaultController) {
-    // reads the signal through the request: platforms drop a request's signal once nothing holds the request
+    // the closure holds the request: platforms drop the signal of a request that nothing holds
     const abort = () => {
       controller.error(request.signal.reason);
       leave(request.signal.reason);
@@ -54,7 +54,7 @@ export function pulledBody(
   function leave(reason: unknown) {
     end("aborted");
     gone.abort(reason);
-    // a generator that waits for its clock hears the signal; one that waits for a pull needs this
+    // the signal ends a generator that waits for its clock; one that waits for a pull needs `return`
     pieces.return(undefined).catch(() => {});
   }
 

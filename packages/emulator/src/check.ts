@@ -7,16 +7,16 @@ interface Issue {
   readonly rule: string;
 }
 
-/** Result of a check of the core's. */
+/** Result of a check of the core. */
 export interface Findings {
   readonly issues: readonly Issue[];
   readonly warnings: readonly Issue[];
 }
 
-/** A body, or the answer that refuses it. */
+/** A checked body, or the answer that refuses it. */
 export type Checked<Body> = { readonly body: Body } | { readonly refusal: Answer };
 
-/** The parsed JSON of a request. */
+/** Parses the JSON of a request. */
 export function parseBody({ request, text }: Exchange): Checked<unknown> {
   if (!/^application\/json\b/i.test(request.headers.get("content-type") ?? "")) {
     const message = "The body must be JSON, sent with `Content-Type: application/json`.";
@@ -31,10 +31,10 @@ export function parseBody({ request, text }: Exchange): Checked<unknown> {
 }
 
 /**
- * Checks a body by the rules that the client uses too. Fields that its model is not known to have are noted in the
- * record and left out, so that they change nothing; in strict mode they are refused.
+ * Checks a body by the schemas of the core (wire, 4.3). Fields that the spec does not list for the model are noted in
+ * the record and removed, so that they change nothing; in strict mode they are refused (wire, 4.1).
  *
- * @param models the models of this endpoint, by id
+ * @param models models of this endpoint, by id
  */
 export function checkAgainst<Body>(
   { record, strict }: Exchange,
@@ -58,7 +58,7 @@ export function checkAgainst<Body>(
   return { refusal: badRequest(message, first.path) };
 }
 
-/** The checked JSON of a request. */
+/** Parses and checks the JSON of a request. */
 export function checkBody<Body>(
   exchange: Exchange,
   check: (body: unknown) => Findings,

@@ -1,8 +1,8 @@
 import { systemClock as platform } from "@sluice/core";
 
 /**
- * Time, injected. It has the shape of the core's clock, except that here `now()` is wall-clock time:
- * the gateway stamps what it makes (`created`) with Unix seconds.
+ * Source of time. It has the shape of the core's clock, but `now()` is wall-clock time: answers have Unix seconds
+ * (`created`).
  */
 export interface EmulatorClock {
   /** Milliseconds since 1970. */
@@ -14,7 +14,7 @@ export interface EmulatorClock {
 /** The platform's own clock. */
 export const systemClock: EmulatorClock = { now: () => Date.now(), sleep: platform.sleep };
 
-/** Silence: settles only by rejecting, with the signal's reason, once `signal` aborts. */
+/** Never resolves; rejects with the signal's reason when `signal` aborts. */
 export function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) return reject(signal.reason);

@@ -7,7 +7,7 @@ export const openToAll = {
     "x-request-id, x-sluice-emulator-unknown, retry-after, content-range, accept-ranges, etag",
 };
 
-/** The answer to a browser's question whether it may send. */
+/** Answers a preflight request. */
 export function preflight(methods: readonly string[]): Answer {
   const headers = {
     "access-control-allow-methods": methods.join(", "),

@@ -1,8 +1,7 @@
 /**
- * The first `most` characters of `text`, as a text of their own: engines keep the whole of it in memory for as long as
- * a mere slice is kept.
+ * Returns the first `most` characters of `text` as a new string. A slice would keep the whole of `text` in memory.
  */
 export function cut(text: string, most: number): string {
-  // a character may be two units long
+  // a character may have two code units
   return [...text.slice(0, 2 * most)].slice(0, most).join("");
 }

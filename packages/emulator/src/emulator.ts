@@ -15,19 +15,19 @@ import { match } from "./router.js";
 /** The gateway, as {@link createEmulator} makes it. */
 export interface Emulator {
   /**
-   * Answers a request as the gateway would; give it to a client as its `fetch`, or to a server as its handler.
-   * Works detached. Rejects as `fetch` does: with the signal's reason, or a `TypeError` for a network fault.
+   * Answers a request as the gateway would. Give it to a client as its `fetch`, or to a server as its handler; it works
+   * detached. Rejects as `fetch` does: with the signal's reason, or with a `TypeError` for a network fault.
    */
   readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>;
   /** The last requests, oldest first. */
   readonly requests: readonly RequestRecord[];
-  /** Forgets every request, task, asset, file, prompt cache and count; answers under way go on. */
+  /** Deletes all requests, tasks, assets, files, prompt caches and counts. Answers in flight go on. */
   readonly reset: () => void;
 }
 
 /**
  * The multi-model gateway of the specification, in this process: no network, no cost. The same requests in the
- * same order get the same answers, down to the ids; only times follow the clock.
+ * same order get the same answers, ids included; only times follow the clock.
  *
  * @throws TypeError if `apiKeys` is missing, empty or has an empty key, or `speed` is not above 0.
  * @example
@@ -47,8 +47,8 @@ export function createEmulator(options: EmulatorOptions): Emulator {
 
   const recorder = createRecorder(options.keepRequests ?? 1000);
   const gateway = createGateway({ clock, speed, script: options.chat, withKey });
-  // keeps a request's signal working: platforms let go of it once nothing holds the request
-  const underWay = new Set<Request>();
+  // platforms drop the signal of a request that nothing holds
+  const inFlight = new Set<Request>();
   let count = 0;
 
   return { fetch: receive, requests: recorder.requests, reset };
@@ -60,7 +60,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     const body = await readBody(request);
     const id = `req_${hash(`${request.method} ${request.url} ${body.text}`)}_${nth}`;
     const record = recorder.open(request, body.text, id, clock.now());
-    underWay.add(request);
+    inFlight.add(request);
     try {
       const exchange = { ...body, id, request, origin: originOf(request), param: "", record, strict };
       return await answer(exchange, faults?.(record, nth));
@@ -68,7 +68,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
       closeRecord(record, request.signal.aborted ? "aborted" : "broken");
       throw request.signal.aborted ? request.signal.reason : error;
     } finally {
-      underWay.delete(request);
+      inFlight.delete(request);
     }
   }
 
@@ -126,7 +126,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
 const UNKNOWN = "x-sluice-emulator-unknown";
 const MOST_LISTED = 2000;
 
-/** Paths as a header can carry them. */
+/** Joins paths for a header: cut to 2,000 characters of ASCII. */
 function listed(paths: readonly string[]): string {
   return paths
     .join(", ")

@@ -11,18 +11,18 @@ import { createRefusals } from "./refusals.js";
 import type { Routes } from "./router.js";
 import { createVideos } from "./videos/videos.js";
 
-/** What the endpoints need. */
+/** Shared parts of all endpoints. */
 export interface GatewayOptions {
   readonly clock: EmulatorClock;
   readonly speed: number;
   readonly script: ChatScript | undefined;
-  /** Lets a request pass only with a key. */
+  /** Wraps a handler, so that a request without a valid key is refused. */
   readonly withKey: (handler: Handler) => Handler;
 }
 
-/** Every endpoint of the specification, with what they remember between requests. */
+/** Creates all endpoints of the specification, with their state. */
 export function createGateway({ clock, speed, script, withKey }: GatewayOptions) {
-  const { refuse, clear: forgetRefusals } = createRefusals();
+  const { refuse, clear: clearRefusals } = createRefusals();
   const files = createFiles({ clock });
   const shared = { clock, speed, refuse, files };
   const chat = createChat({ ...shared, script });
@@ -39,18 +39,18 @@ export function createGateway({ clock, speed, script, withKey }: GatewayOptions)
     "/v1/video/generations": { POST: withKey(videos.create) },
     "/v1/video/generations/{id}": { GET: withKey(videos.query) },
     "/gamma/asset/CreateAsset": { POST: withKey(assets.create) },
-    "/gamma/asset/GetAsset": { POST: withKey(assets.look) },
+    "/gamma/asset/GetAsset": { POST: withKey(assets.lookup) },
     "/epsilon/v1/videos/text2video": epsilonCreate,
     "/epsilon/v1/videos/image2video": epsilonCreate,
     "/epsilon/v1/videos/multi-image2video": epsilonCreate,
     "/epsilon/v1/videos/{id}": { GET: withKey(epsilon.query) },
-    // the address itself is the permission
+    // no key: the signed URL is the permission
     "/files/{name}": { GET: files.answer, HEAD: files.answer },
   };
   return { routes, clear };
 
   function clear() {
-    forgetRefusals();
-    for (const room of [chat, images, assets, videos, epsilon, files]) room.clear();
+    clearRefusals();
+    for (const endpoint of [chat, images, assets, videos, epsilon, files]) endpoint.clear();
   }
 }

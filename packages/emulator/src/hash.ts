@@ -1,8 +1,8 @@
 const PRIME = 0x01000193;
 
 /**
- * 16 hex digits that depend on `text` alone, so that equal requests get equal texts and ids. Two 32-bit
- * FNV-1a lanes from different bases; not for secrets.
+ * Returns 16 hex digits that depend on `text` alone, so that equal requests get equal texts and ids. It has two 32-bit
+ * FNV-1a lanes and is not fit for secrets.
  */
 export function hash(text: string): string {
   let left = 0x811c9dc5;
@@ -15,7 +15,7 @@ export function hash(text: string): string {
   return hex(left ^ (right >>> 15)) + hex(right ^ (left >>> 13));
 }
 
-/** One of `options`, always the same one for the same `seed`. */
+/** Picks one of `options`, always the same one for the same `seed`. */
 export function pick<Option>(options: readonly [Option, ...Option[]], seed: string): Option {
   const index = Number.parseInt(hash(seed).slice(0, 8), 16) % options.length;
   return options[index] ?? options[0];

@@ -1,14 +1,14 @@
-/** What a handler answers; the emulator turns it into a `Response`. */
+/** Answer of a handler; the emulator makes a `Response` of it. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Bytes | BodyWriter;
 }
 
-/** A piece of a file. Derived, because before TypeScript 5.7 `Uint8Array` takes no type argument. */
+/** A piece of a file. The type is derived, because `Uint8Array` takes no type argument before TypeScript 5.7. */
 export type Bytes = ReturnType<Uint8ArrayConstructor["from"]>;
 
-/** Makes the pieces of a body one by one; `signal` aborts when nobody reads them any more. */
+/** Makes the pieces of a body one by one. `signal` aborts when the reader has left. */
 export type BodyWriter = (signal: AbortSignal) => AsyncGenerator<string | Bytes>;
 
 /** The gateway's error body (spec, Errors), with the `param` that compatible services add. */
@@ -17,7 +17,7 @@ export interface ErrorBody {
     readonly message: string;
     readonly type: string;
     readonly code: string;
-    /** Dot path of the field at fault, `messages.0.content`; only on refused fields. */
+    /** Dot path of the wrong field, `messages.0.content`; absent where no field is wrong. */
     readonly param?: string;
   };
 }
@@ -29,7 +29,7 @@ export function json(value: unknown, status = 200, headers: Readonly<Record<stri
   return { status, headers: { ...JSON_TYPE, ...headers }, body: JSON.stringify(value) };
 }
 
-/** A body that claims to be JSON; what it really is, is the caller's affair. */
+/** Answers with a body that is labelled as JSON, whatever it is. */
 export function jsonBody(body: string | BodyWriter): Answer {
   return { status: 200, headers: JSON_TYPE, body };
 }
@@ -51,7 +51,7 @@ export function notFound(path: string): Answer {
   return json(errorBody(`There is no endpoint at ${path}.`, "invalid_request_error", "not_found"), 404);
 }
 
-/** There is the endpoint, but not the thing that was asked for. */
+/** Answers 404 for an id that does not exist. */
 export function unknownThing(message: string, code: string): Answer {
   return json(errorBody(message, "invalid_request_error", code), 404);
 }

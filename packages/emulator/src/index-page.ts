@@ -6,7 +6,7 @@ import { type Answer, json } from "./http.js";
 import { imageScenes } from "./images/scenes.js";
 import { videoScenes } from "./videos/scenes.js";
 
-/** What `GET /` says, to whoever opens the address in a browser. */
+/** Answers `GET /` with the endpoints, models and scenes. */
 export function indexPage(): Answer {
   const anything = "any JSON";
   return json({

@@ -5,47 +5,46 @@ import type { RequestRecord } from "./recorder.js";
 
 /** Options of `createEmulator`. */
 export interface EmulatorOptions {
-  /** The keys it accepts in `Authorization: Bearer <API_KEY>`; at least one. */
+  /** Keys that are accepted in `Authorization: Bearer <API_KEY>`; at least one. */
   readonly apiKeys: readonly string[];
   /**
-   * Time. Its `now()` is epoch milliseconds.
+   * Source of time, for tests. `now()` is milliseconds since 1970.
    * @default the platform's clock
    */
   readonly clock?: EmulatorClock;
   /**
-   * Factor by which it answers faster than the gateway: 1 is a human reading pace, `Infinity` does not wait at all.
+   * Factor by which answers come faster than the gateway's. 1 is a human reading pace, `Infinity` does not wait.
    * @default 1
    */
   readonly speed?: number;
-  /** Words of the model, in place of the emulator's own texts; undefined leaves them. */
+  /** Decides what the model answers, instead of the emulator's own texts. @default none */
   readonly chat?: ChatScript;
-  /** Failures of the network, asked before each request is answered; `nth` counts from 1, and anew after `reset()`. */
+  /** Decides, before each request, if the network fails. `nth` counts from 1, and from 1 again after `reset()`. */
   readonly faults?: (request: RequestRecord, nth: number) => Fault | undefined;
   /**
-   * Origin of the addresses of image and video files, where it is not the one that requests come to: behind a proxy, say.
+   * Origin of the URLs of image and video files. Set it behind a proxy, where clients see another origin.
    * @default the origin of each request
    */
   readonly origin?: string;
   /**
-   * Answer other origins of a browser too. The gateway itself shows nothing of the kind.
+   * Answers pages of other origins too. The gateway's description has no CORS.
    * @default false
    */
   readonly cors?: boolean;
   /**
-   * Refuse fields that the specification does not list for a model, with 400. By default they are accepted, change
-   * nothing, and are named in `requests` and in the answer's header `x-sluice-emulator-unknown`: the specification
-   * itself says that there are fields whose names it does not show.
+   * Refuses fields that the specification does not list for a model, with 400. By default they are accepted and change
+   * nothing; `requests` and the header `x-sluice-emulator-unknown` name them (wire, 4.1).
    * @default false
    */
   readonly strict?: boolean;
   /**
-   * Number of requests that `requests` holds; older ones are dropped.
+   * Number of requests that `requests` keeps; older ones are deleted.
    * @default 1000
    */
   readonly keepRequests?: number;
 }
 
-/** Throws a `TypeError` unless there are keys, and requests can carry them. */
+/** Checks that there are keys, and that a request can carry them. Throws a `TypeError` if not. */
 export function assertKeys(options: Partial<EmulatorOptions> | undefined): void {
   const example = 'createEmulator({ apiKeys: ["sk-test"] })';
   const keys: unknown = options?.apiKeys;

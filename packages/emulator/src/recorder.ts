@@ -1,43 +1,43 @@
 import type { BodyEnd } from "./body.js";
 
-/** One request that the emulator received, and what became of it; kept up to date while the answer streams. */
+/** One request that the emulator received, with its result. It is updated while the answer streams. */
 export interface RequestRecord {
-  /** What the answer's `x-request-id` says. */
+  /** The `x-request-id` of the answer. */
   readonly id: string;
   readonly method: string;
-  /** The path alone, `/v1/chat/completions`. */
+  /** The path without host and query, `/v1/chat/completions`. */
   readonly path: string;
-  /** By lower-case name; `authorization` and `cookie` are redacted. */
+  /** Headers by lower-case name; `authorization` and `cookie` are redacted. */
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * The parsed JSON; of a form its fields, files as `{ name, type, size }`; the text if it is neither; undefined if
-   * there was none.
+   * The parsed JSON. Of a form, its fields, with files as `{ name, type, size }`. Of any other body, its text.
+   * Undefined if there was none.
    */
   readonly body: unknown;
   /**
-   * Paths of the fields that the specification does not list for the model, `["n", "messages.0.createdAt"]`; of those
-   * alike in a list, the first. Empty for a request that was refused for another reason.
+   * Paths of the fields that the specification does not list for the model, `["n", "messages.0.createdAt"]`. Of equal
+   * fields in a list, only the first is named. Empty for a request that was refused for another reason.
    */
   readonly unknownFields: readonly string[];
-  /** When it came, in milliseconds of the emulator's clock. */
+  /** Time of arrival, in milliseconds of the emulator's clock. */
   readonly at: number;
-  /** The answer's HTTP status; undefined until there is one. */
+  /** HTTP status of the answer; undefined while there is none. */
   readonly status: number | undefined;
-  /** How many deltas (text, reasoning, tool arguments) of a streamed answer were produced so far. */
+  /** Number of deltas (text, reasoning, tool arguments) of a streamed answer so far. */
   readonly deltas: number;
-  /** The client left before the end: its signal aborted, it cancelled the body, or it closed the connection. */
+  /** True if the client left before the end: it aborted, cancelled the body, or closed the connection. */
   readonly aborted: boolean;
-  /** The whole answer was handed over. */
+  /** True once the whole answer was handed over. */
   readonly finished: boolean;
 }
 
-/** A record while its request is being answered. */
+/** A record whose request is being answered. */
 export type OpenRecord = { -readonly [Field in keyof RequestRecord]: RequestRecord[Field] };
 
 const SECRET_HEADERS = ["authorization", "cookie"];
 const MOST_CHARACTERS = 64_000_000;
 
-/** Keeps the last `most` requests, and of them no more than 64 million characters of bodies. */
+/** Keeps the last `most` requests, with at most 64 million characters of bodies. */
 export function createRecorder(most: number) {
   const requests: OpenRecord[] = [];
   const sizes = new WeakMap<OpenRecord, number>();
@@ -77,7 +77,7 @@ export function createRecorder(most: number) {
   }
 }
 
-/** Notes how an answer ended; the first word stands, since a broken body is cancelled too. */
+/** Notes the end of an answer. The first end counts, because a broken body is cancelled too. */
 export function closeRecord(record: OpenRecord, end: BodyEnd): void {
   if (record.aborted || record.finished) return;
   record.aborted = end === "aborted";

@@ -1,18 +1,18 @@
-import type { Cues } from "./cues.js";
 import { hash } from "./hash.js";
 import { type Answer, rateLimited, serverError } from "./http.js";
+import type { Scenes } from "./scenes.js";
 
-/** Refuses what asks for it; undefined lets it pass. */
-export type Refuse = (cues: Cues, text: string) => Answer | undefined;
+/** Answers a request whose scenes ask for a refusal; undefined lets it pass. */
+export type Refuse = (scenes: Scenes, text: string) => Answer | undefined;
 
 const MOST = 1000;
 
-/** Counts the scenes that refuse, each body on its own; of the last 1,000 bodies. */
+/** Counts the refusals of each body, for the last 1,000 bodies. */
 export function createRefusals() {
   const counts = new Map<string, number>();
   return { refuse, clear: () => counts.clear() };
 
-  function refuse({ refusal }: Cues, text: string): Answer | undefined {
+  function refuse({ refusal }: Scenes, text: string): Answer | undefined {
     if (!refusal) return undefined;
     const key = hash(text);
     const already = counts.get(key) ?? 0;

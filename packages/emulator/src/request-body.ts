@@ -1,12 +1,12 @@
-/** A request's body, read. */
+/** The body of a request, read. */
 export interface RequestBody {
-  /** The text; of a form its fields as JSON, each file described by `{ name, type, size }`. */
+  /** The text. Of a form, its fields as JSON, with files as `{ name, type, size }`. */
   readonly text: string;
-  /** Present if the body was `multipart/form-data` that could be read. */
+  /** The form; absent if the body was no readable `multipart/form-data`. */
   readonly form?: FormData;
 }
 
-/** Reads the body of `request`, whatever it is. */
+/** Reads the body of a request of any type. */
 export async function readBody(request: Request): Promise<RequestBody> {
   const type = request.headers.get("content-type") ?? "";
   if (!/^multipart\/form-data\b/i.test(type)) return { text: await request.text() };

@@ -1,15 +1,15 @@
 import type { Handler } from "./exchange.js";
 
-/** Handlers by method, by path; a path may end in `{name}`, which stands for one segment. */
+/** Handlers by path and method. A path may end in `{name}`, which matches one segment. */
 export type Routes = Readonly<Record<string, Readonly<Record<string, Handler>>>>;
 
-/** The methods of a path, and what stood in place of its `{…}`. */
+/** The methods of a path, and the segment in place of its `{…}`. */
 export interface Match {
   readonly methods: Readonly<Record<string, Handler>>;
   readonly param: string;
 }
 
-/** Finds what is at `path`: literally, or at the route whose beginning it shares. */
+/** Finds the route of `path`: the same path, or one that ends in `{name}`. */
 export function match(routes: Routes, path: string): Match | undefined {
   if (Object.hasOwn(routes, path)) return matched(path, "");
   const [, start = "", segment = ""] = /^(.*\/)([^/]+)$/.exec(path) ?? [];

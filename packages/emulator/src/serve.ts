@@ -4,25 +4,25 @@ import { Readable } from "node:stream";
 import type { ReadableStream as NodeReadableStream } from "node:stream/web";
 import type { Emulator } from "./emulator.js";
 
-/** Where to listen. */
+/** Options of {@link serve}. */
 export interface ServeOptions {
-  /** 0 takes any free port. */
+  /** Port to listen on; 0 takes any free port. */
   readonly port: number;
-  /** @default "127.0.0.1", this machine only */
+  /** Address to listen on. @default "127.0.0.1", this machine only */
   readonly host?: string;
 }
 
 /** A server that {@link serve} started. */
 export interface Served {
-  /** `http://127.0.0.1:8788`, without a slash at its end. */
+  /** Address of the server, `http://127.0.0.1:8788`, without a slash at its end. */
   readonly url: string;
   /** Closes the port and every open connection. */
   readonly close: () => Promise<void>;
 }
 
 /**
- * Serves an emulator on a port of this machine, on Node. Each frame is sent as it is made, and no frame is made
- * before the one before it has left; a client that disconnects aborts its request.
+ * Serves an emulator on a port of this machine, on Node. Each frame is sent as it is made, and none is made before the
+ * previous one has left. A client that disconnects aborts its request.
  *
  * @throws Error with the platform's `code`, `EADDRINUSE` if the port is taken.
  * @example
@@ -37,7 +37,7 @@ export async function serve(
   { port, host = "127.0.0.1" }: ServeOptions,
 ): Promise<Served> {
   const server = createServer((incoming, outgoing) => {
-    // a request without an answer (a network fault, a client that left) ends as a lost connection
+    // without an answer (a network fault, a client that left) the connection is closed
     relay(emulator, incoming, outgoing).catch(() => outgoing.destroy());
   });
   await new Promise<void>((resolve, reject) => {
@@ -61,7 +61,7 @@ async function relay(emulator: Pick<Emulator, "fetch">, incoming: IncomingMessag
   outgoing.once("close", () => {
     if (!outgoing.writableFinished) client.abort(new DOMException("The client disconnected.", "AbortError"));
   });
-  // a write that comes too late must not end the process
+  // a write after the end must not end the process
   outgoing.on("error", () => {});
   const response = await emulator.fetch(requestFrom(incoming, client.signal));
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
@@ -76,19 +76,19 @@ function requestFrom(incoming: IncomingMessage, signal: AbortSignal): Request {
     for (const one of [value ?? []].flat()) headers.append(name, one);
   const address = new URL(`http://${hostOf(incoming)}${url.startsWith("/") ? url : "/"}`);
   const hasBody = method !== "GET" && method !== "HEAD";
-  // Node's types keep its web streams apart from the platform's
+  // the types of Node's web streams differ from the platform's
   const body = hasBody ? (Readable.toWeb(incoming) as NodeReadableStream as ReadableStream) : null;
   const init = { method, headers, body, signal, duplex: "half" };
   return new Request(address, init);
 }
 
-/** What the client knows this server by: files have their addresses there. */
+/** Host under which the client reached this server; URLs of files begin with it. */
 function hostOf({ headers: { host = "" }, socket }: IncomingMessage): string {
   const isHost = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i.test(host) && URL.canParse(`http://${host}`);
   return isHost ? host : `localhost:${socket.localPort}`;
 }
 
-/** Resolves once the bytes are with the operating system, or can't be any more. */
+/** Resolves when the operating system has the bytes, or the connection is gone. */
 function sent(outgoing: ServerResponse, piece: Uint8Array): Promise<void> {
   return new Promise((resolve) => outgoing.write(piece, () => resolve()));
 }

@@ -5,6 +5,7 @@ const core = new URL("../../core/src/", import.meta.url);
 // lets plain Node run the sources, so that testing the command needs no build
 registerHooks({
   resolve(specifier, context, next) {
+    if (specifier === "@sluice/core") return next(new URL("index.ts", core).href, context);
     if (specifier === "@sluice/core/schemas") return next(new URL("schemas.ts", core).href, context);
     const isOurs = specifier.startsWith(".") && context.parentURL?.endsWith(".ts");
     return next(isOurs ? specifier.replace(/\.js$/, ".ts") : specifier, context);

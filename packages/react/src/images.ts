@@ -2,7 +2,10 @@
 import { createImageStore, type ImageStore, type ImageStoreOptions } from "@sluice/core";
 import { sharedStores } from "./shared-stores.js";
 
-/** The images of each client. They are paid for: those with an id wait for longer than a request may take. */
+/**
+ * The image stores of each client. Images cost money, so a store with an id is kept for longer than a request may
+ * take.
+ */
 export const images = sharedStores<ImageStoreOptions<string>, ImageStore<string>>({
   create: createImageStore,
   dispose: (store) => store.stop(),

@@ -5,7 +5,7 @@ import { createContext, type ReactNode, useContext } from "react";
 const ClientContext = createContext<Client | undefined>(undefined);
 
 /**
- * Gives every hook below it the client.
+ * Provides the client to every hook below it.
  *
  * @example
  * ```tsx
@@ -13,14 +13,22 @@ const ClientContext = createContext<Client | undefined>(undefined);
  * root.render(<GatewayProvider client={client}><App /></GatewayProvider>);
  * ```
  */
-export function GatewayProvider({ client, children }: { client: Client; children?: ReactNode }) {
+export function GatewayProvider({
+  client,
+  children,
+}: {
+  /** The client of every hook below. Create it once, outside of components. */
+  client: Client;
+  /** The part of the app that uses the hooks. */
+  children?: ReactNode;
+}) {
   return <ClientContext.Provider value={client}>{children}</ClientContext.Provider>;
 }
 
 /**
- * The client of the nearest {@link GatewayProvider}.
+ * Returns the client of the nearest {@link GatewayProvider}.
  *
- * @throws {ConfigurationError} when there is none
+ * @throws {ConfigurationError} outside a `GatewayProvider`
  */
 export function useClient(): Client {
   const client = useContext(ClientContext);

@@ -1,24 +1,24 @@
 "use client";
 import { type Client, createRegistry, type Registry } from "@sluice/core";
 
-/** Stores that components share by id. */
+/** A kind of store that components share by id. */
 interface StoreKind<Options, Store> {
   readonly create: (client: Client, read: () => Options) => Store;
-  /** Ends what a store has in flight, when no component has shown it for a while. */
+  /** Ends the requests of a store that no component has shown for `lingerMs`. */
   readonly dispose: (store: Store) => void;
-  /** Time that a store with an id waits for another component, in milliseconds. */
+  /** Time that a store with an id is kept for the next component, in milliseconds. */
   readonly lingerMs: number;
 }
 
-/** A kind of store, and the stores of that kind that a client has. */
+/** A kind of store, with a registry for each client. */
 export interface SharedStores<Options, Store> extends StoreKind<Options, Store> {
   readonly of: (client: Client) => Registry<Store>;
 }
 
-/** Covers the moment between two mounts; nothing finds a store without an id again. */
+/** Time that a store without an id is kept: it covers the moment between two mounts. */
 const UNNAMED_LINGER_MS = 1000;
 
-/** Creates the stores of one kind: a registry for each client. */
+/** Creates the registries of one kind of store. */
 export function sharedStores<Options, Store>(kind: StoreKind<Options, Store>): SharedStores<Options, Store> {
   const registries = new WeakMap<Client, Registry<Store>>();
   return { ...kind, of };

@@ -3,21 +3,21 @@ import { type AssetState, type AssetStore, type AssetStoreOptions, createAssetSt
 import { useSyncExternalStore } from "react";
 import { useOwnStore } from "./use-own-store.js";
 
-/** What `useAsset` takes. All but `presence` may change at any time. */
+/** Options of `useAsset`. All but `presence` may change at any time. */
 export interface UseAssetOptions extends AssetStoreOptions {
-  /** An asset that is there already. */
+  /** Id of an asset that exists already. @default none */
   readonly assetId?: string | undefined;
 }
 
-/** What `useAsset` gives: the asset's state and its verbs, which never change. */
+/** Result of `useAsset`: the state of the asset, and its verbs, which keep their identity. */
 export interface UseAssetResult
   extends AssetState,
     Omit<AssetStore, "getSnapshot" | "subscribe" | "attach"> {}
 
 /**
- * An image asset, from a file to the `asset://…` that video requests take.
+ * Registers an image as an asset, and shows its progress until `uri` (`asset://…`) can be used in video requests.
  *
- * Rendering and mounting register nothing, and a double click registers once. Needs a client with `assetLookup`.
+ * Rendering and mounting register nothing, and a double click registers once. The client needs `assetLookup`.
  *
  * @throws {ConfigurationError} outside a `GatewayProvider`
  * @example

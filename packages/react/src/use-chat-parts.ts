@@ -1,14 +1,15 @@
 "use client";
 import type { ChatState, ChatStatus, Store, ThreadMessage } from "@sluice/core";
 import { useMemo } from "react";
-import { watchChat } from "./chats.js";
+import { chatStateOf } from "./chats.js";
 import { useClient } from "./provider.js";
 import { useIsHydrated, useStorePart } from "./use-store.js";
 
 /**
- * One message of the chat that `useChatStream({ id })` shows: renders again only when this message changes.
+ * Shows one message of the chat with this id. The component renders again only when this message changes.
  *
- * @returns undefined while there is no such message on the branch that is shown, and on a server
+ * @param id the `id` of `useChatStream`
+ * @returns undefined on a server, and while the shown branch has no such message
  * @throws {ConfigurationError} outside a `GatewayProvider`
  * @example
  * ```tsx
@@ -21,14 +22,15 @@ import { useIsHydrated, useStorePart } from "./use-store.js";
 export function useChatMessage(id: string, messageId: string): ThreadMessage | undefined {
   const isHydrated = useIsHydrated();
   const find = (state: ChatState | undefined) => state && messagesById(state.messages).get(messageId);
-  const message = useStorePart(useWatchedChat(id), find, (state) => find(state)?.outcome);
+  const message = useStorePart(useChatState(id), find, (state) => find(state)?.outcome);
   return isHydrated ? message : undefined;
 }
 
 /**
- * What the chat that `useChatStream({ id })` shows is doing: renders again only when that changes.
+ * Shows the status of the chat with this id. The component renders again only when the status changes.
  *
- * @returns `"ready"` as long as there is no such chat, and on a server
+ * @param id the `id` of `useChatStream`
+ * @returns `"ready"` on a server, and while there is no such chat
  * @throws {ConfigurationError} outside a `GatewayProvider`
  * @example
  * ```tsx
@@ -38,18 +40,18 @@ export function useChatMessage(id: string, messageId: string): ThreadMessage | u
 export function useChatStatus(id: string): ChatStatus {
   const isHydrated = useIsHydrated();
   const statusOf = (state: ChatState | undefined) => state?.status ?? "ready";
-  const status = useStorePart(useWatchedChat(id), statusOf, statusOf);
+  const status = useStorePart(useChatState(id), statusOf, statusOf);
   return isHydrated ? status : "ready";
 }
 
-function useWatchedChat(id: string): Store<ChatState | undefined> {
+function useChatState(id: string): Store<ChatState | undefined> {
   const client = useClient();
-  return useMemo(() => watchChat(client, id), [client, id]);
+  return useMemo(() => chatStateOf(client, id), [client, id]);
 }
 
 const indexes = new WeakMap<readonly ThreadMessage[], ReadonlyMap<string, ThreadMessage>>();
 
-/** One index for each state, however many rows ask for theirs. */
+/** Finds messages by id. All rows that show one state share one index. */
 function messagesById(messages: readonly ThreadMessage[]): ReadonlyMap<string, ThreadMessage> {
   const known = indexes.get(messages);
   if (known) return known;

@@ -6,24 +6,25 @@ import { useSharedStore } from "./use-shared-store.js";
 import { useStorePart } from "./use-store.js";
 
 /**
- * The options of `useChatStream`: `model`, its `params`, and all that a chat store takes. Components with the same `id`
- * show the same chat, and it survives the route change between them; a turn uses the options of the component that
- * started it. All but `id`, `initialMessages`, `throttleMs` and `storage` may change at any time, and these four are
- * those of the first component.
+ * Options of `useChatStream`: `model`, its `params`, and all other options of a chat store.
+ *
+ * Components with the same `id` show the same chat, and the chat survives a route change. A turn uses the options of
+ * the component that started it. `id`, `initialMessages`, `throttleMs` and `storage` are read once, from the first
+ * component. All others may change at any time.
  */
 export type UseChatStreamOptions<Output = unknown> = ChatStoreOptions<Output>;
 
-/** What `useChatStream` gives: the chat's state and its verbs, which never change. */
+/** Result of `useChatStream`: the state of the chat, and its verbs, which keep their identity. */
 export interface UseChatStreamResult<Output = unknown>
   extends ChatState<Output>,
     Omit<ChatStore<Output>, "getSnapshot" | "subscribe" | "close" | "withOptions"> {}
 
 /**
- * A chat that streams.
+ * Shows a chat whose answers stream.
  *
- * Nothing is sent by rendering or mounting. While an answer streams, the component renders at most once in
- * `throttleMs` (50 by default), and the end at once. Callbacks, parameters and tools are read when they are used.
- * `send` and the other verbs that give a promise never reject: they resolve to the turn.
+ * Rendering and mounting send nothing. While an answer streams, the component renders at most once in `throttleMs`
+ * (50 by default); the end is shown at once. Callbacks, parameters and tools are read when they are used. `send` and
+ * the other verbs that return a promise never reject: they resolve to the turn.
  *
  * @throws {ConfigurationError} outside a `GatewayProvider`, or for `storage` without `id`
  * @example

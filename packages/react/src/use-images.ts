@@ -5,23 +5,27 @@ import { images } from "./images.js";
 import type { SharedStores } from "./shared-stores.js";
 import { useSharedStore } from "./use-shared-store.js";
 
-/** What `useImages` takes: all that an image store takes, and `id`. All but `id` may change at any time. */
+/** Options of `useImages`: those of an image store, and `id`. All but `id` may change at any time. */
 export interface UseImagesOptions<Model extends string = ImageModel> extends ImageStoreOptions<Model> {
-  /** Components with the same `id` show the same images, which survive the route change between them. */
+  /**
+   * Name that components share: those with the same `id` show the same images, also after a route change.
+   * @default none: the images belong to this component
+   */
   readonly id?: string | undefined;
 }
 
-/** What `useImages` gives: the state of the images, and its verbs, which never change. */
+/** Result of `useImages`: the state of the images, and its verbs, which keep their identity. */
 export interface UseImagesResult<Model extends string = ImageModel>
   extends ImageState<Model>,
     Omit<ImageStore<Model>, "getSnapshot" | "subscribe" | "withOptions"> {}
 
 /**
- * Images that are generated when asked for.
+ * Generates images on request.
  *
- * Nothing is sent by rendering or mounting, and a double click sends once. `generate` never rejects: it resolves to
- * how it ended. Without an `id` a request is aborted a second after its component is gone for good, and may be
- * billed; with one it goes on, and what it gave is kept for 15 min. A hidden `<Activity>` is not gone.
+ * Rendering and mounting send nothing, and a double click sends once. `generate` never rejects: it resolves to the
+ * result or the error. Without an `id`, a request is aborted one second after its component is unmounted, and may be
+ * billed. With an `id` it goes on, and its images are kept for 15 min. A component in a hidden `<Activity>` counts as
+ * mounted.
  *
  * @throws {ConfigurationError} outside a `GatewayProvider`
  * @example

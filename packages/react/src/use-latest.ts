@@ -1,17 +1,17 @@
 "use client";
 import { useInsertionEffect, useState } from "react";
 
-/** State that a component keeps from render to render, and through a fast refresh. */
+/** State of a component that survives renders and a fast refresh. */
 export interface Latest<Options, Source, Store> {
-  /** Gives the options of the latest render. */
+  /** Returns the options of the latest render. */
   readonly read: () => Options;
   /** The component's store for a source, created once. */
   readonly storeOf: (source: Source) => Store;
 }
 
 /**
- * The latest options of a component, and the stores that `create` makes of them. Kept in state and not in a memo,
- * which a fast refresh runs again.
+ * Keeps the latest options of a component, and the stores that `create` makes of them. They are kept in state, because
+ * a fast refresh runs a memo again.
  */
 export function useLatest<Options, Source extends object, Store>(
   options: Options,

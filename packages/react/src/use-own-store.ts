@@ -4,14 +4,14 @@ import { useEffect, useState } from "react";
 import { useClient } from "./provider.js";
 import { useLatest } from "./use-latest.js";
 
-/** A store that shows a task or an asset by its id. */
+/** A store that can show a task or an asset by its id. */
 interface Attachable {
   attach(id: string): void;
 }
 
 /**
- * A store of one component alone, which reads the options of the latest render. `id` is attached whenever it changes,
- * and not when effects run again: what was submitted since stays.
+ * Creates a store for one component, which reads the options of the latest render. `id` is attached when it changes,
+ * but not when effects run again: a task that was submitted since then stays.
  */
 export function useOwnStore<Options, Store extends Attachable>(
   id: string | undefined,

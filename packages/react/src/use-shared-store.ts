@@ -5,23 +5,24 @@ import { useClient } from "./provider.js";
 import type { SharedStores } from "./shared-stores.js";
 import { useLatest } from "./use-latest.js";
 
-/** A store whose verbs can use the options of several components. */
+/** A store whose verbs can use the options of each of several components. */
 interface Shareable<Options, Store> {
   withOptions(read: () => Options): Store;
 }
 
-/** A server renders for many people in one process: a store shared by id there would be shared among them. */
+/** True on a server. One process renders for many users there, so that a store must not be shared by id. */
 const onServer = typeof window === "undefined";
 
 /**
- * An effect that is cleaned up only when its component is gone for good: `<Activity>` cleans up all effects but these
- * while it hides a component. A React without `Activity` may forget insertion effects of a suspended component.
+ * An effect that is cleaned up only when its component is unmounted. `<Activity>` cleans up all other effects while it
+ * hides a component. A React without `Activity` may skip insertion effects of a suspended component, so that an
+ * ordinary effect is used there.
  */
 const useLifetime = "Activity" in React ? useInsertionEffect : useEffect;
 
 /**
- * The store that this component shares by `id`, or its own without one. Its verbs use the options of this component's
- * latest render. The store is held until the component is gone for good.
+ * Finds or creates the store with this `id`; without an `id` the store belongs to the component. Its verbs use the
+ * options of this component's latest render. The store is held until the component is unmounted.
  */
 export function useSharedStore<Options, Store extends Shareable<Options, Store>>(
   stores: SharedStores<Options, Store>,

@@ -3,10 +3,10 @@ import type { Store } from "@sluice/core";
 import { useEffect, useReducer, useSyncExternalStore } from "react";
 
 /**
- * What `select` finds in a store's state; it gives the same object until something in it changes.
+ * Shows a part of a store's state. `select` has to return the same object until something in it changes.
  *
- * A change of `headline` renders at once. Any other renders when React has time for it: an answer that grows would
- * otherwise start a transition that is under way again with each piece, and hold navigation up until its end.
+ * A change of `headline` renders at once. Any other change renders when React has time for it. Otherwise each piece of
+ * an answer would restart a transition that is in progress, and the transition could not end before the answer.
  */
 export function useStorePart<State, Part>(
   { subscribe, getSnapshot }: Store<State>,
@@ -21,19 +21,19 @@ export function useStorePart<State, Part>(
     const catchUp = () => {
       if (newest() === seen && select(getSnapshot()) !== shown) render();
     };
-    // between rendering and now it may have changed
+    // the store may have changed since the render
     catchUp();
     return subscribe(catchUp);
   });
   return shown;
 }
 
-const never = () => () => {};
+const noSubscription = () => () => {};
 
-/** False on a server and while its page is taken over, when what is rendered has to be the same. */
+/** Returns false on a server and during hydration, when both have to render the same. */
 export function useIsHydrated(): boolean {
   return useSyncExternalStore(
-    never,
+    noSubscription,
     () => true,
     () => false,
   );

@@ -14,30 +14,30 @@ import { useClient } from "./provider.js";
 import { useOwnStore } from "./use-own-store.js";
 import { useIsHydrated } from "./use-store.js";
 
-/** What `useVideoTask` takes. All but `storage` and `presence` may change at any time. */
+/** Options of `useVideoTask`. All but `storage` and `presence` may change at any time. */
 export interface UseVideoTaskOptions<Data = SucceededVideoTask> extends VideoTaskStoreOptions {
-  /** A task that is there already, from a list or an address. */
+  /** Id of a task that exists already, from a list or a URL. @default none */
   readonly taskId?: string | undefined;
-  /** False: the task is shown as it was last seen, and not asked about. @default true */
+  /** False stops polling: the task is shown in its last known state. @default true */
   readonly enabled?: boolean | undefined;
-  /** What of the finished task becomes `data`: `({ url }) => url`. */
+  /** Makes `data` of the finished task: `({ url }) => url`. @default the task itself */
   readonly select?: ((task: SucceededVideoTask) => Data) | undefined;
 }
 
-/** What `useVideoTask` gives: the task's state and its verbs, which never change. */
+/** Result of `useVideoTask`: the state of the task, and its verbs, which keep their identity. */
 export interface UseVideoTaskResult<Data = SucceededVideoTask>
   extends Omit<VideoTaskState, "data">,
     Omit<VideoTaskStore, "getSnapshot" | "subscribe" | "attach"> {
-  /** The finished task, or what `select` made of it. */
+  /** The finished task, or the result of `select`; undefined before. */
   readonly data: Data | undefined;
 }
 
 /**
- * A video task, from its submission to the video, in the words of TanStack Query.
+ * Submits a video task and shows its progress, in the words of TanStack Query.
  *
- * Rendering and mounting create nothing. However many components and tabs look at a task, one of them asks about it,
- * and none while nobody sees the page. Leaving the component ends the asking; the task goes on, and `taskId` brings it
- * back.
+ * Rendering and mounting create nothing. One tab polls a task for all components and tabs that show it, and none polls
+ * while the page is hidden. Polling ends when the component is unmounted. The task goes on at the gateway, and `taskId`
+ * shows it again.
  *
  * @throws {ConfigurationError} outside a `GatewayProvider`
  * @example
@@ -59,7 +59,7 @@ export function useVideoTask<Data = SucceededVideoTask>(
 ): UseVideoTaskResult<Data> {
   const { taskId, enabled = true, select } = options;
   const store = useOwnStore<VideoTaskStoreOptions, VideoTaskStore>(taskId, options, createVideoTaskStore);
-  const subscribe = enabled ? store.subscribe : never;
+  const subscribe = enabled ? store.subscribe : noSubscription;
   const state = useSyncExternalStore(subscribe, store.getSnapshot, store.getSnapshot);
   const { data: finished } = state;
   const data = useMemo(
@@ -70,16 +70,16 @@ export function useVideoTask<Data = SucceededVideoTask>(
   return { ...state, data, submit, refetch, detach, reset };
 }
 
-/** What `useVideoTasks` gives. */
+/** Result of `useVideoTasks`. */
 export interface UseVideoTasksResult {
-  /** All tasks that were submitted and not removed, newest first; those of other tabs and of before a reload too. */
+  /** All tasks that were submitted and not removed, newest first. Those of other tabs and earlier loads are included. */
   readonly tasks: readonly VideoTaskEntry[];
-  /** Forgets a task; it goes on at the gateway. */
+  /** Removes a task from the list, by the `key` of its entry. The task goes on at the gateway. */
   readonly remove: (key: string) => void;
 }
 
 /**
- * The list of video tasks. As long as the component is there, those that are not over are asked about.
+ * Lists the video tasks. Unfinished tasks are polled while the component is mounted.
  *
  * @throws {ConfigurationError} outside a `GatewayProvider`
  * @example
@@ -97,11 +97,11 @@ export function useVideoTasks(options: UseVideoTasksOptions = {}): UseVideoTasks
   );
   const isHydrated = useIsHydrated();
   const tasks = useSyncExternalStore(subscribe, getSnapshot, getSnapshot);
-  return { tasks: isHydrated ? tasks : nothing, remove };
+  return { tasks: isHydrated ? tasks : noTasks, remove };
 }
 
-/** What `useVideoTasks` takes: keep each the same from render to render. */
+/** Options of `useVideoTasks`. Each has to keep its identity from render to render. */
 export type UseVideoTasksOptions = VideoTaskListOptions;
 
-const nothing: readonly VideoTaskEntry[] = [];
-const never = () => () => {};
+const noTasks: readonly VideoTaskEntry[] = [];
+const noSubscription = () => () => {};

@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readEvents } from "./support/event-stream.js";
 import { KEY } from "./support/key.js";

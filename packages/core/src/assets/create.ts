@@ -1,9 +1,10 @@
 import type { AssetHandle } from "../asset.js";
-import type { Client, RequestOptions } from "../http.js";
-import { idIn, requestRecord } from "../json.js";
-import { assertAccepted, type UncheckedRequest } from "../validate.js";
-import { assetHandleOf } from "./assets.js";
-import { type AssetRequest, checkAssetRequest } from "./schema.js";
+import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
+import { idIn, requestRecord } from "../transport/json-response.js";
+import type { Client, RequestOptions } from "../transport/send.js";
+import type { AssetRequest } from "./request-body.js";
+import { checkAssetRequest } from "./schema.js";
+import { assetHandleOf } from "./watch.js";
 
 /** The image travels in the body. */
 const HEADERS_MS = 300_000;

@@ -1,10 +1,10 @@
 import type { ActiveAsset, AssetHandle } from "../asset.js";
-import type { Presence } from "../presence.js";
+import type { Presence } from "../tabs/page-activity.js";
 import type { CreateAssetOptions } from "./create.js";
 
 /** Options of an asset store; all but `presence` are read at each use. */
 export interface AssetStoreOptions {
-  /** The asset group, as the gateway calls it. */
+  /** Id of the asset group that images are registered in: `GroupId` of the request. */
   readonly groupId?: string | undefined;
   /** Changes a file before it is sent: `async (file) => (await fitImage(file, "first_frame")).blob`. */
   readonly prepare?: ((file: Blob, signal: AbortSignal) => Blob | Promise<Blob>) | undefined;
@@ -14,6 +14,10 @@ export interface AssetStoreOptions {
   readonly refetchInterval?: number | undefined;
   /** Polls while the page is hidden, too. @default false */
   readonly refetchIntervalInBackground?: boolean | undefined;
+  /**
+   * Visibility and connection of the page; polling pauses while it is hidden or offline. @default the page's
+   * own
+   */
   readonly presence?: Presence | undefined;
   /**
    * Called with an asset's handle as soon as the gateway has given it, also if the store was reset meanwhile: the asset
@@ -31,8 +35,8 @@ export interface AssetStoreOptions {
 
 /** Options of `register`. */
 export interface RegisterOptions {
-  /** By default the file's own, or the last part of the URL. */
+  /** Name of the asset. @default the name of the file, or the last part of the URL */
   readonly name?: string | undefined;
-  /** Instead of the store's. */
+  /** Id of the asset group. @default `groupId` of the store */
   readonly groupId?: string | undefined;
 }

@@ -1,7 +1,8 @@
-import type { Client } from "../http.js";
-import { assertAccepted } from "../validate.js";
+import { assertAccepted } from "../base/validate.js";
+import type { Client } from "../transport/send.js";
 import type { AssetStoreOptions, RegisterOptions } from "./options.js";
-import { type AssetRequest, checkAssetRequest } from "./schema.js";
+import type { AssetRequest } from "./request-body.js";
+import { checkAssetRequest } from "./schema.js";
 
 /** The request that registers `source`, once that breaks no rule and, where it goes as text, has been read. */
 export async function assetRequestOf(

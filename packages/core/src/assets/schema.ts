@@ -1,7 +1,8 @@
 import * as v from "valibot";
-import { isBase64, isHTTP, isImageDataURI } from "../address.js";
+import { checkByModel, type Findings, notEmpty, type Same } from "../base/validate.js";
+import { isBase64, isHTTP, isImageDataURI } from "../base/web-address.js";
 import { assetModels } from "../models.js";
-import { checkByModel, type Findings, notEmpty, type RequestOf } from "../validate.js";
+import type { AssetRequest } from "./request-body.js";
 
 const required = v.pipe(v.string(), notEmpty());
 
@@ -24,8 +25,7 @@ const imageSource: v.GenericSchema<string | Blob> = v.lazy((input) =>
   input instanceof Blob ? imageFile : imageText,
 );
 
-/** A registration of an image (spec, `POST /gamma/asset/CreateAsset`); `URL` may also be a `File` or `Blob`. */
-export const assetRequest = v.object({
+const registration = v.object({
   model: v.literal("gamma-asset"),
   GroupId: required,
   Name: required,
@@ -33,8 +33,11 @@ export const assetRequest = v.object({
   URL: imageSource,
 });
 
-/** What `createAsset` takes; the gateway's own field names. */
-export interface AssetRequest extends RequestOf<typeof assetRequest> {}
+/** Schema of a registration; `URL` may also be a `File` or `Blob`. */
+export const assetRequest: v.GenericSchema<AssetRequest> = registration;
+
+/** Compares the declared request with its schema, both ways: a field that one of them lacks does not compile. */
+type _Declared = Same<AssetRequest, typeof registration>;
 
 /**
  * Checks an asset registration, without sending anything.
@@ -47,5 +50,5 @@ export interface AssetRequest extends RequestOf<typeof assetRequest> {}
  * ```
  */
 export function checkAssetRequest(request: unknown): Findings {
-  return checkByModel(request, "asset", assetModels, { "gamma-asset": assetRequest }, () => {});
+  return checkByModel(request, "asset", assetModels, { "gamma-asset": registration }, () => {});
 }

@@ -1,5 +1,5 @@
 import type { ActiveAsset, Asset, AssetHandle } from "../asset.js";
-import type { TaskState } from "../task-store.js";
+import type { TaskState } from "../polling/task-store.js";
 
 /** The state of one asset, in the words of TanStack Query. */
 export interface AssetState extends TaskState<ActiveAsset, AssetHandle> {

@@ -1,13 +1,13 @@
 import type { ActiveAsset, Asset, AssetHandle } from "../asset.js";
-import type { Client } from "../http.js";
-import { endsUnlessSent } from "../overhear.js";
-import { readerOf, type Store } from "../store.js";
-import { createTaskStore } from "../task-store.js";
-import { assertLookup, assetFailure, assetHandleOf, isActive } from "./assets.js";
+import { readerOf, type Store } from "../base/store.js";
+import { createTaskStore } from "../polling/task-store.js";
+import { endsUnlessSent } from "../transport/billing-outcome.js";
+import type { Client } from "../transport/send.js";
 import { createAsset } from "./create.js";
 import type { AssetStoreOptions, RegisterOptions } from "./options.js";
 import { assetRequestOf } from "./request.js";
 import type { AssetSending, AssetState } from "./state.js";
+import { assertLookup, assetFailure, assetHandleOf, isActive } from "./watch.js";
 import { watchOf } from "./watches.js";
 
 /** One asset: none at first, then one that was registered or attached. */

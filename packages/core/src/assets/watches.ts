@@ -1,9 +1,9 @@
 import type { Asset, AssetHandle } from "../asset.js";
-import type { Client } from "../http.js";
-import { pagePresence } from "../presence.js";
-import { sharedWatch, type Watch, type WatchesInUse, type WatchState } from "../watch.js";
-import { newerAsset, watchAsset } from "./assets.js";
+import { sharedWatch, type Watch, type WatchesInUse, type WatchState } from "../polling/shared-poller.js";
+import { pagePresence } from "../tabs/page-activity.js";
+import type { Client } from "../transport/send.js";
 import type { AssetStoreOptions } from "./options.js";
+import { newerAsset, watchAsset } from "./watch.js";
 
 const watches = new WeakMap<Client, WatchesInUse<Asset, AssetStoreOptions>>();
 

@@ -1,12 +1,12 @@
-import { isRecord } from "../error-body.js";
-import type { Client, RequestOptions } from "../http.js";
-import { requestRecord } from "../json.js";
-import type { UncheckedRequest } from "../validate.js";
-import { createFold } from "./accumulate.js";
-import type { WireObject } from "./field.js";
-import { CHAT_PATH, checkedChatRequest } from "./request.js";
-import type { ChatRequest } from "./schema.js";
-import { type ChatTurn, createAnswerReader, tokenCounts } from "./turn.js";
+import type { UncheckedRequest } from "../base/validate.js";
+import { isRecord } from "../transport/error-response.js";
+import { requestRecord } from "../transport/json-response.js";
+import type { Client, RequestOptions } from "../transport/send.js";
+import { createFold } from "./protocol/accumulate.js";
+import { type ChatTurn, createAnswerReader, tokenCounts } from "./protocol/answer-reader.js";
+import type { WireObject } from "./protocol/field-reader.js";
+import { CHAT_PATH, checkedChatRequest } from "./protocol/request.js";
+import type { ChatRequest } from "./protocol/request-body.js";
 
 /** The headers come with the whole answer, and a thinking model takes minutes. */
 const HEADERS_MS = 600_000;

@@ -1,6 +1,6 @@
 import type { StreamError } from "../errors.js";
-import type { HeadersInput } from "../headers.js";
-import type { Client, Exchange, send } from "../http.js";
+import type { HeadersInput } from "../transport/headers.js";
+import type { Client, Exchange, send } from "../transport/send.js";
 
 // no import but of types: an app's bundler can then load this alone, for the few proxies that keep answers
 

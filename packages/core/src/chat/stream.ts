@@ -1,18 +1,25 @@
-import { type ByteReader, readBody } from "../body.js";
-import { after } from "../clock.js";
-import { apiErrorOf, type ErrorFields } from "../error-body.js";
+import { after } from "../base/clock.js";
+import type { UncheckedRequest } from "../base/validate.js";
 import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../errors.js";
-import { requestIdOf } from "../failure.js";
-import { type Client, closeExchange, emitStep, openExchange, type RequestOptions, send } from "../http.js";
-import type { UncheckedRequest } from "../validate.js";
-import { createFold } from "./accumulate.js";
-import { createChunkParser, type StreamEnd } from "./chunk-parser.js";
-import type { ChatDelta, ChatMessage } from "./delta.js";
-import type { WireObject } from "./field.js";
-import { CHAT_PATH, checkedChatRequest } from "./request.js";
-import type { ChatRequest } from "./schema.js";
+import { apiErrorOf, type ErrorFields } from "../transport/error-response.js";
+import { requestIdOf } from "../transport/failure.js";
+import { type ByteReader, readBody } from "../transport/read-body.js";
+import {
+  type Client,
+  closeExchange,
+  emitStep,
+  openExchange,
+  type RequestOptions,
+  send,
+} from "../transport/send.js";
+import { createFold } from "./protocol/accumulate.js";
+import { type ChatTiming, type ChatTurn, createAnswerReader } from "./protocol/answer-reader.js";
+import { createChunkParser, type StreamEnd } from "./protocol/chunk-parser.js";
+import type { ChatDelta, ChatMessage } from "./protocol/delta.js";
+import type { WireObject } from "./protocol/field-reader.js";
+import { CHAT_PATH, checkedChatRequest } from "./protocol/request.js";
+import type { ChatRequest } from "./protocol/request-body.js";
 import { textStreamOf } from "./text-stream.js";
-import { type ChatTiming, type ChatTurn, createAnswerReader } from "./turn.js";
 
 /**
  * An answer under way. Iterate it for deltas, or only await `result()`; leaving the loop aborts the request.
@@ -23,7 +30,7 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
   readonly snapshot: ChatMessage;
   /** Milliseconds so far: what `ChatTurn.timing` will say. */
   readonly timing: ChatTiming;
-  /** Where the proxy keeps the answer, once that is known; undefined where it does not, and when it is lost there. */
+  /** Id under which the proxy keeps the answer, once it is known; undefined where the proxy keeps none, or lost it. */
   readonly streamId: string | undefined;
   /** The whole answer; reads the stream itself unless somebody else does. */
   result(): Promise<ChatTurn>;
@@ -54,7 +61,7 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
 const FINISH_GRACE_MS = 2000;
 
 /**
- * Asks a chat model and streams its answer (spec, `POST /v1/chat/completions` with `stream: true`).
+ * Asks a chat model and streams its answer (spec, `POST /v1/chat/completions`).
  *
  * The request is checked and sent at once; errors come out of the iteration and of `result()`. The stream is a
  * success only if a `finish_reason` or `[DONE]` arrived. A field of an unexpected type is left out and told as a `warning`, once.
@@ -144,7 +151,7 @@ export function openStream(
     toTextStream: () => textStreamOf(stream),
     async toResponse(init) {
       const deltas = stream[Symbol.asyncIterator]();
-      const { relayed } = await import("./relay.js");
+      const { relayed } = await import("./sse-response.js");
       await opening.catch(() => {});
       const isDone = () => end?.type === "done";
       return relayed({ deltas, turn: turn.promise, head: answer.head, isDone, failure, init });

@@ -1,4 +1,4 @@
-import type { ChatDelta } from "./delta.js";
+import type { ChatDelta } from "./protocol/delta.js";
 
 /** The text of an answer as a stream of strings; cancelling it leaves the loop and so aborts the request. */
 export function textStreamOf(deltas: AsyncIterable<ChatDelta>): ReadableStream<string> {

@@ -1,7 +1,7 @@
 import { ValidationError, withDetails } from "../errors.js";
-import { assertClient, type Client, type RequestOptions } from "../http.js";
-import { requestJSON } from "../json.js";
-import { taskPath } from "../task-path.js";
+import { requestJSON } from "../transport/json-response.js";
+import { assertClient, type Client, type RequestOptions } from "../transport/send.js";
+import { taskPath } from "../transport/task-path.js";
 
 const CREATE_HEADERS_MS = 300_000;
 const QUERY_HEADERS_MS = 60_000;
@@ -57,7 +57,7 @@ export async function requestEpsilon(
 }
 
 /**
- * Asks once about an `epsilon` task (spec, `GET /epsilon/v1/videos/{id}`): the answer is given untouched. The request
+ * Asks once about an `epsilon` task (spec, Endpoints): the answer is given untouched. The request
  * is repeated as chat requests are.
  *
  * @throws {ValidationError} for what can't be an id

@@ -1,33 +1,47 @@
-import { errorFieldsOf, isRecord } from "../error-body.js";
-import type { Client, RequestOptions } from "../http.js";
-import { fieldOf, requestRecord } from "../json.js";
-import { assertAccepted, type UncheckedRequest } from "../validate.js";
-import { checkImageRequest, type ImageRequest } from "./schema.js";
+import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
+import { errorFieldsOf, isRecord } from "../transport/error-response.js";
+import { fieldOf, requestRecord } from "../transport/json-response.js";
+import type { Client, RequestOptions } from "../transport/send.js";
+import type { ImageRequest } from "./request-body.js";
+import { checkImageRequest } from "./schema.js";
 
 /** An image takes minutes, and a sequence takes several times that. */
 const HEADERS_MS = 600_000;
 
 /** An image that was made. */
 export interface GeneratedImage {
-  /** Its temporary address. Fetch it without the gateway's headers, and keep a copy. */
+  /** Temporary address of the image. Fetch it without the gateway's headers, and keep a copy. */
   readonly url: string;
   /** `<width>x<height>`, in pixels. */
   readonly size?: string;
+  /** Absent: this image was made. */
   readonly error?: undefined;
 }
 
 /** An image of a sequence that was not made. */
 export interface FailedImage {
+  /** Absent: this image was not made. */
   readonly url?: undefined;
+  /** Absent: this image was not made. */
   readonly size?: undefined;
-  readonly error: { readonly message: string; readonly code?: string; readonly type?: string };
+  /** Reason why the image was not made. */
+  readonly error: {
+    /** The gateway's words. */
+    readonly message: string;
+    /** `error.code` of the gateway, as text. */
+    readonly code?: string;
+    /** `error.type` of the gateway. */
+    readonly type?: string;
+  };
 }
 
 /** Counts of what was generated, in the gateway's own field names. */
 export interface ImageUsage {
   /** Images that were made. */
   readonly generated_images?: number;
+  /** Tokens of the images. */
   readonly output_tokens?: number;
+  /** All tokens of the request. */
   readonly total_tokens?: number;
 }
 
@@ -35,9 +49,11 @@ export interface ImageUsage {
 export interface ImageResult {
   /** One entry per image, in the gateway's order; what failed stands where its image would: look at `error`. */
   readonly images: readonly (GeneratedImage | FailedImage)[];
+  /** Counts of the answer; absent where the gateway did not report them. */
   readonly usage?: ImageUsage;
-  /** Unix seconds. */
+  /** Time of the answer; Unix seconds. */
   readonly created?: number;
+  /** Model that drew; the one of the request where the answer names none. */
   readonly model: string;
   /** The answer as it came. */
   readonly raw: unknown;

@@ -1,7 +1,8 @@
 import * as v from "valibot";
-import { isHTTP, isImageDataURI } from "../address.js";
+import { between, checkByModel, type Findings, type Same, type Warn, wholeNumber } from "../base/validate.js";
+import { isHTTP, isImageDataURI } from "../base/web-address.js";
 import { type ImageModel, imageModels } from "../models.js";
-import { between, checkByModel, type Findings, type RequestOf, type Warn, wholeNumber } from "../validate.js";
+import type { GammaImage40Request, GammaImage50Request, ImageRequest } from "./request-body.js";
 
 const referenceImage = v.pipe(
   v.string(),
@@ -35,21 +36,24 @@ function requestOf<Model extends ImageModel, const Sizes extends readonly string
   });
 }
 
-/** A request to `gamma-image-4-0-250828` (spec, `POST /v1/images/generations`). */
-export const gammaImage40Request = requestOf("gamma-image-4-0-250828", imageModels["gamma-image-4-0-250828"]);
-/** A request to `gamma-image-5-0-260128`. */
-export const gammaImage50Request = requestOf("gamma-image-5-0-260128", imageModels["gamma-image-5-0-260128"]);
+const image40Request = requestOf("gamma-image-4-0-250828", imageModels["gamma-image-4-0-250828"]);
+const image50Request = requestOf("gamma-image-5-0-260128", imageModels["gamma-image-5-0-260128"]);
 
 const schemas = {
-  "gamma-image-4-0-250828": gammaImage40Request,
-  "gamma-image-5-0-260128": gammaImage50Request,
+  "gamma-image-4-0-250828": image40Request,
+  "gamma-image-5-0-260128": image50Request,
 };
 
-export interface GammaImage40Request extends RequestOf<typeof gammaImage40Request> {}
-export interface GammaImage50Request extends RequestOf<typeof gammaImage50Request> {}
+/** Schema of a request to `gamma-image-4-0-250828`. */
+export const gammaImage40Request: v.GenericSchema<GammaImage40Request> = image40Request;
+/** Schema of a request to `gamma-image-5-0-260128`. */
+export const gammaImage50Request: v.GenericSchema<GammaImage50Request> = image50Request;
 
-/** What `generateImages` takes, discriminated by `model`, which decides the sizes; the gateway's own field names. */
-export type ImageRequest = GammaImage40Request | GammaImage50Request;
+/** Compares each declared request with its schema, both ways: a field that one of them lacks does not compile. */
+type _Declared = [
+  Same<GammaImage40Request, typeof image40Request>,
+  Same<GammaImage50Request, typeof image50Request>,
+];
 
 /**
  * Checks an image request by the rules of its model, without sending anything.

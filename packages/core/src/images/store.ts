@@ -1,10 +1,17 @@
+import { createStore, readerOf, type Store } from "../base/store.js";
+import type { UncheckedRequest } from "../base/validate.js";
 import { ConfigurationError, type Outcome } from "../errors.js";
-import type { Client, RequestOptions } from "../http.js";
 import type { ImageModel } from "../models.js";
-import { createStore, readerOf, type Store } from "../store.js";
-import type { UncheckedRequest } from "../validate.js";
+import type { Client, RequestOptions } from "../transport/send.js";
 import type { ImageResult } from "./generate.js";
-import { createRun, failureOf, type ImageRequestOf, type Run, refusalOf, type SettledImages } from "./run.js";
+import {
+  createRun,
+  failureOf,
+  type ImageRequestOf,
+  type Run,
+  refusalOf,
+  type SettledImages,
+} from "./generation.js";
 
 /** The state of an image store, in the words of TanStack Query. */
 export interface ImageState<Model extends string = ImageModel> {
@@ -26,7 +33,10 @@ export interface ImageState<Model extends string = ImageModel> {
 
 /** A request whose `model` goes without saying. */
 type Asked<Request> = Request extends { readonly model: infer Model }
-  ? Omit<Request, "model"> & { readonly model?: Model | undefined }
+  ? Omit<Request, "model"> & {
+      /** The model that draws. @default `model` of the store */
+      readonly model?: Model | undefined;
+    }
   : never;
 type Without<Field extends string, Request> = Request extends unknown ? Omit<Request, Field> : never;
 

@@ -10,7 +10,9 @@ export interface CheckOptions extends ProbeOptions {
 
 /** A file, or what {@link probeMedia} has said of it, and what it is for. */
 export interface MediaEntry {
+  /** The file, or what `probeMedia` found in it. */
   readonly media: Blob | MediaProbe;
+  /** Role of the file in a request; it decides the limits. */
   readonly use: MediaUse;
   /** The field of this file, where it is not the list's with the entry's number. */
   readonly path?: string;
@@ -25,8 +27,8 @@ export interface CheckListOptions extends ProbeOptions {
 }
 
 /**
- * Checks one file against the limits of its use (spec, family `beta`, media limits, and the chat's content
- * parts), where the bytes are at hand. Limits are exact: 15.02 s is more than 15 s.
+ * Checks one file against the limits of its use (spec, Family `beta`), where the bytes
+ * are at hand. Limits are exact: 15.02 s is more than 15 s.
  *
  * @returns The broken rules, as the request checks give them; empty when the file is accepted.
  * @throws {ValidationError} if it is no `Blob`, or can't be read any more; the signal's reason when it aborts.
@@ -46,7 +48,7 @@ export async function checkMedia(
 
 /**
  * Checks the files of one request: each for itself, and the seconds of all videos and of all audios together
- * (spec, family `beta`, media limits and duration rule). How many of each there may be, the request's own check
+ * (spec, Family `beta`). How many of each there may be, the request's own check
  * says.
  *
  * @throws As {@link checkMedia}.

@@ -1,14 +1,17 @@
 import { assertBlob, bytesOf } from "./bytes.js";
 import { formatOf, HEAD_BYTES, signedTypes } from "./signatures.js";
 
-/** How far {@link toDataURI} has come, in bytes of the blob. */
+/** Progress of {@link toDataURI}. */
 export interface EncodeProgress {
+  /** Bytes that were read so far. */
   readonly loadedBytes: number;
+  /** Size of the file in bytes. */
   readonly totalBytes: number;
 }
 
 /** Options of {@link toDataURI}. */
 export interface DataURIOptions {
+  /** Aborts the encoding. */
   readonly signal?: AbortSignal;
   /** Called after each piece, and the last time with `loadedBytes === totalBytes`. */
   readonly onProgress?: (progress: EncodeProgress) => void;

@@ -5,10 +5,11 @@ import { type MediaProbe, probeMedia } from "./probe.js";
 
 /** Options of {@link fitImage}. */
 export interface FitOptions {
+  /** Aborts the work. */
   readonly signal?: AbortSignal;
   /** CSS colour that transparent parts and padding get. `"#ffffff"` by default. */
   readonly background?: string;
-  /** What to encode as; a browser that can't encode WEBP makes a JPEG of it. `"image/jpeg"` by default. */
+  /** Format of the result. A browser that can't encode WEBP makes a JPEG. @default "image/jpeg" */
   readonly type?: "image/jpeg" | "image/webp";
   /** Larger images are refused before they are decoded: 4 bytes of memory each. 100 million by default. */
   readonly maxPixels?: number;
@@ -21,7 +22,9 @@ export type ImageChange = "flattened" | "downsized" | "padded" | "re-encoded";
 export interface FittedImage {
   /** The blob that was given, where nothing had to be changed. */
   readonly blob: Blob;
+  /** Width of the image in pixels. */
   readonly width: number;
+  /** Height of the image in pixels. */
   readonly height: number;
   /** In the order they were made; empty where nothing had to be changed. */
   readonly changes: readonly ImageChange[];

@@ -2,7 +2,7 @@ import { type SignedFormat, signedTypes } from "./signatures.js";
 
 export { formatOf, HEAD_BYTES, type SignedFormat } from "./signatures.js";
 
-/** What a file is made of, as far as the gateway tells files apart. */
+/** Kind of a file, as the gateway distinguishes files. */
 export type MediaKind = "image" | "video" | "audio" | "file";
 
 interface Format {

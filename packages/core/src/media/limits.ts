@@ -1,23 +1,40 @@
 import { videoModels } from "../models.js";
 
-/** What a file must be like for one use. A limit that is absent is one that the spec does not give. */
+/** Limits of a file for one use. A limit that is absent is one that the spec does not give. */
 export interface MediaLimits {
+  /** Kind of the file. */
   readonly kind: "image" | "video" | "audio" | "file";
   /** Format names as {@link MediaProbe.format} has them: `"jpeg"`, `"mov"`, `"docx"`. */
   readonly formats: readonly string[];
   /** `false`: a PNG must have no alpha channel. */
   readonly alpha?: boolean;
-  /** Pixels, both ends included; of the width and of the height. */
-  readonly side?: { readonly min: number; readonly max: number };
-  /** How many times the long side may be as long as the short one. */
+  /** Width and height in pixels, both ends included. */
+  readonly side?: {
+    /** Shortest side. */
+    readonly min: number;
+    /** Longest side. */
+    readonly max: number;
+  };
+  /** Largest ratio of the long side to the short one. */
   readonly aspectRatioMax?: number;
+  /** Largest size of one file in bytes. */
   readonly bytes?: number;
-  /** Seconds of one file, both ends included. */
-  readonly seconds?: { readonly min: number; readonly max: number };
-  /** Seconds of all files of this use in one request. */
+  /** Length of one file in seconds, both ends included. */
+  readonly seconds?: {
+    /** Shortest length. */
+    readonly min: number;
+    /** Longest length. */
+    readonly max: number;
+  };
+  /** Longest total of all files of this use in one request, in seconds. */
   readonly secondsInAll?: number;
   /** Pages of one file of these formats. Nothing here opens a file to count them. */
-  readonly pages?: { readonly most: number; readonly formats: readonly string[] };
+  readonly pages?: {
+    /** Most pages of one file. */
+    readonly most: number;
+    /** Formats that the limit is for. */
+    readonly formats: readonly string[];
+  };
 }
 
 const image = {
@@ -31,8 +48,8 @@ const image = {
 
 /**
  * The limits of every use that the spec gives limits for, as data. The uses are the `input.media` item types of
- * the `beta` video models (spec, family `beta`, media limits), and `chat_image` for the image parts of a chat
- * message (spec, content parts). For other uses (reference images of image models, frames of the `gamma` video
+ * the `beta` video models (spec, Family `beta`), and `chat_image` for the image parts of a chat
+ * message (spec, Model `alpha-v4.1-flash`). For other uses (reference images of image models, frames of the `gamma` video
  * models, assets) the spec gives none.
  */
 export const mediaLimits = {
@@ -68,8 +85,8 @@ export const mediaLimits = {
   chat_image: { kind: "image", formats: ["jpeg", "png", "gif", "webp"] },
 } as const satisfies Record<string, MediaLimits>;
 
-/** What a file is for: `"reference_image"`, `"chat_image"`, … */
+/** Role of a file in a request: `"reference_image"`, `"chat_image"`, … It decides the limits. */
 export type MediaUse = keyof typeof mediaLimits;
 
-/** Seconds of all reference videos and of the result together (spec, family `beta`, duration rule). */
+/** Seconds of all reference videos and of the result together (spec, Family `beta`). */
 export const inputAndOutputSeconds = 30;

@@ -12,30 +12,35 @@ import {
 } from "./formats.js";
 import { imageHeaders } from "./image.js";
 
-/** What a file is, read from its bytes. */
+/** Facts about a file, read from its bytes. */
 export interface MediaProbe {
+  /** Kind of the file. */
   readonly kind: MediaKind;
   /** MIME type: of the bytes where they have a signature, else as declared or as the extension says. */
   readonly type: string;
   /** Short name: `"jpeg"`, `"png"`, `"mov"`, `"mp3"`; else the name's extension in lower case, `"docx"`; else empty. */
   readonly format: string;
+  /** Size of the file in bytes. */
   readonly bytes: number;
-  /** Of a `File`. */
+  /** Name of a `File`; absent for a `Blob`. */
   readonly name?: string;
-  /** Pixels: of an image as stored, before EXIF orientation; of a video as shown. */
+  /** Width in pixels; absent where it could not be read. */
   readonly width?: number;
+  /** Height in pixels; absent where it could not be read. */
   readonly height?: number;
-  /** Whether an image has an alpha channel or a transparent colour; absent where its header does not tell (GIF). */
+  /** True for an image with an alpha channel or a transparent colour; absent where its header has no answer (GIF). */
   readonly hasAlpha?: boolean;
+  /** Length in seconds; absent where it could not be read. */
   readonly durationSeconds?: number;
-  /** The duration is estimated: of an MP3 over 4 MB, from its table of contents or its first bit rate. */
+  /** True where the duration is an estimate: for an MP3 over 4 MB, from its table of contents or its first bit rate. */
   readonly durationIsEstimate?: boolean;
-  /** Why a size or a duration is missing: `"ends within its header"`. */
+  /** Reason why a size or a duration is missing: `"ends within its header"`. */
   readonly problem?: string;
 }
 
 /** Options of {@link probeMedia}. */
 export interface ProbeOptions {
+  /** Aborts the reading. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { type IDBPDatabase, openDB } from "idb";
-import { openTabChannel, type TabChannel } from "../channel.js";
-import { refusalOf } from "../platform.js";
+import { refusalOf } from "../base/platform-limits.js";
+import { openTabChannel, type TabChannel } from "../tabs/channel.js";
 import type { RecordStorage } from "./storage.js";
 import { type RecordTexts, recordsOf, textsOf } from "./texts.js";
 
@@ -29,7 +29,12 @@ interface Notice {
  * const chat = createChatStore(client, { id: "support", model: "delta-5.3", storage });
  * ```
  */
-export function indexedDBStorage({ name = "sluice" }: { name?: string } = {}): RecordStorage {
+export function indexedDBStorage({
+  name = "sluice",
+}: {
+  /** Name of the database and the channel: one for each app of an origin. @default "sluice" */
+  name?: string;
+} = {}): RecordStorage {
   // a database for each version: none is ever upgraded, so no page waits for another one to let go of it
   const versioned = `${name}/${VERSION}`;
   let opening: Promise<IDBPDatabase> | undefined;

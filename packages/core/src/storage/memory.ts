@@ -1,4 +1,4 @@
-import { isolate } from "../isolate.js";
+import { isolate } from "../base/isolate.js";
 import type { RecordStorage } from "./storage.js";
 import { type RecordTexts, recordsOf, textsOf } from "./texts.js";
 

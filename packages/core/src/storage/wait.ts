@@ -1,4 +1,4 @@
-import { type Clock, within } from "../clock.js";
+import { type Clock, within } from "../base/clock.js";
 
 /** Longest time that work waits for a storage, in milliseconds. */
 const WAIT_MS = 3000;

@@ -1,13 +1,18 @@
-import { refusalOf } from "../platform.js";
+import { refusalOf } from "../base/platform-limits.js";
 import type { RecordStorage } from "./storage.js";
 import { recordsOf, textsOf } from "./texts.js";
 
 /** The part of `localStorage` and `sessionStorage` that a {@link webStorage} needs. */
 export interface WebStorage {
+  /** Number of items. */
   readonly length: number;
+  /** Returns the name of an item by its position, from 0. */
   key(index: number): string | null;
+  /** Returns the text of an item; null where there is none. */
   getItem(name: string): string | null;
+  /** Writes the text of an item. */
   setItem(name: string, value: string): void;
+  /** Removes an item. */
   removeItem(name: string): void;
 }
 
@@ -33,7 +38,12 @@ const VERSION = 1;
  */
 export function webStorage(
   storage: WebStorage | (() => WebStorage),
-  { prefix = "sluice" }: { prefix?: string } = {},
+  {
+    prefix = "sluice",
+  }: {
+    /** Begin of the items' names: one for each app of an origin. @default "sluice" */
+    prefix?: string;
+  } = {},
 ): RecordStorage {
   const reach = () => {
     try {

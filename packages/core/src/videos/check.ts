@@ -1,6 +1,6 @@
+import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
 import { type Issue, ValidationError } from "../errors.js";
-import type { Client } from "../http.js";
-import { assertAccepted, type UncheckedRequest } from "../validate.js";
+import type { Client } from "../transport/send.js";
 import type { VideoTaskStoreOptions } from "./options.js";
 import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
 

@@ -1,8 +1,8 @@
-import type { Client, RequestOptions } from "../http.js";
-import { fieldOf, idIn, requestRecord } from "../json.js";
+import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
 import { videoModels } from "../models.js";
-import type { VideoTaskHandle } from "../task.js";
-import { assertAccepted, type UncheckedRequest } from "../validate.js";
+import { fieldOf, idIn, requestRecord } from "../transport/json-response.js";
+import type { Client, RequestOptions } from "../transport/send.js";
+import type { VideoTaskHandle } from "../video-task.js";
 import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
 
 /** References travel in the body, up to 20 MB each. */

@@ -1,6 +1,6 @@
-import type { Client } from "../http.js";
 import type { RecordStorage } from "../storage/storage.js";
-import { createVideoTaskLedger, type VideoTaskLedger } from "./ledger.js";
+import type { Client } from "../transport/send.js";
+import { createVideoTaskLedger, type VideoTaskLedger } from "./entries.js";
 import type { VideoTaskStoreOptions } from "./options.js";
 
 const ledgers = new WeakMap<Client, Map<RecordStorage | undefined, VideoTaskLedger>>();

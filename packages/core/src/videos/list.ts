@@ -1,8 +1,8 @@
-import type { Client } from "../http.js";
-import { createStore, type Store } from "../store.js";
-import type { VideoTaskEntry } from "./ledger.js";
+import { createStore, type Store } from "../base/store.js";
+import type { Client } from "../transport/send.js";
 import { videoTaskLedgerOf } from "./ledgers.js";
 import { settingsOf, type VideoTaskListOptions, type VideoTaskStoreOptions } from "./options.js";
+import type { VideoTaskEntry } from "./state.js";
 
 /** The list of video tasks: all that were submitted and not removed, newest first. */
 export interface VideoTaskList extends Store<readonly VideoTaskEntry[]> {

@@ -1,9 +1,9 @@
 import type { Issue } from "../errors.js";
-import type { RequestOptions } from "../http.js";
-import type { Presence } from "../presence.js";
 import type { RecordStorage } from "../storage/storage.js";
-import type { SucceededVideoTask } from "../task.js";
-import type { WatchSettings } from "./ledger.js";
+import type { Presence } from "../tabs/page-activity.js";
+import type { RequestOptions } from "../transport/send.js";
+import type { SucceededVideoTask } from "../video-task.js";
+import type { WatchSettings } from "./entries.js";
 import type { VideoRequest } from "./schema/request.js";
 
 /** Options of a video task store; all but `storage` and `presence` are read at each use. */
@@ -24,7 +24,10 @@ export interface VideoTaskStoreOptions {
   readonly checkMedia?:
     | ((
         request: VideoRequest,
-        options: { readonly signal: AbortSignal },
+        options: {
+          /** Aborts when the store forgets the request. */
+          readonly signal: AbortSignal;
+        },
       ) => readonly Issue[] | Promise<readonly Issue[]>)
     | undefined;
   /** Headers, timeouts and retry of the create request. */

@@ -1,15 +1,26 @@
 import { isGatewayError } from "../errors.js";
-import type { Client } from "../http.js";
-import type { VideoTask, VideoTaskReference } from "../task.js";
-import { getVideoTask, type WatchOptions } from "./tasks.js";
+import type { Client } from "../transport/send.js";
+import type { VideoTask, VideoTaskReference } from "../video-task.js";
+import { getVideoTask, type WatchOptions } from "./watch.js";
 
-/** A video task as TanStack Query asks about it. */
+/** Options of a TanStack Query that polls a video task. */
 export interface VideoTaskQueryOptions {
+  /** Key of the task in the query cache: the gateway's address and the task's id. */
   readonly queryKey: readonly ["sluice", "video-task", string, string];
-  readonly queryFn: (context: { readonly signal: AbortSignal }) => Promise<VideoTask>;
-  /** False as soon as asking again would not help. */
+  /** Polls the task once. */
+  readonly queryFn: (context: {
+    /** Aborts the request. */
+    readonly signal: AbortSignal;
+  }) => Promise<VideoTask>;
+  /** Milliseconds until the next poll; false as soon as another poll would not help. */
   readonly refetchInterval: (query: {
-    readonly state: { readonly data: VideoTask | undefined; readonly error: unknown };
+    /** State of the query in its cache. */
+    readonly state: {
+      /** Newest snapshot of the task. */
+      readonly data: VideoTask | undefined;
+      /** Error of the last poll. */
+      readonly error: unknown;
+    };
   }) => number | false;
 }
 

@@ -1,7 +1,7 @@
-import { isRecord } from "../error-body.js";
 import { isGatewayError } from "../errors.js";
-import type { VideoTask, VideoTaskReference } from "../task.js";
-import type { VideoTaskEntry } from "./ledger.js";
+import { isRecord } from "../transport/error-response.js";
+import type { VideoTask, VideoTaskReference } from "../video-task.js";
+import type { VideoTaskEntry } from "./state.js";
 
 /** An entry with the count of its changes: the copy with the higher one is newer. */
 export interface EntryCopy {

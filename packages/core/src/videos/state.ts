@@ -1,5 +1,5 @@
-import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../task.js";
-import type { TaskState } from "../task-store.js";
+import type { TaskState } from "../polling/task-store.js";
+import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video-task.js";
 
 /** The state of one video task, in the words of TanStack Query. */
 export interface VideoTaskState extends TaskState<SucceededVideoTask, VideoTaskReference> {
@@ -9,4 +9,27 @@ export interface VideoTaskState extends TaskState<SucceededVideoTask, VideoTaskR
   readonly task: VideoTask | undefined;
   /** From 0 to 1, where the gateway tells; never going back. */
   readonly progress: number | undefined;
+}
+
+/** A video that was asked for. Plain JSON but for `error`. */
+export interface VideoTaskEntry {
+  /** Key of the entry in this app. It is there before the gateway gives the task an id. */
+  readonly key: string;
+  /** Model of the request. */
+  readonly model: string;
+  /** Time of the request; Unix milliseconds. */
+  readonly submittedAt: number;
+  /** Name that the app gave to the task. */
+  readonly label?: string;
+  /**
+   * `submitting`: sent, not yet answered. `created`: the gateway gave it a handle. `unconfirmed`: nobody knows whether
+   * the gateway has it, and bills it; `error` says what to do.
+   */
+  readonly state: "submitting" | "created" | "unconfirmed";
+  /** Handle of the task, once the gateway gave it an id. */
+  readonly handle?: VideoTaskReference;
+  /** Newest snapshot of the task; absent before the first poll. */
+  readonly task?: VideoTask;
+  /** Error of the request; it says what to do. */
+  readonly error?: Error;
 }

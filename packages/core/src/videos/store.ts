@@ -1,14 +1,14 @@
-import type { Client } from "../http.js";
-import { readerOf, type Store } from "../store.js";
-import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../task.js";
-import { createTaskStore } from "../task-store.js";
-import type { UncheckedRequest } from "../validate.js";
+import { readerOf, type Store } from "../base/store.js";
+import type { UncheckedRequest } from "../base/validate.js";
+import { createTaskStore } from "../polling/task-store.js";
+import type { Client } from "../transport/send.js";
+import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video-task.js";
 import { assertSendable } from "./check.js";
 import { videoTaskLedgerOf } from "./ledgers.js";
 import { type SubmitOptions, settingsOf, type VideoTaskStoreOptions } from "./options.js";
 import type { VideoRequest } from "./schema/request.js";
 import type { VideoTaskState } from "./state.js";
-import { taskFailure } from "./tasks.js";
+import { taskFailure } from "./watch.js";
 
 /** One video task: none at first, then one that was submitted or attached. */
 export interface VideoTaskStore extends Store<VideoTaskState> {

@@ -155,9 +155,10 @@ export function stoppedClock(): Clock & {
   }
 
   async function advanceToNext(until: number): Promise<void> {
-    const due = [...sleepers]
-      .filter((sleeper) => sleeper.until <= until)
-      .sort((a, b) => a.until - b.until)[0];
+    let due: { until: number; wake: () => void } | undefined;
+    for (const sleeper of sleepers) {
+      if (sleeper.until <= until && (!due || sleeper.until < due.until)) due = sleeper;
+    }
     now = Math.max(now, due ? due.until : until);
     if (due) {
       sleepers.delete(due);

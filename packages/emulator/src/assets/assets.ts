@@ -2,16 +2,16 @@ import { assetModels, checkAssetRequest } from "@sluice/core/schemas";
 import { type Checked, checkAgainst, parseBody } from "../check.js";
 import type { EmulatorClock } from "../clock.js";
 import { cut } from "../cut.js";
-import { jsonEnding } from "../ending.js";
 import type { Exchange } from "../exchange.js";
+import { createExpiringMap } from "../expiring-map.js";
+import { answerJSON } from "../failure-mode.js";
 import type { Files } from "../files/files.js";
 import { hash } from "../hash.js";
 import { type Answer, badRequest, json, unknownThing } from "../http.js";
 import type { Refuse } from "../refusals.js";
-import { createShelf } from "../shelf.js";
-import { readAssetCues } from "./scenes.js";
+import { readAssetScenes } from "./scenes.js";
 
-/** What the asset endpoints need. */
+/** Parts that the asset endpoints use. */
 export interface AssetsOptions {
   readonly clock: EmulatorClock;
   readonly speed: number;
@@ -19,7 +19,7 @@ export interface AssetsOptions {
   readonly files: Files;
 }
 
-/** `Processing` is ours: the spec names the final words alone. */
+/** Status of an asset. `Processing` is an assumption: the spec shows the final values only (spec, Asset states). */
 export type AssetStatus = "Processing" | "Active" | "Failed";
 
 interface Asset {
@@ -35,54 +35,54 @@ const URL_LIFETIME_MS = 3_600_000;
 const MOST = 2000;
 const MOST_NAME = 200;
 
-/** `POST /gamma/asset/CreateAsset`, and `GetAsset` as an example of the lookup that the spec does not show. */
+/** Creates `POST /gamma/asset/CreateAsset`, and `GetAsset` as an example of the lookup, which the spec does not show. */
 export function createAssets({ clock, speed, refuse, files }: AssetsOptions) {
-  const shelf = createShelf<Asset>({ clock, most: MOST });
+  const assets = createExpiringMap<Asset>({ clock, most: MOST });
   let count = 0;
-  return { create, look, statusOf, clear };
+  return { create, lookup, statusOf, clear };
 
   async function create(exchange: Exchange): Promise<Answer> {
     const checked = checkAsset(exchange);
     if ("refusal" in checked) return checked.refusal;
-    const cues = readAssetCues(checked.body.Name);
-    const refusal = refuse(cues, exchange.text);
+    const scenes = readAssetScenes(checked.body.Name);
+    const refusal = refuse(scenes, exchange.text);
     if (refusal) return refusal;
 
     const digest = hash(exchange.text);
     const id = `asset-${digest}-${++count}`;
     const usual = LEAST_MS + (Number.parseInt(digest.slice(0, 6), 16) % SPREAD_MS);
-    const readyAt = clock.now() + (cues.names.has("slow") ? SLOW_MS : usual) / speed;
-    shelf.put(id, { name: cut(cues.text, MOST_NAME), readyAt, fails: cues.names.has("fail") });
-    return jsonEnding({ Id: id }, cues.ending, exchange.request.signal);
+    const readyAt = clock.now() + (scenes.names.has("slow") ? SLOW_MS : usual) / speed;
+    assets.set(id, { name: cut(scenes.text, MOST_NAME), readyAt, fails: scenes.names.has("fail") });
+    return answerJSON({ Id: id }, scenes.failureMode, exchange.request.signal);
   }
 
-  function look(exchange: Exchange): Answer {
+  function lookup(exchange: Exchange): Answer {
     const parsed = parseBody(exchange);
     if ("refusal" in parsed) return parsed.refusal;
     const id = (parsed.body as { Id?: unknown } | null)?.Id;
     if (typeof id !== "string" || id === "") return badRequest("Id is required (string).", "Id");
-    const asset = shelf.get(id);
+    const asset = assets.get(id);
     if (!asset) return unknownThing(`There is no asset ${id}.`, "asset_not_found");
     const at = { origin: exchange.origin, expiresAt: clock.now() + URL_LIFETIME_MS };
     const picture = { width: 512, height: 512, seed: id, captions: [id], text: asset.name };
     return json({ Id: id, Status: statusOf(id), URL: files.publish(`${id}.png`, picture, at) });
   }
 
-  /** Undefined if there is no such asset. */
+  /** Returns the status of an asset; undefined if there is none. */
   function statusOf(id: string): AssetStatus | undefined {
-    const asset = shelf.get(id);
+    const asset = assets.get(id);
     if (!asset) return undefined;
     if (clock.now() < asset.readyAt) return "Processing";
     return asset.fails ? "Failed" : "Active";
   }
 
   function clear() {
-    shelf.clear();
+    assets.clear();
     count = 0;
   }
 }
 
-/** JSON, or a form with the same field names, in which `URL` may be a file. */
+/** Checks JSON, or a form with the same field names, in which `URL` may be a file. */
 function checkAsset(exchange: Exchange): Checked<{ readonly Name: string }> {
   const { form, request } = exchange;
   if (form) return checkAgainst(exchange, Object.fromEntries(form), checkAssetRequest, assetModels);

@@ -1,16 +1,16 @@
-import { type Cues, commonScenes, readCues } from "../cues.js";
+import { commonScenes, readScenes, type Scenes } from "../scenes.js";
 
-/** What the `Name` of an asset may ask for, written `[[name]]`, and what then happens. */
+/** Scenes of the `Name` of an asset, written `[[name]]`, with their effects. */
 export const assetScenes = {
   ...commonScenes,
   slow: "takes about a minute until it is Active instead of some seconds, divided by the speed",
   fail: "the asset becomes Failed",
 } as const;
 
-/** The scenes of one name. */
-export type AssetCues = Cues<keyof typeof assetScenes>;
+/** Scenes of one name. */
+export type AssetScenes = Scenes<keyof typeof assetScenes>;
 
-/** Reads the cues of a name. */
-export function readAssetCues(name: string): AssetCues {
-  return readCues(name, assetScenes);
+/** Reads the scenes of a name. */
+export function readAssetScenes(name: string): AssetScenes {
+  return readScenes(name, assetScenes);
 }

@@ -1,8 +1,8 @@
-import type { Ask } from "./ask.js";
+import type { ChatJob } from "./job.js";
 import type { Draft } from "./reply.js";
 import { tokenize } from "./tokens.js";
 
-/** What the model says, in tokens, within its limits. */
+/** A reply in tokens, within its limits. */
 export interface Reply {
   readonly reasoning: readonly string[];
   readonly content: readonly string[];
@@ -17,37 +17,37 @@ export interface Reply {
 const SCENE_TOKENS = 24;
 
 /**
- * Cuts a draft by `stop`, by the scenes that cut, and by `max_tokens`, which thinking counts towards. A thinking
- * model plans: it never spends more than half of its tokens before it speaks.
+ * Cuts a draft at `stop`, by the scenes that cut, and at `max_tokens`, which includes thinking. At most half of the
+ * tokens are spent on thinking.
  *
- * @param id names the tool calls, `call_<id>_0` and so on.
+ * @param id part of the ids of tool calls, `call_<id>_0` and so on
  */
-export function withinBudget(draft: Draft, ask: Ask, id: string): Reply {
-  let content = tokenize(cutAtStop(draft.content, ask.stops));
+export function withinBudget(draft: Draft, job: ChatJob, id: string): Reply {
+  let content = tokenize(cutAtStop(draft.content, job.stops));
   const calls = draft.calls.map(({ name, arguments: text }) => ({ name, fragments: tokenize(text) }));
   let finishReason: Reply["finishReason"] = calls.length > 0 ? "tool_calls" : "stop";
   for (const [scene, reason] of [
     ["length", "length"],
     ["filter", "content_filter"],
   ] as const) {
-    if (!ask.cues.names.has(scene) || content.length === 0) continue;
+    if (!job.scenes.names.has(scene) || content.length === 0) continue;
     content = content.slice(0, SCENE_TOKENS);
     finishReason = reason;
   }
 
   const said = content.length + sum(calls.map(({ fragments }) => fragments.length));
   const thought = tokenize(draft.reasoning);
-  if (thought.length + said <= ask.maxTokens)
+  if (thought.length + said <= job.maxTokens)
     return { reasoning: thought, content, calls: named(calls), finishReason };
 
-  const reasoning = thought.slice(0, Math.floor(ask.maxTokens / 2));
-  let left = ask.maxTokens - reasoning.length;
-  if (said > left) finishReason = "length";
-  const fitting = content.slice(0, left);
-  left -= fitting.length;
+  const reasoning = thought.slice(0, Math.floor(job.maxTokens / 2));
+  let remaining = job.maxTokens - reasoning.length;
+  if (said > remaining) finishReason = "length";
+  const fitting = content.slice(0, remaining);
+  remaining -= fitting.length;
   const callsInPart = calls.flatMap(({ name, fragments }) => {
-    const part = fragments.slice(0, left);
-    left -= part.length;
+    const part = fragments.slice(0, remaining);
+    remaining -= part.length;
     return part.length > 0 ? [{ name, fragments: part }] : [];
   });
   return { reasoning, content: fitting, calls: named(callsInPart), finishReason };
@@ -57,7 +57,7 @@ export function withinBudget(draft: Draft, ask: Ask, id: string): Reply {
   }
 }
 
-/** How many tokens a reply is, thinking included. */
+/** Number of tokens of a reply, thinking included. */
 export function completionTokens({ reasoning, content, calls }: Reply): number {
   return reasoning.length + content.length + sum(calls.map(({ fragments }) => fragments.length));
 }

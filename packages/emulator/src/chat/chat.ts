@@ -2,19 +2,19 @@ import type { ChatRequest } from "@sluice/core";
 import { chatModels, checkChatRequest } from "@sluice/core/schemas";
 import { checkBody } from "../check.js";
 import type { EmulatorClock } from "../clock.js";
-import { jsonEnding } from "../ending.js";
 import type { Exchange } from "../exchange.js";
+import { answerJSON } from "../failure-mode.js";
 import { hash } from "../hash.js";
 import { type Answer, eventStream } from "../http.js";
 import type { Refuse } from "../refusals.js";
-import { type Ask, readAsk } from "./ask.js";
 import { completionTokens, type Reply, withinBudget } from "./budget.js";
+import { type ChatJob, readChatJob } from "./job.js";
 import { paceOf } from "./pace.js";
 import { type ChatScript, draftReply } from "./reply.js";
 import { writeFrames } from "./stream.js";
 import { createPromptCache, usageOf } from "./usage.js";
 
-/** What the chat endpoint needs. */
+/** Parts that the chat endpoint uses. */
 export interface ChatOptions {
   readonly clock: EmulatorClock;
   readonly speed: number;
@@ -29,7 +29,7 @@ interface Completion {
   readonly usage: ReturnType<typeof usageOf>;
 }
 
-/** `POST /v1/chat/completions`, with what it remembers between requests. */
+/** Creates `POST /v1/chat/completions`, with its prompt cache. */
 export function createChat({ clock, speed, refuse, script }: ChatOptions) {
   const cache = createPromptCache();
   let count = 0;
@@ -39,34 +39,34 @@ export function createChat({ clock, speed, refuse, script }: ChatOptions) {
   async function answer(exchange: Exchange): Promise<Answer> {
     const checked = checkBody<ChatRequest>(exchange, checkChatRequest, chatModels);
     if ("refusal" in checked) return checked.refusal;
-    const ask = readAsk(checked.body);
-    const refusal = refuse(ask.cues, exchange.text);
+    const job = readChatJob(checked.body);
+    const refusal = refuse(job.scenes, exchange.text);
     if (refusal) return refusal;
 
-    const completion = complete(ask, exchange);
-    return ask.stream ? streamed(completion, ask, exchange) : whole(completion, ask, exchange);
+    const completion = complete(job, exchange);
+    return job.stream ? streamed(completion, job, exchange) : whole(completion, job, exchange);
   }
 
-  function complete(ask: Ask, { text, request }: Exchange): Completion {
+  function complete(job: ChatJob, { text, request }: Exchange): Completion {
     const id = `${hash(text)}_${++count}`;
-    const reply = withinBudget(draftReply(ask, script), ask, id);
-    const { prompt, cached } = cache.read(ask.request, request.headers.get("authorization") ?? "");
+    const reply = withinBudget(draftReply(job, script), job, id);
+    const { prompt, cached } = cache.read(job.request, request.headers.get("authorization") ?? "");
     const counts = { prompt, cached, completion: completionTokens(reply), reasoning: reply.reasoning.length };
     const created = Math.floor(clock.now() / 1000);
-    return { id: `chatcmpl-${id}`, created, reply, usage: usageOf(ask.family, counts) };
+    return { id: `chatcmpl-${id}`, created, reply, usage: usageOf(job.family, counts) };
   }
 
-  function streamed({ id, created, reply, usage }: Completion, ask: Ask, { record }: Exchange): Answer {
-    const ownChunk = ask.includeUsage ? "after-finish" : "nowhere";
+  function streamed({ id, created, reply, usage }: Completion, job: ChatJob, { record }: Exchange): Answer {
+    const ownChunk = job.includeUsage ? "after-finish" : "nowhere";
     return eventStream((signal) =>
       writeFrames(
         {
-          head: { id, created, model: ask.request.model },
+          head: { id, created, model: job.request.model },
           reply,
           usage,
-          usagePlace: ask.family === "alpha" ? ownChunk : "with-finish",
-          ending: ask.cues.ending,
-          pace: paceOf(speed, ask.cues.names.has("slow")),
+          usagePlace: job.family === "alpha" ? ownChunk : "with-finish",
+          failureMode: job.scenes.failureMode,
+          pace: paceOf(speed, job.scenes.names.has("slow")),
           clock,
           record,
         },
@@ -75,10 +75,10 @@ export function createChat({ clock, speed, refuse, script }: ChatOptions) {
     );
   }
 
-  async function whole(completion: Completion, ask: Ask, { request }: Exchange): Promise<Answer> {
-    const pace = paceOf(speed, ask.cues.names.has("slow"));
+  async function whole(completion: Completion, job: ChatJob, { request }: Exchange): Promise<Answer> {
+    const pace = paceOf(speed, job.scenes.names.has("slow"));
     await pace.waitForAll(clock, completionTokens(completion.reply), request.signal);
-    return jsonEnding(wholeBody(completion, ask.request.model), ask.cues.ending, request.signal);
+    return answerJSON(wholeBody(completion, job.request.model), job.scenes.failureMode, request.signal);
   }
 
   function clear() {

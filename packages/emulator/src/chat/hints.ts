@@ -1,4 +1,4 @@
-/** Values that a prompt offers for a tool's arguments. Numbers and quotes are used up in their order. */
+/** Values of a prompt that can become arguments of a tool. Numbers and quotes are used in their order, once each. */
 export interface Hints {
   readonly prompt: string;
   readonly quotes: string[];
@@ -25,14 +25,14 @@ export function hintsOf(prompt: string): Hints {
   };
 }
 
-/** A string of the prompt that suits a property of that name, if there is one. */
+/** Finds a string of the prompt that fits a property of this name. */
 export function hintedString(name: string, { prompt, quotes, places }: Hints): string | undefined {
   if (PLACE_NAMES.test(name) && places.length > 0) return places[0];
   if (quotes.length > 0) return quotes[0];
   return TEXT_NAMES.test(name) && prompt !== "" ? prompt : undefined;
 }
 
-/** Strikes a value off, once it has become an argument. */
+/** Removes a value that has become an argument. */
 export function useUp(value: unknown, { quotes, numbers }: Hints): void {
   if (value === quotes[0]) quotes.shift();
   if (value === numbers[0]) numbers.shift();

@@ -1,4 +1,4 @@
-/** A JSON Schema as it comes over the wire: any keyword may be missing, or misused. */
+/** A JSON Schema from a request: any keyword may be missing or have a wrong type. */
 export type Schema = Readonly<Record<string, unknown>>;
 
 const DEEPEST = 64;
@@ -7,7 +7,7 @@ export function isObject(value: unknown): value is Schema {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The schema that a local reference (`#/$defs/place`) names; undefined if there is none. */
+/** Finds the schema of a local reference (`#/$defs/place`); undefined if there is none. */
 export function resolveRef(ref: unknown, root: unknown): unknown {
   if (typeof ref !== "string" || !ref.startsWith("#")) return undefined;
   let found = root;
@@ -18,7 +18,7 @@ export function resolveRef(ref: unknown, root: unknown): unknown {
   return found;
 }
 
-/** Whether `value` is valid under `schema`, by the keywords that tools use; others are taken as fulfilled. */
+/** Checks `value` by the keywords of `schema` that tools use. Other keywords are taken as satisfied. */
 export function satisfies(schema: unknown, value: unknown, root: unknown, depth = 0): boolean {
   if (typeof schema === "boolean") return schema;
   if (!isObject(schema) || depth > DEEPEST) return true;
@@ -124,12 +124,12 @@ function canonical(value: unknown): string {
   );
 }
 
-/** `value` as a list; empty if it is none. */
+/** Returns `value` if it is an array, else an empty one. */
 export function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** `value` if it is a number, else `otherwise`. */
+/** Returns `value` if it is a number, else `otherwise`. */
 export function number(value: unknown, otherwise: number): number {
   return typeof value === "number" ? value : otherwise;
 }

@@ -1,10 +1,10 @@
 import type { EmulatorClock } from "../clock.js";
 
-/** How long an answer takes. */
+/** Duration of an answer. */
 export interface Pace {
-  /** Waits before the delta of that number, counted from 0. */
+  /** Waits before a delta, by its number from 0. */
   wait(clock: EmulatorClock, delta: number, signal: AbortSignal): Promise<void>;
-  /** Waits as long as `deltas` deltas take. */
+  /** Waits for the duration of `deltas` deltas. */
   waitForAll(clock: EmulatorClock, deltas: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -13,8 +13,8 @@ const BETWEEN_MS = 15;
 const SLOW_MS = 25;
 
 /**
- * A brisk reading pace, divided by `speed`. `slow` (the scene) has a pace of its own, whatever the speed: who
- * asks for it wants time to do something in the middle.
+ * Returns a brisk reading pace, divided by `speed`. The scene `slow` does not depend on the speed, so that a test has
+ * time to act during an answer.
  */
 export function paceOf(speed: number, slow: boolean): Pace {
   const between = slow ? SLOW_MS : BETWEEN_MS / speed;

@@ -1,14 +1,14 @@
 /**
- * A string that a simple regular expression is likely to match: literals, classes, groups, alternatives and
- * counts. What it can't read (look-arounds, back-references) it passes over, so check the result.
+ * Makes a string that a simple regular expression is likely to match: literals, classes, groups, alternatives and
+ * counts. Look-arounds and back-references are skipped, so that the result has to be checked.
  *
- * @param extra how often to repeat what may repeat beyond its least count: longer results for `minLength`.
+ * @param extra number of repetitions beyond the least count, for longer results (`minLength`)
  */
 export function stringLike(pattern: string, extra: number): string {
   let at = 0;
   return alternatives();
 
-  /** The first alternative is the result; the others are read to get past them. */
+  /** Reads alternatives; the first one is the result. */
   function alternatives(): string {
     const first = sequence();
     while (pattern[at] === "|") {
@@ -59,7 +59,7 @@ export function stringLike(pattern: string, extra: number): string {
     return { n: "\n", t: "\t", r: "\r" }[sign] ?? sign;
   }
 
-  /** The text of a class, brackets included, from after its first one. */
+  /** Reads a character class from behind its first bracket, and returns it with both brackets. */
   function classBody(): string {
     const start = at - 1;
     if (pattern[at] === "^") at++;
@@ -86,7 +86,7 @@ const PRINTABLE = [
   ..."DEFGHIJKLMNOPQRSTUVW",
 ];
 
-/** The first common sign that a class takes. */
+/** Finds the first common sign of a character class. */
 function oneOf(characterClass: string): string {
   try {
     const member = new RegExp(`^${characterClass}$`, "u");

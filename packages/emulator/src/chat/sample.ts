@@ -3,21 +3,21 @@ import { isObject, list, number, resolveRef, type Schema, satisfies } from "./js
 import { stringLike } from "./pattern.js";
 
 interface Place {
-  /** The property that the value is for; an item has its array's. */
+  /** Name of the property; an item has the name of its array. */
   readonly name: string;
   readonly depth: number;
-  /** The position in an array, to make items differ. */
+  /** Position in an array, so that items differ. */
   readonly index: number;
 }
 
-/** Below this depth only what is required is made. */
+/** Depth below which only required properties are made. */
 const MODEST_DEPTH = 3;
 const DEEPEST = 12;
 const MOST_VALUES = 20_000;
 
 /**
- * A value that satisfies `schema`, taken from the prompt where it offers one. Deterministic. A schema that no
- * value satisfies, or only one beyond this module's wits, gets the nearest value it could make.
+ * Makes a value that satisfies `schema`, from the prompt where it has one. The same input gives the same value. If no
+ * candidate satisfies the schema, the first candidate is returned.
  */
 export function sample(schema: unknown, hints: Hints): unknown {
   let values = 0;
@@ -53,7 +53,7 @@ export function sample(schema: unknown, hints: Hints): unknown {
   }
 
   function* hinted(plain: Schema, { name, index }: Place): Generator<unknown> {
-    // a format or a later item is better made than guessed from the prompt
+    // a value with a format, or a later item, is made and not taken from the prompt
     if (plain.format !== undefined || index > 0) return;
     const [type] = typesOf(plain);
     const text = type === "string" ? hintedString(name, hints) : undefined;
@@ -127,7 +127,7 @@ function* numbers(plain: Schema, isInteger: boolean, index: number): Generator<n
   if (!isInteger && high < Infinity && low > -Infinity) yield (low + high) / 2;
 }
 
-/** Without the dust of binary fractions: 0.1 × 3 is 0.3. */
+/** Rounds away the error of binary fractions: 0.1 × 3 is 0.3. */
 function tidy(value: number): number {
   return Number(value.toPrecision(15));
 }
@@ -164,7 +164,7 @@ const formats: Readonly<Record<string, (index: number) => string>> = {
   regex: () => "^.*$",
 };
 
-/** A schema with its reference followed and its `allOf` folded in. */
+/** Resolves the reference of a schema and merges its `allOf`. */
 function flatten(given: unknown, root: unknown, depth = 0): Schema {
   if (!isObject(given) || depth > DEEPEST) return {};
   const { $ref, allOf, ...own } = given;
@@ -172,7 +172,7 @@ function flatten(given: unknown, root: unknown, depth = 0): Schema {
   return parts.reduce<Schema>((whole, part) => merge(whole, flatten(part, root, depth + 1)), own);
 }
 
-/** Both schemas' demands in one, as far as keywords can be joined. */
+/** Merges two schemas, as far as their keywords can be merged. */
 function merge(one: Schema, other: unknown): Schema {
   if (!isObject(other)) return one;
   const properties = { ...asSchema(one.properties) };
@@ -205,7 +205,7 @@ function without({ anyOf, oneOf, ...base }: Schema): Schema {
   return base;
 }
 
-/** The alternatives, `null` last; deep down first, where recursion must end. */
+/** Lists the alternatives, with `null` last; at a great depth with `null` first, so that recursion ends. */
 function branchesOf(plain: Schema, depth: number): readonly unknown[] {
   const branches = [...list(plain.anyOf), ...list(plain.oneOf)];
   const rank = (branch: unknown) => {

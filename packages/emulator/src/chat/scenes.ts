@@ -1,6 +1,6 @@
-import { type Cues, readCues } from "../cues.js";
+import { readScenes, type Scenes } from "../scenes.js";
 
-/** What a user's last message may ask for, written `[[name]]`, and what then happens. */
+/** Scenes of the last user message, written `[[name]]`, with their effects. */
 export const chatScenes = {
   "429": "refused with 429 and Retry-After: 1; [[429:2]] refuses only the first 2 requests with that body",
   "500": "fails with 500; [[500:2]] fails only the first 2 requests with that body",
@@ -15,10 +15,10 @@ export const chatScenes = {
   json: "the answer is JSON",
 } as const;
 
-/** The scenes of one message. */
-export type ChatCues = Cues<keyof typeof chatScenes>;
+/** Scenes of one message. */
+export type ChatScenes = Scenes<keyof typeof chatScenes>;
 
-/** Reads the cues of a message. */
-export function readChatCues(message: string): ChatCues {
-  return readCues(message, chatScenes);
+/** Reads the scenes of a message. */
+export function readChatScenes(message: string): ChatScenes {
+  return readScenes(message, chatScenes);
 }

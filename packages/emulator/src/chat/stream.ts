@@ -1,56 +1,56 @@
 import { type EmulatorClock, untilAborted } from "../clock.js";
-import type { Ending } from "../cues.js";
 import { reset } from "../faults.js";
 import { errorBody } from "../http.js";
 import type { OpenRecord } from "../recorder.js";
+import type { FailureMode } from "../scenes.js";
 import type { Reply } from "./budget.js";
 import type { Pace } from "./pace.js";
 import type { usageOf } from "./usage.js";
 
-/** What every chunk of a completion says. */
+/** Fields of every chunk of a completion. */
 export interface ChunkHead {
   readonly id: string;
   readonly created: number;
   readonly model: string;
 }
 
-/** Where a stream puts the usage: on the finish chunk, on a chunk of its own after it, or nowhere. */
+/** Position of the usage in a stream: on the finish chunk, on a chunk of its own after it, or nowhere. */
 export type UsagePlace = "with-finish" | "after-finish" | "nowhere";
 
-/** A streamed completion about to be written. */
+/** A streamed completion that is about to be written. */
 export interface StreamPlan {
   readonly head: ChunkHead;
   readonly reply: Reply;
   readonly usage: ReturnType<typeof usageOf>;
   readonly usagePlace: UsagePlace;
-  readonly ending: Ending | undefined;
+  readonly failureMode: FailureMode | undefined;
   readonly pace: Pace;
   readonly clock: EmulatorClock;
   readonly record: OpenRecord;
 }
 
-const DELTAS_BEFORE_ENDING = 8;
+const DELTAS_BEFORE_FAILURE = 8;
 
-/** The frames of a streamed completion: `chat.completion.chunk` objects in server-sent events, then `[DONE]`. */
+/** Writes the frames of a completion: `chat.completion.chunk` objects as server-sent events, then `[DONE]`. */
 export async function* writeFrames(plan: StreamPlan, signal: AbortSignal): AsyncGenerator<string> {
-  const { reply, usagePlace, pace, clock, record, ending } = plan;
-  // a chunk without usage says so once usage was asked for
+  const { reply, usagePlace, pace, clock, record, failureMode } = plan;
+  // where usage was requested, a chunk without it has `usage: null`
   const noUsage = usagePlace === "after-finish" ? { usage: null } : {};
   const chunk = (delta: object, finish: string | null = null, usage: object = noUsage) =>
     frame({ ...headOf(plan), choices: [{ index: 0, delta, finish_reason: finish }], ...usage });
 
   yield chunk({ role: "assistant", content: reply.content.length > 0 ? "" : null });
   const deltas = deltasOf(reply);
-  const endAfter = placeOfEnding(deltas.length, reply.reasoning.length);
+  const failureIndex = failureIndexOf(deltas.length, reply.reasoning.length);
   for (const [index, delta] of deltas.entries()) {
     await pace.wait(clock, index, signal);
     record.deltas++;
     yield chunk(delta);
-    if (ending === undefined || index + 1 !== endAfter) continue;
-    if (ending === "truncate") return;
-    if (ending === "drop") throw reset();
-    if (ending === "stall") await untilAborted(signal);
-    if (ending === "error-frame") return yield frame(midwayError);
+    if (failureMode === undefined || index + 1 !== failureIndex) continue;
+    if (failureMode === "truncate") return;
+    if (failureMode === "drop") throw reset();
+    if (failureMode === "stall") await untilAborted(signal);
+    if (failureMode === "error-frame") return yield frame(midwayError);
     yield brokenFrame(plan);
   }
   yield chunk({}, reply.finishReason, usagePlace === "with-finish" ? { usage: plan.usage } : noUsage);
@@ -58,13 +58,13 @@ export async function* writeFrames(plan: StreamPlan, signal: AbortSignal): Async
   yield "data: [DONE]\n\n";
 }
 
-/** What the `error-frame` scene sends. */
+/** Error of the scene `error-frame`. */
 const midwayError = errorBody("The model failed while it was answering.", "server_error", "upstream_error");
 
-/** After the thinking and some of the text, but before all of it where possible. */
-function placeOfEnding(deltas: number, thoughts: number): number {
+/** Number of deltas before a failure: all of the thinking and some of the text, but not all of it where possible. */
+function failureIndexOf(deltas: number, thoughts: number): number {
   const said = deltas - thoughts;
-  return thoughts + Math.min(DELTAS_BEFORE_ENDING, Math.ceil(said / 2));
+  return thoughts + Math.min(DELTAS_BEFORE_FAILURE, Math.ceil(said / 2));
 }
 
 function deltasOf({ reasoning, content, calls }: Reply): object[] {

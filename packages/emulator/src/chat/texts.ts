@@ -1,15 +1,15 @@
 import { pick } from "../hash.js";
-import type { Effort } from "./ask.js";
+import type { Effort } from "./job.js";
 import { chatScenes } from "./scenes.js";
 
-/** What the texts are about. */
+/** Subject of the texts. */
 export interface Subject {
-  /** The user's words, shortened, safe inside Markdown. */
+  /** Words of the user, shortened, without signs of Markdown. */
   readonly topic: string;
-  /** Equal requests have equal seeds. */
+  /** Seed of all choices; equal requests have equal seeds. */
   readonly seed: string;
   readonly turn: number;
-  /** What the user said one turn earlier, shortened. */
+  /** Words of the user one turn earlier, shortened. */
   readonly earlier: string | undefined;
 }
 
@@ -75,14 +75,14 @@ const thoughts: readonly string[] = [
 
 const thoughtsPerEffort: Readonly<Record<Effort, number>> = { none: 0, low: 1, high: 4, max: 9 };
 
-/** A long answer in Markdown: headings, a list, then a table, code or other scripts, and a question back. */
+/** Writes a long answer in Markdown: headings, a list, a table, code or other scripts, and a question. */
 export function longAnswer({ topic, seed, turn, earlier }: Subject): string {
   const extras = [
     pick(tables, `${seed} table`),
     pick(codes, `${seed} code`),
     pick(scripts, `${seed} script`),
   ];
-  // two of the three, so that answers differ in build and not only in words
+  // two of the three, so that answers differ in structure too
   extras.splice(pick([0, 1, 2], `${seed} skip`), 1);
   const middle = [pick(lists, `${seed} list`), ...extras];
   const parts = [pick(openings, `${seed} opening`), ...middle, pick(closings, `${seed} closing`)];
@@ -90,13 +90,13 @@ export function longAnswer({ topic, seed, turn, earlier }: Subject): string {
   return turn > 1 ? `${followUp(turn, earlier)}\n\n${answer}` : answer;
 }
 
-/** A line or two, for a greeting, thanks or a single word. */
+/** Writes a line or two, for a greeting, thanks or a single word. */
 export function shortAnswer({ topic, seed, turn, earlier }: Subject): string {
   const answer = greeting(topic) ?? pick(shortReplies, seed)(topic);
   return turn > 1 ? `${answer} ${followUp(turn, earlier)}` : answer;
 }
 
-/** Whether a short answer suits these words. */
+/** Checks if a short answer fits a text. */
 export function isSmallTalk(text: string): boolean {
   return greeting(text) !== undefined || (text.split(/\s+/).length <= 2 && text.length <= 16);
 }
@@ -121,7 +121,7 @@ function followUp(turn: number, earlier: string | undefined): string {
   return `*(Turn ${turn} of our conversation${earlier ? `; before this you said “${earlier}”` : ""}.)*`;
 }
 
-/** The thinking before an answer or tool calls; more of it with more effort, empty for none. */
+/** Writes the thinking before an answer or tool calls: longer with more effort, empty for none. */
 export function thinking({ topic, seed }: Subject, effort: Effort, calls: readonly string[]): string {
   const count = thoughtsPerEffort[effort];
   if (count === 0) return "";
@@ -131,7 +131,7 @@ export function thinking({ topic, seed }: Subject, effort: Effort, calls: readon
   return [`The user brings up “${topic}”.`, ...(purpose ? [purpose, chosen[0]] : chosen)].join(" ");
 }
 
-/** What the emulator can do, with every scene. */
+/** Lists the abilities of the emulator, with every scene. */
 export function capabilities(): string {
   const rows = Object.entries(chatScenes).map(([name, effect]) => `| \`[[${name}]]\` | ${effect} |`);
   return `## What I can do\n\nI'm an emulator: a stand-in for the gateway that answers offline and free of charge. I stream, think out loud, read images, answer in JSON and call the tools you offer (say “use the tool”).\n\nPut one of these into your message and I'll misbehave on request:\n\n| Scene | What happens |\n| --- | --- |\n${rows.join("\n")}`;

@@ -1,10 +1,10 @@
-// a space belongs to the token that follows it; emoji sequences stay whole, so that no delta shows half a family
+// a space belongs to the next token; emoji sequences stay whole, so that no delta ends within one
 const TOKEN =
   /\s*(?:\p{Extended_Pictographic}(?:\ufe0f|\u200d|\p{Emoji_Modifier}|\p{Extended_Pictographic})*|\p{Script=Han}|[\p{L}\p{M}\p{N}]{1,6}|(?:(?!\p{Extended_Pictographic})[^\s\p{L}\p{M}\p{N}]){1,4})|\s+/gu;
 
 /**
- * Cuts `text` into tokens by a rule of our own: up to six letters, one Han character, one emoji or up to four
- * other signs, each with the space before it. Joined, they are the text again.
+ * Cuts `text` into tokens: up to six letters, one Han character, one emoji, or up to four other signs, each with the
+ * space before it. The rule is an assumption. The joined tokens are the text again.
  */
 export function tokenize(text: string): string[] {
   return text.match(TOKEN) ?? [];

@@ -1,9 +1,9 @@
 import type { ToolDefinition } from "@sluice/core";
-import type { Ask } from "./ask.js";
 import { hintsOf } from "./hints.js";
+import type { ChatJob } from "./job.js";
 import { sample } from "./sample.js";
 
-/** A tool call the model makes: `arguments` is JSON as text. */
+/** A tool call of the model. `arguments` is JSON as text. */
 export interface ChosenCall {
   readonly name: string;
   readonly arguments: string;
@@ -12,20 +12,20 @@ export interface ChosenCall {
 const ASKS_FOR_A_TOOL = /\b(use|using|call|calling|run|invoke)\b/i;
 
 /**
- * The calls to make: what `tool_choice` demands, else the tools that the prompt says to use. None once tool
- * results wait for an answer, so that every loop ends.
+ * Chooses the tool calls: the ones that `tool_choice` demands, else the tools that the prompt names. While tool results
+ * wait for an answer there are none, so that every loop ends.
  */
-export function chooseCalls(ask: Ask): ChosenCall[] {
-  if (ask.toolResults.length > 0) return [];
-  const hints = hintsOf(ask.prompt);
-  return chosenTools(ask).map(({ function: { name, parameters } }) => ({
+export function chooseCalls(job: ChatJob): ChosenCall[] {
+  if (job.toolResults.length > 0) return [];
+  const hints = hintsOf(job.prompt);
+  return chosenTools(job).map(({ function: { name, parameters } }) => ({
     name,
-    // arguments are an object even where the schema leaves that unsaid
+    // arguments are an object, also where the schema has no type
     arguments: JSON.stringify(sample({ ...parameters, type: "object" }, hints)),
   }));
 }
 
-function chosenTools({ prompt, toolChoice, tools }: Ask): readonly ToolDefinition[] {
+function chosenTools({ prompt, toolChoice, tools }: ChatJob): readonly ToolDefinition[] {
   if (toolChoice === "none") return [];
   if (typeof toolChoice === "object")
     return tools.filter((tool) => tool.function.name === toolChoice.name).slice(0, 1);
@@ -41,7 +41,7 @@ function toolsAskedFor(prompt: string, tools: readonly ToolDefinition[]): readon
   return /\b(the|your|a|this|that) tool\b/i.test(prompt) ? tools.slice(0, 1) : [];
 }
 
-/** `get_weather`, `get-weather` and `Get weather` are one name to a person. */
+/** Normalizes a name: `get_weather`, `get-weather` and `Get weather` are the same. */
 function plain(text: string): string {
   return ` ${text
     .toLowerCase()

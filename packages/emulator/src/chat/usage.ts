@@ -1,15 +1,15 @@
 import type { ChatRequest, ChatRequestMessage } from "@sluice/core";
 import { hash } from "../hash.js";
-import { textOf } from "./ask.js";
+import { textOf } from "./job.js";
 import { countTokens } from "./tokens.js";
 
-/** What a request and its answer cost, in tokens. */
+/** Tokens of a request and its answer. */
 export interface TokenCounts {
   readonly prompt: number;
-  /** The part of `prompt` that an earlier request had in common with this one. */
+  /** Part of `prompt` that an earlier request shares with this one. */
   readonly cached: number;
   readonly completion: number;
-  /** The part of `completion` that was thinking. */
+  /** Part of `completion` that is thinking. */
   readonly reasoning: number;
 }
 
@@ -17,7 +17,7 @@ const PER_MESSAGE = 4;
 const PER_IMAGE = 256;
 const MOST_PREFIXES = 2000;
 
-/** `usage` as the model of that family reports it (spec, Chat completion). */
+/** Makes the `usage` of a model family (spec, Chat completion). */
 export function usageOf(family: "alpha" | "gamma" | "delta", counts: TokenCounts) {
   const { prompt, cached, completion, reasoning } = counts;
   const total = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
@@ -32,8 +32,8 @@ export function usageOf(family: "alpha" | "gamma" | "delta", counts: TokenCounts
 }
 
 /**
- * Remembers the beginnings of conversations, as a gateway's prompt cache does: the messages a request shares
- * with an earlier one of the same key, model, tools and `user_id` count as cached. Holds 2,000 beginnings.
+ * Creates a prompt cache. The first messages that a request shares with an earlier one of the same key, model, tools
+ * and `user_id` count as cached. It holds 2,000 beginnings.
  */
 export function createPromptCache() {
   const prefixes = new Set<string>();

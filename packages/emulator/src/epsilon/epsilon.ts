@@ -1,16 +1,16 @@
 import { parseBody } from "../check.js";
 import type { EmulatorClock } from "../clock.js";
-import { jsonEnding } from "../ending.js";
 import type { Exchange } from "../exchange.js";
+import { createExpiringMap } from "../expiring-map.js";
+import { answerJSON } from "../failure-mode.js";
 import type { Files } from "../files/files.js";
 import { hash } from "../hash.js";
 import { type Answer, json, unknownThing } from "../http.js";
 import type { Refuse } from "../refusals.js";
-import { createShelf } from "../shelf.js";
 import { planTask, progressAt, type Timeline } from "../videos/timeline.js";
-import { readEpsilonCues } from "./scenes.js";
+import { readEpsilonScenes } from "./scenes.js";
 
-/** What the epsilon endpoints need. */
+/** Parts that the epsilon endpoints use. */
 export interface EpsilonOptions {
   readonly clock: EmulatorClock;
   readonly speed: number;
@@ -34,28 +34,28 @@ const words = {
 } as const;
 
 /**
- * The four routes of the second video vendor. The spec shows no shapes: any JSON goes in, and the task that comes
- * out is one that such a service might give.
+ * Creates the four endpoints of the second video vendor (spec, Endpoints). The spec shows no shapes: any JSON is
+ * accepted, and the answers are an assumption.
  */
 export function createEpsilon({ clock, speed, refuse, files }: EpsilonOptions) {
-  const tasks = createShelf<EpsilonTask>({ clock, most: MOST, lifetimeMs: DAY_MS });
+  const tasks = createExpiringMap<EpsilonTask>({ clock, most: MOST, lifetimeMs: DAY_MS });
   let count = 0;
   return { create, query, clear };
 
   async function create(exchange: Exchange): Promise<Answer> {
     const parsed = parseBody(exchange);
     if ("refusal" in parsed) return parsed.refusal;
-    const cues = readEpsilonCues(exchange.text);
+    const scenes = readEpsilonScenes(exchange.text);
     const whole = `${exchange.record.path} ${exchange.text}`;
-    const refusal = refuse(cues, whole);
+    const refusal = refuse(scenes, whole);
     if (refusal) return refusal;
 
     const digest = hash(whole);
     const id = `epsilon-${digest}-${++count}`;
-    const timeline = planTask(clock.now(), digest, speed, cues.names.has("slow"));
-    const task = { timeline, fails: cues.names.has("fail") };
-    tasks.put(id, task);
-    return jsonEnding(bodyOf(id, task, exchange), cues.ending, exchange.request.signal);
+    const timeline = planTask(clock.now(), digest, speed, scenes.names.has("slow"));
+    const task = { timeline, fails: scenes.names.has("fail") };
+    tasks.set(id, task);
+    return answerJSON(bodyOf(id, task, exchange), scenes.failureMode, exchange.request.signal);
   }
 
   function query(exchange: Exchange): Answer {

@@ -1,6 +1,6 @@
-import { type Cues, commonScenes, readCues } from "../cues.js";
+import { commonScenes, readScenes, type Scenes } from "../scenes.js";
 
-/** What any text of an epsilon request may ask for, written `[[name]]`, and what then happens. */
+/** Scenes of any string of an epsilon request, written `[[name]]`, with their effects. */
 export const epsilonScenes = {
   ...commonScenes,
   slow: "takes five minutes instead of one or two, divided by the speed",
@@ -9,7 +9,7 @@ export const epsilonScenes = {
 
 const STRING = /"(?:[^"\\]|\\.)*"/g;
 
-/** Reads the cues of every string in a body of JSON; `[[500]]` outside of one is a list. */
-export function readEpsilonCues(body: string): Cues<keyof typeof epsilonScenes> {
-  return readCues((body.match(STRING) ?? []).join(" "), epsilonScenes);
+/** Reads the scenes of every string in a body of JSON. Outside of a string, `[[500]]` is a list. */
+export function readEpsilonScenes(body: string): Scenes<keyof typeof epsilonScenes> {
+  return readScenes((body.match(STRING) ?? []).join(" "), epsilonScenes);
 }

@@ -15,7 +15,7 @@ const base64 =
 
 let decoded: Bytes | undefined;
 
-/** The one video that every finished task shows; decoded when it is first asked for. */
+/** Returns the video of every finished task. It is decoded at the first call. */
 export function clip(): Bytes {
   decoded ??= Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   return decoded;

@@ -29,13 +29,13 @@ const plainer: Readonly<Record<string, string>> = {
   "—": "-",
 };
 
-/** The characters of `text` that have a picture of their own: accents go, white space becomes one space. */
+/** Returns the characters to draw: without accents, and with one space for white space. */
 export function drawable(text: string): string[] {
   const plain = text.normalize("NFD").replace(/\p{M}|\p{Cf}/gu, "");
   return [...plain.replace(/[\s\p{Cc}]+/gu, " ").trim()].map((sign) => plainer[sign] ?? sign);
 }
 
-/** How a character is drawn; one beyond ASCII as a symmetric ornament, always the same for the same character. */
+/** Returns the dots of a character. One beyond ASCII is a symmetric ornament that depends on the character alone. */
 export function glyphOf(sign: string): Glyph {
   const found = glyphs[(sign.codePointAt(0) ?? 0) - 32];
   return found && sign.length === 1 ? found : ornament(sign);

@@ -1,11 +1,20 @@
 import { drawable, GLYPH_HEIGHT, GLYPH_WIDTH, type Glyph, glyphOf } from "./font.js";
-import type { Picture } from "./picture.js";
 
-/** Where the words of a picture go. */
+/** Size of a picture, and the text on it. */
+export interface LetteredPicture {
+  readonly width: number;
+  readonly height: number;
+  /** Short texts, one line each. */
+  readonly captions: readonly string[];
+  /** Text below the captions, on several lines, up to a limit. */
+  readonly text: string;
+}
+
+/** Text of a picture, as rows of pixels. */
 export interface Lettering {
-  /** The first row of the band that the words stand on. */
+  /** First row of the band behind the text. */
   readonly top: number;
-  /** What is inked of a row, as columns from and up to. */
+  /** Inked parts of a row, as first column and column after the last. */
   readonly runs: (y: number) => Iterable<readonly [from: number, to: number]>;
 }
 
@@ -15,8 +24,8 @@ const ADVANCE = GLYPH_WIDTH + 1;
 const LINE = GLYPH_HEIGHT + 4;
 const MARGIN = 5;
 
-/** Sets the captions and the text in lines of 44 characters or more, smaller on a picture that is wide and low. */
-export function letter({ width, height, captions, text }: Picture): Lettering {
+/** Sets the captions and the text in lines of 44 or more characters, smaller on a picture that is wide and low. */
+export function letter({ width, height, captions, text }: LetteredPicture): Lettering {
   const room = Math.min(width, 1.5 * height);
   const scale = Math.max(1, Math.floor(room / (LEAST_COLUMNS * ADVANCE + 2 * MARGIN)));
   const columns = Math.floor((width / scale - 2 * MARGIN) / ADVANCE);
@@ -51,7 +60,7 @@ function linesOf(captions: readonly string[], text: string, columns: number): st
   return [...short.slice(0, MOST_LINES - 1), [...last, ..."..."]];
 }
 
-/** Breaks at spaces, and where there are none in the middle of a word. */
+/** Breaks text into lines at spaces, or within a word that is longer than a line. */
 function wrapped(signs: readonly string[], columns: number): string[][] {
   const lines: string[][] = [];
   let rest = signs;

@@ -1,24 +1,18 @@
 import { hash } from "../hash.js";
-import { type Lettering, letter } from "./lettering.js";
+import { type LetteredPicture, type Lettering, letter } from "./lettering.js";
 import type { Bitmap } from "./png.js";
 
-/** What a picture is of; the same words make the same pixels. */
-export interface Picture {
-  readonly width: number;
-  readonly height: number;
-  /** What the pattern and its colours come from. */
+/** Description of a picture. The same description makes the same pixels. */
+export interface Picture extends LetteredPicture {
+  /** Source of the pattern and its colours. */
   readonly seed: string;
-  /** Written onto it, a line each. */
-  readonly captions: readonly string[];
-  /** Written below the captions, on as many lines as it takes, up to a few. */
-  readonly text: string;
 }
 
 const SHADES = 120;
 const INK = 2 * SHADES;
 const TURN = 1024;
 
-/** Waves in three colours of the seed's choice, and a darker band at the foot that says what was asked for. */
+/** Paints waves in three colours that the seed decides, and a darker band with the text at the foot. */
 export function paint(picture: Picture): Bitmap {
   const { width, height, seed } = picture;
   const lettering = letter(picture);
@@ -37,7 +31,7 @@ function write({ runs }: Lettering, y: number, row: Uint8Array) {
   for (const [from, to] of runs(y)) row.fill(INK, from, to);
 }
 
-/** Two waves that bend each other. All that depends on the column alone is worked out once. */
+/** Prepares two waves that bend each other. Values that depend on the column alone are computed once. */
 function wavesOf(width: number, height: number, seed: string) {
   const [angle, fine, coarse, bend] = numbersOf(seed);
   const span = Math.max(width, height);
@@ -66,7 +60,7 @@ function wavesOf(width: number, height: number, seed: string) {
   };
 }
 
-/** Shades from one hue over a second to a third, then the same ones darker, then the ink. */
+/** Makes the palette: shades over three hues, the same shades darker, and the ink. */
 function paletteOf(seed: string): number[] {
   const [start, turn, light] = numbersOf(`${seed} colours`);
   const shades = Array.from({ length: SHADES }, (_, at) => {
@@ -77,7 +71,7 @@ function paletteOf(seed: string): number[] {
   return [...shades, ...darker, [250, 250, 245]].flat();
 }
 
-/** Red, green and blue of a hue in degrees. */
+/** Converts a hue in degrees to red, green and blue. */
 function colour(hue: number, saturation: number, lightness: number): number[] {
   const reach = saturation * Math.min(lightness, 1 - lightness);
   return [0, 8, 4].map((offset) => {
@@ -86,7 +80,7 @@ function colour(hue: number, saturation: number, lightness: number): number[] {
   });
 }
 
-/** Four numbers from 0 to 1. */
+/** Makes four numbers from 0 to 1 of a seed. */
 function numbersOf(seed: string): [number, number, number, number] {
   const digits = hash(seed);
   const part = (at: number) => Number.parseInt(digits.slice(at * 4, at * 4 + 4), 16) / 0xffff;

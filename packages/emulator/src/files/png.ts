@@ -22,7 +22,7 @@ const crcTable = Uint32Array.from({ length: 256 }, (_, start) => {
   return value;
 });
 
-/** The pieces of a PNG file. Rows are made as they are read, so that a large picture takes no large memory. */
+/** Writes a PNG file in pieces. Rows are made when they are read, so that a large picture needs little memory. */
 export async function* writePNG(bitmap: Bitmap): AsyncGenerator<Bytes> {
   const { width, height, palette } = bitmap;
   yield Uint8Array.from(SIGNATURE);
@@ -36,13 +36,13 @@ export async function* writePNG(bitmap: Bitmap): AsyncGenerator<Bytes> {
       yield chunk("IDAT", value);
     }
   } finally {
-    // nobody reads on: the rows not made yet need not be
+    // a reader that has left needs no more rows
     await compressed.cancel();
   }
   yield chunk("IEND", new Uint8Array());
 }
 
-/** The rows, each after the filter's number and as differences from its left neighbour: smooth colours shrink. */
+/** Encodes the rows: the number of the filter, then the difference of each pixel from its left neighbour. */
 function rowsOf({ width, height, fill }: Bitmap): ReadableStream<Bytes> {
   const row = new Uint8Array(width);
   const rowsAtOnce = Math.max(1, Math.floor(BATCH / (width + 1)));
@@ -86,7 +86,7 @@ function crc(bytes: Uint8Array): number {
   return value ^ 0xffffffff;
 }
 
-/** Four bytes, the highest first. */
+/** Encodes a number as four bytes, the highest first. */
 function big(number: number): number[] {
   return [24, 16, 8, 0].map((shift) => (number >>> shift) & 0xff);
 }

@@ -1,8 +1,8 @@
 import { type Answer, type Bytes, errorBody, json } from "../http.js";
 
 /**
- * Answers with a file, or with the part of it that `Range` asks for. Several ranges at once and units other
- * than bytes get the whole file, as HTTP allows.
+ * Answers with a file, or with the part that `Range` names. For several ranges, and for units other than bytes, it
+ * answers with the whole file, as HTTP allows.
  */
 export function rangeOf(file: Bytes, request: Request, headers: Readonly<Record<string, string>>): Answer {
   const whole = {
@@ -10,7 +10,7 @@ export function rangeOf(file: Bytes, request: Request, headers: Readonly<Record<
     headers: { ...headers, "accept-ranges": "bytes", "content-length": String(file.length) },
     body: file,
   };
-  // a range means nothing to other methods, nor for a version that the client no longer has
+  // a range counts for GET only, and only for the version that the client has
   if (request.method !== "GET") return whole;
   const condition = request.headers.get("if-range");
   if (condition !== null && condition !== headers["etag"]) return whole;
@@ -37,7 +37,7 @@ export function rangeOf(file: Bytes, request: Request, headers: Readonly<Record<
   };
 }
 
-/** The first and the last byte of one range; undefined if there is none to obey. */
+/** Returns the first and last byte of a range; undefined where the whole file is the answer. */
 function partOf(range: string, length: number): { from: number; to: number } | "unsatisfiable" | undefined {
   const [, first, last] = /^bytes=(\d*)-(\d*)$/i.exec(range.trim()) ?? [];
   if (first === undefined || last === undefined || (first === "" && last === "")) return undefined;

@@ -1,13 +1,13 @@
 import type { AssetStatus } from "../assets/assets.js";
 import { type Answer, badRequest } from "../http.js";
-import type { VideoRequestBody } from "./ask.js";
+import type { VideoRequestBody } from "./job.js";
 
 const ASSET = "asset://";
 const LOOKUP_URL = /\/files\/asset-[^/?]+\.png\?/;
 
 /**
- * Refuses a request that uses an asset which is not there or not ready, or the temporary URL of a lookup. The
- * rules that need no memory have been checked before.
+ * Refuses a request that uses an asset that does not exist or is not ready, or the temporary URL of a lookup (spec,
+ * Asset). The schemas have checked everything else.
  */
 export function refuseReferences(
   request: VideoRequestBody,

@@ -1,22 +1,22 @@
 import { hash } from "../hash.js";
-import type { VideoAsk } from "./ask.js";
+import type { VideoJob } from "./job.js";
 import type { Progress, Timeline } from "./timeline.js";
 
-/** One task. */
+/** A video task. */
 export interface Task {
   readonly id: string;
-  readonly ask: VideoAsk;
+  readonly job: VideoJob;
   readonly timeline: Timeline;
-  /** Some successes repeat the result's URL in `fail_reason`: this one does. */
+  /** True if a success repeats its URL in `fail_reason`, as some do. */
   readonly repeatsURL: boolean;
 }
 
-/** What one query sees of a task. */
+/** State of a task at the time of one query. */
 export interface View extends Progress {
-  /** Present if it is one that nobody knows. */
+  /** True if the status is a word that the spec does not have. */
   readonly oddStatus: boolean;
   readonly failed: boolean;
-  /** Of the finished video; undefined before, and if there is none. */
+  /** URL of the finished video; undefined before, and if there is none. */
   readonly url: string | undefined;
   readonly lastFrameURL: string | undefined;
 }
@@ -54,15 +54,15 @@ const statusWords = {
   },
 } as const;
 
-/** The query result in its envelope (spec, Video task). `gamma-2` has status words of its own. */
+/** Makes a query result in its envelope (spec, Video task). `gamma-2` has other status words. */
 export function envelopeOf(task: Task, view: View) {
-  const { id, ask, timeline, repeatsURL } = task;
+  const { id, job, timeline, repeatsURL } = task;
   const isFinal = view.phase === "finished";
   const repeated = repeatsURL && view.url !== undefined ? view.url : "";
   const data = {
     task_id: id,
-    action: ask.action,
-    status: wordOf(view, ask.family === "gamma-2" ? "lower" : "upper"),
+    action: job.action,
+    status: wordOf(view, job.family === "gamma-2" ? "lower" : "upper"),
     fail_reason: isFinal && view.failed ? FAILURE.message : repeated,
     ...(isFinal ? { result_url: view.url ?? null } : {}),
     submit_time: seconds(timeline.submittedAt),
@@ -75,25 +75,25 @@ export function envelopeOf(task: Task, view: View) {
   return { code: "success", message: "", data };
 }
 
-/** The query result without an envelope, as an upstream of `gamma-2` may give it; the spec does not show it. */
-export function bareOf({ id, ask, timeline }: Task, view: View) {
+/** Makes a query result without an envelope (`gamma-2`). The spec does not show it: it is an assumption (wire, 3.2). */
+export function bareOf({ id, job, timeline }: Task, view: View) {
   const isFinal = view.phase === "finished";
-  const tokens = ask.duration * FPS * 900;
+  const tokens = job.duration * FPS * 900;
   const content = view.url !== undefined && {
     video_url: view.url,
     ...(view.lastFrameURL === undefined ? {} : { last_frame_url: view.lastFrameURL }),
   };
   return {
     id,
-    model: ask.model,
+    model: job.model,
     status: wordOf(view, "lower"),
     ...(content ? { content } : {}),
     ...(isFinal && view.failed ? { error: FAILURE } : {}),
     ...(isFinal && !view.failed ? { usage: { completion_tokens: tokens, total_tokens: tokens } } : {}),
-    seed: ask.seed,
-    resolution: ask.resolution,
-    ratio: ask.ratio,
-    duration: ask.duration,
+    seed: job.seed,
+    resolution: job.resolution,
+    ratio: job.ratio,
+    duration: job.duration,
     framespersecond: FPS,
     created_at: seconds(timeline.submittedAt),
     updated_at: seconds(isFinal ? timeline.finishedAt : timeline.submittedAt),
@@ -101,11 +101,11 @@ export function bareOf({ id, ask, timeline }: Task, view: View) {
 }
 
 function upstreamOf(task: Task, view: View): object {
-  if (task.ask.family === "beta") return betaOf(task, view);
-  return task.ask.family === "gamma-2" ? bareOf(task, view) : {};
+  if (task.job.family === "beta") return betaOf(task, view);
+  return task.job.family === "gamma-2" ? bareOf(task, view) : {};
 }
 
-function betaOf({ id, ask, timeline }: Task, view: View) {
+function betaOf({ id, job, timeline }: Task, view: View) {
   const succeeded = view.phase === "finished" && !view.failed;
   return {
     output: {
@@ -113,22 +113,22 @@ function betaOf({ id, ask, timeline }: Task, view: View) {
       task_status: wordOf(view, "upstream"),
       submit_time: stamp(timeline.submittedAt),
       ...(isStarted(view) ? { scheduled_time: stamp(timeline.startedAt) } : {}),
-      ...(succeeded ? { end_time: stamp(timeline.finishedAt), orig_prompt: ask.prompt } : {}),
+      ...(succeeded ? { end_time: stamp(timeline.finishedAt), orig_prompt: job.prompt } : {}),
       ...(view.url === undefined ? {} : { video_url: view.url }),
     },
     request_id: hash(`${id} upstream request`),
-    ...(succeeded ? { usage: usageOf(ask) } : {}),
+    ...(succeeded ? { usage: usageOf(job) } : {}),
   };
 }
 
-function usageOf(ask: VideoAsk) {
+function usageOf(job: VideoJob) {
   return {
-    SR: Number.parseInt(ask.resolution, 10),
-    duration: ask.duration,
+    SR: Number.parseInt(job.resolution, 10),
+    duration: job.duration,
     fps: FPS,
-    input_video_duration: ask.inputDuration,
-    output_video_duration: ask.duration,
-    ratio: ask.ratio,
+    input_video_duration: job.inputDuration,
+    output_video_duration: job.duration,
+    ratio: job.ratio,
     video_count: 1,
   };
 }
@@ -147,7 +147,7 @@ function seconds(ms: number): number {
   return Math.floor(ms / 1000);
 }
 
-/** `2026-03-14 09:26:53.589` */
+/** Formats a time as `2026-03-14 09:26:53.589`. */
 function stamp(ms: number): string {
   return new Date(ms).toISOString().replace("T", " ").replace("Z", "");
 }

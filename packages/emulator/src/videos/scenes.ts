@@ -1,6 +1,6 @@
-import { type Cues, commonScenes, readCues } from "../cues.js";
+import { commonScenes, readScenes, type Scenes } from "../scenes.js";
 
-/** What the prompt of a video request may ask for, written `[[name]]`, and what then happens. */
+/** Scenes of the prompt of a video request, written `[[name]]`, with their effects. */
 export const videoScenes = {
   ...commonScenes,
   slow: "takes five minutes instead of one or two, divided by the speed",
@@ -12,10 +12,10 @@ export const videoScenes = {
   busy: "the first 2 queries answer 429 with Retry-After: 1; [[busy:5]] the first 5",
 } as const;
 
-/** The scenes of one prompt. */
-export type VideoCues = Cues<keyof typeof videoScenes>;
+/** Scenes of one prompt. */
+export type VideoScenes = Scenes<keyof typeof videoScenes>;
 
-/** Reads the cues of a prompt. */
-export function readVideoCues(prompt: string): VideoCues {
-  return readCues(prompt, videoScenes);
+/** Reads the scenes of a prompt. */
+export function readVideoScenes(prompt: string): VideoScenes {
+  return readScenes(prompt, videoScenes);
 }

@@ -1,4 +1,4 @@
-/** When a task does what, in milliseconds since 1970. */
+/** Times of a task, in milliseconds since 1970. */
 export interface Timeline {
   readonly submittedAt: number;
   readonly queuedAt: number;
@@ -6,7 +6,7 @@ export interface Timeline {
   readonly finishedAt: number;
 }
 
-/** Where a task is, and how much of its work is done, from 0 to 1. */
+/** Phase of a task, and the share of its work that is done, from 0 to 1. */
 export interface Progress {
   readonly phase: "submitted" | "queued" | "running" | "finished";
   readonly share: number;
@@ -20,9 +20,9 @@ const SPREAD_MS = 60_000;
 const SLOW_MS = 300_000;
 
 /**
- * One to two minutes, of which some seconds in the queue; all of it divided by `speed`.
+ * Plans the times of a task: one to two minutes, of which some seconds in the queue, divided by `speed`.
  *
- * @param digest hex digits that decide how long exactly
+ * @param digest hex digits that decide the exact times
  */
 export function planTask(now: number, digest: string, speed: number, slow: boolean): Timeline {
   const spread = (part: string, most: number) => Number.parseInt(part, 16) % most;
@@ -36,7 +36,7 @@ export function planTask(now: number, digest: string, speed: number, slow: boole
   };
 }
 
-/** How far a task is at `now`. */
+/** Computes the progress of a task at `now`. */
 export function progressAt({ queuedAt, startedAt, finishedAt }: Timeline, now: number): Progress {
   if (now >= finishedAt) return { phase: "finished", share: 1 };
   if (now >= startedAt) return { phase: "running", share: (now - startedAt) / (finishedAt - startedAt) };

@@ -1,7 +1,8 @@
 import * as v from "valibot";
-import { isHTTP, isImageDataURI, isPublicHTTP } from "../../address.js";
+import { refusing, rule, type Same, type Warn, wholeNumber } from "../../base/validate.js";
+import { isHTTP, isImageDataURI, isPublicHTTP } from "../../base/web-address.js";
 import { videoModels } from "../../models.js";
-import { type RequestOf, refusing, rule, type Warn, wholeNumber } from "../../validate.js";
+import type { BetaVideoRequest } from "./beta-body.js";
 import { durationWithin } from "./duration.js";
 
 const beta = videoModels["beta3.0-video"];
@@ -106,18 +107,18 @@ const parameters = v.object({
   watermark: v.optional(v.boolean()),
 });
 
-/**
- * A request to `beta3.0-video` or `beta3.0-video-prime` (spec, family `beta`): text to video, first frame, first and
- * last frame, references, a file, or a web page, as `input.media` says.
- */
-export const betaVideoRequest = v.object({
+const fields = {
   model: v.picklist(["beta3.0-video", "beta3.0-video-prime"]),
   input,
   parameters: v.optional(parameters),
   ...refusing(beta.denied),
-});
+};
 
-export interface BetaVideoRequest extends RequestOf<typeof betaVideoRequest> {}
+/** Schema of a request to `beta3.0-video` or `beta3.0-video-prime`. */
+export const betaVideoRequest: v.GenericSchema<BetaVideoRequest> = v.object(fields);
+
+/** Compares the declared request with its schema, both ways: a field that one of them lacks does not compile. */
+type _Declared = Same<BetaVideoRequest, v.ObjectSchema<typeof fields, undefined>>;
 
 /** What the rules neither list nor forbid. */
 export function warnOfBeta({ input: { prompt = "", media = [] } }: BetaVideoRequest, warn: Warn): void {

@@ -1,8 +1,9 @@
 import * as v from "valibot";
-import { isPublicHTTP } from "../../address.js";
+import { refusing, rule, type Same, type Warn, wholeNumber } from "../../base/validate.js";
+import { isPublicHTTP } from "../../base/web-address.js";
 import { videoModels } from "../../models.js";
-import { type RequestOf, refusing, rule, type Warn, wholeNumber } from "../../validate.js";
 import { durationWithin } from "./duration.js";
+import type { GammaVideo10ProFastRequest, GammaVideo15ProRequest } from "./gamma-1-body.js";
 
 const pro = videoModels["gamma-video-1-5-pro-251215"];
 const fast = videoModels["gamma-video-1-0-pro-fast-251015"];
@@ -131,18 +132,21 @@ function showsImages(request: unknown): boolean {
   return Array.isArray(content) && content.some((item) => (item as Content[number] | null)?.type !== "text");
 }
 
-/** A request to `gamma-video-1-5-pro-251215` (spec, `POST /v1/video/generations`), text- or image-to-video. */
-export const gammaVideo15ProRequest: v.GenericSchema<
-  v.InferInput<typeof proFromText> | v.InferInput<typeof proFromImages>
-> = v.lazy((request) => (showsImages(request) ? proFromImages : proFromText));
+/** Schema of a request to `gamma-video-1-5-pro-251215`: text to video, or image to video. */
+export const gammaVideo15ProRequest: v.GenericSchema<GammaVideo15ProRequest> = v.lazy((request) =>
+  showsImages(request) ? proFromImages : proFromText,
+);
 
-/** A request to `gamma-video-1-0-pro-fast-251015`, text- or image-to-video. */
-export const gammaVideo10ProFastRequest: v.GenericSchema<
-  v.InferInput<typeof fastFromText> | v.InferInput<typeof fastFromImage>
-> = v.lazy((request) => (showsImages(request) ? fastFromImage : fastFromText));
+/** Schema of a request to `gamma-video-1-0-pro-fast-251015`: text to video, or image to video. */
+export const gammaVideo10ProFastRequest: v.GenericSchema<GammaVideo10ProFastRequest> = v.lazy((request) =>
+  showsImages(request) ? fastFromImage : fastFromText,
+);
 
-export type GammaVideo15ProRequest = RequestOf<typeof gammaVideo15ProRequest>;
-export type GammaVideo10ProFastRequest = RequestOf<typeof gammaVideo10ProFastRequest>;
+/** Compares each declared request with its schema, both ways: a field that one of them lacks does not compile. */
+type _Declared = [
+  Same<GammaVideo15ProRequest, typeof proFromText | typeof proFromImages>,
+  Same<GammaVideo10ProFastRequest, typeof fastFromText | typeof fastFromImage>,
+];
 
 /** What the rules neither list nor forbid. */
 export function warnOfPro({ content, generate_audio }: GammaVideo15ProRequest, warn: Warn): void {

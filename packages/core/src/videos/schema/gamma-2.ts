@@ -1,9 +1,10 @@
 import * as v from "valibot";
-import { isAssetURI, isHTTP, isImageDataURI } from "../../address.js";
+import { refusing, rule, type Same, type Warn, wholeNumber } from "../../base/validate.js";
+import { isAssetURI, isHTTP, isImageDataURI } from "../../base/web-address.js";
 import { videoModels } from "../../models.js";
-import { type RequestOf, refusing, rule, type Warn, wholeNumber } from "../../validate.js";
 import { durationWithin } from "./duration.js";
 import { videoText } from "./gamma-1.js";
+import type { GammaVideo20Request, GammaVideoFastRequest } from "./gamma-2-body.js";
 
 const full = videoModels["gamma-video-2.0"];
 const fast = videoModels["gamma-video-fast"];
@@ -80,31 +81,36 @@ const searchNeedsText = <Request extends { content: Content; tools?: readonly un
     "web search works in text-to-video only; leave tools out, or the images, videos and audios of content",
   );
 
-/** A request to `gamma-video-2.0` (spec, `POST /v1/video/generations`). */
-export const gammaVideo20Request = v.pipe(
-  v.object({
-    model: v.literal("gamma-video-2.0"),
-    ...fieldsOf(full),
-    resolution: v.optional(v.picklist(full.resolutions)),
-    return_last_frame: v.optional(v.boolean()),
-    ...refusing(full.denied),
-  }),
+const fullFields = {
+  model: v.literal("gamma-video-2.0"),
+  ...fieldsOf(full),
+  resolution: v.optional(v.picklist(full.resolutions)),
+  return_last_frame: v.optional(v.boolean()),
+  ...refusing(full.denied),
+};
+const fastFields = {
+  model: v.literal("gamma-video-fast"),
+  ...fieldsOf(fast),
+  resolution: v.optional(v.picklist(fast.resolutions)),
+  ...refusing(fast.denied),
+};
+
+/** Schema of a request to `gamma-video-2.0`. */
+export const gammaVideo20Request: v.GenericSchema<GammaVideo20Request> = v.pipe(
+  v.object(fullFields),
+  v.forward(searchNeedsText(), ["tools"]),
+);
+/** Schema of a request to `gamma-video-fast`. */
+export const gammaVideoFastRequest: v.GenericSchema<GammaVideoFastRequest> = v.pipe(
+  v.object(fastFields),
   v.forward(searchNeedsText(), ["tools"]),
 );
 
-/** A request to `gamma-video-fast`. */
-export const gammaVideoFastRequest = v.pipe(
-  v.object({
-    model: v.literal("gamma-video-fast"),
-    ...fieldsOf(fast),
-    resolution: v.optional(v.picklist(fast.resolutions)),
-    ...refusing(fast.denied),
-  }),
-  v.forward(searchNeedsText(), ["tools"]),
-);
-
-export interface GammaVideo20Request extends RequestOf<typeof gammaVideo20Request> {}
-export interface GammaVideoFastRequest extends RequestOf<typeof gammaVideoFastRequest> {}
+/** Compares each declared request with its schema, both ways: a field that one of them lacks does not compile. */
+type _Declared = [
+  Same<GammaVideo20Request, v.ObjectSchema<typeof fullFields, undefined>>,
+  Same<GammaVideoFastRequest, v.ObjectSchema<typeof fastFields, undefined>>,
+];
 
 /** What the rules neither list nor forbid. */
 export function warnOfGamma2(request: GammaVideo20Request | GammaVideoFastRequest, warn: Warn): void {

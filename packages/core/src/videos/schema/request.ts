@@ -1,22 +1,13 @@
+import { checkByModel, type Findings, type Warn } from "../../base/validate.js";
 import { videoModels } from "../../models.js";
-import { checkByModel, type Findings, type Warn } from "../../validate.js";
-import { type BetaVideoRequest, betaVideoRequest, warnOfBeta } from "./beta.js";
-import {
-  type GammaVideo10ProFastRequest,
-  type GammaVideo15ProRequest,
-  gammaVideo10ProFastRequest,
-  gammaVideo15ProRequest,
-  warnOfPro,
-} from "./gamma-1.js";
-import {
-  type GammaVideo20Request,
-  type GammaVideoFastRequest,
-  gammaVideo20Request,
-  gammaVideoFastRequest,
-  warnOfGamma2,
-} from "./gamma-2.js";
+import { betaVideoRequest, warnOfBeta } from "./beta.js";
+import type { BetaVideoRequest } from "./beta-body.js";
+import { gammaVideo10ProFastRequest, gammaVideo15ProRequest, warnOfPro } from "./gamma-1.js";
+import type { GammaVideo10ProFastRequest, GammaVideo15ProRequest } from "./gamma-1-body.js";
+import { gammaVideo20Request, gammaVideoFastRequest, warnOfGamma2 } from "./gamma-2.js";
+import type { GammaVideo20Request, GammaVideoFastRequest } from "./gamma-2-body.js";
 
-/** What `createVideoTask` takes, discriminated by `model`; the gateway's own field names. */
+/** Request of `createVideoTask`, discriminated by `model`; the gateway's own field names. */
 export type VideoRequest =
   | BetaVideoRequest
   | GammaVideo15ProRequest

@@ -1,0 +1,20 @@
+import type { AssetModel } from "../models.js";
+
+/* The body of a registration by hand, for the editor: `schema.ts` compares it with its schema. */
+
+/**
+ * Registration of an image as an asset (spec, POST /gamma/asset/CreateAsset). The field names are the gateway's own. The
+ * spec does not show which fields are required: all of them are, here.
+ */
+export interface AssetRequest {
+  /** The model that the registration is billed under. There is one. */
+  readonly model: AssetModel;
+  /** Id of an asset group that exists. The spec shows no way to create one. Not empty. */
+  readonly GroupId: string;
+  /** Name of the asset. Not empty. */
+  readonly Name: string;
+  /** Kind of the asset. Images are the only kind. */
+  readonly AssetType: "Image";
+  /** The image: an http(s) URL, a data URI, plain Base64, or a `File` or `Blob` of an image, which is not empty. */
+  readonly URL: string | Blob;
+}

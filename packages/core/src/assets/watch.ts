@@ -1,0 +1,200 @@
+import type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../asset.js";
+import { unlessAborted } from "../base/clock.js";
+import {
+  AssetFailedError,
+  ConfigurationError,
+  jsonOf,
+  ResponseError,
+  ValidationError,
+  withDetails,
+} from "../errors.js";
+import { type PollEvent, poll } from "../polling/poll.js";
+import { excerpt, isRecord } from "../transport/error-response.js";
+import { withRoute } from "../transport/failure.js";
+import { type Answer, requestJSON } from "../transport/json-response.js";
+import { assertClient, type Client, type RequestOptions } from "../transport/send.js";
+
+const HEADERS_MS = 60_000;
+
+/** Options for waiting for an asset. Times are milliseconds. */
+export interface AssetWaitOptions extends RequestOptions {
+  /** From an answer to the next question, give or take a tenth. @default 3_000 */
+  readonly intervalMs?: number | undefined;
+  /** For all of the waiting, the request in flight included. @default 300_000 (5 min) */
+  readonly deadlineMs?: number | undefined;
+  /** Hears each question, and how long until the next. */
+  readonly onPoll?: ((event: PollEvent) => void) | undefined;
+}
+
+/**
+ * Looks an asset up once, through the client's `assetLookup`: the spec shows no endpoint for it.
+ *
+ * @param asset what `createAsset` gave, also out of JSON, or the id alone
+ * @throws {ConfigurationError} when the client has no `assetLookup`
+ * @throws {ResponseError} when the lookup's answer has no `Status`
+ * @throws what the lookup throws. All errors of the library keep the `handle`.
+ * @example
+ * ```ts
+ * const client = createClient({
+ *   baseURL: "https://gateway.example.com",
+ *   assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+ * });
+ * const { state } = await getAsset(client, handle);
+ * ```
+ */
+export async function getAsset(
+  client: Client,
+  asset: AssetHandle | string,
+  options: RequestOptions = {},
+): Promise<Asset> {
+  assertClient(client);
+  const handle = assetHandleOf(typeof asset === "string" ? asset : asset.id);
+  try {
+    const lookup = assertLookup(client, `the asset ${handle.id}`);
+    const request = async (path: string, body?: unknown) => {
+      const method = body === undefined ? "get" : "post";
+      const read = ({ json }: Answer) => json;
+      const call = {
+        method,
+        path,
+        body: body === undefined ? undefined : () => body,
+        headersMs: HEADERS_MS,
+        repeat: "any",
+        read,
+      } as const;
+      return requestJSON(client, call, options);
+    };
+    return assetOf(handle, await unlessAborted(lookup(handle.id, request), options.signal));
+  } catch (error) {
+    throw withDetails(withRoute(error, ROUTE), { handle });
+  }
+}
+
+const ROUTE =
+  "add assets to its `routes`, and set its `assetLookup` to the path that the client's assetLookup uses";
+
+/**
+ * Watches an asset until it may be used, or never will: a snapshot whenever something changes, the last one `active` or
+ * `failed`. Failed lookups (429, 5xx, the network) do not end it.
+ *
+ * @throws {TimeoutError} phase `deadline`; watch again with the same handle
+ * @throws what {@link getAsset} throws, where asking again would not help
+ * @example
+ * ```ts
+ * for await (const asset of watchAsset(client, handle)) console.log(asset.rawStatus);
+ * ```
+ */
+export async function* watchAsset(
+  client: Client,
+  asset: AssetHandle | string,
+  options: AssetWaitOptions = {},
+): AsyncGenerator<Asset, void, undefined> {
+  assertClient(client);
+  const handle = assetHandleOf(typeof asset === "string" ? asset : asset.id);
+  const { clock, random } = client;
+  const { signal, intervalMs = 3000, deadlineMs = 300_000, onPoll } = options;
+  const snapshots = poll({
+    clock,
+    random,
+    signal,
+    intervalMs,
+    deadlineMs,
+    onPoll,
+    late: `the asset was not ready after ${deadlineMs} ms (deadlineMs); wait again by its id`,
+    ask: (signal) => getAsset(client, handle, { ...options, signal, retry: { limit: 0 } }),
+  });
+  let last: Asset | undefined;
+  try {
+    for await (const snapshot of snapshots) {
+      const next = newerAsset(last, snapshot);
+      if (next !== last) yield next;
+      last = next;
+      if (next.state !== "pending") return;
+    }
+  } catch (error) {
+    throw withDetails(error, { handle });
+  }
+}
+
+/**
+ * Waits until an asset may be used (spec: 6 to 9 seconds, up to 2 minutes when many wait), as {@link watchAsset} does.
+ *
+ * @throws {AssetFailedError} when its preparation fails
+ * @throws whatever watching throws
+ * @example
+ * ```ts
+ * const { uri } = await waitForAsset(client, await createAsset(client, request));
+ * ```
+ */
+export async function waitForAsset(
+  client: Client,
+  asset: AssetHandle | string,
+  options: AssetWaitOptions = {},
+): Promise<ActiveAsset> {
+  for await (const snapshot of watchAsset(client, asset, options)) {
+    if (isActive(snapshot)) return snapshot;
+    if (snapshot.state === "failed") throw assetFailure(snapshot);
+  }
+  throw new Error("unreachable: watching ends with a final snapshot or an error");
+}
+
+/**
+ * Gives the client's lookup of assets.
+ *
+ * @throws {ConfigurationError} when it has none
+ */
+export function assertLookup({ assetLookup }: Client, what: string): AssetLookup {
+  if (assetLookup) return assetLookup;
+  throw new ConfigurationError(
+    `${what} can't be looked up: give createClient() the option assetLookup, which knows this gateway's endpoint`,
+  );
+}
+
+/** A failed asset as an error. */
+export function assetFailure(asset: Asset): AssetFailedError {
+  const { id, uri, rawStatus } = asset;
+  const message = `the asset ${id} failed (${rawStatus}): it can't be used; register another image`;
+  return withDetails(new AssetFailedError(message, asset), { handle: { id, uri } }) as AssetFailedError;
+}
+
+/** Merges an answer into the last snapshot: the same object if nothing is new. */
+export function newerAsset(last: Asset | undefined, answer: Asset): Asset {
+  const isSame =
+    last?.rawStatus === answer.rawStatus &&
+    last.temporaryURL?.forDisplayOnly === answer.temporaryURL?.forDisplayOnly;
+  return last && isSame ? last : answer;
+}
+
+/**
+ * The handle of an asset whose id is known.
+ *
+ * @throws {ValidationError} for what can't be an id
+ */
+export function assetHandleOf(id: unknown): AssetHandle {
+  if (typeof id === "string" && /^[^\s\p{C}]+$/u.test(id)) return { id, uri: `asset://${id}` };
+  const message = "must be the id of an asset, as createAsset() gives it";
+  throw new ValidationError([{ path: "id", message, rule: "asset.id" }]);
+}
+
+/** Tells whether an asset may be used. */
+export function isActive(asset: Asset): asset is ActiveAsset {
+  return asset.state === "active";
+}
+
+function assetOf(handle: AssetHandle, raw: unknown): Asset {
+  const { Status: status, URL: url } = isRecord(raw) ? raw : {};
+  const path = typeof status !== "string" ? "Status" : "URL";
+  if (typeof status !== "string" || !(url == null || typeof url === "string"))
+    throw new ResponseError(`the asset lookup's answer does not fit the spec at ${path}`, {
+      path,
+      body: excerpt(jsonOf(raw) ?? ""),
+    });
+  const word = status.toLowerCase();
+  return {
+    ...handle,
+    state: word === "active" || word === "failed" ? word : "pending",
+    rawStatus: status,
+    ...(url && { temporaryURL: { forDisplayOnly: url } }),
+    raw,
+  };
+}

@@ -1,0 +1,33 @@
+import { asError } from "../errors.js";
+import type { ClientEvent, PlatformFeature } from "../events.js";
+
+/** Receiver of events: a client. */
+interface Reporter {
+  readonly emit: (event: ClientEvent) => void;
+}
+
+const reported = new WeakMap<Reporter, Set<PlatformFeature>>();
+const refusals = new WeakMap<Error, PlatformFeature>();
+
+/** Emits that the browser refuses a feature: once for each feature and client. */
+export function reportLimit(client: Reporter, feature: PlatformFeature, cause: unknown): void {
+  const features = reported.get(client) ?? new Set();
+  reported.set(client, features);
+  if (features.has(feature)) return;
+  features.add(feature);
+  client.emit({ type: "platform-limit", feature, error: asError(cause) });
+}
+
+/** The error of a storage, marked as the browser's refusal of a feature. */
+export function refusalOf(feature: PlatformFeature, cause: unknown): Error {
+  const error = asError(cause);
+  refusals.set(error, feature);
+  return error;
+}
+
+/** Emits why a storage failed: a `platform-limit` where the browser refuses it, else a `storage-failure`. */
+export function reportStorageFailure(client: Reporter, error: unknown, messageId?: string): void {
+  const feature = refusals.get(error as Error);
+  if (feature) reportLimit(client, feature, error);
+  else client.emit({ type: "storage-failure", error, ...(messageId !== undefined && { messageId }) });
+}

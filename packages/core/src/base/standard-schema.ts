@@ -1,0 +1,87 @@
+/** A schema of any library that follows the Standard Schema specification: valibot, zod, arktype and others. */
+export interface StandardSchema<Output = unknown> {
+  /** The part that all these libraries have in common. */
+  readonly "~standard": {
+    /** Version of the specification. */
+    readonly version: 1;
+    /** Name of the library. */
+    readonly vendor: string;
+    /** Checks a value. */
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
+    /** Types of the schema, for the compiler. */
+    readonly types?:
+      | {
+          /** Type of a value before the check. */
+          readonly input: unknown;
+          /** Type of a value after the check. */
+          readonly output: Output;
+        }
+      | undefined;
+    /** The schema as JSON Schema, where the library can write it. */
+    readonly jsonSchema?: {
+      /** Writes the JSON Schema of values before the check. */
+      readonly input: (options: {
+        /** Version of JSON Schema: `"draft-07"`. */
+        target: string;
+      }) => Record<string, unknown>;
+    };
+  };
+}
+
+type SchemaResult<Output> =
+  | {
+      /** The checked value. */
+      readonly value: Output;
+      /** Absent: the value is valid. */
+      readonly issues?: undefined;
+    }
+  | {
+      /** The broken rules. */
+      readonly issues: readonly SchemaIssue[];
+    };
+
+interface SchemaIssue {
+  /** Description of what is wrong. */
+  readonly message: string;
+  /** Keys from the value to the part that is wrong. */
+  readonly path?:
+    | readonly (
+        | PropertyKey
+        | {
+            /** Name of a property, or index of an item. */
+            readonly key: PropertyKey;
+          }
+      )[]
+    | undefined;
+}
+
+interface PathIssue {
+  /** `items.0.name`; empty for the value itself. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** What a value is by a schema, or where it does not fit. */
+export type Checked<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly PathIssue[] };
+
+/** Checks `value`. */
+export async function checkBySchema<Output>(
+  schema: StandardSchema<Output>,
+  value: unknown,
+): Promise<Checked<Output>> {
+  const result = await schema["~standard"].validate(value);
+  if (!result.issues) return result;
+  return {
+    issues: result.issues.map(({ message, path = [] }) => ({
+      message,
+      path: path.map((step) => String(typeof step === "object" ? step.key : step)).join("."),
+    })),
+  };
+}
+
+/** All issues in one line. */
+export function issuesText(issues: readonly PathIssue[]): string {
+  return issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join("; ");
+}

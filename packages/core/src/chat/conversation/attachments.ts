@@ -1,0 +1,51 @@
+import { ValidationError } from "../../errors.js";
+import { chatModels } from "../../models.js";
+import { isImageURL } from "../protocol/schema.js";
+
+/** An image beside a message: a file, or an http(s) or data URL. */
+export type ImageInput = Blob | URL | string;
+
+const accepted: readonly (string | undefined)[] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+/**
+ * The URLs that image parts carry, files as data URLs. A file is what its bytes say, not its name.
+ *
+ * @throws {ValidationError} if the model sees no images, or one is none that it could see
+ */
+export async function imageURLs(
+  images: readonly ImageInput[],
+  model: string,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const known: Record<string, { imageInput: boolean }> = chatModels;
+  if (Object.hasOwn(known, model) && !known[model]?.imageInput) {
+    const others = Object.keys(known).filter((name) => known[name]?.imageInput);
+    refuse("images", `${model} sees no images; ${others.join(", ")} does`);
+  }
+  return Promise.all(
+    images.map((image, index) => {
+      const path = `images.${index}`;
+      if (typeof image === "object" && !(image instanceof URL)) return dataURLOf(image, path, signal);
+      const url = String(image);
+      return isImageURL(url)
+        ? url
+        : refuse(path, "must be an http(s) URL, or a data URL of a JPEG, PNG, GIF or WebP");
+    }),
+  );
+}
+
+async function dataURLOf(blob: Blob, path: string, signal: AbortSignal): Promise<string> {
+  // loaded with the first file: most chats never see one
+  const { signedType, toDataURI } = await import("../../media/data-uri.js");
+  const type = await signedType(blob, signal);
+  if (type === undefined || !accepted.includes(type))
+    refuse(
+      path,
+      `must be a JPEG, PNG, GIF or WebP image; its bytes are ${type ?? "of no kind that we know"}`,
+    );
+  return toDataURI(blob, { signal, type });
+}
+
+function refuse(path: string, message: string): never {
+  throw new ValidationError([{ path, message, rule: "chat.images" }]);
+}

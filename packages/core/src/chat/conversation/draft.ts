@@ -1,0 +1,183 @@
+import { yieldToHost } from "../../base/clock.js";
+import { checkBySchema, issuesText, type StandardSchema } from "../../base/standard-schema.js";
+import type { UncheckedRequest } from "../../base/validate.js";
+import { asError, isGatewayError, ResponseError, StreamError } from "../../errors.js";
+import { parseJSON } from "../../transport/error-response.js";
+import type { Client, RequestOptions } from "../../transport/send.js";
+import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "../partial-json/growing-json.js";
+import { emptyMessage } from "../protocol/accumulate.js";
+import type { ChatTiming } from "../protocol/answer-reader.js";
+import type { ChatMessage, ChatUsage } from "../protocol/delta.js";
+import type { ChatRequest, ToolCall } from "../protocol/request-body.js";
+import { openStream } from "../stream.js";
+import { type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
+
+/** An answer under way, as the message that it becomes. */
+export interface Answer {
+  /** As far as it has come: the same object until more has. */
+  readonly message: ThreadMessage;
+  /** True until the first text, thinking or tool call. */
+  readonly isWaiting: boolean;
+  /** Reads to the end, however that comes; `onDelta` after each delta. */
+  read(onDelta: () => void): Promise<ThreadMessage>;
+  /** Ends the request; returns the message with all that had come. */
+  stop(): ThreadMessage;
+}
+
+/** Milliseconds of reading deltas before the host gets its turn: half a frame. */
+const SLICE_MS = 8;
+
+/**
+ * Asks, and gives the answer while it comes. With a `schema` its text is read as JSON. Without a request, the draft is
+ * an answer that a page was left with, and is read again from its start.
+ */
+export function createAnswer(
+  client: Client,
+  { streamId, ...draft }: ThreadMessage,
+  request: ChatRequest | UncheckedRequest | undefined,
+  { schema, ...options }: RequestOptions & { schema?: StandardSchema | undefined },
+): Answer {
+  const { clock } = client;
+  const stream = openStream(client, options, request, streamId, "params: unchecked({ … })");
+  const argumentReaders: GrowingJSON[] = [];
+  const shownCalls = new WeakMap<ToolCall, ThreadToolCall>();
+  const objectReader = schema && createObjectReader();
+  let textRead = 0;
+  let usage: ChatUsage | undefined;
+  let shown: { of: unknown; streamId: string | undefined; message: ThreadMessage } | undefined;
+
+  return {
+    get message() {
+      const { snapshot: of, streamId } = stream;
+      if (shown?.of !== of || shown.streamId !== streamId)
+        shown = { of, streamId, message: { ...messageSoFar(), ...(streamId && { streamId }) } };
+      return shown.message;
+    },
+    get isWaiting() {
+      return stream.snapshot === emptyMessage;
+    },
+    read,
+    stop() {
+      // what came in the same read and was not shown yet is in the snapshot from then on
+      stream.abort();
+      objectReader?.push(stream.snapshot.content.slice(textRead));
+      return ended({ outcome: "stopped" }, stream.timing);
+    },
+  };
+
+  async function read(onDelta: () => void): Promise<ThreadMessage> {
+    let sliceEnd = clock.now() + SLICE_MS;
+    try {
+      for await (const delta of stream) {
+        if (delta.type === "usage") usage = delta.usage;
+        else if (delta.type === "tool-call-start") argumentReaders[delta.index] = createGrowingJSON();
+        else if (delta.type === "tool-call-delta") argumentReaders[delta.index]?.push(delta.arguments);
+        else if (delta.type === "text-delta") {
+          textRead += delta.text.length;
+          objectReader?.push(delta.text);
+        }
+        onDelta();
+        if (clock.now() < sliceEnd) continue;
+        await yieldToHost();
+        sliceEnd = clock.now() + SLICE_MS;
+      }
+      const { outcome, timing, finishReason } = await stream.result();
+      if (outcome === "error") throw endedByGateway(finishReason, stream.snapshot);
+      if (objectReader) await loadJSONReader();
+      const message = ended({ outcome }, timing);
+      return schema && outcome === "complete" ? await withObject(message, schema) : message;
+    } catch (cause) {
+      return ended(request || saysWhy(cause) ? endOf(cause) : { outcome: "interrupted" }, stream.timing);
+    }
+  }
+
+  function ended(end: Pick<ThreadMessage, "outcome" | "error">, timing: ChatTiming): ThreadMessage {
+    const message = { ...messageSoFar(), ...end, ...(usage && { usage }), timing };
+    return end.outcome === "tool-calls"
+      ? message
+      : withCallsClosed(message, "the answer ended before the call was whole");
+  }
+
+  function messageSoFar(): ThreadMessage {
+    const { content, reasoning_content: reasoning, tool_calls: calls } = stream.snapshot;
+    // what was shown before stays until it has come again
+    if (content.length + (reasoning?.length ?? 0) < draft.content.length + (draft.reasoning?.length ?? 0))
+      return draft;
+    return {
+      ...draft,
+      role: "assistant",
+      content,
+      ...(reasoning !== undefined && { reasoning }),
+      ...(calls && { toolCalls: calls.map(shownCall) }),
+      ...(objectReader?.value !== undefined && { object: objectReader.value }),
+    };
+  }
+
+  function shownCall(call: ToolCall, index: number): ThreadToolCall {
+    const known = shownCalls.get(call);
+    if (known) return known;
+    const { name, arguments: text } = call.function;
+    const input = argumentReaders[index]?.value;
+    const fresh: ThreadToolCall = { id: call.id, name, arguments: text, input, state: "streaming" };
+    if (input !== undefined) shownCalls.set(call, fresh);
+    return fresh;
+  }
+}
+
+/** An answer that was left ends like any other if it says how; if it is not there any more, it was interrupted. */
+function saysWhy(cause: unknown): boolean {
+  return (
+    isGatewayError(cause) &&
+    cause.name === "StreamError" &&
+    cause.apiCode !== undefined &&
+    cause.apiCode !== "stream_interrupted"
+  );
+}
+
+/** Makes the error of an answer whose `finish_reason` says that it failed, or announces calls that never came. */
+function endedByGateway(finishReason: string | null, partial: ChatMessage): StreamError<ChatMessage> {
+  const text = `the answer failed (finish_reason ${finishReason}); ask again`;
+  return new StreamError(text, { reason: "server-error", partial, apiCode: finishReason ?? undefined });
+}
+
+function endOf(cause: unknown): Pick<ThreadMessage, "outcome" | "error"> {
+  const error = asError(cause);
+  if (!isGatewayError(error))
+    return error.name === "AbortError" ? { outcome: "stopped" } : { outcome: "error", error };
+  const isCut = error.name === "StreamError" && error.reason === "truncated";
+  return { outcome: isCut ? "truncated" : "error", error };
+}
+
+/** Models like to write something around the JSON: it is read from its first bracket on. */
+function createObjectReader(): { push: (text: string) => void; readonly value: unknown } {
+  const reader = createGrowingJSON();
+  let begun = false;
+  return {
+    push(text) {
+      const start = begun ? 0 : text.search(/[{[]/);
+      if (start === -1) return;
+      begun = true;
+      reader.push(text.slice(start));
+    },
+    get value() {
+      return reader.value;
+    },
+  };
+}
+
+async function withObject(message: ThreadMessage, schema: StandardSchema): Promise<ThreadMessage> {
+  const { content } = message;
+  const end = Math.max(content.lastIndexOf("}"), content.lastIndexOf("]")) + 1;
+  const value = parseJSON(content.slice(Math.max(content.search(/[{[]/), 0), end));
+  const checked =
+    value === undefined
+      ? { issues: [{ path: "", message: "the answer is no JSON" }] }
+      : await checkBySchema(schema, value);
+  if (!checked.issues) return { ...message, object: checked.value };
+  const fields = { path: checked.issues[0]?.path ?? "", body: content };
+  return {
+    ...message,
+    outcome: "error",
+    error: new ResponseError(`the answer does not fit the schema: ${issuesText(checked.issues)}`, fields),
+  };
+}

@@ -1,0 +1,137 @@
+import { parseJSON } from "../../transport/error-response.js";
+import type { ChatRequestMessage, ToolCall } from "../protocol/request-body.js";
+import type { ThreadMessage, ThreadToolCall } from "./message.js";
+
+/** The result of a call that was never answered. */
+const NO_RESULT = "the call was cancelled before it had a result";
+
+/**
+ * The messages that a request sends for a thread. Tool calls go out with their results right behind them; thinking
+ * goes back unchanged in turns that called tools, as the spec asks (spec, `messages[].reasoning_content`), and stays
+ * away elsewhere.
+ */
+export function historyOf(messages: readonly ThreadMessage[]): ChatRequestMessage[] {
+  const turns: ThreadMessage[][] = [];
+  for (const message of messages) {
+    const turn = turns.at(-1);
+    if (turn && message.role !== "user") turn.push(message);
+    else turns.push([message]);
+  }
+  const wire = turns.flatMap((turn) => {
+    const calledTools = turn.some(({ toolCalls }) => toolCalls?.length);
+    return turn.flatMap((message) => wireMessagesOf(message, calledTools));
+  });
+  return repairHistory(wire);
+}
+
+/**
+ * Makes a history acceptable to a gateway, whatever happened to it: each tool call is followed by its result (one
+ * that never came is said to be cancelled), and nothing stays that would be refused: a result without its call, a
+ * second result of the same call, arguments that are no JSON (`{}` stands for them where there is a result that says
+ * so; a call that was merely cut off goes), an answer without any content. Ids of calls become text, and a second call
+ * with an id that its answer has already gets one of its own.
+ *
+ * @param messages are not changed; those that are fine are given back as they are.
+ * @example
+ * ```ts
+ * const messages = repairHistory([...saved, { role: "user", content: "Go on" }]);
+ * const turn = await completeChat(client, { model: "alpha-v4.1-flash", messages });
+ * ```
+ */
+export function repairHistory(messages: readonly ChatRequestMessage[]): ChatRequestMessage[] {
+  const entries: { message: ChatRequestMessage; results: Results }[] = [];
+  const lastToAsk = new Map<string, Results>();
+  for (const message of messages) {
+    if (message.role === "tool") {
+      const wanted = lastToAsk.get(String(message.tool_call_id));
+      wanted?.get(String(message.tool_call_id))?.push(message);
+      continue;
+    }
+    const results: Results = new Map();
+    for (const { id } of message.tool_calls ?? []) {
+      results.set(String(id), []);
+      lastToAsk.set(String(id), results);
+    }
+    entries.push({ message, results });
+  }
+  return entries.flatMap(({ message, results }) =>
+    message.role === "assistant" ? soundAnswer(message, results) : [message],
+  );
+}
+
+/** The results of one answer's calls, by their ids: in order, where two calls have one id. */
+type Results = Map<string, ToolMessage[]>;
+type ToolMessage = Extract<ChatRequestMessage, { role: "tool" }>;
+
+function soundAnswer(message: ChatRequestMessage, results: Results): ChatRequestMessage[] {
+  const { tool_calls: given, ...rest } = message;
+  const calls = given ?? [];
+  const ids = new Set<string>();
+  const sound: { call: ToolCall; result: ToolMessage }[] = [];
+  for (const [place, call] of calls.entries()) {
+    const result = results.get(String(call.id))?.shift();
+    if (!result && !hasJSON(call)) continue;
+    const id = ids.has(String(call.id)) ? `${call.id}-${place}` : String(call.id);
+    ids.add(id);
+    sound.push({
+      call: soundCall(call, id),
+      result: result?.tool_call_id === id ? result : toolMessage(id, result?.content ?? errorText(NO_RESULT)),
+    });
+  }
+  if (sound.length === 0 && !message.content?.length) return [];
+  const isSound = sound.length === calls.length && sound.every(({ call }, place) => call === calls[place]);
+  const tool_calls = sound.map(({ call }) => call);
+  const answer = isSound ? message : sound.length > 0 ? { ...message, tool_calls } : rest;
+  return [answer, ...sound.map(({ result }) => result)];
+}
+
+/** Models write nothing for a call without arguments; gateways want JSON. */
+function soundCall(call: ToolCall, id: string): ToolCall {
+  const { name, arguments: text } = call.function;
+  if (text.trim() === "" || !hasJSON(call)) return { ...call, id, function: { name, arguments: "{}" } };
+  return call.id === id ? call : { ...call, id };
+}
+
+function hasJSON({ function: { arguments: text } }: ToolCall): boolean {
+  return text.trim() === "" || parseJSON(text) !== undefined;
+}
+
+function wireMessagesOf(message: ThreadMessage, calledTools: boolean): ChatRequestMessage[] {
+  const { role, content, images, reasoning, toolCalls } = message;
+  if (role === "system") return [{ role, content }];
+  if (role === "user") return [{ role, content: images?.length ? partsOf(content, images) : content }];
+  return [
+    {
+      role,
+      content,
+      ...(calledTools && reasoning !== undefined && { reasoning_content: reasoning }),
+      ...(toolCalls?.length && { tool_calls: toolCalls.map(wireCallOf) }),
+    },
+    ...(toolCalls ?? []).flatMap(resultOf),
+  ];
+}
+
+function partsOf(text: string, images: readonly string[]) {
+  return [
+    ...(text === "" ? [] : [{ type: "text" as const, text }]),
+    ...images.map((url) => ({ type: "image_url" as const, image_url: { url } })),
+  ];
+}
+
+function wireCallOf({ id, name, arguments: text }: ThreadToolCall): ToolCall {
+  return { id, type: "function", function: { name, arguments: text } };
+}
+
+function resultOf({ id, state, output, error }: ThreadToolCall): ChatRequestMessage[] {
+  if (state === "done")
+    return [toolMessage(id, typeof output === "string" ? output : (JSON.stringify(output) ?? "null"))];
+  return error === undefined ? [] : [toolMessage(id, errorText(error))];
+}
+
+function toolMessage(id: string, content: ToolMessage["content"]): ToolMessage {
+  return { role: "tool", tool_call_id: id, content };
+}
+
+function errorText(error: string): string {
+  return JSON.stringify({ error });
+}

@@ -1,0 +1,168 @@
+import { isHollow, isOpen, type ThreadMessage } from "./message.js";
+import { createTree, type ThreadNode, type ThreadTree } from "./placement.js";
+
+/**
+ * The tree of a chat's messages. The messages shown are one path through it: at each fork the branch that was chosen
+ * last, else the newest.
+ */
+export interface Thread {
+  /**
+   * Parent of messages that are added without one. An unknown id puts them behind all older messages, those too that
+   * are merged later.
+   */
+  origin: string | undefined;
+  /** The messages shown, from the first to the last; the same array until something in it changes. */
+  readonly path: readonly ThreadMessage[];
+  /** The messages from the first one to `id`, shown or not. */
+  pathTo(id: string | undefined): readonly ThreadMessage[];
+  node(id: string): ThreadNode | undefined;
+  /** Id of the message before `id`. */
+  parentOf(id: string): string | undefined;
+  ids(): string[];
+  /** Adds a message below `parent`, and shows it. */
+  add(message: ThreadMessage, parent: string | undefined): void;
+  /** Replaces the message with the same id; nothing if there is none any more. */
+  put(message: ThreadMessage): void;
+  /**
+   * Takes copies from elsewhere: a message that is unknown, or newer than ours, and results of tools that ours lacks.
+   * Each is shown only where nothing else was chosen.
+   */
+  merge(copies: Iterable<ThreadNode>): void;
+  remove(id: string): void;
+  /** Shows the branch that the message is on. */
+  choose(id: string | undefined): void;
+}
+
+/**
+ * Creates a thread. `onChange` gets the id of each message added, replaced or removed, and of each merged one of which
+ * this thread knows more than the copy; with the message where it is not new.
+ */
+export function createThread(onChange: (id: string, message?: ThreadMessage) => void): Thread {
+  const nodes = new Map<string, ThreadNode>();
+  const chosen = new Map<string | undefined, string>();
+  const thread: Thread = {
+    origin: undefined,
+    get path() {
+      path ??= walk();
+      return path;
+    },
+    pathTo: (id) =>
+      climb(id)
+        .reverse()
+        .map((at) => (nodes.get(at) as ThreadNode).message),
+    node(id) {
+      grow();
+      return nodes.get(id);
+    },
+    parentOf: (id) => grow().parents.get(id),
+    ids: () => [...nodes.keys()],
+    add(message, parent = thread.origin) {
+      insert({ message, parent, revision: 0 });
+      added.push(message.id);
+      onChange(message.id);
+    },
+    put(message) {
+      const known = nodes.get(message.id);
+      if (!known) return;
+      replace({ ...known, message, revision: known.revision + 1 });
+      onChange(message.id, message);
+    },
+    merge(copies) {
+      for (const copy of copies) {
+        const { id } = copy.message;
+        const known = nodes.get(id);
+        const joined = known ? join(known, copy) : copy;
+        if (!known) insert(copy);
+        else if (joined !== known) replace({ ...joined, parent: known.parent });
+        if (joined.revision !== copy.revision || statesOf(joined) !== statesOf(copy))
+          onChange(id, joined.message);
+      }
+    },
+    remove(id) {
+      if (!nodes.delete(id)) return;
+      tree = path = undefined;
+      onChange(id);
+    },
+    choose(id) {
+      for (const at of climb(id)) chosen.set(thread.parentOf(at), at);
+      path = undefined;
+    },
+  };
+  // both are made when they are read: a thousand messages added in one go cost one tree
+  let tree: ThreadTree | undefined;
+  let path: ThreadMessage[] | undefined;
+  let added: string[] = [];
+  return thread;
+
+  function insert(node: ThreadNode): void {
+    nodes.set(node.message.id, node);
+    tree = path = undefined;
+  }
+
+  function replace(node: ThreadNode): void {
+    const { id } = node.message;
+    const { message } = nodes.get(id) as ThreadNode;
+    nodes.set(id, { ...node, message: labelled(node.message, message.branches) });
+    path = undefined;
+    if (isHollow(message) !== isHollow(node.message)) tree = undefined;
+  }
+
+  /** The tree of all messages, in which each of several versions knows them all. */
+  function grow(): ThreadTree {
+    if (tree) return tree;
+    tree = createTree(nodes);
+    for (const ids of tree.versions.values())
+      for (const id of ids) {
+        const node = nodes.get(id) as ThreadNode;
+        const message = labelled(node.message, ids.length > 1 ? ids : undefined);
+        if (message !== node.message) nodes.set(id, { ...node, message });
+      }
+    for (const id of added) chosen.set(tree.parents.get(id), id);
+    added = [];
+    return tree;
+  }
+
+  /** From a message up to the first one. */
+  function climb(id: string | undefined): string[] {
+    const { parents } = grow();
+    const passed: string[] = [];
+    for (let at = id; at !== undefined && parents.has(at); at = parents.get(at)) passed.push(at);
+    return passed;
+  }
+
+  function walk(): ThreadMessage[] {
+    const { versions } = grow();
+    const shown: ThreadMessage[] = [];
+    let at: string | undefined;
+    for (;;) {
+      const ids: readonly string[] = versions.get(at) ?? [];
+      const choice = chosen.get(at);
+      at = choice !== undefined && ids.includes(choice) ? choice : ids.at(-1);
+      if (at === undefined) return shown;
+      shown.push((nodes.get(at) as ThreadNode).message);
+    }
+  }
+}
+
+/** The newer of two copies, with the results of tools that only the other one has. Every tab joins them to the same. */
+function join(ours: ThreadNode, theirs: ThreadNode): ThreadNode {
+  const isTheirs = theirs.revision - ours.revision || (statesOf(theirs) > statesOf(ours) ? 1 : 0);
+  const [newer, older] = isTheirs > 0 ? [theirs, ours] : [ours, theirs];
+  const missed = newer.message.toolCalls?.map((call) => {
+    const other = isOpen(call) && older.message.toolCalls?.find(({ id }) => id === call.id);
+    return other && !isOpen(other) ? other : call;
+  });
+  return missed?.some((call, index) => call !== newer.message.toolCalls?.[index])
+    ? { ...newer, message: { ...newer.message, toolCalls: missed } }
+    : newer;
+}
+
+function statesOf({ message }: ThreadNode): string {
+  return String(message.toolCalls?.map(({ state }) => state));
+}
+
+function labelled(message: ThreadMessage, branches: readonly string[] | undefined): ThreadMessage {
+  if (message.branches === branches || String(message.branches) === String(branches)) return message;
+  const { branches: _, ...rest } = message;
+  return branches ? { ...rest, branches } : rest;
+}

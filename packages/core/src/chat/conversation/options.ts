@@ -1,0 +1,107 @@
+import type { StandardSchema } from "../../base/standard-schema.js";
+import type { UncheckedParams } from "../../base/validate.js";
+import type { ChatModel } from "../../models.js";
+import type { RecordStorage } from "../../storage/storage.js";
+import type { RequestOptions } from "../../transport/send.js";
+import type { ChatParams, SharedChatParams } from "../protocol/request-body.js";
+import type { InitialMessage } from "./initial-messages.js";
+import type { ThreadTurn } from "./message.js";
+import type { ChatTool } from "./tools.js";
+
+interface TargetOf<Model extends ChatModel> {
+  /** The model that answers. It decides which parameters there are. */
+  readonly model: Model;
+  /** Parameters of each request, under the gateway's own names: `max_tokens`, `temperature`, … */
+  readonly params?: ChatParams[Model];
+}
+
+/** A model that may be any of the known ones. */
+interface SharedTarget {
+  /** The model that answers. It decides which parameters there are. */
+  readonly model: ChatModel;
+  /** Parameters of each request, under the gateway's own names: those that all models have. */
+  readonly params?: SharedChatParams;
+}
+
+/**
+ * A model that is not one of `Known`, with parameters that are sent as they are: `params: unchecked({ … })`. The
+ * compiler prints the name and the known models where a model is none of them.
+ */
+interface UncheckedUnlessOneOf<Known extends string> {
+  /** Id of the model. */
+  readonly model: Known | (string & {});
+  /** Parameters of the model, as `unchecked({ … })`: they are sent as they are. */
+  readonly params: UncheckedParams;
+}
+
+/** The model to ask, and the parameters that this model has, under the gateway's own names. */
+export type ChatTarget =
+  | { [Id in ChatModel]: TargetOf<Id> }[ChatModel]
+  | SharedTarget
+  | UncheckedUnlessOneOf<ChatModel>;
+
+/** The fate of a message that is sent while an answer is in flight. */
+export type WhenBusy = "reject" | "queue" | "interrupt";
+
+interface ChatBehaviour<Output> {
+  /** Under which name the chat is kept in `storage`. */
+  readonly id?: string;
+  /**
+   * The thread to begin with, unless `storage` has one. Ids may be left out. A message that cannot be read is a
+   * `ValidationError` that names its index and field.
+   */
+  readonly initialMessages?: readonly InitialMessage[];
+  /**
+   * The system prompt: the system message that each request begins with, the steps after tool calls too. A function is
+   * called for each request, and may be async; if it fails, the turn is `not-sent` with its error. It is no part of
+   * the thread: never in `messages`, never stored, and kept by `clear()` and `setMessages()`. System messages that the
+   * thread has itself (`initialMessages`) follow it.
+   *
+   * @example
+   * ```ts
+   * createChatStore(client, {
+   *   model: "delta-5.3",
+   *   instructions: () => `You help with recipes. Today is ${new Date().toDateString()}.`,
+   * });
+   * ```
+   */
+  readonly instructions?: string | (() => string | Promise<string>);
+  /** The tools that the model may call. */
+  readonly tools?: readonly ChatTool[];
+  /** Maximum number of answers to one question, with tool results between them. @default 8 */
+  readonly maxSteps?: number;
+  /**
+   * The answer is read as JSON of this schema: `object`. The model is told the schema as JSON Schema, behind
+   * `instructions`, and is asked in JSON mode where it has one. A schema that cannot be written as JSON Schema gives a
+   * warning; the prompt then has to describe the JSON.
+   */
+  readonly schema?: StandardSchema<Output>;
+  /** `reject`: the new message is not sent; `queue`: sent after the answer; `interrupt`: the answer is stopped. @default "reject" */
+  readonly whenBusy?: WhenBusy;
+  /** The shortest time between two notifications while an answer streams, in milliseconds. @default 50 */
+  readonly throttleMs?: number;
+  /** Headers, timeouts and retry of each request. */
+  readonly request?: RequestOptions;
+  /**
+   * Storage that keeps the thread between page loads; needs `id`. Tabs with the same `id` and storage show the same
+   * messages. The chat waits for it at most 3 s, and works from memory while it fails: event `storage-failure`.
+   */
+  readonly storage?: RecordStorage;
+  /** Called once for each turn that ended, however it did; not for one that waits for somebody. */
+  readonly onFinish?: (turn: ThreadTurn) => void;
+  /** Called once for each turn that failed, before `onFinish`. */
+  readonly onError?: (error: Error, turn: ThreadTurn) => void;
+}
+
+/** Options of a chat. All but `id`, `initialMessages`, `throttleMs` and `storage` is read when it is used. */
+export type ChatStoreOptions<Output = unknown> =
+  | { [Id in ChatModel]: OptionsOf<Id, Output> }[ChatModel]
+  | SharedOptions<Output>
+  | UncheckedOptions<ChatModel, Output>;
+
+// interfaces and not an intersection with `ChatTarget`: the compiler prints their names and no more
+interface OptionsOf<Model extends ChatModel, Output> extends TargetOf<Model>, ChatBehaviour<Output> {}
+interface SharedOptions<Output> extends SharedTarget, ChatBehaviour<Output> {}
+interface UncheckedOptions<Known extends string, Output>
+  extends UncheckedUnlessOneOf<Known>,
+    ChatBehaviour<Output> {}

@@ -1,0 +1,284 @@
+import { after, yieldToHost } from "../../base/clock.js";
+import { reportStorageFailure } from "../../base/platform-limits.js";
+import type { RecordStorage } from "../../storage/storage.js";
+import { waitForStorage } from "../../storage/wait.js";
+import { hasLocks, isLocked, shareLock, withLock } from "../../tabs/locks.js";
+import type { Client } from "../../transport/send.js";
+import type { ThreadMessage } from "./message.js";
+import type { Thread } from "./message-tree.js";
+import type { ThreadNode } from "./placement.js";
+import { afterReload, isInFlight, isUnderWay, LEAF, nodesIn, recordOf } from "./records.js";
+
+/** Keeps a thread in a storage, and merges what other tabs write there. */
+export interface ThreadKeeper {
+  /**
+   * Reads the thread, and from then on merges the changes of other tabs. Again after `close`.
+   *
+   * @throws what the storage throws twice; what is written then reads the thread once it can be read
+   */
+  readonly restore: () => Promise<void>;
+  /** A message changed: it is written soon, and nobody waits for it. */
+  readonly changed: (id: string, message?: ThreadMessage) => void;
+  /** Holds the lock of a message that this tab works on, until the turn has ended and is written. */
+  readonly hold: (id: string, turn: Promise<unknown>) => void;
+  /**
+   * Waits until no other tab works on a message, merges what it wrote, and runs `act`. The lock is held until the turn
+   * has ended and is written. Without Web Locks `act` runs at once.
+   *
+   * @throws the signal's reason while it waits
+   */
+  readonly alone: <Turn>(id: string, signal: AbortSignal, act: () => Promise<Turn>) => Promise<Turn>;
+  /** Writes what is left, and lets go of the storage. */
+  readonly close: () => void;
+}
+
+/** Options of {@link createKeeper}. */
+export interface ThreadKeeperOptions {
+  readonly client: Client;
+  readonly storage: RecordStorage;
+  readonly collection: string;
+  readonly thread: Thread;
+  /** Ids of the messages that the chat began with: they give way to stored ones. */
+  readonly initial: readonly string[];
+  /** The page is about to go: the thread gets what has come and was not shown yet. */
+  readonly onLeave: () => void;
+  /** The thread changed by what another tab wrote. */
+  readonly onMerge: () => void;
+  /** Reads on an answer that was left and is kept elsewhere; undefined where that can't be done now. */
+  readonly takeUp: (message: ThreadMessage) => Promise<unknown> | undefined;
+}
+
+/** Time between two writes of an answer in flight, in milliseconds. */
+const LIVE_WRITE_MS = 1000;
+
+type Change = readonly [id: string, record: unknown];
+
+/** Creates the keeper of one thread: a record for each message, so that two tabs never overwrite each other's. */
+export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
+  const { client, storage, collection, thread, onLeave, onMerge, takeUp } = options;
+  const { clock } = client;
+  let initial = new Set(options.initial);
+  const unwritten = new Set(thread.ids().filter((id) => !initial.has(id)));
+  /** Ids that could not be written: reported, and tried once more with the next change. */
+  const failed = new Set<string>();
+  /** Ids of messages that this tab works on, or waits for. */
+  const watched = new Set<string>();
+  let isRead = false;
+  let isReading = false;
+  let open = new AbortController();
+  let scheduled: AbortController | undefined;
+  let writing: Promise<unknown> = Promise.resolve();
+
+  return {
+    restore() {
+      open = new AbortController();
+      const { signal } = open;
+      const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
+      listen?.("pagehide", leave, { signal });
+      try {
+        signal.addEventListener("abort", storage.watch(collection, merge, report));
+      } catch (error) {
+        report(error);
+      }
+      return read(signal);
+    },
+    changed(id, message) {
+      unwritten.add(id);
+      if (!isUnderWay(message)) queueMicrotask(write);
+      else if (!scheduled) {
+        scheduled = new AbortController();
+        after(clock, LIVE_WRITE_MS, scheduled.signal, write);
+      }
+    },
+    hold(id, turn) {
+      watched.add(id);
+      const done = turn.then(written).finally(() => watched.delete(id));
+      void shareLock(client, lockOf(id), done);
+    },
+    alone: (id, signal, act) =>
+      new Promise((resolve, reject) => {
+        withLock(client, lockOf(id), signal, async () => {
+          await refresh();
+          signal.throwIfAborted();
+          endLeft(id);
+          const turn = act();
+          resolve(turn);
+          await turn;
+          await written();
+        }).catch(reject);
+      }),
+    close() {
+      write();
+      open.abort();
+    },
+  };
+
+  /** Once more if that fails: a browser that closed its database opens it again. */
+  async function read(signal: AbortSignal): Promise<void> {
+    isReading = true;
+    const records = await readAll()
+      .catch(() => yieldToHost().then(readAll))
+      .finally(() => {
+        isReading = false;
+      });
+    const nodes = nodesIn(records);
+    const held = await Promise.all(
+      nodes.map(
+        ({ message }) => isInFlight(message) && (isKept(message) || isLocked(client, lockOf(message.id))),
+      ),
+    );
+    if (signal.aborted) return;
+    const last = thread.path.at(-1)?.id;
+    if (!isRead && nodes.length > 0) for (const id of initial) forget(id);
+    thread.merge(
+      nodes.map((node, at) => (held[at] ? node : { ...node, message: afterReload(node.message) })),
+    );
+    const leaf = records.get(LEAF);
+    if (typeof leaf === "string") thread.choose(leaf);
+    // where the storage was late, there may be a new turn
+    thread.choose(last);
+    thread.origin = undefined;
+    write();
+    if (!isRead && nodes.length === 0) for (const id of initial) unwritten.add(id);
+    isRead = true;
+    initial = new Set();
+    watchEnds(nodes.filter((_, at) => held[at]));
+    onMerge();
+  }
+
+  async function readAll(): Promise<ReadonlyMap<string, unknown>> {
+    return storage.read(collection);
+  }
+
+  function leave(): void {
+    onLeave();
+    write();
+  }
+
+  function merge(changes: ReadonlyMap<string, unknown>): void {
+    for (const [key, record] of changes) if (record === undefined) forget(key);
+    // work in flight is shown where the end of its tab can be noticed
+    const nodes = nodesIn(changes).filter(({ message }) => hasLocks() || !isInFlight(message));
+    thread.merge(nodes);
+    watchEnds(nodes);
+    onMerge();
+    readAgain();
+  }
+
+  /** A storage that takes a record can perhaps be read by now. */
+  function readAgain(): void {
+    if (!isRead && !isReading) void read(open.signal).catch(() => {});
+  }
+
+  /** Waits for the end of work in other tabs. */
+  function watchEnds(nodes: readonly ThreadNode[]): void {
+    for (const { message } of nodes) {
+      const { id } = message;
+      if (watched.has(id) || !isInFlight(message)) continue;
+      watched.add(id);
+      const { signal } = open;
+      withLock(client, lockOf(id), signal, () => takeOver(id, signal))
+        .then(onMerge)
+        .catch((error) => {
+          if (!signal.aborted) report(error);
+        })
+        .finally(() => watched.delete(id));
+    }
+  }
+
+  /** Ends what a tab was closed in the middle of. An answer that is kept elsewhere is read on, by this tab alone. */
+  async function takeOver(id: string, signal: AbortSignal): Promise<void> {
+    await refresh();
+    signal.throwIfAborted();
+    const message = thread.node(id)?.message;
+    const turn = message && isKept(message) && takeUp(message);
+    if (turn) await turn;
+    else endLeft(id);
+    // the next tab has to find it ended
+    await written();
+  }
+
+  /** The lock of the message is held: work on it that is in flight has been left. */
+  function endLeft(id: string): void {
+    const message = thread.node(id)?.message;
+    if (message && isInFlight(message) && hasLocks()) thread.put(afterReload(message));
+  }
+
+  async function refresh(): Promise<void> {
+    try {
+      if (isRead && hasLocks()) merge(await waitForStorage(clock, readAll));
+    } catch (error) {
+      report(error);
+    }
+  }
+
+  /** Removes a message that is not in the storage: there is nothing to write. */
+  function forget(id: string): void {
+    thread.remove(id);
+    unwritten.delete(id);
+  }
+
+  function lockOf(id: string): string {
+    return `sluice/${collection}/${id}`;
+  }
+
+  function written(): Promise<unknown> {
+    write();
+    return writing;
+  }
+
+  function write(): void {
+    scheduled?.abort();
+    scheduled = undefined;
+    if (unwritten.size === 0) return;
+    const changes: Change[] = [[LEAF, thread.path.at(-1)?.id]];
+    for (const id of unwritten) {
+      const node = thread.node(id);
+      changes.push([id, node && recordOf(node)]);
+    }
+    unwritten.clear();
+    writing = writing
+      .then(() => put(changes))
+      .then((isTaken) => {
+        if (isTaken) readAgain();
+      });
+  }
+
+  /**
+   * Writes all changes at once; where that fails, each half for itself, down to the record that can't be written.
+   * Returns whether anything was written.
+   */
+  async function put(changes: readonly Change[]): Promise<boolean> {
+    try {
+      await waitForStorage(clock, () => storage.write(collection, new Map(changes)));
+      for (const [id] of changes) failed.delete(id);
+      return true;
+    } catch (error) {
+      const isLate = (error as Error)?.name === "TimeoutError";
+      if (isLate || changes.length === 1) return giveUp(changes, error);
+      const half = Math.ceil(changes.length / 2);
+      const isTaken = await put(changes.slice(0, half));
+      return (await put(changes.slice(half))) || isTaken;
+    }
+  }
+
+  /** Once more with the next change, for there may be room by then; after that, when the message itself changes. */
+  function giveUp(changes: readonly Change[], error: unknown): false {
+    const ids = changes.flatMap(([id]) => (id === LEAF || failed.has(id) ? [] : [id]));
+    for (const id of ids) {
+      failed.add(id);
+      unwritten.add(id);
+    }
+    if (ids.length > 0) report(error, ids.length > 1 ? undefined : ids[0]);
+    return false;
+  }
+
+  function report(error: unknown, messageId?: string): void {
+    reportStorageFailure(client, error, messageId);
+  }
+}
+
+/** True for an answer in flight whose tab may go: the proxy keeps it, and tabs know of each other. */
+function isKept(message: ThreadMessage): boolean {
+  return hasLocks() && isUnderWay(message) && message.streamId !== undefined;
+}

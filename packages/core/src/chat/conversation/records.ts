@@ -1,0 +1,125 @@
+import { isRecord } from "../../transport/error-response.js";
+import { isImageURL } from "../protocol/schema.js";
+import { isOpen, isPending, type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
+import type { ThreadNode } from "./placement.js";
+
+/** Key of the record that has the id of the last message shown; no message has it as its id. */
+export const LEAF = "/leaf";
+
+/** The record of a message: its JSON, without its versions. */
+export function recordOf({ message, parent, revision }: ThreadNode): unknown {
+  const { branches: _, error, ...rest } = message;
+  return {
+    message: { ...rest, ...(error && { error: reasonOf(error) }) },
+    parent: parent ?? null,
+    revision,
+  };
+}
+
+/** The messages of records. Anybody may have written a storage: what is not readable as a message is left out. */
+export function nodesIn(records: ReadonlyMap<string, unknown>): ThreadNode[] {
+  return [...records].flatMap(([key, record]) => nodeOf(key, record) ?? []);
+}
+
+function nodeOf(id: string, record: unknown): ThreadNode | undefined {
+  if (!isRecord(record) || !isRecord(record["message"])) return undefined;
+  const { message: kept, parent, revision } = record;
+  const { role, content, error, images, toolCalls } = kept as Record<string, unknown>;
+  const isAnswer = role === "assistant";
+  if (!isText(content) && !isAnswer) return undefined;
+  if (!isAnswer && role !== "user" && role !== "system") return undefined;
+  const message = {
+    ...Object.fromEntries(
+      Object.entries(fields).flatMap(([name, fits]) => {
+        const value = (kept as Record<string, unknown>)[name];
+        return fits(value) ? [[name, value]] : [];
+      }),
+    ),
+    id,
+    role,
+    content: isText(content) ? content : "",
+    ...(isRecord(error) && { error: Object.assign(new Error(), reasonOf(error)) }),
+    ...(Array.isArray(images) && { images: images.filter((url) => isText(url) && isImageURL(url)) }),
+    ...(Array.isArray(toolCalls) && { toolCalls: toolCalls.flatMap((call) => callOf(call) ?? []) }),
+  } as ThreadMessage;
+  return {
+    message,
+    // what is no id leads nowhere: the message keeps its place by its age
+    parent: parent === null ? undefined : isText(parent) ? parent : `/${id}`,
+    revision: Number.isSafeInteger(revision) ? (revision as number) : 0,
+  };
+}
+
+/** Fields that are taken over as they are, with the type that each must have. */
+const fields: Readonly<Record<string, (value: unknown) => boolean>> = {
+  reasoning: isText,
+  outcome: isText,
+  model: isText,
+  streamId: isText,
+  createdAt: Number.isFinite,
+  usage: isRecord,
+  timing: isRecord,
+  object: (value) => value !== undefined,
+};
+
+const states: readonly unknown[] = [
+  "streaming",
+  "needs-approval",
+  "needs-result",
+  "running",
+  "done",
+  "failed",
+  "denied",
+  "cancelled",
+] satisfies readonly ThreadToolCall["state"][];
+
+function callOf(call: unknown): ThreadToolCall | undefined {
+  if (!isRecord(call)) return undefined;
+  const { id, name, arguments: text, input, state, output, error } = call;
+  if (!(isText(id) ? id : Number.isFinite(id)) || !isText(name)) return undefined;
+  return {
+    id: String(id),
+    name,
+    arguments: isText(text) ? text : "",
+    input,
+    state: (states.includes(state) ? state : "cancelled") as ThreadToolCall["state"],
+    ...(output !== undefined && { output }),
+    ...(isText(error) && { error }),
+  };
+}
+
+/** Stored parts of an error: neither the answer's body, nor the text that the message has anyway. */
+function reasonOf(error: object): Record<string, unknown> {
+  const kept = ["name", "message", "code", "status", "reason", "phase", "type", "apiCode"] as const;
+  const of = error as Record<string, unknown>;
+  return Object.fromEntries(
+    kept.flatMap((name) =>
+      typeof of[name] === (name === "status" ? "number" : "string") ? [[name, of[name]]] : [],
+    ),
+  );
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+/** True for an answer without an end: a tab streams it, or was closed in the middle of it. */
+export function isUnderWay(message: ThreadMessage | undefined): boolean {
+  return message?.role === "assistant" && message.outcome === undefined;
+}
+
+const LEFT = "the page was left before the call had a result";
+
+/** The message without the tab that worked on it: its answer and its running tools have ended. Pending calls wait on. */
+export function afterReload(message: ThreadMessage): ThreadMessage {
+  if (isUnderWay(message)) {
+    const { streamId: _, ...ended } = withCallsClosed(message, LEFT);
+    return { ...ended, outcome: "interrupted" };
+  }
+  return withCallsClosed(message, LEFT, (call) => isOpen(call) && !isPending(call));
+}
+
+/** True while a tab has to be at work on the message for it to end. */
+export function isInFlight(message: ThreadMessage): boolean {
+  return afterReload(message) !== message;
+}

@@ -1,0 +1,65 @@
+import type { ChatDelta, ChatMessage } from "./delta.js";
+import type { ToolCall } from "./request-body.js";
+
+/** The message before the first delta. */
+export const emptyMessage: ChatMessage = Object.freeze({ role: "assistant", content: "" });
+
+/**
+ * Folds one delta into the message: pure, and what did not change keeps its identity.
+ *
+ * @example
+ * ```ts
+ * const message = deltas.reduce(accumulate, emptyMessage);
+ * ```
+ */
+export function accumulate(message: ChatMessage, delta: ChatDelta): ChatMessage {
+  const fold = createFold(message);
+  fold.add(delta);
+  return fold.message;
+}
+
+/** A message that is being folded. */
+export interface Fold {
+  add(delta: ChatDelta): void;
+  /** The message so far: the same object until it changes, and never changed afterwards. */
+  readonly message: ChatMessage;
+}
+
+/** Creates a fold, whose cost is linear in the deltas: the message is made only when it is read. */
+export function createFold(start: ChatMessage = emptyMessage): Fold {
+  let { content, reasoning_content: reasoning, tool_calls: shownCalls } = start;
+  let message: ChatMessage | undefined = start;
+  let calls: ToolCall[] | undefined;
+  return {
+    add(delta) {
+      if (delta.type === "text-delta") content += delta.text;
+      else if (delta.type === "reasoning-delta") reasoning = (reasoning ?? "") + delta.text;
+      else if ("index" in delta) {
+        calls ??= [...(shownCalls ?? [])];
+        calls[delta.index] = callAfter(calls[delta.index], delta);
+        shownCalls = undefined;
+      } else return;
+      message = undefined;
+    },
+    get message() {
+      if (calls) shownCalls ??= [...calls];
+      message ??= {
+        role: "assistant",
+        content,
+        ...(reasoning !== undefined && { reasoning_content: reasoning }),
+        ...(shownCalls && { tool_calls: shownCalls }),
+      };
+      return message;
+    },
+  };
+}
+
+function callAfter(call: ToolCall | undefined, delta: ChatDelta & { index: number }): ToolCall {
+  if (delta.type === "tool-call") return delta.toolCall;
+  const { id, function: fn } =
+    delta.type === "tool-call-start"
+      ? { id: delta.id, function: { name: delta.name, arguments: "" } }
+      : (call as ToolCall);
+  const more = delta.type === "tool-call-delta" ? delta.arguments : "";
+  return { id, type: "function", function: { name: fn.name, arguments: fn.arguments + more } };
+}

@@ -1,0 +1,110 @@
+import type { ChatDelta } from "./delta.js";
+import type { FieldReader, WireObject } from "./field-reader.js";
+
+/** Reads the tool calls of one answer, whose parts may be spread over many deltas. */
+export interface CallReader {
+  /** Number of calls so far. */
+  readonly count: number;
+  /** Reads the entry of `tool_calls` at `position`; true if it brought something new. */
+  read(entry: unknown, position: number, delta: WireObject): boolean;
+  /** No more entries come: the calls are whole. */
+  finish(): void;
+}
+
+interface OpenCall {
+  /** As the service gave it; `id` is another one where two calls share theirs. */
+  wireId: string;
+  id: string;
+  name: string;
+  text: string;
+  /** The delta that it was last part of. */
+  delta: WireObject;
+}
+
+/** Creates a reader of tool calls; `emit` gets their deltas in order. */
+export function createCallReader(
+  emit: (delta: ChatDelta) => void,
+  { text, record, entry }: FieldReader,
+): CallReader {
+  const calls: OpenCall[] = [];
+  // the last call of each index and id: a search through all calls would cost quadratic time
+  const byIndex = new Map<string, number>();
+  const byId = new Map<string, number>();
+  const ids = new Set<string>();
+
+  return {
+    get count() {
+      return calls.length;
+    },
+    read(value, position, delta) {
+      const part = entry(value, "choices.delta.tool_calls");
+      if (!part) return false;
+      const fn = record(part.function, "choices.delta.tool_calls.function") ?? {};
+      const index = textOrNumber(part.index, "choices.delta.tool_calls.index");
+      const wireId = textOrNumber(part.id, "choices.delta.tool_calls.id");
+      const name = text(fn.name, "choices.delta.tool_calls.function.name");
+      const more = argumentsText(fn.arguments);
+      // a call is known by its index, else by its id, else by its position in the array
+      const key = index || `${position}`;
+      let at = (index === "" && wireId !== "" ? byId.get(wireId) : byIndex.get(key)) ?? calls.length;
+      if (isAnother(calls[at], wireId, name, index === "" ? delta : undefined)) at = calls.length;
+      const isNew = at === calls.length;
+      if (isNew) {
+        if (!wireId && !name && !more) return false;
+        calls.push({ wireId: "", id: "", name: "", text: "", delta });
+        byIndex.set(key, at);
+      }
+      const call = calls[at] as OpenCall;
+      const isNamed = identify(call, at, wireId, name);
+      if (isNew) emit({ type: "tool-call-start", index: at, id: call.id, name });
+      call.delta = delta;
+      if (more === "") return isNew || isNamed;
+      call.text += more;
+      emit({ type: "tool-call-delta", index: at, arguments: more });
+      return true;
+    },
+    finish() {
+      calls.forEach(({ id, name, text }, index) => {
+        const fn = { name, arguments: text };
+        const toolCall = { id: id || unused("call", index), type: "function", function: fn } as const;
+        emit({ type: "tool-call", index, toolCall });
+      });
+    },
+  };
+
+  /** An entry with an id and a name is another call if it has another id, or if its delta had that id before. */
+  function isAnother(call: OpenCall | undefined, wireId: string, name: string, delta?: WireObject): boolean {
+    if (!call?.wireId || !wireId || !name) return false;
+    return call.wireId !== wireId || call.delta === delta;
+  }
+
+  /** Sets id and name, and never appends: services repeat them, or send them empty later on. */
+  function identify(call: OpenCall, at: number, wireId: string, name: string): boolean {
+    const isNamed = name !== "" && name !== call.name;
+    if (isNamed) call.name = name;
+    if (wireId === "" || wireId === call.wireId) return isNamed;
+    call.wireId = wireId;
+    call.id = ids.has(wireId) ? unused(wireId, at) : wireId;
+    ids.add(call.id);
+    byId.set(wireId, at);
+    return true;
+  }
+
+  /** An id of ours, for a call that has none or the id of another one. */
+  function unused(id: string, at: number): string {
+    let own = `${id}-${at}`;
+    while (ids.has(own)) own += `-${at}`;
+    ids.add(own);
+    return own;
+  }
+
+  /** Ids and indexes are numbers at some services. */
+  function textOrNumber(value: unknown, path: string): string {
+    return typeof value === "number" ? `${value}` : text(value, path);
+  }
+}
+
+function argumentsText(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,122 @@
+import { createCallReader } from "./call-reader.js";
+import type { ChatDelta, ChatOutcome } from "./delta.js";
+import type { FieldReader, WireObject } from "./field-reader.js";
+
+/** Turns the chunks of one choice into deltas. It holds what spans chunks: which tool calls are open. */
+export interface ChoiceReader {
+  readonly finishReason: string | null;
+  /** The model's words instead of an answer, where the service marks them so. */
+  readonly refusal: string | undefined;
+  readonly outcome: ChatOutcome;
+  /** True if the finish reason announces tool calls, and none came. */
+  readonly lacksCalls: boolean;
+  /** True once a delta, a message or a finish reason has come. */
+  readonly begun: boolean;
+  /** Reads a choice of a chunk; true if it carried content or a finish reason. */
+  read(choice: WireObject): boolean;
+  /** No more chunks come: the tool calls are whole. */
+  finish(): void;
+}
+
+/** Creates the reader of one choice; `emit` gets its deltas in order. */
+export function createChoiceReader(emit: (delta: ChatDelta) => void, fields: FieldReader): ChoiceReader {
+  const { text, list, record, entry } = fields;
+  const calls = createCallReader(emit, fields);
+  let finishReason: string | null = null;
+  let refusal: string | undefined;
+  let hasText = false;
+  let begun = false;
+  /** True once the deltas have brought content; `carried`: this chunk's. */
+  let started = false;
+  let carried = false;
+
+  return {
+    get finishReason() {
+      return finishReason;
+    },
+    get refusal() {
+      return refusal;
+    },
+    get outcome() {
+      if (lacksCalls()) return hasText ? "complete" : "error";
+      // services that say `stop` after tool calls mean the calls
+      return outcomes.get(finishReason) ?? (calls.count > 0 ? "tool-calls" : "complete");
+    },
+    get lacksCalls() {
+      return lacksCalls();
+    },
+    get begun() {
+      return begun;
+    },
+    read(choice) {
+      carried = false;
+      const reason = text(choice.finish_reason, "choices.finish_reason");
+      if (reason) finishReason = reason;
+      // some services repeat the whole message beside or after the deltas: it is read only in their stead
+      const delta =
+        record(choice.delta, "choices.delta") ??
+        (started ? undefined : record(choice.message, "choices.message"));
+      if (delta) readDelta(delta);
+      begun ||= reason !== "" || delta !== undefined;
+      started ||= carried;
+      return carried || reason !== "";
+    },
+    finish: calls.finish,
+  };
+
+  function lacksCalls(): boolean {
+    return calls.count === 0 && outcomes.get(finishReason) === "tool-calls";
+  }
+
+  function readDelta(delta: WireObject): void {
+    const { content } = delta;
+    push(
+      "reasoning-delta",
+      text(delta.reasoning_content, "choices.delta.reasoning_content") ||
+        text(delta.reasoning, "choices.delta.reasoning"),
+    );
+    if (typeof content === "string") push("text-delta", content);
+    else for (const part of list(content, "choices.delta.content")) readPart(part);
+    const refused = text(delta.refusal, "choices.delta.refusal");
+    if (refused) {
+      refusal = (refusal ?? "") + refused;
+      carried = true;
+    }
+    if (delta.tool_calls != null)
+      list(delta.tool_calls, "choices.delta.tool_calls").forEach((entry, position) => {
+        if (calls.read(entry, position, delta)) carried = true;
+      });
+    // the older way to call a function: one in an answer, and without an id
+    else if (delta.function_call && calls.read({ function: delta.function_call }, 0, delta)) carried = true;
+  }
+
+  function readPart(value: unknown): void {
+    const part = entry(value, "choices.delta.content");
+    const thinking = part?.thinking;
+    if (part?.type !== "thinking" || !thinking)
+      push("text-delta", text(part?.text, "choices.delta.content.text"));
+    else if (typeof thinking === "string") push("reasoning-delta", thinking);
+    else
+      for (const thought of list(thinking, "choices.delta.content.thinking"))
+        push(
+          "reasoning-delta",
+          text(entry(thought, "choices.delta.content.thinking")?.text, "choices.delta.content.thinking.text"),
+        );
+  }
+
+  function push(type: "text-delta" | "reasoning-delta", text: string): void {
+    if (text === "") return;
+    carried = true;
+    hasText ||= type === "text-delta";
+    emit({ type, text });
+  }
+}
+
+const outcomes = new Map<string | null, ChatOutcome>([
+  ["length", "length"],
+  ["content_filter", "content-filter"],
+  ["tool_calls", "tool-calls"],
+  ["function_call", "tool-calls"],
+  ["insufficient_system_resource", "insufficient-resource"],
+  ["error", "error"],
+]);

@@ -1,0 +1,117 @@
+import type { ToolCall } from "./request-body.js";
+
+/** Token counts; every model sends the first three, the rest where it has them (spec, Chat completion). */
+export interface ChatUsage {
+  /** Tokens of the request. */
+  readonly prompt_tokens: number;
+  /** Tokens of the answer. */
+  readonly completion_tokens: number;
+  /** Tokens of request and answer. */
+  readonly total_tokens: number;
+  /** Parts of `prompt_tokens`; absent where the model reports none. */
+  readonly prompt_tokens_details?: {
+    /** Tokens of the request that the gateway had in its cache. */
+    readonly cached_tokens?: number;
+  } | null;
+  /** Tokens of the request that the gateway had in its cache. `alpha-v4.1-flash` only. */
+  readonly prompt_cache_hit_tokens?: number;
+  /** Tokens of the request that the gateway did not have in its cache. `alpha-v4.1-flash` only. */
+  readonly prompt_cache_miss_tokens?: number;
+  /** Parts of `completion_tokens`; absent where the model reports none. */
+  readonly completion_tokens_details?: {
+    /** Tokens of the thinking. */
+    readonly reasoning_tokens?: number;
+  } | null;
+}
+
+/**
+ * Ending of an answer.
+ *
+ * - `complete`: the whole answer
+ * - `length`: cut at `max_tokens`
+ * - `content-filter`: cut by the gateway's content safety
+ * - `tool-calls`: the model waits for the results of tools
+ * - `insufficient-resource`: cut because the gateway had no capacity
+ * - `stopped`: aborted by the caller
+ * - `truncated`: the stream broke off
+ * - `error`: the stream reported an error
+ */
+export type ChatOutcome =
+  | "complete"
+  | "length"
+  | "content-filter"
+  | "tool-calls"
+  | "insufficient-resource"
+  | "stopped"
+  | "truncated"
+  | "error";
+
+/**
+ * One step of an answer. `index` counts the tool calls of the message from 0. A `tool-call` says that the call's
+ * arguments are whole; `usage` may come more than once, the last one counts; `finish` comes once, last.
+ */
+export type ChatDelta =
+  | {
+      /** A piece of the answer's text. */
+      readonly type: "text-delta";
+      /** The piece, to be appended. Never empty. */
+      readonly text: string;
+    }
+  | {
+      /** A piece of the model's thinking. */
+      readonly type: "reasoning-delta";
+      /** The piece, to be appended. Never empty. */
+      readonly text: string;
+    }
+  | {
+      /** The begin of a tool call. */
+      readonly type: "tool-call-start";
+      /** Position of the call in the message, from 0. */
+      readonly index: number;
+      /** Id of the call. */
+      readonly id: string;
+      /** Name of the function. */
+      readonly name: string;
+    }
+  | {
+      /** A piece of a tool call's arguments. */
+      readonly type: "tool-call-delta";
+      /** Position of the call in the message, from 0. */
+      readonly index: number;
+      /** The piece of JSON text, to be appended. */
+      readonly arguments: string;
+    }
+  | {
+      /** A whole tool call. */
+      readonly type: "tool-call";
+      /** Position of the call in the message, from 0. */
+      readonly index: number;
+      /** The call with all of its arguments. */
+      readonly toolCall: ToolCall;
+    }
+  | {
+      /** Tokens that were used. It may come more than once; the last one counts. */
+      readonly type: "usage";
+      /** The counts so far. */
+      readonly usage: ChatUsage;
+    }
+  | {
+      /** The end of the answer. It comes once, last. */
+      readonly type: "finish";
+      /** `finish_reason` as the gateway sent it; null where it sent none. */
+      readonly finishReason: string | null;
+      /** Ending of the answer. */
+      readonly outcome: ChatOutcome;
+    };
+
+/** The assistant's message, in the form in which it is sent back in the next request. */
+export interface ChatMessage {
+  /** Author of the message: the model. */
+  readonly role: "assistant";
+  /** Text of the answer; empty where it only calls tools. */
+  readonly content: string;
+  /** Thinking of the model, where it showed any. Send it back unchanged. */
+  readonly reasoning_content?: string;
+  /** Tool calls of the answer, in the order of the model. */
+  readonly tool_calls?: readonly ToolCall[];
+}

@@ -1,0 +1,34 @@
+import { assertAccepted, isUnchecked } from "../../base/validate.js";
+import { ValidationError } from "../../errors.js";
+import { type ChatModel, chatModels } from "../../models.js";
+import type { Client } from "../../transport/send.js";
+import { checkChatRequest } from "./schema.js";
+
+/** Where chat requests go (spec, Endpoints). */
+export const CHAT_PATH = "/v1/chat/completions";
+
+/**
+ * The body to send for `request`: checked by the rules of its model, warnings reported, with `stream` as the
+ * verb needs it. A stream of a model that reports usage only when asked is asked for it, unless the request says
+ * otherwise. Nothing else is added, changed or left out. `newer` is as in `assertAccepted`.
+ *
+ * @throws {ValidationError}
+ */
+export function checkedChatRequest(client: Client, request: object, stream: boolean, newer: string): object {
+  assertAccepted(request, checkChatRequest, client.warn, newer);
+  const given = (request as { stream?: unknown }).stream;
+  if (given !== undefined && given !== stream) {
+    const message = stream
+      ? "streamChat() streams: leave `stream` out, or use completeChat()"
+      : "completeChat() does not stream: leave `stream` out, or use streamChat()";
+    throw new ValidationError([{ path: "stream", message, rule: "chat.stream" }]);
+  }
+  if (!stream) return request;
+  const { model, stream_options } = request as { model: ChatModel; stream_options?: object };
+  const isAsked = !isUnchecked(request) && "usageOnRequest" in chatModels[model];
+  return {
+    ...request,
+    stream,
+    ...(isAsked && { stream_options: { include_usage: true, ...stream_options } }),
+  };
+}

@@ -1,0 +1,13 @@
+export {
+  type CheckListOptions,
+  type CheckOptions,
+  checkMedia,
+  checkMediaList,
+  type MediaEntry,
+} from "./media/check.js";
+export { type DataURIOptions, type EncodeProgress, toDataURI } from "./media/data-uri.js";
+export { type FitOptions, type FittedImage, fitImage, type ImageChange } from "./media/fit.js";
+export type { MediaKind } from "./media/formats.js";
+export { inputAndOutputSeconds, type MediaLimits, type MediaUse, mediaLimits } from "./media/limits.js";
+export { type MediaProbe, type ProbeOptions, probeMedia } from "./media/probe.js";
+export { checkVideoMedia, type VideoMediaOptions } from "./videos/check-media.js";

@@ -1,0 +1,239 @@
+import { after } from "../base/clock.js";
+import { reportLimit } from "../base/platform-limits.js";
+import { createStore, type Store } from "../base/store.js";
+import { asError } from "../errors.js";
+import { openTabChannel, type TabChannel } from "../tabs/channel.js";
+import { withLock } from "../tabs/locks.js";
+import type { Absence, Presence } from "../tabs/page-activity.js";
+import type { Client } from "../transport/send.js";
+import type { PollEvent } from "./poll.js";
+
+/** The state of something that is polled. */
+export interface WatchState<Snapshot> {
+  /** The newest answer; the same object until an answer differs. */
+  readonly snapshot: Snapshot | undefined;
+  /** `fetching`: this tab waits for an answer; `paused`: it does not poll, `pauseReason` says why. */
+  readonly fetchStatus: "fetching" | "paused" | "idle";
+  /** Reason of the pause: the page is hidden or offline; undefined while nothing pauses. */
+  readonly pauseReason: Absence | undefined;
+  /** Time of the next poll, by any tab; Unix milliseconds. */
+  readonly nextPollAt: number | undefined;
+  /** The error of the last poll; another poll follows. */
+  readonly failure: Error | undefined;
+  /** The error that ended the polling. */
+  readonly error: Error | undefined;
+}
+
+/** The state before the first poll. */
+export const unwatched: WatchState<never> = {
+  snapshot: undefined,
+  fetchStatus: "idle",
+  pauseReason: undefined,
+  nextPollAt: undefined,
+  failure: undefined,
+  error: undefined,
+};
+
+/** A poller that runs for as long as it has subscribers. One tab of the origin polls for all tabs. */
+export interface Watch<Snapshot> extends Store<WatchState<Snapshot>> {
+  /** Polls now, also after an error. */
+  readonly refetch: () => void;
+}
+
+/** Options of {@link createWatch}. */
+export interface WatchPlan<Snapshot> {
+  /** Name of the lock and the channel, the same in all tabs. */
+  readonly name: string;
+  readonly client: Client;
+  readonly presence: Presence;
+  /** Known before the first poll. */
+  readonly known: Pick<WatchState<Snapshot>, "snapshot" | "error">;
+  /** Tells whether to poll while the page is hidden. */
+  readonly inBackground: () => boolean;
+  /** Polls at once, then repeatedly; ends after a final snapshot, throws where another poll can't help. */
+  readonly follow: (
+    onPoll: (event: PollEvent) => void,
+    signal: AbortSignal,
+    seen: Snapshot | undefined,
+  ) => AsyncIterable<Snapshot>;
+  /** Merges two snapshots; gives the older object if both say the same. */
+  readonly merge: (older: Snapshot | undefined, newer: Snapshot) => Snapshot;
+  readonly isFinal: (snapshot: Snapshot) => boolean;
+  readonly onChange?: (state: WatchState<Snapshot>) => void;
+  /** Called with true before the first subscriber is added, and with false some time after the last has left. */
+  readonly onUse: (isUsed: boolean) => void;
+}
+
+/** The watches in use, by the id of what they watch, each with the settings of the caller that asked last. */
+export type WatchesInUse<Snapshot, Settings> = Map<
+  string,
+  { readonly watch: Watch<Snapshot>; settings: () => Settings }
+>;
+
+/**
+ * Gives the one watch of `id`: the one in use, or a new one, which is kept for as long as it has subscribers. Do not
+ * keep it without a subscription: ask again.
+ */
+export function sharedWatch<Snapshot, Settings>(
+  inUse: WatchesInUse<Snapshot, Settings>,
+  id: string,
+  settings: () => Settings,
+  planOf: (settings: () => Settings) => Omit<WatchPlan<Snapshot>, "onUse">,
+): Watch<Snapshot> {
+  const known = inUse.get(id);
+  if (known) {
+    known.settings = settings;
+    return known.watch;
+  }
+  const plan = planOf(() => shared.settings());
+  const onUse = (isUsed: boolean) => void (isUsed ? inUse.set(id, shared) : inUse.delete(id));
+  const watch: Watch<Snapshot> = createWatch({ ...plan, onUse });
+  const shared = { watch, settings };
+  return watch;
+}
+
+/** Messages between tabs: an update, a request for one (`hello`), or a request to poll now (`ask`). */
+type Message<Snapshot> =
+  | {
+      readonly type: "news";
+      readonly snapshot: Snapshot | undefined;
+      readonly nextPollAt: number | undefined;
+    }
+  | { readonly type: "hello" | "ask" };
+
+/**
+ * Time in milliseconds that a watch goes on without subscribers, for StrictMode and remounts, and that the leader keeps
+ * the lock after the final snapshot.
+ */
+const LINGER_MS = 1000;
+
+/** Creates a watch. It polls nothing before the first subscriber. */
+export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot> {
+  const { name, client, presence, inBackground, follow, merge, isFinal } = plan;
+  const { clock } = client;
+  let state: WatchState<Snapshot> = { ...unwatched, ...plan.known };
+  const store = createStore(() => state, { throttleMs: 0, clock, onFirst: open, onLast: leave });
+  let leaving: AbortController | undefined;
+  let channel: TabChannel<Message<Snapshot>> | undefined;
+  let stopPresence: (() => void) | undefined;
+  let asking: AbortController | undefined;
+  /** The poll loop that holds the lock, or held it last. */
+  let leading: AbortController | undefined;
+
+  return {
+    getSnapshot: store.getSnapshot,
+    subscribe: store.subscribe,
+    refetch() {
+      if (asking && !leads()) return channel?.post({ type: "ask" });
+      stopAsking();
+      set({ error: undefined });
+      reconsider();
+    },
+  };
+
+  function open(): void {
+    leaving?.abort();
+    if (channel) return;
+    plan.onUse(true);
+    channel = openTabChannel(name, hear, (error) => reportLimit(client, "broadcast-channel", error));
+    channel.post({ type: "hello" });
+    stopPresence = presence.subscribe(reconsider);
+    reconsider();
+  }
+
+  function leave(): void {
+    leaving = new AbortController();
+    after(clock, LINGER_MS, leaving.signal, close);
+  }
+
+  function close(): void {
+    stopPresence?.();
+    channel?.close();
+    channel = undefined;
+    stopAsking();
+    plan.onUse(false);
+    set({ fetchStatus: "idle", pauseReason: undefined, nextPollAt: undefined });
+  }
+
+  /** Starts or stops polling, as the state requires. */
+  function reconsider(): void {
+    const { absence } = presence;
+    const pauseReason = absence === "hidden" && inBackground() ? undefined : absence;
+    const isOver = state.error !== undefined || (state.snapshot !== undefined && isFinal(state.snapshot));
+    if (isOver || !channel) return stopAsking();
+    if (pauseReason) {
+      stopAsking();
+      return set({ fetchStatus: "paused", pauseReason, nextPollAt: undefined });
+    }
+    if (asking) return;
+    set({ fetchStatus: "idle", pauseReason: undefined });
+    void ask();
+  }
+
+  function stopAsking(): void {
+    asking?.abort();
+    asking = undefined;
+  }
+
+  function leads(): boolean {
+    return asking !== undefined && asking === leading;
+  }
+
+  async function ask(): Promise<void> {
+    const own = new AbortController();
+    const { signal } = own;
+    asking = own;
+    try {
+      await withLock(client, name, signal, async () => {
+        leading = own;
+        for await (const snapshot of follow(onPoll, signal, state.snapshot)) {
+          signal.throwIfAborted();
+          learn(snapshot, { fetchStatus: "idle", failure: undefined });
+          tellNews();
+        }
+        // the next tab gets the lock after the update: then it has nothing left to poll
+        await clock.sleep(LINGER_MS, signal);
+      });
+      set({ fetchStatus: "idle", nextPollAt: undefined });
+    } catch (cause) {
+      if (signal.aborted) return;
+      set({ fetchStatus: "idle", nextPollAt: undefined, failure: undefined, error: asError(cause) });
+    }
+    asking = undefined;
+  }
+
+  function onPoll(event: PollEvent): void {
+    if (event.type === "ask") return set({ fetchStatus: "fetching", nextPollAt: undefined });
+    set({ fetchStatus: "idle", nextPollAt: Date.now() + event.ms, failure: event.failure });
+    tellNews();
+  }
+
+  function hear(message: Message<Snapshot>): void {
+    if (message.type === "news") {
+      const { snapshot, nextPollAt } = message;
+      if (snapshot !== undefined) learn(snapshot, { nextPollAt });
+      return reconsider();
+    }
+    if (!leads()) return;
+    if (message.type === "hello") return tellNews();
+    if (message.type !== "ask") return;
+    stopAsking();
+    reconsider();
+  }
+
+  function tellNews(): void {
+    channel?.post({ type: "news", snapshot: state.snapshot, nextPollAt: state.nextPollAt });
+  }
+
+  function learn(snapshot: Snapshot, more: Partial<WatchState<Snapshot>>): void {
+    set({ ...more, snapshot: merge(state.snapshot, snapshot) });
+  }
+
+  function set(changes: Partial<WatchState<Snapshot>>): void {
+    const names = Object.keys(changes) as (keyof WatchState<Snapshot>)[];
+    if (names.every((key) => Object.is(state[key], changes[key]))) return;
+    state = { ...state, ...changes };
+    plan.onChange?.(state);
+    store.flush();
+  }
+}

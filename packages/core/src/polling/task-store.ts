@@ -1,0 +1,236 @@
+import type { Clock } from "../base/clock.js";
+import { createStore, forTheSame, type Store } from "../base/store.js";
+import { asError } from "../errors.js";
+import { unwatched, type Watch, type WatchState } from "./shared-poller.js";
+
+/** The fields of every task's state. */
+export interface TaskState<Data, Handle>
+  extends Pick<WatchState<unknown>, "fetchStatus" | "pauseReason" | "nextPollAt" | "failure"> {
+  /** `idle`: no task; `pending`: on its way; `success`: `data` is there; `error`: `error` says why there is none. */
+  readonly status: "idle" | "pending" | "success" | "error";
+  /** The task's id, and what its receipt said: enough to go on with it anywhere. */
+  readonly handle: Handle | undefined;
+  /** The result; undefined until `status` is `success`. */
+  readonly data: Data | undefined;
+  /** Error that ended the task or its creation; undefined while there is none. */
+  readonly error: Error | undefined;
+}
+
+/** Callbacks for a task's end. */
+interface TaskCallbacks<Data> {
+  readonly onSuccess?: ((data: Data) => void) | undefined;
+  readonly onError?: ((error: Error) => void) | undefined;
+}
+
+/** The parts of a store that differ between kinds of tasks. */
+export interface TaskStorePlan<Snapshot, Handle, Data, State, Sending> {
+  readonly clock: Clock;
+  /** Gives the shared watch of a task, which begins with what is `known`. */
+  readonly watchOf: (handle: Handle, known: WatchState<Snapshot>) => Watch<Snapshot>;
+  /** Gives the final snapshot of a task that succeeded. */
+  readonly dataOf: (snapshot: Snapshot) => Data | undefined;
+  /** Makes the state to show. `sending` is set while a task is being created. */
+  readonly stateOf: (
+    state: TaskState<Data, Handle>,
+    snapshot: Snapshot | undefined,
+    sending: Sending | undefined,
+  ) => State;
+  /** Gives the error of a task that failed. */
+  readonly failureOf: (snapshot: Snapshot, handle: Handle) => Error | undefined;
+  /** Reads the callbacks, whenever one is called. */
+  readonly read: () => TaskCallbacks<Data>;
+}
+
+/** The creation of a task. */
+export interface Creation<Handle, Sending> {
+  /** Shown at first. */
+  readonly sending: Sending;
+  /** Creates the task; `signal` aborts when the store forgets it. `advance` shows how it goes. */
+  readonly create: (signal: AbortSignal, advance: (sending: Sending) => void) => Promise<Handle | undefined>;
+  /** Called after the state shows what was created, or why nothing was. */
+  readonly onSettled: (created: Handle | Error | undefined, isForgotten: boolean) => void;
+}
+
+/** The store of one task: none at first, then one that was created or attached. */
+export interface TaskStore<Handle, State, Sending> extends Store<State> {
+  /** Creates a task, unless one is on its way. Never rejects. */
+  readonly submit: (creation: Creation<Handle, Sending>) => Promise<State>;
+  /** Watches a task that exists. */
+  readonly attach: (handle: Handle) => void;
+  /** Polls now, also after an error or `detach`. */
+  readonly refetch: () => void;
+  /** Stops watching, and keeps the state. */
+  readonly detach: () => void;
+  /** Stops watching, and forgets the task. */
+  readonly reset: () => void;
+}
+
+/** Creates the store of a kind of task. It watches its task for as long as it has subscribers. */
+export function createTaskStore<
+  Snapshot extends object,
+  Handle extends { readonly id: string },
+  Data,
+  State extends TaskState<Data, Handle>,
+  Sending,
+>({
+  clock,
+  watchOf,
+  dataOf,
+  stateOf,
+  failureOf,
+  read,
+}: TaskStorePlan<Snapshot, Handle, Data, State, Sending>): TaskStore<Handle, State, Sending> {
+  let watched: WatchState<Snapshot> = unwatched;
+  let watch: Watch<Snapshot> | undefined;
+  let stop: (() => void) | undefined;
+  let isFollowing = false;
+  let hasSubscribers = false;
+  let handle: Handle | undefined;
+  let sending: Sending | undefined;
+  let submitting: Promise<State> | undefined;
+  let submitError: Error | undefined;
+  /** Aborted when the task is forgotten. */
+  let own = new AbortController();
+  const failed = forTheSame((snapshot: Snapshot | undefined) =>
+    snapshot && handle ? failureOf(snapshot, handle) : undefined,
+  );
+  const store = createStore(compute, {
+    throttleMs: 0,
+    clock,
+    onFirst() {
+      hasSubscribers = true;
+      follow();
+      store.flush();
+    },
+    onLast() {
+      hasSubscribers = false;
+      leave();
+    },
+  });
+
+  return {
+    getSnapshot: store.getSnapshot,
+    subscribe: store.subscribe,
+    submit(creation) {
+      if (submitting) return submitting;
+      if (compute().status === "pending") return Promise.resolve(store.getSnapshot());
+      forget();
+      sending = creation.sending;
+      submitting = create(creation, own.signal);
+      store.flush();
+      return submitting;
+    },
+    attach(reference) {
+      if (reference.id === handle?.id) return;
+      forget();
+      show(reference);
+      store.flush();
+    },
+    refetch() {
+      if (!handle) return;
+      if (!stop) watched = { ...watched, error: undefined };
+      show(handle);
+      watch?.refetch();
+      store.flush();
+    },
+    detach() {
+      leave();
+      isFollowing = false;
+      watched = { ...unwatched, snapshot: watched.snapshot, error: watched.error };
+      store.flush();
+    },
+    reset() {
+      forget();
+      store.flush();
+    },
+  };
+
+  function compute(): State {
+    const { snapshot, fetchStatus, pauseReason, nextPollAt, failure } = watched;
+    const data = snapshot && dataOf(snapshot);
+    const error = submitError ?? watched.error ?? failed(snapshot);
+    const status = data ? "success" : error ? "error" : sending || handle ? "pending" : "idle";
+    const state = { status, handle, data, error, fetchStatus, pauseReason, nextPollAt, failure } as const;
+    return stateOf(state, snapshot, sending);
+  }
+
+  async function create(
+    { create, onSettled }: Creation<Handle, Sending>,
+    signal: AbortSignal,
+  ): Promise<State> {
+    const advance = (next: Sending) => {
+      if (signal.aborted) return;
+      sending = next;
+      store.flush();
+    };
+    const created = await (async () => create(signal, advance))().catch(asError);
+    const isForgotten = signal.aborted;
+    if (!isForgotten) {
+      submitting = undefined;
+      sending = undefined;
+      if (created instanceof Error) submitError = created;
+      else if (created) show(created);
+    }
+    queueMicrotask(() => onSettled(created, isForgotten));
+    if (!isForgotten) store.flush();
+    return store.getSnapshot();
+  }
+
+  function show(reference: Handle): void {
+    handle = reference;
+    isFollowing = true;
+    follow();
+  }
+
+  function follow(): void {
+    if (!handle || !isFollowing || stop) return;
+    watch = watchOf(handle, watched);
+    if (hasSubscribers) stop = watch.subscribe(update);
+    // after subscribing: the first subscriber starts the watch
+    watched = watch.getSnapshot();
+  }
+
+  function update(): void {
+    const before = compute().status;
+    watched = watch?.getSnapshot() ?? watched;
+    if (before === "pending") reportEnd(watched, compute(), read);
+    store.flush();
+  }
+
+  function leave(): void {
+    stop?.();
+    stop = undefined;
+    watch = undefined;
+  }
+
+  function forget(): void {
+    leave();
+    isFollowing = false;
+    watched = unwatched;
+    own.abort(new DOMException("The task was forgotten before it was sent", "AbortError"));
+    own = new AbortController();
+    submitting = undefined;
+    sending = undefined;
+    submitError = undefined;
+    handle = undefined;
+  }
+}
+
+/** Ends that were reported: all stores of a task get the same object. */
+const reported = new WeakSet<object>();
+
+/** Calls back for the end of a task, once, from one of the stores that have such a callback. */
+function reportEnd<Data>(
+  { error: broken, snapshot }: WatchState<object>,
+  { data, error }: Pick<TaskState<Data, unknown>, "data" | "error">,
+  read: () => TaskCallbacks<Data>,
+): void {
+  const end = broken ?? snapshot;
+  const { onSuccess, onError } = read();
+  if (!end || !(data ? onSuccess : onError) || reported.has(end)) return;
+  reported.add(end);
+  queueMicrotask(() => {
+    if (data) read().onSuccess?.(data);
+    else if (error) read().onError?.(error);
+  });
+}

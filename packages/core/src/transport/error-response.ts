@@ -1,0 +1,97 @@
+import { APIError, type APIErrorFields, jsonOf } from "../errors.js";
+
+/** The start of an answer's text: as much as an error keeps, 8 KB, unless less is asked for. */
+export function excerpt(text: string, length = 8192): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text;
+}
+
+/** Status line of an answer, shown where its body has no message. */
+export interface AnswerLine {
+  readonly status: number;
+  readonly statusText?: string;
+}
+
+/**
+ * Reads an error answer in any form that gateways send: `{error: {message, type, code, param}}`, only code and message,
+ * flat (`message` or `msg`), `{error: "text"}`, `{errors: […]}`, `{detail}`, in an array, a JSON string, HTML, text or
+ * nothing.
+ */
+export function apiErrorOf(
+  answer: AnswerLine,
+  body: string,
+  {
+    requestId,
+    ...more
+  }: Pick<APIErrorFields, "retryAfterMs" | "source"> & { readonly requestId?: string | undefined } = {},
+): APIError {
+  // some answer a request for a stream with an error as an event
+  const text = body.trim().replace(/^data:\s*(.*)[\s\S]*$/, "$1");
+  const { message, type, code: apiCode, param } = errorFieldsOf(parseJSON(text)) ?? {};
+  return new APIError(
+    excerpt(message ?? messageOfText(answer, text)),
+    { status: answer.status, type, apiCode, param, ...more, body: excerpt(body) },
+    { requestId },
+  );
+}
+
+/** Error fields of a body, in the gateway's own words; absent where it says nothing. */
+export interface ErrorFields {
+  readonly message?: string | undefined;
+  readonly type?: string | undefined;
+  readonly code?: string | undefined;
+  readonly param?: string | undefined;
+}
+
+/** Finds the error in a parsed body of any of the known forms; undefined where it is none of them. */
+export function errorFieldsOf(json: unknown): ErrorFields | undefined {
+  const body: unknown = Array.isArray(json) ? json[0] : json;
+  if (typeof body === "string") return { message: body };
+  if (!isRecord(body)) return undefined;
+  const { error, errors, detail } = body;
+  const inner: unknown = error ?? (Array.isArray(errors) ? errors[0] : undefined);
+  const outer = fieldsOf(body);
+  if (typeof inner === "string") return { ...outer, message: inner };
+  const fields = isRecord(inner) ? fieldsOf(inner) : outer;
+  return { ...fields, message: fields.message ?? outer.message ?? textOf(detail) ?? jsonOf(detail) };
+}
+
+function fieldsOf({ message, msg, type, code, param }: Record<string, unknown>): ErrorFields {
+  return {
+    message: textOf(message) ?? textOf(msg),
+    type: textOf(type),
+    code: textOf(code),
+    param: textOf(param),
+  };
+}
+
+/** `text` as JSON, or undefined. */
+export function parseJSON(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Tells whether a value is an object with fields, and not an array. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function textOf(value: unknown): string | undefined {
+  if (typeof value === "number") return String(value);
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function messageOfText({ status, statusText }: AnswerLine, text: string): string {
+  const line = `HTTP ${status}${statusText ? ` ${statusText}` : ""}`;
+  if (text === "") return `${line}: the answer is empty`;
+  if (text.startsWith("<")) {
+    const title = /<title[^<>]*>([^<]*)/i.exec(text)?.[1]?.trim();
+    const page = title ? `the page "${title}"` : "a page";
+    return `${line}: the answer is ${page} and not the gateway's JSON; check the base URL`;
+  }
+  if (/^[[{"]/.test(text)) return `${line}: the answer is JSON without a readable error message`;
+  const said = excerpt(text, 500);
+  return status === 200 ? `${line}: the answer is no JSON; check the base URL: ${said}` : said;
+}

@@ -1,0 +1,143 @@
+/** One event of a `text/event-stream`, by the rules of the WHATWG HTML standard (9.2.6). */
+export interface ServerSentEvent {
+  /** The `event` field; `"message"` where the stream gives none. */
+  readonly event: string;
+  /** The `data` lines, joined by line feeds. */
+  readonly data: string;
+  /** The last `id` seen so far in the stream. */
+  readonly lastEventId: string;
+}
+
+/** Handlers and bound of an event parser. */
+export interface EventHandlers {
+  /** Longest line, and longest `data` of an event, in characters. @default 16_777_216 */
+  readonly maxLength?: number;
+  /** Called for each event, as soon as the blank line after it has come. */
+  onEvent(event: ServerSentEvent): void;
+  /** A valid `retry` field: how long a reconnecting reader should wait, in milliseconds. */
+  onRetry?(ms: number): void;
+  /** A field the standard does not know. Some gateways send errors as a bare line `error: {…}`. */
+  onUnknownField?(name: string, value: string): void;
+}
+
+/** Takes a stream's bytes as they come, in any cut. */
+export interface EventParser {
+  /**
+   * Reads the next bytes of the stream.
+   *
+   * @throws {RangeError} for an event longer than `maxLength`; the parser can't be used any more
+   */
+  push(bytes: Uint8Array): void;
+  /**
+   * The stream is over. The standard drops an event whose closing blank line is missing; it is returned
+   * instead, so that its owner can tell a cut from an end.
+   */
+  end(): ServerSentEvent | undefined;
+}
+
+/** Longest event, in characters, unless a parser is given another bound. */
+export const MAX_LENGTH = 16 * 1024 * 1024;
+
+/**
+ * Splits bytes into events. Each byte is looked at once, whatever the cut: an unfinished line is kept as it
+ * came and joined when its end arrives, so one event of many megabytes costs linear time, and nothing but the
+ * event under way is held, up to `maxLength`.
+ *
+ * @example
+ * ```ts
+ * const parser = createEventParser({ onEvent: ({ data }) => console.log(data) });
+ * parser.push(new TextEncoder().encode("data: hello\n\n")); // prints "hello"
+ * ```
+ */
+export function createEventParser({
+  maxLength = MAX_LENGTH,
+  onEvent,
+  onRetry,
+  onUnknownField,
+}: EventHandlers): EventParser {
+  const decoder = new TextDecoder();
+  let unfinishedLine = "";
+  let endedWithCR = false;
+  let event = "";
+  let data: string | undefined;
+  let lastEventId = "";
+
+  return {
+    push: (bytes) => splitLines(normalizeLineEnds(decoder.decode(bytes, { stream: true }))),
+    end() {
+      splitLines(normalizeLineEnds(decoder.decode()));
+      // of an unfinished line, the standard takes nothing; what looks like data is the owner's to judge
+      if (unfinishedLine !== "" && !unfinishedLine.startsWith("retry")) readLine(unfinishedLine);
+      unfinishedLine = "";
+      return takeEvent();
+    },
+  };
+
+  /** A CR that ends a read has ended its line already: an LF at the start of the next read belongs to it. */
+  function normalizeLineEnds(text: string): string {
+    if (endedWithCR && text !== "") {
+      endedWithCR = false;
+      if (text.startsWith("\n")) text = text.slice(1);
+    }
+    if (!text.includes("\r")) return text;
+    endedWithCR = text.endsWith("\r");
+    return text.replace(/\r\n?/g, "\n");
+  }
+
+  function splitLines(text: string): void {
+    let lineEnd = text.indexOf("\n");
+    if (lineEnd === -1) {
+      // appending does not copy, and the line is not searched again: no quadratic cost when it spans many reads
+      unfinishedLine = bounded(unfinishedLine + text);
+      return;
+    }
+    let lineStart = 0;
+    if (unfinishedLine !== "") {
+      readLine(unfinishedLine + text.slice(0, lineEnd));
+      unfinishedLine = "";
+      lineStart = lineEnd + 1;
+      lineEnd = text.indexOf("\n", lineStart);
+    }
+    while (lineEnd !== -1) {
+      if (lineEnd === lineStart) dispatch();
+      // nearly every line of a chat stream is this one: it is read without being cut out first
+      else if (data === undefined && text.startsWith("data: ", lineStart))
+        data = text.slice(lineStart + 6, lineEnd);
+      else readLine(text.slice(lineStart, lineEnd));
+      lineStart = lineEnd + 1;
+      lineEnd = text.indexOf("\n", lineStart);
+    }
+    unfinishedLine = text.slice(lineStart);
+  }
+
+  function readLine(line: string): void {
+    if (line === "") return dispatch();
+    const colon = line.indexOf(":");
+    if (colon === 0) return;
+    const name = colon === -1 ? line : line.slice(0, colon);
+    const value = colon === -1 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
+    if (name === "data") data = data === undefined ? value : bounded(`${data}\n${value}`);
+    else if (name === "event") event = value;
+    else if (name === "id") lastEventId = value.includes("\0") ? lastEventId : value;
+    else if (name === "retry") {
+      if (/^\d+$/.test(value)) onRetry?.(Number(value));
+    } else onUnknownField?.(name, value);
+  }
+
+  function dispatch(): void {
+    const complete = takeEvent();
+    if (complete) onEvent(complete);
+  }
+
+  function takeEvent(): ServerSentEvent | undefined {
+    const complete =
+      data === undefined ? undefined : { event: event || "message", data: bounded(data), lastEventId };
+    event = "";
+    data = undefined;
+    return complete;
+  }
+  function bounded(text: string): string {
+    if (text.length <= maxLength) return text;
+    throw new RangeError(`an event of the stream is longer than ${maxLength} characters`);
+  }
+}

@@ -1,0 +1,134 @@
+import { after } from "../base/clock.js";
+import { TimeoutError } from "../errors.js";
+import type { Client, Exchange } from "./send.js";
+
+/** The bytes of an answer, read one piece at a time. */
+export interface ByteReader<Out> {
+  /** Reads the next piece, and gives what its handler makes of it. One promise for each read, and no closure. */
+  read(): Promise<Out>;
+  /** Drops the connection. */
+  cancel(): void;
+  /** All that matters has been read: waits a moment for the end, so that the connection can be used again. */
+  release(): void;
+}
+
+/** What a reader does with what it reads. */
+export interface ByteHandlers<Out> {
+  /** Gets a piece, or undefined at the end. */
+  use(bytes: Uint8Array | undefined): Out | Promise<Out>;
+  /** Gets the exchange's reason once it is aborted, or the connection's error. */
+  lose(error: unknown): Out | Promise<Out>;
+  /**
+   * Called before each read: true where `chunkMs` counts anew from this read on. Nothing counts before the first time.
+   *
+   * @default () => true
+   */
+  resetsSilence?(): boolean;
+}
+
+const RELEASE_MS = 1000;
+
+/**
+ * Reads an answer's body under the exchange's signal and `chunkMs`. Neither is the platform's doing: a fetch
+ * timeout does not govern a body that has begun, and a handler called in-process never sees the abort.
+ */
+export function readBody<Out>(
+  client: Client,
+  exchange: Exchange,
+  response: Response,
+  { use, lose, resetsSilence = () => true }: ByteHandlers<Out>,
+): ByteReader<Out> {
+  const { signal, chunkMs, abort } = exchange;
+  const { clock } = client;
+  const reader = response.body?.getReader() ?? wholeBodyOf(response);
+  const closed = new AbortController();
+  let silentSince: number | undefined;
+  let isWaiting = false;
+  let isCancelled = false;
+
+  signal.addEventListener("abort", () => cancel(signal.reason), { signal: closed.signal });
+  if (signal.aborted) cancel(signal.reason);
+  if (chunkMs !== Number.POSITIVE_INFINITY) void watchSilence();
+  return { read, cancel, release };
+
+  function read(): Promise<Out> {
+    if (resetsSilence()) silentSince = clock.now();
+    isWaiting = true;
+    return reader.read().then(arrived, failed);
+  }
+
+  function arrived({ done, value }: ReadableStreamReadResult<Uint8Array>): Out | Promise<Out> {
+    isWaiting = false;
+    // cancelling makes a pending read end as if the body had: it has not
+    if (isCancelled) return lose(signal.reason);
+    if (done) closed.abort();
+    return use(value);
+  }
+
+  function failed(error: unknown): Out | Promise<Out> {
+    closed.abort();
+    return lose(signal.aborted ? signal.reason : error);
+  }
+
+  function cancel(reason?: unknown): void {
+    isCancelled = signal.aborted;
+    closed.abort();
+    reader.cancel(reason).catch(() => {});
+  }
+
+  function release(): void {
+    const stop = () => cancel();
+    after(clock, RELEASE_MS, closed.signal, stop);
+    reader.read().then(stop, stop);
+  }
+
+  /**
+   * One timer, set again for the rest of the wait, instead of one timer for each read. Time in which the consumer does
+   * not read is not the gateway's silence.
+   */
+  async function watchSilence(): Promise<void> {
+    let pause = chunkMs;
+    for (;;) {
+      await clock.sleep(pause, closed.signal).catch(() => {});
+      if (closed.signal.aborted) return;
+      const silentMs = isWaiting && silentSince !== undefined ? clock.now() - silentSince : 0;
+      if (silentMs >= chunkMs)
+        return abort(new TimeoutError(`nothing came for ${chunkMs} ms (timeouts.chunkMs)`, "chunk"));
+      pause = chunkMs - silentMs;
+    }
+  }
+}
+
+/** React Native's own `fetch` gives no stream: the answer is read whole. */
+function wholeBodyOf(response: Response): Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel"> {
+  let isRead = false;
+  return {
+    async read() {
+      if (isRead) return { done: true, value: undefined };
+      isRead = true;
+      return { done: false, value: new TextEncoder().encode(await response.text()) };
+    },
+    cancel: async () => {},
+  };
+}
+
+/** The whole of a body as text, and the end of its exchange. */
+export async function readText(client: Client, exchange: Exchange, response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  const reader = readBody(client, exchange, response, {
+    use(bytes) {
+      text += bytes ? decoder.decode(bytes, { stream: true }) : decoder.decode();
+      return bytes !== undefined;
+    },
+    lose(error): boolean {
+      throw error;
+    },
+  });
+  try {
+    while (await reader.read());
+    return text;
+  } finally {
+    exchange.end();
+  }
+}

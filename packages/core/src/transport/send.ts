@@ -1,0 +1,373 @@
+import type { AssetLookup } from "../asset.js";
+import { after, type Clock, openSpan, type Span, unlessAborted } from "../base/clock.js";
+import {
+  APIError,
+  asError,
+  ConfigurationError,
+  ConnectionError,
+  cleanError,
+  type Issue,
+  isGatewayError,
+  type Outcome,
+  TimeoutError,
+  withDetails,
+} from "../errors.js";
+import type { CallIdentity, CallKind, CallOutcome, CallStep, CallSummary, ClientEvent } from "../events.js";
+import type { VideoTaskNormalizer } from "../video-task.js";
+import { connectionError, errorOf, isRateLimit, isTransient, outcomeOf, requestIdOf } from "./failure.js";
+import { type HeadersInput, readHeaders } from "./headers.js";
+
+/** Limits of waiting, in milliseconds. `Number.POSITIVE_INFINITY` switches one off. */
+export interface Timeouts {
+  /**
+   * From sending to the answer's headers. Default: `firstChunkMs` for streams, 10 min for whole answers of a model,
+   * 1 min for queries, 5 min for the rest.
+   */
+  readonly headersMs?: number;
+  /**
+   * From sending to the first chunk of a chat stream that carries something: text, thinking, a tool call. It bounds the
+   * wait for the stream's headers too. @default 300_000
+   */
+  readonly firstChunkMs?: number;
+  /** Between two such chunks of a chat stream; of any other answer, between two reads of its body. @default 60_000 */
+  readonly chunkMs?: number;
+  /** For the request with all of its answer. @default Number.POSITIVE_INFINITY */
+  readonly totalMs?: number;
+}
+
+/**
+ * Repeating of a refused or failed attempt; never after the first byte of an answer. Images, video tasks, assets and
+ * epsilon requests are repeated after a 429 alone. Chat requests and queries are also repeated after 408, 5xx and
+ * connections that failed: a chat that the gateway had begun to answer may be billed again.
+ */
+export interface RetryOptions {
+  /** Number of attempts after the first; 0 switches repeating off. @default 2 */
+  readonly limit?: number;
+  /** The longest wait; a `Retry-After` beyond it is not waited for: the error says so at once. @default 30_000 */
+  readonly maxDelayMs?: number;
+}
+
+/** The `credentials` of `fetch`, which the types of Node and Workers do not name. */
+export type Credentials = "omit" | "same-origin" | "include";
+
+/** Options of every verb, its last argument. None of it is part of the request's body. */
+export interface RequestOptions {
+  /** Aborts the request; what was awaited rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Added to the client's own headers, and stronger than they are. */
+  readonly headers?: HeadersInput | undefined;
+  /** Limits of waiting, each instead of the client's own. */
+  readonly timeouts?: Timeouts | undefined;
+  /** Repeating of failed attempts, each setting instead of the client's own. */
+  readonly retry?: RetryOptions | undefined;
+}
+
+/**
+ * The gateway as seen by the verbs: an address, a way to sign requests, and habits. Made by `createClient`;
+ * frozen, and without the key in any of its fields, so that it can be logged.
+ */
+export interface Client {
+  /** The gateway's root, without a trailing slash or `/v1`. */
+  readonly baseURL: string;
+  /** Passed to `fetch` as `credentials`: says whether cookies are sent. */
+  readonly credentials: Credentials | undefined;
+  /** Limits of waiting for every request. */
+  readonly timeouts: Timeouts;
+  /** Repeating of failed attempts for every request. */
+  readonly retry: Required<RetryOptions>;
+  /** Clock of all waits. */
+  readonly clock: Clock;
+  /** Numbers from 0 up to, but not including, 1: for the jitter of waits. */
+  readonly random: () => number;
+  /** Lookup of an asset in this deployment; `getAsset` and `waitForAsset` need it. */
+  readonly assetLookup: AssetLookup | undefined;
+  /** Reads the answers of video queries instead of the built-in `normalizeVideoTask`. */
+  readonly normalizeVideoTask: VideoTaskNormalizer | undefined;
+  /** Sends one request; the platform's `fetch` unless the options have another. */
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** The headers of a request made now, the key's among them. */
+  readonly headers: () => Promise<Headers>;
+  /** `text` without the keys that were sent so far, for text that comes from an answer or the platform. */
+  readonly scrub: (text: string) => string;
+  /** Passes an event to `onEvent`. */
+  readonly emit: (event: ClientEvent) => void;
+  /** Emits a `warning`, of a call where that is known. */
+  readonly warn: (issue: Issue, callId?: string) => void;
+}
+
+/** One request with its answer, from before it is sent until its last byte is read. */
+export interface Exchange extends Span, CallIdentity {
+  /** The outcome of the request so far. */
+  readonly state: { outcome: Outcome };
+  readonly startedAt: number;
+  readonly firstChunkMs: number;
+  readonly chunkMs: number;
+  readonly headersMs: number;
+  readonly retry: Required<RetryOptions>;
+}
+
+/**
+ * Opens an exchange: timers run and the caller's signal counts from here on. {@link closeExchange} closes it.
+ *
+ * @param headersMs the limit for the headers where the caller sets none; of a stream, `firstChunkMs`
+ * @param subject the request, or the handle of a task: events get its `model`
+ * @throws {ConfigurationError} where `client` is none
+ */
+export function openExchange(
+  client: Client,
+  path: string,
+  { signal, timeouts, retry }: RequestOptions,
+  headersMs: number | undefined,
+  subject?: unknown,
+): Exchange {
+  assertClient(client);
+  const { model } = (subject ?? {}) as { readonly model?: unknown };
+  const {
+    totalMs = Number.POSITIVE_INFINITY,
+    firstChunkMs = 300_000,
+    chunkMs = 60_000,
+    ...rest
+  } = { ...client.timeouts, ...timeouts };
+  const late = () => new TimeoutError(`not finished after ${totalMs} ms (timeouts.totalMs)`, "total");
+  return {
+    callId: crypto.getRandomValues(new Uint32Array(4)).join("-"),
+    kind: (/^\/(?:v1\/)?(chat|image|video|epsilon)/.exec(path)?.[1] ?? "asset") as CallKind,
+    model: typeof model === "string" ? model : undefined,
+    path,
+    state: { outcome: "not-sent" },
+    startedAt: client.clock.now(),
+    firstChunkMs,
+    chunkMs,
+    headersMs: rest.headersMs ?? headersMs ?? firstChunkMs,
+    retry: { ...client.retry, ...retry },
+    ...openSpan(client.clock, signal, totalMs, late),
+  };
+}
+
+/**
+ * Checks the first argument of a verb, which is easily forgotten.
+ *
+ * @throws {ConfigurationError}
+ */
+export function assertClient(client: Client | undefined): void {
+  if (typeof client?.emit !== "function")
+    throw new ConfigurationError("the first argument must be a client made by createClient()");
+}
+
+/** Emits one step of a call. */
+export function emitStep(client: Client, { callId, kind, model, path }: CallIdentity, step: CallStep): void {
+  client.emit({ callId, kind, model, path, ...step });
+}
+
+/**
+ * Closes an exchange: emits its `end`, stops its timers and lets go of the caller's signal. An error of the family
+ * learns its `outcome` here, and loses the key wherever an answer or the platform put it.
+ */
+export function closeExchange(
+  client: Client,
+  exchange: Exchange,
+  { outcome = "success", usage, timing }: CallSummary,
+  failure?: { readonly error: unknown },
+): void {
+  exchange.end();
+  const error = isGatewayError(failure?.error) ? failure.error : undefined;
+  if (error) cleanError(withDetails(error, exchange.state), client.scrub);
+  emitStep(client, exchange, {
+    type: "end",
+    outcome: failure ? callOutcomeOf(failure.error, exchange.signal) : outcome,
+    ms: client.clock.now() - exchange.startedAt,
+    usage,
+    timing,
+    errorCode: error?.code,
+    ...failure,
+  });
+}
+
+function callOutcomeOf(error: unknown, { aborted }: AbortSignal): CallOutcome {
+  if (!isGatewayError(error)) return aborted || asError(error).name === "AbortError" ? "stopped" : "error";
+  if (error.name === "StreamError") return error.reason === "truncated" ? "truncated" : "error";
+  return error.outcome ?? "error";
+}
+
+/** A request, and how often it is sent. */
+export interface Outgoing {
+  readonly method: "get" | "post";
+  /**
+   * Makes the body: sent as JSON, or as it is if it is `FormData`. An error of it is thrown as it is if it belongs to
+   * the family, and as a `ConfigurationError` else.
+   */
+  readonly body?: (() => unknown) | undefined;
+  readonly headers?: HeadersInput | undefined;
+  /**
+   * Failures after which it is repeated: all that may pass (`"any"`), or, where repeating may bill twice, only a 429,
+   * which says that the gateway did not act on it (`"refused-only"`).
+   */
+  readonly repeat: "any" | "refused-only";
+}
+
+/**
+ * Sends to the gateway and gives its answer as soon as the headers are there, repeating what is safe. Throws errors of
+ * the family, with their `outcome`, and nothing else but the signal's reason or an `AbortError` of an option's function.
+ *
+ * @throws {APIError} for an answer that is no success
+ * @throws {ConnectionError} when none came
+ * @throws {TimeoutError} phase `headers` or `total`
+ * @throws {ConfigurationError} when the request can't be made: nothing was sent
+ */
+export async function send(
+  client: Client,
+  exchange: Exchange,
+  { method, body: makeBody, headers: extraHeaders, repeat }: Outgoing,
+): Promise<Response> {
+  const { path, signal, retry, state } = exchange;
+  let attempt = 0;
+  try {
+    const made = makeBody?.();
+    signal.throwIfAborted();
+    const body = made instanceof Promise ? await unlessAborted(made, signal) : made;
+    const isForm = body instanceof FormData;
+    const headers = await headersOf(client, signal, extraHeaders);
+    // of a form, the platform says the type, with its boundary
+    if (isForm) headers.delete("content-type");
+    else if (body !== undefined) headers.set("content-type", "application/json");
+    const init: RequestInit = {
+      method,
+      headers,
+      ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
+      signal,
+      // a redirect is an error: the key and the prompt go to the configured address and to no other
+      redirect: "manual",
+      // a cached answer would freeze a poll loop; some runtimes know no `cache`, and say so by throwing
+      ...(method === "get" && "cache" in Request.prototype && { cache: "no-store" }),
+      ...(client.credentials && { credentials: client.credentials }),
+    };
+    const address = addressOf(client, path);
+    const first = attemptOnce(new Request(address, init));
+    // loaded while the request is out, and before the network may be gone: few requests need it, and none waits for it
+    const repeating = import("./repeat.js").catch(() => undefined);
+    return await first.catch(async (error: Error) => {
+      if (retry.limit === 0 || !(await isRepeated(error))) throw error;
+      const { repeat: repeatRequest } = (await repeating) ?? {};
+      if (!repeatRequest) throw error;
+      return repeatRequest(address, init, { times: retry.limit, attempt: attemptOnce, isRepeated });
+    });
+  } catch (error) {
+    throw knownError(error, exchange);
+  }
+
+  async function attemptOnce(request: Request): Promise<Response> {
+    // an earlier attempt may have been acted on, whatever becomes of this one
+    const isKnown = attempt === 0 || state.outcome !== "unknown";
+    state.outcome = "unknown";
+    try {
+      return await fetchOnce(client, exchange, request, ++attempt);
+    } catch (error) {
+      if (isKnown) state.outcome = outcomeOf(error);
+      else if (outcomeOf(error) === "not-sent") throw afterAnother(error as ConnectionError);
+      throw error;
+    }
+  }
+
+  function isRepeated(error: Error): Promise<boolean> {
+    return waitToRepeat(client, exchange, attempt, error, repeat);
+  }
+}
+
+/** Makes the error of an attempt that did not connect, where an earlier one may have arrived. */
+function afterAnother({ message, cause }: ConnectionError): ConnectionError {
+  return new ConnectionError(`last attempt: ${message}`, "unknown", { cause });
+}
+
+/** The error of the family that `error` is, or amounts to; an abort stays what it is. */
+function knownError(error: unknown, { signal, state }: Exchange): unknown {
+  if (isGatewayError(error)) return error;
+  // runtimes differ in what an aborted fetch throws: the reason is what its owner gave
+  if (signal.aborted) return signal.reason;
+  const { name, message } = asError(error);
+  if (name === "AbortError") return error;
+  return state.outcome === "not-sent"
+    ? new ConfigurationError(`the request could not be made, and nothing was sent: ${message}`, {
+        cause: error,
+      })
+    : connectionError(error);
+}
+
+/** The address of `path`. A relative base is resolved here, not in `createClient`, which servers call too. */
+function addressOf({ baseURL }: Client, path: string): string {
+  const page = globalThis.location?.href;
+  if (URL.canParse(baseURL + path, page)) return new URL(baseURL + path, page).href;
+  throw new ConfigurationError(
+    `baseURL: ${baseURL || "/"} is relative, and there is no page here to resolve it against. Code that sends from a ` +
+      "server needs the whole address: https://app.example.com/api",
+  );
+}
+
+/** Waits for the time to repeat a failed attempt; false, at once, where it is not repeated. */
+async function waitToRepeat(
+  client: Client,
+  exchange: Exchange,
+  attempt: number,
+  error: Error,
+  repeat: Outgoing["repeat"],
+): Promise<boolean> {
+  const { signal, retry } = exchange;
+  const askedMs = error instanceof APIError ? error.retryAfterMs : undefined;
+  const isSafe = repeat === "any" ? isTransient(error) : isRateLimit(error);
+  if (signal.aborted || !isSafe || (askedMs ?? 0) > retry.maxDelayMs) return false;
+  const delayMs = askedMs ?? Math.min(retry.maxDelayMs, client.random() * 500 * 2 ** (attempt - 1));
+  emitStep(client, exchange, { type: "retry", attempt, delayMs, error });
+  if (delayMs > 0) await unlessAborted(client.clock.sleep(delayMs, signal), signal);
+  return true;
+}
+
+async function headersOf(
+  client: Client,
+  signal: AbortSignal,
+  extra: HeadersInput | undefined,
+): Promise<Headers> {
+  const headers = await unlessAborted(client.headers(), signal);
+  for (const [name, value] of readHeaders(extra)) headers.set(name, value);
+  return headers;
+}
+
+async function fetchOnce(
+  client: Client,
+  exchange: Exchange,
+  request: Request,
+  attempt: number,
+): Promise<Response> {
+  const { signal, abort, headersMs } = exchange;
+  const startedAt = client.clock.now();
+  const answered = new AbortController();
+  after(client.clock, headersMs, answered.signal, () =>
+    abort(new TimeoutError(`no answer after ${headersMs} ms (timeouts.headersMs)`, "headers")),
+  );
+  emitStep(client, exchange, { type: "request", attempt });
+  let response: Response;
+  try {
+    response = await unlessAborted(client.fetch(request), signal);
+  } catch (cause) {
+    if (signal.aborted || isGatewayError(cause)) throw cause;
+    throw cleanedBy(client, connectionError(cause, request.url));
+  } finally {
+    answered.abort();
+  }
+  const requestId = requestIdOf(response);
+  emitStep(client, exchange, {
+    type: "response",
+    attempt,
+    status: response.status,
+    ms: client.clock.now() - startedAt,
+    requestId: requestId && client.scrub(requestId),
+  });
+  if (response.ok) return response;
+  const refusal = await errorOf(response, client, signal);
+  // a limit that passes while the body is read changes nothing: the answer was a refusal
+  if (signal.aborted && !isGatewayError(signal.reason)) throw signal.reason;
+  throw cleanedBy(client, refusal);
+}
+
+function cleanedBy<Failure extends Error>({ scrub }: Client, error: Failure): Failure {
+  cleanError(error, scrub);
+  return error;
+}

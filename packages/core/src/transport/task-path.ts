@@ -1,0 +1,14 @@
+import { ValidationError } from "../errors.js";
+
+/**
+ * The path of one task under `base`.
+ *
+ * @throws {ValidationError} named `rule`, for an id that no gateway gives, and that could lead to another path
+ */
+export function taskPath(base: string, id: unknown, rule: string): string {
+  if (typeof id === "string" && /^[^\s\p{C}]+$/u.test(id) && !/^\.\.?$/.test(id))
+    return `${base}/${encodeURIComponent(id)}`;
+  throw new ValidationError([
+    { path: "id", message: "must be the id of a task, as its creation gave it", rule },
+  ]);
+}

@@ -1,0 +1,88 @@
+/** A video task by its id, with the facts of its receipt where they are at hand. */
+export interface VideoTaskReference {
+  /** Id of the task, as the gateway gave it. */
+  readonly id: string;
+  /** Model that makes the video. */
+  readonly model?: string | undefined;
+  /** Time at which the gateway took the task; Unix milliseconds. */
+  readonly createdAt?: number | undefined;
+  /**
+   * End of the time in which the task can be queried; Unix milliseconds. An estimate for `beta` models: 24
+   * hours.
+   */
+  readonly queryableUntil?: number | undefined;
+}
+
+/** A created video task. Plain JSON: keep it, and go on with the task after a reload or elsewhere. */
+export interface VideoTaskHandle extends VideoTaskReference {
+  /** Model that makes the video. */
+  readonly model: string;
+  /** Time at which the gateway took the task; Unix milliseconds. */
+  readonly createdAt: number;
+}
+
+/** The fields of every snapshot of a task. Times are Unix milliseconds, and absent until they are known. */
+interface VideoTaskFacts {
+  /** Id of the task. */
+  readonly id: string;
+  /** Model that makes the video; absent where nobody knows it. */
+  readonly model?: string;
+  /** The gateway's own word for `state`. */
+  readonly rawStatus: string;
+  /**
+   * Share of the work that is done, from 0 to 1; absent where the gateway reports none. 1 is no success: only
+   * `state` says that.
+   */
+  readonly progress?: number;
+  /** Time at which the gateway took the task; Unix milliseconds. */
+  readonly submittedAt?: number;
+  /** Time at which the gateway began to make the video; Unix milliseconds. */
+  readonly startedAt?: number;
+  /** Time at which the task ended; Unix milliseconds. */
+  readonly finishedAt?: number;
+  /** The answer as it came, with the fields that we do not know. */
+  readonly raw: unknown;
+}
+
+/** A task that is not over. */
+export interface PendingVideoTask extends VideoTaskFacts {
+  /**
+   * `queued`: the gateway has not begun. `running`: it makes the video. `unknown`: a status that the spec
+   * does not have. `result-pending`: the gateway reports success but gives no URL yet.
+   */
+  readonly state: "queued" | "running" | "unknown" | "result-pending";
+}
+
+/** A task whose video is there. */
+export interface SucceededVideoTask extends VideoTaskFacts {
+  /** `succeeded`: the video is there. */
+  readonly state: "succeeded";
+  /** Temporary address of the video. Fetch it without the gateway's headers, and keep a copy. */
+  readonly url: string;
+  /** The field that `url` was found in: `data.result_url`, `content.video_url`, … `data.fail_reason` is a last resort. */
+  readonly urlSource: string;
+  /** End of the life of `url`; Unix milliseconds. An estimate for `beta` models: 24 hours after the end. */
+  readonly expiresAt?: number;
+}
+
+/** A task that failed, or that was cancelled or expired at the gateway. */
+export interface FailedVideoTask extends VideoTaskFacts {
+  /** `failed`: there will be no video. */
+  readonly state: "failed";
+  /** Reason of the failure, where the gateway gives one. */
+  readonly reason?: string;
+}
+
+/** One snapshot of a video task, discriminated by `state`; plain JSON. */
+export type VideoTask = PendingVideoTask | SucceededVideoTask | FailedVideoTask;
+
+/** Reads a query's answer into a {@link VideoTask}; `model` is what the caller knows. */
+export type VideoTaskNormalizer = (
+  raw: unknown,
+  known: {
+    /** Id that was asked for. */
+    readonly id: string;
+    /** Model of the task, where the caller knows it. */
+    readonly model?: string | undefined;
+  },
+) => VideoTask;

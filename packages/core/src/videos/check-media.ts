@@ -1,0 +1,108 @@
+import type { Issue } from "../errors.js";
+import { blobOfDataURI } from "../media/blob.js";
+import { checkMediaList, issuesOfProbe, type MediaEntry } from "../media/check.js";
+import { signedFormats } from "../media/formats.js";
+import { type MediaLimits, type MediaUse, mediaLimits } from "../media/limits.js";
+import { type MediaProbe, type ProbeOptions, probeMedia } from "../media/probe.js";
+import { videoModels } from "../models.js";
+import type { VideoRequest } from "./schema/request.js";
+
+/** Options of {@link checkVideoMedia}. */
+export interface VideoMediaOptions extends ProbeOptions {
+  /**
+   * Returns the file at an address of the request: as the app uploaded it, as `probeMedia` described it, or as the app
+   * downloads it. Undefined leaves the check to the gateway. By default no address is checked.
+   */
+  readonly mediaAt?:
+    | ((
+        url: string,
+        options: ProbeOptions,
+      ) => Blob | MediaProbe | undefined | Promise<Blob | MediaProbe | undefined>)
+    | undefined;
+}
+
+/**
+ * Checks the media of a whole video request, where they can be read: data URIs by themselves, addresses through
+ * `mediaAt`. Nothing is downloaded. Of `beta` models (`input.media`): the limits of each, the seconds of all videos
+ * and of all audios, and of videos and result together (spec, Family `beta`). Of `gamma` models
+ * (`content`), for which the spec gives no limits: that the bytes are what they are said to be, and whole. Made for
+ * the `checkMedia` of `useVideoTask` and `createVideoTaskStore`; the request's own rules are checked there before.
+ *
+ * @returns The broken rules with the item's path, `"input.media.0"`, `"content.1"`; empty when there are none, and for
+ * a model that the tables don't know.
+ * @throws {ValidationError} if a file that `mediaAt` gives can't be read any more; what `mediaAt` throws; the signal's
+ * reason when it aborts.
+ * @example
+ * ```ts
+ * const video = createVideoTaskStore(client, { checkMedia: checkVideoMedia });
+ * // with the files that the app has uploaded, so that their seconds count too
+ * const checkMedia = (request: VideoRequest) => checkVideoMedia(request, { mediaAt: (url) => uploads.get(url) });
+ * ```
+ */
+export async function checkVideoMedia(
+  request: VideoRequest,
+  { mediaAt, signal }: VideoMediaOptions = {},
+): Promise<Issue[]> {
+  const { model, input, content, parameters } = request as LooseRequest;
+  if (!Object.hasOwn(videoModels, model ?? "")) return [];
+  const { media } = input ?? {};
+  if (media) return issuesOfBeta(media);
+  return content ? issuesOfGamma(content) : [];
+
+  async function issuesOfBeta(items: readonly LooseItem[]): Promise<Issue[]> {
+    const { durationDefault } = videoModels["beta3.0-video"];
+    const entries = await Promise.all(
+      items.map(async ({ type, url }, index): Promise<MediaEntry[]> => {
+        if (!Object.hasOwn(mediaLimits, type)) return [];
+        const found = await blobAt(url);
+        return found ? [{ media: found, use: type as MediaUse, path: `input.media.${index}` }] : [];
+      }),
+    );
+    return checkMediaList(entries.flat(), {
+      outputSeconds: parameters?.duration ?? durationDefault,
+      signal,
+    });
+  }
+
+  async function issuesOfGamma(items: readonly LooseItem[]): Promise<Issue[]> {
+    const issues = await Promise.all(
+      items.map(async (item, index) => {
+        const kind = /^(image|video|audio)_url$/.exec(item.type)?.[1] as AddressedKind | undefined;
+        const found = kind && (await blobAt(item[`${kind}_url`]?.url));
+        if (!found) return [];
+        const probe = "kind" in found ? found : await probeMedia(found, { signal });
+        return issuesOfProbe(probe, anyOf(kind, probe), `media.${kind}`, `content.${index}`);
+      }),
+    );
+    return issues.flat();
+  }
+
+  async function blobAt(url: unknown): Promise<Blob | MediaProbe | undefined> {
+    if (typeof url !== "string") return undefined;
+    return blobOfDataURI(url) ?? (HTTP.test(url) ? await mediaAt?.(url, { signal }) : undefined);
+  }
+}
+
+/** As much of a request as is looked at; whether the rest fits, its own check says. */
+interface LooseRequest {
+  readonly model?: string;
+  readonly input?: { readonly media?: readonly LooseItem[] } | undefined;
+  readonly content?: readonly LooseItem[] | undefined;
+  readonly parameters?: { readonly duration?: number } | undefined;
+}
+
+type AddressedKind = "image" | "video" | "audio";
+type LooseItem = { readonly type: string; readonly url?: unknown } & {
+  readonly [Kind in AddressedKind as `${Kind}_url`]?: { readonly url?: unknown };
+};
+
+/** Any format of a kind, and what is of no kind that we know: the spec names none. */
+function anyOf(kind: AddressedKind, probe: MediaProbe): MediaLimits {
+  const signed = Object.entries(signedFormats).flatMap(([name, format]) =>
+    format.kind === kind ? [name] : [],
+  );
+  const isTaken = probe.kind === kind || probe.type === "application/octet-stream";
+  return { kind, formats: isTaken ? [...signed, probe.format] : signed };
+}
+
+const HTTP = /^https?:/i;

@@ -1,0 +1,239 @@
+import { reportStorageFailure } from "../base/platform-limits.js";
+import { createStore, type Store } from "../base/store.js";
+import { type UncheckedRequest, unchecked } from "../base/validate.js";
+import { asError, ConnectionError, isGatewayError } from "../errors.js";
+import {
+  sharedWatch,
+  unwatched,
+  type Watch,
+  type WatchesInUse,
+  type WatchPlan,
+  type WatchState,
+} from "../polling/shared-poller.js";
+import type { RecordStorage } from "../storage/storage.js";
+import { waitForStorage } from "../storage/wait.js";
+import { isLocked, withLock } from "../tabs/locks.js";
+import { type Presence, pagePresence } from "../tabs/page-activity.js";
+import { endsUnlessSent } from "../transport/billing-outcome.js";
+import type { Client, RequestOptions } from "../transport/send.js";
+import type { VideoTask, VideoTaskReference } from "../video-task.js";
+import { createVideoTask } from "./create.js";
+import { copyIn, recordOf } from "./records.js";
+import type { VideoRequest } from "./schema/request.js";
+import type { VideoTaskEntry } from "./state.js";
+import { newerTask, type WatchOptions, watchVideoTask } from "./watch.js";
+
+/** Settings for polling a task; read at each use. */
+export interface WatchSettings {
+  /** Milliseconds from an answer to the next poll, give or take a tenth. @default 15_000 */
+  readonly intervalMs?: WatchOptions["intervalMs"];
+  /** Polls while the page is hidden, too. @default false */
+  readonly inBackground?: boolean | undefined;
+}
+
+/** Options of one submission. */
+export interface SubmissionOptions extends RequestOptions {
+  readonly label?: string | undefined;
+  /** Ends the submission for as long as the gateway can't have it. */
+  readonly unlessSent: AbortSignal;
+}
+
+/** All video tasks that the pages of an app know, kept in their storage. */
+export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
+  readonly restore: () => Promise<void>;
+  /**
+   * Creates a task from a request that was checked; its entry is kept before anything is sent. Rejects as
+   * `createVideoTask` does.
+   */
+  readonly submit: (
+    request: VideoRequest | UncheckedRequest,
+    options: SubmissionOptions,
+  ) => Promise<VideoTaskEntry>;
+  /** Gives the one watch of a task in this tab; the settings of the last caller count. */
+  readonly watch: (
+    task: VideoTaskReference,
+    settings: () => WatchSettings,
+    known?: WatchState<VideoTask>,
+  ) => Watch<VideoTask>;
+  /** The handle of a task that was submitted here. */
+  readonly handleOf: (id: string) => VideoTaskReference | undefined;
+  readonly remove: (key: string) => void;
+}
+
+const INTERVAL_MS = 15_000;
+const COLLECTION = "video-tasks";
+const SUBMISSION = "sluice/submission/";
+
+/** Creates the ledger of a client's tasks; without `storage` it lasts as long as the page. */
+export function createVideoTaskLedger(
+  client: Client,
+  {
+    storage,
+    presence = pagePresence,
+  }: { storage?: RecordStorage | undefined; presence?: Presence | undefined },
+): VideoTaskLedger {
+  const { clock } = client;
+  const entries = new Map<string, VideoTaskEntry>();
+  // counts the changes of each entry, so that an older copy never wins
+  const revisions = new Map<string, number>();
+  const watches: WatchesInUse<VideoTask, WatchSettings> = new Map();
+  let restoring: Promise<void> | undefined;
+  const store = createStore(newestFirst, { throttleMs: 0, clock });
+
+  return {
+    getSnapshot: store.getSnapshot,
+    subscribe: store.subscribe,
+    restore() {
+      restoring ??= restore().catch(report);
+      return restoring;
+    },
+    submit,
+    watch: (task, settings, known = unwatched) =>
+      sharedWatch(watches, task.id, settings, (shared) => planOf(task, shared, known)),
+    handleOf: (id) => entryOf(id)?.handle,
+    remove(key) {
+      entries.delete(key);
+      void keep(key);
+    },
+  };
+
+  function newestFirst(): readonly VideoTaskEntry[] {
+    return [...entries.values()].sort((a, b) => b.submittedAt - a.submittedAt);
+  }
+
+  async function submit(
+    request: VideoRequest | UncheckedRequest,
+    { label, unlessSent, ...options }: SubmissionOptions,
+  ): Promise<VideoTaskEntry> {
+    const key = crypto.getRandomValues(new Uint32Array(4)).join("-");
+    const { model = "" } = request as Partial<VideoRequest>;
+    const entry = { key, model, submittedAt: Date.now(), ...(label !== undefined && { label }) };
+    let settled: VideoTaskEntry = { ...entry, state: "submitting" };
+    const call = endsUnlessSent(client, unlessSent, options.signal);
+    // held until the entry is settled: a tab that finds it knows that this one still waits
+    await withLock(client, SUBMISSION + key, unlessSent, async () => {
+      await put(settled);
+      try {
+        const sent = { ...options, signal: call.signal };
+        const handle = await createVideoTask(call.client, unchecked(request), sent);
+        settled = { ...entry, state: "created", handle };
+      } catch (error) {
+        const known = isGatewayError(error) ? error : undefined;
+        const isUnknown = (known?.outcome ?? call.outcome()) === "unknown";
+        // a task whose id is known exists, whatever else went wrong
+        if (known?.handle) settled = { ...entry, state: "created", handle: known.handle };
+        else {
+          if (isUnknown) await put({ ...entry, state: "unconfirmed", error: asError(error) });
+          else await drop(key);
+          throw error;
+        }
+      } finally {
+        call.end();
+      }
+      await put(settled);
+    });
+    return settled;
+  }
+
+  function planOf(
+    task: VideoTaskReference,
+    settings: () => WatchSettings,
+    known: WatchState<VideoTask>,
+  ): Omit<WatchPlan<VideoTask>, "onUse"> {
+    const { id } = task;
+    const { snapshot = known.snapshot } = { snapshot: entryOf(id)?.task };
+    return {
+      name: `sluice/video/${client.baseURL}/${id}`,
+      client,
+      presence,
+      known: { snapshot, error: known.error },
+      inBackground: () => settings().inBackground ?? false,
+      follow: (onPoll, signal, seen) =>
+        watchVideoTask(client, entryOf(id)?.handle ?? task, {
+          onPoll,
+          signal,
+          seenBefore: seen !== undefined,
+          intervalMs: (snapshot) => intervalOf(settings().intervalMs, snapshot),
+        }),
+      merge: newerTask,
+      isFinal: ({ state }) => state === "succeeded" || state === "failed",
+      onChange({ snapshot, error }) {
+        const entry = entryOf(id);
+        if (!entry || snapshot === undefined || (snapshot === entry.task && error === entry.error)) return;
+        const { error: _, ...rest } = entry;
+        void put({ ...rest, task: snapshot, ...(error && { error }) });
+      },
+    };
+  }
+
+  function entryOf(id: string): VideoTaskEntry | undefined {
+    return [...entries.values()].find(({ handle }) => handle?.id === id);
+  }
+
+  function put(entry: VideoTaskEntry): Promise<void> {
+    entries.set(entry.key, entry);
+    revisions.set(entry.key, (revisions.get(entry.key) ?? 0) + 1);
+    return keep(entry.key);
+  }
+
+  function drop(key: string): Promise<void> {
+    entries.delete(key);
+    return keep(key);
+  }
+
+  /** Shows and keeps an entry as it stands. */
+  async function keep(key: string): Promise<void> {
+    store.flush();
+    const record = recordOf(entries.get(key), revisions.get(key));
+    if (storage)
+      await waitForStorage(clock, () => storage.write(COLLECTION, new Map([[key, record]]))).catch(report);
+  }
+
+  async function restore(): Promise<void> {
+    if (!storage) return;
+    // a page that writes is there, and knows what it waits for
+    storage.watch(COLLECTION, (changes) => void merge(changes, (entry) => entry), report);
+    await takeOver(await waitForStorage(clock, () => storage.read(COLLECTION), takeOver));
+  }
+
+  async function takeOver(records: ReadonlyMap<string, unknown>): Promise<void> {
+    await merge(records, (entry) => afterReload(client, entry));
+    for (const { key, task } of entries.values()) if (hasExpired(task)) void drop(key);
+  }
+
+  async function merge(
+    records: ReadonlyMap<string, unknown>,
+    found: (entry: VideoTaskEntry) => VideoTaskEntry | Promise<VideoTaskEntry>,
+  ): Promise<void> {
+    for (const [key, record] of records) {
+      if (record === undefined) entries.delete(key);
+      const copy = copyIn(key, record);
+      if (!copy || copy.revision <= (revisions.get(key) ?? -1)) continue;
+      revisions.set(key, copy.revision);
+      entries.set(key, await found(copy.entry));
+    }
+    store.flush();
+  }
+
+  function report(error: unknown): void {
+    reportStorageFailure(client, error);
+  }
+}
+
+function intervalOf(interval: WatchSettings["intervalMs"], task: VideoTask | undefined): number {
+  return typeof interval === "function" ? interval(task) : (interval ?? INTERVAL_MS);
+}
+
+/** A link that no longer works is nothing to keep. */
+function hasExpired(task: VideoTask | undefined): boolean {
+  return task?.state === "succeeded" && task.expiresAt !== undefined && task.expiresAt < Date.now();
+}
+
+/** Of a submission that nobody waits for any more, nobody knows whether it arrived. */
+async function afterReload(client: Client, entry: VideoTaskEntry): Promise<VideoTaskEntry> {
+  if (entry.state !== "submitting" || (await isLocked(client, SUBMISSION + entry.key))) return entry;
+  return { ...entry, state: "unconfirmed", error: new ConnectionError(LEFT, "unknown") };
+}
+
+const LEFT =
+  "the page was left before the gateway answered: the task may exist, and be billed; look at your account before you ask again";

@@ -1,0 +1,145 @@
+import { jsonOf, ResponseError } from "../errors.js";
+import { videoModels } from "../models.js";
+import { excerpt, isRecord } from "../transport/error-response.js";
+import type { FailedVideoTask, PendingVideoTask, SucceededVideoTask, VideoTask } from "../video-task.js";
+
+const beta = videoModels["beta3.0-video"];
+
+const PENDING: { readonly [status: string]: PendingVideoTask["state"] } = {
+  "": "queued",
+  not_start: "queued",
+  queued: "queued",
+  in_progress: "running",
+};
+const SUCCESS = ["success", "succeeded"];
+const FAILURE = ["failure", "failed", "cancelled", "canceled", "expired"];
+
+/** Fields that may have a video's URL, in this order. The spec shows the first and the fourth; gateways differ. */
+const URL_FIELDS = [
+  "result_url",
+  "url",
+  "content.video_url",
+  "data.output.video_url",
+  "data.content.video_url",
+];
+
+/**
+ * Reads the answer of a video query, enveloped (`{code, message, data}`) or bare, into a snapshot (spec, Video task).
+ * Only the status decides: neither `fail_reason` nor 100 % does, and a success without a URL is `result-pending`.
+ *
+ * @throws {ResponseError} when there is no task in the answer, or its URL is no text
+ * @example
+ * ```ts
+ * const client = createClient({
+ *   baseURL: "https://gateway.example.com",
+ *   normalizeVideoTask: (raw, known) => normalizeVideoTask(unwrapOurs(raw), known),
+ * });
+ * ```
+ */
+export function normalizeVideoTask(
+  raw: unknown,
+  known: {
+    /** Id that was asked for: used where the answer has none. */
+    readonly id?: string | undefined;
+    /** Model of the task: used where the answer has none. */
+    readonly model?: string | undefined;
+  } = {},
+): VideoTask {
+  const isEnveloped = isRecord(raw) && isRecord(raw.data) && typeof raw.status !== "string";
+  const at = isEnveloped ? "data." : "";
+  const task = isEnveloped ? (raw.data as Record<string, unknown>) : raw;
+  if (!isRecord(task)) throw misfit("data", raw);
+  if (typeof task.status !== "string") throw misfit(`${at}status`, raw);
+  const { result_url: url } = task;
+  if (url != null && typeof url !== "string") throw misfit(`${at}result_url`, raw);
+
+  const facts = factsOf(task, raw, known);
+  const status = task.status.trim().toLowerCase();
+  if (FAILURE.includes(status)) return failed(facts, task);
+  if (SUCCESS.includes(status)) return succeeded(facts, task, at);
+  return { ...facts, state: Object.hasOwn(PENDING, status) ? (PENDING[status] ?? "unknown") : "unknown" };
+}
+
+type Facts = Omit<PendingVideoTask, "state">;
+
+function factsOf(
+  task: Record<string, unknown>,
+  raw: unknown,
+  known: { readonly id?: string | undefined; readonly model?: string | undefined },
+): Facts {
+  const model = known.model ?? textOf(task.model);
+  const optional = {
+    model,
+    progress: progressOf(task.progress),
+    submittedAt: timeOf(task.submit_time ?? task.created_at),
+    startedAt: timeOf(task.start_time),
+    finishedAt: timeOf(task.finish_time),
+  };
+  return {
+    id: known.id ?? textOf(task.task_id) ?? textOf(task.id) ?? "",
+    rawStatus: task.status as string,
+    ...(Object.fromEntries(
+      Object.entries(optional).filter(([, value]) => value !== undefined),
+    ) as Partial<Facts>),
+    raw,
+  };
+}
+
+function failed(facts: Facts, task: Record<string, unknown>): FailedVideoTask {
+  const said = isRecord(task.error) ? textOf(task.error.message) : textOf(task.error);
+  const reason = [textOf(task.fail_reason), said].find((text) => text !== undefined && !isURL(text));
+  return { ...facts, state: "failed", ...(reason !== undefined && { reason }) };
+}
+
+function succeeded(
+  facts: Facts,
+  task: Record<string, unknown>,
+  at: string,
+): SucceededVideoTask | PendingVideoTask {
+  const source = [...URL_FIELDS, "fail_reason"].find((path) => isURL(fieldAt(task, path)));
+  if (source === undefined) return { ...facts, state: "result-pending" };
+  const isBeta = facts.model
+    ? Object.entries(videoModels).some(([id, row]) => id === facts.model && row === beta)
+    : fieldAt(task, "data.output") !== undefined;
+  const { finishedAt } = facts;
+  return {
+    ...facts,
+    state: "succeeded",
+    url: fieldAt(task, source) as string,
+    urlSource: `${at}${source}`,
+    ...(isBeta && finishedAt !== undefined && { expiresAt: finishedAt + beta.retentionHours * 3_600_000 }),
+  };
+}
+
+/** `"45%"`, or 45, as 0.45; what is no number is undefined. */
+function progressOf(value: unknown): number | undefined {
+  if (typeof value !== "number" && typeof value !== "string") return undefined;
+  const text = String(value).trim().replace(/\s*%$/, "");
+  const percent = text === "" ? Number.NaN : Number(text);
+  return Number.isFinite(percent) ? Math.min(1, Math.max(0, percent / 100)) : undefined;
+}
+
+/** Unix seconds as milliseconds; 0 is the gateway's word for "not yet". */
+function timeOf(value: unknown): number | undefined {
+  const seconds = typeof value === "string" && value !== "" ? Number(value) : value;
+  return typeof seconds === "number" && Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
+}
+
+function fieldAt(task: Record<string, unknown>, path: string): unknown {
+  let value: unknown = task;
+  for (const name of path.split(".")) value = isRecord(value) ? value[name] : undefined;
+  return value;
+}
+
+function isURL(value: unknown): boolean {
+  return typeof value === "string" && /^https?:\/\/\S+$/i.test(value.trim());
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value.trim() !== "" ? value : undefined;
+}
+
+function misfit(path: string, raw: unknown): ResponseError {
+  const body = excerpt(jsonOf(raw) ?? "");
+  return new ResponseError(`the answer does not fit the spec at ${path}`, { path, body });
+}

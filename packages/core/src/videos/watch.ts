@@ -1,0 +1,271 @@
+import { isGatewayError, TaskExpiredError, TaskFailedError, withDetails } from "../errors.js";
+import { type PollEvent, poll } from "../polling/poll.js";
+import { isClosedRoute, withRoute } from "../transport/failure.js";
+import { requestRecord } from "../transport/json-response.js";
+import { assertClient, type Client, type RequestOptions } from "../transport/send.js";
+import { taskPath } from "../transport/task-path.js";
+import type {
+  FailedVideoTask,
+  PendingVideoTask,
+  SucceededVideoTask,
+  VideoTask,
+  VideoTaskReference,
+} from "../video-task.js";
+import { normalizeVideoTask } from "./read-task.js";
+
+const HEADERS_MS = 60_000;
+const ROUTE = "add videos to its `routes`";
+/** Time after the end of pushed events in which the task is polled, in milliseconds. */
+const EVENTS_AGAIN_MS = 60_000;
+/** Number of further polls of a success without a URL. */
+const RESULT_QUERIES = 3;
+
+/** Options for watching a task. Times are milliseconds. */
+export interface WatchOptions extends RequestOptions {
+  /** From an answer to the next question, give or take a tenth; may depend on the last answer. @default 15_000 */
+  readonly intervalMs?: number | ((task: VideoTask | undefined) => number) | undefined;
+  /** For all of the waiting, the request in flight included. @default 1_800_000 (30 min) */
+  readonly deadlineMs?: number | undefined;
+  /** Hears each question, and how long until the next; nothing while changes are pushed. */
+  readonly onPoll?: ((event: PollEvent) => void) | undefined;
+  /**
+   * True where the gateway has answered about the task before. A 404 then ends the watching at once; one for a new task
+   * is waited out for 30 seconds. @default false
+   */
+  readonly seenBefore?: boolean | undefined;
+}
+
+/**
+ * Asks once how a video task is (spec, `GET /v1/video/generations/{id}`). Failed tasks are answers, not errors. The
+ * request is repeated as chat requests are.
+ *
+ * @param task what `createVideoTask` gave, also out of JSON, or the id alone
+ * @throws {TaskExpiredError} when the gateway no longer knows the task, and its time is over
+ * @throws {APIError} when the gateway refuses, also when the envelope's `code` is not `success`
+ * @throws {ConnectionError} | {TimeoutError} | {ResponseError} as everywhere; all of them keep the `handle`
+ * @example
+ * ```ts
+ * const task = await getVideoTask(client, handle);
+ * if (task.state === "succeeded") show(task.url);
+ * ```
+ */
+export async function getVideoTask(
+  client: Client,
+  task: VideoTaskReference | string,
+  options: RequestOptions = {},
+): Promise<VideoTask> {
+  const handle = referenceOf(client, task);
+  try {
+    return (await query(client, handle, options)).task;
+  } catch (error) {
+    throw expiredOr(error, handle);
+  }
+}
+
+/** The same, with what the answer offers besides: `video-events`, where a proxy pushes changes. */
+async function query(
+  client: Client,
+  handle: VideoTaskReference,
+  options: RequestOptions,
+): Promise<{ task: VideoTask; offers: string | null }> {
+  const path = videoTaskPath(handle.id);
+  try {
+    return await requestRecord(
+      client,
+      {
+        method: "get",
+        path,
+        subject: handle,
+        headersMs: HEADERS_MS,
+        repeat: "any",
+        read({ json, reported, headers }) {
+          if (isRefused(json)) throw reported();
+          return { task: readTask(client, json, handle), offers: headers.get("x-sluice-offers") };
+        },
+      },
+      options,
+      "data",
+      "status",
+    );
+  } catch (error) {
+    throw withDetails(withRoute(error, ROUTE), { handle });
+  }
+}
+
+function readTask(client: Client, json: unknown, handle: VideoTaskReference): VideoTask {
+  return (client.normalizeVideoTask ?? normalizeVideoTask)(json, handle);
+}
+
+/**
+ * Watches a video task to its end: a snapshot whenever something changes, the last one `succeeded` or `failed`.
+ * Progress never goes back. Failed queries (429, 5xx, the network) do not end it; leaving the loop or aborting ends the
+ * watching, while the task goes on. Where a proxy pushes changes, it is asked only when that breaks off.
+ *
+ * @throws {TaskFailedError} `reason: "result-missing"`: the gateway says success and gives no URL, four times
+ * @throws {TaskExpiredError} when the gateway no longer knows the task, and its time is over
+ * @throws {TimeoutError} phase `deadline`; watch again with the same handle to wait on
+ * @throws {APIError} | {ResponseError} when asking again would not help. All errors keep the `handle`.
+ * @example
+ * ```ts
+ * for await (const task of watchVideoTask(client, handle)) console.log(task.state, task.progress);
+ * ```
+ */
+export async function* watchVideoTask(
+  client: Client,
+  task: VideoTaskReference | string,
+  options: WatchOptions = {},
+): AsyncGenerator<VideoTask, void, undefined> {
+  const handle = referenceOf(client, task);
+  videoTaskPath(handle.id);
+  let last: VideoTask | undefined;
+  let withoutResult = 0;
+  try {
+    for await (const next of newsOf(client, handle, options)) {
+      if (next !== last) yield next;
+      last = next;
+      if (next.state === "succeeded" || next.state === "failed") return;
+      withoutResult = next.state === "result-pending" ? withoutResult + 1 : 0;
+      if (withoutResult > RESULT_QUERIES) throw resultMissing(next as PendingVideoTask);
+    }
+  } catch (error) {
+    // only now: a task that was just made may be unknown for a while, whatever this device's clock says
+    throw withDetails(expiredOr(error, handle), { handle });
+  }
+}
+
+/** Gives the task after each answer and each pushed change: the same object if nothing is new. */
+async function* newsOf(
+  client: Client,
+  handle: VideoTaskReference,
+  options: WatchOptions,
+): AsyncGenerator<VideoTask, void> {
+  const { clock } = client;
+  let last: VideoTask | undefined;
+  let pushAgainAt = clock.now();
+  for await (const { task, listening } of answersOf(client, handle, options)) {
+    const before = last;
+    last = newerTask(last, task);
+    yield last;
+    // only after news: who shows that a question is out, shows it until there are some
+    if (!listening || last === before || clock.now() < pushAgainAt) continue;
+    for await (const pushed of pushedOf(client, handle, { ...options, signal: listening })) {
+      // the first may be older than the answer
+      if (pushed.state === "queued" && last.state !== "queued") continue;
+      last = newerTask(last, pushed);
+      yield last;
+    }
+    pushAgainAt = clock.now() + EVENTS_AGAIN_MS;
+  }
+}
+
+/** An answer; where changes are pushed, with the signal by which to listen for them. */
+interface Answer {
+  readonly task: VideoTask;
+  readonly listening: AbortSignal | undefined;
+}
+
+function answersOf(client: Client, handle: VideoTaskReference, options: WatchOptions): AsyncIterable<Answer> {
+  const { clock, random } = client;
+  const { intervalMs = 15_000, deadlineMs = 1_800_000 } = options;
+  return poll<Answer>({
+    ...options,
+    clock,
+    random,
+    intervalMs: typeof intervalMs === "function" ? (answer) => intervalMs(answer?.task) : intervalMs,
+    deadlineMs,
+    late: `the video task was not over after ${deadlineMs} ms (deadlineMs); it goes on: watch it again by its handle`,
+    async ask(signal) {
+      const { task, offers } = await query(client, handle, { ...options, signal, retry: { limit: 0 } });
+      return { task, listening: offers?.includes("video-events") ? signal : undefined };
+    },
+  });
+}
+
+/** Gives pushed snapshots until the connection breaks off; then the task is polled again. */
+async function* pushedOf(
+  client: Client,
+  handle: VideoTaskReference,
+  options: RequestOptions & { readonly signal: AbortSignal },
+): AsyncGenerator<VideoTask, void> {
+  try {
+    const path = `${videoTaskPath(handle.id)}/events`;
+    // few proxies push, and where it can't be loaded the task is polled
+    const { videoEvents } = await import("./push.js");
+    for await (const json of videoEvents(client, path, options)) yield readTask(client, json, handle);
+  } catch {
+    // whatever was wrong: the task can still be asked about
+    options.signal.throwIfAborted();
+  }
+}
+
+/**
+ * Waits for a video, as {@link watchVideoTask} does.
+ *
+ * @throws {TaskFailedError} when the task fails; `task` has the reason
+ * @throws whatever watching throws
+ * @example
+ * ```ts
+ * const { url, expiresAt } = await waitForVideoTask(client, handle, { signal });
+ * ```
+ */
+export async function waitForVideoTask(
+  client: Client,
+  task: VideoTaskReference | string,
+  options: WatchOptions = {},
+): Promise<SucceededVideoTask> {
+  const handle = referenceOf(client, task);
+  for await (const snapshot of watchVideoTask(client, handle, options)) {
+    if (snapshot.state === "succeeded") return snapshot;
+    if (snapshot.state !== "failed") continue;
+    throw taskFailure(snapshot, handle);
+  }
+  throw new Error("unreachable: watching ends with a final snapshot or an error");
+}
+
+/** A failed task as an error. */
+export function taskFailure(task: FailedVideoTask, handle: VideoTaskReference): TaskFailedError {
+  const reason = task.reason ? `: ${task.reason}` : ", and the gateway gives no reason";
+  const error = new TaskFailedError(`the video task failed${reason}`, { reason: "failed", task });
+  return withDetails(error, { handle }) as TaskFailedError;
+}
+
+function videoTaskPath(id: string): string {
+  return taskPath("/v1/video/generations", id, "video.task-id");
+}
+
+function referenceOf(client: Client, task: VideoTaskReference | string): VideoTaskReference {
+  assertClient(client);
+  return typeof task === "string" ? { id: task } : task;
+}
+
+/** Tells whether the query itself failed, under HTTP 200. A failed task is no failed query. */
+function isRefused({ code }: Record<string, unknown>): boolean {
+  return code != null && code !== "" && String(code).toLowerCase() !== "success";
+}
+
+/** A task that is unknown after its time is expired, and not a wrong id. */
+function expiredOr(error: unknown, handle: VideoTaskReference): unknown {
+  const { queryableUntil } = handle;
+  if (queryableUntil === undefined || Date.now() < queryableUntil || isClosedRoute(error)) return error;
+  if (!isGatewayError(error) || error.name !== "APIError" || ![400, 404].includes(error.status)) return error;
+  const message = "the gateway no longer knows the video task: it can be asked about for 24 hours";
+  return new TaskExpiredError(message, handle, { cause: error });
+}
+
+/** Merges an answer into the last snapshot: progress never goes back; the same object if nothing is new. */
+export function newerTask(last: VideoTask | undefined, answer: VideoTask): VideoTask {
+  const progress = Math.max(answer.progress ?? 0, last?.progress ?? 0);
+  const next = progress > (answer.progress ?? 0) ? { ...answer, progress } : answer;
+  return last && faceOf(next) === faceOf(last) ? last : next;
+}
+
+/** A snapshot as text to compare by: without `raw`, in which a trace id may change with each answer. */
+function faceOf({ raw: _, ...shown }: VideoTask): string {
+  return JSON.stringify(Object.entries(shown).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function resultMissing(task: PendingVideoTask): TaskFailedError {
+  const message =
+    "the gateway says that the video task succeeded, but gives no URL; ask again later by its handle";
+  return new TaskFailedError(message, { reason: "result-missing", task });
+}

@@ -1,0 +1,118 @@
+import type { ChatRequest, ChatRequestMessage, ToolDefinition } from "@sluice/core";
+import { chatModels } from "@sluice/core/schemas";
+import { isObject } from "./json-schema.js";
+import { type ChatScenes, readChatScenes } from "./scenes.js";
+
+/** Amount of thinking before the answer. */
+export type Effort = "none" | "low" | "high" | "max";
+
+/** A request of any chat model in one shape, with defaults filled in. */
+export interface ChatJob {
+  readonly request: ChatRequest;
+  readonly family: "alpha" | "gamma" | "delta";
+  /** Last user message, without its scenes. */
+  readonly prompt: string;
+  readonly scenes: ChatScenes;
+  /** Number of user messages: the number of this turn. */
+  readonly turn: number;
+  /** User message before the last one. */
+  readonly earlier: string | undefined;
+  /** URLs of the images of the last user message. */
+  readonly images: readonly string[];
+  /** Tool messages at the end of the request: results that wait for an answer. */
+  readonly toolResults: readonly ToolResult[];
+  readonly effort: Effort;
+  readonly tools: readonly ToolDefinition[];
+  /** Value of `tool_choice`; a name means that tool. */
+  readonly toolChoice: "none" | "auto" | "required" | { readonly name: string };
+  readonly wantsJSON: boolean;
+  /** JSON Schema that the answer has to fit, from the last system message that has one. */
+  readonly answerSchema: unknown;
+  readonly stops: readonly string[];
+  readonly maxTokens: number;
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+}
+
+/** Result of a tool call, with the name of the tool where the history has it. */
+export interface ToolResult {
+  readonly name: string;
+  readonly content: string;
+}
+
+/** Reads a checked request. */
+export function readChatJob(request: ChatRequest): ChatJob {
+  const users = request.messages.filter(({ role }) => role === "user");
+  const last = users.at(-1);
+  const before = users.at(-2);
+  const scenes = readChatScenes(last ? textOf(last) : "");
+  const tools = "tools" in request ? request.tools : undefined;
+  const streamOptions = "stream_options" in request ? request.stream_options : undefined;
+  return {
+    request,
+    family: chatModels[request.model].family,
+    prompt: scenes.text,
+    scenes,
+    turn: users.length,
+    earlier: before && readChatScenes(textOf(before)).text,
+    images: last ? imagesOf(last) : [],
+    toolResults: trailingToolResults(request.messages),
+    effort: effortOf(request),
+    tools: tools ?? [],
+    toolChoice: toolChoiceOf(request),
+    wantsJSON: "response_format" in request && request.response_format?.type === "json_object",
+    answerSchema: request.messages.flatMap(schemaIn).at(-1),
+    stops: [request.stop ?? []].flat().filter((stop) => stop !== ""),
+    maxTokens: request.max_tokens ?? Infinity,
+    stream: request.stream ?? false,
+    includeUsage: streamOptions?.include_usage ?? false,
+  };
+}
+
+/** Text of a message; its parts are joined by line breaks. */
+export function textOf({ content }: ChatRequestMessage): string {
+  if (content === null || typeof content === "string") return content ?? "";
+  return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+}
+
+/**
+ * Finds the JSON Schema in a system message, behind the words "JSON Schema". The spec has no field for it, so that
+ * clients write it there.
+ */
+function schemaIn(message: ChatRequestMessage): unknown[] {
+  const text = message.role === "system" ? textOf(message) : "";
+  const [, written = ""] = /JSON schema[^{]*(\{.*\})/is.exec(text) ?? [];
+  try {
+    const schema: unknown = JSON.parse(written);
+    return isObject(schema) ? [schema] : [];
+  } catch {
+    return [];
+  }
+}
+
+function imagesOf({ content }: ChatRequestMessage): string[] {
+  if (content === null || typeof content === "string") return [];
+  return content.flatMap((part) => (part.type === "image_url" ? [part.image_url.url] : []));
+}
+
+function trailingToolResults(messages: readonly ChatRequestMessage[]): ToolResult[] {
+  const names = new Map<string, string>();
+  for (const { tool_calls } of messages)
+    for (const call of tool_calls ?? []) names.set(call.id, call.function.name);
+  const start = messages.findLastIndex(({ role }) => role !== "tool") + 1;
+  return messages.slice(start).map((message) => ({
+    name: names.get(message.tool_call_id ?? "") ?? message.name ?? "tool",
+    content: textOf(message),
+  }));
+}
+
+function effortOf(request: ChatRequest): Effort {
+  if (request.model === "gamma-chat-1-6-251015") return "none";
+  if (request.model === "alpha-v4.1-flash" && request.thinking?.type === "disabled") return "none";
+  return request.reasoning_effort ?? "high";
+}
+
+function toolChoiceOf(request: ChatRequest): ChatJob["toolChoice"] {
+  const choice = "tool_choice" in request ? request.tool_choice : undefined;
+  return typeof choice === "object" ? { name: choice.function.name } : (choice ?? "auto");
+}

@@ -1,0 +1,61 @@
+import { type ImageScenes, readImageScenes } from "./scenes.js";
+
+/** Fields of a checked request that decide what is drawn. */
+export interface ImageRequestBody {
+  readonly model: string;
+  readonly prompt: string;
+  readonly image?: readonly string[];
+  readonly sequential_image_generation?: "auto";
+  readonly sequential_image_generation_options?: { readonly max_images?: number };
+  readonly size?: string;
+  readonly seed?: number;
+}
+
+/** A request in one shape, with defaults filled in. */
+export interface ImageJob {
+  readonly model: string;
+  /** Prompt without its scenes. */
+  readonly prompt: string;
+  readonly scenes: ImageScenes;
+  /** Width in pixels. */
+  readonly width: number;
+  /** Height in pixels. */
+  readonly height: number;
+  /** Number of images to make. */
+  readonly count: number;
+  readonly seed: number | undefined;
+  /** Number of reference images. */
+  readonly references: number;
+}
+
+/** Default size, an assumption: it is in the list of both models, and the spec shows no default. */
+const DEFAULT_SIZE = "2048x2048";
+const USUAL_SEQUENCE = 4;
+const LONGEST_SEQUENCE = 15;
+const NUMBER = /\b(?:(\d{1,2})|(two|three|four|five|six|seven|eight|nine))\b/i;
+const words = ["two", "three", "four", "five", "six", "seven", "eight", "nine"];
+
+/** Reads a checked request. */
+export function readImageJob(request: ImageRequestBody): ImageJob {
+  const scenes = readImageScenes(request.prompt);
+  const [width = 0, height = 0] = (request.size ?? DEFAULT_SIZE).split("x").map(Number);
+  return {
+    model: request.model,
+    prompt: scenes.text,
+    scenes,
+    width,
+    height,
+    count: countOf(request, scenes.text),
+    seed: request.seed,
+    references: request.image?.length ?? 0,
+  };
+}
+
+/** Length of a sequence: the number in the prompt (“three pictures”), else the largest one allowed. */
+function countOf(request: ImageRequestBody, prompt: string): number {
+  if (request.sequential_image_generation !== "auto") return 1;
+  const most = request.sequential_image_generation_options?.max_images;
+  const [, digits, word] = NUMBER.exec(prompt) ?? [];
+  const named = word ? words.indexOf(word.toLowerCase()) + 2 : Number(digits ?? 0);
+  return Math.min(named || (most ?? USUAL_SEQUENCE), most ?? LONGEST_SEQUENCE, LONGEST_SEQUENCE);
+}

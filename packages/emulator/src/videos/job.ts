@@ -1,0 +1,87 @@
+import { type VideoModel, videoModels } from "@sluice/core/schemas";
+import { cut } from "../cut.js";
+import { readVideoScenes, type VideoScenes } from "./scenes.js";
+
+/** Fields of a checked request that decide what is made. */
+export interface VideoRequestBody {
+  readonly model: VideoModel;
+  readonly input?: { readonly prompt?: string; readonly media?: readonly MediaItem[] };
+  readonly parameters?: Settings;
+  readonly content?: readonly ContentItem[];
+  readonly ratio?: string;
+  readonly resolution?: string;
+  readonly duration?: number;
+  readonly seed?: number;
+  readonly return_last_frame?: boolean;
+}
+
+interface MediaItem {
+  readonly type: string;
+  readonly url: string;
+}
+
+/** Item of `content`; its URL is in the field that `type` names. */
+export interface ContentItem {
+  readonly type: string;
+  readonly text?: string;
+  readonly role?: string;
+  readonly [address: string]: unknown;
+}
+
+type Settings = Pick<VideoRequestBody, "ratio" | "resolution" | "duration" | "seed">;
+
+/** Family of models whose tasks have one shape. */
+export type VideoFamily = "beta" | "gamma-1" | "gamma-2";
+
+/** A request of any family in one shape, with defaults filled in. */
+export interface VideoJob {
+  readonly model: VideoModel;
+  readonly family: VideoFamily;
+  /** Prompt with its scenes, cut to 5,000 characters, the limit of `beta`. */
+  readonly prompt: string;
+  /** Scenes of the prompt; their text is cut too, because tasks are kept. */
+  readonly scenes: VideoScenes;
+  readonly action: "generate" | "firstTailGenerate";
+  readonly resolution: string;
+  readonly ratio: string;
+  /** Length of the result, in seconds. */
+  readonly duration: number;
+  /** Length of the reference videos, in seconds. */
+  readonly inputDuration: number;
+  readonly seed: number;
+  readonly returnsLastFrame: boolean;
+}
+
+const MOST_PROMPT = 5000;
+const USUAL_SECONDS = 5;
+/** Duration of a request that leaves it to the model (-1). */
+const CHOSEN_SECONDS = 8;
+/** Assumed length of a reference video: none is downloaded. */
+const REFERENCE_SECONDS = 3;
+
+/** Reads a checked request. */
+export function readVideoJob(request: VideoRequestBody): VideoJob {
+  const { model, input, content = [] } = request;
+  const settings: Settings = (input ? request.parameters : request) ?? {};
+  const prompt = input ? (input.prompt ?? "") : content.flatMap(({ text }) => text ?? []).join("\n");
+  const scenes = readVideoScenes(prompt);
+  const marks = input
+    ? (input.media ?? []).map(({ type }) => type)
+    : content.map(({ type, role }) => role ?? type);
+  const row = videoModels[model];
+  const videos = marks.filter((mark) => mark === "reference_video" || mark === "video_url").length;
+  return {
+    model,
+    family: input ? "beta" : row.family === "2-0" || row.family === "fast" ? "gamma-2" : "gamma-1",
+    prompt: cut(prompt, MOST_PROMPT),
+    scenes: { ...scenes, text: cut(scenes.text, MOST_PROMPT) },
+    action: marks.includes("first_frame") && marks.includes("last_frame") ? "firstTailGenerate" : "generate",
+    resolution: settings.resolution ?? ("resolutionDefault" in row ? row.resolutionDefault : "720p"),
+    // the one clip has this ratio
+    ratio: settings.ratio === undefined || settings.ratio === "adaptive" ? "16:9" : settings.ratio,
+    duration: settings.duration === -1 ? CHOSEN_SECONDS : (settings.duration ?? USUAL_SECONDS),
+    inputDuration: videos * REFERENCE_SECONDS,
+    seed: settings.seed ?? -1,
+    returnsLastFrame: request.return_last_frame ?? false,
+  };
+}

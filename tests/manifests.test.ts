@@ -1,0 +1,46 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+
+/* The root's package.json alone decides where the repository is. `node scripts/repository.ts` copies it. */
+
+const root = join(import.meta.dirname, "..");
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const { repository, bugs } = JSON.parse(read("package.json"));
+const page = repository.url.replace(/^git\+|\.git$/g, "");
+
+describe.each(globSync("packages/*/package.json", { cwd: root }))("%s", (path) => {
+  const folder = path.replace("/package.json", "");
+  const manifest = JSON.parse(read(path));
+
+  test("names the repository, its folder, its page and its issues", () => {
+    expect(manifest).toMatchObject({
+      repository: { ...repository, directory: folder },
+      homepage: `${page}/tree/main/${folder}#readme`,
+      bugs,
+    });
+  });
+
+  test("says what a registry shows", () => {
+    expect(manifest).toMatchObject({
+      description: expect.stringMatching(/\.$/),
+      keywords: expect.arrayContaining([expect.any(String)]),
+      license: "MIT",
+      engines: { node: ">=22" },
+    });
+  });
+});
+
+test.each([
+  [".github/ISSUE_TEMPLATE/config.yml", "/security/advisories/new"],
+  ["examples/worker/README.md", "/tree/main/examples/worker"],
+])("%s links to the same repository", (path, rest) => {
+  expect(read(path)).toContain(page + rest);
+});
+
+test("each job runs the pnpm that the documentation names", () => {
+  const [, version] = /pnpm@([\d.]+)/.exec(read("CONTRIBUTING.md")) ?? [];
+  const files = [".ci/run", "README.md", ...globSync(".github/workflows/*.yml", { cwd: root })];
+  const named = files.flatMap((path) => [...read(path).matchAll(/pnpm@([\d.]+)/g)].map(([, found]) => found));
+  expect(new Set(named)).toEqual(new Set([version]));
+});
