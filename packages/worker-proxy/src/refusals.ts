@@ -11,7 +11,7 @@ const invalid = "invalid_request";
 const unsupported = "unsupported_media_type";
 const maybeDone = "what was asked may be done all the same";
 
-export const refusals = {
+const refusals = {
   // path and origin
   not_found: [404, "there is nothing at this path{what}"],
   query_not_allowed: [400, "remove the query: this path takes none"],

@@ -21,7 +21,7 @@ const IMAGE = /^(?:\xff\xd8\xff|\x89PNG\r\n\x1a\n|GIF8[79]a|RIFF.{4}WEBP|BM.{4}\
  *
  * @throws {Refusal} 400 `media_not_allowed`
  */
-export async function checkMedia(text: string, path: string, media: Media, mostBytes: number): Promise<void> {
+async function checkMedia(text: string, path: string, media: Media, mostBytes: number): Promise<void> {
   if (media === "any" || /^asset:/.test(text)) return;
   if (DATA.test(text) || isBase64OfImage(text)) {
     if (text.length * 0.75 > mostBytes) throw refused(path, "is too large");
