@@ -26,10 +26,12 @@ export function openBytes(expected = 0) {
     view: () => room.subarray(0, size),
     /** Takes the first `end` bytes out; the rest stays. @default all of it */
     take(end = size): Uint8Array<ArrayBuffer> {
-      const taken = room.subarray(0, end);
-      // a copy: what was taken is its receiver's
-      room = room.slice(end, size);
-      size = room.byteLength;
+      const isAll = end === size;
+      // a copy where something stays: what was taken is its receiver's
+      const taken = isAll ? room.subarray(0, end) : room.slice(0, end);
+      if (isAll) room = new Uint8Array(0);
+      else room.copyWithin(0, end, size);
+      size -= end;
       return taken;
     },
   };

@@ -1,7 +1,7 @@
 import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
 import { Refusal } from "../refusal.js";
 import { openBytes } from "./bytes.js";
-import { type ChatState, openChat, openEnvelope } from "./chat-events.js";
+import { type Alike, alikeOf, type ChatState, openChat, textsIn } from "./chat-events.js";
 import { openKeyWatch } from "./keys.js";
 
 /** Largest event of a stream, in bytes. */
@@ -19,25 +19,31 @@ export interface EventBytesOptions {
 
 /** Reads a chat's event stream once, and hands out the bytes that may be passed on. */
 export interface EventBytes {
-  /** The chat, as far as it has been read. */
+  /** The chat, as far as it has been handed out. */
   readonly chat: ChatState;
+  /** Number of bytes that are kept. */
+  readonly size: number;
+  /** Keeps the next bytes. */
+  push(bytes: Uint8Array): void;
   /**
-   * Takes the next bytes; returns those of the events that are whole by now, if any.
+   * Checks and hands out the events that are whole by now, if any.
    *
    * @throws {Refusal} 502 where they hold a key, or an event is too large
    */
-  push(bytes: Uint8Array): Uint8Array | undefined;
-  /** Takes what is left, without a blank line behind it: returned if it is a whole event nonetheless. */
+  take(): Uint8Array | undefined;
+  /** Hands out what is left without a blank line behind it, if it is a whole event nonetheless. */
   end(): Uint8Array | undefined;
 }
 
-const utf8 = new TextDecoder();
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions): EventBytes {
   const chat = openChat(choices);
   const holdsKey = openKeyWatch(keys);
-  const envelope = openEnvelope();
   const held = openBytes();
+  let searchedTo = 0;
+  let alike: Alike | undefined;
+  let last: { readonly data: string; readonly json: unknown } | undefined;
   let isWhole = false;
   let isEnded = false;
   const parser = createEventParser({
@@ -48,54 +54,64 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
 
   return {
     chat: chat.state,
-    push(bytes) {
-      const whole = wholeEvents(bytes);
-      if (whole) {
-        lookAt(whole);
-        parser.push(whole);
+    get size() {
+      return held.size;
+    },
+    push: held.add,
+    take() {
+      const end = endOfEvents(held.view(), searchedTo);
+      if (end === 0) {
+        if (held.size > EVENT_BYTES) throw new Refusal("upstream_type");
+        searchedTo = Math.max(0, held.size - 1);
+        return undefined;
       }
-      return whole;
+      readEvents(held.view().subarray(0, end));
+      searchedTo = 0;
+      return held.take(end);
     },
     end() {
-      const last = held.take();
-      if (last.byteLength === 0) return undefined;
-      lookAt(last);
-      isWhole = false;
+      const rest = held.take();
+      if (rest.byteLength === 0) return undefined;
+      check({ raw: utf8.decode(rest) });
       isEnded = true;
-      parser.push(last);
+      isWhole = false;
+      parser.push(rest);
       const event = parser.end();
       if (event) readEvent(event);
-      return isWhole ? last : undefined;
+      return isWhole ? rest : undefined;
     },
   };
 
-  function wholeEvents(bytes: Uint8Array): Uint8Array | undefined {
-    if (held.size === 0 && endOfEvents(bytes, 0) === bytes.byteLength) return bytes;
-    const searchedTo = Math.max(0, held.size - 1);
-    held.add(bytes);
-    const end = endOfEvents(held.view(), searchedTo);
-    if (end > 0) return held.take(end);
-    if (held.size > EVENT_BYTES) throw new Refusal("upstream_type");
-    return undefined;
+  function readEvents(bytes: Uint8Array): void {
+    const text = utf8.decode(bytes);
+    // as it is written: this finds a key in comments and names as well
+    check({ raw: text });
+    const texts = alike && textsIn(text, alike);
+    if (alike && texts) {
+      const joined = texts.join("");
+      check(joined, alike.place);
+      chat.readText(joined);
+      for (const data of onEvent ? text.slice(6, -2).split("\n\ndata: ") : [])
+        onEvent?.({ event: "message", data });
+      return;
+    }
+    last = undefined;
+    parser.push(bytes);
+    alike = last && alikeOf(last);
   }
 
-  /** Looks for a key as it is written; this finds it in comments and names as well. */
-  function lookAt(bytes: Uint8Array): void {
-    if (holdsKey({ raw: utf8.decode(bytes) })) throw new Refusal("upstream_type");
-  }
-
-  function readEvent(event: { readonly event: string; readonly data: string }): void {
+  function readEvent({ event, data }: Pick<ServerSentEvent, "event" | "data">): void {
     const { isOver } = chat.state;
-    const text = envelope.textIn(event);
-    const json = text === undefined ? parsed(event.data) : undefined;
-    if (holdsKey(text ?? json ?? unescaped(event.data), text === undefined ? "" : envelope.place))
-      throw new Refusal("upstream_type");
-    isWhole = text !== undefined || typeof json === "object" || event.data.trimEnd() === "[DONE]";
-    if (text === undefined) {
-      envelope.learn(event, json);
-      chat.read(event, json);
-    } else chat.readText(text);
-    if (!isOver && (isWhole || !isEnded)) onEvent?.(event);
+    const json = parsed(data);
+    check(json ?? unescaped(data));
+    isWhole = typeof json === "object" || data.trimEnd() === "[DONE]";
+    chat.read(event, data, json);
+    if (!isOver && (isWhole || !isEnded)) onEvent?.({ event, data });
+    last = { data, json };
+  }
+
+  function check(value: unknown, place?: string): void {
+    if (holdsKey(value, place)) throw new Refusal("upstream_type");
   }
 }
 

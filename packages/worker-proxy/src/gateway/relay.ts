@@ -1,9 +1,8 @@
 import type { CallOutcome, Usage } from "../admitted.js";
 import type { Refusal } from "../refusal.js";
 import { errorEvent, textOf } from "../refusals.js";
-import { openBytes } from "./bytes.js";
+import { openPieces } from "./bytes.js";
 import { type Call, failed } from "./call.js";
-import type { ChatState } from "./chat-events.js";
 import { type EventBytesOptions, openEventBytes } from "./event-bytes.js";
 
 /** The end of a stream, and what was read of it. */
@@ -41,29 +40,33 @@ export function relay(
   call: Call,
   { stallMs, onFirstByte, onEnd, ...options }: RelayOptions,
 ): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
+  const pieces = openPieces(body);
   const answer = openEventBytes(options);
   const { chat } = answer;
-  /** A read that may outlive the pull that began it. */
-  let reading: ReturnType<typeof reader.read> | undefined;
   let isEnded = false;
   let passedAt = 0;
   let passedBytes = 0;
+  let passing: ReturnType<typeof setTimeout> | undefined;
   /** The last content came then; the time in which the client took nothing is added. */
   let contentAt = Date.now();
   /** The client has taken nothing since then; undefined while it waits for more. */
   let idleSince: number | undefined = contentAt;
   let watch = setTimeout(checkStall, stallMs);
   let out: ReadableStreamDefaultController<Uint8Array>;
+  /** Resolves the pull that waits. */
+  let satisfy = () => {};
+  /** Lets reading go on. */
+  let resume = () => {};
 
   call.signal.addEventListener("abort", () => {
-    reader.cancel().catch(() => {}); // an answer made in this process does not hear the abort
-    if (call.stopped) end(failed(call.stopped));
+    pieces.cancel(); // an answer made in this process does not hear the abort
+    if (call.stopped) fail(failed(call.stopped));
   });
   return new ReadableStream(
     {
       start(controller) {
         out = controller;
+        passAll().catch(fail);
       },
       pull,
       cancel: () => call.stop("client_left"),
@@ -71,84 +74,89 @@ export function relay(
     { highWaterMark: 0 },
   );
 
-  async function pull(): Promise<void> {
+  function pull(): Promise<void> {
     contentAt += Date.now() - (idleSince ?? Date.now());
     idleSince = undefined;
-    try {
-      await passSome();
-    } catch (error) {
-      end(error as Refusal);
+    if (chat.isFinished) checkStall();
+    return new Promise((resolve) => {
+      satisfy = resolve;
+      resume();
+    });
+  }
+
+  /** Reads as long as the client waits. */
+  async function passAll(): Promise<void> {
+    while (!isEnded) {
+      if (idleSince === undefined) {
+        const bytes = await call.wait(pieces.next, "upstream_cut");
+        if (!bytes) break;
+        answer.push(bytes);
+      } else
+        await new Promise<void>((resolve) => {
+          resume = resolve;
+        });
+      passSoon();
     }
-    idleSince = Date.now();
-  }
-
-  async function passSome(): Promise<void> {
-    for (let bytes = await read(); bytes; bytes = await read()) {
-      const before = chat.contents;
-      const piece = answer.push(bytes);
-      if (chat.contents > before) contentAt = Date.now();
-      if (piece) pass(piece);
-      if (chat.isOver) return end();
-      if (piece) return;
-    }
-    const rest = answer.end();
-    if (rest) pass(rest);
-    end(failed("upstream_cut"));
-  }
-
-  function pass(piece: Uint8Array): void {
-    if (passedBytes === 0) onFirstByte?.();
-    passedAt = Date.now();
-    passedBytes += piece.byteLength;
-    out.enqueue(piece);
-  }
-
-  /** The next bytes; undefined at the end. Behind a finish reason no more has to come, and little is waited for. */
-  async function read(): Promise<Uint8Array | undefined> {
-    const first = await call.wait(next, "upstream_cut", graceOf(chat, contentAt));
-    reading = undefined;
-    return first.done || Date.now() - passedAt > MOMENT_MS ? first.value : await gathered(first.value);
+    pass();
+    send(answer.end());
+    end(chat.isOver ? undefined : failed("upstream_cut"));
   }
 
   /**
-   * What comes within a moment behind a piece that has just gone, together: a stream at full speed then costs one write
-   * for each moment, where one for each piece takes several times as long.
+   * Passes at once what comes now and then. Of a stream at full speed all is gathered that comes within a moment: to check
+   * and to write each piece would take several times as long.
    */
-  async function gathered(first: Uint8Array): Promise<Uint8Array> {
-    const pieces = openBytes();
-    pieces.add(first);
-    let isOver = () => {};
-    const over = new Promise<undefined>((resolve) => {
-      isOver = () => resolve(undefined);
-    });
-    const timer = setTimeout(isOver, MOMENT_MS);
-    while (pieces.size < WRITE_BYTES) {
-      // a failure, like an end, stays for the next read
-      const part = await Promise.race([next(), over]).catch(() => undefined);
-      if (!part || part.done) break;
-      reading = undefined;
-      pieces.add(part.value);
-    }
-    clearTimeout(timer);
-    return pieces.take();
+  function passSoon(): void {
+    if (idleSince !== undefined) return;
+    if (answer.size >= WRITE_BYTES || Date.now() - passedAt > MOMENT_MS) pass();
+    else passing ??= setTimeout(pass, MOMENT_MS);
   }
 
-  function next(): ReturnType<typeof reader.read> {
-    reading ??= reader.read();
-    return reading;
+  function pass(): void {
+    clearTimeout(passing);
+    passing = undefined;
+    if (isEnded) return;
+    const before = chat.contents;
+    try {
+      send(answer.take());
+    } catch (error) {
+      return end(error as Refusal);
+    }
+    if (chat.contents > before) contentAt = Date.now();
+    if (chat.isOver) end();
+    else if (chat.isFinished) checkStall();
+  }
+
+  function send(piece: Uint8Array | undefined): void {
+    if (!piece || isEnded) return;
+    if (passedBytes === 0) onFirstByte?.();
+    idleSince = passedAt = Date.now();
+    passedBytes += piece.byteLength;
+    out.enqueue(piece);
+    satisfy();
   }
 
   /** One timer for a whole stream: a timer for each read costs more than the read. */
   function checkStall(): void {
-    const left = stallMs - (Date.now() - (idleSince ?? contentAt));
+    clearTimeout(watch);
+    const isWaiting = idleSince === undefined;
+    const limit = isWaiting && chat.isFinished ? GRACE_MS : stallMs;
+    const left = limit - (Date.now() - (idleSince ?? contentAt));
     if (left > 0) watch = setTimeout(checkStall, left);
-    else call.stop(idleSince === undefined ? "upstream_idle" : "client_stalled");
+    else call.stop(isWaiting ? "upstream_idle" : "client_stalled");
+  }
+
+  /** Ends with an error; what is whole of the answer comes before it. */
+  function fail(problem: Refusal): void {
+    if (!problem.reason.startsWith("client_")) pass();
+    end(problem);
   }
 
   function end(problem?: Refusal): void {
     if (isEnded) return;
     isEnded = true;
     clearTimeout(watch);
+    clearTimeout(passing);
     const isWhole = chat.isFinished && ["upstream_cut", "upstream_idle"].includes(problem?.reason ?? "");
     const failure = isWhole ? undefined : problem;
     const { usage, hasFailed, isFinished, contents } = chat;
@@ -177,8 +185,3 @@ const MOMENT_MS = 1;
 const WRITE_BYTES = 64 * 1024;
 /** Behind the last finish reason, usage and `[DONE]` are waited for so long, in milliseconds. */
 const GRACE_MS = 2000;
-
-function graceOf({ isFinished }: ChatState, since: number) {
-  if (!isFinished) return undefined;
-  return { ms: Math.max(0, since + GRACE_MS - Date.now()), late: "upstream_idle" } as const;
-}

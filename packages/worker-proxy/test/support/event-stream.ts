@@ -51,15 +51,19 @@ export function readerOf({ body }: Response) {
   const reader = (body as ReadableStream<Uint8Array>).getReader();
   const decoder = new TextDecoder();
   let text = "";
+  let checkedTo = 0;
   return {
     /** Reads until `wanted` is in what came, or the end. */
     async until(wanted: string): Promise<string> {
-      while (!text.includes(wanted)) {
+      // each part is searched once: streams have megabytes
+      for (let from = 0; !text.includes(wanted, from); ) {
+        from = Math.max(0, text.length - wanted.length);
         const { done, value } = await reader.read();
         if (done) break;
         text += decoder.decode(value, { stream: true });
       }
-      expectNoKey(text);
+      expectNoKey(text.slice(checkedTo));
+      checkedTo = Math.max(0, text.length - 1000);
       return text;
     },
     leave: () => reader.cancel(),
