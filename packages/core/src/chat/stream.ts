@@ -61,7 +61,7 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
 const FINISH_GRACE_MS = 2000;
 
 /**
- * Asks a chat model and streams its answer (spec, `POST /v1/chat/completions`).
+ * Asks a chat model and streams its answer (spec, POST /v1/chat/completions).
  *
  * The request is checked and sent at once; errors come out of the iteration and of `result()`. The stream is a
  * success only if a `finish_reason` or `[DONE]` arrived. A field of an unexpected type is left out and told as a `warning`, once.
