@@ -12,9 +12,7 @@ const read = (path: string) => readFileSync(join(root, path), "utf8");
 const exclude = (path: string) => /(^|\/)(node_modules|dist|\.tmp|\.next|\.wrangler)(\/|$)/.test(path);
 const files = (pattern: string) => globSync(pattern, { cwd: root, exclude }).sort();
 
-const sources = files("{packages,examples}/*/{src,test}/**/*.{ts,tsx}").filter(
-  (path) => !path.startsWith("packages/core/src"),
-);
+const sources = files("{packages,examples}/*/{src,test}/**/*.{ts,tsx}");
 const tests = files("tests/**/*.{ts,tsx}").filter((path) => path !== "tests/contract.test.ts");
 const pages = files("**/*.md");
 const docs = pages.filter((path) => path.startsWith("docs/"));

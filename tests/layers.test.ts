@@ -22,6 +22,8 @@ const layers = {
   "core/src/chat": `
     conversation/
     complete stream
+    resumable-exchange
+    attempt kept-answer settlement stream-error
     resume sse-response text-stream
     partial-json/ protocol/`,
   "core/src/images": `

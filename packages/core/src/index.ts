@@ -1,6 +1,95 @@
-export { type Clock, systemClock } from "./base/clock.js";
+// Bundlers keep the order of these parts, and it decides what gzip finds: `check:size` tells after a change.
 
-// The clock stands first: rolldown then keeps the errors in the chunk of the entry, which saves 0.5 kB.
+// The client
+
+export { type Clock, systemClock } from "./base/clock.js";
+export type { StandardSchema } from "./base/standard-schema.js";
+export { createRegistry, createStore, type Registry, type Store, type StoreControl } from "./base/store.js";
+export { type Findings, type UncheckedModel, type UncheckedRequest, unchecked } from "./base/validate.js";
+export { type ClientOptions, createClient } from "./client.js";
+export type { CallKind, CallOutcome, CallUsage, ClientEvent, PlatformFeature } from "./events.js";
+export {
+  type AssetModel,
+  assetModels,
+  type ChatModel,
+  chatModels,
+  type ImageModel,
+  imageModels,
+  type VideoModel,
+  videoModels,
+} from "./models.js";
+export type { Client, RequestOptions, RetryOptions, Timeouts } from "./transport/send.js";
+
+// Errors
+
+export {
+  type AnyGatewayError,
+  APIError,
+  AssetFailedError,
+  ConfigurationError,
+  ConnectionError,
+  GatewayError,
+  type GatewayErrorName,
+  type Issue,
+  isGatewayError,
+  type Outcome,
+  ResponseError,
+  redact,
+  StreamError,
+  type StreamFailure,
+  TaskExpiredError,
+  TaskFailedError,
+  type TaskFailure,
+  TimeoutError,
+  type TimeoutPhase,
+  ValidationError,
+} from "./errors.js";
+
+// Images
+
+export {
+  type FailedImage,
+  type GeneratedImage,
+  generateImages,
+  type ImageResult,
+  type ImageUsage,
+} from "./images/generate.js";
+export type { ImageRequestOf, SettledImages } from "./images/generation.js";
+export type { GammaImage40Request, GammaImage50Request, ImageRequest } from "./images/request-body.js";
+export { checkImageRequest } from "./images/schema.js";
+export {
+  createImageStore,
+  type ImageState,
+  type ImageStore,
+  type ImageStoreOptions,
+} from "./images/store.js";
+
+// Videos
+
+export type {
+  FailedVideoTask,
+  PendingVideoTask,
+  SucceededVideoTask,
+  VideoTask,
+  VideoTaskHandle,
+  VideoTaskNormalizer,
+  VideoTaskReference,
+} from "./video-task.js";
+export { createVideoTask } from "./videos/create.js";
+export type { WatchSettings } from "./videos/entries.js";
+export { createVideoTaskList, listTasks, type VideoTaskList } from "./videos/list.js";
+export type { SubmitOptions, VideoTaskListOptions, VideoTaskStoreOptions } from "./videos/options.js";
+export { type VideoTaskQueryOptions, videoTaskQueryOptions } from "./videos/query-options.js";
+export { normalizeVideoTask } from "./videos/read-task.js";
+export type { BetaVideoRequest } from "./videos/schema/beta-body.js";
+export type { GammaVideo10ProFastRequest, GammaVideo15ProRequest } from "./videos/schema/gamma-1-body.js";
+export type { GammaVideo20Request, GammaVideoFastRequest } from "./videos/schema/gamma-2-body.js";
+export { checkVideoRequest, type VideoRequest } from "./videos/schema/request.js";
+export type { VideoTaskEntry, VideoTaskState } from "./videos/state.js";
+export { createVideoTaskStore, type VideoTaskStore } from "./videos/store.js";
+export { getVideoTask, type WatchOptions, waitForVideoTask, watchVideoTask } from "./videos/watch.js";
+
+// Assets
 
 export type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "./asset.js";
 export { type CreateAssetOptions, createAsset } from "./assets/create.js";
@@ -10,9 +99,13 @@ export { checkAssetRequest } from "./assets/schema.js";
 export type { AssetState } from "./assets/state.js";
 export { type AssetStore, createAssetStore } from "./assets/store.js";
 export { type AssetWaitOptions, getAsset, waitForAsset, watchAsset } from "./assets/watch.js";
-export type { StandardSchema } from "./base/standard-schema.js";
-export { createRegistry, createStore, type Registry, type Store, type StoreControl } from "./base/store.js";
-export { type Findings, type UncheckedModel, type UncheckedRequest, unchecked } from "./base/validate.js";
+
+// Epsilon
+
+export { type EpsilonRoute, getEpsilonTask, requestEpsilon } from "./epsilon/epsilon.js";
+
+// Chat
+
 export { completeChat } from "./chat/complete.js";
 export type { ImageInput } from "./chat/conversation/attachments.js";
 export { repairHistory } from "./chat/conversation/history.js";
@@ -43,83 +136,12 @@ export type {
 } from "./chat/protocol/request-body.js";
 export { checkChatRequest } from "./chat/protocol/schema.js";
 export { type ChatStream, streamChat } from "./chat/stream.js";
-export { type ClientOptions, createClient } from "./client.js";
-export { type EpsilonRoute, getEpsilonTask, requestEpsilon } from "./epsilon/epsilon.js";
-export {
-  type AnyGatewayError,
-  APIError,
-  AssetFailedError,
-  ConfigurationError,
-  ConnectionError,
-  GatewayError,
-  type GatewayErrorName,
-  type Issue,
-  isGatewayError,
-  type Outcome,
-  ResponseError,
-  redact,
-  StreamError,
-  type StreamFailure,
-  TaskExpiredError,
-  TaskFailedError,
-  type TaskFailure,
-  TimeoutError,
-  type TimeoutPhase,
-  ValidationError,
-} from "./errors.js";
-export type { CallKind, CallOutcome, CallUsage, ClientEvent, PlatformFeature } from "./events.js";
-export {
-  type FailedImage,
-  type GeneratedImage,
-  generateImages,
-  type ImageResult,
-  type ImageUsage,
-} from "./images/generate.js";
-export type { ImageRequestOf, SettledImages } from "./images/generation.js";
-export type { GammaImage40Request, GammaImage50Request, ImageRequest } from "./images/request-body.js";
-export { checkImageRequest } from "./images/schema.js";
-export {
-  createImageStore,
-  type ImageState,
-  type ImageStore,
-  type ImageStoreOptions,
-} from "./images/store.js";
-export {
-  type AssetModel,
-  assetModels,
-  type ChatModel,
-  chatModels,
-  type ImageModel,
-  imageModels,
-  type VideoModel,
-  videoModels,
-} from "./models.js";
+
+// Stores and storages
+
 export type { PollEvent } from "./polling/poll.js";
 export { indexedDBStorage } from "./storage/indexed-db.js";
 export { memoryStorage } from "./storage/memory.js";
 export type { RecordStorage } from "./storage/storage.js";
 export { type WebStorage, webStorage } from "./storage/web.js";
 export type { Absence, Presence } from "./tabs/page-activity.js";
-export type { Client, RequestOptions, RetryOptions, Timeouts } from "./transport/send.js";
-export type {
-  FailedVideoTask,
-  PendingVideoTask,
-  SucceededVideoTask,
-  VideoTask,
-  VideoTaskHandle,
-  VideoTaskNormalizer,
-  VideoTaskReference,
-} from "./video-task.js";
-export { createVideoTask } from "./videos/create.js";
-export type { WatchSettings } from "./videos/entries.js";
-export { createVideoTaskList, listTasks, type VideoTaskList } from "./videos/list.js";
-export type { SubmitOptions, VideoTaskListOptions, VideoTaskStoreOptions } from "./videos/options.js";
-export { type VideoTaskQueryOptions, videoTaskQueryOptions } from "./videos/query-options.js";
-export { normalizeVideoTask } from "./videos/read-task.js";
-export type { BetaVideoRequest } from "./videos/schema/beta-body.js";
-export type { GammaVideo10ProFastRequest, GammaVideo15ProRequest } from "./videos/schema/gamma-1-body.js";
-export type { GammaVideo20Request, GammaVideoFastRequest } from "./videos/schema/gamma-2-body.js";
-export { checkVideoRequest, type VideoRequest } from "./videos/schema/request.js";
-export type { VideoTaskEntry, VideoTaskState } from "./videos/state.js";
-export { createVideoTaskStore, type VideoTaskStore } from "./videos/store.js";
-export { getVideoTask, type WatchOptions, waitForVideoTask, watchVideoTask } from "./videos/watch.js";

@@ -1,5 +1,5 @@
 /**
- * Table of the chat models (spec, `POST /v1/chat/completions`): the values and bounds that each one accepts. The checks
+ * Table of the chat models (spec, POST /v1/chat/completions): the values and bounds that each one accepts. The checks
  * are made from it, and forms can be, too.
  */
 export const chatModels = {
@@ -10,7 +10,7 @@ export const chatModels = {
     reasoningEffort: ["none", "low", "high", "max"],
     reasoningEffortDefault: "high",
     maxTokens: 393_216,
-    /** How many `stop` sequences may be given; `1` means a single string. */
+    /** Largest number of `stop` sequences; `1` means a single string. */
     stop: 16,
     imageInput: true,
     tools: true,
@@ -45,7 +45,7 @@ export const chatModels = {
 export type ChatModel = keyof typeof chatModels;
 
 /**
- * Table of the image models (spec, `POST /v1/images/generations`): the sizes that each one accepts. The spec does not
+ * Table of the image models (spec, POST /v1/images/generations): the sizes that each one accepts. The spec does not
  * show the default size and the bounds of `max_images`.
  */
 export const imageModels = {
@@ -112,7 +112,7 @@ const betaVideo = {
   frames: ["first_frame", "last_frame"],
   /** Item types that the video takes something from. `file` and `link` exclude each other. */
   references: ["reference_image", "reference_video", "reference_audio", "file", "link"],
-  /** What the `url` of an item type is the address of. */
+  /** Kind of file behind the `url` of an item type. */
   kinds: {
     first_frame: "image",
     last_frame: "image",
@@ -122,7 +122,7 @@ const betaVideo = {
     file: "file",
     link: "link",
   },
-  /** How many items of a type there may be. */
+  /** Largest number of items of a type. */
   most: {
     first_frame: 1,
     last_frame: 1,
@@ -132,7 +132,7 @@ const betaVideo = {
     file: 1,
     link: 1,
   },
-  /** What the prompt calls the items of a type, counted from 1: `Image 1`. */
+  /** Name of an item type in the prompt, followed by a number from 1: `Image 1`. */
   promptNames: { reference_image: "Image", reference_video: "Video", reference_audio: "Audio" },
   /** Formats of images that travel in the request. `mediaLimits` of `@sluice/core/media` has all limits of files. */
   imageFormats: ["jpeg", "png", "bmp", "webp"],
@@ -141,7 +141,7 @@ const betaVideo = {
 } as const;
 
 /**
- * Table of the video models (spec, `POST /v1/video/generations`): the values and bounds that each one accepts. Note the
+ * Table of the video models (spec, POST /v1/video/generations): the values and bounds that each one accepts. Note the
  * case: `beta` models take `1080P`, `gamma` models `1080p`. `denied` has the fields of other video models that this one
  * refuses, each with the text of its error. Any other unknown field is sent with a warning.
  */
@@ -214,7 +214,7 @@ export const videoModels = {
 /** The id of a video model, as the gateway spells it. */
 export type VideoModel = keyof typeof videoModels;
 
-/** Table of the asset model (spec, `POST /gamma/asset/CreateAsset`). Registrations are billed under its id. */
+/** Table of the asset model (spec, POST /gamma/asset/CreateAsset). Registrations are billed under its id. */
 export const assetModels = {
   "gamma-asset": { family: "asset", types: ["Image"] },
 } as const;

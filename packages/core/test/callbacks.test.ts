@@ -101,6 +101,19 @@ test("onPoll that throws ends no watch", async () => {
   expect(uncaught).toEqual(["in onPoll"]);
 });
 
+test("a subscriber that subscribes another is followed by it from the next change on", () => {
+  const { chat } = chatOf("");
+  let changes = 0;
+  const followedFrom: number[] = [];
+  chat.subscribe(() => {
+    changes += 1;
+    if (changes === 1) chat.subscribe(() => followedFrom.push(changes));
+  });
+  chat.setMessages([]);
+  chat.setMessages([]);
+  expect(followedFrom[0]).toBe(2);
+});
+
 test("a subscriber of an image store that throws does not keep the images from the others", async () => {
   const { client } = clientOf(() =>
     Response.json({ model: "m", created: 1, data: [{ url: "https://cdn.test/1.png", size: "2048x2048" }] }),

@@ -315,6 +315,11 @@ describe("completeChat", () => {
     expect(await requests[0]?.json()).toEqual(question);
   });
 
+  test("reads an answer that begins with a byte order mark", async () => {
+    const { client } = clientOf(() => new Response(`\uFEFF${JSON.stringify(completion)}`));
+    expect(await completeChat(client, question)).toMatchObject({ outcome: "complete" });
+  });
+
   test.each([
     ["choices", { ...completion, choices: [] }],
     ["choices.0.message", { ...completion, choices: [{ index: 0, finish_reason: "stop" }] }],

@@ -71,6 +71,12 @@ describe("what the standard leaves to the reader", () => {
     expect(unknown).toEqual(['error={"message":"out of memory"}']);
   });
 
+  test("a comment is no field, whatever it says", () => {
+    const { events, unknown } = readText(": ping\n:\n:error: x\ndata: one\n\n", 3);
+    expect(events.map(({ data }) => data)).toEqual(["one"]);
+    expect(unknown).toEqual([]);
+  });
+
   test("a character cut in the middle of its bytes arrives whole", () => {
     for (const size of [1, 2, 3, 4])
       expect(readText("data: 你好 🧑‍🚀\n\n", size).events[0]?.data).toBe("你好 🧑‍🚀");

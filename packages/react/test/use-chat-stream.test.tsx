@@ -232,6 +232,20 @@ describe("useChatStream", () => {
     expect([requests.length, connection.cancelled]).toEqual([1, false]);
   });
 
+  test("with an id is kept for five minutes without a component", async () => {
+    const { clock, connection, show } = live(<Chat id="a" />);
+    press("send");
+    await says(connection, hello, clock);
+    show(<p>another route</p>);
+    await clock.advance(5 * 60_000 - 1);
+    show(<Chat id="a" />);
+    expect(thread()).toContain("user: Hello?");
+    show(<p>another route</p>);
+    await clock.advance(5 * 60_000);
+    show(<Chat id="a" />);
+    expect(thread()).toBe("");
+  });
+
   test("without an id stops soon after its component is gone: nobody could see the answer", async () => {
     const { clock, connection, unmount } = live();
     press("send");

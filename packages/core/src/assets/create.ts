@@ -20,7 +20,7 @@ export interface CreateAssetOptions extends RequestOptions {
 }
 
 /**
- * Registers an image in an asset group (spec, `POST /gamma/asset/CreateAsset`). It may be used as soon as it is active:
+ * Registers an image in an asset group (spec, POST /gamma/asset/CreateAsset). It may be used as soon as it is active:
  * see `waitForAsset`.
  *
  * A request that was refused with 429 is repeated. After any other failure it is not: the error's `outcome` says whether

@@ -117,7 +117,8 @@ export async function* watchAsset(
 }
 
 /**
- * Waits until an asset may be used (spec: 6 to 9 seconds, up to 2 minutes when many wait), as {@link watchAsset} does.
+ * Waits until an asset can be used, as {@link watchAsset} does: usually 6 to 9 seconds, and up to 2 minutes under load
+ * (spec, POST /gamma/asset/CreateAsset).
  *
  * @throws {AssetFailedError} when its preparation fails
  * @throws whatever watching throws

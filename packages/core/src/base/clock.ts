@@ -33,7 +33,7 @@ export function after(clock: Clock, ms: number, cancelled: AbortSignal, act: () 
   if (ms !== Number.POSITIVE_INFINITY) clock.sleep(ms, cancelled).then(act, () => {});
 }
 
-/** Work under way: its signal aborts when the caller's does, when its time is over, or when `abort` is called. */
+/** Work in flight. Its signal aborts when the signal of the caller does, when its time is over, or by `abort`. */
 export interface Span {
   readonly signal: AbortSignal;
   readonly abort: (reason: unknown) => void;
@@ -41,7 +41,7 @@ export interface Span {
   readonly end: () => void;
 }
 
-/** Opens a span of at most `ms`; `late` gives the reason to abort for when they are over. */
+/** Opens a span of at most `ms` milliseconds; `late` returns the reason of the abort after them. */
 export function openSpan(
   clock: Clock,
   caller: AbortSignal | undefined,
@@ -62,7 +62,7 @@ export function openSpan(
   };
 }
 
-/** `promise`, or the signal's reason as soon as it aborts: what is awaited may be somebody else's, and not listen. */
+/** Awaits `promise`, or rejects with the signal's reason when it aborts. The work behind `promise` may ignore the signal. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   const over = new AbortController();
   try {

@@ -61,12 +61,12 @@ interface PathIssue {
   readonly message: string;
 }
 
-/** What a value is by a schema, or where it does not fit. */
+/** Result of a check: the value, or the issues. */
 export type Checked<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly PathIssue[] };
 
-/** Checks `value`. */
+/** Checks `value` by a schema. */
 export async function checkBySchema<Output>(
   schema: StandardSchema<Output>,
   value: unknown,

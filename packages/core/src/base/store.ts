@@ -1,7 +1,7 @@
 import { after, type Clock } from "./clock.js";
 import { isolate } from "./isolate.js";
 
-/** State with subscribers: what React's `useSyncExternalStore` takes, and no more. */
+/** State with subscribers, in the form that `useSyncExternalStore` of React takes. */
 export interface Store<State> {
   /** The state as last published: the same object until subscribers are notified of another. */
   readonly getSnapshot: () => State;
@@ -16,7 +16,7 @@ export interface Store<State> {
 export interface StoreControl<State> extends Store<State> {
   /** Something changed: publishes at once if `throttleMs` have passed since the last time, otherwise when they have. */
   readonly changed: () => void;
-  /** Publishes now, for changes that nobody should wait for. */
+  /** Publishes at once. */
   readonly flush: () => void;
 }
 
@@ -26,7 +26,7 @@ export interface StoreOptions {
   readonly throttleMs: number;
   /** Clock of the throttling. */
   readonly clock: Clock;
-  /** Somebody is about to listen, where nobody did. */
+  /** Called before the first subscription. */
   readonly onFirst?: () => void;
   /** Nobody listens any more. */
   readonly onLast?: () => void;
@@ -67,7 +67,7 @@ export function createStore<State>(
   }
 }
 
-/** `make`, asked again only for another thing than the last: the same answer for the same thing. */
+/** Memoizes the last call of `make` by the identity of its argument. */
 export function forTheSame<Thing, Answer>(make: (thing: Thing) => Answer): (thing: Thing) => Answer {
   let last: { thing: Thing; answer: Answer } | undefined;
   return (thing) => {
@@ -81,7 +81,7 @@ export function readerOf<Options extends object>(options: Options | (() => Optio
   return typeof options === "function" ? options : () => options;
 }
 
-/** Values shared by key, each kept for as long as somebody holds it and a while longer. */
+/** Values that are shared by key. Each is kept while it is held, and for a while after. */
 export interface Registry<Value> {
   /** The value of `key`, made by `create` if there is none. Looking is not holding. */
   get(key: unknown, create: () => Value): Value;

@@ -3,37 +3,37 @@ const IMAGE_DATA_URI = /^data:image\/([\w.+-]+);base64,[\w+/]+={0,2}$/i;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const ASSET = /^asset:\/\/\S+$/;
 
-/** Names that only this machine or its network knows. */
+/** Host names of this machine or its network. */
 const LOCAL_NAME = /^localhost$|\.(?:localhost|local|internal|lan|home\.arpa)$/;
 const PRIVATE_IPV4 =
   /^(?:0|10|127|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\./;
-/** Loopback, unspecified, IPv4 in IPv6, unique local and link local: as `URL` writes them. */
+/** Loopback, unspecified, IPv4 in IPv6, unique local and link local addresses, as `URL` writes them. */
 const PRIVATE_IPV6 = /^\[(?:::|f[cd]|fe[89ab])/;
 
-/** Whether `url` is an http(s) URL. */
+/** Tells whether `url` is an http(s) URL. */
 export function isHTTP(url: string): boolean {
   return HTTP.test(url) && URL.canParse(url);
 }
 
-/** Whether `url` is an http(s) URL that does not name this machine or a private network. */
+/** Tells whether `url` is an http(s) URL outside of this machine and of private networks. */
 export function isPublicHTTP(url: string): boolean {
   if (!isHTTP(url)) return false;
   const host = new URL(url).hostname.replace(/\.$/, "");
   return !LOCAL_NAME.test(host) && !PRIVATE_IPV4.test(host) && !PRIVATE_IPV6.test(host);
 }
 
-/** Whether `url` is a Base64 data URI of an image, of one of `formats` (`jpeg`, `png`, …) where they are given. */
+/** Tells whether `url` is a Base64 data URI of an image, of one of `formats` (`jpeg`, `png`, …) if there are any. */
 export function isImageDataURI(url: string, formats?: readonly string[]): boolean {
   const format = IMAGE_DATA_URI.exec(url)?.[1]?.toLowerCase();
   return format !== undefined && (!formats || formats.includes(format === "jpg" ? "jpeg" : format));
 }
 
-/** Whether `url` names a registered asset: `asset://<id>`. */
+/** Tells whether `url` is the URI of an asset: `asset://<id>`. */
 export function isAssetURI(url: string): boolean {
   return ASSET.test(url);
 }
 
-/** Whether `text` is Base64, with its padding. */
+/** Tells whether `text` is Base64 with padding. */
 export function isBase64(text: string): boolean {
   return text.length % 4 === 0 && BASE64.test(text);
 }

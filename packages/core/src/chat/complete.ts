@@ -12,7 +12,7 @@ import type { ChatRequest } from "./protocol/request-body.js";
 const HEADERS_MS = 600_000;
 
 /**
- * Asks a chat model and gives its whole answer at once (spec, `POST /v1/chat/completions`).
+ * Sends a chat request and returns the whole answer (spec, POST /v1/chat/completions).
  *
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses
@@ -61,7 +61,7 @@ function turnOf(completion: WireObject, totalMs: number, warn: Client["warn"]): 
   return answer.turn(fold.message, { totalMs });
 }
 
-/** The path of the first documented field that has another type than the spec gives it. */
+/** Finds the path of the first documented field with a wrong type. */
 function misfitOf({ id, model, choices, usage }: Record<string, unknown>): string | undefined {
   if (!isTextOrNone(id)) return "id";
   if (!isTextOrNone(model)) return "model";

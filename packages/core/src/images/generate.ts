@@ -60,7 +60,7 @@ export interface ImageResult {
 }
 
 /**
- * Generates images and waits for all of them (spec, `POST /v1/images/generations`). Takes minutes: the default of
+ * Generates images and waits for all of them (spec, POST /v1/images/generations). Takes minutes: the default of
  * `timeouts.headersMs` is 10 min.
  *
  * A request that was refused with 429 is repeated. After any other failure it is not, because it may be billed: the

@@ -42,7 +42,7 @@ type Without<Field extends string, Request> = Request extends unknown ? Omit<Req
 
 /** Options of an image store; all of them are read at each use. */
 export interface ImageStoreOptions<Model extends string = ImageModel> {
-  /** Whom `generate` asks unless it is told: each model has its own sizes. */
+  /** Model of each request that does not name one. Each model has its own sizes. */
   readonly model: Model;
   /** Fields of each request to `model` that does not have its own: a size, a watermark. */
   readonly params?: Without<"model" | "prompt", ImageRequestOf<Model>> | undefined;
@@ -59,7 +59,7 @@ export interface ImageStoreOptions<Model extends string = ImageModel> {
   readonly onError?: ((error: Error, settled: SettledImages<Model>) => void) | undefined;
 }
 
-/** Images that are asked for, one request at a time. */
+/** Store of generated images, with one request at a time. */
 export interface ImageStore<Model extends string = ImageModel> extends Store<ImageState<Model>> {
   /**
    * Checks the request, sends it and waits for its images. Never rejects: resolves to how it ended. A request that
@@ -77,7 +77,7 @@ export interface ImageStore<Model extends string = ImageModel> extends Store<Ima
   generate(request: Asked<ImageRequestOf<Model>> | UncheckedRequest): Promise<SettledImages<Model>>;
   /** Ends what is under way: an `error`, as it can't be taken back; `outcome` says whether it may be billed. */
   stop(): void;
-  /** Forgets everything. What is under way ends, and may be billed. */
+  /** Deletes the state. A request in flight is aborted, and may be billed. */
   reset(): void;
   /** Returns the same images with a `generate` of other options, for another component that shows them. */
   withOptions(options: ImageStoreOptions<Model> | (() => ImageStoreOptions<Model>)): ImageStore<Model>;
@@ -86,7 +86,7 @@ export interface ImageStore<Model extends string = ImageModel> extends Store<Ima
 /**
  * Makes a store on `generateImages`. Nothing is sent before `generate`.
  *
- * @param options a function is asked whenever one of them is needed, so that none is ever stale
+ * @param options the options, or a function that returns them and is called at each use, so that none is stale
  * @example
  * ```ts
  * const images = createImageStore(client, { model: "gamma-image-5-0-260128" });
@@ -170,7 +170,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
     const { status, data = state.data, error, outcome, variables } = settled;
     const failures = data?.images.filter((image) => image.error).length ?? 0;
     set({ status, data, failures, error, outcome, variables, submittedAt });
-    // a task of its own: what the app throws there is the app's
+    // a separate task: an error that the app throws there belongs to the app
     queueMicrotask(() => {
       const { onSuccess, onError } = read();
       if (settled.status === "success") onSuccess?.(settled.data, settled);

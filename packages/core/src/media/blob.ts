@@ -1,4 +1,4 @@
-/** What a Base64 data URI holds, as a blob of its type; undefined for any other text, and for Base64 that is none. */
+/** Converts a Base64 data URI to a blob of its type; undefined for any other text, and for invalid Base64. */
 export function blobOfDataURI(uri: string): Blob | undefined {
   const [head, type] = DATA_URI.exec(uri) ?? [];
   if (head === undefined) return undefined;

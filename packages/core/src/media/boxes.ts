@@ -1,6 +1,6 @@
 import { type BlobReader, textAt, viewOf } from "./bytes.js";
 
-/** Far beyond what a film of an hour needs. */
+/** Limit far beyond the needs of a film of one hour. */
 const MOST_INDEX_BYTES = 33_554_432;
 const MOST_BOXES = 65_536;
 const MOST_DEPTH = 8;
@@ -52,7 +52,7 @@ function boxAt(bytes: Uint8Array<ArrayBuffer>, at: number, left: number): Box | 
   return size >= 16 ? { name, size, headerSize: 16 } : undefined;
 }
 
-/** How many samples the tables in a run of boxes make a demuxer go through. */
+/** Counts the samples that a demuxer reads for the tables in a run of boxes. */
 function samplesIn(bytes: Uint8Array<ArrayBuffer>, depth: number): number {
   if (depth > MOST_DEPTH) return Number.POSITIVE_INFINITY;
   const counts: Record<string, number> = {};

@@ -69,7 +69,7 @@ export function viewOf({ buffer, byteOffset, byteLength }: Bytes): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }
 
-/** Whether `text` stands at `at`. */
+/** Tells whether the bytes at `at` are `text`. */
 export function hasText(bytes: Uint8Array, at: number, text: string): boolean {
   return textAt(bytes, at, text.length) === text;
 }

@@ -151,5 +151,5 @@ function describe({ type, name, format, problem }: MediaProbe): string {
 
 const dashed = (name: string) => name.replaceAll("_", "-");
 const rounded = (value: number) => Math.round(value * 100) / 100;
-/** Rounded up, so that what is too much does not look as if it were just enough. */
+/** Rounds up, so that a value above the limit is not shown as the limit itself. */
 const megabytes = (bytes: number) => Math.ceil((bytes / 1_048_576) * 100) / 100;

@@ -7,13 +7,13 @@ import type { SignedFormat } from "./formats.js";
 // mediabunny is imported here alone and by name, and this file only by `import()`: a bundler then makes one lazy
 // chunk of it, with the four demuxers used and not the whole of the library
 
-/** What a container says of its tracks. */
+/** Facts about the tracks of a container. */
 export interface ContainerHeader {
   readonly width?: number;
   readonly height?: number;
   readonly durationSeconds?: number;
   readonly durationIsEstimate?: boolean;
-  /** `false`: sound alone. */
+  /** False for a file without video. */
   readonly hasVideo?: boolean;
   readonly problem?: string;
 }

@@ -107,7 +107,7 @@ interface Size {
   readonly height: number;
 }
 
-/** How large the picture is drawn, and the frame around it that keeps the side and ratio limits. */
+/** Computes the size of the drawn picture, and of the frame around it that keeps the limits of sides and ratio. */
 function layOut({ width, height }: Size, limits: MediaLimits, shrink: number) {
   const { min, max } = limits.side ?? { min: 1, max: Number.POSITIVE_INFINITY };
   const ratio = limits.aspectRatioMax ?? Number.POSITIVE_INFINITY;
@@ -139,7 +139,7 @@ function drawn(bitmap: ImageBitmap, frame: Size, picture: Size, background: stri
     orJPEG(type, (type) => new Promise((resolve) => canvas.toBlob(resolve, type, quality)));
 }
 
-/** Of what a browser can't encode it makes a PNG, with an alpha channel: a JPEG serves better. */
+/** Type to encode instead: a browser makes a PNG with alpha of a type that it can't encode, and a JPEG is better. */
 async function orJPEG(type: string, encode: (type: string) => Promise<Blob | null>): Promise<Blob> {
   const blob = await encode(type);
   if (blob?.type === type) return blob;

@@ -11,7 +11,7 @@ interface Format {
   readonly extensions: readonly string[];
 }
 
-/** What is known of each format that begins with a signature. */
+/** Facts about each format that begins with a signature. */
 export const signedFormats = {
   jpeg: { kind: "image", type: signedTypes.jpeg, extensions: ["jpg", "jpeg", "jpe", "jfif"] },
   png: { kind: "image", type: signedTypes.png, extensions: ["png"] },
@@ -29,7 +29,7 @@ export const signedFormats = {
 
 const office = "application/vnd.openxmlformats-officedocument";
 
-/** Types of the documents that the gateway takes; browsers leave `type` empty for what the system does not know. */
+/** MIME types of the documents that the gateway accepts. Browsers leave `type` empty for types that the system does not know. */
 const documentTypes: Record<string, string> = {
   docx: `${office}.wordprocessingml.document`,
   doc: "application/msword",
@@ -58,7 +58,7 @@ export function claimedFormat(extension: string, type: string): SignedFormat | u
   )?.[0] as SignedFormat | undefined;
 }
 
-/** What a file without a signature is taken for. */
+/** Decides the type of a file without a signature, by its extension and its declared type. */
 export function unsignedType(extension: string, declared: string): { kind: MediaKind; type: string } {
   const type = declared || documentTypes[extension] || "application/octet-stream";
   const kind = /^(image|video|audio)\//.exec(type)?.[1] as MediaKind | undefined;

@@ -1,6 +1,6 @@
 import { type BlobReader, hasText, textAt, viewOf } from "./bytes.js";
 
-/** What the header of an image says. Sides are as stored, before any EXIF orientation. */
+/** Facts from the header of an image. Sides are as stored, before any EXIF orientation. */
 export interface ImageHeader {
   readonly width?: number;
   readonly height?: number;
@@ -13,7 +13,7 @@ type HeaderReader = (reader: BlobReader) => Promise<ImageHeader>;
 const CUT: ImageHeader = { problem: "ends within its header" };
 const BROKEN: ImageHeader = { problem: "has a header that contradicts itself" };
 
-/** Pieces of a file that are looked at before its header counts as broken. */
+/** Largest number of pieces of a file that are read before its header counts as broken. */
 const MOST_PIECES = 4096;
 
 /** Header readers by format: they read the header's bytes and decode no pixel. */

@@ -1,6 +1,6 @@
 import { type Bytes, hasText, textAt, viewOf } from "./bytes.js";
 
-/** The MIME types of formats that begin with a signature: such a file is what its bytes say, whatever its name says. */
+/** MIME types of formats that begin with a signature. Their bytes decide the type, not the name of the file. */
 export const signedTypes = {
   jpeg: "image/jpeg",
   png: "image/png",
@@ -36,7 +36,7 @@ const brands: Record<string, SignedFormat> = {
 
 const BMP_HEADER_SIZES = [12, 40, 52, 56, 64, 108, 124];
 
-/** As much as {@link formatOf} looks at. */
+/** Number of bytes that {@link formatOf} reads. */
 export const HEAD_BYTES = 32;
 
 /** The format that the first bytes of a file name. */

@@ -1,7 +1,7 @@
-/** Changes as they are kept and sent: the JSON of each record, `null` for one that goes. */
+/** Changes in the form that is stored and posted: the JSON of each record, or `null` for a deleted one. */
 export type RecordTexts = ReadonlyMap<string, string | null>;
 
-/** The texts of records. Throws a `TypeError` for what has no JSON, before anything of it is written. */
+/** Writes records as JSON. Throws a `TypeError` for a value without JSON, before anything is stored. */
 export function textsOf(records: ReadonlyMap<string, unknown>): RecordTexts {
   const texts = new Map<string, string | null>();
   for (const [key, record] of records) {
@@ -14,7 +14,7 @@ export function textsOf(records: ReadonlyMap<string, unknown>): RecordTexts {
   return texts;
 }
 
-/** The records of texts; without those that are garbage, for a storage holds what anybody put there. */
+/** Reads records from JSON. Broken ones are left out, because anyone may write to a storage. */
 export function recordsOf(texts: Iterable<readonly [key: string, text: unknown]>): Map<string, unknown> {
   const records = new Map<string, unknown>();
   for (const [key, text] of texts) {

@@ -12,7 +12,7 @@ export interface ByteReader<Out> {
   release(): void;
 }
 
-/** What a reader does with what it reads. */
+/** Handlers of a reader. */
 export interface ByteHandlers<Out> {
   /** Gets a piece, or undefined at the end. */
   use(bytes: Uint8Array | undefined): Out | Promise<Out>;
@@ -99,7 +99,7 @@ export function readBody<Out>(
   }
 }
 
-/** React Native's own `fetch` gives no stream: the answer is read whole. */
+/** Reads an answer whole: the `fetch` of React Native has no streams. */
 function wholeBodyOf(response: Response): Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel"> {
   let isRead = false;
   return {

@@ -10,7 +10,7 @@ export interface Repetition {
   readonly isRepeated: (error: Error) => Promise<boolean>;
 }
 
-/** Sends a request again, each time with a body of its own. The waits between the attempts are the caller's. */
+/** Repeats a request, each time with a new body. The caller decides the waits between the attempts. */
 export async function repeat(
   address: string,
   { method = "get", ...init }: RequestInit,

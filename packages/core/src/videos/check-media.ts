@@ -83,7 +83,7 @@ export async function checkVideoMedia(
   }
 }
 
-/** As much of a request as is looked at; whether the rest fits, its own check says. */
+/** Fields of a request that are read here. Its schema checks the rest. */
 interface LooseRequest {
   readonly model?: string;
   readonly input?: { readonly media?: readonly LooseItem[] } | undefined;

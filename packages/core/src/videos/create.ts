@@ -9,7 +9,7 @@ import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
 const HEADERS_MS = 300_000;
 
 /**
- * Creates a video task (spec, `POST /v1/video/generations`). The handle is plain JSON: keep it before anything else,
+ * Creates a video task (spec, POST /v1/video/generations). The handle is plain JSON: keep it before anything else,
  * because the task is billed and goes on whoever waits. There is no way to cancel one.
  *
  * A request that was refused with 429 is repeated. After any other failure it is not, because it may be billed: the

@@ -36,7 +36,7 @@ export interface WatchOptions extends RequestOptions {
 }
 
 /**
- * Asks once how a video task is (spec, `GET /v1/video/generations/{id}`). Failed tasks are answers, not errors. The
+ * Asks once how a video task is (spec, GET /v1/video/generations/{id}). Failed tasks are answers, not errors. The
  * request is repeated as chat requests are.
  *
  * @param task what `createVideoTask` gave, also out of JSON, or the id alone

@@ -2,13 +2,12 @@ import { parseJSON } from "../../transport/error-response.js";
 import type { ChatRequestMessage, ToolCall } from "../protocol/request-body.js";
 import type { ThreadMessage, ThreadToolCall } from "./message.js";
 
-/** The result of a call that was never answered. */
+/** Result of a tool call that has none. */
 const NO_RESULT = "the call was cancelled before it had a result";
 
 /**
- * The messages that a request sends for a thread. Tool calls go out with their results right behind them; thinking
- * goes back unchanged in turns that called tools, as the spec asks (spec, `messages[].reasoning_content`), and stays
- * away elsewhere.
+ * Makes the messages of a request from a thread. Each tool call is followed by its result. Thinking is sent back
+ * unchanged in turns that called tools (spec, Model `alpha-v4.1-flash`), and left out of all others.
  */
 export function historyOf(messages: readonly ThreadMessage[]): ChatRequestMessage[] {
   const turns: ThreadMessage[][] = [];

@@ -13,7 +13,7 @@ export function numberShapeAfter(shape: string, character: string): string | und
   return BEGINNING.test(next) ? next : undefined;
 }
 
-/** Whether a number may end here. */
+/** Tells whether a number of this shape may end here. */
 export function isWholeNumber(shape: string): boolean {
   return shape.endsWith("1") || shape.endsWith("0");
 }

@@ -37,9 +37,9 @@ interface Container {
   readonly closing: "]" | "}";
   readonly depth: number;
   readonly outer: Container | undefined;
-  /** Where the value under way belongs in it. */
+  /** Key or index of the value that is being read. */
   key: PropertyKey;
-  /** The copy that the last reading got. */
+  /** Copy that the last reading returned. */
   snapshot?: unknown;
 }
 
@@ -49,7 +49,7 @@ const SPACE = 0x20;
 const WHITESPACE = " \n\r\t";
 const LITERALS = ["true", "false", "null"];
 const HEX_DIGIT = /[\da-f]/i;
-/** What stands after a backslash, and at the same place below what it means. */
+/** Characters after a backslash; `MEANINGS` has the character that each one stands for, at the same index. */
 const ESCAPES = '"\\/bfnrt';
 const MEANINGS = '"\\/\b\f\n\r\t';
 
@@ -73,17 +73,17 @@ const MEANINGS = '"\\/\b\f\n\r\t';
  */
 export function createPartialJSON({ maxDepth = 500 }: PartialJSONOptions = {}): PartialJSON {
   let inner: Container | undefined;
-  /** What the last reading gave; once the document is whole, its value. */
+  /** Result of the last reading; the value of the document once it is whole. */
   let root: unknown;
-  /** Whether more can be said than the last reading gave. If so, it is inside each of the open containers. */
+  /** True if the value has changed since the last reading. Every open container is then affected. */
   let changed = false;
 
-  /** Reads one character or more, and says where to go on. */
+  /** Reads one or more characters, and returns the index of the next one. */
   let read = readBetween;
-  /** What may come next outside of strings, numbers and literals. */
+  /** Reader of the next token outside of strings, numbers and literals. */
   let expected = value;
 
-  /** The string or key that is open; `token` is the same for what is read character by character. */
+  /** The open string or key. `token` is the open number or literal, which is read character by character. */
   const text = createGrowingText();
   let underWay: "key" | "string" | "number" | undefined;
   let token = "";
@@ -112,7 +112,7 @@ export function createPartialJSON({ maxDepth = 500 }: PartialJSONOptions = {}): 
     }
   }
 
-  /** Only a number has no end of its own: outside of all containers it may be the document, or its beginning. */
+  /** A number has no closing sign: outside of all containers it may be the document, or its beginning. */
   function isWholeDocument(): boolean {
     return underWay === "number" && !inner && isWholeNumber(shape);
   }

@@ -1,16 +1,16 @@
 const FIRST_HALF = 0xd800;
 const SECOND_HALF = 0xdc00;
-/** Long enough that segments are few, short enough that copying one is nothing. */
+/** Length of a segment: few segments, and cheap to copy. */
 const SEGMENT = 4096;
 
-/** A string that comes in fragments, each at the cost of its own length, and is read at any time. */
+/** A string that grows by fragments, each at the cost of its own length, and can be read at any time. */
 interface GrowingText {
   clear(): void;
-  /** Takes a fragment, and tells whether there is more to read. */
+  /** Adds a fragment; returns true if there is more to read. */
   append(fragment: string): boolean;
-  /** No fragment follows. Tells whether there is more to read: a surrogate that is no half of a pair. */
+  /** Ends the string; returns true if there is more to read: a surrogate without its other half. */
   end(): boolean;
-  /** What has come, without what may be the first half of a surrogate pair. */
+  /** The text so far, without a last unit that may be half of a surrogate pair. */
   readonly readable: string;
 }
 

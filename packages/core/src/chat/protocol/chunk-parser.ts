@@ -2,7 +2,7 @@ import { type ErrorFields, errorFieldsOf, isRecord, parseJSON } from "../../tran
 import { createEventParser, MAX_LENGTH, type ServerSentEvent } from "../../transport/event-stream.js";
 import type { WireObject } from "./field-reader.js";
 
-/** End of a stream's bytes, told apart by their content. */
+/** End of the bytes of a stream, by their content. */
 export type StreamEnd =
   /** `[DONE]`, or a whole JSON answer in the place of a stream. */
   | { readonly type: "done" }

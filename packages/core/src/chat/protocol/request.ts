@@ -4,7 +4,7 @@ import { type ChatModel, chatModels } from "../../models.js";
 import type { Client } from "../../transport/send.js";
 import { checkChatRequest } from "./schema.js";
 
-/** Where chat requests go (spec, Endpoints). */
+/** Path of chat requests (spec, Endpoints). */
 export const CHAT_PATH = "/v1/chat/completions";
 
 /**

@@ -37,7 +37,7 @@ export const imagePart = v.object({
   }),
 });
 
-/** Whether an image part may carry `url`. */
+/** Tells whether `url` is valid in an image part. */
 export function isImageURL(url: string): boolean {
   return IMAGE_DATA_URL.test(url) || (/^https?:/i.test(url) && URL.canParse(url));
 }
@@ -137,7 +137,7 @@ const stopOf = (most: number): v.GenericSchema<string | string[]> =>
 const tools = { tools: v.optional(v.array(toolDefinition)), tool_choice: v.optional(toolChoice) };
 const stream = v.optional(v.boolean());
 
-/** A request to `alpha-v4.1-flash` (spec, `POST /v1/chat/completions`). */
+/** A request to `alpha-v4.1-flash` (spec, POST /v1/chat/completions). */
 const alphaRequest = v.object({
   model: v.literal("alpha-v4.1-flash"),
   messages: messagesOf(partsContent),

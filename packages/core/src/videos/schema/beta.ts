@@ -120,7 +120,7 @@ export const betaVideoRequest: v.GenericSchema<BetaVideoRequest> = v.object(fiel
 /** Compares the declared request with its schema, both ways: a field that one of them lacks does not compile. */
 type _Declared = Same<BetaVideoRequest, v.ObjectSchema<typeof fields, undefined>>;
 
-/** What the rules neither list nor forbid. */
+/** Warns of fields that the spec neither lists nor forbids (wire, 1.54). */
 export function warnOfBeta({ input: { prompt = "", media = [] } }: BetaVideoRequest, warn: Warn): void {
   for (const [type, name] of Object.entries(beta.promptNames)) {
     const given = count(media, type as MediaType);

@@ -55,7 +55,7 @@ const once = (role: string) =>
     `has more than one ${role}; keep one`,
   );
 
-// the type says what the rule says
+// the type is the same as the rule
 const textContent = v.pipe(v.array(videoText), oneText<Text[]>()) as v.GenericSchema as v.GenericSchema<
   [Text]
 >;
@@ -79,7 +79,7 @@ const notWithImages = v.optional(
   v.never("is for text-to-video only; leave it out, or leave out the images of content"),
 );
 
-/** What all of the family share. */
+/** Fields that all models of the family share. */
 function fieldsOf(row: typeof pro | typeof fast) {
   return {
     resolution: v.optional(v.picklist(row.resolutions)),
@@ -126,7 +126,7 @@ const fastFromImage = v.object({
   camera_fixed: notWithImages,
 });
 
-/** What is wrong with a request is said in terms of the mode that its `content` shows. */
+/** Tells whether a request has images: its mode decides the schema, and so the messages. */
 function showsImages(request: unknown): boolean {
   const content = (request as { content?: unknown } | undefined)?.content;
   return Array.isArray(content) && content.some((item) => (item as Content[number] | null)?.type !== "text");
@@ -148,7 +148,7 @@ type _Declared = [
   Same<GammaVideo10ProFastRequest, typeof fastFromText | typeof fastFromImage>,
 ];
 
-/** What the rules neither list nor forbid. */
+/** Warns of fields that the spec neither lists nor forbids (wire, 1.60). */
 export function warnOfPro({ content, generate_audio }: GammaVideo15ProRequest, warn: Warn): void {
   const items: Content = content;
   if (generate_audio && count(items, "image_url") > 0)

@@ -59,7 +59,7 @@ const content = v.pipe(
   ),
 );
 
-/** What both models share. */
+/** Fields that both models share. */
 function fieldsOf(row: typeof full | typeof fast) {
   return {
     content,
@@ -112,7 +112,7 @@ type _Declared = [
   Same<GammaVideoFastRequest, v.ObjectSchema<typeof fastFields, undefined>>,
 ];
 
-/** What the rules neither list nor forbid. */
+/** Warns of fields that the spec neither lists nor forbids (wire, 1.63). */
 export function warnOfGamma2(request: GammaVideo20Request | GammaVideoFastRequest, warn: Warn): void {
   const roles: readonly string[] = full.roles;
   for (const field of ["seed", "camera_fixed"] as const)

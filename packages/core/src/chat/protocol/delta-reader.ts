@@ -1,0 +1,103 @@
+import type { Issue } from "../../errors.js";
+import { createFold } from "./accumulate.js";
+import { type AnswerReader, type ChatTiming, type ChatTurn, createAnswerReader } from "./answer-reader.js";
+import { createChunkParser, type StreamEnd } from "./chunk-parser.js";
+import type { ChatDelta, ChatMessage } from "./delta.js";
+import type { WireObject } from "./field-reader.js";
+
+/** Reads one answer: bytes go in, deltas come out. It knows neither the network nor the time. */
+export interface DeltaReader extends Pick<AnswerReader, "head"> {
+  /** The message as far as its deltas were taken. */
+  readonly message: ChatMessage;
+  /** Last `id` of an event that was read; empty where none had one. */
+  readonly eventId: string;
+  /** End of the bytes; undefined while more may come. */
+  readonly end: StreamEnd | undefined;
+  /** True once a `finish_reason` has come. */
+  readonly isFinished: boolean;
+  /** True once the bytes have ended as a whole answer does. */
+  readonly isWhole: boolean;
+  /** Reads the next bytes; without any, the bytes are over. */
+  push(bytes: Uint8Array | undefined): void;
+  /**
+   * Takes the next delta, which is part of `message` from then on; undefined where more bytes are needed.
+   *
+   * @throws {RangeError} when the message is longer than a text can be
+   */
+  take(): ChatDelta | undefined;
+  /** Ends the bytes where the connection broke. */
+  cut(): void;
+  /** Reads the bytes of another connection from now on. */
+  restart(): void;
+  turn(timing: ChatTiming): ChatTurn;
+}
+
+/** The consumer of a delta reader. */
+interface DeltaHandlers {
+  /** Gets each delta when it is read, before it can be taken. */
+  readonly onDelta: (delta: ChatDelta) => void;
+  /** Called for each chunk that carries content. */
+  readonly onContent: () => void;
+  readonly warn: (issue: Issue) => void;
+}
+
+/**
+ * Creates the reader of one answer.
+ *
+ * @param several true where more than one choice was asked for
+ */
+export function createDeltaReader(
+  { onDelta, onContent, warn }: DeltaHandlers,
+  several: boolean,
+): DeltaReader {
+  const queue: ChatDelta[] = [];
+  let taken = 0;
+  const fold = createFold();
+  const answer = createAnswerReader(add, warn, several);
+  const parser = createChunkParser({ onChunk, hasBegun: () => answer.begun, onEnd });
+  const reader = {
+    head: answer.head,
+    get message() {
+      return fold.message;
+    },
+    eventId: "",
+    end: undefined as StreamEnd | undefined,
+    get isFinished() {
+      return answer.finished;
+    },
+    isWhole: false,
+    push(bytes: Uint8Array | undefined) {
+      if (taken === queue.length) queue.length = taken = 0;
+      parser.push(bytes);
+    },
+    take() {
+      if (taken === queue.length) return undefined;
+      const delta = queue[taken++] as ChatDelta;
+      fold.add(delta);
+      return delta;
+    },
+    cut: () => onEnd({ type: "cut" }),
+    restart() {
+      reader.end = undefined;
+      parser.restart();
+    },
+    turn: (timing: ChatTiming) => answer.turn(fold.message, timing),
+  };
+  return reader;
+
+  function add(delta: ChatDelta): void {
+    onDelta(delta);
+    queue.push(delta);
+  }
+
+  function onChunk(chunk: WireObject, id: string): void {
+    reader.eventId = id;
+    if (answer.read(chunk)) onContent();
+  }
+
+  function onEnd(end: StreamEnd): void {
+    reader.end = end;
+    reader.isWhole = end.type === "done" || (end.type === "cut" && answer.finished);
+    if (reader.isWhole) answer.finish();
+  }
+}

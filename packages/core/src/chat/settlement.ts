@@ -1,0 +1,72 @@
+import type { Client, Exchange } from "../transport/send.js";
+import { closeExchange, emitStep } from "../transport/send.js";
+import type { ChatTiming, ChatTurn } from "./protocol/answer-reader.js";
+
+/** The end of an answer, which comes once, and the time until then. */
+export interface Settlement {
+  /** `settled` from the whole answer on, or from the error that ended it. */
+  readonly state: "open" | "settled";
+  /** Aborts then: timers stop. */
+  readonly signal: AbortSignal;
+  /** The whole answer; rejects with the error that ended it. */
+  readonly turn: Promise<ChatTurn>;
+  /** The error that ended the answer. */
+  readonly failure: { readonly error: unknown } | undefined;
+  /** Takes the time of the first token. */
+  begin(): void;
+  timing(): ChatTiming;
+  succeed(turn: ChatTurn): void;
+  fail(error: unknown): void;
+}
+
+/** Creates an open settlement; it closes the exchange. */
+export function createSettlement(client: Client, exchange: Exchange): Settlement {
+  const ended = new AbortController();
+  let firstTokenMs: number | undefined;
+  let totalMs: number | undefined;
+  let resolve!: (turn: ChatTurn) => void;
+  let reject!: (error: unknown) => void;
+  const turn = new Promise<ChatTurn>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
+  // a loop throws the error; nobody has to ask for the result as well
+  turn.catch(() => {});
+  const settlement = {
+    state: "open" as Settlement["state"],
+    signal: ended.signal,
+    turn,
+    failure: undefined as Settlement["failure"],
+    begin() {
+      if (firstTokenMs !== undefined) return;
+      firstTokenMs = elapsedMs();
+      emitStep(client, exchange, { type: "first-chunk", ms: firstTokenMs });
+    },
+    timing: () => ({
+      ...(firstTokenMs !== undefined && { firstTokenMs }),
+      totalMs: totalMs ?? elapsedMs(),
+    }),
+    succeed(whole: ChatTurn) {
+      settle();
+      closeExchange(client, exchange, whole);
+      resolve(whole);
+    },
+    fail(error: unknown) {
+      settlement.failure = { error };
+      settle();
+      closeExchange(client, exchange, {}, settlement.failure);
+      reject(error);
+    },
+  };
+  return settlement;
+
+  function settle(): void {
+    settlement.state = "settled";
+    totalMs = elapsedMs();
+    ended.abort();
+  }
+
+  function elapsedMs(): number {
+    return client.clock.now() - exchange.startedAt;
+  }
+}
