@@ -8,6 +8,8 @@ const alias = {
   "@sluice/worker-proxy/durable": here("./src/durable/index.ts"),
   "@sluice/worker-proxy": here("./src/index.ts"),
 };
+/** Until a test counts as hanging: on two busy cores workerd and its sockets take their time. */
+const testTimeout = 30_000;
 const worker = { compatibilityDate: "2026-10-01", compatibilityFlags: ["enable_request_signal"] };
 
 /** Node, from where a real workerd is asked over sockets; and tests inside workerd, without and with Durable Objects. */
@@ -22,8 +24,7 @@ export default defineConfig({
           include: ["test/**/*.test.ts"],
           exclude: ["**/*.workerd.test.ts"],
           hookTimeout: 60_000,
-          // until a test counts as hanging: on two busy cores workerd and its sockets take their time
-          testTimeout: 30_000,
+          testTimeout,
           env: { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" },
         },
       },
@@ -35,6 +36,7 @@ export default defineConfig({
           name: "worker-proxy-workerd",
           include: ["test/**/*.workerd.test.ts"],
           exclude: ["test/durable-*"],
+          testTimeout,
         },
       },
       {
@@ -54,7 +56,7 @@ export default defineConfig({
             },
           }),
         ],
-        test: { name: "worker-proxy-durable", include: ["test/durable-*.workerd.test.ts"] },
+        test: { name: "worker-proxy-durable", include: ["test/durable-*.workerd.test.ts"], testTimeout },
       },
     ],
   },
