@@ -2,7 +2,10 @@ import { ValidationError } from "../../errors.js";
 import { isRecord } from "../../transport/error-response.js";
 import { createMessageId, type ThreadMessage } from "./message.js";
 
-/** A message to begin a thread with. One without `id` gets one; an answer without `outcome` counts as whole. */
+/**
+ * A message of the thread to begin with. One without `id` gets an id; an answer without `outcome` counts as
+ * whole.
+ */
 export type InitialMessage = Omit<ThreadMessage, "id"> & {
   /** Id of the message, unique in its thread. @default a new one */
   readonly id?: string;

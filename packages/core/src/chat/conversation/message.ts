@@ -30,9 +30,9 @@ export interface ThreadToolCall {
   readonly id: string;
   /** Name of the tool. */
   readonly name: string;
-  /** The arguments as the model wrote them, as far as they have come. */
+  /** Arguments as the model wrote them, as far as they have come. */
   readonly arguments: string;
-  /** The same as a value: partial while they stream, as its schema gives it once it was checked. */
+  /** Arguments as a value: partial while they stream, then as the tool's schema returned them. */
   readonly input: unknown;
   /** State of the call. */
   readonly state: ToolCallState;
@@ -42,7 +42,7 @@ export interface ThreadToolCall {
   readonly error?: string;
 }
 
-/** One message of a thread, as it is shown. It keeps its identity for as long as nothing in it changes. */
+/** One message of a thread. The object stays the same until something in it changes. */
 export interface ThreadMessage {
   /** Id of the message, unique in its thread. */
   readonly id: string;
@@ -79,7 +79,7 @@ export interface ThreadMessage {
   readonly branches?: readonly string[];
 }
 
-/** The result of one question: its answer, or several with tool results between them. */
+/** Result of one question: its answer, or several answers with tool results between them. */
 export interface ThreadTurn {
   /** The messages that came into the thread, in order, as they stand at the end. */
   readonly messages: readonly ThreadMessage[];

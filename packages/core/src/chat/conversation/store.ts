@@ -35,7 +35,7 @@ import { createRun, type Run } from "./turn-runner.js";
 
 /** Attachments of a message. */
 export interface SendOptions {
-  /** For models that see them: files, or http(s) and data URLs. */
+  /** Images of the message, for models that see images: files, http(s) URLs or data URLs. */
   readonly images?: readonly ImageInput[];
 }
 
@@ -45,55 +45,61 @@ export interface SendOptions {
  */
 export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   /**
-   * Appends a user's message and asks for an answer. Tool calls that still wait are cancelled. A message without text
-   * and images is `not-sent`, and is not added.
+   * Appends a message of the user and requests an answer. Tool calls that still wait are cancelled. A message
+   * without text and images is `not-sent` and not added.
    */
   send(content: string, options?: SendOptions): Promise<ThreadTurn>;
   /**
-   * Ends the turn in flight: the text that came stays, open tool calls are cancelled, nothing stays queued. What waits
-   * for the storage or for another tab is `not-sent`.
+   * Ends the turn in flight. The text so far stays, open tool calls are cancelled, and queued messages are
+   * dropped. A turn that waits for the storage or another tab is `not-sent`.
    */
   stop(): void;
   /**
-   * Asks again where the last answer failed or was stopped; results of tools before it are kept. With nothing to retry
+   * Repeats the request whose answer failed or was stopped; results of tools are kept. With nothing to retry
    * the turn is `not-sent`, and the chat stays as it is.
    */
   retry(): Promise<ThreadTurn>;
-  /** Asks for another version of an answer, by default of the whole last turn; the old one stays as a branch. */
+  /**
+   * Requests another version of an answer, by default of the whole last turn. The old version stays as a
+   * branch.
+   */
   regenerate(messageId?: string): Promise<ThreadTurn>;
-  /** Puts another version of a user's message beside it, and asks for an answer; the old branch stays. */
+  /** Adds another version of a user's message and requests an answer. The old version stays as a branch. */
   edit(messageId: string, content: string, options?: SendOptions): Promise<ThreadTurn>;
-  /** The ids of all versions of a message, oldest first. */
+  /** Returns the ids of all versions of a message, oldest first. */
   branches(messageId: string): readonly string[];
   /** Shows the branch that a message is on. */
   switchBranch(messageId: string): void;
-  /** Lets a tool call run. Twice is once. */
+  /** Allows a tool call to run. A second call changes nothing. */
   approve(toolCallId: string): Promise<ThreadTurn>;
-  /** Keeps a tool call from running; the model is told `reason`. */
+  /** Refuses a tool call. The model gets `reason`. */
   deny(toolCallId: string, reason?: string): Promise<ThreadTurn>;
-  /** Gives a result that is waited for, in any order, twice is once; when all are there the chat goes on. */
+  /**
+   * Adds the result of a tool call that waits for it. The order does not matter, and a second result changes
+   * nothing. The chat continues when all results are there.
+   */
   addToolResult(toolCallId: string, output: unknown): Promise<ThreadTurn>;
   /**
-   * Stops, and replaces the whole thread. Ids may be left out.
+   * Stops the turn in flight and replaces the whole thread. Ids may be left out.
    *
    * @throws {ValidationError} that names the index and the field of a message that cannot be read
    */
   setMessages(messages: readonly InitialMessage[]): void;
-  /** Stops, and forgets all messages. */
+  /** Stops the turn in flight and removes all messages. */
   clear(): void;
-  /** Stops, and lets go of the storage until the chat is used again. */
+  /** Stops the turn in flight and closes the storage until the chat is used again. */
   close(): void;
   /**
-   * Returns the same chat with verbs of other options, for another component that shows it. What `send`, `retry`,
-   * `regenerate` and `edit` start uses the options of the face that they were called on, to the end of its turn.
-   * `approve`, `deny` and `addToolResult` continue the turn with the options that it was asked with. `id`,
-   * `initialMessages`, `throttleMs` and `storage` are those that the chat was created with.
+   * Returns the same chat with other options, for another component that shows it. Turns that `send`,
+   * `retry`, `regenerate` and `edit` start use the options of the object that they were called on. `approve`,
+   * `deny` and `addToolResult` continue a turn with the options that it began with. `id`, `initialMessages`,
+   * `throttleMs` and `storage` stay those of the first chat.
    */
   withOptions(options: ChatStoreOptions<Output> | (() => ChatStoreOptions<Output>)): ChatStore<Output>;
 }
 
 /**
- * Makes a chat on `streamChat`. Nothing is sent before `send`.
+ * Creates the store of a chat. Nothing is sent before `send`.
  *
  * @param options a function is asked whenever one of them is needed, so that none is ever stale
  * @throws {ConfigurationError} for `storage` without `id`

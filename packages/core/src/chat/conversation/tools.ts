@@ -16,7 +16,7 @@ export interface ToolContext {
   readonly messages: readonly ThreadMessage[];
 }
 
-/** A tool that a chat runs when the model calls it. Made by {@link defineTool}. */
+/** A tool that a chat runs when the model calls it. Created by {@link defineTool}. */
 export interface ChatTool<Input = unknown, Output = unknown> {
   /** Name of the tool, by which the model calls it. */
   readonly name: string;
@@ -38,25 +38,32 @@ export interface ChatTool<Input = unknown, Output = unknown> {
 
 /** Options of {@link defineTool}. */
 export interface ToolOptions<Input, Output> {
-  /** Letters, digits, `_` and `-`. */
+  /** Name of the tool: 1 to 64 letters, digits, `_` and `-`. */
   readonly name: string;
-  /** Tells the model when to call the tool, and for what. */
+  /** Explanation for the model: what the tool does and when to call it. */
   readonly description?: string;
-  /** The arguments: a valibot schema (or another that knows its JSON Schema), or a JSON Schema, then unchecked. */
+  /**
+   * Arguments of the tool: a valibot schema, another schema that has a JSON Schema, or a JSON Schema, which
+   * is not checked.
+   */
   readonly parameters: StandardSchema<Input> | Readonly<Record<string, unknown>>;
   /** Runs the call. Without it the call waits for `addToolResult`. */
   execute?(input: Input, context: ToolContext): Output | Promise<Output>;
-  /** True if a person has to approve the call first. A function has `timeoutMs` to say so. @default false */
+  /**
+   * True if the user has to approve a call first. A function has to decide within `timeoutMs`.
+   *
+   * @default false
+   */
   readonly needsApproval?: boolean | ((input: Input) => boolean | Promise<boolean>);
-  /** Milliseconds until a call that is still running, or being checked, counts as failed. @default 60_000 */
+  /** Milliseconds until a call that is still checked or running counts as failed. @default 60_000 */
   readonly timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 60_000;
 
 /**
- * Defines a tool for a chat. Its arguments are checked before `execute` sees them; a model that gets them wrong is
- * told so, and the chat goes on. What `execute` gives must be a string or fit into JSON.
+ * Defines a tool for a chat. Arguments are checked before `execute` runs; if they are wrong, the model gets
+ * an error and the chat continues. `execute` must return a string or a value that has JSON.
  *
  * @throws {ConfigurationError} for a name that is none, or a schema that does not know its JSON Schema. A valibot
  *   schema is written when a request needs it: one that has no JSON Schema (`v.date()`) ends that turn as `not-sent`.
