@@ -32,7 +32,7 @@ export function historyOf(messages: readonly ThreadMessage[]): ChatRequestMessag
  * - An answer without any content is removed.
  * - Ids of calls become text, and a second call with the same id gets an id of its own.
  *
- * @param messages are not changed; those that are fine are given back as they are.
+ * @param messages the history; it is not changed, and valid messages are returned as they are
  * @example
  * ```ts
  * const messages = repairHistory([...saved, { role: "user", content: "Go on" }]);
@@ -60,7 +60,7 @@ export function repairHistory(messages: readonly ChatRequestMessage[]): ChatRequ
   );
 }
 
-/** The results of one answer's calls, by their ids: in order, where two calls have one id. */
+/** Results of the calls of one answer, by id; in order if two calls have the same id. */
 type Results = Map<string, ToolMessage[]>;
 type ToolMessage = Extract<ChatRequestMessage, { role: "tool" }>;
 
@@ -86,7 +86,7 @@ function soundAnswer(message: ChatRequestMessage, results: Results): ChatRequest
   return [answer, ...sound.map(({ result }) => result)];
 }
 
-/** Models write nothing for a call without arguments; gateways want JSON. */
+/** Replaces empty arguments: a model may write none, and a gateway needs JSON. */
 function soundCall(call: ToolCall, id: string): ToolCall {
   const { name, arguments: text } = call.function;
   if (text.trim() === "" || !hasJSON(call)) return { ...call, id, function: { name, arguments: "{}" } };

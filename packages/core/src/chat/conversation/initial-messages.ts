@@ -12,7 +12,7 @@ export type InitialMessage = Omit<ThreadMessage, "id"> & {
 };
 
 /**
- * The messages of an app as a thread has them.
+ * Converts the messages of an app to messages of a thread.
  *
  * @throws {ValidationError} that names the index and the field of one that cannot be read
  */
@@ -31,7 +31,7 @@ export function threadMessagesOf(messages: readonly InitialMessage[], option: st
   });
 }
 
-/** The field that cannot be read, and why. */
+/** A field that cannot be read, with the reason. */
 function problemOf(message: unknown, ids: ReadonlySet<unknown>): [string, string] | undefined {
   if (!isRecord(message)) return ["", "must be a message: { role, content }"];
   const { id, role, content, toolCalls, images, parts } = message;

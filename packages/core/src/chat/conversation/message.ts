@@ -24,7 +24,7 @@ export type ToolCallState =
   | "denied"
   | "cancelled";
 
-/** A tool call of an answer, and what became of it. */
+/** A tool call of an answer, with its state and result. */
 export interface ThreadToolCall {
   /** Id of the call: `approve`, `deny` and `addToolResult` take it. */
   readonly id: string;
@@ -48,7 +48,7 @@ export interface ThreadMessage {
   readonly id: string;
   /** Author of the message. */
   readonly role: "system" | "user" | "assistant";
-  /** Text of the message, as far as it has come. */
+  /** Text of the message so far. */
   readonly content: string;
   /** Images beside a user's text: http(s) or data URLs. */
   readonly images?: readonly string[];
@@ -99,18 +99,18 @@ export function isPending({ state }: ThreadToolCall): boolean {
   return state === "needs-approval" || state === "needs-result";
 }
 
-/** True until a tool call has something to tell the model. */
+/** True while a tool call has neither an output nor an error. */
 export function isOpen(call: ThreadToolCall): boolean {
   return call.state === "streaming" || call.state === "running" || isPending(call);
 }
 
-/** True for an answer that ended before it began: there is nothing in it to show or to send. */
+/** True for an answer that ended without any content. */
 export function isHollow({ role, outcome, content, reasoning, toolCalls }: ThreadMessage): boolean {
   const hasEnded = outcome !== undefined && outcome !== "complete";
   return role === "assistant" && hasEnded && !content && !reasoning && !toolCalls?.length;
 }
 
-/** The message with its open tool calls closed, or those of them that `which` says: the model is told `reason`. */
+/** Closes the open tool calls of a message, or those that `which` selects. The model gets `reason` as their result. */
 export function withCallsClosed(
   message: ThreadMessage,
   reason: string,

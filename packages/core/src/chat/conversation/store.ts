@@ -40,8 +40,8 @@ export interface SendOptions {
 }
 
 /**
- * A chat: a thread of messages with branches, and the turn under way. Framework-free; hooks are thin faces of it.
- * Its promises never reject: each resolves to the turn as soon as that has ended or waits for a person or the app.
+ * Store of a chat: a thread of messages with branches, and the turn in flight. Its promises never reject: each resolves
+ * to the turn when that has ended, or waits for a person or the app.
  */
 export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   /**
@@ -123,7 +123,7 @@ export function createChatStore<Output = unknown>(
   const thread = createThread((messageId, message) => keeper?.changed(messageId, message));
   addAll(threadMessagesOf(initialMessages, "initialMessages"));
   const initial = thread.ids();
-  // until the storage is read: what is sent now stands behind what is read later
+  // until the storage is read: messages that are sent now follow those that are read later
   if (storage) thread.origin = `/${createMessageId()}`;
   const pendingOf = createPendingReader();
   let isRestoring = storage !== undefined;
@@ -131,10 +131,10 @@ export function createChatStore<Output = unknown>(
   let queued: readonly string[] = [];
   let error: Error | undefined;
   let run: Run | undefined;
-  // the options of the last turn
+  // options of the last turn
   let asked: Read<Output> | undefined;
   let shown: ThreadMessage | undefined;
-  // the message that the run works on
+  // message that the run works on
   let workedOn: string | undefined;
   let opening: Promise<void> | undefined;
   let session = new AbortController();
@@ -244,7 +244,7 @@ export function createChatStore<Output = unknown>(
     return thread.path.at(-1);
   }
 
-  /** Reads the storage, and waits for it at most 3 s: what is read later is merged then. */
+  /** Reads the storage, and waits for it at most 3 s. Records that are read later are merged then. */
   async function open(from: RecordStorage): Promise<void> {
     const { signal } = session;
     try {
@@ -285,7 +285,7 @@ export function createChatStore<Output = unknown>(
     store.flush();
   }
 
-  /** At once where it can be, so that what a click does is seen in the next frame. */
+  /** Acts synchronously if possible, so that the next frame shows the effect of a click. */
   function whenRestored<T>(act: () => T | Promise<T>): Promise<T> {
     if (storage) opening ??= open(storage);
     return isRestoring && opening ? opening.then(act) : Promise.resolve(act());
@@ -313,7 +313,7 @@ export function createChatStore<Output = unknown>(
     return whenReady(() => startIfFree(read, place, content));
   }
 
-  /** Only what has `content` can be queued: what another version is of may be gone by then. */
+  /** Only new messages can be queued: the message that a version belongs to may be removed before. */
   function startIfFree(
     read: Read<Output>,
     place: FindPlace,
@@ -345,7 +345,7 @@ export function createChatStore<Output = unknown>(
     { left, message = left?.id }: { left?: ThreadMessage; message?: string } = {},
   ): Promise<ThreadTurn> {
     const owner = new AbortController();
-    // a branch that comes from another tab meanwhile does not take the place of this one
+    // a branch that another tab adds meanwhile does not replace this one
     thread.choose(lastMessage()?.id);
     return unlessRefused(
       () => find(owner.signal),
@@ -380,14 +380,14 @@ export function createChatStore<Output = unknown>(
     run = workedOn = undefined;
     error = turn.error;
     const isWaiting = lastMessage()?.toolCalls?.some(isPending);
-    // a microtask of its own: a message that a callback sends finds the chat free
+    // a separate microtask, so that a callback can send the next message
     if (!isWaiting) queueMicrotask(() => tell(turn, read()));
     do {
       const [next, ...rest] = queue;
       setQueue(rest);
       store.flush();
       next?.start();
-      // one that found no place has left the chat free
+      // a turn without an insertion point has not begun
     } while (!run && queue.length > 0);
   }
 
@@ -464,10 +464,10 @@ export function createChatStore<Output = unknown>(
 
 const BUSY = 'an answer is under way: wait for it, stop() it, or set `whenBusy` to "queue" or "interrupt"';
 
-/** Gives the options at the time of their use. */
+/** Returns the options at the time of their use. */
 type Read<Output> = () => ChatStoreOptions<Output>;
 
-/** Goes on with what `check` gives. If it throws, nothing is asked, and the chat stays as it is. */
+/** Continues with the result of `check`. If it throws, nothing is sent, and the chat does not change. */
 function unlessRefused<T>(check: () => T, goOn: (checked: T) => Promise<ThreadTurn>): Promise<ThreadTurn> {
   let checked: T;
   try {

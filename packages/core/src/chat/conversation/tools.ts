@@ -104,13 +104,13 @@ export function defineTool<Input, Output>(options: ToolOptions<Input, Output>): 
   };
 }
 
-/** Everything that a call needs beside its tool. */
+/** Parts that a call needs beside its tool. */
 export interface CallContext extends Omit<ToolContext, "toolCallId"> {
   readonly tools: readonly ChatTool[];
   readonly clock: Clock;
 }
 
-/** Decides about a call as soon as its arguments are whole: it runs, waits for somebody, or has failed already. */
+/** Decides the next state of a call with whole arguments: it runs, waits for a person or the app, or has failed. */
 export function admitCall(call: ThreadToolCall, context: CallContext): Promise<ThreadToolCall> {
   return withTool(call, context, async (tool, input, checked) => {
     if (await needsApproval(tool, input)) return { ...checked, state: "needs-approval" };
@@ -126,7 +126,7 @@ async function needsApproval(tool: ChatTool, input: unknown): Promise<boolean> {
   }
 }
 
-/** Runs a call to its end, or until `context.signal` aborts. Never rejects: the model is told what went wrong. */
+/** Runs a call to its end, or until `context.signal` aborts. Never rejects: the model gets the error. */
 export function runCall(call: ThreadToolCall, context: CallContext): Promise<ThreadToolCall> {
   const { messages } = context;
   return withTool(call, context, async (tool, input, checked, signal) =>
@@ -136,7 +136,7 @@ export function runCall(call: ThreadToolCall, context: CallContext): Promise<Thr
   );
 }
 
-/** The call with its result; failed if a model cannot be told that result. */
+/** Adds the result to a call; the call has failed if the result is no JSON. */
 export function withOutput(call: ThreadToolCall, output: unknown): ThreadToolCall {
   const problem = problemOf(output);
   return problem
@@ -145,8 +145,8 @@ export function withOutput(call: ThreadToolCall, output: unknown): ThreadToolCal
 }
 
 /**
- * Checks the arguments of a call, which may have been left by another page, and goes on with its tool; both within the
- * time of the tool.
+ * Checks the arguments of a call, which another tab may have left, and runs its tool, both within the time limit of the
+ * tool.
  */
 async function withTool(
   call: ThreadToolCall,
@@ -171,7 +171,7 @@ async function withTool(
     known = { ...call, input };
     const checked = tool.schema ? await checkBySchema(tool.schema, input) : { value: input };
     if (checked.issues) throw new Error(`the arguments do not fit: ${issuesText(checked.issues)}`);
-    // a storage takes JSON, and a schema may make anything of it
+    // a storage needs JSON, and the output of a schema may be anything
     if (!problemOf(checked.value)) known = { ...call, input: checked.value };
     return goOn(tool, checked.value, known, span.signal);
   };
@@ -191,7 +191,7 @@ function inputOf({ arguments: text }: ThreadToolCall): unknown {
   return input;
 }
 
-/** Bound of nesting. A deeper value could be written here, and overflow the stack as a part of a larger one. */
+/** Largest nesting of a result. A deeper value could overflow the stack as a part of a larger one. */
 const MAX_DEPTH = 500;
 
 /** The reason why a value cannot be written as JSON; undefined if it can. */
