@@ -116,5 +116,5 @@ function grouped(number: number): string {
 }
 
 function plain(title = ""): string {
-  return title.replaceAll("`", "").trim();
+  return title.replaceAll("`", "").replace(/\s+/g, " ").trim();
 }

@@ -87,7 +87,8 @@ function hoversOf({ program, checker }: Project, file: string): Hover[] {
     for (const property of checker.getPropertiesOfType(type)) {
       if (!isOurs(property) || property.name.startsWith("__@")) continue;
       const own = `${name}.${property.name}`;
-      if (!hovers.get(own)?.text) add(own, property);
+      // of several variants, the one without a doc counts
+      if (hovers.get(own)?.text !== "") add(own, property);
       walk(own, checker.getTypeOfSymbol(property));
     }
   }

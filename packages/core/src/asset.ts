@@ -8,9 +8,12 @@ export interface AssetHandle {
 
 /** Snapshot of an asset. Plain JSON. */
 export interface Asset extends AssetHandle {
-  /** `active`: may be used. `failed`: never will be. `pending`: neither yet, whatever the gateway calls it. */
+  /**
+   * `active`: requests may use the asset. `failed`: they never will. `pending`: neither yet, whatever status
+   * the gateway reports.
+   */
   readonly state: "active" | "failed" | "pending";
-  /** The gateway's own word for `state`. */
+  /** Status as the gateway wrote it. */
   readonly rawStatus: string;
   /**
    * Temporary address of the image, to show it. Requests name the asset by its `uri` and refuse this address,
@@ -20,7 +23,7 @@ export interface Asset extends AssetHandle {
     /** The address. It stops working after some time. */
     readonly forDisplayOnly: string;
   };
-  /** The lookup's answer as it came. */
+  /** Answer of the lookup, unchanged. */
   readonly raw: unknown;
 }
 
@@ -31,8 +34,9 @@ export interface ActiveAsset extends Asset {
 }
 
 /**
- * Looks an asset up in this deployment: the spec shows no endpoint for it. Gives the asset's record, with `Status` and
- * `URL`. `request` sends with the client's address, key, retries and errors: POST with a body, GET without.
+ * Looks up an asset in this deployment; the spec shows no endpoint for it. Returns the asset's record, with
+ * `Status` and `URL`. `request` sends a request with the client's address, key, retries and errors: POST with
+ * a body, GET without.
  *
  * @example
  * ```ts

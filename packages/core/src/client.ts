@@ -10,21 +10,30 @@ import type { VideoTaskNormalizer } from "./video-task.js";
 /** Options of `createClient`. Only `baseURL` is required. */
 export interface ClientOptions {
   /**
-   * The gateway, or the proxy in front of it: `https://gateway.example.com`. A trailing `/v1` is accepted. A path of this
-   * page's own server (`/api`) is resolved at the first request, so that the client can be made on a server too.
+   * Address of the gateway, or of the proxy in front of it: `https://gateway.example.com`. A trailing `/v1`
+   * is accepted. A path of the page's own server (`/api`) is resolved at the first request, so that a server
+   * can create the client, too.
    */
   readonly baseURL: string;
   /**
-   * The bearer key, or a function that gives it, called for each request. Not for browsers: use the Worker proxy. An
-   * option that is there but undefined is an error, because a variable that is not set looks so; leave the option out
-   * where a proxy adds the key.
+   * API key, or a function that returns it, called for each request. Not for browsers: use the Worker proxy.
+   * `undefined` is an error, because it usually comes from an environment variable that is not set. Leave the
+   * option out where a proxy adds the key.
    */
   readonly apiKey?: string | (() => string | Promise<string>) | undefined;
-  /** Sent with every request, for example to authenticate with a proxy; a function is asked for each request. */
+  /**
+   * Headers of every request, for example to authenticate with a proxy. A function is called for each
+   * request.
+   */
   readonly headers?: HeadersInput | (() => HeadersInput | Promise<HeadersInput>) | undefined;
   /** Passed to `fetch` as `credentials`: says whether cookies are sent. */
   readonly credentials?: Credentials | undefined;
-  /** Another `fetch`: the emulator's, a Worker's service binding, a test's. It gets a `Request`. */
+  /**
+   * Replacement for the global `fetch`: the emulator, a Worker's service binding, a test. It gets a
+   * `Request`.
+   *
+   * @default globalThis.fetch
+   */
   readonly fetch?: ((request: Request) => Promise<Response>) | undefined;
   /** Limits of waiting for every request; a request may have its own. */
   readonly timeouts?: Timeouts | undefined;
@@ -33,21 +42,31 @@ export interface ClientOptions {
   /** Lookup of an asset in this deployment; `getAsset` and `waitForAsset` need it. */
   readonly assetLookup?: AssetLookup | undefined;
   /**
-   * Reads the answers of video queries, for a gateway whose answers the built-in `normalizeVideoTask` can't read. Call
-   * that one from yours for the rest.
+   * Reads the answers of video queries, for a gateway that the built-in `normalizeVideoTask` cannot read.
+   * Call the built-in function for all others.
+   *
+   * @default normalizeVideoTask
    */
   readonly normalizeVideoTask?: VideoTaskNormalizer | undefined;
   /**
-   * Receives the steps of each call and the warnings, for logs, meters and timelines. An error that it throws is
-   * reported as uncaught, and disturbs no request. Without it, warnings are printed once per rule, but not in
-   * production.
+   * Receives the steps of each call and the warnings, for logs and metrics. An error that it throws is
+   * reported as uncaught and changes nothing. Without this option, each kind of warning is printed once, but
+   * not in production.
    */
   readonly onEvent?: ((event: ClientEvent) => void) | undefined;
   /** Clock of all waits, for tests. @default systemClock */
   readonly clock?: Clock | undefined;
-  /** Numbers in [0, 1) for the jitter of waits, for tests. @default Math.random */
+  /**
+   * Returns numbers from 0 up to, but not including, 1, for the jitter of waits. For tests.
+   *
+   * @default Math.random
+   */
   readonly random?: (() => number) | undefined;
-  /** Sends an API key from a browser, where every visitor can read it. For tools that nobody else opens. */
+  /**
+   * Allows an API key in a browser, where every visitor can read it. Only for tools without other users.
+   *
+   * @default false
+   */
   readonly dangerouslyAllowBrowser?: boolean | undefined;
 }
 
@@ -58,7 +77,7 @@ export interface ClientOptions {
 const MOST_KEYS = 1000;
 
 /**
- * Makes the client that every verb takes first. It holds no connection and needs no closing.
+ * Creates the client that every function takes first. It holds no connection and needs no closing.
  *
  * @throws {ConfigurationError} when an option can't work; the message says which and what to do
  * @example

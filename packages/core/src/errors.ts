@@ -1,19 +1,22 @@
 import type { Asset, AssetHandle } from "./asset.js";
 import type { FailedVideoTask, PendingVideoTask, VideoTaskReference } from "./video-task.js";
 
-/** One broken rule of a request: where, what is wrong and what to do, and the rule's stable name. */
+/** One broken rule of a request: the field, the problem with its solution, and the name of the rule. */
 export interface Issue {
   /** Dot path of the field, `messages.0.content`; empty for the request as a whole. */
   readonly path: string;
   /** Description of what is wrong, and what to do. */
   readonly message: string;
-  /** Stable name, `chat.alpha.max-tokens`: safe to switch on, to translate by, to link to. */
+  /** Stable name of the rule, `chat.alpha.max-tokens`. Code may compare it, translate by it or link to it. */
   readonly rule: string;
 }
 
 /**
- * The fate of a request that failed: the gateway refused it (`"refused"`: not billed), never got it (`"not-sent"`),
- * or may have acted, and billed (`"unknown"`: look before sending it again).
+ * Outcome of a request that failed.
+ *
+ * - `refused`: the gateway refused it; not billed
+ * - `not-sent`: the gateway never got it; not billed
+ * - `unknown`: the gateway may have acted, and billed; check before sending it again
  */
 export type Outcome = "refused" | "not-sent" | "unknown";
 
@@ -27,8 +30,8 @@ interface ErrorDetails {
 }
 
 /**
- * Base of every error of this library. Catch it with {@link isGatewayError}, which also knows errors of
- * another copy of the package; an abort is not one of them and stays the platform's `AbortError`.
+ * Base of every error of this library. Catch it with {@link isGatewayError}, which also recognises errors of
+ * a second copy of the package. An abort is not one of them: it stays the platform's `AbortError`.
  */
 export abstract class GatewayError extends Error {
   /** Name of the error's class; narrow an error by it. */
@@ -38,11 +41,11 @@ export abstract class GatewayError extends Error {
   /** Request id of the gateway or the proxy, for a support ticket. */
   readonly requestId?: string;
   /**
-   * The fate of the request, on every error of a call: the way to know whether it may be billed. Absent from errors
-   * about a task or an asset that was made before.
+   * Outcome of the request: says whether it may be billed. Absent from errors about a task or an asset that
+   * was created before.
    */
   declare readonly outcome?: Outcome;
-  /** The task or asset that it is about: with it, waiting can go on. */
+  /** Handle of the task or asset that the error is about. With it, watching can continue. */
   declare readonly handle?: VideoTaskReference | AssetHandle;
 
   constructor(message: string, { cause, requestId }: ErrorDetails = {}) {
@@ -55,14 +58,14 @@ export abstract class GatewayError extends Error {
     return true;
   }
 
-  /** For logs: every own field, with keys, data URIs and the queries of URLs redacted. */
+  /** Returns every own field for logs, with keys, data URIs and queries of URLs redacted. */
   toJSON(): Record<string, unknown> {
     const { message, cause } = this;
     return redactDeep({ ...this, message, cause }) as Record<string, unknown>;
   }
 }
 
-/** An option or a setup that can't work, or an option's function that failed; nothing was sent. */
+/** An option that cannot work, or a function of the options that failed. Nothing was sent. */
 export class ConfigurationError extends GatewayError {
   override readonly name = "ConfigurationError";
   readonly code = "configuration";
@@ -109,7 +112,7 @@ export interface APIErrorFields {
   readonly body: string;
 }
 
-/** The gateway answered with an error (spec, Errors). `message` is the gateway's own where it gave one. */
+/** Error answer of the gateway (spec, Errors). `message` is the gateway's own where it has one. */
 export class APIError extends DetailedError<APIErrorFields> {
   override readonly name = "APIError";
   readonly code = "api";
@@ -130,8 +133,8 @@ export class APIError extends DetailedError<APIErrorFields> {
 }
 
 /**
- * No answer came. `outcome` says whether the gateway may have acted: `"not-sent"` (the connection was never
- * made, sending again is safe) or `"unknown"` (it may have, and may bill).
+ * No answer came. `outcome` is `"not-sent"` where no connection was made, so that sending again is safe, or
+ * `"unknown"`: the gateway may have acted, and may bill.
  */
 export class ConnectionError extends GatewayError {
   override readonly name = "ConnectionError";
@@ -150,7 +153,12 @@ export class ConnectionError extends GatewayError {
  */
 export type TimeoutPhase = "headers" | "first-chunk" | "chunk" | "total" | "deadline";
 
-/** Something took longer than `timeouts` allows. `partial` is the message so far, where a stream had begun. */
+interface TimeoutDetails<Partial> extends ErrorDetails {
+  /** The message so far, where a stream had begun. */
+  readonly partial?: Partial;
+}
+
+/** A limit of `timeouts` was passed. `partial` is the message so far, where a stream had begun. */
 export class TimeoutError<Partial = unknown> extends GatewayError {
   override readonly name = "TimeoutError";
   readonly code = "timeout";
@@ -159,7 +167,7 @@ export class TimeoutError<Partial = unknown> extends GatewayError {
   /** The message so far, where a stream had begun. */
   readonly partial?: Partial;
 
-  constructor(message: string, phase: TimeoutPhase, details: ErrorDetails & { partial?: Partial } = {}) {
+  constructor(message: string, phase: TimeoutPhase, details: TimeoutDetails<Partial> = {}) {
     super(message, details);
     this.phase = phase;
     if (details.partial !== undefined) this.partial = details.partial;
@@ -167,7 +175,8 @@ export class TimeoutError<Partial = unknown> extends GatewayError {
 }
 
 /**
- * Reason why a stream is no success: it stopped before its end, carried something unreadable, or carried an error.
+ * Reason why a stream is no success. `truncated`: it stopped before its end. `malformed`: it carried
+ * something unreadable. `server-error`: it carried an error.
  */
 export type StreamFailure = "truncated" | "malformed" | "server-error";
 
@@ -182,7 +191,7 @@ interface StreamErrorFields<Partial> {
   readonly apiCode?: string | undefined;
 }
 
-/** A stream that did not reach its end. `partial` is the message as far as it came: nothing is lost. */
+/** A stream that broke off or reported an error. `partial` is the message so far. */
 export class StreamError<Partial = unknown> extends DetailedError<StreamErrorFields<Partial>> {
   override readonly name = "StreamError";
   readonly code = "stream";
@@ -196,8 +205,15 @@ export class StreamError<Partial = unknown> extends DetailedError<StreamErrorFie
   declare readonly apiCode?: string;
 }
 
+interface ResponseErrorFields {
+  /** Dot path of the field that does not fit. */
+  readonly path: string;
+  /** The answer's text, cut to 8 KB. */
+  readonly body: string;
+}
+
 /** A 200 answer that does not fit the spec: a documented field is missing or of the wrong type. */
-export class ResponseError extends DetailedError<{ readonly path: string; readonly body: string }> {
+export class ResponseError extends DetailedError<ResponseErrorFields> {
   override readonly name = "ResponseError";
   readonly code = "response";
   /** Dot path of the field that does not fit. */
@@ -206,7 +222,10 @@ export class ResponseError extends DetailedError<{ readonly path: string; readon
   declare readonly body: string;
 }
 
-/** Reason why a video task is no success: it failed, or the gateway calls it a success and never gives the video's URL. */
+/**
+ * Reason why a video task is no success. `failed`: it failed. `result-missing`: the gateway reports success
+ * but never gives a URL.
+ */
 export type TaskFailure = "failed" | "result-missing";
 
 interface TaskFailedFields {
@@ -226,7 +245,7 @@ export class TaskFailedError extends DetailedError<TaskFailedFields> {
   declare readonly task: FailedVideoTask | PendingVideoTask;
 }
 
-/** The gateway no longer knows a task whose time to be asked about is over. `handle` says which. */
+/** The gateway no longer knows a task, whose time is over. `handle` is the task's. */
 export class TaskExpiredError extends GatewayError {
   override readonly name = "TaskExpiredError";
   readonly code = "task-expired";
@@ -288,7 +307,7 @@ export type AnyGatewayError =
 export type GatewayErrorName = AnyGatewayError["name"];
 
 /**
- * Tells whether `error` is one of this library's, also when two copies of the package are loaded.
+ * Returns true for an error of this library, also of a second copy of the package.
  *
  * @example
  * ```ts
@@ -312,7 +331,10 @@ const secrets: readonly (readonly [RegExp, string])[] = [
 ];
 const ADDRESS = /https?:\/\/[^\s"'\\]+/gi;
 
-/** `text` without API keys, data URIs, and the credentials and queries of URLs (where signatures are). */
+/**
+ * Returns `text` without API keys, data URIs, and the credentials and queries of URLs, which may hold
+ * signatures.
+ */
 export function redact(text: string): string {
   return secrets.reduce(
     (clean, [pattern, replacement]) => clean.replace(pattern, replacement),

@@ -41,7 +41,7 @@ export const chatModels = {
   },
 } as const;
 
-/** The id of a chat model, as the gateway spells it. */
+/** Id of a chat model, as the gateway spells it. */
 export type ChatModel = keyof typeof chatModels;
 
 /**
@@ -70,7 +70,7 @@ export const imageModels = {
   },
 } as const;
 
-/** The id of an image model, as the gateway spells it. */
+/** Id of an image model, as the gateway spells it. */
 export type ImageModel = keyof typeof imageModels;
 
 // the compiler prints a refusal that is a literal type. `string` leaves the field `undefined`: by the fields that tell
@@ -211,7 +211,7 @@ export const videoModels = {
   },
 } as const;
 
-/** The id of a video model, as the gateway spells it. */
+/** Id of a video model, as the gateway spells it. */
 export type VideoModel = keyof typeof videoModels;
 
 /** Table of the asset model (spec, POST /gamma/asset/CreateAsset). Registrations are billed under its id. */
@@ -219,5 +219,5 @@ export const assetModels = {
   "gamma-asset": { family: "asset", types: ["Image"] },
 } as const;
 
-/** The id that asset registrations are billed under. */
+/** Id of the model that asset registrations are billed under. */
 export type AssetModel = keyof typeof assetModels;

@@ -1,4 +1,4 @@
-/** A video task by its id, with the facts of its receipt where they are at hand. */
+/** A video task by its id, with the facts of its receipt where they are known. */
 export interface VideoTaskReference {
   /** Id of the task, as the gateway gave it. */
   readonly id: string;
@@ -13,7 +13,7 @@ export interface VideoTaskReference {
   readonly queryableUntil?: number | undefined;
 }
 
-/** A created video task. Plain JSON: keep it, and go on with the task after a reload or elsewhere. */
+/** A created video task. Plain JSON: keep it to continue with the task after a reload or elsewhere. */
 export interface VideoTaskHandle extends VideoTaskReference {
   /** Model that makes the video. */
   readonly model: string;
@@ -27,7 +27,7 @@ interface VideoTaskFacts {
   readonly id: string;
   /** Model that makes the video; absent where nobody knows it. */
   readonly model?: string;
-  /** The gateway's own word for `state`. */
+  /** Status as the gateway wrote it. */
   readonly rawStatus: string;
   /**
    * Share of the work that is done, from 0 to 1; absent where the gateway reports none. 1 is no success: only
@@ -40,11 +40,11 @@ interface VideoTaskFacts {
   readonly startedAt?: number;
   /** Time at which the task ended; Unix milliseconds. */
   readonly finishedAt?: number;
-  /** The answer as it came, with the fields that we do not know. */
+  /** Answer of the gateway, unchanged, with unknown fields. */
   readonly raw: unknown;
 }
 
-/** A task that is not over. */
+/** A task that has not ended. */
 export interface PendingVideoTask extends VideoTaskFacts {
   /**
    * `queued`: the gateway has not begun. `running`: it makes the video. `unknown`: a status that the spec
@@ -53,7 +53,7 @@ export interface PendingVideoTask extends VideoTaskFacts {
   readonly state: "queued" | "running" | "unknown" | "result-pending";
 }
 
-/** A task whose video is there. */
+/** A task that has its video. */
 export interface SucceededVideoTask extends VideoTaskFacts {
   /** `succeeded`: the video is there. */
   readonly state: "succeeded";
@@ -73,10 +73,10 @@ export interface FailedVideoTask extends VideoTaskFacts {
   readonly reason?: string;
 }
 
-/** One snapshot of a video task, discriminated by `state`; plain JSON. */
+/** Snapshot of a video task, discriminated by `state`. Plain JSON. */
 export type VideoTask = PendingVideoTask | SucceededVideoTask | FailedVideoTask;
 
-/** Reads a query's answer into a {@link VideoTask}; `model` is what the caller knows. */
+/** Reads the answer of a query as a {@link VideoTask}. `known` has the facts that the caller knows. */
 export type VideoTaskNormalizer = (
   raw: unknown,
   known: {

@@ -12,19 +12,21 @@ const HEADERS_MS = 300_000;
 /** Options of `createAsset`. */
 export interface CreateAssetOptions extends RequestOptions {
   /**
-   * Form in which a `File` or `Blob` is sent: as a data URI in JSON, or as `multipart/form-data` with the same field names,
-   * without growing by a third. The spec names both and shows no layout for the latter, which is an assumption.
+   * Form in which a `File` or `Blob` is sent. `"data-uri"`: as text in JSON, a third larger than the file.
+   * `"multipart"`: as `multipart/form-data` with the same field names. The spec names both forms, but not the
+   * layout of the second one: that is our assumption.
+   *
    * @default "data-uri"
    */
   readonly upload?: "data-uri" | "multipart" | undefined;
 }
 
 /**
- * Registers an image in an asset group (spec, POST /gamma/asset/CreateAsset). It may be used as soon as it is active:
- * see `waitForAsset`.
+ * Registers an image in an asset group (spec, POST /gamma/asset/CreateAsset). Requests may use the asset once
+ * it is active: see `waitForAsset`.
  *
- * A request that was refused with 429 is repeated. After any other failure it is not: the error's `outcome` says whether
- * the asset may exist.
+ * The request is repeated only after a 429, which says that nothing was registered. After any other failure
+ * the error's `outcome` says whether the asset may exist.
  *
  * @throws {ValidationError} when a rule is broken; nothing was sent
  * @throws {APIError} when the gateway refuses

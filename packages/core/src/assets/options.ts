@@ -8,7 +8,7 @@ export interface AssetStoreOptions {
   readonly groupId?: string | undefined;
   /** Changes a file before it is sent: `async (file) => (await fitImage(file, "first_frame")).blob`. */
   readonly prepare?: ((file: Blob, signal: AbortSignal) => Blob | Promise<Blob>) | undefined;
-  /** Headers, timeouts, retry and the way of upload of the create request. */
+  /** Headers, timeouts, retry and form of upload of the create request. */
   readonly request?: CreateAssetOptions | undefined;
   /** Milliseconds from an answer to the next poll. @default 3_000 */
   readonly refetchInterval?: number | undefined;
@@ -20,15 +20,18 @@ export interface AssetStoreOptions {
    */
   readonly presence?: Presence | undefined;
   /**
-   * Called with an asset's handle as soon as the gateway has given it, also if the store was reset meanwhile: the asset
-   * is registered, and may be billed, whoever still wants it.
+   * Called with the handle of an asset as soon as the gateway has registered it, even if the store was reset
+   * in the meantime.
    */
   readonly onRegister?: ((handle: AssetHandle) => void) | undefined;
-  /** Called when an asset may be used, once, for one of the stores that watch it and have this. */
+  /**
+   * Called once when the asset becomes active. If several stores with this option watch the asset, only one
+   * of them calls it.
+   */
   readonly onSuccess?: ((asset: ActiveAsset) => void) | undefined;
   /**
-   * Called when it turns out that it can't, once as well, and for a `register` that failed; also, if the store was
-   * reset meanwhile, for one that had been sent: its `outcome` says whether the asset may exist.
+   * Called once when the asset fails, and when a `register` fails. After a reset it is still called for a
+   * request that had been sent: the error's `outcome` says whether the asset may exist.
    */
   readonly onError?: ((error: Error) => void) | undefined;
 }

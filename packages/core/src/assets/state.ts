@@ -1,15 +1,21 @@
 import type { ActiveAsset, Asset, AssetHandle } from "../asset.js";
 import type { TaskState } from "../polling/task-store.js";
 
-/** The state of one asset, in the words of TanStack Query. */
+/** State of one asset, in the terms of TanStack Query. */
 export interface AssetState extends TaskState<ActiveAsset, AssetHandle> {
-  /** `reading` the file, `sending` it, or `preparing`: the gateway works on it. */
+  /**
+   * Step of the registration: `reading` the file, `sending` it, or `preparing`, while the gateway works on
+   * it.
+   */
   readonly phase: "reading" | "sending" | "preparing" | undefined;
-  /** From 0 to 1 while a file is read. Undefined elsewhere: no browser tells how far a request has been sent. */
+  /**
+   * Share of the file that was read, from 0 to 1. Undefined in other phases: browsers do not report how much
+   * of a request was sent.
+   */
   readonly progress: number | undefined;
-  /** `asset://…`, for a video request: once the asset may be used. */
+  /** Address for video requests, `asset://…`; undefined until the asset is active. */
   readonly uri: AssetHandle["uri"] | undefined;
-  /** The newest snapshot. */
+  /** Newest snapshot; undefined before the first poll. */
   readonly asset: Asset | undefined;
 }
 

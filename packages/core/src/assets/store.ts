@@ -10,26 +10,26 @@ import type { AssetSending, AssetState } from "./state.js";
 import { assertLookup, assetFailure, assetHandleOf, isActive } from "./watch.js";
 import { watchOf } from "./watches.js";
 
-/** One asset: none at first, then one that was registered or attached. */
+/** Store of one asset: none at first, then the one that was registered or attached. */
 export interface AssetStore extends Store<AssetState> {
   /**
-   * Checks a file or URL, registers it, and waits until it may be used. Never rejects: resolves to the state as soon as
-   * the gateway has answered. While one is on the way nothing else is sent.
+   * Checks a file or URL, registers it, and watches the asset. Never rejects: resolves to the state as soon
+   * as the gateway has answered. While a registration is in flight, a second call sends nothing.
    */
   register(source: Blob | URL | string, options?: RegisterOptions): Promise<AssetState>;
-  /** Watches an asset that is there already, by its handle or id. */
+  /** Watches an asset that exists already, by its handle or id. */
   attach(asset: AssetHandle | string): void;
-  /** Asks now, also after an error. */
+  /** Polls now, also after an error. */
   refetch(): void;
   /**
-   * Forgets the asset, here. What the gateway has not got, or has refused, is not sent any more; what it may have goes on
-   * to its end, which `onRegister` or `onError` tells.
+   * Forgets the asset in this store. A request that was not sent or was refused is dropped. A request that
+   * was sent goes on to its end, which `onRegister` or `onError` reports.
    */
   reset(): void;
 }
 
 /**
- * Makes the store of one asset. Watching needs the client's `assetLookup`.
+ * Creates the store of one asset. Watching needs the client's `assetLookup`.
  *
  * @param options a function is asked whenever one of them is needed, so that none is ever stale
  * @example

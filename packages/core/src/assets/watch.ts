@@ -18,16 +18,20 @@ const HEADERS_MS = 60_000;
 
 /** Options for waiting for an asset. Times are milliseconds. */
 export interface AssetWaitOptions extends RequestOptions {
-  /** From an answer to the next question, give or take a tenth. @default 3_000 */
+  /** Milliseconds from an answer to the next poll, give or take a tenth. @default 3_000 */
   readonly intervalMs?: number | undefined;
-  /** For all of the waiting, the request in flight included. @default 300_000 (5 min) */
+  /**
+   * Longest time of the whole watching, in milliseconds, the request in flight included.
+   *
+   * @default 300_000 (5 min)
+   */
   readonly deadlineMs?: number | undefined;
-  /** Hears each question, and how long until the next. */
+  /** Called for each poll and each wait before the next. */
   readonly onPoll?: ((event: PollEvent) => void) | undefined;
 }
 
 /**
- * Looks an asset up once, through the client's `assetLookup`: the spec shows no endpoint for it.
+ * Looks up an asset once, through the client's `assetLookup`; the spec shows no endpoint for it.
  *
  * @param asset what `createAsset` gave, also out of JSON, or the id alone
  * @throws {ConfigurationError} when the client has no `assetLookup`
@@ -74,8 +78,8 @@ const ROUTE =
   "add assets to its `routes`, and set its `assetLookup` to the path that the client's assetLookup uses";
 
 /**
- * Watches an asset until it may be used, or never will: a snapshot whenever something changes, the last one `active` or
- * `failed`. Failed lookups (429, 5xx, the network) do not end it.
+ * Watches an asset until it is active or has failed. Yields a snapshot after each change; the last one is
+ * `active` or `failed`. Failed lookups (429, 5xx, the network) do not end it.
  *
  * @throws {TimeoutError} phase `deadline`; watch again with the same handle
  * @throws what {@link getAsset} throws, where asking again would not help

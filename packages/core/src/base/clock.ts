@@ -1,6 +1,6 @@
-/** Time, injected: tests and simulations bring their own. */
+/** Clock of all waits. Tests and simulations bring their own. */
 export interface Clock {
-  /** Milliseconds, never going back; only differences mean anything. */
+  /** Milliseconds since some moment. The number never goes back; only differences mean anything. */
   now(): number;
   /** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as `signal` aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

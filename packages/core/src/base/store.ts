@@ -3,11 +3,11 @@ import { isolate } from "./isolate.js";
 
 /** State with subscribers, in the form that `useSyncExternalStore` of React takes. */
 export interface Store<State> {
-  /** The state as last published: the same object until subscribers are notified of another. */
+  /** Returns the state as last published: the same object until the next change. */
   readonly getSnapshot: () => State;
   /**
-   * Calls `listener` after each change, without arguments, and not at once. Returns a function that ends the
-   * subscription. An error that `listener` throws is reported as uncaught and disturbs nothing else.
+   * Calls `listener` after each change, without arguments. Returns a function that ends the subscription. An
+   * error that `listener` throws is reported as uncaught.
    */
   readonly subscribe: (listener: () => void) => () => void;
 }

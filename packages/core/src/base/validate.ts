@@ -108,8 +108,8 @@ export interface Findings {
   /** Broken rules: the gateway would refuse the request. */
   readonly issues: Issue[];
   /**
-   * Parts of the request that the gateway would ignore or may not know, an unknown field among them. They never block:
-   * the request is sent as it is. Only of a request without issues.
+   * Parts of the request that the gateway would ignore or may not know, such as an unknown field. The request
+   * is sent all the same. Empty where there are issues.
    */
   readonly warnings: Issue[];
 }
@@ -148,8 +148,8 @@ export function checkByModel<Model extends string, Request>(
 const uncheckedBrand: unique symbol = Symbol.for("sluice.unchecked") as never;
 
 /**
- * The id of a model that is sent through {@link unchecked}. It has no values of its own: it is there for the compiler,
- * which names it beside the known models where a model is none of them.
+ * Id of a model that is sent through {@link unchecked}. No string has this type: the compiler prints its name
+ * beside the known models where a model is not one of them.
  */
 export type UncheckedModel = string & UncheckedRequest;
 
@@ -160,13 +160,13 @@ export interface UncheckedParams {
 
 /** A request that {@link unchecked} has marked. */
 export interface UncheckedRequest extends UncheckedParams {
-  /** Present for the compiler; a store adds its own where the request has none. */
+  /** Id of the model. A store adds its own where the request has none. */
   readonly model: UncheckedModel;
 }
 
 /**
- * Marks a request to be sent as it is, without any check: for a model or a field that the gateway knows and
- * this version of the tables does not. `model` and the rest are then the caller's own responsibility.
+ * Marks a request that is sent as it is, without any check: for a model or a field that the gateway knows and
+ * this version does not. The caller is responsible for its fields.
  *
  * @example
  * ```ts

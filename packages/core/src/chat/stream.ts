@@ -7,27 +7,27 @@ import { openResumableExchange, over, type Step } from "./resumable-exchange.js"
 import { textStreamOf } from "./text-stream.js";
 
 /**
- * An answer under way. Iterate it for deltas, or only await `result()`; leaving the loop aborts the request.
- * It can be read once, by one reader, and nothing is read from the network faster than it is consumed.
+ * An answer that is streaming. Iterate it for deltas, or only await `result()`. Leaving the loop aborts the
+ * request. The stream can be read once, and is read from the network only as fast as it is consumed.
  */
 export interface ChatStream extends AsyncIterable<ChatDelta> {
-  /** The message as far as it has been delivered; whole once the stream has ended. */
+  /** Message so far; whole once the stream has ended. */
   readonly snapshot: ChatMessage;
-  /** Milliseconds so far: what `ChatTurn.timing` will say. */
+  /** Times so far; those of `ChatTurn.timing` once the stream has ended. */
   readonly timing: ChatTiming;
   /** Id under which the proxy keeps the answer, once it is known; undefined where the proxy keeps none, or lost it. */
   readonly streamId: string | undefined;
-  /** The whole answer; reads the stream itself unless somebody else does. */
+  /** Reads the stream to its end, unless a loop reads it, and returns the whole answer. */
   result(): Promise<ChatTurn>;
-  /** Ends the request now. What is awaited rejects with `reason`, by default an `AbortError`. */
+  /** Ends the request now. Pending promises reject with `reason`, by default an `AbortError`. */
   abort(reason?: unknown): void;
-  /** The text alone, as a stream of strings. */
+  /** Returns the text of the answer as a stream of strings. */
   toTextStream(): ReadableStream<string>;
   /**
-   * The answer as a stream of `chat.completion.chunk` events, which any OpenAI-style client reads: for a server of one's
-   * own between the gateway and the app. Resolves once the gateway has answered. A refusal becomes a response with its
-   * HTTP status and an OpenAI error body, and so do a failed connection (502), a timeout (504) and a broken rule (400);
-   * an error after the start becomes an error in the stream.
+   * Returns the answer as `chat.completion.chunk` events, which any OpenAI-style client reads: for a server
+   * between the gateway and the app. Resolves once the gateway has answered. A refusal becomes a response
+   * with its HTTP status and an OpenAI error body, as do a failed connection (502), a timeout (504) and a
+   * broken rule (400). A later error becomes an error in the stream.
    *
    * @param init status and headers of the response; the headers go with a refusal too
    * @throws an abort, a wrong configuration, and whatever `headers` or `apiKey` of the client threw
@@ -43,10 +43,11 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
 }
 
 /**
- * Asks a chat model and streams its answer (spec, POST /v1/chat/completions).
+ * Sends a chat request and streams the answer (spec, `POST /v1/chat/completions`).
  *
- * The request is checked and sent at once; errors come out of the iteration and of `result()`. The stream is a
- * success only if a `finish_reason` or `[DONE]` arrived. A field of an unexpected type is left out and told as a `warning`, once.
+ * The request is checked and sent at once; errors come from the iteration and from `result()`. The stream is
+ * a success only if a `finish_reason` or `[DONE]` arrived. A field of an unexpected type is left out, with
+ * one `warning`.
  *
  * @param request the gateway's own fields; `stream` need not be given
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent

@@ -12,15 +12,15 @@ const PATHS = {
   "multi-image2video": "/epsilon/v1/videos/multi-image2video",
 } as const;
 
-/** The last word of an `epsilon` endpoint's path. */
+/** Last part of the path of an `epsilon` endpoint. */
 export type EpsilonRoute = keyof typeof PATHS;
 
 /**
- * Sends to an `epsilon` endpoint (spec, Endpoints). The spec shows no shapes for them: `body` is sent, and the answer
- * given, as JSON and untouched.
+ * Sends a request to an `epsilon` endpoint (spec, Endpoints). The spec shows no shapes for them: `body` is
+ * sent and the answer returned as JSON, unchanged.
  *
- * A request that was refused with 429 is repeated. After any other failure it is not, because it may be billed: the
- * error's `outcome` says whether it may.
+ * The request is repeated only after a 429, which is not billed. After any other failure the error's
+ * `outcome` says whether it may be billed.
  *
  * @throws {ValidationError} for another route
  * @throws {APIError} when the gateway refuses, or answers with what is no JSON
@@ -57,8 +57,8 @@ export async function requestEpsilon(
 }
 
 /**
- * Asks once about an `epsilon` task (spec, Endpoints): the answer is given untouched. The request
- * is repeated as chat requests are.
+ * Polls an `epsilon` task once (spec, Endpoints). The answer is returned unchanged. The request is repeated
+ * as chat requests are.
  *
  * @throws {ValidationError} for what can't be an id
  * @throws {APIError} when the gateway refuses, or answers with what is no JSON

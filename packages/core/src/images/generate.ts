@@ -26,7 +26,7 @@ export interface FailedImage {
   readonly size?: undefined;
   /** Reason why the image was not made. */
   readonly error: {
-    /** The gateway's words. */
+    /** Text of the gateway. */
     readonly message: string;
     /** `error.code` of the gateway, as text. */
     readonly code?: string;
@@ -35,7 +35,7 @@ export interface FailedImage {
   };
 }
 
-/** Counts of what was generated, in the gateway's own field names. */
+/** Counts of the answer, in the gateway's own field names. */
 export interface ImageUsage {
   /** Images that were made. */
   readonly generated_images?: number;
@@ -47,7 +47,7 @@ export interface ImageUsage {
 
 /** The answer to an image request. */
 export interface ImageResult {
-  /** One entry per image, in the gateway's order; what failed stands where its image would: look at `error`. */
+  /** Images in the order of the gateway. An image that failed has an `error` instead of a `url`. */
   readonly images: readonly (GeneratedImage | FailedImage)[];
   /** Counts of the answer; absent where the gateway did not report them. */
   readonly usage?: ImageUsage;
@@ -55,16 +55,16 @@ export interface ImageResult {
   readonly created?: number;
   /** Model that drew; the one of the request where the answer names none. */
   readonly model: string;
-  /** The answer as it came. */
+  /** Answer of the gateway, unchanged. */
   readonly raw: unknown;
 }
 
 /**
- * Generates images and waits for all of them (spec, POST /v1/images/generations). Takes minutes: the default of
- * `timeouts.headersMs` is 10 min.
+ * Generates images and waits for all of them (spec, `POST /v1/images/generations`). This takes minutes: the
+ * default of `timeouts.headersMs` is 10 min.
  *
- * A request that was refused with 429 is repeated. After any other failure it is not, because it may be billed: the
- * error's `outcome` says whether it may.
+ * The request is repeated only after a 429, which is not billed. After any other failure the error's
+ * `outcome` says whether it may be billed.
  *
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses

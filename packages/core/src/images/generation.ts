@@ -8,15 +8,15 @@ import { generateImages, type ImageResult } from "./generate.js";
 import type { ImageRequest } from "./request-body.js";
 import { checkImageRequest } from "./schema.js";
 
-/** The request that a model takes; of a model that the tables don't know, one that `unchecked` has marked. */
+/** Request of a model. For an unknown model, a request that `unchecked` has marked. */
 export type ImageRequestOf<Model extends string> = Model extends ImageModel
   ? Extract<ImageRequest, { readonly model: Model }>
   : UncheckedRequest & { readonly model: Model };
 
-/** The end of a request for images. */
+/** Result of a request for images. */
 export type SettledImages<Model extends string = ImageModel> =
   | {
-      /** An answer came. Single images of it may have failed all the same: each one's `error` says so. */
+      /** An answer came. Single images may still have failed: see the `error` of each. */
       readonly status: "success";
       /** The images. */
       readonly data: ImageResult;
@@ -32,9 +32,9 @@ export type SettledImages<Model extends string = ImageModel> =
       readonly status: "error";
       /** Absent: no answer came. */
       readonly data?: undefined;
-      /** One of the library's, or an `AbortError` for a request that was given up. */
+      /** Error of the library, or an `AbortError` for a request that was stopped. */
       readonly error: Error;
-      /** The gateway's part in it. `"unknown"`: the request may be billed. */
+      /** Outcome of the request. `"unknown"`: it may be billed. */
       readonly outcome: Outcome;
       /** The request, with `model` and `params`. */
       readonly variables: ImageRequestOf<Model>;

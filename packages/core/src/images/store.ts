@@ -13,19 +13,19 @@ import {
   type SettledImages,
 } from "./generation.js";
 
-/** The state of an image store, in the words of TanStack Query. */
+/** State of an image store, in the terms of TanStack Query. */
 export interface ImageState<Model extends string = ImageModel> {
-  /** `success`: an answer came; `error`: none did, or the request was stopped. */
+  /** `success`: an answer came. `error`: no answer came, or the request was stopped. */
   readonly status: "idle" | "pending" | "success" | "error";
-  /** The last answer. It stays, as a query's does, while the next is under way and if that fails. */
+  /** Last answer. It stays while the next request is in flight, and if that fails. */
   readonly data: ImageResult | undefined;
   /** Number of images of `data` that were not made. */
   readonly failures: number;
-  /** The error of the last request: one of the library's, or an `AbortError` for one that was stopped. */
+  /** Error of the last request: one of the library, or an `AbortError` for a request that was stopped. */
   readonly error: Error | undefined;
-  /** The gateway's part in the request of `error`. `"unknown"`: the request may be billed. */
+  /** Outcome of the failed request. `"unknown"`: it may be billed. */
   readonly outcome: Outcome | undefined;
-  /** The last request, with `model` and `params`; given to `generate`, it is sent again. */
+  /** Last request, with `model` and `params`. `generate(variables)` sends it again. */
   readonly variables: ImageRequestOf<Model> | undefined;
   /** Time of the last request; Unix milliseconds. */
   readonly submittedAt: number | undefined;
@@ -44,29 +44,33 @@ type Without<Field extends string, Request> = Request extends unknown ? Omit<Req
 export interface ImageStoreOptions<Model extends string = ImageModel> {
   /** Model of each request that does not name one. Each model has its own sizes. */
   readonly model: Model;
-  /** Fields of each request to `model` that does not have its own: a size, a watermark. */
+  /**
+   * Fields that are added to each request to `model`, unless the request has its own: a size, a watermark.
+   */
   readonly params?: Without<"model" | "prompt", ImageRequestOf<Model>> | undefined;
   /**
-   * Behaviour of a request while another is in flight. `reject`: it is not sent, so that a double click pays once;
-   * `latest`: the one under way is given up, and may be billed. @default "reject"
+   * Behaviour of a request while another is in flight. `reject`: it is not sent, so that a double click pays
+   * once. `latest`: the request in flight is aborted, and may be billed.
+   *
+   * @default "reject"
    */
   readonly whenBusy?: "reject" | "latest" | undefined;
   /** Headers, timeouts and retry of each request. */
   readonly request?: RequestOptions | undefined;
-  /** Called once each time that `status` becomes `success`. */
+  /** Called each time that `status` becomes `success`. */
   readonly onSuccess?: ((data: ImageResult, settled: SettledImages<Model>) => void) | undefined;
-  /** Called once each time that `status` becomes `error`, by `stop` too. */
+  /** Called each time that `status` becomes `error`, also after `stop`. */
   readonly onError?: ((error: Error, settled: SettledImages<Model>) => void) | undefined;
 }
 
 /** Store of generated images, with one request at a time. */
 export interface ImageStore<Model extends string = ImageModel> extends Store<ImageState<Model>> {
   /**
-   * Checks the request, sends it and waits for its images. Never rejects: resolves to how it ended. A request that
-   * names a `model`, as `variables` do, goes to that one, whatever the store's is meanwhile.
+   * Checks the request, sends it and waits for its images. Never rejects: resolves to the images or the
+   * error. A `model` in the request wins over the one of the store.
    *
-   * It is sent again after a 429 only, which is not billed. What is not sent because another is under way, or breaks
-   * a rule meanwhile, leaves that one and the state alone: only the promise says so.
+   * The request is repeated only after a 429, which is not billed. If another request is in flight and
+   * `whenBusy` is `reject`, nothing is sent and the state stays as it is: only the promise reports it.
    *
    * @example
    * A model that this version does not know:
@@ -75,16 +79,16 @@ export interface ImageStore<Model extends string = ImageModel> extends Store<Ima
    * ```
    */
   generate(request: Asked<ImageRequestOf<Model>> | UncheckedRequest): Promise<SettledImages<Model>>;
-  /** Ends what is under way: an `error`, as it can't be taken back; `outcome` says whether it may be billed. */
+  /** Stops the request in flight, which becomes an `error`. Its `outcome` says whether it may be billed. */
   stop(): void;
   /** Deletes the state. A request in flight is aborted, and may be billed. */
   reset(): void;
-  /** Returns the same images with a `generate` of other options, for another component that shows them. */
+  /** Returns the same store with other options, for another component that shows the images. */
   withOptions(options: ImageStoreOptions<Model> | (() => ImageStoreOptions<Model>)): ImageStore<Model>;
 }
 
 /**
- * Makes a store on `generateImages`. Nothing is sent before `generate`.
+ * Creates a store for images. Nothing is sent before `generate`.
  *
  * @param options the options, or a function that returns them and is called at each use, so that none is stale
  * @example

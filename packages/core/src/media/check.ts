@@ -4,7 +4,7 @@ import { type MediaProbe, type ProbeOptions, probeMedia } from "./probe.js";
 
 /** Options of {@link checkMedia}. */
 export interface CheckOptions extends ProbeOptions {
-  /** The field that the file is for, `"input.media.0"`: what the issues' `path` says. Empty by default. */
+  /** Path of the file in the request, for the issues: `"input.media.0"`. @default "" */
   readonly path?: string;
 }
 
@@ -14,13 +14,13 @@ export interface MediaEntry {
   readonly media: Blob | MediaProbe;
   /** Role of the file in a request; it decides the limits. */
   readonly use: MediaUse;
-  /** The field of this file, where it is not the list's with the entry's number. */
+  /** Path of the file in the request. @default the path of the list, with the number of the entry */
   readonly path?: string;
 }
 
 /** Options of {@link checkMediaList}. */
 export interface CheckListOptions extends ProbeOptions {
-  /** The field of the list. `"input.media"` by default. */
+  /** Path of the list in the request, for the issues. @default "input.media" */
   readonly path?: string;
   /** `parameters.duration` of the request: 5 where it is absent; −1, where the model chooses, is not counted. */
   readonly outputSeconds?: number;

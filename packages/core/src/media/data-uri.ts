@@ -15,7 +15,7 @@ export interface DataURIOptions {
   readonly signal?: AbortSignal;
   /** Called after each piece, and the last time with `loadedBytes === totalBytes`. */
   readonly onProgress?: (progress: EncodeProgress) => void;
-  /** MIME type to write. The blob's own by default; of a blob without one, what its first bytes say. */
+  /** MIME type of the data URI. @default the blob's own, or the one of its first bytes */
   readonly type?: string;
 }
 
@@ -25,9 +25,9 @@ const PIECE = 3 * 131_072;
 const MOST_ARGUMENTS = 32_766;
 
 /**
- * A blob as a Base64 data URI, for the fields that take one (image parts of a chat, `image` of image models,
- * images of video models, `URL` of an asset). Read and encoded in pieces: memory grows with the result alone, an
- * abort stops it between two pieces, and the page stays alive.
+ * Encodes a blob as a Base64 data URI, for the fields that accept one: image parts of a chat, `image` of
+ * image models, images of video models, `URL` of an asset. It works in pieces, so that the page stays
+ * responsive and an abort stops it.
  *
  * @throws {ValidationError} if it is no `Blob`, or can't be read any more; the signal's reason when it aborts.
  * @example

@@ -7,26 +7,30 @@ import { type MediaProbe, probeMedia } from "./probe.js";
 export interface FitOptions {
   /** Aborts the work. */
   readonly signal?: AbortSignal;
-  /** CSS colour that transparent parts and padding get. `"#ffffff"` by default. */
+  /** CSS colour of transparent parts and of padding. @default "#ffffff" */
   readonly background?: string;
   /** Format of the result. A browser that can't encode WEBP makes a JPEG. @default "image/jpeg" */
   readonly type?: "image/jpeg" | "image/webp";
-  /** Larger images are refused before they are decoded: 4 bytes of memory each. 100 million by default. */
+  /**
+   * Most pixels of an image; a larger one is refused before it is decoded. A pixel needs 4 bytes of memory.
+   *
+   * @default 100_000_000
+   */
   readonly maxPixels?: number;
 }
 
 /** One thing that {@link fitImage} did to an image. */
 export type ImageChange = "flattened" | "downsized" | "padded" | "re-encoded";
 
-/** An image that keeps the limits. */
+/** An image within the limits. */
 export interface FittedImage {
-  /** The blob that was given, where nothing had to be changed. */
+  /** The fitted image; the given blob itself where nothing was changed. */
   readonly blob: Blob;
   /** Width of the image in pixels. */
   readonly width: number;
   /** Height of the image in pixels. */
   readonly height: number;
-  /** In the order they were made; empty where nothing had to be changed. */
+  /** Changes in their order; empty where nothing was changed. */
   readonly changes: readonly ImageChange[];
   /** Encoder quality, 0 to 1, of a re-encoded image. */
   readonly quality?: number;
@@ -37,10 +41,10 @@ const QUALITIES = [0.92, 0.85, 0.75, 0.65, 0.5];
 const SHRINK = 0.8;
 
 /**
- * Makes an image fit the limits of a use, in a browser's page or worker: alpha is flattened onto a colour, sides
- * that are too long are scaled down, sides that are too short and ratios that are too long are padded; nothing
- * is enlarged or distorted. Encoder quality goes down until the bytes fit, then the size. An image that keeps the
- * limits comes back as it is. Of an animation, the first frame is kept.
+ * Fits an image into the limits of a use, in a page or worker. Alpha becomes a colour, long sides are scaled
+ * down, short sides and extreme ratios are padded; nothing is enlarged or distorted. The quality of the
+ * encoder goes down until the bytes fit, then the size. An image within the limits is returned unchanged. Of
+ * an animation, the first frame is kept.
  *
  * @param limits - a use, `"reference_image"`, or limits of your own.
  * @throws {ConfigurationError} where there is no canvas (servers, workerd).

@@ -1,6 +1,6 @@
 import { videoModels } from "../models.js";
 
-/** Limits of a file for one use. A limit that is absent is one that the spec does not give. */
+/** Limits of a file for one use. An absent limit is one that the spec does not give. */
 export interface MediaLimits {
   /** Kind of the file. */
   readonly kind: "image" | "video" | "audio" | "file";
@@ -88,5 +88,7 @@ export const mediaLimits = {
 /** Role of a file in a request: `"reference_image"`, `"chat_image"`, … It decides the limits. */
 export type MediaUse = keyof typeof mediaLimits;
 
-/** Seconds of all reference videos and of the result together (spec, Family `beta`). */
+/**
+ * Returns the length of all reference videos and of the result together, in seconds (spec, Family `beta`).
+ */
 export const inputAndOutputSeconds = 30;

@@ -16,9 +16,12 @@ import { imageHeaders } from "./image.js";
 export interface MediaProbe {
   /** Kind of the file. */
   readonly kind: MediaKind;
-  /** MIME type: of the bytes where they have a signature, else as declared or as the extension says. */
+  /** MIME type: by the signature of the bytes, else as declared, else by the extension. */
   readonly type: string;
-  /** Short name: `"jpeg"`, `"png"`, `"mov"`, `"mp3"`; else the name's extension in lower case, `"docx"`; else empty. */
+  /**
+   * Short name of the format: `"jpeg"`, `"png"`, `"mov"`, `"mp3"`. Without a signature, the extension of the
+   * name (`"docx"`), or an empty text.
+   */
   readonly format: string;
   /** Size of the file in bytes. */
   readonly bytes: number;
@@ -45,11 +48,11 @@ export interface ProbeOptions {
 }
 
 /**
- * Reads what a file is from a few slices of it, without decoding anything: JPEG, PNG, BMP, WEBP and GIF; MP4,
- * MOV, WAV and MP3 (an MP3 up to 4 MB is read through, in slices, for its exact duration). A file whose bytes
- * have no signature is taken by its extension. Broken and cut files do not throw: `problem` says what is wrong.
+ * Reads the kind, size and length of a file from a few slices of it, without decoding: JPEG, PNG, BMP, WEBP
+ * and GIF; MP4, MOV, WAV and MP3 (an MP3 up to 4 MB is read as a whole, for its exact length). A file without
+ * a signature is judged by its extension. Broken files do not throw: `problem` says what is wrong.
  *
- * Videos and audio load mediabunny, when the first of them comes.
+ * The first video or audio loads mediabunny.
  *
  * @throws {ValidationError} if it is no `Blob`, or can't be read any more; the signal's reason when it aborts.
  * @example

@@ -3,7 +3,7 @@ import { isolate } from "../base/isolate.js";
 import { isGatewayError, TimeoutError } from "../errors.js";
 import { isClosedRoute } from "../transport/failure.js";
 
-/** Step of a poll loop: it polls (`ask`), or waits for `ms` milliseconds until the next poll (`rest`). */
+/** Step of a poll loop: `ask` for a poll, `rest` for the wait until the next one. */
 export type PollEvent =
   | {
       /** A poll is sent. */
@@ -24,14 +24,17 @@ export interface PollPlan<Snapshot> {
   /** Numbers in [0, 1), for the jitter. */
   readonly random: () => number;
   readonly signal?: AbortSignal | undefined;
-  /** From an answer to the next question, give or take a tenth; may depend on the last answer, if there was one. */
+  /** Milliseconds from an answer to the next poll, give or take a tenth. A function gets the last answer. */
   readonly intervalMs: number | ((snapshot: Snapshot | undefined) => number);
   /** For all of it, the request in flight included. */
   readonly deadlineMs: number;
   /** Asks once, without repeating: pacing is the loop's. */
   readonly ask: (signal: AbortSignal) => Promise<Snapshot>;
   readonly onPoll?: ((event: PollEvent) => void) | undefined;
-  /** True where the gateway has answered about it before: it is not new, and a 404 ends the polling at once. */
+  /**
+   * True where the gateway has answered for the task before: a 404 ends the watching at once. For a new task,
+   * a 404 is repeated for 30 seconds.
+   */
   readonly seenBefore?: boolean | undefined;
   /** Said when the deadline is over. */
   readonly late: string;

@@ -12,13 +12,16 @@ import type { PollEvent } from "./poll.js";
 export interface WatchState<Snapshot> {
   /** The newest answer; the same object until an answer differs. */
   readonly snapshot: Snapshot | undefined;
-  /** `fetching`: this tab waits for an answer; `paused`: it does not poll, `pauseReason` says why. */
+  /**
+   * `fetching`: this tab waits for an answer. `paused`: it does not poll; `pauseReason` says why. `idle`: it
+   * waits for the next poll, or there is nothing to poll.
+   */
   readonly fetchStatus: "fetching" | "paused" | "idle";
   /** Reason of the pause: the page is hidden or offline; undefined while nothing pauses. */
   readonly pauseReason: Absence | undefined;
   /** Time of the next poll, by any tab; Unix milliseconds. */
   readonly nextPollAt: number | undefined;
-  /** The error of the last poll; another poll follows. */
+  /** Error of the last poll, which will be repeated; undefined where the poll succeeded. */
   readonly failure: Error | undefined;
   /** The error that ended the polling. */
   readonly error: Error | undefined;

@@ -6,9 +6,12 @@ import { unwatched, type Watch, type WatchState } from "./shared-poller.js";
 /** The fields of every task's state. */
 export interface TaskState<Data, Handle>
   extends Pick<WatchState<unknown>, "fetchStatus" | "pauseReason" | "nextPollAt" | "failure"> {
-  /** `idle`: no task; `pending`: on its way; `success`: `data` is there; `error`: `error` says why there is none. */
+  /**
+   * `idle`: no task. `pending`: the task has not ended. `success`: `data` is there. `error`: `error` says why
+   * there is no result.
+   */
   readonly status: "idle" | "pending" | "success" | "error";
-  /** The task's id, and what its receipt said: enough to go on with it anywhere. */
+  /** Handle of the task. With it, any other page or store can continue to watch the task. */
   readonly handle: Handle | undefined;
   /** The result; undefined until `status` is `success`. */
   readonly data: Data | undefined;

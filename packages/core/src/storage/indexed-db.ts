@@ -14,11 +14,12 @@ interface Notice {
 }
 
 /**
- * A storage in IndexedDB: room for as much as the browser allows the origin, mostly gigabytes. `watch` hears other tabs,
- * workers and storages of the same name through a `BroadcastChannel`, where there is one, and never itself.
+ * Creates a storage in IndexedDB, with as much room as the browser allows, mostly gigabytes. `watch` reports
+ * writes of other tabs, workers and storages of the same name through a `BroadcastChannel`, where there is
+ * one.
  *
- * Nothing is opened before the first use. The connection gives way whenever somebody wants to delete the database, or
- * the browser closes it, and is opened again when it is next needed.
+ * Nothing is opened before the first use. The connection closes when another page wants to delete the
+ * database, and opens again at the next use.
  *
  * @param options.name of the database and the channel, which a version is added to: one for each app of an origin.
  *   Default `"sluice"`.

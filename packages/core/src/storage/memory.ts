@@ -3,8 +3,8 @@ import type { RecordStorage } from "./storage.js";
 import { type RecordTexts, recordsOf, textsOf } from "./texts.js";
 
 /**
- * A storage that lasts as long as the page: for tests, and where nothing may be kept. Whoever shares one is to the others
- * what another tab is, so its `watch` tells of every write, one's own too.
+ * Creates a storage that lasts as long as the page: for tests, and where nothing may be kept. Stores that
+ * share it behave like tabs: `watch` reports every write, also one's own.
  *
  * @example
  * ```ts

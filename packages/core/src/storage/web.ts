@@ -19,14 +19,14 @@ export interface WebStorage {
 const VERSION = 1;
 
 /**
- * A storage in `localStorage` or `sessionStorage`: an item for each record, about 5 MB in all, and no other item is
- * touched. For a handful of chats without images; {@link indexedDBStorage} holds more, and does not stop the page.
+ * Creates a storage in `localStorage` or `sessionStorage`: one item for each record, about 5 MB in all. For a
+ * few chats without images; {@link indexedDBStorage} holds more and does not block the page.
  *
- * Given as a function, `storage` is asked for at each use, and never at import or while rendering on a server, where
- * there is none. A page that may not touch it (cookies turned off) then sees rejections and no throw.
+ * A function is called at each use, never at import or while rendering on a server. Where the page may not
+ * use the storage (cookies are turned off), promises reject and nothing throws.
  *
- * `watch` hears other tabs and frames by the window's `storage` events, record by record. It hears no other storage of
- * its own page and no `storage.clear()`; of a write that found too little room, it hears that it was undone as well.
+ * `watch` reports writes of other tabs and frames through the window's `storage` events. It reports no other
+ * storage of its own page and no `storage.clear()`.
  *
  * @param options.prefix what the items' names begin with: one for each app of an origin. Default `"sluice"`.
  *

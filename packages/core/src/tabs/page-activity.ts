@@ -1,4 +1,4 @@
-/** Reason for a page not to poll: it is hidden, or offline. */
+/** Reason for a page not to poll: it is hidden or offline. */
 export type Absence = "hidden" | "offline";
 
 /** Visibility and connection of a page. */

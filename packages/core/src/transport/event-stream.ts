@@ -8,19 +8,19 @@ export interface ServerSentEvent {
   readonly lastEventId: string;
 }
 
-/** Handlers and bound of an event parser. */
+/** Options of an event parser. */
 export interface EventHandlers {
   /** Longest line, and longest `data` of an event, in characters. @default 16_777_216 */
   readonly maxLength?: number;
   /** Called for each event, as soon as the blank line after it has come. */
   onEvent(event: ServerSentEvent): void;
-  /** A valid `retry` field: how long a reconnecting reader should wait, in milliseconds. */
+  /** Called for a valid `retry` field: the time before a reconnect, in milliseconds. */
   onRetry?(ms: number): void;
-  /** A field the standard does not know. Some gateways send errors as a bare line `error: {…}`. */
+  /** Called for a field that the standard does not know. Some gateways send errors as a line `error: {…}`. */
   onUnknownField?(name: string, value: string): void;
 }
 
-/** Takes a stream's bytes as they come, in any cut. */
+/** Parser of an event stream. The bytes may come in pieces of any size. */
 export interface EventParser {
   /**
    * Reads the next bytes of the stream.
@@ -29,8 +29,8 @@ export interface EventParser {
    */
   push(bytes: Uint8Array): void;
   /**
-   * The stream is over. The standard drops an event whose closing blank line is missing; it is returned
-   * instead, so that its owner can tell a cut from an end.
+   * Ends the stream and returns an event whose closing blank line is missing; undefined where there is none.
+   * The standard drops such an event; returning it shows that the stream was cut.
    */
   end(): ServerSentEvent | undefined;
 }
@@ -39,9 +39,8 @@ export interface EventParser {
 export const MAX_LENGTH = 16 * 1024 * 1024;
 
 /**
- * Splits bytes into events. Each byte is looked at once, whatever the cut: an unfinished line is kept as it
- * came and joined when its end arrives, so one event of many megabytes costs linear time, and nothing but the
- * event under way is held, up to `maxLength`.
+ * Creates a parser that splits bytes into events. Each byte is read once, so an event of many megabytes costs
+ * linear time. Only the current event is held, up to `maxLength`.
  *
  * @example
  * ```ts

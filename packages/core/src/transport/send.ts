@@ -17,44 +17,54 @@ import type { VideoTaskNormalizer } from "../video-task.js";
 import { connectionError, errorOf, isRateLimit, isTransient, outcomeOf, requestIdOf } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
 
-/** Limits of waiting, in milliseconds. `Number.POSITIVE_INFINITY` switches one off. */
+/** Limits of waiting, in milliseconds. `Number.POSITIVE_INFINITY` switches a limit off. */
 export interface Timeouts {
   /**
-   * From sending to the answer's headers. Default: `firstChunkMs` for streams, 10 min for whole answers of a model,
-   * 1 min for queries, 5 min for the rest.
+   * Longest time from sending to the headers of the answer. By default `firstChunkMs` for streams, 10 min for
+   * whole answers of a model, 1 min for queries and 5 min for all others.
    */
   readonly headersMs?: number;
   /**
-   * From sending to the first chunk of a chat stream that carries something: text, thinking, a tool call. It bounds the
-   * wait for the stream's headers too. @default 300_000
+   * Longest time from sending to the first chunk of a chat stream with text, thinking or a tool call. The
+   * headers have to come in this time, too.
+   *
+   * @default 300_000
    */
   readonly firstChunkMs?: number;
-  /** Between two such chunks of a chat stream; of any other answer, between two reads of its body. @default 60_000 */
+  /**
+   * Longest time between two such chunks of a chat stream, or between two reads of any other answer.
+   *
+   * @default 60_000
+   */
   readonly chunkMs?: number;
-  /** For the request with all of its answer. @default Number.POSITIVE_INFINITY */
+  /** Longest time for the whole request and its answer. @default Number.POSITIVE_INFINITY */
   readonly totalMs?: number;
 }
 
 /**
- * Repeating of a refused or failed attempt; never after the first byte of an answer. Images, video tasks, assets and
- * epsilon requests are repeated after a 429 alone. Chat requests and queries are also repeated after 408, 5xx and
- * connections that failed: a chat that the gateway had begun to answer may be billed again.
+ * Repeating of a refused or failed attempt. No request is repeated after the first byte of an answer. Images,
+ * video tasks, assets and epsilon requests are repeated after a 429 only. Chat requests and queries are also
+ * repeated after 408, 5xx and failed connections: a chat answer that the gateway had begun may be billed
+ * twice.
  */
 export interface RetryOptions {
-  /** Number of attempts after the first; 0 switches repeating off. @default 2 */
+  /** Number of attempts after the first. 0 switches repeating off. @default 2 */
   readonly limit?: number;
-  /** The longest wait; a `Retry-After` beyond it is not waited for: the error says so at once. @default 30_000 */
+  /** Longest wait before an attempt. If `Retry-After` is longer, the error comes at once. @default 30_000 */
   readonly maxDelayMs?: number;
 }
 
 /** The `credentials` of `fetch`, which the types of Node and Workers do not name. */
 export type Credentials = "omit" | "same-origin" | "include";
 
-/** Options of every verb, its last argument. None of it is part of the request's body. */
+/**
+ * Options of one request: the last argument of every function that sends one. They are not part of the
+ * request's body.
+ */
 export interface RequestOptions {
-  /** Aborts the request; what was awaited rejects with the signal's reason. */
+  /** Aborts the request. The promise rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
-  /** Added to the client's own headers, and stronger than they are. */
+  /** Headers added to the client's own. They win over the client's where names are equal. */
   readonly headers?: HeadersInput | undefined;
   /** Limits of waiting, each instead of the client's own. */
   readonly timeouts?: Timeouts | undefined;
@@ -63,11 +73,11 @@ export interface RequestOptions {
 }
 
 /**
- * The gateway as seen by the verbs: an address, a way to sign requests, and habits. Made by `createClient`;
- * frozen, and without the key in any of its fields, so that it can be logged.
+ * The gateway's address, headers and settings: first argument of the functions that send requests. Created by
+ * `createClient`. Frozen and without the key in any field, so that it can be logged.
  */
 export interface Client {
-  /** The gateway's root, without a trailing slash or `/v1`. */
+  /** Address of the gateway, without a trailing slash or `/v1`. */
   readonly baseURL: string;
   /** Passed to `fetch` as `credentials`: says whether cookies are sent. */
   readonly credentials: Credentials | undefined;
@@ -85,13 +95,13 @@ export interface Client {
   readonly normalizeVideoTask: VideoTaskNormalizer | undefined;
   /** Sends one request; the platform's `fetch` unless the options have another. */
   readonly fetch: (request: Request) => Promise<Response>;
-  /** The headers of a request made now, the key's among them. */
+  /** Returns the headers of a request that is sent now, with the key. */
   readonly headers: () => Promise<Headers>;
-  /** `text` without the keys that were sent so far, for text that comes from an answer or the platform. */
+  /** Returns `text` without the keys that were sent so far. */
   readonly scrub: (text: string) => string;
   /** Passes an event to `onEvent`. */
   readonly emit: (event: ClientEvent) => void;
-  /** Emits a `warning`, of a call where that is known. */
+  /** Emits a `warning`; `callId` is the call that it belongs to. */
   readonly warn: (issue: Issue, callId?: string) => void;
 }
 

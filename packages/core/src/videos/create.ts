@@ -9,11 +9,11 @@ import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
 const HEADERS_MS = 300_000;
 
 /**
- * Creates a video task (spec, POST /v1/video/generations). The handle is plain JSON: keep it before anything else,
- * because the task is billed and goes on whoever waits. There is no way to cancel one.
+ * Creates a video task (spec, `POST /v1/video/generations`). Keep the handle, which is plain JSON, first of
+ * all: the task goes on and is billed even if nobody watches it, and cannot be cancelled.
  *
- * A request that was refused with 429 is repeated. After any other failure it is not, because it may be billed: the
- * error's `outcome` says whether it may.
+ * The request is repeated only after a 429, which is not billed. After any other failure the error's
+ * `outcome` says whether it may be billed.
  *
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses

@@ -11,7 +11,7 @@ export interface VideoTaskList extends Store<readonly VideoTaskEntry[]> {
 }
 
 /**
- * Makes the list of a client's video tasks. As long as somebody subscribes, those that are not over are asked about.
+ * Creates the list of a client's video tasks. Unfinished tasks are polled while the list has subscribers.
  *
  * @example
  * ```ts
@@ -64,7 +64,7 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
   }
 }
 
-/** All video tasks that are kept in a storage, newest first, without asking the gateway about any. */
+/** Reads all video tasks of a storage, newest first, without a request to the gateway. */
 export async function listTasks(
   client: Client,
   options: Pick<VideoTaskStoreOptions, "storage">,

@@ -17,9 +17,9 @@ export interface VideoTaskStoreOptions {
   /** Polls while the page is hidden, too. @default false */
   readonly refetchIntervalInBackground?: boolean | undefined;
   /**
-   * Last check of a request, before it is stored or sent: `checkVideoMedia` of
-   * `@sluice/core/media`, or the app's own. Its issues refuse the request with a `ValidationError`; what it throws does
-   * too. Requests that are `unchecked` don't come here.
+   * Last check of a request before it is stored or sent: `checkVideoMedia` of `@sluice/core/media`, or the
+   * app's own. Issues, and errors that it throws, refuse the request. Not called for requests that are
+   * `unchecked`.
    */
   readonly checkMedia?:
     | ((
@@ -32,15 +32,18 @@ export interface VideoTaskStoreOptions {
     | undefined;
   /** Headers, timeouts and retry of the create request. */
   readonly request?: RequestOptions | undefined;
-  /** Called when a task has got its video, once, for one of the stores that watch it and have this. */
+  /**
+   * Called once when a task has its video. If several stores with this option watch the task, only one of
+   * them calls it.
+   */
   readonly onSuccess?: ((task: SucceededVideoTask) => void) | undefined;
-  /** Called when it turns out to have none, once as well, and for a `submit` that failed. */
+  /** Called once when a task fails, and when a `submit` fails. */
   readonly onError?: ((error: Error) => void) | undefined;
 }
 
 /** Options of `submit`. */
 export interface SubmitOptions {
-  /** The app's own name for the task, in its list. */
+  /** Name that the app gives to the task in its list. */
   readonly label?: string | undefined;
 }
 

@@ -25,8 +25,8 @@ export interface VideoTaskQueryOptions {
 }
 
 /**
- * Options for TanStack Query to poll a video task, for apps that use it already; it shares, caches and pauses in its
- * own way. `useVideoTask` does without it.
+ * Returns options for TanStack Query that poll a video task, for apps that use TanStack Query already.
+ * `useVideoTask` works without it.
  *
  * @param task what `createVideoTask` gave, also out of JSON, or the id alone
  * @param options.intervalMs between two questions; a function is given the last answer. Default 15 s.

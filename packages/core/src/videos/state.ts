@@ -1,17 +1,20 @@
 import type { TaskState } from "../polling/task-store.js";
 import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video-task.js";
 
-/** The state of one video task, in the words of TanStack Query. */
+/** State of one video task, in the terms of TanStack Query. */
 export interface VideoTaskState extends TaskState<SucceededVideoTask, VideoTaskReference> {
-  /** True from `submit` until the gateway has answered, `checkMedia` included: there is no task yet. */
+  /** True from `submit` until the gateway has answered, `checkMedia` included. There is no task yet. */
   readonly isSubmitting: boolean;
-  /** The newest snapshot. */
+  /** Newest snapshot; undefined before the first poll. */
   readonly task: VideoTask | undefined;
-  /** From 0 to 1, where the gateway tells; never going back. */
+  /**
+   * Share of the work that is done, from 0 to 1; undefined where the gateway reports none. It never goes
+   * back.
+   */
   readonly progress: number | undefined;
 }
 
-/** A video that was asked for. Plain JSON but for `error`. */
+/** A video task of the list. Plain JSON but for `error`. */
 export interface VideoTaskEntry {
   /** Key of the entry in this app. It is there before the gateway gives the task an id. */
   readonly key: string;
@@ -22,8 +25,8 @@ export interface VideoTaskEntry {
   /** Name that the app gave to the task. */
   readonly label?: string;
   /**
-   * `submitting`: sent, not yet answered. `created`: the gateway gave it a handle. `unconfirmed`: nobody knows whether
-   * the gateway has it, and bills it; `error` says what to do.
+   * `submitting`: sent, not yet answered. `created`: the gateway returned a handle. `unconfirmed`: the
+   * gateway may have the task, and bill it; `error` says what to do.
    */
   readonly state: "submitting" | "created" | "unconfirmed";
   /** Handle of the task, once the gateway gave it an id. */

@@ -10,15 +10,15 @@ import type { VideoRequest } from "./schema/request.js";
 import type { VideoTaskState } from "./state.js";
 import { taskFailure } from "./watch.js";
 
-/** One video task: none at first, then one that was submitted or attached. */
+/** Store of one video task: none at first, then the one that was submitted or attached. */
 export interface VideoTaskStore extends Store<VideoTaskState> {
   /**
-   * Checks the request, and its media where `checkMedia` is given, creates the task, and watches it. Never rejects:
-   * resolves to the state as soon as the gateway has answered. Sends nothing while a task is on its way, so that a
-   * double click pays once.
+   * Checks the request, and its media with `checkMedia`, creates the task, and watches it. Never rejects:
+   * resolves to the state as soon as the gateway has answered. While a task has not ended, a second call
+   * sends nothing, so that a double click pays once.
    *
-   * The entry is stored before anything is sent. A storage that has not written it after 3 s is not waited for: the
-   * entry stays in memory, and is written when the storage answers.
+   * The entry is stored before the request is sent. After 3 s without an answer of the storage the request is
+   * sent all the same, and the entry is stored later.
    *
    * @example
    * A model that this version does not know:
@@ -27,19 +27,22 @@ export interface VideoTaskStore extends Store<VideoTaskState> {
    * ```
    */
   submit(request: VideoRequest | UncheckedRequest, options?: SubmitOptions): Promise<VideoTaskState>;
-  /** Watches a task that is there already: its handle, also out of JSON, or its id. */
+  /** Watches a task that exists already, by its handle or id. */
   attach(task: VideoTaskReference | string): void;
-  /** Asks now, also after an error. */
+  /** Polls now, also after an error. */
   refetch(): void;
-  /** Stops watching, and keeps what is shown. The task goes on, and is billed: there is no way to cancel one. */
+  /** Stops watching and keeps the shown state. The task goes on and is billed; it cannot be cancelled. */
   detach(): void;
-  /** Forgets the task, here; it goes on, and stays in the list. One that is still being checked or stored is not sent. */
+  /**
+   * Forgets the task in this store. The task goes on and stays in the list. A request that is still checked
+   * or stored is not sent.
+   */
   reset(): void;
 }
 
 /**
- * Makes the store of one video task. It asks nothing before somebody subscribes; all stores of a client, and all pages
- * of the origin, ask about a task through one of them.
+ * Creates the store of one video task. Nothing is polled before the first subscription. One store polls a
+ * task for all stores of a client and all tabs of the origin.
  *
  * @param options a function is asked whenever one of them is needed, so that none is ever stale
  * @example

@@ -22,22 +22,32 @@ const RESULT_QUERIES = 3;
 
 /** Options for watching a task. Times are milliseconds. */
 export interface WatchOptions extends RequestOptions {
-  /** From an answer to the next question, give or take a tenth; may depend on the last answer. @default 15_000 */
+  /**
+   * Milliseconds from an answer to the next poll, give or take a tenth. A function gets the last answer.
+   *
+   * @default 15_000
+   */
   readonly intervalMs?: number | ((task: VideoTask | undefined) => number) | undefined;
-  /** For all of the waiting, the request in flight included. @default 1_800_000 (30 min) */
+  /**
+   * Longest time of the whole watching, in milliseconds, the request in flight included.
+   *
+   * @default 1_800_000 (30 min)
+   */
   readonly deadlineMs?: number | undefined;
-  /** Hears each question, and how long until the next; nothing while changes are pushed. */
+  /** Called for each poll and each wait before the next. Not called while a proxy pushes changes. */
   readonly onPoll?: ((event: PollEvent) => void) | undefined;
   /**
-   * True where the gateway has answered about the task before. A 404 then ends the watching at once; one for a new task
-   * is waited out for 30 seconds. @default false
+   * True where the gateway has answered for the task before: a 404 ends the watching at once. For a new task,
+   * a 404 is repeated for 30 seconds.
+   *
+   * @default false
    */
   readonly seenBefore?: boolean | undefined;
 }
 
 /**
- * Asks once how a video task is (spec, GET /v1/video/generations/{id}). Failed tasks are answers, not errors. The
- * request is repeated as chat requests are.
+ * Polls a video task once (spec, `GET /v1/video/generations/{id}`). A failed task is an answer, not an error.
+ * The request is repeated as chat requests are.
  *
  * @param task what `createVideoTask` gave, also out of JSON, or the id alone
  * @throws {TaskExpiredError} when the gateway no longer knows the task, and its time is over
@@ -97,9 +107,10 @@ function readTask(client: Client, json: unknown, handle: VideoTaskReference): Vi
 }
 
 /**
- * Watches a video task to its end: a snapshot whenever something changes, the last one `succeeded` or `failed`.
- * Progress never goes back. Failed queries (429, 5xx, the network) do not end it; leaving the loop or aborting ends the
- * watching, while the task goes on. Where a proxy pushes changes, it is asked only when that breaks off.
+ * Watches a video task to its end. Yields a snapshot after each change; the last one is `succeeded` or
+ * `failed`. Progress never goes back. Failed polls (429, 5xx, the network) do not end it. Leaving the loop or
+ * aborting ends the watching; the task goes on. Where a proxy pushes changes, the task is polled only after
+ * the push has failed.
  *
  * @throws {TaskFailedError} `reason: "result-missing"`: the gateway says success and gives no URL, four times
  * @throws {TaskExpiredError} when the gateway no longer knows the task, and its time is over
@@ -199,7 +210,7 @@ async function* pushedOf(
 }
 
 /**
- * Waits for a video, as {@link watchVideoTask} does.
+ * Watches a video task and returns it when it has its video.
  *
  * @throws {TaskFailedError} when the task fails; `task` has the reason
  * @throws whatever watching throws

@@ -8,7 +8,7 @@ export type ImageInput = Blob | URL | string;
 const accepted: readonly (string | undefined)[] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 /**
- * The URLs that image parts carry, files as data URLs. A file is what its bytes say, not its name.
+ * Makes the URLs of image parts; a file becomes a data URL. The bytes of a file decide its type, not its name.
  *
  * @throws {ValidationError} if the model sees no images, or one is none that it could see
  */
@@ -35,7 +35,7 @@ export async function imageURLs(
 }
 
 async function dataURLOf(blob: Blob, path: string, signal: AbortSignal): Promise<string> {
-  // loaded with the first file: most chats never see one
+  // loaded with the first file: most chats have none
   const { signedType, toDataURI } = await import("../../media/data-uri.js");
   const type = await signedType(blob, signal);
   if (type === undefined || !accepted.includes(type))

@@ -12,24 +12,24 @@ import type { ChatRequest, ToolCall } from "../protocol/request-body.js";
 import { openStream } from "../stream.js";
 import { type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
 
-/** An answer under way, as the message that it becomes. */
+/** An answer that is still streaming, as a message. */
 export interface Answer {
-  /** As far as it has come: the same object until more has. */
+  /** The message so far; the same object until it grows. */
   readonly message: ThreadMessage;
   /** True until the first text, thinking or tool call. */
   readonly isWaiting: boolean;
-  /** Reads to the end, however that comes; `onDelta` after each delta. */
+  /** Reads to the end of the answer, and calls `onDelta` after each delta. */
   read(onDelta: () => void): Promise<ThreadMessage>;
-  /** Ends the request; returns the message with all that had come. */
+  /** Ends the request; returns the message so far. */
   stop(): ThreadMessage;
 }
 
-/** Milliseconds of reading deltas before the host gets its turn: half a frame. */
+/** Time of reading deltas before the host may render, in milliseconds: half a frame. */
 const SLICE_MS = 8;
 
 /**
- * Asks, and gives the answer while it comes. With a `schema` its text is read as JSON. Without a request, the draft is
- * an answer that a page was left with, and is read again from its start.
+ * Sends a request and builds the draft of its answer. With a `schema`, the text is read as JSON. Without a request, the
+ * draft is an answer that the proxy has kept since the page was closed; it is read again from its start.
  */
 export function createAnswer(
   client: Client,
@@ -58,7 +58,7 @@ export function createAnswer(
     },
     read,
     stop() {
-      // what came in the same read and was not shown yet is in the snapshot from then on
+      // from here on the snapshot has the deltas of this read that were not shown yet
       stream.abort();
       objectReader?.push(stream.snapshot.content.slice(textRead));
       return ended({ outcome: "stopped" }, stream.timing);
@@ -100,7 +100,7 @@ export function createAnswer(
 
   function messageSoFar(): ThreadMessage {
     const { content, reasoning_content: reasoning, tool_calls: calls } = stream.snapshot;
-    // what was shown before stays until it has come again
+    // the text that was shown before stays until it has been read again
     if (content.length + (reasoning?.length ?? 0) < draft.content.length + (draft.reasoning?.length ?? 0))
       return draft;
     return {
@@ -124,7 +124,7 @@ export function createAnswer(
   }
 }
 
-/** An answer that was left ends like any other if it says how; if it is not there any more, it was interrupted. */
+/** Outcome of an answer that is read again: its own, or `interrupted` if the proxy has it no more. */
 function saysWhy(cause: unknown): boolean {
   return (
     isGatewayError(cause) &&
@@ -134,7 +134,7 @@ function saysWhy(cause: unknown): boolean {
   );
 }
 
-/** Makes the error of an answer whose `finish_reason` says that it failed, or announces calls that never came. */
+/** Makes the error of an answer that failed by its `finish_reason`, or that announced tool calls and made none. */
 function endedByGateway(finishReason: string | null, partial: ChatMessage): StreamError<ChatMessage> {
   const text = `the answer failed (finish_reason ${finishReason}); ask again`;
   return new StreamError(text, { reason: "server-error", partial, apiCode: finishReason ?? undefined });
@@ -148,7 +148,7 @@ function endOf(cause: unknown): Pick<ThreadMessage, "outcome" | "error"> {
   return { outcome: isCut ? "truncated" : "error", error };
 }
 
-/** Models like to write something around the JSON: it is read from its first bracket on. */
+/** Finds the JSON in a text: models write words around it, so that it begins at the first bracket. */
 function createObjectReader(): { push: (text: string) => void; readonly value: unknown } {
   const reader = createGrowingJSON();
   let begun = false;

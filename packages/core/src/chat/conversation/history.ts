@@ -24,13 +24,15 @@ export function historyOf(messages: readonly ThreadMessage[]): ChatRequestMessag
 }
 
 /**
- * Makes a history acceptable to a gateway, whatever happened to it: each tool call is followed by its result (one
- * that never came is said to be cancelled), and nothing stays that would be refused: a result without its call, a
- * second result of the same call, arguments that are no JSON (`{}` stands for them where there is a result that says
- * so; a call that was merely cut off goes), an answer without any content. Ids of calls become text, and a second call
- * with an id that its answer has already gets one of its own.
+ * Repairs a history so that a gateway accepts it.
  *
- * @param messages are not changed; those that are fine are given back as they are.
+ * - Each tool call is followed by its result; a call without one gets a result that says "cancelled".
+ * - A result without its call, and a second result of one call, are removed.
+ * - Arguments that are not JSON become `{}` where the call has a result; a call that was cut off is removed.
+ * - An answer without any content is removed.
+ * - Ids of calls become text, and a second call with the same id gets an id of its own.
+ *
+ * @param messages the history; it is not changed, and valid messages are returned as they are
  * @example
  * ```ts
  * const messages = repairHistory([...saved, { role: "user", content: "Go on" }]);
@@ -58,7 +60,7 @@ export function repairHistory(messages: readonly ChatRequestMessage[]): ChatRequ
   );
 }
 
-/** The results of one answer's calls, by their ids: in order, where two calls have one id. */
+/** Results of the calls of one answer, by id; in order if two calls have the same id. */
 type Results = Map<string, ToolMessage[]>;
 type ToolMessage = Extract<ChatRequestMessage, { role: "tool" }>;
 
@@ -84,7 +86,7 @@ function soundAnswer(message: ChatRequestMessage, results: Results): ChatRequest
   return [answer, ...sound.map(({ result }) => result)];
 }
 
-/** Models write nothing for a call without arguments; gateways want JSON. */
+/** Replaces empty arguments: a model may write none, and a gateway needs JSON. */
 function soundCall(call: ToolCall, id: string): ToolCall {
   const { name, arguments: text } = call.function;
   if (text.trim() === "" || !hasJSON(call)) return { ...call, id, function: { name, arguments: "{}" } };

@@ -2,14 +2,17 @@ import { ValidationError } from "../../errors.js";
 import { isRecord } from "../../transport/error-response.js";
 import { createMessageId, type ThreadMessage } from "./message.js";
 
-/** A message to begin a thread with. One without `id` gets one; an answer without `outcome` counts as whole. */
+/**
+ * A message of the thread to begin with. One without `id` gets an id; an answer without `outcome` counts as
+ * whole.
+ */
 export type InitialMessage = Omit<ThreadMessage, "id"> & {
   /** Id of the message, unique in its thread. @default a new one */
   readonly id?: string;
 };
 
 /**
- * The messages of an app as a thread has them.
+ * Converts the messages of an app to messages of a thread.
  *
  * @throws {ValidationError} that names the index and the field of one that cannot be read
  */
@@ -28,7 +31,7 @@ export function threadMessagesOf(messages: readonly InitialMessage[], option: st
   });
 }
 
-/** The field that cannot be read, and why. */
+/** A field that cannot be read, with the reason. */
 function problemOf(message: unknown, ids: ReadonlySet<unknown>): [string, string] | undefined {
   if (!isRecord(message)) return ["", "must be a message: { role, content }"];
   const { id, role, content, toolCalls, images, parts } = message;

@@ -3,17 +3,17 @@ import { type ImageInput, imageURLs } from "./attachments.js";
 import { createMessageId, isOpen, type ThreadMessage, withCallsClosed } from "./message.js";
 import type { Thread } from "./message-tree.js";
 
-/** The place in a thread where a turn begins. */
+/** Point of a thread at which a turn begins. */
 export interface Place {
-  /** The message to answer; undefined before the first one. */
+  /** Message to answer; undefined before the first one. */
   readonly below: string | undefined;
-  /** The messages that were added for it. */
+  /** Messages that were added for the turn. */
   readonly added: readonly string[];
 }
 
 /**
- * Finds a turn's place, and adds its question there. Throws at once, with nothing changed, where there is no such
- * place; rejects if the question cannot be added, or as soon as the signal aborts.
+ * Finds the insertion point of a turn, and adds its question there. Throws at once, without a change, if there is no
+ * such point. Rejects if the question cannot be added, and when the signal aborts.
  */
 export type FindPlace = (signal: AbortSignal) => Place | Promise<Place>;
 
@@ -24,7 +24,7 @@ interface Question {
   readonly model: string;
 }
 
-/** Puts a question below a message; at once if it has no images, so that it is shown in the next frame. */
+/** Adds a question below a message. Without images it is added at once, so that the next frame shows it. */
 export function ask(thread: Thread, question: Question, signal: AbortSignal): Place | Promise<Place> {
   const { content, images, below, model } = question;
   assertContent(content, images);
@@ -54,7 +54,7 @@ export function assertContent(content: string, images: readonly ImageInput[]): v
   throw new ValidationError([{ path: "content", message, rule: "chat.content" }]);
 }
 
-/** Puts another version of a question beside it, with its images unless there are others. */
+/** Adds another version of a question, with the same images unless there are new ones. */
 export function askAgain(
   thread: Thread,
   messageId: string,
@@ -67,7 +67,7 @@ export function askAgain(
   return ask(thread, { content, images: shown, below: thread.parentOf(messageId), model }, signal);
 }
 
-/** The place of a retry of `last`: where it failed, was stopped, or left tool calls that nobody answered. */
+/** Finds the insertion point of a retry: `last` failed, was stopped, or has tool calls without a result. */
 export function placeOfRetry(thread: Thread, last: ThreadMessage | undefined): Place {
   if (!last || last.role === "system" || last.outcome === "complete")
     throw new ConfigurationError(
@@ -77,7 +77,7 @@ export function placeOfRetry(thread: Thread, last: ThreadMessage | undefined): P
   return { below: belowRetry(thread, last), added: [] };
 }
 
-/** Number of the answers that a retry of `last` stands beside. */
+/** Counts the answers of which a retry of `last` is another version. */
 export function answersBeside(thread: Thread, last: ThreadMessage): number {
   const below = belowRetry(thread, last);
   return thread
@@ -89,7 +89,7 @@ function belowRetry(thread: Thread, { id, role, outcome }: ThreadMessage): strin
   return role === "user" || outcome === "tool-calls" ? id : thread.parentOf(id);
 }
 
-/** The place where the answer `messageId` began, or the last turn. */
+/** Finds the insertion point of the answer `messageId`, or of the last turn. */
 export function placeOfVersion(thread: Thread, messageId: string | undefined): Place {
   if (messageId === undefined) {
     const asked = thread.path.findLast(({ role }) => role === "user");
@@ -103,7 +103,7 @@ export function placeOfVersion(thread: Thread, messageId: string | undefined): P
 
 const WENT_ON = "the user went on without the call";
 
-/** Closes the tool calls that the last message shown has open. */
+/** Closes the open tool calls of the last shown message. */
 export function closeCalls(thread: Thread, reason: string): void {
   const last = thread.path.at(-1);
   if (last?.toolCalls?.some(isOpen)) thread.put(withCallsClosed(last, reason));

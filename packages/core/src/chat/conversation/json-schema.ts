@@ -3,7 +3,7 @@ import type { StandardSchema } from "../../base/standard-schema.js";
 import { asError, ConfigurationError } from "../../errors.js";
 
 /**
- * Refuses a schema of which it is plain at once that it has no JSON Schema.
+ * Refuses a schema that cannot have a JSON Schema, before anything is loaded.
  *
  * @throws {ConfigurationError} that begins with `path`
  */
@@ -15,8 +15,8 @@ export function assertWritable({ "~standard": { vendor, jsonSchema } }: Standard
 }
 
 /**
- * Writes a schema as the JSON Schema of its input, which is what a model writes. Checks that JSON Schema has no word
- * for are left out. The converter of valibot's schemas is loaded when the first one is written.
+ * Writes a schema as the JSON Schema of its input, since a model writes the input. Checks without a keyword of JSON
+ * Schema are left out. The converter for valibot is loaded for the first schema.
  *
  * @throws {ConfigurationError} that begins with `path`, for a schema that cannot be written
  */

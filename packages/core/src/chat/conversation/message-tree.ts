@@ -11,7 +11,7 @@ export interface Thread {
    * are merged later.
    */
   origin: string | undefined;
-  /** The messages shown, from the first to the last; the same array until something in it changes. */
+  /** The shown messages in order; the same array until one of them changes. */
   readonly path: readonly ThreadMessage[];
   /** The messages from the first one to `id`, shown or not. */
   pathTo(id: string | undefined): readonly ThreadMessage[];
@@ -21,11 +21,11 @@ export interface Thread {
   ids(): string[];
   /** Adds a message below `parent`, and shows it. */
   add(message: ThreadMessage, parent: string | undefined): void;
-  /** Replaces the message with the same id; nothing if there is none any more. */
+  /** Replaces the message with the same id; does nothing if it was removed. */
   put(message: ThreadMessage): void;
   /**
-   * Takes copies from elsewhere: a message that is unknown, or newer than ours, and results of tools that ours lacks.
-   * Each is shown only where nothing else was chosen.
+   * Merges copies of messages: unknown and newer ones replace ours, and results of tools that ours lacks are added. A
+   * copy does not change the branch that the user chose.
    */
   merge(copies: Iterable<ThreadNode>): void;
   remove(id: string): void;
@@ -122,7 +122,7 @@ export function createThread(onChange: (id: string, message?: ThreadMessage) => 
     return tree;
   }
 
-  /** From a message up to the first one. */
+  /** Lists the messages from one up to the first. */
   function climb(id: string | undefined): string[] {
     const { parents } = grow();
     const passed: string[] = [];
@@ -144,7 +144,7 @@ export function createThread(onChange: (id: string, message?: ThreadMessage) => 
   }
 }
 
-/** The newer of two copies, with the results of tools that only the other one has. Every tab joins them to the same. */
+/** Joins two copies: the newer one, with results of tools that only the older one has. All tabs get the same result. */
 function join(ours: ThreadNode, theirs: ThreadNode): ThreadNode {
   const isTheirs = theirs.revision - ours.revision || (statesOf(theirs) > statesOf(ours) ? 1 : 0);
   const [newer, older] = isTheirs > 0 ? [theirs, ours] : [ours, theirs];

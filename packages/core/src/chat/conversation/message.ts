@@ -24,15 +24,15 @@ export type ToolCallState =
   | "denied"
   | "cancelled";
 
-/** A tool call of an answer, and what became of it. */
+/** A tool call of an answer, with its state and result. */
 export interface ThreadToolCall {
   /** Id of the call: `approve`, `deny` and `addToolResult` take it. */
   readonly id: string;
   /** Name of the tool. */
   readonly name: string;
-  /** The arguments as the model wrote them, as far as they have come. */
+  /** Arguments as the model wrote them, as far as they have come. */
   readonly arguments: string;
-  /** The same as a value: partial while they stream, as its schema gives it once it was checked. */
+  /** Arguments as a value: partial while they stream, then as the tool's schema returned them. */
   readonly input: unknown;
   /** State of the call. */
   readonly state: ToolCallState;
@@ -42,13 +42,13 @@ export interface ThreadToolCall {
   readonly error?: string;
 }
 
-/** One message of a thread, as it is shown. It keeps its identity for as long as nothing in it changes. */
+/** One message of a thread. The object stays the same until something in it changes. */
 export interface ThreadMessage {
   /** Id of the message, unique in its thread. */
   readonly id: string;
   /** Author of the message. */
   readonly role: "system" | "user" | "assistant";
-  /** Text of the message, as far as it has come. */
+  /** Text of the message so far. */
   readonly content: string;
   /** Images beside a user's text: http(s) or data URLs. */
   readonly images?: readonly string[];
@@ -79,7 +79,7 @@ export interface ThreadMessage {
   readonly branches?: readonly string[];
 }
 
-/** The result of one question: its answer, or several with tool results between them. */
+/** Result of one question: its answer, or several answers with tool results between them. */
 export interface ThreadTurn {
   /** The messages that came into the thread, in order, as they stand at the end. */
   readonly messages: readonly ThreadMessage[];
@@ -99,18 +99,18 @@ export function isPending({ state }: ThreadToolCall): boolean {
   return state === "needs-approval" || state === "needs-result";
 }
 
-/** True until a tool call has something to tell the model. */
+/** True while a tool call has neither an output nor an error. */
 export function isOpen(call: ThreadToolCall): boolean {
   return call.state === "streaming" || call.state === "running" || isPending(call);
 }
 
-/** True for an answer that ended before it began: there is nothing in it to show or to send. */
+/** True for an answer that ended without any content. */
 export function isHollow({ role, outcome, content, reasoning, toolCalls }: ThreadMessage): boolean {
   const hasEnded = outcome !== undefined && outcome !== "complete";
   return role === "assistant" && hasEnded && !content && !reasoning && !toolCalls?.length;
 }
 
-/** The message with its open tool calls closed, or those of them that `which` says: the model is told `reason`. */
+/** Closes the open tool calls of a message, or those that `which` selects. The model gets `reason` as their result. */
 export function withCallsClosed(
   message: ThreadMessage,
   reason: string,

@@ -34,28 +34,31 @@ interface UncheckedUnlessOneOf<Known extends string> {
   readonly params: UncheckedParams;
 }
 
-/** The model to ask, and the parameters that this model has, under the gateway's own names. */
+/** The model that answers, and its parameters under the gateway's own names. */
 export type ChatTarget =
   | { [Id in ChatModel]: TargetOf<Id> }[ChatModel]
   | SharedTarget
   | UncheckedUnlessOneOf<ChatModel>;
 
-/** The fate of a message that is sent while an answer is in flight. */
+/**
+ * Behaviour of a message that is sent while an answer is in flight. `reject`: it is not sent. `queue`: it is
+ * sent after the answer. `interrupt`: the answer is stopped first.
+ */
 export type WhenBusy = "reject" | "queue" | "interrupt";
 
 interface ChatBehaviour<Output> {
-  /** Under which name the chat is kept in `storage`. */
+  /** Name of the chat in `storage`. */
   readonly id?: string;
   /**
-   * The thread to begin with, unless `storage` has one. Ids may be left out. A message that cannot be read is a
-   * `ValidationError` that names its index and field.
+   * Messages of the thread at the beginning, unless `storage` has some. Ids may be left out. A message that
+   * cannot be read is a `ValidationError` that names its index and field.
    */
   readonly initialMessages?: readonly InitialMessage[];
   /**
-   * The system prompt: the system message that each request begins with, the steps after tool calls too. A function is
-   * called for each request, and may be async; if it fails, the turn is `not-sent` with its error. It is no part of
-   * the thread: never in `messages`, never stored, and kept by `clear()` and `setMessages()`. System messages that the
-   * thread has itself (`initialMessages`) follow it.
+   * System prompt: the first message of each request, also after tool calls. A function is called for each
+   * request and may be async; if it fails, the turn is `not-sent` with its error. The prompt is not part of
+   * the thread: it is never in `messages`, never stored, and `clear()` and `setMessages()` keep it. System
+   * messages in `initialMessages` follow it.
    *
    * @example
    * ```ts
@@ -71,29 +74,36 @@ interface ChatBehaviour<Output> {
   /** Maximum number of answers to one question, with tool results between them. @default 8 */
   readonly maxSteps?: number;
   /**
-   * The answer is read as JSON of this schema: `object`. The model is told the schema as JSON Schema, behind
-   * `instructions`, and is asked in JSON mode where it has one. A schema that cannot be written as JSON Schema gives a
-   * warning; the prompt then has to describe the JSON.
+   * Schema of the answer, which becomes `object`. The model gets it as JSON Schema after `instructions`, in
+   * JSON mode where it has one. A schema without a JSON Schema gives a warning: then the prompt has to
+   * describe the JSON.
    */
   readonly schema?: StandardSchema<Output>;
-  /** `reject`: the new message is not sent; `queue`: sent after the answer; `interrupt`: the answer is stopped. @default "reject" */
+  /** Behaviour of a message that is sent while an answer is in flight. @default "reject" */
   readonly whenBusy?: WhenBusy;
-  /** The shortest time between two notifications while an answer streams, in milliseconds. @default 50 */
+  /** Shortest time between two notifications while an answer streams, in milliseconds. @default 50 */
   readonly throttleMs?: number;
   /** Headers, timeouts and retry of each request. */
   readonly request?: RequestOptions;
   /**
-   * Storage that keeps the thread between page loads; needs `id`. Tabs with the same `id` and storage show the same
-   * messages. The chat waits for it at most 3 s, and works from memory while it fails: event `storage-failure`.
+   * Storage that keeps the thread between page loads; needs `id`. Tabs with the same `id` and storage show
+   * the same messages. The chat waits at most 3 s for the storage. If it fails, the chat works from memory
+   * and emits `storage-failure`.
    */
   readonly storage?: RecordStorage;
-  /** Called once for each turn that ended, however it did; not for one that waits for somebody. */
+  /**
+   * Called once for each turn that ended, well or not. Not called for a turn that waits for the user or the
+   * app.
+   */
   readonly onFinish?: (turn: ThreadTurn) => void;
   /** Called once for each turn that failed, before `onFinish`. */
   readonly onError?: (error: Error, turn: ThreadTurn) => void;
 }
 
-/** Options of a chat. All but `id`, `initialMessages`, `throttleMs` and `storage` is read when it is used. */
+/**
+ * Options of a chat. `id`, `initialMessages`, `throttleMs` and `storage` are read once; all others whenever
+ * they are used.
+ */
 export type ChatStoreOptions<Output = unknown> =
   | { [Id in ChatModel]: OptionsOf<Id, Output> }[ChatModel]
   | SharedOptions<Output>

@@ -8,8 +8,8 @@ import type { ThreadMessage } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 
 /**
- * The request for the answer to a thread, at once where nothing has to be waited for. `instructions`, the schema and
- * the tools are read anew each time: a step after a tool call has what holds by then.
+ * Makes the request for the answer to a thread, synchronously if nothing is async. `instructions`, the schema and the
+ * tools are read for each request, so that a step after a tool call has the current ones.
  */
 export function requestOf(
   client: Client,
@@ -39,7 +39,7 @@ export function requestOf(
   }
 }
 
-/** The schema as a part of the system message; undefined, with a warning, for one that cannot be written. */
+/** Writes the schema for the system message; undefined, with a warning, if it has no JSON Schema. */
 async function descriptionOf(
   client: Client,
   schema: NonNullable<ChatStoreOptions["schema"]>,

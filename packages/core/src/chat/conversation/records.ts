@@ -3,7 +3,7 @@ import { isImageURL } from "../protocol/schema.js";
 import { isOpen, isPending, type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
 import type { ThreadNode } from "./placement.js";
 
-/** Key of the record that has the id of the last message shown; no message has it as its id. */
+/** Key of the record with the id of the last shown message; no message has this id. */
 export const LEAF = "/leaf";
 
 /** The record of a message: its JSON, without its versions. */
@@ -16,7 +16,7 @@ export function recordOf({ message, parent, revision }: ThreadNode): unknown {
   };
 }
 
-/** The messages of records. Anybody may have written a storage: what is not readable as a message is left out. */
+/** Reads messages from records. Anyone may write to a storage, so that unreadable records are left out. */
 export function nodesIn(records: ReadonlyMap<string, unknown>): ThreadNode[] {
   return [...records].flatMap(([key, record]) => nodeOf(key, record) ?? []);
 }
@@ -44,13 +44,13 @@ function nodeOf(id: string, record: unknown): ThreadNode | undefined {
   } as ThreadMessage;
   return {
     message,
-    // what is no id leads nowhere: the message keeps its place by its age
+    // without a valid parent, the message is placed by its age
     parent: parent === null ? undefined : isText(parent) ? parent : `/${id}`,
     revision: Number.isSafeInteger(revision) ? (revision as number) : 0,
   };
 }
 
-/** Fields that are taken over as they are, with the type that each must have. */
+/** Fields that are copied, with the type that each must have. */
 const fields: Readonly<Record<string, (value: unknown) => boolean>> = {
   reasoning: isText,
   outcome: isText,
@@ -88,7 +88,7 @@ function callOf(call: unknown): ThreadToolCall | undefined {
   };
 }
 
-/** Stored parts of an error: neither the answer's body, nor the text that the message has anyway. */
+/** Fields of an error that are stored: not the body of the answer, and not the text, which the message has. */
 function reasonOf(error: object): Record<string, unknown> {
   const kept = ["name", "message", "code", "status", "reason", "phase", "type", "apiCode"] as const;
   const of = error as Record<string, unknown>;
@@ -110,7 +110,7 @@ export function isUnderWay(message: ThreadMessage | undefined): boolean {
 
 const LEFT = "the page was left before the call had a result";
 
-/** The message without the tab that worked on it: its answer and its running tools have ended. Pending calls wait on. */
+/** Ends the answer and the running tools of a message whose tab was closed. Calls that wait for a person stay open. */
 export function afterReload(message: ThreadMessage): ThreadMessage {
   if (isUnderWay(message)) {
     const { streamId: _, ...ended } = withCallsClosed(message, LEFT);
@@ -119,7 +119,7 @@ export function afterReload(message: ThreadMessage): ThreadMessage {
   return withCallsClosed(message, LEFT, (call) => isOpen(call) && !isPending(call));
 }
 
-/** True while a tab has to be at work on the message for it to end. */
+/** True for a message that ends only if a tab works on it. */
 export function isInFlight(message: ThreadMessage): boolean {
   return afterReload(message) !== message;
 }

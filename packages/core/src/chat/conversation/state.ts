@@ -3,12 +3,17 @@ import type { ChatUsage } from "../protocol/delta.js";
 import { isPending, type ThreadMessage } from "./message.js";
 
 /**
- * `ready` for the next message; `submitted` until the first token; `streaming` while text comes or tools run;
- * `requires-action` while a tool call waits for somebody; `error` if the last turn failed, until the next attempt.
+ * Status of a chat.
+ *
+ * - `ready`: waits for the next message
+ * - `submitted`: waits for the first token
+ * - `streaming`: text comes or tools run
+ * - `requires-action`: a tool call waits for the user or the app
+ * - `error`: the last turn failed
  */
 export type ChatStatus = "ready" | "submitted" | "streaming" | "requires-action" | "error";
 
-/** A tool call that waits: for `approve` or `deny`, or for `addToolResult`. */
+/** A tool call that waits for `approve` or `deny`, or for `addToolResult`. */
 export interface PendingAction {
   /** `approval`: `approve` or `deny` answers it. `result`: `addToolResult` does. */
   readonly kind: "approval" | "result";
@@ -24,7 +29,7 @@ export interface PendingAction {
 
 /** Snapshot of a chat. */
 export interface ChatState<Output = unknown> {
-  /** The branch that is shown. What did not change keeps its identity. */
+  /** Messages of the shown branch. A message that did not change is the same object. */
   readonly messages: readonly ThreadMessage[];
   /** State of the chat. */
   readonly status: ChatStatus;
@@ -36,15 +41,21 @@ export interface ChatState<Output = unknown> {
   readonly timing: ChatTiming | undefined;
   /** With a `schema`: the last answer as a value, partial until the message's `outcome` is `complete`. */
   readonly object: DeepPartial<Output> | undefined;
-  /** Tool calls of the last message that wait. The same in all tabs that show the chat; the first answer counts. */
+  /**
+   * Tool calls of the last message that wait for the user or the app. All tabs show the same ones; the first
+   * reaction counts.
+   */
   readonly pendingActions: readonly PendingAction[];
   /** Texts of the messages that `whenBusy: "queue"` holds back, oldest first. */
   readonly queued: readonly string[];
-  /** True until the thread has been read from `storage`, for 3 s at most. What is read later is added then. */
+  /**
+   * True until the thread was read from `storage`, for at most 3 s. Messages that are read later are added
+   * then.
+   */
   readonly isRestoring: boolean;
 }
 
-/** A value of which only a part has come: anything may still be missing. */
+/** Value that is still incomplete: any part of it may be missing. */
 export type DeepPartial<T> = T extends readonly (infer Item)[]
   ? readonly DeepPartial<Item>[]
   : T extends object

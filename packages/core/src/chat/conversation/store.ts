@@ -35,65 +35,71 @@ import { createRun, type Run } from "./turn-runner.js";
 
 /** Attachments of a message. */
 export interface SendOptions {
-  /** For models that see them: files, or http(s) and data URLs. */
+  /** Images of the message, for models that see images: files, http(s) URLs or data URLs. */
   readonly images?: readonly ImageInput[];
 }
 
 /**
- * A chat: a thread of messages with branches, and the turn under way. Framework-free; hooks are thin faces of it.
- * Its promises never reject: each resolves to the turn as soon as that has ended or waits for a person or the app.
+ * Store of a chat: a thread of messages with branches, and the turn in flight. Its promises never reject: each resolves
+ * to the turn when that has ended, or waits for a person or the app.
  */
 export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   /**
-   * Appends a user's message and asks for an answer. Tool calls that still wait are cancelled. A message without text
-   * and images is `not-sent`, and is not added.
+   * Appends a message of the user and requests an answer. Tool calls that still wait are cancelled. A message
+   * without text and images is `not-sent` and not added.
    */
   send(content: string, options?: SendOptions): Promise<ThreadTurn>;
   /**
-   * Ends the turn in flight: the text that came stays, open tool calls are cancelled, nothing stays queued. What waits
-   * for the storage or for another tab is `not-sent`.
+   * Ends the turn in flight. The text so far stays, open tool calls are cancelled, and queued messages are
+   * dropped. A turn that waits for the storage or another tab is `not-sent`.
    */
   stop(): void;
   /**
-   * Asks again where the last answer failed or was stopped; results of tools before it are kept. With nothing to retry
+   * Repeats the request whose answer failed or was stopped; results of tools are kept. With nothing to retry
    * the turn is `not-sent`, and the chat stays as it is.
    */
   retry(): Promise<ThreadTurn>;
-  /** Asks for another version of an answer, by default of the whole last turn; the old one stays as a branch. */
+  /**
+   * Requests another version of an answer, by default of the whole last turn. The old version stays as a
+   * branch.
+   */
   regenerate(messageId?: string): Promise<ThreadTurn>;
-  /** Puts another version of a user's message beside it, and asks for an answer; the old branch stays. */
+  /** Adds another version of a user's message and requests an answer. The old version stays as a branch. */
   edit(messageId: string, content: string, options?: SendOptions): Promise<ThreadTurn>;
-  /** The ids of all versions of a message, oldest first. */
+  /** Returns the ids of all versions of a message, oldest first. */
   branches(messageId: string): readonly string[];
   /** Shows the branch that a message is on. */
   switchBranch(messageId: string): void;
-  /** Lets a tool call run. Twice is once. */
+  /** Allows a tool call to run. A second call changes nothing. */
   approve(toolCallId: string): Promise<ThreadTurn>;
-  /** Keeps a tool call from running; the model is told `reason`. */
+  /** Refuses a tool call. The model gets `reason`. */
   deny(toolCallId: string, reason?: string): Promise<ThreadTurn>;
-  /** Gives a result that is waited for, in any order, twice is once; when all are there the chat goes on. */
+  /**
+   * Adds the result of a tool call that waits for it. The order does not matter, and a second result changes
+   * nothing. The chat continues when all results are there.
+   */
   addToolResult(toolCallId: string, output: unknown): Promise<ThreadTurn>;
   /**
-   * Stops, and replaces the whole thread. Ids may be left out.
+   * Stops the turn in flight and replaces the whole thread. Ids may be left out.
    *
    * @throws {ValidationError} that names the index and the field of a message that cannot be read
    */
   setMessages(messages: readonly InitialMessage[]): void;
-  /** Stops, and forgets all messages. */
+  /** Stops the turn in flight and removes all messages. */
   clear(): void;
-  /** Stops, and lets go of the storage until the chat is used again. */
+  /** Stops the turn in flight and closes the storage until the chat is used again. */
   close(): void;
   /**
-   * Returns the same chat with verbs of other options, for another component that shows it. What `send`, `retry`,
-   * `regenerate` and `edit` start uses the options of the face that they were called on, to the end of its turn.
-   * `approve`, `deny` and `addToolResult` continue the turn with the options that it was asked with. `id`,
-   * `initialMessages`, `throttleMs` and `storage` are those that the chat was created with.
+   * Returns the same chat with other options, for another component that shows it. Turns that `send`,
+   * `retry`, `regenerate` and `edit` start use the options of the object that they were called on. `approve`,
+   * `deny` and `addToolResult` continue a turn with the options that it began with. `id`, `initialMessages`,
+   * `throttleMs` and `storage` stay those of the first chat.
    */
   withOptions(options: ChatStoreOptions<Output> | (() => ChatStoreOptions<Output>)): ChatStore<Output>;
 }
 
 /**
- * Makes a chat on `streamChat`. Nothing is sent before `send`.
+ * Creates the store of a chat. Nothing is sent before `send`.
  *
  * @param options a function is asked whenever one of them is needed, so that none is ever stale
  * @throws {ConfigurationError} for `storage` without `id`
@@ -117,7 +123,7 @@ export function createChatStore<Output = unknown>(
   const thread = createThread((messageId, message) => keeper?.changed(messageId, message));
   addAll(threadMessagesOf(initialMessages, "initialMessages"));
   const initial = thread.ids();
-  // until the storage is read: what is sent now stands behind what is read later
+  // until the storage is read: messages that are sent now follow those that are read later
   if (storage) thread.origin = `/${createMessageId()}`;
   const pendingOf = createPendingReader();
   let isRestoring = storage !== undefined;
@@ -125,10 +131,10 @@ export function createChatStore<Output = unknown>(
   let queued: readonly string[] = [];
   let error: Error | undefined;
   let run: Run | undefined;
-  // the options of the last turn
+  // options of the last turn
   let asked: Read<Output> | undefined;
   let shown: ThreadMessage | undefined;
-  // the message that the run works on
+  // message that the run works on
   let workedOn: string | undefined;
   let opening: Promise<void> | undefined;
   let session = new AbortController();
@@ -238,7 +244,7 @@ export function createChatStore<Output = unknown>(
     return thread.path.at(-1);
   }
 
-  /** Reads the storage, and waits for it at most 3 s: what is read later is merged then. */
+  /** Reads the storage, and waits for it at most 3 s. Records that are read later are merged then. */
   async function open(from: RecordStorage): Promise<void> {
     const { signal } = session;
     try {
@@ -279,7 +285,7 @@ export function createChatStore<Output = unknown>(
     store.flush();
   }
 
-  /** At once where it can be, so that what a click does is seen in the next frame. */
+  /** Acts synchronously if possible, so that the next frame shows the effect of a click. */
   function whenRestored<T>(act: () => T | Promise<T>): Promise<T> {
     if (storage) opening ??= open(storage);
     return isRestoring && opening ? opening.then(act) : Promise.resolve(act());
@@ -307,7 +313,7 @@ export function createChatStore<Output = unknown>(
     return whenReady(() => startIfFree(read, place, content));
   }
 
-  /** Only what has `content` can be queued: what another version is of may be gone by then. */
+  /** Only new messages can be queued: the message that a version belongs to may be removed before. */
   function startIfFree(
     read: Read<Output>,
     place: FindPlace,
@@ -339,7 +345,7 @@ export function createChatStore<Output = unknown>(
     { left, message = left?.id }: { left?: ThreadMessage; message?: string } = {},
   ): Promise<ThreadTurn> {
     const owner = new AbortController();
-    // a branch that comes from another tab meanwhile does not take the place of this one
+    // a branch that another tab adds meanwhile does not replace this one
     thread.choose(lastMessage()?.id);
     return unlessRefused(
       () => find(owner.signal),
@@ -374,14 +380,14 @@ export function createChatStore<Output = unknown>(
     run = workedOn = undefined;
     error = turn.error;
     const isWaiting = lastMessage()?.toolCalls?.some(isPending);
-    // a microtask of its own: a message that a callback sends finds the chat free
+    // a separate microtask, so that a callback can send the next message
     if (!isWaiting) queueMicrotask(() => tell(turn, read()));
     do {
       const [next, ...rest] = queue;
       setQueue(rest);
       store.flush();
       next?.start();
-      // one that found no place has left the chat free
+      // a turn without an insertion point has not begun
     } while (!run && queue.length > 0);
   }
 
@@ -458,10 +464,10 @@ export function createChatStore<Output = unknown>(
 
 const BUSY = 'an answer is under way: wait for it, stop() it, or set `whenBusy` to "queue" or "interrupt"';
 
-/** Gives the options at the time of their use. */
+/** Returns the options at the time of their use. */
 type Read<Output> = () => ChatStoreOptions<Output>;
 
-/** Goes on with what `check` gives. If it throws, nothing is asked, and the chat stays as it is. */
+/** Continues with the result of `check`. If it throws, nothing is sent, and the chat does not change. */
 function unlessRefused<T>(check: () => T, goOn: (checked: T) => Promise<ThreadTurn>): Promise<ThreadTurn> {
   let checked: T;
   try {

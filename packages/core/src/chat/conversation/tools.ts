@@ -16,7 +16,7 @@ export interface ToolContext {
   readonly messages: readonly ThreadMessage[];
 }
 
-/** A tool that a chat runs when the model calls it. Made by {@link defineTool}. */
+/** A tool that a chat runs when the model calls it. Created by {@link defineTool}. */
 export interface ChatTool<Input = unknown, Output = unknown> {
   /** Name of the tool, by which the model calls it. */
   readonly name: string;
@@ -38,25 +38,32 @@ export interface ChatTool<Input = unknown, Output = unknown> {
 
 /** Options of {@link defineTool}. */
 export interface ToolOptions<Input, Output> {
-  /** Letters, digits, `_` and `-`. */
+  /** Name of the tool: 1 to 64 letters, digits, `_` and `-`. */
   readonly name: string;
-  /** Tells the model when to call the tool, and for what. */
+  /** Explanation for the model: what the tool does and when to call it. */
   readonly description?: string;
-  /** The arguments: a valibot schema (or another that knows its JSON Schema), or a JSON Schema, then unchecked. */
+  /**
+   * Arguments of the tool: a valibot schema, another schema that has a JSON Schema, or a JSON Schema, which
+   * is not checked.
+   */
   readonly parameters: StandardSchema<Input> | Readonly<Record<string, unknown>>;
   /** Runs the call. Without it the call waits for `addToolResult`. */
   execute?(input: Input, context: ToolContext): Output | Promise<Output>;
-  /** True if a person has to approve the call first. A function has `timeoutMs` to say so. @default false */
+  /**
+   * True if the user has to approve a call first. A function has to decide within `timeoutMs`.
+   *
+   * @default false
+   */
   readonly needsApproval?: boolean | ((input: Input) => boolean | Promise<boolean>);
-  /** Milliseconds until a call that is still running, or being checked, counts as failed. @default 60_000 */
+  /** Milliseconds until a call that is still checked or running counts as failed. @default 60_000 */
   readonly timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 60_000;
 
 /**
- * Defines a tool for a chat. Its arguments are checked before `execute` sees them; a model that gets them wrong is
- * told so, and the chat goes on. What `execute` gives must be a string or fit into JSON.
+ * Defines a tool for a chat. Arguments are checked before `execute` runs; if they are wrong, the model gets
+ * an error and the chat continues. `execute` must return a string or a value that has JSON.
  *
  * @throws {ConfigurationError} for a name that is none, or a schema that does not know its JSON Schema. A valibot
  *   schema is written when a request needs it: one that has no JSON Schema (`v.date()`) ends that turn as `not-sent`.
@@ -97,13 +104,13 @@ export function defineTool<Input, Output>(options: ToolOptions<Input, Output>): 
   };
 }
 
-/** Everything that a call needs beside its tool. */
+/** Parts that a call needs beside its tool. */
 export interface CallContext extends Omit<ToolContext, "toolCallId"> {
   readonly tools: readonly ChatTool[];
   readonly clock: Clock;
 }
 
-/** Decides about a call as soon as its arguments are whole: it runs, waits for somebody, or has failed already. */
+/** Decides the next state of a call with whole arguments: it runs, waits for a person or the app, or has failed. */
 export function admitCall(call: ThreadToolCall, context: CallContext): Promise<ThreadToolCall> {
   return withTool(call, context, async (tool, input, checked) => {
     if (await needsApproval(tool, input)) return { ...checked, state: "needs-approval" };
@@ -119,7 +126,7 @@ async function needsApproval(tool: ChatTool, input: unknown): Promise<boolean> {
   }
 }
 
-/** Runs a call to its end, or until `context.signal` aborts. Never rejects: the model is told what went wrong. */
+/** Runs a call to its end, or until `context.signal` aborts. Never rejects: the model gets the error. */
 export function runCall(call: ThreadToolCall, context: CallContext): Promise<ThreadToolCall> {
   const { messages } = context;
   return withTool(call, context, async (tool, input, checked, signal) =>
@@ -129,7 +136,7 @@ export function runCall(call: ThreadToolCall, context: CallContext): Promise<Thr
   );
 }
 
-/** The call with its result; failed if a model cannot be told that result. */
+/** Adds the result to a call; the call has failed if the result is no JSON. */
 export function withOutput(call: ThreadToolCall, output: unknown): ThreadToolCall {
   const problem = problemOf(output);
   return problem
@@ -138,8 +145,8 @@ export function withOutput(call: ThreadToolCall, output: unknown): ThreadToolCal
 }
 
 /**
- * Checks the arguments of a call, which may have been left by another page, and goes on with its tool; both within the
- * time of the tool.
+ * Checks the arguments of a call, which another tab may have left, and runs its tool, both within the time limit of the
+ * tool.
  */
 async function withTool(
   call: ThreadToolCall,
@@ -164,7 +171,7 @@ async function withTool(
     known = { ...call, input };
     const checked = tool.schema ? await checkBySchema(tool.schema, input) : { value: input };
     if (checked.issues) throw new Error(`the arguments do not fit: ${issuesText(checked.issues)}`);
-    // a storage takes JSON, and a schema may make anything of it
+    // a storage needs JSON, and the output of a schema may be anything
     if (!problemOf(checked.value)) known = { ...call, input: checked.value };
     return goOn(tool, checked.value, known, span.signal);
   };
@@ -184,7 +191,7 @@ function inputOf({ arguments: text }: ThreadToolCall): unknown {
   return input;
 }
 
-/** Bound of nesting. A deeper value could be written here, and overflow the stack as a part of a larger one. */
+/** Largest nesting of a result. A deeper value could overflow the stack as a part of a larger one. */
 const MAX_DEPTH = 500;
 
 /** The reason why a value cannot be written as JSON; undefined if it can. */

@@ -4,9 +4,9 @@ import { createGrowingText } from "./text.js";
 /**
  * A JSON document that arrives in pieces, readable at any time.
  *
- * While it is open, strings are given as far as they have come (never half an escape or half a surrogate pair),
- * numbers and literals once they are whole, and an object has a key as soon as something of its value can be said. In
- * the end the value is what `JSON.parse` makes of the whole text.
+ * While it is open, texts are as long as they have come (never half an escape or half a surrogate pair),
+ * numbers and literals appear once they are whole, and an object has a key once its value has begun. In the
+ * end the value is the one of `JSON.parse`.
  */
 export interface PartialJSON {
   /** Reads the next piece of text, of any length. The cost grows with the length of the piece only. */
@@ -17,9 +17,9 @@ export interface PartialJSON {
    */
   readonly value: unknown;
   /**
-   * `complete` when what has come is a whole document, `malformed` as soon as it cannot become one any more (`value`
-   * keeps what came before the error), else `open`. A number that is the whole document, as `12`, is complete and may
-   * still go on.
+   * `complete`: a whole document has come. `malformed`: it cannot become one any more; `value` keeps the part
+   * before the error. `open`: more has to come. A document that is a number, as `12`, is complete and may
+   * still continue.
    */
   readonly state: "open" | "complete" | "malformed";
 }
@@ -56,10 +56,8 @@ const MEANINGS = '"\\/\b\f\n\r\t';
 /**
  * Reads a JSON document while it arrives, such as the arguments of a tool call.
  *
- * A piece costs its own length. A reading costs a copy of every container that is open and has changed, which makes
- * N words for an open array of N items. The engine copies them in one block, so that it shows only in arrays of many
- * thousands of items, and it is the price of plain arrays that never change: read as often as you show the value, not
- * as often as it grows.
+ * A piece costs time by its length. Reading `value` copies every open container that has changed. For arrays
+ * of many thousands of items, read it as often as you show it, not after each piece.
  *
  * @example
  * ```ts

@@ -5,7 +5,7 @@ import type { ToolCall } from "./request-body.js";
 export const emptyMessage: ChatMessage = Object.freeze({ role: "assistant", content: "" });
 
 /**
- * Folds one delta into the message: pure, and what did not change keeps its identity.
+ * Adds one delta to the message and returns the new message. Pure: unchanged parts keep their identity.
  *
  * @example
  * ```ts

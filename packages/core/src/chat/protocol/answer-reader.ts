@@ -30,7 +30,7 @@ export interface ChatTiming {
   readonly tokensPerSecond?: number;
 }
 
-/** Another answer to the same request (`n` > 1 on services that offer it), folded like the first. */
+/** Another answer to the same request, from services that offer `n` > 1. */
 export interface ChatAlternative {
   /** The message, to be appended to `messages` instead of the first answer. */
   readonly message: ChatMessage;
@@ -40,7 +40,7 @@ export interface ChatAlternative {
 
 /** A whole answer. */
 export interface ChatTurn {
-  /** To be appended to `messages` for the next request. */
+  /** Message of the model. Append it to `messages` for the next request. */
   readonly message: ChatMessage;
   /** Tool calls of the answer, with their arguments as values. Empty where there are none. */
   readonly toolCalls: readonly ChatToolCall[];
@@ -60,7 +60,7 @@ export interface ChatTurn {
   readonly refusal?: string;
   /** Further answers; absent where there is only one. */
   readonly alternatives?: readonly ChatAlternative[];
-  /** The answer as it came (of a stream, its last chunk), with the fields that we do not know. */
+  /** Answer of the gateway, unchanged, with unknown fields; of a stream, the last chunk. */
   readonly raw: unknown;
 }
 

@@ -1,6 +1,9 @@
 import type { ToolCall } from "./request-body.js";
 
-/** Token counts; every model sends the first three, the rest where it has them (spec, Chat completion). */
+/**
+ * Tokens that were used. Every model reports the first three, others where it has them (spec, Chat
+ * completion).
+ */
 export interface ChatUsage {
   /** Tokens of the request. */
   readonly prompt_tokens: number;
@@ -46,10 +49,7 @@ export type ChatOutcome =
   | "truncated"
   | "error";
 
-/**
- * One step of an answer. `index` counts the tool calls of the message from 0. A `tool-call` says that the call's
- * arguments are whole; `usage` may come more than once, the last one counts; `finish` comes once, last.
- */
+/** One step of an answer. A `finish` comes once, at the end. */
 export type ChatDelta =
   | {
       /** A piece of the answer's text. */
@@ -104,7 +104,7 @@ export type ChatDelta =
       readonly outcome: ChatOutcome;
     };
 
-/** The assistant's message, in the form in which it is sent back in the next request. */
+/** Message of the model, in the form in which the next request sends it back. */
 export interface ChatMessage {
   /** Author of the message: the model. */
   readonly role: "assistant";
