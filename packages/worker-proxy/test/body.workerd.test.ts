@@ -147,3 +147,13 @@ test("with a cap on tokens, a chat asks for no more, and says so where it says n
   const sent = await Promise.all(reached.map((request) => request.json() as Promise<{ max_tokens: number }>));
   expect(sent.map(({ max_tokens }) => max_tokens)).toEqual([10_000, 10_000, 8192]);
 });
+
+test("without a cap too, tokens are a number, before a meter computes with them", async () => {
+  const meter = { reserve: () => Promise.reject(new Error("the meter was asked")) };
+  for (const options of [{}, { meter }]) {
+    const { reached, ask } = openProxy(options);
+    for (const max_tokens of ["9", "", 1.5, -1, 0, true, [9]])
+      expect((await ask(asked({ body: { ...chat, max_tokens } }))).status).toBe(400);
+    expect(reached).toEqual([]);
+  }
+});

@@ -1,7 +1,16 @@
-import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
+import {
+  createLocalJWKSet,
+  errors,
+  type JSONWebKeySet,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from "jose";
 import type { User } from "../admitted.js";
+import { settled } from "../gateway/polls.js";
 import { ensure, Refusal, readOption } from "../refusal.js";
 import { textOf } from "../refusals.js";
+import { askJSON, type Fetch } from "./ask-json.js";
 
 /** The claims that a token must have. */
 export interface Expected {
@@ -97,4 +106,92 @@ export function checkTexts(name: string, value: unknown, example: string): strin
   const texts: unknown[] = Array.isArray(value) ? value : [value];
   ensure(texts.length > 0, `${name}: give at least one, ${example}`);
   return texts.map((text) => checkText(name, text, example));
+}
+
+/** How long keys are used before they are asked for again: a key that was withdrawn lives on for so long. */
+const FRESH_MS = 600_000;
+/** How long an unknown `kid` can't make us ask again. */
+const COOLDOWN_MS = 30_000;
+/** How long a failure stands: shorter, since nobody can get in meanwhile. */
+const RETRY_MS = 5000;
+/** How long other requests count on the one that asks. Its client may leave, and a Worker then drops its fetch. */
+const FOLLOW_MS = 1000;
+
+interface Keys {
+  readonly find: JWTVerifyGetKey;
+  readonly readAt: number;
+}
+
+/** One fetch: under way, or the last that there was. */
+interface Attempt {
+  readonly keys: Promise<Keys>;
+  /** Until when nobody else asks. */
+  until: number;
+}
+
+/**
+ * The public keys at an address, for `jwtVerify`. Kept in this isolate, and asked for at most once per cool-down, however
+ * many tokens name a key that does not exist, and whether or not the address answers. (jose's own remote set asks again
+ * for each request while the address fails and, in Workers, once for each of several requests at the same time.)
+ *
+ * The function throws a `Refusal` with 503 where the keys can't be had.
+ */
+export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
+  let held: Keys | undefined;
+  let attempt: Attempt | undefined;
+
+  return async (header, token) => {
+    const keys = held && Date.now() < held.readAt + FRESH_MS ? held : await load();
+    try {
+      return await keys.find(header, token);
+    } catch (error) {
+      const mayBeNew = error instanceof errors.JWKSNoMatchingKey && Date.now() >= keys.readAt + COOLDOWN_MS;
+      if (!mayBeNew) throw error;
+      return await (await load()).find(header, token);
+    }
+  };
+
+  async function load(): Promise<Keys> {
+    while (attempt && Date.now() < attempt.until) {
+      const keys = await settled(attempt.keys, attempt.until - Date.now());
+      if (keys) return keys;
+    }
+    return lead();
+  }
+
+  async function lead(): Promise<Keys> {
+    const own: Attempt = { keys: read(), until: Date.now() + FOLLOW_MS };
+    attempt = own;
+    try {
+      held = await own.keys;
+      return held;
+    } catch (error) {
+      own.until = Date.now() + RETRY_MS;
+      throw error;
+    }
+  }
+
+  async function read(): Promise<Keys> {
+    const headers = { accept: "application/json, application/jwk-set+json" };
+    const answer = await askJSON(url, { headers }, fetch).catch((error: unknown) => {
+      throw unknowable("jwks: the keys could not be fetched", error);
+    });
+    if (answer.status !== 200) throw unknowable(`jwks: the keys were answered with ${answer.status}`);
+    try {
+      return { find: createLocalJWKSet(answer.json as JSONWebKeySet), readAt: Date.now() };
+    } catch {
+      throw unknowable("jwks: what is there is no JSON Web Key Set");
+    }
+  }
+}
+
+/** @throws {TypeError} for an address on whose way keys could be swapped */
+export function checkKeysURL(value: unknown): string {
+  const text = value instanceof URL ? value.href : value;
+  ensure(typeof text === "string" && URL.canParse(text), "jwks: is no URL");
+  const { protocol, hostname, username, password, href } = new URL(text);
+  const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+  ensure(protocol === "https:" || (protocol === "http:" && isLocal), "jwks: must be https");
+  ensure(!username && !password, "jwks: must have no name or password");
+  return href;
 }

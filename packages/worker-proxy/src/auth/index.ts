@@ -1,6 +1,5 @@
 export type { Authenticate } from "../options.js";
-export { type CloudflareAccessOptions, cloudflareAccess } from "./cloudflare-access.js";
-export { type JWTOptions, jwt } from "./jwt.js";
+export { type CloudflareAccessOptions, cloudflareAccess, type JWTOptions, jwt } from "./jwt.js";
 export {
   type TurnstileSession,
   type TurnstileSessionOptions,

@@ -1,9 +1,151 @@
+import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
 import type { Usage } from "../admitted.js";
+import { Refusal } from "../refusal.js";
+import { openBytes } from "./bytes.js";
+import { openKeyWatch, unescaped } from "./keys.js";
+
+/** Largest event of a stream, in bytes. */
+const EVENT_BYTES = 8 * 1024 * 1024;
+
+/** What is read from an event stream on its way. */
+export interface EventBytesOptions {
+  /** Keys that must not pass. */
+  readonly keys: readonly string[];
+  /** Number of choices that were asked for. @default 1 */
+  readonly choices?: number;
+  /** Called for each whole event of the answer, once it was checked. */
+  readonly onEvent?: (event: Pick<ServerSentEvent, "event" | "data">) => void;
+}
+
+/** Reads a chat's event stream once, and hands out the bytes that may be passed on. */
+export interface EventBytes {
+  /** The chat, as far as it has been handed out. */
+  readonly chat: ChatState;
+  /** Number of bytes that are kept. */
+  readonly size: number;
+  /** Keeps the next bytes. */
+  push(bytes: Uint8Array): void;
+  /**
+   * Checks and hands out the events that are whole by now, if any.
+   *
+   * @throws {Refusal} 502 where they hold a key, or an event is too large
+   */
+  take(): Uint8Array | undefined;
+  /** Hands out what is left without a blank line behind it, if it is a whole event nonetheless. */
+  end(): Uint8Array | undefined;
+}
+
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions): EventBytes {
+  const chat = openChat(choices);
+  const holdsKey = openKeyWatch(keys);
+  const held = openBytes();
+  let searchedTo = 0;
+  let alike: Alike | undefined;
+  let last: { readonly data: string; readonly json: unknown } | undefined;
+  let isWhole = false;
+  let isEnded = false;
+  const parser = createEventParser({
+    onEvent: readEvent,
+    // some gateways send an error as a bare line
+    onUnknownField: (name, value) => name === "error" && readEvent({ event: "error", data: value }),
+  });
+
+  return {
+    chat: chat.state,
+    get size() {
+      return held.size;
+    },
+    push: held.add,
+    take() {
+      const end = endOfEvents(held.view(), searchedTo);
+      if (end === 0) {
+        if (held.size > EVENT_BYTES) throw new Refusal("upstream_type");
+        searchedTo = Math.max(0, held.size - 1);
+        return undefined;
+      }
+      readEvents(held.view().subarray(0, end));
+      searchedTo = 0;
+      return held.take(end);
+    },
+    end() {
+      const rest = held.take();
+      if (rest.byteLength === 0) return undefined;
+      check({ raw: utf8.decode(rest) });
+      isEnded = true;
+      isWhole = false;
+      parser.push(rest);
+      const event = parser.end();
+      if (event) readEvent(event);
+      return isWhole ? rest : undefined;
+    },
+  };
+
+  function readEvents(bytes: Uint8Array): void {
+    const text = utf8.decode(bytes);
+    // as it is written: this finds a key in comments and names as well
+    check({ raw: text });
+    const texts = alike && textsIn(text, alike);
+    if (alike && texts) {
+      const joined = texts.join("");
+      check(joined, alike.place);
+      chat.readText(joined);
+      for (const data of onEvent ? text.slice(6, -2).split("\n\ndata: ") : [])
+        onEvent?.({ event: "message", data });
+      return;
+    }
+    last = undefined;
+    parser.push(bytes);
+    alike = last && alikeOf(last);
+  }
+
+  function readEvent({ event, data }: Pick<ServerSentEvent, "event" | "data">): void {
+    const { isOver } = chat.state;
+    const json = parsed(data);
+    // a client may take each line for JSON, or all lines together
+    check(json ?? unescaped(data.replaceAll("\n", "")));
+    isWhole = typeof json === "object" || data.trimEnd() === "[DONE]";
+    chat.read(event, data, json);
+    if (!isOver && (isWhole || !isEnded)) onEvent?.({ event, data });
+    last = { data, json };
+  }
+
+  function check(value: unknown, place?: string): void {
+    if (holdsKey(value, place)) throw new Refusal("upstream_type");
+  }
+}
+
+function parsed(data: string): unknown {
+  if (data.startsWith("[DONE]")) return undefined;
+  try {
+    return JSON.parse(data);
+  } catch {
+    return undefined;
+  }
+}
+
+const LINE_FEED = 10;
+const RETURN = 13;
+
+/** The place behind the last blank line that ends after `from`; 0 where there is none. */
+function endOfEvents(bytes: Uint8Array, from: number): number {
+  for (let at = bytes.byteLength - 1; at > from; at -= 1) {
+    if (!isLineEnd(bytes[at])) continue;
+    const before = bytes[at] === LINE_FEED && bytes[at - 1] === RETURN ? at - 2 : at - 1;
+    if (isLineEnd(bytes[before])) return at + 1;
+  }
+  return 0;
+}
+
+function isLineEnd(byte: number | undefined): boolean {
+  return byte === LINE_FEED || byte === RETURN;
+}
 
 type JSONObject = Readonly<Record<string, unknown>>;
 
 /** The end and the content of a chat's event stream, as far as it has been read. */
-export interface ChatState {
+interface ChatState {
   /** The last `usage` that was not null. */
   readonly usage: Usage | undefined;
   /** True once `[DONE]` or an error came: nothing that follows belongs to the answer. */
@@ -17,7 +159,7 @@ export interface ChatState {
 }
 
 /** @param choices number of choices that were asked for */
-export function openChat(choices: number) {
+function openChat(choices: number) {
   const finished = new Map<unknown, boolean>();
   const state = {
     usage: undefined as Usage | undefined,
@@ -80,7 +222,7 @@ function isObject(value: unknown): value is JSONObject {
 }
 
 /** What is around the text of an event, in which most events of a chat differ from the one before. */
-export interface Alike {
+interface Alike {
   /** What comes before the text, and behind it. */
   readonly head: string;
   readonly tail: string;
@@ -98,7 +240,7 @@ const NOT_PLAIN = /["\\\u0000-\u001f]/;
  * Returns the texts of events of which every other byte is alike; undefined where one differs. All of them are found by
  * one search, which takes a small part of the time of parsing each event.
  */
-export function textsIn(events: string, { head, tail, between }: Alike): readonly string[] | undefined {
+function textsIn(events: string, { head, tail, between }: Alike): readonly string[] | undefined {
   const end = events.length - tail.length;
   if (end < head.length || !events.startsWith(head) || !events.endsWith(tail)) return undefined;
   const written = events.slice(head.length, end).split(between);
@@ -114,13 +256,7 @@ export function textsIn(events: string, { head, tail, between }: Alike): readonl
 }
 
 /** Returns what is around the text of an event that has one delta with one text, and no finish reason. */
-export function alikeOf({
-  data,
-  json,
-}: {
-  readonly data: string;
-  readonly json: unknown;
-}): Alike | undefined {
+function alikeOf({ data, json }: { readonly data: string; readonly json: unknown }): Alike | undefined {
   const found = textOfDelta(json);
   if (!found) return undefined;
   const quoted = `"${found.field}"`;

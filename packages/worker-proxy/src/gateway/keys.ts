@@ -59,3 +59,11 @@ export function openKeyWatch(keys: readonly string[]): KeyWatch {
     return longest;
   }
 }
+
+/** Decodes the escapes of JSON, in a text that need not be JSON. */
+export function unescaped(text: string): string {
+  return text.replace(
+    /\\(?:u([\da-f]{4})|(.))/gi,
+    (_, code, letter) => letter ?? String.fromCharCode(Number.parseInt(code, 16)),
+  );
+}

@@ -1,7 +1,7 @@
 import { Refusal } from "../refusal.js";
 import { openBytes } from "./bytes.js";
 import { type Call, failed } from "./call.js";
-import { openKeyWatch } from "./keys.js";
+import { openKeyWatch, unescaped } from "./keys.js";
 
 /** So much of a stream is read at most before the platform takes over, in characters. */
 const HEAD_CHARACTERS = 8 * 1024;
@@ -66,7 +66,8 @@ export function pump(
         if (head === "") onFirstByte?.();
         if (value) held.add(value);
         head += decoder.decode(value, { stream: !done });
-        if (holdsKey(head) || holdsKey(unescaped(head))) throw new Refusal("upstream_type");
+        if (holdsKey(head) || holdsKey(unescaped(head.replace(/[\r\n]+data: ?/g, ""))))
+          throw new Refusal("upstream_type");
         const isOver = isChat ? DONE.test(head) : done;
         if (done && !isOver) throw failed("upstream_cut");
         const isRead = isOver || head.length >= HEAD_CHARACTERS || EVENT.test(head);
@@ -93,16 +94,6 @@ export function pump(
     writer?.close().catch(() => {});
     call.close();
   }
-}
-
-/** Events as a client reads them that joins their lines and decodes JSON. */
-function unescaped(events: string): string {
-  return events
-    .replace(/[\r\n]+data: ?/g, "")
-    .replace(
-      /\\(?:u([\da-f]{4})|(.))/gi,
-      (_, code, letter) => letter ?? String.fromCharCode(Number.parseInt(code, 16)),
-    );
 }
 
 /** What the platform can connect without a step in JavaScript, where it has such a thing (workerd). */

@@ -3,7 +3,7 @@ import type { Refusal } from "../refusal.js";
 import { errorEvent, textOf } from "../refusals.js";
 import { openPieces } from "./bytes.js";
 import { type Call, failed } from "./call.js";
-import { type EventBytesOptions, openEventBytes } from "./event-bytes.js";
+import { type EventBytesOptions, openEventBytes } from "./chat-events.js";
 
 /** The end of a stream, and what was read of it. */
 export interface StreamEnd {
