@@ -24,7 +24,7 @@ const layers = {
     complete stream
     resumable-exchange
     attempt kept-answer settlement stream-error
-    resume sse-response text-stream
+    resume sse-response
     partial-json/ protocol/`,
   "core/src/images": `
     store
@@ -34,15 +34,13 @@ const layers = {
     request-body`,
   "core/src/videos": `
     list store
-    check ledgers
-    options
-    entries query-options
+    entries
+    options query-options
     create records watch
     check-media push read-task state
     schema/`,
   "core/src/assets": `
     store
-    watches
     request
     options state
     create

@@ -1,9 +1,12 @@
 import { readFileSync } from "node:fs";
 import {
+  chatModels,
   checkAssetRequest,
   checkChatRequest,
   checkImageRequest,
   checkVideoRequest,
+  imageModels,
+  videoModels,
 } from "@sluice/core/schemas";
 import { createEmulator } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
@@ -57,6 +60,34 @@ describe.each(allRules)("$section · $field: $says", ({ endpoint, rule, path, ac
       expect(warnings.map((warning) => [warning.path, warning.rule])).toContainEqual([path, rule]);
       expect((await answerOf(endpoint, warned)).status).toBe(200);
     });
+});
+
+test("the tables of models have the spec's defaults, which no request can show", () => {
+  const alpha = chatModels["alpha-v4.1-flash"];
+  expect([alpha.thinkingDefault, alpha.reasoningEffortDefault]).toEqual(["enabled", "high"]);
+  expect(chatModels["gamma-chat-1-6-251015"].stop).toBe(1);
+  for (const { watermarkDefault } of Object.values(imageModels)) expect(watermarkDefault).toBe(false);
+  expect(videoModels["beta3.0-video"]).toMatchObject({
+    resolutionDefault: "1080P",
+    ratioDefault: "adaptive",
+    durationDefault: 5,
+    audioDefault: true,
+    watermarkDefault: false,
+    retentionHours: 24,
+  });
+  expect(videoModels["gamma-video-1-5-pro-251215"]).toMatchObject({
+    resolutionDefault: "720p",
+    ratioDefault: "adaptive",
+    durationDefault: 5,
+    generateAudioDefault: false,
+    watermarkDefault: false,
+  });
+  expect(videoModels["gamma-video-1-0-pro-fast-251015"]).toMatchObject({
+    resolutionDefault: "1080p",
+    ratioDefault: "adaptive",
+    textRatioDefault: "16:9",
+    durationDefault: 5,
+  });
 });
 
 test("packages/core/COVERAGE.md has them all, as `pnpm coverage` writes it", () => {

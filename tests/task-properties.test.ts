@@ -149,7 +149,9 @@ describe("a storage", () => {
   });
 });
 
-test("10,000 tasks that were attached and left are let go of, and hold nothing", async () => {
+test("10,000 tasks that were attached and left are let go of, and hold nothing", {
+  tags: ["long"],
+}, async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const clock = wokenClock();

@@ -44,7 +44,7 @@ function rulesOfModel(
   refuses(
     "…options.max_images",
     "integer from 1",
-    { sequential_image_generation: "auto", sequential_image_generation_options: { max_images: 2 } },
+    { sequential_image_generation: "auto", sequential_image_generation_options: { max_images: 1 } },
     { sequential_image_generation_options: { max_images: 0 } },
     { path: "sequential_image_generation_options.max_images" },
   );

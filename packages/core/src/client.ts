@@ -4,8 +4,19 @@ import { isolate } from "./base/isolate.js";
 import { ConfigurationError, type Issue } from "./errors.js";
 import type { ClientEvent } from "./events.js";
 import { type HeadersInput, readHeaders } from "./transport/headers.js";
-import type { Client, Credentials, RetryOptions, Timeouts } from "./transport/send.js";
+import type { Connection, Credentials, RetryOptions, Timeouts } from "./transport/send.js";
 import type { VideoTaskNormalizer } from "./video-task.js";
+
+/**
+ * The gateway's address, headers and settings: first argument of the functions that send requests. Created by
+ * `createClient`. Frozen and without the key in any field, so that it can be logged.
+ */
+export interface Client extends Connection {
+  /** Lookup of an asset in this deployment; `getAsset` and `waitForAsset` need it. */
+  readonly assetLookup: AssetLookup | undefined;
+  /** Reads the answers of video queries instead of the built-in `normalizeVideoTask`. */
+  readonly normalizeVideoTask: VideoTaskNormalizer | undefined;
+}
 
 /** Options of `createClient`. Only `baseURL` is required. */
 export interface ClientOptions {

@@ -6,7 +6,7 @@ export { type Clock, systemClock } from "./base/clock.js";
 export type { StandardSchema } from "./base/standard-schema.js";
 export { createRegistry, createStore, type Registry, type Store, type StoreControl } from "./base/store.js";
 export { type Findings, type UncheckedModel, type UncheckedRequest, unchecked } from "./base/validate.js";
-export { type ClientOptions, createClient } from "./client.js";
+export { type Client, type ClientOptions, createClient } from "./client.js";
 export type { CallKind, CallOutcome, CallUsage, ClientEvent, PlatformFeature } from "./events.js";
 export {
   type AssetModel,
@@ -18,7 +18,7 @@ export {
   type VideoModel,
   videoModels,
 } from "./models.js";
-export type { Client, RequestOptions, RetryOptions, Timeouts } from "./transport/send.js";
+export type { RequestOptions, RetryOptions, Timeouts } from "./transport/send.js";
 
 // Errors
 
@@ -76,9 +76,13 @@ export type {
   VideoTaskReference,
 } from "./video-task.js";
 export { createVideoTask } from "./videos/create.js";
-export type { WatchSettings } from "./videos/entries.js";
 export { createVideoTaskList, listTasks, type VideoTaskList } from "./videos/list.js";
-export type { SubmitOptions, VideoTaskListOptions, VideoTaskStoreOptions } from "./videos/options.js";
+export type {
+  SubmitOptions,
+  VideoTaskListOptions,
+  VideoTaskStoreOptions,
+  WatchSettings,
+} from "./videos/options.js";
 export { type VideoTaskQueryOptions, videoTaskQueryOptions } from "./videos/query-options.js";
 export { normalizeVideoTask } from "./videos/read-task.js";
 export type { BetaVideoRequest } from "./videos/schema/beta-body.js";

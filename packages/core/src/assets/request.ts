@@ -1,5 +1,5 @@
 import { assertAccepted } from "../base/validate.js";
-import type { Client } from "../transport/send.js";
+import type { Client } from "../client.js";
 import type { AssetStoreOptions, RegisterOptions } from "./options.js";
 import type { AssetRequest } from "./request-body.js";
 import { checkAssetRequest } from "./schema.js";

@@ -1,14 +1,15 @@
 import type { ActiveAsset, Asset, AssetHandle } from "../asset.js";
 import { readerOf, type Store } from "../base/store.js";
+import type { Client } from "../client.js";
+import { sharedWatch, type Watch, type WatchesInUse, type WatchState } from "../polling/shared-poller.js";
 import { createTaskStore } from "../polling/task-store.js";
+import { pagePresence } from "../tabs/page-activity.js";
 import { endsUnlessSent } from "../transport/billing-outcome.js";
-import type { Client } from "../transport/send.js";
 import { createAsset } from "./create.js";
 import type { AssetStoreOptions, RegisterOptions } from "./options.js";
 import { assetRequestOf } from "./request.js";
 import type { AssetSending, AssetState } from "./state.js";
-import { assertLookup, assetFailure, assetHandleOf, isActive } from "./watch.js";
-import { watchOf } from "./watches.js";
+import { assertLookup, assetFailure, assetHandleOf, isActive, newerAsset, watchAsset } from "./watch.js";
 
 /** Store of one asset: none at first, then the one that was registered or attached. */
 export interface AssetStore extends Store<AssetState> {
@@ -96,4 +97,28 @@ export function createAssetStore(
     refetch: task.refetch,
     reset: task.reset,
   };
+}
+
+const watches = new WeakMap<Client, WatchesInUse<Asset, AssetStoreOptions>>();
+
+/** Gives the one watch of an asset in this tab; the settings of the store that asked last count. */
+function watchOf(
+  client: Client,
+  { id }: AssetHandle,
+  read: () => AssetStoreOptions,
+  known: WatchState<Asset>,
+): Watch<Asset> {
+  const inUse = watches.get(client) ?? new Map();
+  watches.set(client, inUse);
+  return sharedWatch(inUse, id, read, (settings) => ({
+    name: `sluice/asset/${client.baseURL}/${id}`,
+    client,
+    presence: read().presence ?? pagePresence,
+    known,
+    inBackground: () => settings().refetchIntervalInBackground ?? false,
+    follow: (onPoll, signal) =>
+      watchAsset(client, id, { onPoll, signal, intervalMs: settings().refetchInterval }),
+    merge: newerAsset,
+    isFinal: ({ state }) => state !== "pending",
+  }));
 }

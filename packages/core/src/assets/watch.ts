@@ -1,5 +1,6 @@
 import type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../asset.js";
 import { unlessAborted } from "../base/clock.js";
+import type { Client } from "../client.js";
 import {
   AssetFailedError,
   ConfigurationError,
@@ -12,7 +13,7 @@ import { type PollEvent, poll } from "../polling/poll.js";
 import { excerpt, isRecord } from "../transport/error-response.js";
 import { withRoute } from "../transport/failure.js";
 import { type Answer, requestJSON } from "../transport/json-response.js";
-import { assertClient, type Client, type RequestOptions } from "../transport/send.js";
+import { assertClient, type RequestOptions } from "../transport/send.js";
 
 const HEADERS_MS = 60_000;
 

@@ -1,6 +1,7 @@
 import type { UncheckedRequest } from "../base/validate.js";
+import type { Client } from "../client.js";
 import { type ByteHandlers, type ByteReader, readBody } from "../transport/read-body.js";
-import { type Client, type Exchange, type RequestOptions, send } from "../transport/send.js";
+import { type Exchange, type RequestOptions, send } from "../transport/send.js";
 import { checkedChatRequest } from "./protocol/request.js";
 import type { ChatRequest } from "./protocol/request-body.js";
 

@@ -1,7 +1,8 @@
 import type { UncheckedRequest } from "../base/validate.js";
+import type { Client } from "../client.js";
 import { isRecord } from "../transport/error-response.js";
 import { requestRecord } from "../transport/json-response.js";
-import type { Client, RequestOptions } from "../transport/send.js";
+import type { RequestOptions } from "../transport/send.js";
 import { createFold } from "./protocol/accumulate.js";
 import { type ChatTurn, createAnswerReader, tokenCounts } from "./protocol/answer-reader.js";
 import type { WireObject } from "./protocol/field-reader.js";

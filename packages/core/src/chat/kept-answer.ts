@@ -1,4 +1,5 @@
-import { type Client, type Exchange, type RequestOptions, send } from "../transport/send.js";
+import type { Client } from "../client.js";
+import { type Exchange, type RequestOptions, send } from "../transport/send.js";
 
 /** One answer as the proxy keeps it, where it does: most keep none. */
 export interface KeptAnswer {

@@ -1,8 +1,9 @@
 import { after } from "../base/clock.js";
 import type { UncheckedRequest } from "../base/validate.js";
+import type { Client } from "../client.js";
 import { isGatewayError, TimeoutError } from "../errors.js";
 import { requestIdOf } from "../transport/failure.js";
-import { type Client, openExchange, type RequestOptions } from "../transport/send.js";
+import { openExchange, type RequestOptions } from "../transport/send.js";
 import { type Attempt, openAttempt, requestAnswer } from "./attempt.js";
 import { createKeptAnswer, type KeptAnswer } from "./kept-answer.js";
 import type { StreamEnd } from "./protocol/chunk-parser.js";

@@ -1,6 +1,7 @@
+import type { Client } from "../client.js";
 import type { StreamError } from "../errors.js";
 import type { HeadersInput } from "../transport/headers.js";
-import type { Client, Exchange, send } from "../transport/send.js";
+import type { Exchange, send } from "../transport/send.js";
 
 // no import but of types: an app's bundler can then load this alone, for the few proxies that keep answers
 

@@ -1,4 +1,5 @@
-import type { Client, Exchange } from "../transport/send.js";
+import type { Client } from "../client.js";
+import type { Exchange } from "../transport/send.js";
 import { closeExchange, emitStep } from "../transport/send.js";
 import type { ChatTiming, ChatTurn } from "./protocol/answer-reader.js";
 

@@ -1,6 +1,6 @@
+import type { Client } from "../client.js";
 import { StreamError, type StreamFailure } from "../errors.js";
 import { apiErrorOf, type ErrorFields } from "../transport/error-response.js";
-import type { Client } from "../transport/send.js";
 import type { StreamEnd } from "./protocol/chunk-parser.js";
 import type { ChatMessage } from "./protocol/delta.js";
 

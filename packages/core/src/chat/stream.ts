@@ -1,10 +1,10 @@
 import type { UncheckedRequest } from "../base/validate.js";
-import type { Client, RequestOptions } from "../transport/send.js";
+import type { Client } from "../client.js";
+import type { RequestOptions } from "../transport/send.js";
 import type { ChatTiming, ChatTurn } from "./protocol/answer-reader.js";
 import type { ChatDelta, ChatMessage } from "./protocol/delta.js";
 import type { ChatRequest } from "./protocol/request-body.js";
 import { openResumableExchange, over, type Step } from "./resumable-exchange.js";
-import { textStreamOf } from "./text-stream.js";
 
 /**
  * An answer that is streaming. Iterate it for deltas, or only await `result()`. Leaving the loop aborts the
@@ -140,4 +140,24 @@ export function openStream(
 
 function abortError(message: string): DOMException {
   return new DOMException(message, "AbortError");
+}
+
+/** The text of an answer as a stream of strings; cancelling it leaves the loop and so aborts the request. */
+function textStreamOf(deltas: AsyncIterable<ChatDelta>): ReadableStream<string> {
+  const iterator = deltas[Symbol.asyncIterator]();
+  return new ReadableStream<string>(
+    {
+      async pull(controller) {
+        for (;;) {
+          const { done, value } = await iterator.next();
+          if (done) return controller.close();
+          if (value.type === "text-delta") return controller.enqueue(value.text);
+        }
+      },
+      async cancel() {
+        await iterator.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }

@@ -1,6 +1,7 @@
+import type { Client } from "../client.js";
 import { ValidationError, withDetails } from "../errors.js";
 import { requestJSON } from "../transport/json-response.js";
-import { assertClient, type Client, type RequestOptions } from "../transport/send.js";
+import { assertClient, type RequestOptions } from "../transport/send.js";
 import { taskPath } from "../transport/task-path.js";
 
 const CREATE_HEADERS_MS = 300_000;

@@ -1,7 +1,8 @@
 import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
+import type { Client } from "../client.js";
 import { errorFieldsOf, isRecord } from "../transport/error-response.js";
 import { fieldOf, requestRecord } from "../transport/json-response.js";
-import type { Client, RequestOptions } from "../transport/send.js";
+import type { RequestOptions } from "../transport/send.js";
 import type { ImageRequest } from "./request-body.js";
 import { checkImageRequest } from "./schema.js";
 

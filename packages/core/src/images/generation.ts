@@ -1,9 +1,10 @@
 import { openSpan } from "../base/clock.js";
 import { assertAccepted, type UncheckedRequest, unchecked } from "../base/validate.js";
+import type { Client } from "../client.js";
 import { asError, isGatewayError, type Outcome } from "../errors.js";
 import type { ImageModel } from "../models.js";
 import { overhear } from "../transport/billing-outcome.js";
-import type { Client, RequestOptions } from "../transport/send.js";
+import type { RequestOptions } from "../transport/send.js";
 import { generateImages, type ImageResult } from "./generate.js";
 import type { ImageRequest } from "./request-body.js";
 import { checkImageRequest } from "./schema.js";

@@ -1,8 +1,9 @@
 import { createStore, readerOf, type Store } from "../base/store.js";
 import type { UncheckedRequest } from "../base/validate.js";
+import type { Client } from "../client.js";
 import { ConfigurationError, type Outcome } from "../errors.js";
 import type { ImageModel } from "../models.js";
-import type { Client, RequestOptions } from "../transport/send.js";
+import type { RequestOptions } from "../transport/send.js";
 import type { ImageResult } from "./generate.js";
 import {
   createRun,

@@ -5,7 +5,7 @@ import { asError } from "../errors.js";
 import { openTabChannel, type TabChannel } from "../tabs/channel.js";
 import { withLock } from "../tabs/locks.js";
 import type { Absence, Presence } from "../tabs/page-activity.js";
-import type { Client } from "../transport/send.js";
+import type { Connection } from "../transport/send.js";
 import type { PollEvent } from "./poll.js";
 
 /** The state of something that is polled. */
@@ -47,7 +47,7 @@ export interface Watch<Snapshot> extends Store<WatchState<Snapshot>> {
 export interface WatchPlan<Snapshot> {
   /** Name of the lock and the channel, the same in all tabs. */
   readonly name: string;
-  readonly client: Client;
+  readonly client: Connection;
   readonly presence: Presence;
   /** Known before the first poll. */
   readonly known: Pick<WatchState<Snapshot>, "snapshot" | "error">;

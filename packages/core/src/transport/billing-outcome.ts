@@ -1,9 +1,12 @@
 import { openSpan } from "../base/clock.js";
 import type { Outcome } from "../errors.js";
-import type { Client } from "./send.js";
+import type { Connection } from "./send.js";
 
 /** Gives a client for one request; `learn` gets the request's outcome so far, which an abort does not carry. */
-export function overhear(client: Client, learn: (outcome: Outcome) => void): Client {
+export function overhear<Client extends Connection>(
+  client: Client,
+  learn: (outcome: Outcome) => void,
+): Client {
   return {
     ...client,
     emit(event) {
@@ -16,7 +19,11 @@ export function overhear(client: Client, learn: (outcome: Outcome) => void): Cli
 }
 
 /** One request that ends with `over` for as long as the gateway can't have it; with `caller` at any time. */
-export function endsUnlessSent(client: Client, over: AbortSignal, caller: AbortSignal | undefined) {
+export function endsUnlessSent<Client extends Connection>(
+  client: Client,
+  over: AbortSignal,
+  caller: AbortSignal | undefined,
+) {
   const { signal, abort, end } = openSpan(client.clock, caller, Number.POSITIVE_INFINITY, () => undefined);
   let outcome: Outcome = "not-sent";
   let isGivenUp = false;

@@ -4,7 +4,7 @@ import { apiErrorOf, errorFieldsOf, excerpt, isRecord, parseJSON } from "./error
 import { connectionError, requestIdOf } from "./failure.js";
 import { readText } from "./read-body.js";
 import {
-  type Client,
+  type Connection,
   closeExchange,
   type Exchange,
   type Outgoing,
@@ -50,7 +50,7 @@ export interface Answer<JSON = unknown> {
  * @throws what `call.read` throws
  */
 export async function requestJSON<Result>(
-  client: Client,
+  client: Connection,
   call: Call<Result>,
   options: RequestOptions,
 ): Promise<Result> {
@@ -67,7 +67,7 @@ export async function requestJSON<Result>(
 }
 
 async function answerOf(
-  client: Client,
+  client: Connection,
   exchange: Exchange,
   call: Outgoing,
   options: RequestOptions,
@@ -99,7 +99,7 @@ async function answerOf(
  * @throws {ResponseError}
  */
 export function requestRecord<Result>(
-  client: Client,
+  client: Connection,
   call: Call<Result, Record<string, unknown>>,
   options: RequestOptions,
   ...landmarks: readonly string[]
@@ -142,7 +142,7 @@ interface FieldTypes {
 
 /** A field that nothing depends on: `value`, or undefined, with a warning, where the gateway gave it another type. */
 export function fieldOf<Type extends keyof FieldTypes>(
-  { warn }: Client,
+  { warn }: Connection,
   path: string,
   type: Type,
   value: unknown,
@@ -154,7 +154,7 @@ export function fieldOf<Type extends keyof FieldTypes>(
 }
 
 /** The body as text; one that breaks off is a failed connection, after the gateway has acted. */
-async function textOf(client: Client, exchange: Exchange, response: Response): Promise<string> {
+async function textOf(client: Connection, exchange: Exchange, response: Response): Promise<string> {
   try {
     return await readText(client, exchange, response);
   } catch (error) {

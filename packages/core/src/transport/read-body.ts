@@ -1,6 +1,6 @@
 import { after } from "../base/clock.js";
 import { TimeoutError } from "../errors.js";
-import type { Client, Exchange } from "./send.js";
+import type { Connection, Exchange } from "./send.js";
 
 /** The bytes of an answer, read one piece at a time. */
 export interface ByteReader<Out> {
@@ -33,7 +33,7 @@ const RELEASE_MS = 1000;
  * timeout does not govern a body that has begun, and a handler called in-process never sees the abort.
  */
 export function readBody<Out>(
-  client: Client,
+  client: Connection,
   exchange: Exchange,
   response: Response,
   { use, lose, resetsSilence = () => true }: ByteHandlers<Out>,
@@ -113,7 +113,7 @@ function wholeBodyOf(response: Response): Pick<ReadableStreamDefaultReader<Uint8
 }
 
 /** The whole of a body as text, and the end of its exchange. */
-export async function readText(client: Client, exchange: Exchange, response: Response): Promise<string> {
+export async function readText(client: Connection, exchange: Exchange, response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   const reader = readBody(client, exchange, response, {

@@ -1,4 +1,3 @@
-import type { AssetLookup } from "../asset.js";
 import { after, type Clock, openSpan, type Span, unlessAborted } from "../base/clock.js";
 import {
   APIError,
@@ -13,7 +12,6 @@ import {
   withDetails,
 } from "../errors.js";
 import type { CallIdentity, CallKind, CallOutcome, CallStep, CallSummary, ClientEvent } from "../events.js";
-import type { VideoTaskNormalizer } from "../video-task.js";
 import { connectionError, errorOf, isRateLimit, isTransient, outcomeOf, requestIdOf } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
 
@@ -72,11 +70,8 @@ export interface RequestOptions {
   readonly retry?: RetryOptions | undefined;
 }
 
-/**
- * The gateway's address, headers and settings: first argument of the functions that send requests. Created by
- * `createClient`. Frozen and without the key in any field, so that it can be logged.
- */
-export interface Client {
+/** The part of a client that requests need: the gateway's address, headers and settings. */
+export interface Connection {
   /** Address of the gateway, without a trailing slash or `/v1`. */
   readonly baseURL: string;
   /** Passed to `fetch` as `credentials`: says whether cookies are sent. */
@@ -89,10 +84,6 @@ export interface Client {
   readonly clock: Clock;
   /** Numbers from 0 up to, but not including, 1: for the jitter of waits. */
   readonly random: () => number;
-  /** Lookup of an asset in this deployment; `getAsset` and `waitForAsset` need it. */
-  readonly assetLookup: AssetLookup | undefined;
-  /** Reads the answers of video queries instead of the built-in `normalizeVideoTask`. */
-  readonly normalizeVideoTask: VideoTaskNormalizer | undefined;
   /** Sends one request; the platform's `fetch` unless the options have another. */
   readonly fetch: (request: Request) => Promise<Response>;
   /** Returns the headers of a request that is sent now, with the key. */
@@ -124,7 +115,7 @@ export interface Exchange extends Span, CallIdentity {
  * @throws {ConfigurationError} where `client` is none
  */
 export function openExchange(
-  client: Client,
+  client: Connection,
   path: string,
   { signal, timeouts, retry }: RequestOptions,
   headersMs: number | undefined,
@@ -159,13 +150,17 @@ export function openExchange(
  *
  * @throws {ConfigurationError}
  */
-export function assertClient(client: Client | undefined): void {
+export function assertClient(client: Connection | undefined): void {
   if (typeof client?.emit !== "function")
     throw new ConfigurationError("the first argument must be a client made by createClient()");
 }
 
 /** Emits one step of a call. */
-export function emitStep(client: Client, { callId, kind, model, path }: CallIdentity, step: CallStep): void {
+export function emitStep(
+  client: Connection,
+  { callId, kind, model, path }: CallIdentity,
+  step: CallStep,
+): void {
   client.emit({ callId, kind, model, path, ...step });
 }
 
@@ -174,7 +169,7 @@ export function emitStep(client: Client, { callId, kind, model, path }: CallIden
  * learns its `outcome` here, and loses the key wherever an answer or the platform put it.
  */
 export function closeExchange(
-  client: Client,
+  client: Connection,
   exchange: Exchange,
   { outcome = "success", usage, timing }: CallSummary,
   failure?: { readonly error: unknown },
@@ -225,7 +220,7 @@ export interface Outgoing {
  * @throws {ConfigurationError} when the request can't be made: nothing was sent
  */
 export async function send(
-  client: Client,
+  client: Connection,
   exchange: Exchange,
   { method, body: makeBody, headers: extraHeaders, repeat }: Outgoing,
 ): Promise<Response> {
@@ -303,7 +298,7 @@ function knownError(error: unknown, { signal, state }: Exchange): unknown {
 }
 
 /** The address of `path`. A relative base is resolved here, not in `createClient`, which servers call too. */
-function addressOf({ baseURL }: Client, path: string): string {
+function addressOf({ baseURL }: Connection, path: string): string {
   const page = globalThis.location?.href;
   if (URL.canParse(baseURL + path, page)) return new URL(baseURL + path, page).href;
   throw new ConfigurationError(
@@ -314,7 +309,7 @@ function addressOf({ baseURL }: Client, path: string): string {
 
 /** Waits for the time to repeat a failed attempt; false, at once, where it is not repeated. */
 async function waitToRepeat(
-  client: Client,
+  client: Connection,
   exchange: Exchange,
   attempt: number,
   error: Error,
@@ -331,7 +326,7 @@ async function waitToRepeat(
 }
 
 async function headersOf(
-  client: Client,
+  client: Connection,
   signal: AbortSignal,
   extra: HeadersInput | undefined,
 ): Promise<Headers> {
@@ -341,7 +336,7 @@ async function headersOf(
 }
 
 async function fetchOnce(
-  client: Client,
+  client: Connection,
   exchange: Exchange,
   request: Request,
   attempt: number,
@@ -377,7 +372,7 @@ async function fetchOnce(
   throw cleanedBy(client, refusal);
 }
 
-function cleanedBy<Failure extends Error>({ scrub }: Client, error: Failure): Failure {
+function cleanedBy<Failure extends Error>({ scrub }: Connection, error: Failure): Failure {
   cleanError(error, scrub);
   return error;
 }

@@ -1,7 +1,8 @@
 import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
+import type { Client } from "../client.js";
 import { videoModels } from "../models.js";
 import { fieldOf, idIn, requestRecord } from "../transport/json-response.js";
-import type { Client, RequestOptions } from "../transport/send.js";
+import type { RequestOptions } from "../transport/send.js";
 import type { VideoTaskHandle } from "../video-task.js";
 import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
 

@@ -1,6 +1,7 @@
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { createStore, type Store } from "../base/store.js";
 import { type UncheckedRequest, unchecked } from "../base/validate.js";
+import type { Client } from "../client.js";
 import { asError, ConnectionError, isGatewayError } from "../errors.js";
 import {
   sharedWatch,
@@ -15,21 +16,14 @@ import { waitForStorage } from "../storage/wait.js";
 import { isLocked, withLock } from "../tabs/locks.js";
 import { type Presence, pagePresence } from "../tabs/page-activity.js";
 import { endsUnlessSent } from "../transport/billing-outcome.js";
-import type { Client, RequestOptions } from "../transport/send.js";
+import type { RequestOptions } from "../transport/send.js";
 import type { VideoTask, VideoTaskReference } from "../video-task.js";
 import { createVideoTask } from "./create.js";
+import type { VideoTaskStoreOptions, WatchSettings } from "./options.js";
 import { copyIn, recordOf } from "./records.js";
 import type { VideoRequest } from "./schema/request.js";
 import type { VideoTaskEntry } from "./state.js";
-import { newerTask, type WatchOptions, watchVideoTask } from "./watch.js";
-
-/** Settings for polling a task; read at each use. */
-export interface WatchSettings {
-  /** Milliseconds from an answer to the next poll, give or take a tenth. @default 15_000 */
-  readonly intervalMs?: WatchOptions["intervalMs"];
-  /** Polls while the page is hidden, too. @default false */
-  readonly inBackground?: boolean | undefined;
-}
+import { newerTask, watchVideoTask } from "./watch.js";
 
 /** Options of one submission. */
 export interface SubmissionOptions extends RequestOptions {
@@ -237,3 +231,17 @@ async function afterReload(client: Client, entry: VideoTaskEntry): Promise<Video
 
 const LEFT =
   "the page was left before the gateway answered: the task may exist, and be billed; look at your account before you ask again";
+
+const ledgers = new WeakMap<Client, Map<RecordStorage | undefined, VideoTaskLedger>>();
+
+/** The ledger of a client's tasks in a storage: one for all who ask. */
+export function videoTaskLedgerOf(
+  client: Client,
+  { storage, presence }: Pick<VideoTaskStoreOptions, "storage" | "presence">,
+): VideoTaskLedger {
+  const ofClient = ledgers.get(client) ?? new Map<RecordStorage | undefined, VideoTaskLedger>();
+  ledgers.set(client, ofClient);
+  const ledger = ofClient.get(storage) ?? createVideoTaskLedger(client, { storage, presence });
+  ofClient.set(storage, ledger);
+  return ledger;
+}

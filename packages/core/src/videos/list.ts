@@ -1,6 +1,6 @@
 import { createStore, type Store } from "../base/store.js";
-import type { Client } from "../transport/send.js";
-import { videoTaskLedgerOf } from "./ledgers.js";
+import type { Client } from "../client.js";
+import { videoTaskLedgerOf } from "./entries.js";
 import { settingsOf, type VideoTaskListOptions, type VideoTaskStoreOptions } from "./options.js";
 import type { VideoTaskEntry } from "./state.js";
 

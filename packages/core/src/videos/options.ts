@@ -3,8 +3,16 @@ import type { RecordStorage } from "../storage/storage.js";
 import type { Presence } from "../tabs/page-activity.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { SucceededVideoTask } from "../video-task.js";
-import type { WatchSettings } from "./entries.js";
 import type { VideoRequest } from "./schema/request.js";
+import type { WatchOptions } from "./watch.js";
+
+/** Settings for polling a task; read at each use. */
+export interface WatchSettings {
+  /** Milliseconds from an answer to the next poll, give or take a tenth. @default 15_000 */
+  readonly intervalMs?: WatchOptions["intervalMs"];
+  /** Polls while the page is hidden, too. @default false */
+  readonly inBackground?: boolean | undefined;
+}
 
 /** Options of a video task store; all but `storage` and `presence` are read at each use. */
 export interface VideoTaskStoreOptions {

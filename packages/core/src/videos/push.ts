@@ -1,6 +1,7 @@
+import type { Client } from "../client.js";
 import { createEventParser } from "../transport/event-stream.js";
 import { readBody } from "../transport/read-body.js";
-import { type Client, closeExchange, openExchange, type RequestOptions, send } from "../transport/send.js";
+import { closeExchange, openExchange, type RequestOptions, send } from "../transport/send.js";
 
 /**
  * Gives the snapshots of a task that a proxy pushes, until the connection ends. The last snapshot tells the reader whether

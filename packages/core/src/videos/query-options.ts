@@ -1,5 +1,5 @@
+import type { Client } from "../client.js";
 import { isGatewayError } from "../errors.js";
-import type { Client } from "../transport/send.js";
 import type { VideoTask, VideoTaskReference } from "../video-task.js";
 import { getVideoTask, type WatchOptions } from "./watch.js";
 

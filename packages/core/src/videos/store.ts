@@ -1,12 +1,12 @@
 import { readerOf, type Store } from "../base/store.js";
-import type { UncheckedRequest } from "../base/validate.js";
+import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
+import type { Client } from "../client.js";
+import { type Issue, ValidationError } from "../errors.js";
 import { createTaskStore } from "../polling/task-store.js";
-import type { Client } from "../transport/send.js";
 import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video-task.js";
-import { assertSendable } from "./check.js";
-import { videoTaskLedgerOf } from "./ledgers.js";
+import { videoTaskLedgerOf } from "./entries.js";
 import { type SubmitOptions, settingsOf, type VideoTaskStoreOptions } from "./options.js";
-import type { VideoRequest } from "./schema/request.js";
+import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
 import type { VideoTaskState } from "./state.js";
 import { taskFailure } from "./watch.js";
 
@@ -97,4 +97,25 @@ export function createVideoTaskStore(
     detach: task.detach,
     reset: task.reset,
   };
+}
+
+/** Throws what is wrong with a request, its media included, as long as nobody but us knows of it. */
+async function assertSendable(
+  client: Client,
+  request: VideoRequest | UncheckedRequest,
+  { checkMedia, request: { signal: caller } = {} }: VideoTaskStoreOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  let media: readonly Issue[] | Promise<readonly Issue[]> = [];
+  const checkAll = (checked: unknown) => {
+    const findings = checkVideoRequest(checked);
+    if (findings.issues.length === 0) media = checkMedia?.(request as VideoRequest, { signal }) ?? [];
+    return findings;
+  };
+  // which has no check for what is unchecked
+  assertAccepted(request, checkAll, client.warn, "submit(unchecked({ … }))");
+  const issues = await media;
+  signal.throwIfAborted();
+  caller?.throwIfAborted();
+  if (issues.length > 0) throw new ValidationError(issues);
 }

@@ -1,8 +1,9 @@
+import type { Client } from "../client.js";
 import { isGatewayError, TaskExpiredError, TaskFailedError, withDetails } from "../errors.js";
 import { type PollEvent, poll } from "../polling/poll.js";
 import { isClosedRoute, withRoute } from "../transport/failure.js";
 import { requestRecord } from "../transport/json-response.js";
-import { assertClient, type Client, type RequestOptions } from "../transport/send.js";
+import { assertClient, type RequestOptions } from "../transport/send.js";
 import { taskPath } from "../transport/task-path.js";
 import type {
   FailedVideoTask,

@@ -1,9 +1,10 @@
 import { yieldToHost } from "../../base/clock.js";
 import { checkBySchema, issuesText, type StandardSchema } from "../../base/standard-schema.js";
 import type { UncheckedRequest } from "../../base/validate.js";
+import type { Client } from "../../client.js";
 import { asError, isGatewayError, ResponseError, StreamError } from "../../errors.js";
 import { parseJSON } from "../../transport/error-response.js";
-import type { Client, RequestOptions } from "../../transport/send.js";
+import type { RequestOptions } from "../../transport/send.js";
 import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "../partial-json/growing-json.js";
 import { emptyMessage } from "../protocol/accumulate.js";
 import type { ChatTiming } from "../protocol/answer-reader.js";

@@ -1,9 +1,9 @@
 import { after, yieldToHost } from "../../base/clock.js";
 import { reportStorageFailure } from "../../base/platform-limits.js";
+import type { Client } from "../../client.js";
 import type { RecordStorage } from "../../storage/storage.js";
 import { waitForStorage } from "../../storage/wait.js";
 import { hasLocks, isLocked, shareLock, withLock } from "../../tabs/locks.js";
-import type { Client } from "../../transport/send.js";
 import type { ThreadMessage } from "./message.js";
 import type { Thread } from "./message-tree.js";
 import type { ThreadNode } from "./placement.js";

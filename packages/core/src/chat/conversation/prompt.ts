@@ -1,6 +1,6 @@
+import type { Client } from "../../client.js";
 import { asError } from "../../errors.js";
 import { chatModels } from "../../models.js";
-import type { Client } from "../../transport/send.js";
 import type { ChatRequest, ToolDefinition } from "../protocol/request-body.js";
 import { historyOf } from "./history.js";
 import { jsonSchemaOf } from "./json-schema.js";

@@ -2,10 +2,10 @@ import { unlessAborted } from "../../base/clock.js";
 import { isolate } from "../../base/isolate.js";
 import { reportStorageFailure } from "../../base/platform-limits.js";
 import { createStore, readerOf, type Store } from "../../base/store.js";
+import type { Client } from "../../client.js";
 import { asError, ConfigurationError } from "../../errors.js";
 import type { RecordStorage } from "../../storage/storage.js";
 import { waitForStorage } from "../../storage/wait.js";
-import type { Client } from "../../transport/send.js";
 import type { ImageInput } from "./attachments.js";
 import { type InitialMessage, threadMessagesOf } from "./initial-messages.js";
 import {

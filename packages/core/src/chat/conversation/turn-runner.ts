@@ -1,5 +1,5 @@
+import type { Client } from "../../client.js";
 import { asError, isGatewayError } from "../../errors.js";
-import type { Client } from "../../transport/send.js";
 import type { ChatRequest } from "../protocol/request-body.js";
 import { type Answer, createAnswer } from "./draft.js";
 import type { Place } from "./insertion-point.js";
