@@ -20,7 +20,7 @@ export function misconfigured(problem: string, cause?: unknown): Refusal {
 
 /** Refusal of a fault that nobody foresaw; a refusal stays what it is. */
 export function refusalIn(error: unknown): Refusal {
-  return error instanceof Refusal ? error : misconfigured("a fault of the proxy's own", error);
+  return error instanceof Refusal ? error : misconfigured("a fault of the proxy", error);
 }
 
 /** Come back later: too many requests or streams, or no budget left. */

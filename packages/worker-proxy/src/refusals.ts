@@ -51,6 +51,7 @@ const refusals = {
   no_field_object: [400, "{param} must be an object", invalid],
   number_out_of_range: [400, "a number is out of range", invalid],
   limit_exceeded: [400, "{param} must be {what}"],
+  bad_token_limit: [400, "{param} must be a whole number from 1 up", "limit_exceeded"],
   // a group of assets is a place and not an amount: who may use it is a matter of permission
   group_not_allowed: [403, "{param} must be {what}", "limit_exceeded"],
   no_groups: [

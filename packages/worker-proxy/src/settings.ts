@@ -16,13 +16,13 @@ const OWNED: readonly RouteName[] = ["videos", "assets", "epsilon"];
 
 /** The limits that have a default. */
 const LIMITS = {
-  bodyBytes: 32 * 1024 * 1024,
+  bodyBytes: 33_554_432,
   bodyMs: 30_000,
   headersMs: 600_000,
   totalMs: 900_000,
   pollMemoMs: 1000,
   streamsPerUser: 16,
-  dataURIBytes: 20 * 1024 * 1024,
+  dataURIBytes: 20_971_520,
 };
 
 type Check = (value: unknown) => boolean;
@@ -39,7 +39,7 @@ const orNone =
 const checks: { readonly [Name in keyof ProxyOptions]?: readonly [Check, words: string] } = {
   authenticate: [
     (value) => value === "public" || isFunction(value),
-    'give a function that says who is asking; or "public", if everybody may spend',
+    'give a function that says who asks, or "public" if everybody may spend',
   ],
   apiKey: [isFunction, "give a function, (env) => env.GATEWAY_API_KEY"],
   secret: [orNone(isFunction), "give a function, (env) => env.PROXY_SECRET"],
@@ -86,11 +86,11 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
   const budgets = meter?.read && budgetRoute(meter);
   ensure(
     budgets || !routes.includes("budget"),
-    "routes: budget needs a `meter` that can be read, such as budget() of /durable",
+    "routes: budget needs a `meter` that can be read: budget() of /durable",
   );
   ensure(
     authenticate === "public" || secret || !routes.some((name) => OWNED.includes(name)),
-    `secret: ${OWNED.join(", ")} need one, so that nobody can use another user's`,
+    `secret: ${OWNED.join(", ")} need one, which keeps users apart`,
   );
   const limits = { ...LIMITS, ...given.limits };
   // a limit that is no number would be none: every comparison with it is false
@@ -170,14 +170,14 @@ function checkBaseURL(given: unknown): string {
   const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
   const isSafe = protocol === "https:" || (protocol === "http:" && isLocal);
   const isPlain = !username && !password && !/[?#]/.test(given);
-  ensure(isSafe && isPlain, "baseURL: must be https, without a name, a password, a query or a fragment");
+  ensure(isSafe && isPlain, "baseURL: must be https, without a name, password, query or fragment");
   return origin + pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 
 function checkOrigins(given: unknown): readonly string[] {
   const isOrigin = (text: unknown) =>
     typeof text === "string" && URL.canParse(text) && new URL(text).origin === text;
-  const words = 'origins: give exact origins, ["https://app.example.com"], without a path or a wildcard';
+  const words = 'origins: give exact origins, ["https://app.example.com"], without a path or wildcard';
   ensure(isList(given, isOrigin, 0), words);
   return given;
 }
@@ -188,7 +188,7 @@ function checkModels(given: unknown, fieldsOf: FieldsOf): ReadonlyMap<string, Ca
     : Object.entries((given ?? {}) as Readonly<Record<string, Caps>>);
   ensure(
     entries.length > 0 && entries.every(([id]) => isText(id, /./s)),
-    'models: give the ids of the models that may be asked, ["delta-5.3"]',
+    'models: give the ids that may be asked, ["delta-5.3"]',
   );
   for (const [id, caps] of entries)
     for (const [field, cap] of Object.entries(caps)) {

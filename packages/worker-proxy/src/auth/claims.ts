@@ -88,7 +88,7 @@ export async function secretOf<Env>(
 }
 
 /** The caller can't be identified, for a reason that is not the caller's: nobody gets in, and the log says why. */
-export function unknowable(problem = "a fault of the proxy's own", cause?: unknown): Refusal {
+export function unknowable(problem = "a fault of the proxy", cause?: unknown): Refusal {
   const refusal = new Refusal("authentication_unavailable", { problem, cause });
   // seen by apps that call `authenticate` themselves
   refusal.message = textOf(refusal).message;

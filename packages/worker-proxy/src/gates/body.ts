@@ -38,7 +38,7 @@ async function readBytes(
   if (length > bodyBytes) throw tooLarge();
   if (request.bodyUsed) throw misconfigured("authenticate: must leave the body unread");
   if (!request.body) throw new Refusal("no_object");
-  const pieces = openPieces(request.body);
+  const pieces = openPieces(request.body, length || undefined);
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
@@ -57,7 +57,7 @@ async function readBytes(
     pieces.cancel();
   }
   if (isLate) throw new Refusal("body_timeout");
-  return bytes.take();
+  return bytes.view();
 }
 
 const QUOTE = 0x22;

@@ -43,7 +43,10 @@ export async function admit<Env>(
   const { dropped, addresses } = siftBody(body, table);
   if (route.name === "assets") (await import("./ids.js")).checkGroups(model, models);
   const forAll = route.name === "chat" && limits.maxTokens ? { max_tokens: limits.maxTokens } : {};
-  if (route.name === "chat") checkTokens(body);
+  // also where nothing bounds it: a meter computes with it
+  const tokens = (body["max_tokens"] ?? 1) as number;
+  if (!Number.isSafeInteger(tokens) || tokens < 1)
+    throw new Refusal("bad_token_limit", { param: "max_tokens" });
   for (const name of names) holdCaps(body, table, { ...forAll, ...models.get(name) }, name);
   // few requests have addresses
   if (addresses.length > 0) {
@@ -67,10 +70,4 @@ function renameTokens(body: Record<string, unknown>): void {
   if ((body["max_tokens"] ?? newer) !== newer)
     throw new Refusal("two_token_limits", { param: "max_completion_tokens" });
   body["max_tokens"] = newer;
-}
-
-/** Checks that tokens are a number also where no cap says so: a meter computes with them. */
-function checkTokens({ max_tokens: tokens }: Record<string, unknown>): void {
-  if (tokens === undefined || tokens === null || (Number.isSafeInteger(tokens) && Number(tokens) > 0)) return;
-  throw new Refusal("limit_exceeded", { param: "max_tokens", what: "a whole number from 1 up" });
 }

@@ -26,24 +26,22 @@ export function openBytes(expected = 0) {
     view: () => room.subarray(0, size),
     /** Takes the first `end` bytes out; the rest stays. @default all of it */
     take(end = size): Uint8Array<ArrayBuffer> {
-      const isAll = end === size;
-      // a copy where something stays: what was taken is its receiver's
-      const taken = isAll ? room.subarray(0, end) : room.slice(0, end);
-      if (isAll) room = new Uint8Array(0);
-      else room.copyWithin(0, end, size);
+      // a copy: what was taken is its receiver's
+      const taken = room.slice(0, end);
+      room.copyWithin(0, end, size);
       size -= end;
       return taken;
     },
   };
 }
 
-/** The most that one read takes, in bytes. By itself workerd takes 4 KB, which costs six times the CPU. */
+/** The most that one read of a body takes, in bytes. By itself workerd takes 4 KB, which costs six times the CPU. */
 const READ_BYTES = 64 * 1024;
 
-/** Reads a stream in pieces as large as the platform has them. */
-export function openPieces(body: ReadableStream<Uint8Array>) {
+/** Reads a stream in pieces as large as the platform has them, up to `most` bytes, for which it holds room. */
+export function openPieces(body: ReadableStream<Uint8Array>, most = READ_BYTES) {
   const reader = readerOf(body);
-  let room = new Uint8Array(READ_BYTES);
+  let room = new Uint8Array(Math.min(most, READ_BYTES));
   return {
     /** Returns the next bytes, which are valid until the next call; undefined at the end. */
     async next(): Promise<Uint8Array | undefined> {

@@ -41,7 +41,7 @@ export interface Call {
 }
 
 /** The reason of each abort: making an error anew for each call takes longer than all else that closes it. */
-const CLOSED = new Error("the call is closed");
+const CLOSED = new Error("closed");
 
 /** A call that ends when the client leaves, or after `totalMs`. */
 export function openCall(client: AbortSignal, totalMs: number | undefined): Call {

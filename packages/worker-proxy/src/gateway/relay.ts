@@ -40,7 +40,7 @@ export function relay(
   call: Call,
   { stallMs, onFirstByte, onEnd, ...options }: RelayOptions,
 ): ReadableStream<Uint8Array> {
-  const pieces = openPieces(body);
+  const pieces = openPieces(body, READ_BYTES);
   const answer = openEventBytes(options);
   const { chat } = answer;
   let isEnded = false;
@@ -185,3 +185,6 @@ const MOMENT_MS = 1;
 const WRITE_BYTES = 64 * 1024;
 /** Behind the last finish reason, usage and `[DONE]` are waited for so long, in milliseconds. */
 const GRACE_MS = 2000;
+
+/** Room for each read, in bytes: what a gateway writes in chunks comes in no larger pieces. */
+const READ_BYTES = 4096;

@@ -31,7 +31,7 @@ export async function ask<Env>(
   const [key = "", next] = apiKeys;
   const answer = await askWith(key);
   if (answer.status !== 401 || next === undefined) return answer;
-  logError("the gateway refused the first key with 401; the second one is used");
+  logError("the gateway refused the first key with 401; the second is used");
   answer.body?.cancel().catch(() => {});
   return await askWith(next);
 
