@@ -10,8 +10,8 @@ import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
 const HEADERS_MS = 300_000;
 
 /**
- * Creates a video task (spec, `POST /v1/video/generations`). Keep the handle, which is plain JSON, first of
- * all: the task goes on and is billed even if nobody watches it, and cannot be cancelled.
+ * Creates a video task (spec, `POST /v1/video/generations`). Store the handle first of all: it is plain JSON.
+ * The task goes on and is billed even if no page watches it. It cannot be cancelled.
  *
  * The request is repeated only after a 429, which is not billed. After any other failure the error's
  * `outcome` says whether it may be billed.
