@@ -28,7 +28,7 @@ const coreSuite = ["packages/core/test/**/*.test.ts"];
 /** Tests share no state, so a worker keeps its modules from one file to the next; there is a worker for each core. */
 const sharedWorkers = { isolate: false, maxWorkers: "100%" };
 /** What computes and asks nothing of its platform runs in Node alone. */
-const pure = ["history", "partial-json", "schema", "status", "video-rules"];
+const pure = ["history", "partial-json", "schema", "video-rules", "video-task-status"];
 const elsewhere = {
   include: coreSuite,
   exclude: pure.map((name) => `packages/core/test/${name}.test.ts`),

@@ -36,7 +36,7 @@ const suites: Readonly<Record<string, Suite>> = {
     ],
   },
   "packages/core/src/polling": { project: core, likely: ["/polling", "/video-", "/asset", "/tasks"] },
-  "packages/worker-proxy/src/gates": { project: "worker-proxy*", likely: [".workerd.test.ts"] },
+  "packages/worker-proxy/src": { project: "worker-proxy*", likely: [".workerd.test.ts"] },
 };
 /** Until a run counts as killed by a loop without an end. */
 const MOST_MS = 240_000;

@@ -46,6 +46,17 @@ const layers = {
     create
     schema watch
     request-body`,
+  "emulator/src": `
+    cli index
+    serve
+    emulator
+    gateway options
+    index-page
+    chat/ epsilon/ images/ videos/
+    assets/
+    files/
+    server/
+    clock`,
   "react/src": `
     index
     use-asset use-chat-parts use-chat-stream use-images use-video-task

@@ -7,7 +7,9 @@ type Symbol = Type extends { getSymbol(): infer Found } ? NonNullable<Found> : n
 export interface Hover {
   /** `ChatStoreOptions.maxSteps`: the name as a reader finds it. */
   readonly name: string;
-  /** The doc comment without its tags; empty where there is none. */
+  /** Path of the file that declares it. */
+  readonly file: string;
+  /** The doc comment in one line, without its tags; empty where there is none. */
   readonly text: string;
   /** Each tag with its text: `default 8`. */
   readonly tags: readonly string[];
@@ -69,9 +71,9 @@ function hoversOf({ program, checker }: Project, file: string): Hover[] {
   return [...hovers.values()];
 
   function add(name: string, symbol: Symbol): void {
-    const text = symbol.getDocumentationComment(checker);
+    const text = symbol.getDocumentationComment(checker).replace(/\s+/g, " ").trim();
     const tags = symbol.getJsDocTags(checker).map((tag) => `${tag.name} ${tag.text ?? ""}`.trim());
-    hovers.set(name, { name, text, tags });
+    hovers.set(name, { name, file: symbol.declarations[0]?.path ?? "", text, tags });
   }
 
   function walk(path: string, type: Type | undefined): void {

@@ -90,7 +90,7 @@ const MOST_KEYS = 1000;
 /**
  * Creates the client that every function takes first. It holds no connection and needs no closing.
  *
- * @throws {ConfigurationError} when an option can't work; the message says which and what to do
+ * @throws {ConfigurationError} when an option cannot work; the message says which one and what to do
  * @example
  * ```ts
  * const client = createClient({ baseURL: "https://gateway.example.com", apiKey: process.env.GATEWAY_API_KEY });

@@ -49,7 +49,7 @@ export interface CallSummary {
   readonly outcome?: CallOutcome;
   /** Counts of the answer; absent where the gateway did not report them. */
   readonly usage?: CallUsage | undefined;
-  /** Speed of a chat answer, from the call of the verb. */
+  /** Speed of a chat answer, measured from the begin of the call. */
   readonly timing?:
     | {
         /** Milliseconds until the first text, thinking or tool call; absent where none came. */
@@ -105,7 +105,7 @@ interface RetryStep {
 interface FirstChunkStep {
   /** The first text, thinking or tool call of a stream came. */
   readonly type: "first-chunk";
-  /** Milliseconds since the call of the verb. */
+  /** Milliseconds since the call began. */
   readonly ms: number;
 }
 interface EndStep {
@@ -113,7 +113,7 @@ interface EndStep {
   readonly type: "end";
   /** Ending of the call. */
   readonly outcome: CallOutcome;
-  /** Milliseconds since the call of the verb. */
+  /** Milliseconds since the call began. */
   readonly ms: number;
   /** Counts of the answer; absent where the gateway did not report them. */
   readonly usage?: CallUsage | undefined;
@@ -121,7 +121,7 @@ interface EndStep {
   readonly timing?: CallSummary["timing"] | undefined;
   /** `error.code`: `"api"`, `"timeout"`, …; absent from an abort. */
   readonly errorCode?: string | undefined;
-  /** The error that the verb threw. */
+  /** Error of the call. */
   readonly error?: unknown;
 }
 

@@ -25,7 +25,7 @@ export interface VideoTaskHandle extends VideoTaskReference {
 interface VideoTaskFacts {
   /** Id of the task. */
   readonly id: string;
-  /** Model that makes the video; absent where nobody knows it. */
+  /** Model that makes the video; absent where it is not known. */
   readonly model?: string;
   /** Status as the gateway wrote it. */
   readonly rawStatus: string;
@@ -80,7 +80,7 @@ export type VideoTask = PendingVideoTask | SucceededVideoTask | FailedVideoTask;
 export type VideoTaskNormalizer = (
   raw: unknown,
   known: {
-    /** Id that was asked for. */
+    /** Id of the query. */
     readonly id: string;
     /** Model of the task, where the caller knows it. */
     readonly model?: string | undefined;

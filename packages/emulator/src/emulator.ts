@@ -1,16 +1,16 @@
-import { pulledBody } from "./body.js";
 import { systemClock, untilAborted } from "./clock.js";
-import { openToAll, preflight } from "./cors.js";
-import type { Exchange, Handler } from "./exchange.js";
-import { breakMidway, type Fault, refused } from "./faults.js";
 import { createGateway } from "./gateway.js";
-import { hash } from "./hash.js";
-import { type Answer, methodNotAllowed, notFound, unauthorized } from "./http.js";
 import { assertKeys, type EmulatorOptions } from "./options.js";
-import { closeRecord, createRecorder, type RequestRecord } from "./recorder.js";
-import { toRequest } from "./request.js";
-import { readBody } from "./request-body.js";
-import { match } from "./router.js";
+import { openToAll, preflight } from "./server/cors.js";
+import type { Exchange, Handler } from "./server/exchange.js";
+import { breakMidway, type Fault, refused } from "./server/faults.js";
+import { hash } from "./server/hash.js";
+import { type Answer, methodNotAllowed, notFound, unauthorized } from "./server/http.js";
+import { closeRecord, createRecorder, type RequestRecord } from "./server/recorder.js";
+import { toRequest } from "./server/request.js";
+import { readBody } from "./server/request-body.js";
+import { pulledBody } from "./server/response-body.js";
+import { match } from "./server/router.js";
 
 /** The gateway, as {@link createEmulator} makes it. */
 export interface Emulator {

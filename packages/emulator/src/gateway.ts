@@ -3,12 +3,12 @@ import { createChat } from "./chat/chat.js";
 import type { ChatScript } from "./chat/reply.js";
 import type { EmulatorClock } from "./clock.js";
 import { createEpsilon } from "./epsilon/epsilon.js";
-import type { Handler } from "./exchange.js";
 import { createFiles } from "./files/files.js";
 import { createImages } from "./images/images.js";
 import { indexPage } from "./index-page.js";
-import { createRefusals } from "./refusals.js";
-import type { Routes } from "./router.js";
+import type { Handler } from "./server/exchange.js";
+import { createRefusals } from "./server/refusals.js";
+import type { Routes } from "./server/router.js";
 import { createVideos } from "./videos/videos.js";
 
 /** Shared parts of all endpoints. */

@@ -2,8 +2,8 @@ import { assetModels, chatModels, imageModels, videoModels } from "@sluice/core/
 import { assetScenes } from "./assets/scenes.js";
 import { chatScenes } from "./chat/scenes.js";
 import { epsilonScenes } from "./epsilon/scenes.js";
-import { type Answer, json } from "./http.js";
 import { imageScenes } from "./images/scenes.js";
+import { type Answer, json } from "./server/http.js";
 import { videoScenes } from "./videos/scenes.js";
 
 /** Answers `GET /` with the endpoints, models and scenes. */

@@ -1,6 +1,6 @@
 export type { ChatScript, ScriptedReply } from "./chat/reply.js";
 export type { EmulatorClock } from "./clock.js";
 export { createEmulator, type Emulator } from "./emulator.js";
-export type { Fault } from "./faults.js";
 export type { EmulatorOptions } from "./options.js";
-export type { RequestRecord } from "./recorder.js";
+export type { Fault } from "./server/faults.js";
+export type { RequestRecord } from "./server/recorder.js";

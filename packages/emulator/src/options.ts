@@ -1,7 +1,7 @@
 import type { ChatScript } from "./chat/reply.js";
 import type { EmulatorClock } from "./clock.js";
-import type { Fault } from "./faults.js";
-import type { RequestRecord } from "./recorder.js";
+import type { Fault } from "./server/faults.js";
+import type { RequestRecord } from "./server/recorder.js";
 
 /** Options of `createEmulator`. */
 export interface EmulatorOptions {

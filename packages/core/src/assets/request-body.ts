@@ -7,14 +7,20 @@ import type { AssetModel } from "../models.js";
  * spec does not show which fields are required: all of them are, here.
  */
 export interface AssetRequest {
-  /** The model that the registration is billed under. There is one. */
+  /** The model that the registration is billed under. There is one (spec, POST /gamma/asset/CreateAsset). */
   readonly model: AssetModel;
-  /** Id of an asset group that exists. The spec shows no way to create one. Not empty. */
+  /**
+   * Id of an asset group that exists. The spec shows no way to create one. Not empty (spec, POST
+   * /gamma/asset/CreateAsset).
+   */
   readonly GroupId: string;
-  /** Name of the asset. Not empty. */
+  /** Name of the asset. Not empty (spec, POST /gamma/asset/CreateAsset). */
   readonly Name: string;
-  /** Kind of the asset. Images are the only kind. */
+  /** Kind of the asset. Images are the only kind (spec, POST /gamma/asset/CreateAsset). */
   readonly AssetType: "Image";
-  /** The image: an http(s) URL, a data URI, plain Base64, or a `File` or `Blob` of an image, which is not empty. */
+  /**
+   * The image: an http(s) URL, a data URI, plain Base64, or a `File` or `Blob` of an image, which is not empty (spec,
+   * POST /gamma/asset/CreateAsset).
+   */
   readonly URL: string | Blob;
 }

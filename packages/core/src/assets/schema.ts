@@ -42,7 +42,7 @@ type _Declared = Same<AssetRequest, typeof registration>;
 /**
  * Checks an asset registration, without sending anything.
  *
- * @returns `issues`, which the gateway would refuse; and `warnings`: unknown fields.
+ * @returns `issues`, for which the gateway would refuse the request, and `warnings` about unknown fields
  * @example
  * ```ts
  * const { issues } = checkAssetRequest({ model: "gamma-asset", GroupId: "g-1", Name: "hero", AssetType: "Image", URL: "" });

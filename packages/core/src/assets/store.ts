@@ -32,7 +32,7 @@ export interface AssetStore extends Store<AssetState> {
 /**
  * Creates the store of one asset. Watching needs the client's `assetLookup`.
  *
- * @param options a function is asked whenever one of them is needed, so that none is ever stale
+ * @param options the options, or a function that returns them and is called at each use, so that none is stale
  * @example
  * ```ts
  * const hero = createAssetStore(client, { groupId: "group-1" });

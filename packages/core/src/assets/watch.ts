@@ -34,10 +34,10 @@ export interface AssetWaitOptions extends RequestOptions {
 /**
  * Looks up an asset once, through the client's `assetLookup`; the spec shows no endpoint for it.
  *
- * @param asset what `createAsset` gave, also out of JSON, or the id alone
+ * @param asset the handle that `createAsset` returned, also from JSON, or the id alone
  * @throws {ConfigurationError} when the client has no `assetLookup`
  * @throws {ResponseError} when the lookup's answer has no `Status`
- * @throws what the lookup throws. All errors of the library keep the `handle`.
+ * @throws the errors of the lookup. All errors of the library keep the `handle`.
  * @example
  * ```ts
  * const client = createClient({
@@ -82,8 +82,8 @@ const ROUTE =
  * Watches an asset until it is active or has failed. Yields a snapshot after each change; the last one is
  * `active` or `failed`. Failed lookups (429, 5xx, the network) do not end it.
  *
- * @throws {TimeoutError} phase `deadline`; watch again with the same handle
- * @throws what {@link getAsset} throws, where asking again would not help
+ * @throws {TimeoutError} phase `deadline`; watch again with the same handle to continue
+ * @throws the errors of {@link getAsset}, when another lookup would not help
  * @example
  * ```ts
  * for await (const asset of watchAsset(client, handle)) console.log(asset.rawStatus);
@@ -126,7 +126,7 @@ export async function* watchAsset(
  * (spec, POST /gamma/asset/CreateAsset).
  *
  * @throws {AssetFailedError} when its preparation fails
- * @throws whatever watching throws
+ * @throws the errors of {@link watchAsset}
  * @example
  * ```ts
  * const { uri } = await waitForAsset(client, await createAsset(client, request));
@@ -174,7 +174,7 @@ export function newerAsset(last: Asset | undefined, answer: Asset): Asset {
 /**
  * The handle of an asset whose id is known.
  *
- * @throws {ValidationError} for what can't be an id
+ * @throws {ValidationError} for an id that cannot be one
  */
 export function assetHandleOf(id: unknown): AssetHandle {
   if (typeof id === "string" && /^[^\s\p{C}]+$/u.test(id)) return { id, uri: `asset://${id}` };

@@ -96,8 +96,8 @@ export interface Registry<Value> {
 }
 
 /**
- * A registry that counts who holds a value. One that nobody holds is disposed of only after `lingerMs`, so that a
- * remount, a route change or StrictMode finds it as it was.
+ * Creates a registry that counts the holders of each value. A value without holders is disposed of only after
+ * `lingerMs`, so that a remount, a route change or StrictMode finds it again.
  */
 export function createRegistry<Value>({
   dispose,

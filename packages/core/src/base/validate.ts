@@ -35,7 +35,7 @@ function issuesOf(schema: v.GenericSchema, input: unknown, family: string): Issu
   });
 }
 
-/** What a schema takes, `as const` values and frozen state included. */
+/** Input of a schema, with `as const` values and frozen state. */
 export type RequestOf<Schema extends v.GenericSchema> = ReadonlyDeep<v.InferInput<Schema>>;
 type ReadonlyDeep<T> = T extends Blob
   ? T

@@ -18,15 +18,15 @@ interface KeptPlace extends KeptAnswer {
   readonly send: typeof send;
   /** The last event that was read; empty for the start. */
   readonly eventId: string;
-  /** How often it was taken up again since the last chunk. */
+  /** Number of resumptions since the last chunk. */
   readonly resumed: number;
-  /** What ended the answer, unless that was the network. */
+  /** Error that ended the answer; undefined if that was the network. */
   readonly cause: unknown;
 }
 
-/** How often an answer is taken up again without a chunk in between. */
+/** Largest number of resumptions without a chunk between them. */
 const ATTEMPTS = 3;
-/** How often it is asked for again while network or proxy is away: for half a minute at most, a tunnel's length. */
+/** Largest number of requests while the network or the proxy is away: about half a minute, the length of a tunnel. */
 const TRIES = 4;
 
 /**

@@ -29,8 +29,8 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
    * with its HTTP status and an OpenAI error body, as do a failed connection (502), a timeout (504) and a
    * broken rule (400). A later error becomes an error in the stream.
    *
-   * @param init status and headers of the response; the headers go with a refusal too
-   * @throws an abort, a wrong configuration, and whatever `headers` or `apiKey` of the client threw
+   * @param init status and headers of the response; a refusal has the headers, too
+   * @throws an abort, a wrong configuration, and any error of the client's `headers` or `apiKey`
    * @example
    * ```ts
    * const handler = async (request: Request) => {
@@ -49,7 +49,7 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
  * a success only if a `finish_reason` or `[DONE]` arrived. A field of an unexpected type is left out, with
  * one `warning`.
  *
- * @param request the gateway's own fields; `stream` need not be given
+ * @param request the gateway's own fields; leave `stream` out
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses
  * @throws {ConnectionError} when there was no answer

@@ -24,7 +24,7 @@ export type EpsilonRoute = keyof typeof PATHS;
  * `outcome` says whether it may be billed.
  *
  * @throws {ValidationError} for another route
- * @throws {APIError} when the gateway refuses, or answers with what is no JSON
+ * @throws {APIError} when the gateway refuses, or the answer is not JSON
  * @throws {ConnectionError} | {TimeoutError} when there was no answer
  * @example
  * ```ts
@@ -61,8 +61,8 @@ export async function requestEpsilon(
  * Polls an `epsilon` task once (spec, Endpoints). The answer is returned unchanged. The request is repeated
  * as chat requests are.
  *
- * @throws {ValidationError} for what can't be an id
- * @throws {APIError} when the gateway refuses, or answers with what is no JSON
+ * @throws {ValidationError} for an id that cannot be one
+ * @throws {APIError} when the gateway refuses, or the answer is not JSON
  * @throws {ConnectionError} | {TimeoutError} when there was no answer. All errors keep the id, in `handle`.
  * @example
  * ```ts

@@ -58,7 +58,7 @@ type _Declared = [
 /**
  * Checks an image request by the rules of its model, without sending anything.
  *
- * @returns `issues`, which the gateway would refuse, and `warnings`, which it would ignore or may not know.
+ * @returns `issues`, for which the gateway would refuse the request, and `warnings` about parts that it would ignore
  * @example
  * ```ts
  * const { issues } = checkImageRequest({ model: "gamma-image-5-0-260128", prompt: "A reef", size: "1024x1024" });

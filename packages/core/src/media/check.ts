@@ -31,7 +31,7 @@ export interface CheckListOptions extends ProbeOptions {
  * are at hand. Limits are exact: 15.02 s is more than 15 s.
  *
  * @returns The broken rules, as the request checks give them; empty when the file is accepted.
- * @throws {ValidationError} if it is no `Blob`, or can't be read any more; the signal's reason when it aborts.
+ * @throws {ValidationError} if it is not a `Blob`, or cannot be read any more; the signal's reason after an abort
  * @example
  * ```ts
  * const issues = await checkMedia(file, "first_frame", { path: "input.media.0" });
@@ -51,7 +51,7 @@ export async function checkMedia(
  * (spec, Family `beta`). How many of each there may be, the request's own check
  * says.
  *
- * @throws As {@link checkMedia}.
+ * @throws the errors of {@link checkMedia}
  * @example
  * ```ts
  * const issues = await checkMediaList(

@@ -29,7 +29,7 @@ const MOST_ARGUMENTS = 32_766;
  * image models, images of video models, `URL` of an asset. It works in pieces, so that the page stays
  * responsive and an abort stops it.
  *
- * @throws {ValidationError} if it is no `Blob`, or can't be read any more; the signal's reason when it aborts.
+ * @throws {ValidationError} if it is not a `Blob`, or cannot be read any more; the signal's reason after an abort
  * @example
  * ```ts
  * const url = await toDataURI(file, { onProgress: ({ loadedBytes, totalBytes }) => show(loadedBytes / totalBytes) });

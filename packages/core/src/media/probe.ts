@@ -54,7 +54,7 @@ export interface ProbeOptions {
  *
  * The first video or audio loads mediabunny.
  *
- * @throws {ValidationError} if it is no `Blob`, or can't be read any more; the signal's reason when it aborts.
+ * @throws {ValidationError} if it is not a `Blob`, or cannot be read any more; the signal's reason after an abort
  * @example
  * ```ts
  * const { type, width, height } = await probeMedia(file);

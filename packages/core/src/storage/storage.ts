@@ -23,7 +23,7 @@ export interface RecordStorage {
    * Calls `listener` with the records that other pages write from now on, `undefined` for those that they
    * remove. Returns a function that ends the watching. A storage may report one's own writes, too.
    *
-   * @param onRefusal gets the platform's error where others can't be heard; nothing is thrown then
+   * @param onRefusal gets the platform's error where changes of other pages cannot be watched; nothing is thrown
    */
   watch(
     collection: string,

@@ -28,7 +28,7 @@ const VERSION = 1;
  * `watch` reports writes of other tabs and frames through the window's `storage` events. It reports no other
  * storage of its own page and no `storage.clear()`.
  *
- * @param options.prefix what the items' names begin with: one for each app of an origin. Default `"sluice"`.
+ * @param options.prefix begin of the items' names: one for each app of an origin. Default `"sluice"`.
  *
  * @example
  * ```ts

@@ -1,17 +1,21 @@
-import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
+import { assertAccepted, type UncheckedRequest, unchecked } from "../base/validate.js";
 import type { Client } from "../client.js";
+import { asError, ConnectionError, isGatewayError } from "../errors.js";
 import { videoModels } from "../models.js";
+import { isLocked, withLock } from "../tabs/locks.js";
+import { endsUnlessSent } from "../transport/billing-outcome.js";
 import { fieldOf, idIn, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { VideoTaskHandle } from "../video-task.js";
 import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
+import type { VideoTaskEntry } from "./state.js";
 
 /** References travel in the body, up to 20 MB each. */
 const HEADERS_MS = 300_000;
 
 /**
- * Creates a video task (spec, `POST /v1/video/generations`). Keep the handle, which is plain JSON, first of
- * all: the task goes on and is billed even if nobody watches it, and cannot be cancelled.
+ * Creates a video task (spec, `POST /v1/video/generations`). Store the handle first of all: it is plain JSON.
+ * The task goes on and is billed even if no page watches it. It cannot be cancelled.
  *
  * The request is repeated only after a 429, which is not billed. After any other failure the error's
  * `outcome` says whether it may be billed.
@@ -75,3 +79,68 @@ function handleOf(
   const newestMs = Math.max(createdAt, Date.now());
   return { id, model, createdAt, ...(hours && { queryableUntil: newestMs + hours * 3_600_000 }) };
 }
+
+/** Options of one submission. */
+export interface SubmissionOptions extends RequestOptions {
+  readonly label?: string | undefined;
+  /** Ends the submission for as long as the gateway can't have it. */
+  readonly unlessSent: AbortSignal;
+}
+
+/** The keeper of entries; both functions resolve when the storage has the change, or has failed. */
+interface EntryKeeper {
+  readonly put: (entry: VideoTaskEntry) => Promise<void>;
+  readonly drop: (key: string) => Promise<void>;
+}
+
+const SUBMISSION = "sluice/submission/";
+
+/**
+ * Creates a task from a request that was checked. Its entry is kept before anything is sent.
+ *
+ * @throws what {@link createVideoTask} throws
+ */
+export async function submitVideoTask(
+  client: Client,
+  request: VideoRequest | UncheckedRequest,
+  { label, unlessSent, ...options }: SubmissionOptions,
+  { put, drop }: EntryKeeper,
+): Promise<VideoTaskEntry> {
+  const key = crypto.getRandomValues(new Uint32Array(4)).join("-");
+  const { model = "" } = request as Partial<VideoRequest>;
+  const entry = { key, model, submittedAt: Date.now(), ...(label !== undefined && { label }) };
+  let settled: VideoTaskEntry = { ...entry, state: "submitting" };
+  const call = endsUnlessSent(client, unlessSent, options.signal);
+  // held until the entry is settled: a tab that finds it knows that this one still waits
+  await withLock(client, SUBMISSION + key, unlessSent, async () => {
+    await put(settled);
+    try {
+      const sent = { ...options, signal: call.signal };
+      const handle = await createVideoTask(call.client, unchecked(request), sent);
+      settled = { ...entry, state: "created", handle };
+    } catch (error) {
+      const known = isGatewayError(error) ? error : undefined;
+      const isUnknown = (known?.outcome ?? call.outcome()) === "unknown";
+      // a task whose id is known exists, whatever else went wrong
+      if (known?.handle) settled = { ...entry, state: "created", handle: known.handle };
+      else {
+        if (isUnknown) await put({ ...entry, state: "unconfirmed", error: asError(error) });
+        else await drop(key);
+        throw error;
+      }
+    } finally {
+      call.end();
+    }
+    await put(settled);
+  });
+  return settled;
+}
+
+/** Marks a submission whose page was left as `unconfirmed`: the gateway may have received it. */
+export async function afterReload(client: Client, entry: VideoTaskEntry): Promise<VideoTaskEntry> {
+  if (entry.state !== "submitting" || (await isLocked(client, SUBMISSION + entry.key))) return entry;
+  return { ...entry, state: "unconfirmed", error: new ConnectionError(LEFT, "unknown") };
+}
+
+const LEFT =
+  "the page was left before the gateway answered: the task may exist, and be billed; look at your account before you ask again";

@@ -1,8 +1,7 @@
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { createStore, type Store } from "../base/store.js";
-import { type UncheckedRequest, unchecked } from "../base/validate.js";
+import type { UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
-import { asError, ConnectionError, isGatewayError } from "../errors.js";
 import {
   sharedWatch,
   unwatched,
@@ -13,24 +12,14 @@ import {
 } from "../polling/shared-poller.js";
 import type { RecordStorage } from "../storage/storage.js";
 import { waitForStorage } from "../storage/wait.js";
-import { isLocked, withLock } from "../tabs/locks.js";
 import { type Presence, pagePresence } from "../tabs/page-activity.js";
-import { endsUnlessSent } from "../transport/billing-outcome.js";
-import type { RequestOptions } from "../transport/send.js";
 import type { VideoTask, VideoTaskReference } from "../video-task.js";
-import { createVideoTask } from "./create.js";
+import { afterReload, type SubmissionOptions, submitVideoTask } from "./create.js";
 import type { VideoTaskStoreOptions, WatchSettings } from "./options.js";
 import { copyIn, recordOf } from "./records.js";
 import type { VideoRequest } from "./schema/request.js";
 import type { VideoTaskEntry } from "./state.js";
 import { newerTask, watchVideoTask } from "./watch.js";
-
-/** Options of one submission. */
-export interface SubmissionOptions extends RequestOptions {
-  readonly label?: string | undefined;
-  /** Ends the submission for as long as the gateway can't have it. */
-  readonly unlessSent: AbortSignal;
-}
 
 /** All video tasks that the pages of an app know, kept in their storage. */
 export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
@@ -56,7 +45,6 @@ export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
 
 const INTERVAL_MS = 15_000;
 const COLLECTION = "video-tasks";
-const SUBMISSION = "sluice/submission/";
 
 /** Creates the ledger of a client's tasks; without `storage` it lasts as long as the page. */
 export function createVideoTaskLedger(
@@ -81,7 +69,7 @@ export function createVideoTaskLedger(
       restoring ??= restore().catch(report);
       return restoring;
     },
-    submit,
+    submit: (request, options) => submitVideoTask(client, request, options, { put, drop }),
     watch: (task, settings, known = unwatched) =>
       sharedWatch(watches, task.id, settings, (shared) => planOf(task, shared, known)),
     handleOf: (id) => entryOf(id)?.handle,
@@ -93,40 +81,6 @@ export function createVideoTaskLedger(
 
   function newestFirst(): readonly VideoTaskEntry[] {
     return [...entries.values()].sort((a, b) => b.submittedAt - a.submittedAt);
-  }
-
-  async function submit(
-    request: VideoRequest | UncheckedRequest,
-    { label, unlessSent, ...options }: SubmissionOptions,
-  ): Promise<VideoTaskEntry> {
-    const key = crypto.getRandomValues(new Uint32Array(4)).join("-");
-    const { model = "" } = request as Partial<VideoRequest>;
-    const entry = { key, model, submittedAt: Date.now(), ...(label !== undefined && { label }) };
-    let settled: VideoTaskEntry = { ...entry, state: "submitting" };
-    const call = endsUnlessSent(client, unlessSent, options.signal);
-    // held until the entry is settled: a tab that finds it knows that this one still waits
-    await withLock(client, SUBMISSION + key, unlessSent, async () => {
-      await put(settled);
-      try {
-        const sent = { ...options, signal: call.signal };
-        const handle = await createVideoTask(call.client, unchecked(request), sent);
-        settled = { ...entry, state: "created", handle };
-      } catch (error) {
-        const known = isGatewayError(error) ? error : undefined;
-        const isUnknown = (known?.outcome ?? call.outcome()) === "unknown";
-        // a task whose id is known exists, whatever else went wrong
-        if (known?.handle) settled = { ...entry, state: "created", handle: known.handle };
-        else {
-          if (isUnknown) await put({ ...entry, state: "unconfirmed", error: asError(error) });
-          else await drop(key);
-          throw error;
-        }
-      } finally {
-        call.end();
-      }
-      await put(settled);
-    });
-    return settled;
   }
 
   function planOf(
@@ -222,15 +176,6 @@ function intervalOf(interval: WatchSettings["intervalMs"], task: VideoTask | und
 function hasExpired(task: VideoTask | undefined): boolean {
   return task?.state === "succeeded" && task.expiresAt !== undefined && task.expiresAt < Date.now();
 }
-
-/** Of a submission that nobody waits for any more, nobody knows whether it arrived. */
-async function afterReload(client: Client, entry: VideoTaskEntry): Promise<VideoTaskEntry> {
-  if (entry.state !== "submitting" || (await isLocked(client, SUBMISSION + entry.key))) return entry;
-  return { ...entry, state: "unconfirmed", error: new ConnectionError(LEFT, "unknown") };
-}
-
-const LEFT =
-  "the page was left before the gateway answered: the task may exist, and be billed; look at your account before you ask again";
 
 const ledgers = new WeakMap<Client, Map<RecordStorage | undefined, VideoTaskLedger>>();
 

@@ -6,7 +6,7 @@ import type { VideoTaskEntry } from "./state.js";
 
 /** The list of video tasks: all that were submitted and not removed, newest first. */
 export interface VideoTaskList extends Store<readonly VideoTaskEntry[]> {
-  /** Forgets a task; it goes on at the gateway. */
+  /** Removes a task from the list. The task goes on at the gateway. */
   remove(key: string): void;
 }
 

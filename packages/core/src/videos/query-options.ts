@@ -28,8 +28,8 @@ export interface VideoTaskQueryOptions {
  * Returns options for TanStack Query that poll a video task, for apps that use TanStack Query already.
  * `useVideoTask` works without it.
  *
- * @param task what `createVideoTask` gave, also out of JSON, or the id alone
- * @param options.intervalMs between two questions; a function is given the last answer. Default 15 s.
+ * @param task the handle that `createVideoTask` returned, also from JSON, or the id alone
+ * @param options.intervalMs milliseconds between two polls; a function gets the last answer. Default 15 s.
  * @example
  * ```ts
  * const { data } = useQuery(videoTaskQueryOptions(client, handle));

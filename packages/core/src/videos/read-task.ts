@@ -27,7 +27,7 @@ const URL_FIELDS = [
  * Reads the answer of a video query, enveloped (`{code, message, data}`) or bare, into a snapshot (spec, Video task).
  * Only the status decides: neither `fail_reason` nor 100 % does, and a success without a URL is `result-pending`.
  *
- * @throws {ResponseError} when there is no task in the answer, or its URL is no text
+ * @throws {ResponseError} when the answer has no task, or a URL that is not text
  * @example
  * ```ts
  * const client = createClient({
@@ -39,7 +39,7 @@ const URL_FIELDS = [
 export function normalizeVideoTask(
   raw: unknown,
   known: {
-    /** Id that was asked for: used where the answer has none. */
+    /** Id of the query: used where the answer has none. */
     readonly id?: string | undefined;
     /** Model of the task: used where the answer has none. */
     readonly model?: string | undefined;

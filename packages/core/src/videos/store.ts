@@ -44,7 +44,7 @@ export interface VideoTaskStore extends Store<VideoTaskState> {
  * Creates the store of one video task. Nothing is polled before the first subscription. One store polls a
  * task for all stores of a client and all tabs of the origin.
  *
- * @param options a function is asked whenever one of them is needed, so that none is ever stale
+ * @param options the options, or a function that returns them and is called at each use, so that none is stale
  * @example
  * ```ts
  * const video = createVideoTaskStore(client, { storage: indexedDBStorage() });

@@ -50,8 +50,8 @@ export interface WatchOptions extends RequestOptions {
  * Polls a video task once (spec, `GET /v1/video/generations/{id}`). A failed task is an answer, not an error.
  * The request is repeated as chat requests are.
  *
- * @param task what `createVideoTask` gave, also out of JSON, or the id alone
- * @throws {TaskExpiredError} when the gateway no longer knows the task, and its time is over
+ * @param task the handle that `createVideoTask` returned, also from JSON, or the id alone
+ * @throws {TaskExpiredError} when the gateway no longer knows the task and its time is over
  * @throws {APIError} when the gateway refuses, also when the envelope's `code` is not `success`
  * @throws {ConnectionError} | {TimeoutError} | {ResponseError} as everywhere; all of them keep the `handle`
  * @example
@@ -113,10 +113,10 @@ function readTask(client: Client, json: unknown, handle: VideoTaskReference): Vi
  * aborting ends the watching; the task goes on. Where a proxy pushes changes, the task is polled only after
  * the push has failed.
  *
- * @throws {TaskFailedError} `reason: "result-missing"`: the gateway says success and gives no URL, four times
- * @throws {TaskExpiredError} when the gateway no longer knows the task, and its time is over
- * @throws {TimeoutError} phase `deadline`; watch again with the same handle to wait on
- * @throws {APIError} | {ResponseError} when asking again would not help. All errors keep the `handle`.
+ * @throws {TaskFailedError} `reason: "result-missing"`: the gateway reported success four times without a URL
+ * @throws {TaskExpiredError} when the gateway no longer knows the task and its time is over
+ * @throws {TimeoutError} phase `deadline`; watch again with the same handle to continue
+ * @throws {APIError} | {ResponseError} when another poll would not help. All errors keep the `handle`.
  * @example
  * ```ts
  * for await (const task of watchVideoTask(client, handle)) console.log(task.state, task.progress);
@@ -214,7 +214,7 @@ async function* pushedOf(
  * Watches a video task and returns it when it has its video.
  *
  * @throws {TaskFailedError} when the task fails; `task` has the reason
- * @throws whatever watching throws
+ * @throws the errors of {@link watchVideoTask}
  * @example
  * ```ts
  * const { url, expiresAt } = await waitForVideoTask(client, handle, { signal });

@@ -1,14 +1,14 @@
 import { assetModels, checkAssetRequest } from "@sluice/core/schemas";
-import { type Checked, checkAgainst, parseBody } from "../check.js";
 import type { EmulatorClock } from "../clock.js";
-import { cut } from "../cut.js";
-import type { Exchange } from "../exchange.js";
-import { createExpiringMap } from "../expiring-map.js";
-import { answerJSON } from "../failure-mode.js";
 import type { Files } from "../files/files.js";
-import { hash } from "../hash.js";
-import { type Answer, badRequest, json, unknownThing } from "../http.js";
-import type { Refuse } from "../refusals.js";
+import { type Checked, checkAgainst, parseBody } from "../server/check.js";
+import { cut } from "../server/cut.js";
+import type { Exchange } from "../server/exchange.js";
+import { createExpiringMap } from "../server/expiring-map.js";
+import { answerJSON } from "../server/failure-mode.js";
+import { hash } from "../server/hash.js";
+import { type Answer, badRequest, json, unknownThing } from "../server/http.js";
+import type { Refuse } from "../server/refusals.js";
 import { readAssetScenes } from "./scenes.js";
 
 /** Parts that the asset endpoints use. */

@@ -1,4 +1,4 @@
-import { commonScenes, readScenes, type Scenes } from "../scenes.js";
+import { commonScenes, readScenes, type Scenes } from "../server/scenes.js";
 
 /** Scenes of the `Name` of an asset, written `[[name]]`, with their effects. */
 export const assetScenes = {

@@ -1,12 +1,12 @@
 import type { ChatRequest } from "@sluice/core";
 import { chatModels, checkChatRequest } from "@sluice/core/schemas";
-import { checkBody } from "../check.js";
 import type { EmulatorClock } from "../clock.js";
-import type { Exchange } from "../exchange.js";
-import { answerJSON } from "../failure-mode.js";
-import { hash } from "../hash.js";
-import { type Answer, eventStream } from "../http.js";
-import type { Refuse } from "../refusals.js";
+import { checkBody } from "../server/check.js";
+import type { Exchange } from "../server/exchange.js";
+import { answerJSON } from "../server/failure-mode.js";
+import { hash } from "../server/hash.js";
+import { type Answer, eventStream } from "../server/http.js";
+import type { Refuse } from "../server/refusals.js";
 import { completionTokens, type Reply, withinBudget } from "./budget.js";
 import { type ChatJob, readChatJob } from "./job.js";
 import { paceOf } from "./pace.js";

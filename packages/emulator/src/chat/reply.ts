@@ -1,5 +1,5 @@
 import type { ChatRequest } from "@sluice/core";
-import { hash } from "../hash.js";
+import { hash } from "../server/hash.js";
 import { hintsOf } from "./hints.js";
 import { type ChatJob, textOf } from "./job.js";
 import { sample } from "./sample.js";

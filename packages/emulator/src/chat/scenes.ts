@@ -1,4 +1,4 @@
-import { readScenes, type Scenes } from "../scenes.js";
+import { readScenes, type Scenes } from "../server/scenes.js";
 
 /** Scenes of the last user message, written `[[name]]`, with their effects. */
 export const chatScenes = {

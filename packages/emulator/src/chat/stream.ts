@@ -1,8 +1,8 @@
 import { type EmulatorClock, untilAborted } from "../clock.js";
-import { reset } from "../faults.js";
-import { errorBody } from "../http.js";
-import type { OpenRecord } from "../recorder.js";
-import type { FailureMode } from "../scenes.js";
+import { reset } from "../server/faults.js";
+import { errorBody } from "../server/http.js";
+import type { OpenRecord } from "../server/recorder.js";
+import type { FailureMode } from "../server/scenes.js";
 import type { Reply } from "./budget.js";
 import type { Pace } from "./pace.js";
 import type { usageOf } from "./usage.js";

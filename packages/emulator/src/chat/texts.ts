@@ -1,4 +1,4 @@
-import { pick } from "../hash.js";
+import { pick } from "../server/hash.js";
 import type { Effort } from "./job.js";
 import { chatScenes } from "./scenes.js";
 

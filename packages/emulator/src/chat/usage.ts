@@ -1,5 +1,5 @@
 import type { ChatRequest, ChatRequestMessage } from "@sluice/core";
-import { hash } from "../hash.js";
+import { hash } from "../server/hash.js";
 import { textOf } from "./job.js";
 import { countTokens } from "./tokens.js";
 

@@ -1,13 +1,13 @@
-import { parseBody } from "../check.js";
 import type { EmulatorClock } from "../clock.js";
-import type { Exchange } from "../exchange.js";
-import { createExpiringMap } from "../expiring-map.js";
-import { answerJSON } from "../failure-mode.js";
 import type { Files } from "../files/files.js";
-import { hash } from "../hash.js";
-import { type Answer, json, unknownThing } from "../http.js";
-import type { Refuse } from "../refusals.js";
-import { planTask, progressAt, type Timeline } from "../videos/timeline.js";
+import { parseBody } from "../server/check.js";
+import type { Exchange } from "../server/exchange.js";
+import { createExpiringMap } from "../server/expiring-map.js";
+import { answerJSON } from "../server/failure-mode.js";
+import { hash } from "../server/hash.js";
+import { type Answer, json, unknownThing } from "../server/http.js";
+import type { Refuse } from "../server/refusals.js";
+import { planTask, progressAt, type Timeline } from "../server/timeline.js";
 import { readEpsilonScenes } from "./scenes.js";
 
 /** Parts that the epsilon endpoints use. */

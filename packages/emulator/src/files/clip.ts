@@ -1,4 +1,4 @@
-import type { Bytes } from "../http.js";
+import type { Bytes } from "../server/http.js";
 
 /*
  * Two seconds of MP4 (H.264 Constrained Baseline, 640x360, 24 frames a second, no sound), made with ffmpeg 5.1:

@@ -1,8 +1,8 @@
 import type { EmulatorClock } from "../clock.js";
-import { cut } from "../cut.js";
-import type { Exchange } from "../exchange.js";
-import { createExpiringMap } from "../expiring-map.js";
-import { type Answer, forbidden, unknownThing } from "../http.js";
+import { cut } from "../server/cut.js";
+import type { Exchange } from "../server/exchange.js";
+import { createExpiringMap } from "../server/expiring-map.js";
+import { type Answer, forbidden, unknownThing } from "../server/http.js";
 // imported statically, because a Service Worker has no dynamic import
 import { clip } from "./clip.js";
 import { type Picture, paint } from "./picture.js";

@@ -1,4 +1,4 @@
-import { hash } from "../hash.js";
+import { hash } from "../server/hash.js";
 
 /** A letter is 7 rows of 5 dots; a row is a number of which the highest of 5 bits is its left dot. */
 export type Glyph = readonly number[];

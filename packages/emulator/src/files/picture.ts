@@ -1,4 +1,4 @@
-import { hash } from "../hash.js";
+import { hash } from "../server/hash.js";
 import { type LetteredPicture, type Lettering, letter } from "./lettering.js";
 import type { Bitmap } from "./png.js";
 

@@ -1,4 +1,4 @@
-import type { Bytes } from "../http.js";
+import type { Bytes } from "../server/http.js";
 
 /** A picture of up to 256 colours. */
 export interface Bitmap {

@@ -1,4 +1,4 @@
-import { type Answer, type Bytes, errorBody, json } from "../http.js";
+import { type Answer, type Bytes, errorBody, json } from "../server/http.js";
 
 /**
  * Answers with a file, or with the part that `Range` names. For several ranges, and for units other than bytes, it

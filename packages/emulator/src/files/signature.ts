@@ -1,4 +1,4 @@
-import { hash } from "../hash.js";
+import { hash } from "../server/hash.js";
 
 /** Result of checking a URL: made by this emulator and not expired, made elsewhere, or expired. */
 export type Verdict = "good" | "wrong" | "expired";

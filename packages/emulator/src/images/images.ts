@@ -1,13 +1,13 @@
 import { checkImageRequest, imageModels } from "@sluice/core/schemas";
-import { checkBody } from "../check.js";
 import type { EmulatorClock } from "../clock.js";
-import type { Exchange } from "../exchange.js";
-import { answerJSON } from "../failure-mode.js";
 import type { Files } from "../files/files.js";
 import type { Picture } from "../files/picture.js";
-import { hash } from "../hash.js";
-import type { Answer } from "../http.js";
-import type { Refuse } from "../refusals.js";
+import { checkBody } from "../server/check.js";
+import type { Exchange } from "../server/exchange.js";
+import { answerJSON } from "../server/failure-mode.js";
+import { hash } from "../server/hash.js";
+import type { Answer } from "../server/http.js";
+import type { Refuse } from "../server/refusals.js";
 import { type ImageJob, type ImageRequestBody, readImageJob } from "./job.js";
 
 /** Parts that the image endpoint uses. */

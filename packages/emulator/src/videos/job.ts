@@ -1,5 +1,5 @@
 import { type VideoModel, videoModels } from "@sluice/core/schemas";
-import { cut } from "../cut.js";
+import { cut } from "../server/cut.js";
 import { readVideoScenes, type VideoScenes } from "./scenes.js";
 
 /** Fields of a checked request that decide what is made. */

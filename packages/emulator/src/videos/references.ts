@@ -1,5 +1,5 @@
 import type { AssetStatus } from "../assets/assets.js";
-import { type Answer, badRequest } from "../http.js";
+import { type Answer, badRequest } from "../server/http.js";
 import type { VideoRequestBody } from "./job.js";
 
 const ASSET = "asset://";

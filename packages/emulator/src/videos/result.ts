@@ -1,6 +1,6 @@
-import { hash } from "../hash.js";
+import { hash } from "../server/hash.js";
+import type { Progress, Timeline } from "../server/timeline.js";
 import type { VideoJob } from "./job.js";
-import type { Progress, Timeline } from "./timeline.js";
 
 /** A video task. */
 export interface Task {

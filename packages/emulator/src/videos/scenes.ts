@@ -1,4 +1,4 @@
-import { commonScenes, readScenes, type Scenes } from "../scenes.js";
+import { commonScenes, readScenes, type Scenes } from "../server/scenes.js";
 
 /** Scenes of the prompt of a video request, written `[[name]]`, with their effects. */
 export const videoScenes = {

@@ -1,18 +1,18 @@
 import { checkVideoRequest, videoModels } from "@sluice/core/schemas";
 import type { AssetStatus } from "../assets/assets.js";
-import { checkBody } from "../check.js";
 import type { EmulatorClock } from "../clock.js";
-import type { Exchange } from "../exchange.js";
-import { createExpiringMap } from "../expiring-map.js";
-import { answerJSON } from "../failure-mode.js";
 import type { Files } from "../files/files.js";
-import { hash } from "../hash.js";
-import { type Answer, json, rateLimited, unknownThing } from "../http.js";
-import type { Refuse } from "../refusals.js";
+import { checkBody } from "../server/check.js";
+import type { Exchange } from "../server/exchange.js";
+import { createExpiringMap } from "../server/expiring-map.js";
+import { answerJSON } from "../server/failure-mode.js";
+import { hash } from "../server/hash.js";
+import { type Answer, json, rateLimited, unknownThing } from "../server/http.js";
+import type { Refuse } from "../server/refusals.js";
+import { planTask, progressAt } from "../server/timeline.js";
 import { readVideoJob, type VideoJob, type VideoRequestBody } from "./job.js";
 import { refuseReferences } from "./references.js";
 import { bareOf, envelopeOf, type Task, type View } from "./result.js";
-import { planTask, progressAt } from "./timeline.js";
 
 /** Parts that the video endpoints use. */
 export interface VideosOptions {

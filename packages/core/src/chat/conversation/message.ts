@@ -84,10 +84,12 @@ export interface ThreadTurn {
   /** The messages that came into the thread, in order, as they stand at the end. */
   readonly messages: readonly ThreadMessage[];
   /**
-   * Ending of the last answer. `"tool-calls"`: a call waits for a person or the app, or `maxSteps` was reached.
-   * `"not-sent"`: the last request was never sent; `error` says why. If `messages` has the question, it is in the
-   * thread, and `retry()` sends it. `"stopped"` without messages: while images were being read, before anything was
-   * asked.
+   * Ending of the last answer.
+   *
+   * - `tool-calls`: a call waits for the user or the app, or `maxSteps` was reached
+   * - `not-sent`: the last request was not sent; `error` says why. A question in `messages` is in the thread,
+   * and `retry()` sends it
+   * - `stopped` without messages: stopped while images were read, before anything was sent
    */
   readonly outcome: MessageOutcome | "not-sent";
   /** Error that ended the turn; absent where it ended well. */

@@ -50,7 +50,7 @@ interface ChatBehaviour<Output> {
   /** Name of the chat in `storage`. */
   readonly id?: string;
   /**
-   * Messages of the thread at the beginning, unless `storage` has some. Ids may be left out. A message that
+   * Messages of the thread at the beginning, unless `storage` has some. Ids may be missing. A message that
    * cannot be read is a `ValidationError` that names its index and field.
    */
   readonly initialMessages?: readonly InitialMessage[];
@@ -71,7 +71,7 @@ interface ChatBehaviour<Output> {
   readonly instructions?: string | (() => string | Promise<string>);
   /** The tools that the model may call. */
   readonly tools?: readonly ChatTool[];
-  /** Maximum number of answers to one question, with tool results between them. @default 8 */
+  /** Most answers to one question, with tool results between them. @default 8 */
   readonly maxSteps?: number;
   /**
    * Schema of the answer, which becomes `object`. The model gets it as JSON Schema after `instructions`, in

@@ -82,7 +82,7 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   /**
    * Stops the turn in flight and replaces the whole thread. Ids may be left out.
    *
-   * @throws {ValidationError} that names the index and the field of a message that cannot be read
+   * @throws {ValidationError} for a message that cannot be read; it names the index and the field
    */
   setMessages(messages: readonly InitialMessage[]): void;
   /** Stops the turn in flight and removes all messages. */
@@ -101,7 +101,7 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
 /**
  * Creates the store of a chat. Nothing is sent before `send`.
  *
- * @param options a function is asked whenever one of them is needed, so that none is ever stale
+ * @param options the options, or a function that returns them and is called at each use, so that none is stale
  * @throws {ConfigurationError} for `storage` without `id`
  * @example
  * ```ts

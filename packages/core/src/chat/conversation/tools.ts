@@ -65,7 +65,7 @@ const TIMEOUT_MS = 60_000;
  * Defines a tool for a chat. Arguments are checked before `execute` runs; if they are wrong, the model gets
  * an error and the chat continues. `execute` must return a string or a value that has JSON.
  *
- * @throws {ConfigurationError} for a name that is none, or a schema that does not know its JSON Schema. A valibot
+ * @throws {ConfigurationError} for a wrong name, or a schema without a JSON Schema. A valibot
  *   schema is written when a request needs it: one that has no JSON Schema (`v.date()`) ends that turn as `not-sent`.
  * @example
  * ```ts

@@ -20,7 +20,7 @@ export interface ChatToolCall {
   readonly input: unknown;
 }
 
-/** Speed of an answer, measured from the call of the verb. */
+/** Speed of an answer, measured from the call of `streamChat` or `completeChat`. */
 export interface ChatTiming {
   /** Milliseconds until the first text, thinking or tool call; undefined where none came. */
   readonly firstTokenMs?: number;

@@ -214,7 +214,7 @@ type _Declared = [
 /**
  * Checks a chat request by the rules of its model, without sending anything.
  *
- * @returns `issues`, which the gateway would refuse, and `warnings`, which it would ignore or may not know.
+ * @returns `issues`, for which the gateway would refuse the request, and `warnings` about parts that it would ignore
  * @example
  * ```ts
  * const { issues } = checkChatRequest({ model: "delta-5.3", messages: [], max_tokens: 0 });

@@ -27,7 +27,7 @@ const schemas = {
 /**
  * Checks a video request by the rules of its model, without sending anything.
  *
- * @returns `issues`, which the gateway would refuse, and `warnings`, which it would ignore or may not know.
+ * @returns `issues`, for which the gateway would refuse the request, and `warnings` about parts that it would ignore
  * @example
  * ```ts
  * const { issues } = checkVideoRequest({

@@ -1,4 +1,4 @@
-import { untilAborted } from "./clock.js";
+import { untilAborted } from "../clock.js";
 import { reset } from "./faults.js";
 import { type Answer, json, jsonBody, serverError } from "./http.js";
 import type { FailureMode } from "./scenes.js";

@@ -1,4 +1,4 @@
-import type { BodyEnd } from "./body.js";
+import type { BodyEnd } from "./response-body.js";
 
 /** One request that the emulator received, with its result. It is updated while the answer streams. */
 export interface RequestRecord {

@@ -1,4 +1,4 @@
-import type { EmulatorClock } from "./clock.js";
+import type { EmulatorClock } from "../clock.js";
 
 /** Bounds of an expiring map. */
 export interface ExpiringMapOptions {
