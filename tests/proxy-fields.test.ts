@@ -69,7 +69,8 @@ const listed = new Map(models.map(([model, , schema]) => [model, new Set(pathsOf
 
 /** A body that has one field. */
 function bodyWith(path: string): Fields {
-  const value = /(?:url|URL|image\[\])$/.test(path) ? "https://cdn.example/a.png" : "x";
+  const address = /(?:url|URL|image\[\])$/.test(path) ? "https://cdn.example/a.png" : "x";
+  const value = path === "max_tokens" ? 1 : address;
   const parts = path.split(".").reverse();
   const inner = parts.reduce<unknown>((within, part) => {
     const [name = ""] = part.split("[");

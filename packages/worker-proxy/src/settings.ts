@@ -86,7 +86,7 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
   const budgets = meter?.read && budgetRoute(meter);
   ensure(
     budgets || !routes.includes("budget"),
-    "routes: budget needs a `meter` that can be read: budget() of /durable",
+    "routes: budget needs a `meter` that can be read, as budget()",
   );
   ensure(
     authenticate === "public" || secret || !routes.some((name) => OWNED.includes(name)),
