@@ -12,7 +12,7 @@ const CLAUSE = /^(What|Whatever|Whether|Who|Whoever|Whom|Whose|How|However|Where
 /** Share of doc comments that may begin with a clause. */
 const LIMIT = 0.02;
 
-test.each(["core", "react", "emulator"])("a doc comment of %s begins with a noun or a verb", (name) => {
+test.each(["core", "react", "emulator", "worker-proxy"])("a doc comment of %s begins with a noun or a verb", (name) => {
   const comments = globSync(`packages/${name}/src/**/*.{ts,tsx}`, { cwd: root }).flatMap((path) =>
     openingsOf(readFileSync(join(root, path), "utf8")).map(([line, opening]) => ({ path, line, opening })),
   );

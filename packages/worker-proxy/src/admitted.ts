@@ -1,7 +1,7 @@
 /** A group of routes that can be opened: those of the spec's part of the same name, `GET /health` and `GET /v1/budget`. */
 export type RouteName = "chat" | "images" | "videos" | "assets" | "epsilon" | "health" | "budget";
 
-/** Who a request comes from. */
+/** The sender of a request. */
 export interface User {
   /** Stable, and not to be guessed from outside: for limits and logs. */
   readonly id: string;
@@ -49,7 +49,7 @@ export interface Admitted<Env = unknown> {
   readonly dropped?: readonly string[];
 }
 
-/** What the gateway says in `usage`, as it is. */
+/** The gateway's `usage`, unchanged. */
 export type Usage = Readonly<Record<string, unknown>>;
 
 /** The part of an admitted request that a meter sees. Known wherever the gateway is called from. */
@@ -81,10 +81,10 @@ export interface ExtensionRoute<Env = unknown> {
   serve(admitted: Admitted<Env>): Promise<Response>;
 }
 
-/** What can be added to a proxy; `@sluice/worker-proxy/durable` has two. */
+/** An addition to a proxy; `@sluice/worker-proxy/durable` has two. */
 export interface Extension<Env = unknown> extends Checked<Env> {
   readonly routes: readonly ExtensionRoute<Env>[];
-  /** What answers of the gateway's routes of these groups say in `x-sluice-offers`: `video-events`. */
+  /** The `x-sluice-offers` header on answers of the gateway's routes, by group: `video-events`. */
   readonly offers?: Partial<Record<RouteName, string>>;
   /**
    * Answers an admitted request instead of the gateway; undefined leaves it to the proxy. The proxy's meter is not asked

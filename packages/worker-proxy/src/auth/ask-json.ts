@@ -4,7 +4,7 @@ export type Fetch = (request: Request) => Promise<Response>;
 const ANSWER_MS = 5000;
 const ANSWER_BYTES = 262_144;
 
-/** What came back; `json` is undefined where the body was none, or too large. */
+/** An answer; `json` is undefined where the body was none, or too large. */
 export interface Answer {
   readonly status: number;
   readonly json: unknown;

@@ -19,7 +19,7 @@ export interface Expected {
   readonly algorithms: string[];
 }
 
-/** How far two clocks may be apart, in seconds. */
+/** Difference between two clocks that is accepted, in seconds. */
 const CLOCK_TOLERANCE = 5;
 
 /** Errors of the token itself (401). Any other is the operator's (503). */
@@ -108,13 +108,13 @@ export function checkTexts(name: string, value: unknown, example: string): strin
   return texts.map((text) => checkText(name, text, example));
 }
 
-/** How long keys are used before they are asked for again: a key that was withdrawn lives on for so long. */
+/** Time in milliseconds before keys are fetched again. A key that was withdrawn is accepted until then. */
 const FRESH_MS = 600_000;
-/** How long an unknown `kid` can't make us ask again. */
+/** Time in milliseconds for which an unknown `kid` causes no new fetch. */
 const COOLDOWN_MS = 30_000;
-/** How long a failure stands: shorter, since nobody can get in meanwhile. */
+/** Time in milliseconds for which a failure is kept: shorter, since no user gets in meanwhile. */
 const RETRY_MS = 5000;
-/** How long other requests count on the one that asks. Its client may leave, and a Worker then drops its fetch. */
+/** Time in milliseconds for which other requests wait for the one that fetches: a Worker drops it when its client leaves. */
 const FOLLOW_MS = 1000;
 
 interface Keys {

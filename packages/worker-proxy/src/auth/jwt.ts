@@ -16,7 +16,7 @@ import {
 } from "./claims.js";
 
 interface SharedOptions {
-  /** Who signs: the token's `iss`, letter by letter. */
+  /** The issuer: the token's `iss`, compared as an exact text. */
   readonly issuer: string;
   /** For whom: one of these must be in the token's `aud`. */
   readonly audience: string | readonly string[];
@@ -26,14 +26,14 @@ interface SharedOptions {
    */
   readonly algorithms?: readonly string[];
   /**
-   * Which id the user has, from the claims of a token that is valid. What is no text of 1 to 255 characters is
+   * Gives the user's id from the claims of a valid token. What is no text of 1 to 255 characters is
    * nobody, so that null refuses. @default its `sub`
    */
   readonly userId?: (claims: Readonly<JWTPayload>) => unknown;
 }
 
 interface KeysOptions<Env> extends SharedOptions {
-  /** Where the issuer's public keys are: https, or http on this machine. */
+  /** The address of the issuer's public keys: https, or http on this machine. */
   readonly jwks: string | URL | ((env: Env) => string | URL);
   /** Another way to the keys. @default the global `fetch` */
   readonly fetch?: Fetch;
@@ -46,7 +46,7 @@ interface SecretOptions<Env> extends SharedOptions {
   readonly jwks?: never;
 }
 
-/** What {@link jwt} takes: public keys (`jwks`) or a shared `secret`, never both. */
+/** Options of {@link jwt}: public keys (`jwks`) or a shared `secret`, never both. */
 export type JWTOptions<Env = unknown> = KeysOptions<Env> | SecretOptions<Env>;
 
 const publicKinds = ["RS256", "PS256", "ES256", "EdDSA"];
@@ -141,7 +141,7 @@ function secretKeys<Env>({ secret }: SecretOptions<Env>, { algorithms }: Expecte
   };
 }
 
-/** What {@link cloudflareAccess} takes. */
+/** Options of {@link cloudflareAccess}. */
 export interface CloudflareAccessOptions {
   /** The team's domain: `acme.cloudflareaccess.com`. */
   readonly teamDomain: string;

@@ -7,11 +7,11 @@ import { askJSON, type Fetch, parsed, readAtMost, within } from "./ask-json.js";
 import { checkTexts, type Secret, secretOf, unknowable } from "./claims.js";
 import { bearer } from "./jwt.js";
 
-/** What {@link turnstileSession} takes. */
+/** Options of {@link turnstileSession}. */
 export interface TurnstileSessionOptions<Env = unknown> {
   /** The widget's secret key, from a secret. */
   readonly secretKey: Secret<Env>;
-  /** What sessions are signed with, from a secret: at least 32 bytes, `openssl rand -base64 32`. */
+  /** The key that signs sessions, from a secret: at least 32 bytes, `openssl rand -base64 32`. */
   readonly sessionSecret: Secret<Env>;
   /** The pages that may ask for a session, exactly as browsers name them: `https://app.example.com`. */
   readonly origins: readonly string[];
@@ -19,9 +19,9 @@ export interface TurnstileSessionOptions<Env = unknown> {
   readonly hostnames?: readonly string[];
   /** The widget's `action`. Sessions are bound to it: those of another action are not accepted. */
   readonly action: string;
-  /** How long a session lasts, in seconds, up to a day. @default 3600 */
+  /** Lifetime of a session in seconds, up to a day. @default 3600 */
   readonly ttlSeconds?: number;
-  /** How long ago the check may have been made, in seconds. @default 300, the life of a Turnstile token */
+  /** Largest age of the check, in seconds. @default 300, the life of a Turnstile token */
   readonly maxAgeSeconds?: number;
   /** Another way to Turnstile. @default the global `fetch` */
   readonly fetch?: Fetch;
@@ -186,7 +186,7 @@ async function exchanged<Env>(settings: Settings<Env>, request: Request, env: En
 
 const SITEVERIFY = "https://challenges.cloudflare.com/turnstile/v0/siteverify";
 
-/** What a check has to be, to count here. */
+/** Conditions for a check to count. */
 interface Wanted {
   readonly hostnames: readonly string[];
   readonly action: string;

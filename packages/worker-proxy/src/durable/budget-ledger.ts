@@ -7,7 +7,7 @@ export type LedgerEntry =
   | { readonly do: "raise"; readonly amount: number }
   | { readonly do: "read" | "reset" };
 
-/** What a ledger is sent. */
+/** A message to a ledger. */
 export type LedgerRequest = LedgerEntry & { readonly windowMs: number };
 
 /** The amounts of the present window after an entry. */

@@ -7,7 +7,7 @@ const MAX_ADDRESSES = 1000;
 /** An object of a body, or a list. */
 type Owner = Record<string | number, unknown>;
 
-/** Where a body has the address of a file or of an asset. */
+/** The place in a body of the address of a file or of an asset. */
 export interface Address {
   readonly owner: Owner;
   readonly name: string | number;

@@ -25,12 +25,12 @@ export interface TooMany {
   readonly retryAfterMs: number;
 }
 
-/** What is used of the rate-limit binding of Cloudflare Workers. */
+/** The part that is used of the rate-limit binding of Cloudflare Workers. */
 export interface RateLimitBinding {
   limit(options: { key: string }): Promise<{ success: boolean }>;
 }
 
-/** What {@link workersRateLimit} takes beside the binding. */
+/** Options of {@link workersRateLimit}. */
 export interface WorkersRateLimitOptions<Env = unknown> {
   /** The period of the bindings in wrangler.jsonc, in seconds; a refusal says to come back after it. @default 60 */
   readonly periodSeconds?: 10 | 60;

@@ -14,7 +14,7 @@ export interface Route {
   readonly ids?: IdKind | undefined;
   /** The body names an asset, and no model. */
   readonly isLookup?: boolean;
-  /** Who answers instead of the gateway. */
+  /** The extension that answers instead of the gateway. */
   readonly extension?: ExtensionRoute<never>;
 }
 

@@ -3,7 +3,7 @@ import { pump } from "./pump.js";
 import type { Passing, Upstream } from "./read-answer.js";
 
 /**
- * What the client gets of a success.
+ * Makes the response to the client from a success of the gateway.
  *
  * @throws {Refusal} 502 for what is no JSON and no event stream, or breaks off
  */

@@ -56,7 +56,7 @@ export function openPieces(body: ReadableStream<Uint8Array>, most = READ_BYTES) 
   };
 }
 
-/** What both kinds of reader have in common: that of a stream made in JavaScript does not look at the room. */
+/** The common part of both kinds of reader. That of a stream made in JavaScript ignores the room. */
 interface Reader {
   read(
     room: Uint8Array<ArrayBuffer>,

@@ -17,7 +17,7 @@ export function failed(failure: Failure, outcome?: CallOutcome, cause?: unknown)
   return new Refusal(failure, { outcome: outcome ?? usual, cause });
 }
 
-/** How long a step may take, in milliseconds, and the reason for which the call is stopped then. */
+/** The time for one step, in milliseconds, and the reason for which the call is stopped after it. */
 interface Wait {
   readonly ms: number;
   readonly late: Failure;
@@ -97,7 +97,7 @@ export function openCall(client: AbortSignal, totalMs: number | undefined): Call
   }
 }
 
-/** How long the gateway may send nothing, where it is read and `limits.stallMs` is not set. */
+/** Time for which the gateway may send nothing, in milliseconds, where it is read and `limits.stallMs` is not set. */
 export const STALL_MS = 60_000;
 
 const PASSED = {

@@ -7,7 +7,7 @@ import { openKeyWatch, unescaped } from "./keys.js";
 /** Largest event of a stream, in bytes. */
 const EVENT_BYTES = 8 * 1024 * 1024;
 
-/** What is read from an event stream on its way. */
+/** Options of a reader of event streams. */
 export interface EventBytesOptions {
   /** Keys that must not pass. */
   readonly keys: readonly string[];
@@ -221,12 +221,12 @@ function isObject(value: unknown): value is JSONObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What is around the text of an event, in which most events of a chat differ from the one before. */
+/** The bytes around the text of an event. Most events of a chat differ from the one before in that text alone. */
 interface Alike {
-  /** What comes before the text, and behind it. */
+  /** The parts before and behind the text. */
   readonly head: string;
   readonly tail: string;
-  /** What is between the texts of two events. */
+  /** The part between the texts of two events. */
   readonly between: string;
   /** Path of the text, as the key watch names it. */
   readonly place: string;

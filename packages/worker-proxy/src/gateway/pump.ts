@@ -96,7 +96,7 @@ export function pump(
   }
 }
 
-/** What the platform can connect without a step in JavaScript, where it has such a thing (workerd). */
+/** Opens a pipe that the platform connects without a step in JavaScript, where it has one (workerd). */
 function openPipe(): TransformStream<Uint8Array, Uint8Array> {
   const { IdentityTransformStream = TransformStream } = globalThis as {
     IdentityTransformStream?: typeof TransformStream;

@@ -20,7 +20,7 @@ export interface Upstream {
   readonly isExtensions: boolean;
 }
 
-/** What an answer is passed on with. */
+/** The parts of a request that its answer needs. */
 export interface Passing<Env> {
   readonly settings: Settings<Env>;
   readonly setup: Setup;

@@ -23,7 +23,7 @@ const ACCOUNT = [401, 402, 403, 407];
 const MAY_HAVE_WORKED = [408, 504, 520, 524];
 
 /**
- * What a gateway's answer that is no success becomes. The caller's own mistakes are told in the gateway's words;
+ * Makes a refusal of a gateway's answer that is no success. The caller's own mistakes are told in the gateway's words;
  * the operator's (a wrong key, a wrong address) are not the caller's to see.
  */
 export async function refusalOf(
@@ -84,7 +84,7 @@ async function errorText(
   }
 }
 
-/** What an error's body says (spec, Errors); a part that quotes the key is left out. */
+/** Reads an error's body (spec, Errors); a part that quotes the key is left out. */
 function errorIn(
   text: string,
   keys: readonly string[],

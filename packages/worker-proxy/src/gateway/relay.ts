@@ -24,7 +24,7 @@ interface RelayOptions extends EventBytesOptions {
   readonly onFirstByte?: () => void;
   /** Called once, when the stream is over. */
   readonly onEnd: (end: StreamEnd) => void;
-  /** How long the gateway may send no content, or the client take none, in milliseconds. */
+  /** Time for which the gateway may send no content, or the client take none, in milliseconds. */
   readonly stallMs: number;
 }
 

@@ -5,7 +5,7 @@ import type { Settings, Setup } from "../settings.js";
 import type { Added } from "./additions.js";
 import { type Call, failed } from "./call.js";
 
-/** What leaves for the gateway. */
+/** A request to the gateway. */
 export interface Outgoing {
   readonly method: string;
   /** A constant one, or one with an id that was checked. */
