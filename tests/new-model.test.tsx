@@ -15,6 +15,8 @@ const proxy = createProxy({
   authenticate: () => ({ id: "user-1" }),
   origins: [],
   models: ["zeta-9", "zeta-9-image", "zeta-9-video"],
+  // what the operator has to list of a model that is in no table
+  allowFields: ["depth", "prompt"],
   routes: ["chat", "images", "videos"],
   secret: () => "a secret of at least thirty-two characters",
   basePath: "/api",

@@ -8,7 +8,7 @@ import { reopenStudio, type StudioPage } from "./support/studio-page.ts";
 /** One pixel. */
 const PNG =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-const LONG_NOTE = Array.from({ length: 60 }, (_, index) => `word ${index}`).join(" and ");
+const LONG_NOTE = Array.from({ length: 600 }, (_, index) => `word ${index}`).join(" and ");
 
 describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where there is none)", () => {
   let demo: Demo;

@@ -12,15 +12,18 @@ const CLAUSE = /^(What|Whatever|Whether|Who|Whoever|Whom|Whose|How|However|Where
 /** Share of doc comments that may begin with a clause. */
 const LIMIT = 0.02;
 
-test.each(["core", "react", "emulator", "worker-proxy"])("a doc comment of %s begins with a noun or a verb", (name) => {
-  const comments = globSync(`packages/${name}/src/**/*.{ts,tsx}`, { cwd: root }).flatMap((path) =>
-    openingsOf(readFileSync(join(root, path), "utf8")).map(([line, opening]) => ({ path, line, opening })),
-  );
-  const clauses = comments.filter(({ opening }) => CLAUSE.test(opening));
-  const list = clauses.map(({ path, line, opening }) => `${path}:${line}: ${opening}`).join("\n");
-  expect(comments.length).toBeGreaterThan(25);
-  expect(clauses.length / comments.length, `\n${list}\n`).toBeLessThan(LIMIT);
-});
+test.each(["core", "react", "emulator", "worker-proxy"])(
+  "a doc comment of %s begins with a noun or a verb",
+  (name) => {
+    const comments = globSync(`packages/${name}/src/**/*.{ts,tsx}`, { cwd: root }).flatMap((path) =>
+      openingsOf(readFileSync(join(root, path), "utf8")).map(([line, opening]) => ({ path, line, opening })),
+    );
+    const clauses = comments.filter(({ opening }) => CLAUSE.test(opening));
+    const list = clauses.map(({ path, line, opening }) => `${path}:${line}: ${opening}`).join("\n");
+    expect(comments.length).toBeGreaterThan(25);
+    expect(clauses.length / comments.length, `\n${list}\n`).toBeLessThan(LIMIT);
+  },
+);
 
 test("the first words are found in a comment of one line and of several", () => {
   const source =

@@ -21,7 +21,8 @@ export interface QuickStudio {
 export async function startQuickStudio(options: Omit<EmulatorOptions, "apiKeys">): Promise<QuickStudio> {
   const emulator = createEmulator({ apiKeys: [KEY], ...options });
   const gateway = await serve(emulator, { port: 0 });
-  const worker = createProxy<Env>(proxyOptions);
+  // the page's clock is put forward: an answer of a moment ago is hours old
+  const worker = createProxy<Env>({ ...proxyOptions, limits: { pollMemoMs: 0 } });
   const env = { GATEWAY_URL: gateway.url, GATEWAY_API_KEY: KEY, ORIGINS: "" };
   const site = await serve(
     {
