@@ -8,6 +8,7 @@ import { type Hover, readHovers } from "./support/hovers.ts";
 const entries = [
   "packages/core/src/index.ts",
   "packages/core/src/schemas.ts",
+  "packages/core/src/internal.ts",
   "packages/core/src/sse.ts",
   "packages/core/src/media.ts",
   "packages/react/src/index.ts",

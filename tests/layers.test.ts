@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
  */
 const layers = {
   "core/src": `
-    index media schemas sse
+    index internal media schemas sse
     assets/ chat/ epsilon/ images/ videos/
     polling/
     client
