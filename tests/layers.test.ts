@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
  */
 const layers = {
   "core/src": `
-    index internal media schemas sse
+    index internal media partial-json schemas sse
     assets/ chat/ epsilon/ images/ videos/
     polling/
     client

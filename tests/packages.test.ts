@@ -75,6 +75,7 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
     "core/schemas",
     "core/sse",
     "core/media",
+    "core/partial-json",
     "core/internal",
     "worker-proxy",
     "worker-proxy/durable",

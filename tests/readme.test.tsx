@@ -167,6 +167,7 @@ const entries = {
   "@sluice/core": "core/src/index.ts",
   "@sluice/core/schemas": "core/src/schemas.ts",
   "@sluice/core/media": "core/src/media.ts",
+  "@sluice/core/partial-json": "core/src/partial-json.ts",
   "@sluice/core/sse": "core/src/sse.ts",
   "@sluice/react": "react/src/index.ts",
   "@sluice/worker-proxy": "worker-proxy/src/index.ts",

@@ -93,7 +93,6 @@ export type { ChatStoreOptions, ChatTarget, WhenBusy } from "./chat/conversation
 export type { ChatState, ChatStatus, PendingAction } from "./chat/conversation/state.js";
 export { type ChatStore, createChatStore, type SendOptions } from "./chat/conversation/store.js";
 export { type ChatTool, defineTool } from "./chat/conversation/tools.js";
-export { createPartialJSON, type PartialJSON } from "./chat/partial-json/parser.js";
 export { accumulate, emptyMessage } from "./chat/protocol/accumulate.js";
 export type { ChatTiming, ChatToolCall, ChatTurn } from "./chat/protocol/answer-reader.js";
 export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "./chat/protocol/delta.js";
