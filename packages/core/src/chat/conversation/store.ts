@@ -86,7 +86,7 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
    */
   setMessages(messages: readonly InitialMessage[]): void;
   /** Stops the turn in flight and removes all messages. */
-  clear(): void;
+  reset(): void;
   /** Stops the turn in flight and closes the storage until the chat is used again. */
   close(): void;
   /**
@@ -201,7 +201,7 @@ export function createChatStore<Output = unknown>(
         const given = threadMessagesOf(messages, "messages");
         void whenRestored(() => replaceAll(given));
       },
-      clear: () => whenRestored(() => replaceAll([])),
+      reset: () => whenRestored(() => replaceAll([])),
       close() {
         stop();
         session.abort();
