@@ -42,9 +42,9 @@ export type ChatTarget =
 
 /**
  * Behaviour of a message that is sent while an answer is in flight. `reject`: it is not sent. `queue`: it is
- * sent after the answer. `interrupt`: the answer is stopped first.
+ * sent after the answer. `replace`: the answer is stopped first.
  */
-export type WhenBusy = "reject" | "queue" | "interrupt";
+export type WhenBusy = "reject" | "queue" | "replace";
 
 interface ChatBehaviour<Output> {
   /** Name of the chat in `storage`. */

@@ -321,7 +321,7 @@ export function createChatStore<Output = unknown>(
   ): ThreadTurn | Promise<ThreadTurn> {
     return unlessRefused(read, async ({ whenBusy = "reject" }) => {
       if (run && whenBusy === "queue" && content !== undefined) return enqueue(content, place, read);
-      if (run && whenBusy === "interrupt") run.stop();
+      if (run && whenBusy === "replace") run.stop();
       return run ? notSent(new ConfigurationError(BUSY)) : start(place, read);
     });
   }
@@ -462,7 +462,7 @@ export function createChatStore<Output = unknown>(
   }
 }
 
-const BUSY = 'an answer is under way: wait for it, stop() it, or set `whenBusy` to "queue" or "interrupt"';
+const BUSY = 'an answer is under way: wait for it, stop() it, or set `whenBusy` to "queue" or "replace"';
 
 /** Returns the options at the time of their use. */
 type Read<Output> = () => ChatStoreOptions<Output>;
