@@ -295,6 +295,23 @@ describe("an asset", () => {
     expect(seen).toEqual(["Processing", "Active"]);
   });
 
+  test("is polled as often as intervalMs says, which is read each time", async () => {
+    let fastMs = 60_000;
+    const { store, clock, lookups } = storeOf(["Processing", "Processing", "Active"], {
+      intervalMs: (asset) => (asset ? fastMs : 1),
+    });
+    store.attach("a-1");
+    await shows(store, ({ nextPollAt }) => nextPollAt !== undefined);
+    await clock.advance(59_999);
+    expect(lookups).toHaveLength(1);
+    fastMs = 500;
+    await clock.advance(1);
+    await settled();
+    expect(lookups).toHaveLength(2);
+    await clock.advance(500);
+    await shows(store, ({ status }) => status === "success");
+  });
+
   test("without a lookup says what is missing", async () => {
     const { client } = clientOf(() => Response.json({ Id: "a-1" }), { baseURL: "https://no-lookup.test" });
     const store = createAssetStore(client, { presence: present });

@@ -1,6 +1,7 @@
 import type { ActiveAsset, AssetHandle } from "../asset.js";
 import type { Presence } from "../tabs/page-activity.js";
 import type { CreateAssetOptions } from "./create.js";
+import type { AssetWaitOptions } from "./watch.js";
 
 /** Options of an asset store; all but `presence` are read at each use. */
 export interface AssetStoreOptions {
@@ -10,10 +11,10 @@ export interface AssetStoreOptions {
   readonly prepare?: ((file: Blob, signal: AbortSignal) => Blob | Promise<Blob>) | undefined;
   /** Headers, timeouts, retry and form of upload of the create request. */
   readonly request?: CreateAssetOptions | undefined;
-  /** Milliseconds from an answer to the next poll. @default 3_000 */
-  readonly refetchInterval?: number | undefined;
+  /** Milliseconds from an answer to the next poll, or a function of the asset. @default 3_000 */
+  readonly intervalMs?: AssetWaitOptions["intervalMs"];
   /** Polls while the page is hidden, too. @default false */
-  readonly refetchIntervalInBackground?: boolean | undefined;
+  readonly pollInBackground?: boolean | undefined;
   /**
    * Visibility and connection of the page; polling pauses while it is hidden or offline. @default the page's
    * own

@@ -9,7 +9,15 @@ import { createAsset } from "./create.js";
 import type { AssetStoreOptions, RegisterOptions } from "./options.js";
 import { assetRequestOf } from "./request.js";
 import type { AssetSending, AssetState } from "./state.js";
-import { assertLookup, assetFailure, assetHandleOf, isActive, newerAsset, watchAsset } from "./watch.js";
+import {
+  assertLookup,
+  assetFailure,
+  assetHandleOf,
+  INTERVAL_MS,
+  isActive,
+  newerAsset,
+  watchAsset,
+} from "./watch.js";
 
 /** Store of one asset: none at first, then the one that was registered or attached. */
 export interface AssetStore extends Store<AssetState> {
@@ -115,9 +123,16 @@ function watchOf(
     client,
     presence: read().presence ?? pagePresence,
     known,
-    inBackground: () => settings().refetchIntervalInBackground ?? false,
+    inBackground: () => settings().pollInBackground ?? false,
     follow: (onPoll, signal) =>
-      watchAsset(client, id, { onPoll, signal, intervalMs: settings().refetchInterval }),
+      watchAsset(client, id, {
+        onPoll,
+        signal,
+        intervalMs(asset) {
+          const { intervalMs = INTERVAL_MS } = settings();
+          return typeof intervalMs === "function" ? intervalMs(asset) : intervalMs;
+        },
+      }),
     merge: newerAsset,
     isFinal: ({ state }) => state !== "pending",
   }));

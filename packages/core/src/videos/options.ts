@@ -6,14 +6,6 @@ import type { SucceededVideoTask } from "../video-task.js";
 import type { VideoRequest } from "./schema/request.js";
 import type { WatchOptions } from "./watch.js";
 
-/** Settings for polling a task; read at each use. */
-export interface WatchSettings {
-  /** Milliseconds from an answer to the next poll, give or take a tenth. @default 15_000 */
-  readonly intervalMs?: WatchOptions["intervalMs"];
-  /** Polls while the page is hidden, too. @default false */
-  readonly inBackground?: boolean | undefined;
-}
-
 /** Options of a video task store; all but `storage` and `presence` are read at each use. */
 export interface VideoTaskStoreOptions {
   /** Storage of tasks between page loads. Without it they last as long as the page. */
@@ -21,9 +13,9 @@ export interface VideoTaskStoreOptions {
   /** Visibility and connection of the page. @default the page's own */
   readonly presence?: Presence | undefined;
   /** Milliseconds from an answer to the next poll, or a function of the task. @default 15_000 */
-  readonly refetchInterval?: WatchSettings["intervalMs"];
+  readonly intervalMs?: WatchOptions["intervalMs"];
   /** Polls while the page is hidden, too. @default false */
-  readonly refetchIntervalInBackground?: boolean | undefined;
+  readonly pollInBackground?: boolean | undefined;
   /**
    * Last check of a request before it is stored or sent: `checkVideoMedia` of `@sluice/core/media`, or the
    * app's own. Issues, and errors that it throws, refuse the request. Not called for requests that are
@@ -58,13 +50,8 @@ export interface SubmitOptions {
 /** Options of a list of video tasks. */
 export type VideoTaskListOptions = Pick<
   VideoTaskStoreOptions,
-  "storage" | "presence" | "refetchInterval" | "refetchIntervalInBackground"
+  "storage" | "presence" | "intervalMs" | "pollInBackground"
 >;
 
-/** The same, as the ledger takes it. */
-export function settingsOf({
-  refetchInterval,
-  refetchIntervalInBackground,
-}: VideoTaskListOptions): WatchSettings {
-  return { intervalMs: refetchInterval, inBackground: refetchIntervalInBackground };
-}
+/** Settings for polling a task; read at each use. */
+export type WatchSettings = Pick<VideoTaskStoreOptions, "intervalMs" | "pollInBackground">;
