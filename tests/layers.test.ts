@@ -42,7 +42,8 @@ const layers = {
   "core/src/assets": `
     store
     request
-    options state
+    options
+    state
     create
     schema watch
     request-body`,

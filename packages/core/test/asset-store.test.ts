@@ -295,6 +295,38 @@ describe("an asset", () => {
     expect(seen).toEqual(["Processing", "Active"]);
   });
 
+  test("comes with the state of the store, when it is ready and when it failed", async () => {
+    const told: unknown[] = [];
+    const { store } = storeOf(["Active"], {
+      onSuccess: (asset, state) => told.push(state.status, state.uri === asset.uri, state.data === asset),
+    });
+    await store.register(file());
+    await shows(store, ({ status }) => status === "success");
+    const refused = storeOf([], {
+      create: () => Response.json({}, { status: 400 }),
+      onError: (error, state) => told.push(state.status, state.error === error),
+    });
+    await refused.store.register(file());
+    await settled();
+    expect(told).toEqual(["success", true, true, "error", true]);
+  });
+
+  test("that is detached is not polled any more and stays as it is, until it is polled again", async () => {
+    const { store, clock, lookups } = storeOf(["Processing", "Active"]);
+    store.attach("a-1");
+    await shows(store, ({ nextPollAt }) => nextPollAt !== undefined);
+    store.detach();
+    await clock.advance(60_000);
+    expect(lookups).toHaveLength(1);
+    expect(store.getSnapshot()).toMatchObject({
+      status: "pending",
+      fetchStatus: "idle",
+      handle: { id: "a-1" },
+    });
+    store.refetch();
+    await shows(store, ({ status }) => status === "success");
+  });
+
   test("is polled as often as intervalMs says, which is read each time", async () => {
     let fastMs = 60_000;
     const { store, clock, lookups } = storeOf(["Processing", "Processing", "Active"], {

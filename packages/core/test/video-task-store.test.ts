@@ -466,6 +466,21 @@ describe("a video task", () => {
     expect(queries).toHaveLength(2);
   });
 
+  test("comes with the state of the store, when it has its video and when its request is refused", async () => {
+    const told: unknown[] = [];
+    const { open, watch } = page([success]);
+    const video = open({
+      onSuccess: (task, state) => told.push(state.status, state.data === task),
+      onError: (error, state) => told.push(state.status, state.error === error),
+    });
+    watch(video);
+    await video.submit({ model: "beta3.0-video", input: {} } as never);
+    await video.submit(request);
+    await shows(video, ({ status }) => status === "success");
+    await settled();
+    expect(told).toEqual(["error", true, "success", true]);
+  });
+
   test("is asked about as often as intervalMs says of it", async () => {
     const { open, watch, clock, queries } = page([running("10%"), running("90%"), success]);
     const video = open({ intervalMs: (seen) => ((seen?.progress ?? 0) > 0.5 ? 2000 : 60_000) });

@@ -30,6 +30,8 @@ export interface AssetStore extends Store<AssetState> {
   attach(asset: AssetHandle | string): void;
   /** Polls now, also after an error. */
   refetch(): void;
+  /** Stops watching and keeps the shown state. The gateway goes on preparing the asset. */
+  detach(): void;
   /**
    * Forgets the asset in this store. A request that was not sent or was refused is dropped. A request that
    * was sent goes on to its end, which `onRegister` or `onError` reports.
@@ -94,15 +96,16 @@ export function createAssetStore(
             call.end();
           }
         },
-        onSettled(created, isForgotten) {
+        onSettled(created, isForgotten, state) {
           if (isForgotten && isGivenUp()) return;
-          if (created instanceof Error) read().onError?.(created);
+          if (created instanceof Error) read().onError?.(created, state);
           else if (created) read().onRegister?.(created);
         },
       });
     },
     attach: (asset) => task.attach(assetHandleOf(typeof asset === "string" ? asset : asset.id)),
     refetch: task.refetch,
+    detach: task.detach,
     reset: task.reset,
   };
 }

@@ -4,6 +4,7 @@ import type { Presence } from "../tabs/page-activity.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { SucceededVideoTask } from "../video-task.js";
 import type { VideoRequest } from "./schema/request.js";
+import type { VideoTaskState } from "./state.js";
 import type { WatchOptions } from "./watch.js";
 
 /** Options of a video task store; all but `storage` and `presence` are read at each use. */
@@ -33,12 +34,12 @@ export interface VideoTaskStoreOptions {
   /** Headers, timeouts and retry of the create request. */
   readonly request?: RequestOptions | undefined;
   /**
-   * Called once when a task has its video. If several stores with this option watch the task, only one of
+   * Called once when a task has its video, with the state that shows it. If several stores with this option watch the task, only one of
    * them calls it.
    */
-  readonly onSuccess?: ((task: SucceededVideoTask) => void) | undefined;
-  /** Called once when a task fails, and when a `submit` fails. */
-  readonly onError?: ((error: Error) => void) | undefined;
+  readonly onSuccess?: ((data: SucceededVideoTask, state: VideoTaskState) => void) | undefined;
+  /** Called once when a task fails, and when a `submit` fails, with the state that shows it. */
+  readonly onError?: ((error: Error, state: VideoTaskState) => void) | undefined;
 }
 
 /** Options of `submit`. */

@@ -87,8 +87,8 @@ export function createVideoTaskStore(
           const { handle } = await ledger.submit(request, { ...options.request, label, unlessSent: signal });
           return handle;
         },
-        onSettled(created, isForgotten) {
-          if (created instanceof Error && !isForgotten) read().onError?.(created);
+        onSettled(created, isForgotten, state) {
+          if (created instanceof Error && !isForgotten) read().onError?.(created, state);
         },
       }),
     attach: (video) => task.attach(typeof video === "string" ? { id: video } : video),
