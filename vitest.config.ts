@@ -15,6 +15,8 @@ const alias = [
   { find: "@sluice/core/sse", replacement: source("core/src/sse.ts") },
   { find: "@sluice/core/media", replacement: source("core/src/media.ts") },
   { find: "@sluice/core/schemas", replacement: source("core/src/schemas.ts") },
+  { find: "@sluice/core/partial-json", replacement: source("core/src/partial-json.ts") },
+  { find: "@sluice/core/internal", replacement: source("core/src/internal.ts") },
   { find: "@sluice/core", replacement: source("core/src/index.ts") },
   { find: "@sluice/react", replacement: source("react/src/index.ts") },
   { find: "@sluice/emulator/serve", replacement: source("emulator/src/serve.ts") },

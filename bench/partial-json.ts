@@ -1,4 +1,4 @@
-import { createPartialJSON } from "@sluice/core";
+import { createPartialJSON } from "@sluice/core/partial-json";
 
 /*
  * Tool arguments in deltas of 20 characters, and how much it costs to read their `value` meanwhile. Every figure is a

@@ -238,7 +238,7 @@ function assertSound(messages: readonly Record<string, unknown>[]): void {
 test("whatever happens in whatever order: one writer, no orphan call, no lost text, no double request", async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.constantFrom<WhenBusy>("reject", "queue", "interrupt"),
+      fc.constantFrom<WhenBusy>("reject", "queue", "replace"),
       fc.array(step, { minLength: 5, maxLength: 40 }),
       async (whenBusy, steps) => {
         const { connections, step: take, chat, all, turns } = world(whenBusy);

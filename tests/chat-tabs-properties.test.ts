@@ -226,7 +226,7 @@ async function settle(world: World, tabs: readonly Tab[]): Promise<void> {
 test("whatever happens in up to three tabs: no turn is lost, no step is done twice, and all tabs agree in the end", async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.constantFrom<WhenBusy>("reject", "queue", "interrupt"),
+      fc.constantFrom<WhenBusy>("reject", "queue", "replace"),
       fc.constantFrom<Locks>("sound", "sound", "sound", "absent", "refused"),
       fc.array(step, { minLength: 5, maxLength: 30 }),
       async (whenBusy, kind, steps) => {

@@ -45,7 +45,7 @@ test("Svelte: a subscriber gets the state at once, then each change, until it un
   expect(seen.at(-1)?.messages).toHaveLength(2);
   unsubscribe();
   const { length } = seen;
-  chat.clear();
+  chat.reset();
   expect(seen).toHaveLength(length);
 });
 
@@ -65,7 +65,7 @@ test("Solid: `from` has each change, and ends the subscription with its owner", 
   expect(state()).toBe(chat.getSnapshot());
   expect(state()?.messages).toHaveLength(2);
   cleanUp();
-  chat.clear();
+  chat.reset();
   expect(state()?.messages).toHaveLength(2);
 });
 
@@ -85,6 +85,6 @@ test("Vue: a shallow ref has each change until its scope is disposed of", async 
   await chat.send("Hello");
   expect(state.value.messages).toHaveLength(2);
   for (const dispose of disposers) dispose();
-  chat.clear();
+  chat.reset();
   expect(state.value.messages).toHaveLength(2);
 });

@@ -8,7 +8,9 @@ import { type Hover, readHovers } from "./support/hovers.ts";
 const entries = [
   "packages/core/src/index.ts",
   "packages/core/src/schemas.ts",
+  "packages/core/src/internal.ts",
   "packages/core/src/sse.ts",
+  "packages/core/src/partial-json.ts",
   "packages/core/src/media.ts",
   "packages/react/src/index.ts",
 ] as const;
@@ -16,7 +18,7 @@ const hovers = readHovers(entries);
 const all: readonly Hover[] = Object.values(hovers).flat();
 
 test.each(entries)("every name and field that %s exports has a doc", (entry) => {
-  expect(hovers[entry].length).toBeGreaterThan(10);
+  expect(hovers[entry].length).toBeGreaterThan(5);
   expect(hovers[entry].filter(({ text }) => text === "").map(({ name }) => name)).toEqual([]);
 });
 

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
  */
 const layers = {
   "core/src": `
-    index media schemas sse
+    index internal media partial-json schemas sse
     assets/ chat/ epsilon/ images/ videos/
     polling/
     client
@@ -42,7 +42,8 @@ const layers = {
   "core/src/assets": `
     store
     request
-    options state
+    options
+    state
     create
     schema watch
     request-body`,

@@ -70,7 +70,16 @@ test("the built packages work on Node 22: client, proxy and emulator over socket
 
 describe("the types compile with every check on", { tags: ["long"] }, () => {
   const folder = `${root}tests/.tmp/types`;
-  const entries = ["core", "core/schemas", "core/sse", "core/media", "worker-proxy", "worker-proxy/durable"];
+  const entries = [
+    "core",
+    "core/schemas",
+    "core/sse",
+    "core/media",
+    "core/partial-json",
+    "core/internal",
+    "worker-proxy",
+    "worker-proxy/durable",
+  ];
   const everywhere = [...entries, "worker-proxy/auth", "emulator"];
   const project = (lib: readonly string[], types: readonly string[], files: readonly string[]) => ({
     compilerOptions: {

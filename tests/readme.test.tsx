@@ -168,7 +168,9 @@ declare global {
 /** The entry points whose names an example may use without importing them. */
 const entries = {
   "@sluice/core": "core/src/index.ts",
+  "@sluice/core/schemas": "core/src/schemas.ts",
   "@sluice/core/media": "core/src/media.ts",
+  "@sluice/core/partial-json": "core/src/partial-json.ts",
   "@sluice/core/sse": "core/src/sse.ts",
   "@sluice/react": "react/src/index.ts",
   "@sluice/worker-proxy": "worker-proxy/src/index.ts",

@@ -160,7 +160,7 @@ test("10,000 tasks that were attached and left are let go of, and hold nothing",
   const heapAfter: number[] = [];
   for (let nth = 1; nth <= 10_000; nth += 1) {
     // a store, a watch and what was asked for are held by one another, if by anything
-    const options: VideoTaskStoreOptions = { refetchInterval: () => 1000 };
+    const options: VideoTaskStoreOptions = { intervalMs: () => 1000 };
     alive.push(new WeakRef(options));
     const task =
       nth % 2 === 0 ? createVideoTaskStore(client, options) : createAssetStore(client, options as object);

@@ -8,9 +8,8 @@ const root = new URL("..", import.meta.url).pathname;
 const folder = `${root}tests/.tmp/type-errors`;
 
 const before = `
-import {
-  type ChatModel, type Client, createAsset, createChatStore, createClient, createVideoTask, generateImages, streamChat, unchecked,
-} from "@sluice/core";
+import { type Client, createAsset, createChatStore, createClient, createVideoTask, generateImages, streamChat, unchecked } from "@sluice/core";
+import type { ChatModel } from "@sluice/core/schemas";
 import { useChatStream } from "@sluice/react";
 declare const client: Client;
 declare const text: string;
@@ -147,6 +146,7 @@ beforeAll(async () => {
     types: [],
     jsx: "react-jsx",
     paths: {
+      "@sluice/core/*": ["../../../packages/core/src/*.ts"],
       "@sluice/core": ["../../../packages/core/src/index.ts"],
       "@sluice/react": ["../../../packages/react/src/index.ts"],
     },

@@ -6,6 +6,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: "@sluice/core/schemas", replacement: source("../core/src/schemas.ts") },
+      { find: "@sluice/core/internal", replacement: source("../core/src/internal.ts") },
       { find: "@sluice/core", replacement: source("../core/src/index.ts") },
       { find: "@sluice/emulator/serve", replacement: source("src/serve.ts") },
       { find: "@sluice/emulator", replacement: source("src/index.ts") },

@@ -26,7 +26,10 @@ const compilerOptions = {
   jsx: "react-jsx",
   lib: ["es2023", "dom", "dom.iterable", "dom.asynciterable"],
   types: [],
-  paths: { "@sluice/core": [`${root}packages/core/src/index.ts`] },
+  paths: {
+    "@sluice/core": [`${root}packages/core/src/index.ts`],
+    "@sluice/core/*": [`${root}packages/core/src/*.ts`],
+  },
 };
 
 /**

@@ -29,7 +29,7 @@ const client = createClient({
   },
 });
 const storage = indexedDBStorage();
-const video = createVideoTaskStore(client, { storage, refetchInterval: 100 });
+const video = createVideoTaskStore(client, { storage, intervalMs: 100 });
 const chat = createChatStore(client, { id: "chat", model: "delta-5.3", storage });
 video.subscribe(() => {});
 chat.subscribe(() => {});

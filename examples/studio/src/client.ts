@@ -1,7 +1,8 @@
-import { createClient, createStore, systemClock } from "@sluice/core";
+import { createClient } from "@sluice/core";
+import { createPageStore } from "./store.js";
 
 let keepsNothing = false;
-const keeping = createStore(() => !keepsNothing, { throttleMs: 0, clock: systemClock });
+const keeping = createPageStore(() => !keepsNothing);
 
 /** Whether this browser keeps conversations: false from the first time that it did not. */
 export const isKeeping = { getSnapshot: keeping.getSnapshot, subscribe: keeping.subscribe };

@@ -2,23 +2,13 @@
 
 // The client
 
-export { type Clock, systemClock } from "./base/clock.js";
+export type { Clock } from "./base/clock.js";
 export type { StandardSchema } from "./base/standard-schema.js";
-export { createRegistry, createStore, type Registry, type Store, type StoreControl } from "./base/store.js";
-export { type Findings, type UncheckedModel, type UncheckedRequest, unchecked } from "./base/validate.js";
+export type { Store } from "./base/store.js";
+export { type UncheckedRequest, unchecked } from "./base/validate.js";
 export { type Client, type ClientOptions, createClient } from "./client.js";
-export type { CallKind, CallOutcome, CallUsage, ClientEvent, PlatformFeature } from "./events.js";
-export {
-  type AssetModel,
-  assetModels,
-  type ChatModel,
-  chatModels,
-  type ImageModel,
-  imageModels,
-  type VideoModel,
-  videoModels,
-} from "./models.js";
-export type { RequestOptions, RetryOptions, Timeouts } from "./transport/send.js";
+export type { ClientEvent } from "./events.js";
+export type { RequestOptions } from "./transport/send.js";
 
 // Errors
 
@@ -29,19 +19,15 @@ export {
   ConfigurationError,
   ConnectionError,
   GatewayError,
-  type GatewayErrorName,
   type Issue,
   isGatewayError,
   type Outcome,
   ResponseError,
   redact,
   StreamError,
-  type StreamFailure,
   TaskExpiredError,
   TaskFailedError,
-  type TaskFailure,
   TimeoutError,
-  type TimeoutPhase,
   ValidationError,
 } from "./errors.js";
 
@@ -55,8 +41,7 @@ export {
   type ImageUsage,
 } from "./images/generate.js";
 export type { ImageRequestOf, SettledImages } from "./images/generation.js";
-export type { GammaImage40Request, GammaImage50Request, ImageRequest } from "./images/request-body.js";
-export { checkImageRequest } from "./images/schema.js";
+export type { ImageRequest } from "./images/request-body.js";
 export {
   createImageStore,
   type ImageState,
@@ -66,29 +51,13 @@ export {
 
 // Videos
 
-export type {
-  FailedVideoTask,
-  PendingVideoTask,
-  SucceededVideoTask,
-  VideoTask,
-  VideoTaskHandle,
-  VideoTaskNormalizer,
-  VideoTaskReference,
-} from "./video-task.js";
+export type { SucceededVideoTask, VideoTask, VideoTaskHandle, VideoTaskReference } from "./video-task.js";
 export { createVideoTask } from "./videos/create.js";
 export { createVideoTaskList, listTasks, type VideoTaskList } from "./videos/list.js";
-export type {
-  SubmitOptions,
-  VideoTaskListOptions,
-  VideoTaskStoreOptions,
-  WatchSettings,
-} from "./videos/options.js";
+export type { SubmitOptions, VideoTaskListOptions, VideoTaskStoreOptions } from "./videos/options.js";
 export { type VideoTaskQueryOptions, videoTaskQueryOptions } from "./videos/query-options.js";
 export { normalizeVideoTask } from "./videos/read-task.js";
-export type { BetaVideoRequest } from "./videos/schema/beta-body.js";
-export type { GammaVideo10ProFastRequest, GammaVideo15ProRequest } from "./videos/schema/gamma-1-body.js";
-export type { GammaVideo20Request, GammaVideoFastRequest } from "./videos/schema/gamma-2-body.js";
-export { checkVideoRequest, type VideoRequest } from "./videos/schema/request.js";
+export type { VideoRequest } from "./videos/schema/request.js";
 export type { VideoTaskEntry, VideoTaskState } from "./videos/state.js";
 export { createVideoTaskStore, type VideoTaskStore } from "./videos/store.js";
 export { getVideoTask, type WatchOptions, waitForVideoTask, watchVideoTask } from "./videos/watch.js";
@@ -96,17 +65,16 @@ export { getVideoTask, type WatchOptions, waitForVideoTask, watchVideoTask } fro
 // Assets
 
 export type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "./asset.js";
-export { type CreateAssetOptions, createAsset } from "./assets/create.js";
+export { createAsset } from "./assets/create.js";
 export type { AssetStoreOptions, RegisterOptions } from "./assets/options.js";
 export type { AssetRequest } from "./assets/request-body.js";
-export { checkAssetRequest } from "./assets/schema.js";
 export type { AssetState } from "./assets/state.js";
 export { type AssetStore, createAssetStore } from "./assets/store.js";
 export { type AssetWaitOptions, getAsset, waitForAsset, watchAsset } from "./assets/watch.js";
 
 // Epsilon
 
-export { type EpsilonRoute, getEpsilonTask, requestEpsilon } from "./epsilon/epsilon.js";
+export { getEpsilonTask, requestEpsilon } from "./epsilon/epsilon.js";
 
 // Chat
 
@@ -122,23 +90,13 @@ export type {
   ToolCallState,
 } from "./chat/conversation/message.js";
 export type { ChatStoreOptions, ChatTarget, WhenBusy } from "./chat/conversation/options.js";
-export type { ChatState, ChatStatus, DeepPartial, PendingAction } from "./chat/conversation/state.js";
+export type { ChatState, ChatStatus, PendingAction } from "./chat/conversation/state.js";
 export { type ChatStore, createChatStore, type SendOptions } from "./chat/conversation/store.js";
-export { type ChatTool, defineTool, type ToolContext, type ToolOptions } from "./chat/conversation/tools.js";
-export { createPartialJSON, type PartialJSON, type PartialJSONOptions } from "./chat/partial-json/parser.js";
+export { type ChatTool, defineTool } from "./chat/conversation/tools.js";
 export { accumulate, emptyMessage } from "./chat/protocol/accumulate.js";
-export type { ChatAlternative, ChatTiming, ChatToolCall, ChatTurn } from "./chat/protocol/answer-reader.js";
+export type { ChatTiming, ChatToolCall, ChatTurn } from "./chat/protocol/answer-reader.js";
 export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "./chat/protocol/delta.js";
-export type {
-  AlphaChatRequest,
-  ChatRequest,
-  ChatRequestMessage,
-  DeltaChatRequest,
-  GammaChatRequest,
-  ToolCall,
-  ToolDefinition,
-} from "./chat/protocol/request-body.js";
-export { checkChatRequest } from "./chat/protocol/schema.js";
+export type { ChatRequest, ChatRequestMessage } from "./chat/protocol/request-body.js";
 export { type ChatStream, streamChat } from "./chat/stream.js";
 
 // Stores and storages
@@ -147,5 +105,5 @@ export type { PollEvent } from "./polling/poll.js";
 export { indexedDBStorage } from "./storage/indexed-db.js";
 export { memoryStorage } from "./storage/memory.js";
 export type { RecordStorage } from "./storage/storage.js";
-export { type WebStorage, webStorage } from "./storage/web.js";
+export { webStorage } from "./storage/web.js";
 export type { Absence, Presence } from "./tabs/page-activity.js";

@@ -1,5 +1,12 @@
 export { assetRequest, checkAssetRequest } from "./assets/schema.js";
 export type { Findings } from "./base/validate.js";
+export type {
+  AlphaChatRequest,
+  DeltaChatRequest,
+  GammaChatRequest,
+  ToolCall,
+  ToolDefinition,
+} from "./chat/protocol/request-body.js";
 export {
   alphaChatRequest,
   checkChatRequest,
@@ -10,6 +17,7 @@ export {
   toolCall,
   toolDefinition,
 } from "./chat/protocol/schema.js";
+export type { GammaImage40Request, GammaImage50Request } from "./images/request-body.js";
 export { checkImageRequest, gammaImage40Request, gammaImage50Request } from "./images/schema.js";
 export {
   type AssetModel,
@@ -22,6 +30,7 @@ export {
   videoModels,
 } from "./models.js";
 export { betaFrame, betaReference, betaVideoRequest } from "./videos/schema/beta.js";
+export type { BetaVideoRequest } from "./videos/schema/beta-body.js";
 export {
   fastFrame,
   gammaVideo10ProFastRequest,
@@ -29,6 +38,7 @@ export {
   proFrame,
   videoText,
 } from "./videos/schema/gamma-1.js";
+export type { GammaVideo10ProFastRequest, GammaVideo15ProRequest } from "./videos/schema/gamma-1-body.js";
 export {
   gamma2Audio,
   gamma2Image,
@@ -36,4 +46,5 @@ export {
   gammaVideo20Request,
   gammaVideoFastRequest,
 } from "./videos/schema/gamma-2.js";
+export type { GammaVideo20Request, GammaVideoFastRequest } from "./videos/schema/gamma-2-body.js";
 export { checkVideoRequest } from "./videos/schema/request.js";

@@ -1,4 +1,4 @@
-import { checkChatRequest, checkVideoRequest } from "@sluice/core";
+import { checkChatRequest, checkVideoRequest } from "@sluice/core/schemas";
 import * as v from "valibot";
 import { afterEach, expect, test } from "vitest";
 

@@ -295,6 +295,55 @@ describe("an asset", () => {
     expect(seen).toEqual(["Processing", "Active"]);
   });
 
+  test("comes with the state of the store, when it is ready and when it failed", async () => {
+    const told: unknown[] = [];
+    const { store } = storeOf(["Active"], {
+      onSuccess: (asset, state) => told.push(state.status, state.uri === asset.uri, state.data === asset),
+    });
+    await store.register(file());
+    await shows(store, ({ status }) => status === "success");
+    const refused = storeOf([], {
+      create: () => Response.json({}, { status: 400 }),
+      onError: (error, state) => told.push(state.status, state.error === error),
+    });
+    await refused.store.register(file());
+    await settled();
+    expect(told).toEqual(["success", true, true, "error", true]);
+  });
+
+  test("that is detached is not polled any more and stays as it is, until it is polled again", async () => {
+    const { store, clock, lookups } = storeOf(["Processing", "Active"]);
+    store.attach("a-1");
+    await shows(store, ({ nextPollAt }) => nextPollAt !== undefined);
+    store.detach();
+    await clock.advance(60_000);
+    expect(lookups).toHaveLength(1);
+    expect(store.getSnapshot()).toMatchObject({
+      status: "pending",
+      fetchStatus: "idle",
+      handle: { id: "a-1" },
+    });
+    store.refetch();
+    await shows(store, ({ status }) => status === "success");
+  });
+
+  test("is polled as often as intervalMs says, which is read each time", async () => {
+    let fastMs = 60_000;
+    const { store, clock, lookups } = storeOf(["Processing", "Processing", "Active"], {
+      intervalMs: (asset) => (asset ? fastMs : 1),
+    });
+    store.attach("a-1");
+    await shows(store, ({ nextPollAt }) => nextPollAt !== undefined);
+    await clock.advance(59_999);
+    expect(lookups).toHaveLength(1);
+    fastMs = 500;
+    await clock.advance(1);
+    await settled();
+    expect(lookups).toHaveLength(2);
+    await clock.advance(500);
+    await shows(store, ({ status }) => status === "success");
+  });
+
   test("without a lookup says what is missing", async () => {
     const { client } = clientOf(() => Response.json({ Id: "a-1" }), { baseURL: "https://no-lookup.test" });
     const store = createAssetStore(client, { presence: present });

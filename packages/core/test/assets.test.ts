@@ -2,13 +2,12 @@ import {
   type AssetHandle,
   type AssetLookup,
   type ClientOptions,
-  checkAssetRequest,
-  checkVideoRequest,
   createAsset,
   getAsset,
   unchecked,
   waitForAsset,
 } from "@sluice/core";
+import { checkAssetRequest, checkVideoRequest } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { clientOf, rejectionOf } from "./support/gateway.js";
 import { polled, type Step } from "./support/polling.js";

@@ -196,7 +196,7 @@ describe("a message while an answer is under way", () => {
   });
 
   test("interrupts it: what came stays, and nothing of the old answer gets into the new one", async () => {
-    const { chat, clock, connections } = liveChat({ whenBusy: "interrupt" });
+    const { chat, clock, connections } = liveChat({ whenBusy: "replace" });
     const [one, two] = connections;
     const first = chat.send("one");
     await one?.wanted();
@@ -220,7 +220,7 @@ describe("a message while an answer is under way", () => {
     let sendAgain = true;
     const chat = createChatStore(client, () => ({
       model: "delta-5.3" as const,
-      whenBusy: "interrupt" as const,
+      whenBusy: "replace" as const,
       onFinish: () => {
         if (sendAgain) void chat.send("three");
         sendAgain = false;

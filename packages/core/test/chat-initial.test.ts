@@ -77,7 +77,7 @@ describe("a message without text and images", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test.each(["queue", "interrupt"] as const)(
+  test.each(["queue", "replace"] as const)(
     "neither waits for an answer under way nor ends it: whenBusy %s",
     async (whenBusy) => {
       const { chat, connections } = liveChat({ whenBusy });

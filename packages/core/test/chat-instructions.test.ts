@@ -22,7 +22,7 @@ describe("the instructions of a chat", () => {
     ]);
   });
 
-  test("are made anew for each request: a step after a tool call, retry, regenerate, and after clear()", async () => {
+  test("are made anew for each request: a step after a tool call, retry, regenerate, and after reset()", async () => {
     let made = 0;
     const look = defineTool({ name: "look", parameters: { type: "object" }, execute: () => "nothing" });
     const answers = [callAnswer({ a: ["look", "{}"] }), hello, "", hello, hello, hello];
@@ -37,7 +37,7 @@ describe("the instructions of a chat", () => {
     await chat.send("two");
     await chat.retry();
     await chat.regenerate();
-    chat.clear();
+    chat.reset();
     await chat.send("three");
     const prompts = await Promise.all(requests.map(async (_, nth) => (await sent(nth))?.slice(0, 2)));
     expect(prompts.map((messages) => messages?.[0])).toEqual(

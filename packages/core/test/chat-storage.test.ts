@@ -364,7 +364,7 @@ describe("a chat with a storage", () => {
     const turn = first.chat.send("Hello");
     first.answer(0, textAnswer("Hi"));
     await turn;
-    first.chat.clear();
+    first.chat.reset();
     await settled();
     expect((await shown(storage)).texts()).toEqual([]);
   });
@@ -413,7 +413,7 @@ describe("a chat with a storage", () => {
     await settled();
     const writes: unknown[] = [];
     storage.watch("chat/a", (changes) => writes.push(changes));
-    left.chat.clear();
+    left.chat.reset();
     await settled();
     expect(right.texts()).toEqual([]);
     expect(writes).toHaveLength(1);

@@ -196,7 +196,7 @@ describe("a chat", () => {
     await connection.wanted();
     connection.send(frame({ content: "Hel" }));
     await connection.wanted();
-    chat.clear();
+    chat.reset();
     expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready" });
     await answer;
     expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready" });
@@ -207,7 +207,7 @@ describe("a chat", () => {
     const chat = createChatStore(client, { model });
     await chat.send("Hello?");
     expect(chat.getSnapshot().status).toBe("error");
-    chat.clear();
+    chat.reset();
     expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready", error: undefined });
   });
 

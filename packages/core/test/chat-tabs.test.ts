@@ -165,7 +165,7 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     await connection?.wanted();
     await left.clock.advance(1100);
     await until(right.chat, ({ messages }) => messages.length === 2);
-    right.chat.clear();
+    right.chat.reset();
     expect(await turn).toMatchObject({ outcome: "stopped" });
     expect(connection?.cancelled).toBe(true);
     await settled();
@@ -180,7 +180,7 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     const turn = left.chat.send("Go");
     left.answer(0, callAnswer({ a: ["slow", "{}"] }));
     await until(right.chat, hasCall("running"));
-    right.chat.clear();
+    right.chat.reset();
     expect(await turn).toMatchObject({ outcome: "stopped" });
     await settled();
     for (const { texts } of [left, right, await shown(storage, { id })]) expect(texts()).toEqual([]);

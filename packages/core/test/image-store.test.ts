@@ -420,12 +420,12 @@ describe("reset", () => {
   });
 });
 
-describe('whenBusy: "latest"', () => {
+describe('whenBusy: "replace"', () => {
   test("gives the one under way up, and its late answer never comes into the newer one", async () => {
     const { told, ...callbacks } = witness();
     const { store, state, requests, statuses, answers, arrived } = live({
       model,
-      whenBusy: "latest",
+      whenBusy: "replace",
       ...callbacks,
     });
     const older = store.generate(reef);
@@ -448,7 +448,7 @@ describe('whenBusy: "latest"', () => {
 
   test("keeps the one under way where the newer one breaks a rule", async () => {
     const { told, ...callbacks } = witness();
-    const { store, state, answers } = live({ model, whenBusy: "latest", ...callbacks });
+    const { store, state, answers } = live({ model, whenBusy: "replace", ...callbacks });
     const asked = store.generate(reef);
     const pending = state();
     expect(await store.generate({ ...wreck, seed: 0.5 })).toMatchObject({

@@ -1,4 +1,5 @@
-import { checkImageRequest, generateImages, imageModels, unchecked } from "@sluice/core";
+import { generateImages, unchecked } from "@sluice/core";
+import { checkImageRequest, imageModels } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { clientOf, rejectionOf } from "./support/gateway.js";
 

@@ -1,5 +1,5 @@
 import { partialJSON } from "virtual:conformance";
-import { createPartialJSON } from "@sluice/core";
+import { createPartialJSON } from "@sluice/core/partial-json";
 import { describe, expect, test } from "vitest";
 import { bytesOfBase64, seeded } from "./support/gateway.js";
 

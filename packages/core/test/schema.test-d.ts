@@ -1,11 +1,5 @@
-import {
-  type ChatModel,
-  type ChatRequest,
-  type Client,
-  createChatStore,
-  streamChat,
-  unchecked,
-} from "@sluice/core";
+import { type ChatRequest, type Client, createChatStore, streamChat, unchecked } from "@sluice/core";
+import type { ChatModel } from "@sluice/core/schemas";
 import { test } from "vitest";
 
 declare const client: Client;

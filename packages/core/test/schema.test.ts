@@ -1,4 +1,5 @@
-import { checkChatRequest, streamChat, unchecked } from "@sluice/core";
+import { streamChat, unchecked } from "@sluice/core";
+import { checkChatRequest } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { clientOf, DONE, frame, streamAnswer } from "./support/gateway.js";
 

@@ -1,4 +1,5 @@
-import { accumulate, type ChatDelta, createRegistry, emptyMessage } from "@sluice/core";
+import { accumulate, type ChatDelta, emptyMessage } from "@sluice/core";
+import { createRegistry } from "@sluice/core/internal";
 import { describe, expect, test } from "vitest";
 import { stoppedClock } from "./support/gateway.js";
 

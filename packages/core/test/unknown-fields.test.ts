@@ -1,11 +1,10 @@
+import { completeChat, type Issue } from "@sluice/core";
 import {
   checkAssetRequest,
   checkChatRequest,
   checkImageRequest,
   checkVideoRequest,
-  completeChat,
-  type Issue,
-} from "@sluice/core";
+} from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { clientOf } from "./support/gateway.js";
 

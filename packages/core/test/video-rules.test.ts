@@ -1,5 +1,4 @@
-import { checkVideoRequest } from "@sluice/core";
-import { videoModels } from "@sluice/core/schemas";
+import { checkVideoRequest, videoModels } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 
 const url = "https://media.test/a";

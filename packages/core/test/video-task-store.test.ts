@@ -454,7 +454,7 @@ describe("a video task", () => {
 
   test("is asked about in the background where that is wanted, but not offline", async () => {
     const { open, watch, becomes, clock, queries } = page([running("10%"), running("20%")]);
-    const video = open({ refetchIntervalInBackground: true });
+    const video = open({ pollInBackground: true });
     watch(video);
     video.attach("t-1");
     await shows(video, isResting);
@@ -466,9 +466,24 @@ describe("a video task", () => {
     expect(queries).toHaveLength(2);
   });
 
-  test("is asked about as often as refetchInterval says of it", async () => {
+  test("comes with the state of the store, when it has its video and when its request is refused", async () => {
+    const told: unknown[] = [];
+    const { open, watch } = page([success]);
+    const video = open({
+      onSuccess: (task, state) => told.push(state.status, state.data === task),
+      onError: (error, state) => told.push(state.status, state.error === error),
+    });
+    watch(video);
+    await video.submit({ model: "beta3.0-video", input: {} } as never);
+    await video.submit(request);
+    await shows(video, ({ status }) => status === "success");
+    await settled();
+    expect(told).toEqual(["error", true, "success", true]);
+  });
+
+  test("is asked about as often as intervalMs says of it", async () => {
     const { open, watch, clock, queries } = page([running("10%"), running("90%"), success]);
-    const video = open({ refetchInterval: (seen) => ((seen?.progress ?? 0) > 0.5 ? 2000 : 60_000) });
+    const video = open({ intervalMs: (seen) => ((seen?.progress ?? 0) > 0.5 ? 2000 : 60_000) });
     watch(video);
     video.attach("t-1");
     await shows(video, isResting);
@@ -715,7 +730,7 @@ describe("video tasks kept in a storage", () => {
     const storage = memoryStorage();
     const { client, presence, open, watch, clock, queries } = page([running("10%")], { storage });
     await open({ storage }).submit(request);
-    const list = createVideoTaskList(client, { storage, presence, refetchInterval: 2000 });
+    const list = createVideoTaskList(client, { storage, presence, intervalMs: 2000 });
     const leave = watch(list);
     await shows(list, (tasks) => tasks[0]?.task !== undefined);
     await settled();

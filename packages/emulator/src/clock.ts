@@ -1,4 +1,4 @@
-import { systemClock as platform } from "@sluice/core";
+import { systemClock as platform } from "@sluice/core/internal";
 
 /**
  * Source of time. It has the shape of the core's clock, but `now()` is wall-clock time: answers have Unix seconds

@@ -6,7 +6,8 @@ const core = new URL("../../core/src/", import.meta.url);
 registerHooks({
   resolve(specifier, context, next) {
     if (specifier === "@sluice/core") return next(new URL("index.ts", core).href, context);
-    if (specifier === "@sluice/core/schemas") return next(new URL("schemas.ts", core).href, context);
+    const [, entry] = /^@sluice\/core\/([\w-]+)$/.exec(specifier) ?? [];
+    if (entry) return next(new URL(`${entry}.ts`, core).href, context);
     const isOurs = specifier.startsWith(".") && context.parentURL?.endsWith(".ts");
     return next(isOurs ? specifier.replace(/\.js$/, ".ts") : specifier, context);
   },

@@ -1,5 +1,6 @@
 "use client";
-import { type Client, createRegistry, type Registry } from "@sluice/core";
+import type { Client } from "@sluice/core";
+import { createRegistry, type Registry } from "@sluice/core/internal";
 
 /** A kind of store that components share by id. */
 interface StoreKind<Options, Store> {

@@ -42,6 +42,6 @@ export interface UseAssetResult
 export function useAsset(options: UseAssetOptions = {}): UseAssetResult {
   const store = useOwnStore<AssetStoreOptions, AssetStore>(options.assetId, options, createAssetStore);
   const state = useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot);
-  const { register, refetch, reset } = store;
-  return { ...state, register, refetch, reset };
+  const { register, refetch, detach, reset } = store;
+  return { ...state, register, refetch, detach, reset };
 }

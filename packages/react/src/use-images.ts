@@ -1,5 +1,6 @@
 "use client";
-import type { ImageModel, ImageState, ImageStore, ImageStoreOptions } from "@sluice/core";
+import type { ImageState, ImageStore, ImageStoreOptions } from "@sluice/core";
+import type { ImageModel } from "@sluice/core/schemas";
 import { useSyncExternalStore } from "react";
 import { images } from "./images.js";
 import type { SharedStores } from "./shared-stores.js";

@@ -90,10 +90,10 @@ export interface UseVideoTasksResult {
  */
 export function useVideoTasks(options: UseVideoTasksOptions = {}): UseVideoTasksResult {
   const client = useClient();
-  const { storage, presence, refetchInterval, refetchIntervalInBackground } = options;
+  const { storage, presence, intervalMs, pollInBackground } = options;
   const { subscribe, getSnapshot, remove } = useMemo(
-    () => createVideoTaskList(client, { storage, presence, refetchInterval, refetchIntervalInBackground }),
-    [client, storage, presence, refetchInterval, refetchIntervalInBackground],
+    () => createVideoTaskList(client, { storage, presence, intervalMs, pollInBackground }),
+    [client, storage, presence, intervalMs, pollInBackground],
   );
   const isHydrated = useIsHydrated();
   const tasks = useSyncExternalStore(subscribe, getSnapshot, getSnapshot);

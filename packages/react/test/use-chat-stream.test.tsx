@@ -36,7 +36,7 @@ function Chat(props: Partial<UseChatStreamOptions> & { label?: string }) {
       <button type="button" onClick={() => void chat.regenerate()}>
         regenerate
       </button>
-      <button type="button" onClick={chat.clear}>
+      <button type="button" onClick={chat.reset}>
         clear
       </button>
     </section>

@@ -1,4 +1,5 @@
-import { type AssetHandle, type VideoModel, videoModels } from "@sluice/core";
+import type { AssetHandle } from "@sluice/core";
+import { type VideoModel, videoModels } from "@sluice/core/schemas";
 import { createKeptList } from "../room/kept-list.js";
 import { putDraft } from "../room/use-draft.js";
 import { emptyOrder } from "../video-room/order.js";

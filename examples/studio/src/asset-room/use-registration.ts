@@ -1,4 +1,4 @@
-import { checkAssetRequest } from "@sluice/core";
+import { checkAssetRequest } from "@sluice/core/schemas";
 import { useAsset } from "@sluice/react";
 import { useDraft } from "../room/use-draft.js";
 import { useLeaveWarning } from "../room/use-leave-warning.js";

@@ -39,7 +39,7 @@ export function Conversation({ id, entry, settings, onSettings }: ConversationPr
     void chat.ask(text);
   };
   const forget = () => {
-    chat.clear();
+    chat.reset();
     conversations.forget(id);
     openNew();
   };

@@ -1,4 +1,4 @@
-import { type ChatModel, chatModels } from "@sluice/core";
+import { type ChatModel, chatModels } from "@sluice/core/schemas";
 import { memo, useId } from "react";
 import { type ChatSettings, type Effort, effortsOf, models, thinkingOf, toolsOf } from "./settings.js";
 import "../room/form/switch.css";

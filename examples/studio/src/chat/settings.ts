@@ -1,4 +1,5 @@
-import { type ChatModel, type ChatTarget, chatModels } from "@sluice/core";
+import type { ChatTarget } from "@sluice/core";
+import { type ChatModel, chatModels } from "@sluice/core/schemas";
 import { useEffect, useState } from "react";
 import { recall, remember } from "../stored.js";
 

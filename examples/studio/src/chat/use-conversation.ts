@@ -15,7 +15,7 @@ export function useConversation(id: string, settings: ChatSettings) {
     ...(toolsOf(settings).isOn && { tools }),
     ...targetOf(settings),
   });
-  const { messages, status, error, isRestoring, send, stop, clear } = chat;
+  const { messages, status, error, isRestoring, send, stop, reset } = chat;
   const { retry, regenerate, edit, switchBranch, approve, deny, addToolResult } = chat;
   const isBusy = status === "submitted" || status === "streaming";
   const field = useRef<HTMLTextAreaElement>(null);
@@ -71,7 +71,7 @@ export function useConversation(id: string, settings: ChatSettings) {
     catchUp,
     ask,
     halt,
-    clear,
+    reset,
     actions,
   };
 }

@@ -1,4 +1,5 @@
-import { createStore, type RecordStorage, type Store, systemClock } from "@sluice/core";
+import type { RecordStorage, Store } from "@sluice/core";
+import { createPageStore } from "../store.js";
 
 /** A conversation, as the list shows it. The thread itself is kept by the chat of the same id. */
 export interface Conversation {
@@ -24,10 +25,7 @@ export function createConversationList(
   onFailure: (error: unknown) => void,
 ): ConversationList {
   const known = new Map<string, Conversation>();
-  const store = createStore(() => [...known.values()].sort((one, other) => other.askedAt - one.askedAt), {
-    throttleMs: 0,
-    clock: systemClock,
-  });
+  const store = createPageStore(() => [...known.values()].sort((one, other) => other.askedAt - one.askedAt));
   let reading: Promise<void> | undefined;
 
   return {

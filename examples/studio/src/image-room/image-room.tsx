@@ -1,4 +1,4 @@
-import type { ImageModel } from "@sluice/core";
+import type { ImageModel } from "@sluice/core/schemas";
 import { useImages } from "@sluice/react";
 import { useRef } from "react";
 import { PayButton } from "../room/pay-button.js";

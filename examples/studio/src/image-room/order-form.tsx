@@ -1,4 +1,4 @@
-import { checkImageRequest } from "@sluice/core";
+import { checkImageRequest } from "@sluice/core/schemas";
 import type { ReactNode } from "react";
 import { acceptedTypes } from "../images/accepted.js";
 import { Choice } from "../room/form/choice.js";

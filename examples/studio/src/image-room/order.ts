@@ -1,4 +1,5 @@
-import { type ImageModel, type ImageRequestOf, imageModels } from "@sluice/core";
+import type { ImageRequestOf } from "@sluice/core";
+import { type ImageModel, imageModels } from "@sluice/core/schemas";
 import { numberOf } from "../room/form/number-field.js";
 import type { Source } from "../room/sources/source.js";
 

@@ -1,4 +1,4 @@
-import { type ChatModel, chatModels } from "@sluice/core";
+import { type ChatModel, chatModels } from "@sluice/core/schemas";
 
 /** What models see; the gateway's own list. */
 export const acceptedTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"];

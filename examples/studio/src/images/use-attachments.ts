@@ -1,4 +1,4 @@
-import type { ChatModel } from "@sluice/core";
+import type { ChatModel } from "@sluice/core/schemas";
 import { useCallback, useState } from "react";
 import { blindnessOf, objectionTo } from "./accepted.js";
 

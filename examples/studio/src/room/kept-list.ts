@@ -1,4 +1,5 @@
-import { createStore, type Store, systemClock } from "@sluice/core";
+import type { Store } from "@sluice/core";
+import { createPageStore } from "../store.js";
 import { recall, recallAll, remember } from "../stored.js";
 
 /** A list that this browser keeps, the newest first; what another tab puts into it is here too. */
@@ -27,7 +28,7 @@ export function createKeptList<Item extends { readonly id: string }>(
       return item ? [[key, item] as const] : [];
     }),
   );
-  const store = createStore(newestFirst, { throttleMs: 0, clock: systemClock });
+  const store = createPageStore(newestFirst);
   addEventListener("storage", ({ key }) => {
     // no key: all of it was cleared
     if (key === null) items.clear();

@@ -1,7 +1,8 @@
-import { createStore, type Store, systemClock } from "@sluice/core";
+import type { Store } from "@sluice/core";
+import { createPageStore } from "../store.js";
 
 let kept: readonly string[] = [];
-const store = createStore(() => kept, { throttleMs: 0, clock: systemClock });
+const store = createPageStore(() => kept);
 
 /** The notes that the model was allowed to save. They are gone when the page is left. */
 export const notes: Store<readonly string[]> = {

@@ -1,4 +1,5 @@
-import { checkVideoRequest, type Issue } from "@sluice/core";
+import type { Issue } from "@sluice/core";
+import { checkVideoRequest } from "@sluice/core/schemas";
 import type { MediaKind } from "./offer.js";
 import { itemsOf, offerFor, requestOf, type VideoOrder } from "./order.js";
 

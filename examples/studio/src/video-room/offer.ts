@@ -1,4 +1,4 @@
-import { checkVideoRequest, type VideoModel, videoModels } from "@sluice/core";
+import { checkVideoRequest, type VideoModel, videoModels } from "@sluice/core/schemas";
 
 /** What a video may start from, in the gateway's words. */
 export type MediaKind =

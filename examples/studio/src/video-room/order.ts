@@ -1,4 +1,5 @@
-import type { VideoModel, VideoRequest } from "@sluice/core";
+import type { VideoRequest } from "@sluice/core";
+import type { VideoModel } from "@sluice/core/schemas";
 import { numberOf } from "../room/form/number-field.js";
 import type { Source } from "../room/sources/source.js";
 import { type MediaKind, type Offer, offerOf, type SwitchName } from "./offer.js";

@@ -1,4 +1,5 @@
-import { type VideoModel, type VideoTaskEntry, videoModels } from "@sluice/core";
+import type { VideoTaskEntry } from "@sluice/core";
+import { type VideoModel, videoModels } from "@sluice/core/schemas";
 import { duration } from "../room/use-now.js";
 
 /** The gateway's own word, for the one family that it has a word on. No promise: typical values, it says. */

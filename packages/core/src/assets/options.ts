@@ -1,6 +1,8 @@
 import type { ActiveAsset, AssetHandle } from "../asset.js";
 import type { Presence } from "../tabs/page-activity.js";
 import type { CreateAssetOptions } from "./create.js";
+import type { AssetState } from "./state.js";
+import type { AssetWaitOptions } from "./watch.js";
 
 /** Options of an asset store; all but `presence` are read at each use. */
 export interface AssetStoreOptions {
@@ -10,10 +12,10 @@ export interface AssetStoreOptions {
   readonly prepare?: ((file: Blob, signal: AbortSignal) => Blob | Promise<Blob>) | undefined;
   /** Headers, timeouts, retry and form of upload of the create request. */
   readonly request?: CreateAssetOptions | undefined;
-  /** Milliseconds from an answer to the next poll. @default 3_000 */
-  readonly refetchInterval?: number | undefined;
+  /** Milliseconds from an answer to the next poll, or a function of the asset. @default 3_000 */
+  readonly intervalMs?: AssetWaitOptions["intervalMs"];
   /** Polls while the page is hidden, too. @default false */
-  readonly refetchIntervalInBackground?: boolean | undefined;
+  readonly pollInBackground?: boolean | undefined;
   /**
    * Visibility and connection of the page; polling pauses while it is hidden or offline. @default the page's
    * own
@@ -25,15 +27,16 @@ export interface AssetStoreOptions {
    */
   readonly onRegister?: ((handle: AssetHandle) => void) | undefined;
   /**
-   * Called once when the asset becomes active. If several stores with this option watch the asset, only one
+   * Called once when the asset becomes active, with the state that shows it. If several stores with this option watch the asset, only one
    * of them calls it.
    */
-  readonly onSuccess?: ((asset: ActiveAsset) => void) | undefined;
+  readonly onSuccess?: ((data: ActiveAsset, state: AssetState) => void) | undefined;
   /**
-   * Called once when the asset fails, and when a `register` fails. After a reset it is still called for a
-   * request that had been sent: the error's `outcome` says whether the asset may exist.
+   * Called once when the asset fails, and when a `register` fails, with the state of the store. After a reset
+   * it is still called for a request that had been sent: the state does not show that one, and the error's
+   * `outcome` says whether the asset may exist.
    */
-  readonly onError?: ((error: Error) => void) | undefined;
+  readonly onError?: ((error: Error, state: AssetState) => void) | undefined;
 }
 
 /** Options of `register`. */

@@ -9,7 +9,15 @@ import { createAsset } from "./create.js";
 import type { AssetStoreOptions, RegisterOptions } from "./options.js";
 import { assetRequestOf } from "./request.js";
 import type { AssetSending, AssetState } from "./state.js";
-import { assertLookup, assetFailure, assetHandleOf, isActive, newerAsset, watchAsset } from "./watch.js";
+import {
+  assertLookup,
+  assetFailure,
+  assetHandleOf,
+  INTERVAL_MS,
+  isActive,
+  newerAsset,
+  watchAsset,
+} from "./watch.js";
 
 /** Store of one asset: none at first, then the one that was registered or attached. */
 export interface AssetStore extends Store<AssetState> {
@@ -22,6 +30,8 @@ export interface AssetStore extends Store<AssetState> {
   attach(asset: AssetHandle | string): void;
   /** Polls now, also after an error. */
   refetch(): void;
+  /** Stops watching and keeps the shown state. The gateway goes on preparing the asset. */
+  detach(): void;
   /**
    * Forgets the asset in this store. A request that was not sent or was refused is dropped. A request that
    * was sent goes on to its end, which `onRegister` or `onError` reports.
@@ -86,15 +96,16 @@ export function createAssetStore(
             call.end();
           }
         },
-        onSettled(created, isForgotten) {
+        onSettled(created, isForgotten, state) {
           if (isForgotten && isGivenUp()) return;
-          if (created instanceof Error) read().onError?.(created);
+          if (created instanceof Error) read().onError?.(created, state);
           else if (created) read().onRegister?.(created);
         },
       });
     },
     attach: (asset) => task.attach(assetHandleOf(typeof asset === "string" ? asset : asset.id)),
     refetch: task.refetch,
+    detach: task.detach,
     reset: task.reset,
   };
 }
@@ -115,9 +126,16 @@ function watchOf(
     client,
     presence: read().presence ?? pagePresence,
     known,
-    inBackground: () => settings().refetchIntervalInBackground ?? false,
+    inBackground: () => settings().pollInBackground ?? false,
     follow: (onPoll, signal) =>
-      watchAsset(client, id, { onPoll, signal, intervalMs: settings().refetchInterval }),
+      watchAsset(client, id, {
+        onPoll,
+        signal,
+        intervalMs(asset) {
+          const { intervalMs = INTERVAL_MS } = settings();
+          return typeof intervalMs === "function" ? intervalMs(asset) : intervalMs;
+        },
+      }),
     merge: newerAsset,
     isFinal: ({ state }) => state !== "pending",
   }));

@@ -16,11 +16,16 @@ import { type Answer, requestJSON } from "../transport/json-response.js";
 import { assertClient, type RequestOptions } from "../transport/send.js";
 
 const HEADERS_MS = 60_000;
+export const INTERVAL_MS = 3000;
 
 /** Options for waiting for an asset. Times are milliseconds. */
 export interface AssetWaitOptions extends RequestOptions {
-  /** Milliseconds from an answer to the next poll, give or take a tenth. @default 3_000 */
-  readonly intervalMs?: number | undefined;
+  /**
+   * Milliseconds from an answer to the next poll, give or take a tenth. A function gets the last answer.
+   *
+   * @default 3_000
+   */
+  readonly intervalMs?: number | ((asset: Asset | undefined) => number) | undefined;
   /**
    * Longest time of the whole watching, in milliseconds, the request in flight included.
    *
@@ -97,7 +102,7 @@ export async function* watchAsset(
   assertClient(client);
   const handle = assetHandleOf(typeof asset === "string" ? asset : asset.id);
   const { clock, random } = client;
-  const { signal, intervalMs = 3000, deadlineMs = 300_000, onPoll } = options;
+  const { signal, intervalMs = INTERVAL_MS, deadlineMs = 300_000, onPoll } = options;
   const snapshots = poll({
     clock,
     random,

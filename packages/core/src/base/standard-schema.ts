@@ -1,3 +1,5 @@
+import { ConfigurationError } from "../errors.js";
+
 /** A schema of any library that follows the Standard Schema specification: valibot, zod, arktype and others. */
 export interface StandardSchema<Output = unknown> {
   /** The part that all these libraries have in common. */
@@ -65,6 +67,18 @@ interface PathIssue {
 export type Checked<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly PathIssue[] };
+
+/**
+ * Refuses a schema that cannot have a JSON Schema, before anything is loaded.
+ *
+ * @throws {ConfigurationError} that begins with `path`
+ */
+export function assertWritable({ "~standard": { vendor, jsonSchema } }: StandardSchema, path: string): void {
+  if (!jsonSchema && vendor !== "valibot")
+    throw new ConfigurationError(
+      `${path}: the schema (${vendor}) does not know its JSON Schema; give a valibot schema, or one that does`,
+    );
+}
 
 /** Checks `value` by a schema. */
 export async function checkBySchema<Output>(

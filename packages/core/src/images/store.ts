@@ -51,11 +51,11 @@ export interface ImageStoreOptions<Model extends string = ImageModel> {
   readonly params?: Without<"model" | "prompt", ImageRequestOf<Model>> | undefined;
   /**
    * Behaviour of a request while another is in flight. `reject`: it is not sent, so that a double click pays
-   * once. `latest`: the request in flight is aborted, and may be billed.
+   * once. `replace`: the request in flight is aborted, and may be billed.
    *
    * @default "reject"
    */
-  readonly whenBusy?: "reject" | "latest" | undefined;
+  readonly whenBusy?: "reject" | "replace" | undefined;
   /** Headers, timeouts and retry of each request. */
   readonly request?: RequestOptions | undefined;
   /** Called each time that `status` becomes `success`. */
@@ -117,7 +117,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
       subscribe: store.subscribe,
       async generate(request) {
         const variables = variablesOf(request, read());
-        if (run && read().whenBusy !== "latest")
+        if (run && read().whenBusy !== "replace")
           return failureOf(new ConfigurationError(BUSY), "not-sent", variables);
         const refusal = refusalOf(client, variables);
         if (!refusal) return start(variables, read);
@@ -199,4 +199,4 @@ const idle = {
   submittedAt: undefined,
 } as const;
 
-const BUSY = 'images are under way: wait for them, stop() them, or set `whenBusy` to "latest"';
+const BUSY = 'images are under way: wait for them, stop() them, or set `whenBusy` to "replace"';

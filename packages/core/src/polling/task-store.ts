@@ -20,9 +20,9 @@ export interface TaskState<Data, Handle>
 }
 
 /** Callbacks for a task's end. */
-interface TaskCallbacks<Data> {
-  readonly onSuccess?: ((data: Data) => void) | undefined;
-  readonly onError?: ((error: Error) => void) | undefined;
+interface TaskCallbacks<Data, State> {
+  readonly onSuccess?: ((data: Data, state: State) => void) | undefined;
+  readonly onError?: ((error: Error, state: State) => void) | undefined;
 }
 
 /** The parts of a store that differ between kinds of tasks. */
@@ -41,23 +41,23 @@ export interface TaskStorePlan<Snapshot, Handle, Data, State, Sending> {
   /** Gives the error of a task that failed. */
   readonly failureOf: (snapshot: Snapshot, handle: Handle) => Error | undefined;
   /** Reads the callbacks, whenever one is called. */
-  readonly read: () => TaskCallbacks<Data>;
+  readonly read: () => TaskCallbacks<Data, State>;
 }
 
 /** The creation of a task. */
-export interface Creation<Handle, Sending> {
+export interface Creation<Handle, State, Sending> {
   /** Shown at first. */
   readonly sending: Sending;
   /** Creates the task; `signal` aborts when the store forgets it. `advance` shows how it goes. */
   readonly create: (signal: AbortSignal, advance: (sending: Sending) => void) => Promise<Handle | undefined>;
-  /** Called after the state shows what was created, or why nothing was. */
-  readonly onSettled: (created: Handle | Error | undefined, isForgotten: boolean) => void;
+  /** Called after the state shows what was created, or why nothing was. `isForgotten`: the state shows neither. */
+  readonly onSettled: (created: Handle | Error | undefined, isForgotten: boolean, state: State) => void;
 }
 
 /** The store of one task: none at first, then one that was created or attached. */
 export interface TaskStore<Handle, State, Sending> extends Store<State> {
   /** Creates a task, unless one is on its way. Never rejects. */
-  readonly submit: (creation: Creation<Handle, Sending>) => Promise<State>;
+  readonly submit: (creation: Creation<Handle, State, Sending>) => Promise<State>;
   /** Watches a task that exists. */
   readonly attach: (handle: Handle) => void;
   /** Polls now, also after an error or `detach`. */
@@ -158,7 +158,7 @@ export function createTaskStore<
   }
 
   async function create(
-    { create, onSettled }: Creation<Handle, Sending>,
+    { create, onSettled }: Creation<Handle, State, Sending>,
     signal: AbortSignal,
   ): Promise<State> {
     const advance = (next: Sending) => {
@@ -174,7 +174,7 @@ export function createTaskStore<
       if (created instanceof Error) submitError = created;
       else if (created) show(created);
     }
-    queueMicrotask(() => onSettled(created, isForgotten));
+    queueMicrotask(() => onSettled(created, isForgotten, store.getSnapshot()));
     if (!isForgotten) store.flush();
     return store.getSnapshot();
   }
@@ -223,17 +223,18 @@ export function createTaskStore<
 const reported = new WeakSet<object>();
 
 /** Calls back for the end of a task, once, from one of the stores that have such a callback. */
-function reportEnd<Data>(
+function reportEnd<Data, State extends Pick<TaskState<Data, unknown>, "data" | "error">>(
   { error: broken, snapshot }: WatchState<object>,
-  { data, error }: Pick<TaskState<Data, unknown>, "data" | "error">,
-  read: () => TaskCallbacks<Data>,
+  state: State,
+  read: () => TaskCallbacks<Data, State>,
 ): void {
+  const { data, error } = state;
   const end = broken ?? snapshot;
   const { onSuccess, onError } = read();
   if (!end || !(data ? onSuccess : onError) || reported.has(end)) return;
   reported.add(end);
   queueMicrotask(() => {
-    if (data) read().onSuccess?.(data);
-    else if (error) read().onError?.(error);
+    if (data) read().onSuccess?.(data, state);
+    else if (error) read().onError?.(error, state);
   });
 }

@@ -95,7 +95,7 @@ export function createVideoTaskLedger(
       client,
       presence,
       known: { snapshot, error: known.error },
-      inBackground: () => settings().inBackground ?? false,
+      inBackground: () => settings().pollInBackground ?? false,
       follow: (onPoll, signal, seen) =>
         watchVideoTask(client, entryOf(id)?.handle ?? task, {
           onPoll,

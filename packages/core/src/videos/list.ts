@@ -1,7 +1,7 @@
 import { createStore, type Store } from "../base/store.js";
 import type { Client } from "../client.js";
 import { videoTaskLedgerOf } from "./entries.js";
-import { settingsOf, type VideoTaskListOptions, type VideoTaskStoreOptions } from "./options.js";
+import type { VideoTaskListOptions, VideoTaskStoreOptions } from "./options.js";
 import type { VideoTaskEntry } from "./state.js";
 
 /** The list of video tasks: all that were submitted and not removed, newest first. */
@@ -21,7 +21,7 @@ export interface VideoTaskList extends Store<readonly VideoTaskEntry[]> {
  */
 export function createVideoTaskList(client: Client, options: VideoTaskListOptions = {}): VideoTaskList {
   const ledger = videoTaskLedgerOf(client, options);
-  const settings = () => settingsOf(options);
+  const settings = () => options;
   const watching = new Map<string, () => void>();
   let stopLedger: (() => void) | undefined;
   const store = createStore(ledger.getSnapshot, {

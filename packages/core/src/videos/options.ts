@@ -4,15 +4,8 @@ import type { Presence } from "../tabs/page-activity.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { SucceededVideoTask } from "../video-task.js";
 import type { VideoRequest } from "./schema/request.js";
+import type { VideoTaskState } from "./state.js";
 import type { WatchOptions } from "./watch.js";
-
-/** Settings for polling a task; read at each use. */
-export interface WatchSettings {
-  /** Milliseconds from an answer to the next poll, give or take a tenth. @default 15_000 */
-  readonly intervalMs?: WatchOptions["intervalMs"];
-  /** Polls while the page is hidden, too. @default false */
-  readonly inBackground?: boolean | undefined;
-}
 
 /** Options of a video task store; all but `storage` and `presence` are read at each use. */
 export interface VideoTaskStoreOptions {
@@ -21,9 +14,9 @@ export interface VideoTaskStoreOptions {
   /** Visibility and connection of the page. @default the page's own */
   readonly presence?: Presence | undefined;
   /** Milliseconds from an answer to the next poll, or a function of the task. @default 15_000 */
-  readonly refetchInterval?: WatchSettings["intervalMs"];
+  readonly intervalMs?: WatchOptions["intervalMs"];
   /** Polls while the page is hidden, too. @default false */
-  readonly refetchIntervalInBackground?: boolean | undefined;
+  readonly pollInBackground?: boolean | undefined;
   /**
    * Last check of a request before it is stored or sent: `checkVideoMedia` of `@sluice/core/media`, or the
    * app's own. Issues, and errors that it throws, refuse the request. Not called for requests that are
@@ -41,12 +34,12 @@ export interface VideoTaskStoreOptions {
   /** Headers, timeouts and retry of the create request. */
   readonly request?: RequestOptions | undefined;
   /**
-   * Called once when a task has its video. If several stores with this option watch the task, only one of
+   * Called once when a task has its video, with the state that shows it. If several stores with this option watch the task, only one of
    * them calls it.
    */
-  readonly onSuccess?: ((task: SucceededVideoTask) => void) | undefined;
-  /** Called once when a task fails, and when a `submit` fails. */
-  readonly onError?: ((error: Error) => void) | undefined;
+  readonly onSuccess?: ((data: SucceededVideoTask, state: VideoTaskState) => void) | undefined;
+  /** Called once when a task fails, and when a `submit` fails, with the state that shows it. */
+  readonly onError?: ((error: Error, state: VideoTaskState) => void) | undefined;
 }
 
 /** Options of `submit`. */
@@ -58,13 +51,8 @@ export interface SubmitOptions {
 /** Options of a list of video tasks. */
 export type VideoTaskListOptions = Pick<
   VideoTaskStoreOptions,
-  "storage" | "presence" | "refetchInterval" | "refetchIntervalInBackground"
+  "storage" | "presence" | "intervalMs" | "pollInBackground"
 >;
 
-/** The same, as the ledger takes it. */
-export function settingsOf({
-  refetchInterval,
-  refetchIntervalInBackground,
-}: VideoTaskListOptions): WatchSettings {
-  return { intervalMs: refetchInterval, inBackground: refetchIntervalInBackground };
-}
+/** Settings for polling a task; read at each use. */
+export type WatchSettings = Pick<VideoTaskStoreOptions, "intervalMs" | "pollInBackground">;

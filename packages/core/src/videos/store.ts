@@ -5,7 +5,7 @@ import { type Issue, ValidationError } from "../errors.js";
 import { createTaskStore } from "../polling/task-store.js";
 import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video-task.js";
 import { videoTaskLedgerOf } from "./entries.js";
-import { type SubmitOptions, settingsOf, type VideoTaskStoreOptions } from "./options.js";
+import type { SubmitOptions, VideoTaskStoreOptions } from "./options.js";
 import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
 import type { VideoTaskState } from "./state.js";
 import { taskFailure } from "./watch.js";
@@ -58,11 +58,10 @@ export function createVideoTaskStore(
 ): VideoTaskStore {
   const read = readerOf(options);
   const ledger = videoTaskLedgerOf(client, read());
-  const settings = () => settingsOf(read());
   const knownOf = (handle: VideoTaskReference) => ledger.handleOf(handle.id) ?? handle;
   const task = createTaskStore<VideoTask, VideoTaskReference, SucceededVideoTask, VideoTaskState, boolean>({
     clock: client.clock,
-    watchOf: (handle, known) => ledger.watch(handle, settings, known),
+    watchOf: (handle, known) => ledger.watch(handle, read, known),
     dataOf: (video) => (video.state === "succeeded" ? video : undefined),
     stateOf: ({ handle, ...state }, video, isSubmitting = false) => ({
       ...state,
@@ -88,8 +87,8 @@ export function createVideoTaskStore(
           const { handle } = await ledger.submit(request, { ...options.request, label, unlessSent: signal });
           return handle;
         },
-        onSettled(created, isForgotten) {
-          if (created instanceof Error && !isForgotten) read().onError?.(created);
+        onSettled(created, isForgotten, state) {
+          if (created instanceof Error && !isForgotten) read().onError?.(created, state);
         },
       }),
     attach: (video) => task.attach(typeof video === "string" ? { id: video } : video),

@@ -1,5 +1,5 @@
-import type { ChatRequest, ChatRequestMessage, ToolDefinition } from "@sluice/core";
-import { chatModels } from "@sluice/core/schemas";
+import type { ChatRequest, ChatRequestMessage } from "@sluice/core";
+import { chatModels, type ToolDefinition } from "@sluice/core/schemas";
 import { isObject } from "./json-schema.js";
 import { type ChatScenes, readChatScenes } from "./scenes.js";
 

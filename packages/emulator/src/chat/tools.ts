@@ -1,4 +1,4 @@
-import type { ToolDefinition } from "@sluice/core";
+import type { ToolDefinition } from "@sluice/core/schemas";
 import { hintsOf } from "./hints.js";
 import type { ChatJob } from "./job.js";
 import { sample } from "./sample.js";

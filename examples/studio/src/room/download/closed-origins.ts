@@ -1,8 +1,8 @@
-import { createStore, systemClock } from "@sluice/core";
 import { useSyncExternalStore } from "react";
+import { createPageStore } from "../../store.js";
 
 let closed: ReadonlySet<string> = new Set();
-const store = createStore(() => closed, { throttleMs: 0, clock: systemClock });
+const store = createPageStore(() => closed);
 
 /** Notes that the server at `origin` lets no other page read its files. */
 export function noteClosed(origin: string): void {

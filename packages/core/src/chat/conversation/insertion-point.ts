@@ -1,5 +1,5 @@
 import { ConfigurationError, ValidationError } from "../../errors.js";
-import { type ImageInput, imageURLs } from "./attachments.js";
+import type { ImageInput } from "./attachments.js";
 import { createMessageId, isOpen, type ThreadMessage, withCallsClosed } from "./message.js";
 import type { Thread } from "./message-tree.js";
 
@@ -28,12 +28,15 @@ interface Question {
 export function ask(thread: Thread, question: Question, signal: AbortSignal): Place | Promise<Place> {
   const { content, images, below, model } = question;
   assertContent(content, images);
-  return images.length > 0
-    ? imageURLs(images, model, signal).then((urls) => {
-        signal.throwIfAborted();
-        return add({ images: urls });
-      })
-    : add({});
+  return images.length > 0 ? addWithImages() : add({});
+
+  async function addWithImages(): Promise<Place> {
+    // loaded with the first image: most chats have none
+    const { imageURLs } = await import("./attachments.js");
+    const urls = await imageURLs(images, model, signal);
+    signal.throwIfAborted();
+    return add({ images: urls });
+  }
 
   function add(shown: { images?: readonly string[] }): Place {
     closeCalls(thread, WENT_ON);

@@ -1,18 +1,7 @@
 import type { toJsonSchema } from "@valibot/to-json-schema";
-import type { StandardSchema } from "../../base/standard-schema.js";
+import { assertWritable, type StandardSchema } from "../../base/standard-schema.js";
+import type { Client } from "../../client.js";
 import { asError, ConfigurationError } from "../../errors.js";
-
-/**
- * Refuses a schema that cannot have a JSON Schema, before anything is loaded.
- *
- * @throws {ConfigurationError} that begins with `path`
- */
-export function assertWritable({ "~standard": { vendor, jsonSchema } }: StandardSchema, path: string): void {
-  if (!jsonSchema && vendor !== "valibot")
-    throw new ConfigurationError(
-      `${path}: the schema (${vendor}) does not know its JSON Schema; give a valibot schema, or one that does`,
-    );
-}
 
 /**
  * Writes a schema as the JSON Schema of its input, since a model writes the input. Checks without a keyword of JSON
@@ -32,6 +21,18 @@ export async function jsonSchemaOf(schema: StandardSchema, path: string): Promis
     throw new ConfigurationError(`${path}: the schema can't be written as JSON Schema: ${problem}`, {
       cause,
     });
+  }
+}
+
+/** Writes the schema for the system message; undefined, with a warning, if it has no JSON Schema. */
+export async function descriptionOf(client: Client, schema: StandardSchema): Promise<string | undefined> {
+  try {
+    const written = JSON.stringify(await jsonSchemaOf(schema, "schema"));
+    return `Answer with JSON only, without any other text. The JSON must fit this JSON Schema:\n${written}`;
+  } catch (error) {
+    const message = `${asError(error).message}; the prompt has to ask for the JSON`;
+    client.warn({ path: "schema", message, rule: "chat.schema" });
+    return undefined;
   }
 }
 

@@ -42,9 +42,9 @@ export type ChatTarget =
 
 /**
  * Behaviour of a message that is sent while an answer is in flight. `reject`: it is not sent. `queue`: it is
- * sent after the answer. `interrupt`: the answer is stopped first.
+ * sent after the answer. `replace`: the answer is stopped first.
  */
-export type WhenBusy = "reject" | "queue" | "interrupt";
+export type WhenBusy = "reject" | "queue" | "replace";
 
 interface ChatBehaviour<Output> {
   /** Name of the chat in `storage`. */
@@ -57,7 +57,7 @@ interface ChatBehaviour<Output> {
   /**
    * System prompt: the first message of each request, also after tool calls. A function is called for each
    * request and may be async; if it fails, the turn is `not-sent` with its error. The prompt is not part of
-   * the thread: it is never in `messages`, never stored, and `clear()` and `setMessages()` keep it. System
+   * the thread: it is never in `messages`, never stored, and `reset()` and `setMessages()` keep it. System
    * messages in `initialMessages` follow it.
    *
    * @example

@@ -86,7 +86,7 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
    */
   setMessages(messages: readonly InitialMessage[]): void;
   /** Stops the turn in flight and removes all messages. */
-  clear(): void;
+  reset(): void;
   /** Stops the turn in flight and closes the storage until the chat is used again. */
   close(): void;
   /**
@@ -201,7 +201,7 @@ export function createChatStore<Output = unknown>(
         const given = threadMessagesOf(messages, "messages");
         void whenRestored(() => replaceAll(given));
       },
-      clear: () => whenRestored(() => replaceAll([])),
+      reset: () => whenRestored(() => replaceAll([])),
       close() {
         stop();
         session.abort();
@@ -321,7 +321,7 @@ export function createChatStore<Output = unknown>(
   ): ThreadTurn | Promise<ThreadTurn> {
     return unlessRefused(read, async ({ whenBusy = "reject" }) => {
       if (run && whenBusy === "queue" && content !== undefined) return enqueue(content, place, read);
-      if (run && whenBusy === "interrupt") run.stop();
+      if (run && whenBusy === "replace") run.stop();
       return run ? notSent(new ConfigurationError(BUSY)) : start(place, read);
     });
   }
@@ -462,7 +462,7 @@ export function createChatStore<Output = unknown>(
   }
 }
 
-const BUSY = 'an answer is under way: wait for it, stop() it, or set `whenBusy` to "queue" or "interrupt"';
+const BUSY = 'an answer is under way: wait for it, stop() it, or set `whenBusy` to "queue" or "replace"';
 
 /** Returns the options at the time of their use. */
 type Read<Output> = () => ChatStoreOptions<Output>;

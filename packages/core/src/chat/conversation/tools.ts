@@ -1,9 +1,13 @@
 import { type Clock, openSpan, unlessAborted } from "../../base/clock.js";
-import { checkBySchema, issuesText, type StandardSchema } from "../../base/standard-schema.js";
+import {
+  assertWritable,
+  checkBySchema,
+  issuesText,
+  type StandardSchema,
+} from "../../base/standard-schema.js";
 import { asError, ConfigurationError } from "../../errors.js";
 import { parseJSON } from "../../transport/error-response.js";
 import type { ToolDefinition } from "../protocol/request-body.js";
-import { assertWritable, jsonSchemaOf } from "./json-schema.js";
 import type { ThreadMessage, ThreadToolCall } from "./message.js";
 
 /** Context of a call, given to `execute` beside the input. */
@@ -93,7 +97,7 @@ export function defineTool<Input, Output>(options: ToolOptions<Input, Output>): 
       const described = {
         name,
         ...(description !== undefined && { description }),
-        parameters: schema ? await jsonSchemaOf(schema, path) : { ...parameters },
+        parameters: schema ? await writtenAsJSON(schema, path) : { ...parameters },
       };
       return { type: "function", function: described };
     },
@@ -102,6 +106,12 @@ export function defineTool<Input, Output>(options: ToolOptions<Input, Output>): 
     ...(execute && { execute: (input, context) => execute(input, context) }),
     needsApproval: (input) => (typeof needsApproval === "function" ? needsApproval(input) : needsApproval),
   };
+}
+
+/** Writes a schema as JSON Schema. The writer is loaded for the first tool that has a schema. */
+async function writtenAsJSON(schema: StandardSchema, path: string): Promise<Record<string, unknown>> {
+  const { jsonSchemaOf } = await import("./json-schema.js");
+  return jsonSchemaOf(schema, path);
 }
 
 /** Parts that a call needs beside its tool. */
