@@ -9,7 +9,7 @@ export type Effort = "none" | "low" | "high" | "max";
 /** A request of any chat model in one shape, with defaults filled in. */
 export interface ChatJob {
   readonly request: ChatRequest;
-  readonly family: "alpha" | "gamma" | "delta";
+  readonly family: ChatFamily;
   /** Last user message, without its scenes. */
   readonly prompt: string;
   readonly scenes: ChatScenes;
@@ -33,6 +33,9 @@ export interface ChatJob {
   readonly stream: boolean;
   readonly includeUsage: boolean;
 }
+
+/** Family of a chat model. */
+export type ChatFamily = (typeof chatModels)[keyof typeof chatModels]["family"];
 
 /** Result of a tool call, with the name of the tool where the history has it. */
 export interface ToolResult {
@@ -62,7 +65,7 @@ export function readChatJob(request: ChatRequest): ChatJob {
     toolChoice: toolChoiceOf(request),
     wantsJSON: "response_format" in request && request.response_format?.type === "json_object",
     answerSchema: request.messages.flatMap(schemaIn).at(-1),
-    stops: [request.stop ?? []].flat().filter((stop) => stop !== ""),
+    stops: [("stop" in request && request.stop) || []].flat().filter((stop) => stop !== ""),
     maxTokens: request.max_tokens ?? Infinity,
     stream: request.stream ?? false,
     includeUsage: streamOptions?.include_usage ?? false,
@@ -107,9 +110,9 @@ function trailingToolResults(messages: readonly ChatRequestMessage[]): ToolResul
 }
 
 function effortOf(request: ChatRequest): Effort {
-  if (request.model === "gamma-chat-1-6-251015") return "none";
-  if (request.model === "alpha-v4.1-flash" && request.thinking?.type === "disabled") return "none";
-  return request.reasoning_effort ?? "high";
+  const canThink = chatModels[request.model].reasoningEffort.length > 0;
+  if (!canThink || ("thinking" in request && request.thinking?.type === "disabled")) return "none";
+  return ("reasoning_effort" in request && request.reasoning_effort) || "high";
 }
 
 function toolChoiceOf(request: ChatRequest): ChatJob["toolChoice"] {

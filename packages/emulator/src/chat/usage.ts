@@ -1,6 +1,6 @@
 import type { ChatRequest, ChatRequestMessage } from "@sluice/core";
 import { hash } from "../server/hash.js";
-import { textOf } from "./job.js";
+import { type ChatFamily, textOf } from "./job.js";
 import { countTokens } from "./tokens.js";
 
 /** Tokens of a request and its answer. */
@@ -18,7 +18,7 @@ const PER_IMAGE = 256;
 const MOST_PREFIXES = 2000;
 
 /** Makes the `usage` of a model family (spec, Chat completion). */
-export function usageOf(family: "alpha" | "gamma" | "delta", counts: TokenCounts) {
+export function usageOf(family: ChatFamily, counts: TokenCounts) {
   const { prompt, cached, completion, reasoning } = counts;
   const total = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
   if (family === "gamma") return total;
