@@ -82,7 +82,7 @@ describe("the id of a video", () => {
         const { client, polled } = openTab(receipt, stoppedClock());
         const video = createVideoTaskStore(client);
         const stop = video.subscribe(() => {});
-        await video.submit(request);
+        await video.create(request);
         await settled();
         stop();
         const expected = String(receipt["id"] || receipt["task_id"] || receipt["id"]);

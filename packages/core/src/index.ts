@@ -54,7 +54,11 @@ export {
 export type { SucceededVideoTask, VideoTask, VideoTaskHandle, VideoTaskReference } from "./video-task.js";
 export { createVideoTask } from "./videos/create.js";
 export { createVideoTaskList, listTasks, type VideoTaskList } from "./videos/list.js";
-export type { SubmitOptions, VideoTaskListOptions, VideoTaskStoreOptions } from "./videos/options.js";
+export type {
+  VideoTaskCreateOptions,
+  VideoTaskListOptions,
+  VideoTaskStoreOptions,
+} from "./videos/options.js";
 export { type VideoTaskQueryOptions, videoTaskQueryOptions } from "./videos/query-options.js";
 export { normalizeVideoTask } from "./videos/read-task.js";
 export type { VideoRequest } from "./videos/schema/request.js";
@@ -66,7 +70,7 @@ export { getVideoTask, type WatchOptions, waitForVideoTask, watchVideoTask } fro
 
 export type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "./asset.js";
 export { createAsset } from "./assets/create.js";
-export type { AssetStoreOptions, RegisterOptions } from "./assets/options.js";
+export type { AssetCreateOptions, AssetStoreOptions } from "./assets/options.js";
 export type { AssetRequest } from "./assets/request-body.js";
 export type { AssetState } from "./assets/state.js";
 export { type AssetStore, createAssetStore } from "./assets/store.js";

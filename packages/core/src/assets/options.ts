@@ -25,22 +25,22 @@ export interface AssetStoreOptions {
    * Called with the handle of an asset as soon as the gateway has registered it, even if the store was reset
    * in the meantime.
    */
-  readonly onRegister?: ((handle: AssetHandle) => void) | undefined;
+  readonly onCreate?: ((handle: AssetHandle) => void) | undefined;
   /**
    * Called once when the asset becomes active, with the state that shows it. If several stores with this option watch the asset, only one
    * of them calls it.
    */
   readonly onSuccess?: ((data: ActiveAsset, state: AssetState) => void) | undefined;
   /**
-   * Called once when the asset fails, and when a `register` fails, with the state of the store. After a reset
+   * Called once when the asset fails, and when a `create` fails, with the state of the store. After a reset
    * it is still called for a request that had been sent: the state does not show that one, and the error's
    * `outcome` says whether the asset may exist.
    */
   readonly onError?: ((error: Error, state: AssetState) => void) | undefined;
 }
 
-/** Options of `register`. */
-export interface RegisterOptions {
+/** Options of `create`. */
+export interface AssetCreateOptions {
   /** Name of the asset. @default the name of the file, or the last part of the URL */
   readonly name?: string | undefined;
   /** Id of the asset group. @default `groupId` of the store */

@@ -38,12 +38,12 @@ export interface VideoTaskStoreOptions {
    * them calls it.
    */
   readonly onSuccess?: ((data: SucceededVideoTask, state: VideoTaskState) => void) | undefined;
-  /** Called once when a task fails, and when a `submit` fails, with the state that shows it. */
+  /** Called once when a task fails, and when a `create` fails, with the state that shows it. */
   readonly onError?: ((error: Error, state: VideoTaskState) => void) | undefined;
 }
 
-/** Options of `submit`. */
-export interface SubmitOptions {
+/** Options of `create`. */
+export interface VideoTaskCreateOptions {
   /** Name that the app gives to the task in its list. */
   readonly label?: string | undefined;
 }
