@@ -6,7 +6,7 @@ import {
   createClient,
   createVideoTaskList,
   createVideoTaskStore,
-  listTasks,
+  listVideoTasks,
   memoryStorage,
   type VideoTaskStoreOptions,
 } from "@sluice/core";
@@ -86,7 +86,9 @@ describe("the id of a video", () => {
         await settled();
         stop();
         const expected = String(receipt["id"] || receipt["task_id"] || receipt["id"]);
-        expect(await listTasks(client, {})).toMatchObject([{ state: "created", handle: { id: expected } }]);
+        expect(await listVideoTasks(client, {})).toMatchObject([
+          { state: "created", handle: { id: expected } },
+        ]);
         expect(polled).toEqual([expected]);
       }),
       runs,

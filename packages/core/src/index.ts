@@ -53,7 +53,7 @@ export {
 
 export type { SucceededVideoTask, VideoTask, VideoTaskHandle, VideoTaskReference } from "./video-task.js";
 export { createVideoTask } from "./videos/create.js";
-export { createVideoTaskList, listTasks, type VideoTaskList } from "./videos/list.js";
+export { createVideoTaskList, listVideoTasks, type VideoTaskList } from "./videos/list.js";
 export type {
   VideoTaskCreateOptions,
   VideoTaskListOptions,
@@ -64,7 +64,12 @@ export { normalizeVideoTask } from "./videos/read-task.js";
 export type { VideoRequest } from "./videos/schema/request.js";
 export type { VideoTaskEntry, VideoTaskState } from "./videos/state.js";
 export { createVideoTaskStore, type VideoTaskStore } from "./videos/store.js";
-export { getVideoTask, type WatchOptions, waitForVideoTask, watchVideoTask } from "./videos/watch.js";
+export {
+  getVideoTask,
+  type VideoTaskWatchOptions,
+  waitForVideoTask,
+  watchVideoTask,
+} from "./videos/watch.js";
 
 // Assets
 
@@ -74,7 +79,7 @@ export type { AssetCreateOptions, AssetStoreOptions } from "./assets/options.js"
 export type { AssetRequest } from "./assets/request-body.js";
 export type { AssetState } from "./assets/state.js";
 export { type AssetStore, createAssetStore } from "./assets/store.js";
-export { type AssetWaitOptions, getAsset, waitForAsset, watchAsset } from "./assets/watch.js";
+export { type AssetWatchOptions, getAsset, waitForAsset, watchAsset } from "./assets/watch.js";
 
 // Epsilon
 

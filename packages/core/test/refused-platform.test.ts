@@ -6,7 +6,7 @@ import {
   createVideoTaskList,
   createVideoTaskStore,
   indexedDBStorage,
-  listTasks,
+  listVideoTasks,
   memoryStorage,
   type RecordStorage,
   type Store,
@@ -259,7 +259,7 @@ describe.skipIf(isWorkerd)("a browser's storage (no workerd has them) that", () 
     await makeEverything(tab, storage);
     expect(tab.limits()).toEqual([feature]);
     expect(tab.failures()).toEqual([]);
-    expect(await listTasks(tab.client, { storage })).toMatchObject([{ handle: { id: "t-1" } }]);
+    expect(await listVideoTasks(tab.client, { storage })).toMatchObject([{ handle: { id: "t-1" } }]);
   });
 
   test("never answers (IndexedDB) is waited for 3 seconds", async () => {

@@ -1,6 +1,6 @@
 import {
   createVideoTaskStore,
-  listTasks,
+  listVideoTasks,
   memoryStorage,
   type Presence,
   unchecked,
@@ -175,7 +175,7 @@ test("checkVideoMedia refuses a submit before anything is kept or sent", async (
     status: "error",
     error: { name: "ValidationError", issues: [{ path: "input.media.0", rule: "media.first-frame.side" }] },
   });
-  expect([await listTasks(client, { storage }), requests.length]).toEqual([[], 0]);
+  expect([await listVideoTasks(client, { storage }), requests.length]).toEqual([[], 0]);
   expect(await video.create(unchecked(request))).toMatchObject({ handle: { id: "t-1" } });
   video.reset();
   const fitting = { model, input: { media: [{ type: "first_frame", url: await good }] } } as const;

@@ -1,7 +1,7 @@
 import {
   ConfigurationError,
   createVideoTaskStore,
-  listTasks,
+  listVideoTasks,
   memoryStorage,
   type RecordStorage,
   unchecked,
@@ -89,7 +89,7 @@ describe("the id of a task that is billed", () => {
     expect(await video.create(request)).toMatchObject({ handle: { id, model: request.model } });
     await failed(video);
     expect(sent("GET")).toEqual([id]);
-    expect(await listTasks(openTab({}).client, { storage })).toMatchObject([
+    expect(await listVideoTasks(openTab({}).client, { storage })).toMatchObject([
       { state: "created", handle: { id } },
     ]);
   });
@@ -117,7 +117,7 @@ describe("an entry of a video that", () => {
     const { client, sent } = openTab({ id: "7" }, options);
     const state = await createVideoTaskStore(client).create(request);
     expect(state).toMatchObject({ status: "error" });
-    expect([sent("POST"), await listTasks(client, {})]).toEqual([[], []]);
+    expect([sent("POST"), await listVideoTasks(client, {})]).toEqual([[], []]);
   });
 
   test("was aborted before it was sent is gone, and after that is said to be uncertain", async () => {
@@ -127,7 +127,7 @@ describe("an entry of a video that", () => {
     await settled();
     early.abort();
     await submitted;
-    expect([sent("POST"), await listTasks(client, {})]).toEqual([[], []]);
+    expect([sent("POST"), await listVideoTasks(client, {})]).toEqual([[], []]);
 
     const late = new AbortController();
     const { client: other } = clientOf(() => {
@@ -135,7 +135,7 @@ describe("an entry of a video that", () => {
       return new Promise(() => {});
     });
     await createVideoTaskStore(other, { request: { signal: late.signal } }).create(request);
-    expect(await listTasks(other, {})).toMatchObject([{ state: "unconfirmed" }]);
+    expect(await listVideoTasks(other, {})).toMatchObject([{ state: "unconfirmed" }]);
   });
 
   test("is forgotten while it is being written is not sent", async () => {
@@ -163,7 +163,7 @@ describe("an entry of a video that", () => {
     video.reset();
     sign({});
     await submitted;
-    expect([sent("POST"), await listTasks(client, {})]).toEqual([[], []]);
+    expect([sent("POST"), await listVideoTasks(client, {})]).toEqual([[], []]);
   });
 
   test("can't be written is sent after 3 seconds, and written when the storage answers", async () => {
@@ -205,5 +205,8 @@ test("a model that is added tomorrow is submitted, listed and watched", async ()
   const tomorrow = unchecked({ model: "beta4.0-video", input: { prompt: "A reef at dawn" } });
   expect(await video.create(tomorrow)).toMatchObject({ handle: { id: "7", model: "beta4.0-video" } });
   await failed(video);
-  expect([sent("GET"), await listTasks(client, {})]).toMatchObject([["7"], [{ model: "beta4.0-video" }]]);
+  expect([sent("GET"), await listVideoTasks(client, {})]).toMatchObject([
+    ["7"],
+    [{ model: "beta4.0-video" }],
+  ]);
 });

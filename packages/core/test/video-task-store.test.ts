@@ -3,7 +3,7 @@ import {
   type ClientOptions,
   createVideoTaskList,
   createVideoTaskStore,
-  listTasks,
+  listVideoTasks,
   memoryStorage,
   normalizeVideoTask,
   type Presence,
@@ -198,7 +198,7 @@ describe("a video task", () => {
     await settled();
     expect(errors).toEqual([state.error]);
     expect(creates).toHaveLength(0);
-    expect(await listTasks(client, { storage })).toEqual([]);
+    expect(await listVideoTasks(client, { storage })).toEqual([]);
   });
 
   test("warns once of what the gateway may ignore", async () => {
@@ -223,11 +223,11 @@ describe("a video task", () => {
     });
     await clock.advance(600_000);
     expect(creates).toHaveLength(1);
-    expect(await listTasks(client, { storage })).toMatchObject([
+    expect(await listVideoTasks(client, { storage })).toMatchObject([
       { state: "unconfirmed", label: "Reef", error: { outcome: "unknown" } },
     ]);
     // after a reload too
-    expect(await listTasks(page([success]).client, { storage })).toMatchObject([
+    expect(await listVideoTasks(page([success]).client, { storage })).toMatchObject([
       { state: "unconfirmed", error: { name: "ConnectionError", outcome: "unknown" } },
     ]);
   });
@@ -235,7 +235,7 @@ describe("a video task", () => {
   test("whose receipt can't be read, or was not waited for, may have been created", async () => {
     const unread = page([success], { create: () => Response.json({}) });
     expect(await unread.open().create(request)).toMatchObject({ error: { name: "ResponseError" } });
-    expect(await listTasks(unread.client, {})).toMatchObject([{ state: "unconfirmed" }]);
+    expect(await listVideoTasks(unread.client, {})).toMatchObject([{ state: "unconfirmed" }]);
 
     const caller = new AbortController();
     const { create, asked } = heldCreate();
@@ -244,7 +244,7 @@ describe("a video task", () => {
     await asked;
     caller.abort();
     expect(await submitted).toMatchObject({ status: "error", error: { name: "AbortError" } });
-    expect(await listTasks(given.client, {})).toMatchObject([{ state: "unconfirmed" }]);
+    expect(await listVideoTasks(given.client, {})).toMatchObject([{ state: "unconfirmed" }]);
   });
 
   test("that was refused leaves nothing behind", async () => {
@@ -254,7 +254,7 @@ describe("a video task", () => {
       status: "error",
       error: { status: 400 },
     });
-    expect(await listTasks(client, { storage })).toEqual([]);
+    expect(await listVideoTasks(client, { storage })).toEqual([]);
   });
 
   test("that failed says why", async () => {
@@ -264,7 +264,12 @@ describe("a video task", () => {
     await video.create(request);
     await shows(video, ({ status }) => status === "error");
     expect(video.getSnapshot()).toMatchObject({
-      error: { name: "TaskFailedError", reason: "failed", message: expect.stringContaining("not allowed") },
+      error: {
+        name: "TaskFailedError",
+        reason: "failed",
+        message: expect.stringContaining("not allowed"),
+        handle: { id: "t-1" },
+      },
       task: { state: "failed" },
       data: undefined,
     });
@@ -466,10 +471,11 @@ describe("a video task", () => {
     expect(queries).toHaveLength(2);
   });
 
-  test("comes with the state of the store, when it has its video and when its request is refused", async () => {
+  test("is told with its handle when it is created, and with the state when it ends or is refused", async () => {
     const told: unknown[] = [];
     const { open, watch } = page([success]);
     const video = open({
+      onCreate: ({ id }) => told.push(id),
       onSuccess: (task, state) => told.push(state.status, state.data === task),
       onError: (error, state) => told.push(state.status, state.error === error),
     });
@@ -478,7 +484,7 @@ describe("a video task", () => {
     await video.create(request);
     await shows(video, ({ status }) => status === "success");
     await settled();
-    expect(told).toEqual(["error", true, "success", true]);
+    expect(told).toEqual(["error", true, "t-1", "success", true]);
   });
 
   test("is asked about as often as intervalMs says of it", async () => {
@@ -580,7 +586,7 @@ describe("a video task", () => {
     video.reset();
     arrive(receipt());
     expect(await submitted).toMatchObject({ status: "idle" });
-    expect(await listTasks(client, {})).toMatchObject([{ state: "created", handle: { id: "t-1" } }]);
+    expect(await listVideoTasks(client, {})).toMatchObject([{ state: "created", handle: { id: "t-1" } }]);
   });
 });
 
@@ -605,7 +611,7 @@ describe("checkMedia", () => {
     const clicks = [video.create(request), video.create(request)];
     await settled();
     expect(video.getSnapshot()).toMatchObject({ status: "pending", isCreating: true, handle: undefined });
-    expect([await listTasks(client, {}), creates.length, signals.length]).toEqual([[], 0, 1]);
+    expect([await listVideoTasks(client, {}), creates.length, signals.length]).toEqual([[], 0, 1]);
     end();
     expect(clicks[0]).toBe(clicks[1]);
     expect(await clicks[0]).toMatchObject({ status: "pending", isCreating: false, handle: { id: "t-1" } });
@@ -632,7 +638,7 @@ describe("checkMedia", () => {
     expect(await rejecting.create(request)).toMatchObject({ error: { message: "too late" } });
     await settled();
     expect(errors).toEqual(["ValidationError", "RangeError", "RangeError"]);
-    expect([await listTasks(client, {}), creates.length]).toEqual([[], 0]);
+    expect([await listVideoTasks(client, {}), creates.length]).toEqual([[], 0]);
   });
 
   test("is spared for a request that breaks another rule, and for one that is unchecked", async () => {
@@ -666,7 +672,7 @@ describe("checkMedia", () => {
     expect(second).not.toBe(first);
     end();
     expect(await first).toMatchObject({ status: "pending", isCreating: true });
-    expect([await listTasks(client, {}), creates.length]).toEqual([[], 0]);
+    expect([await listVideoTasks(client, {}), creates.length]).toEqual([[], 0]);
     end();
     expect(await second).toMatchObject({ handle: { id: "t-1" } });
     await settled();
@@ -682,7 +688,7 @@ describe("checkMedia", () => {
     caller.abort();
     end();
     expect(await submitted).toMatchObject({ status: "error", error: { name: "AbortError" } });
-    expect([await listTasks(client, {}), creates.length]).toEqual([[], 0]);
+    expect([await listVideoTasks(client, {}), creates.length]).toEqual([[], 0]);
   });
 });
 
@@ -707,7 +713,9 @@ describe("video tasks kept in a storage", () => {
 
     expect(JSON.stringify([...(await storage.read("video-tasks")).values()])).not.toContain('"raw"');
     const third = page([refusal(500)], { storage });
-    expect(await listTasks(third.client, { storage })).toMatchObject([{ task: { state: "succeeded", url } }]);
+    expect(await listVideoTasks(third.client, { storage })).toMatchObject([
+      { task: { state: "succeeded", url } },
+    ]);
     const told: string[] = [];
     const again = third.open({ storage, onSuccess: (done) => told.push(done.url) });
     third.watch(again);
@@ -723,7 +731,7 @@ describe("video tasks kept in a storage", () => {
     expect(told).toEqual([]);
     createVideoTaskList(third.client, { storage }).remove(list.getSnapshot()[0]?.key ?? "");
     await settled();
-    expect(await listTasks(page([success]).client, { storage })).toEqual([]);
+    expect(await listVideoTasks(page([success]).client, { storage })).toEqual([]);
   });
 
   test("are asked about for as long as somebody looks at the list", async () => {
@@ -759,7 +767,7 @@ describe("video tasks kept in a storage", () => {
       new Map([["k", { key: "k", model: request.model, submittedAt: 1, state: "submitting", revision: 1 }]]),
     );
     const { client } = page([success], { storage });
-    expect(await listTasks(client, { storage })).toMatchObject([
+    expect(await listVideoTasks(client, { storage })).toMatchObject([
       { state: "unconfirmed", error: { outcome: "unknown", message: expect.stringContaining("may exist") } },
     ]);
   });
@@ -795,9 +803,9 @@ describe("video tasks kept in a storage", () => {
     });
     const video = createVideoTaskStore(client, { storage: broken });
     expect(await video.create(request)).toMatchObject({ handle: { id: "t-1" } });
-    expect(await listTasks(client, { storage: broken })).toMatchObject([{ state: "created" }]);
+    expect(await listVideoTasks(client, { storage: broken })).toMatchObject([{ state: "created" }]);
     expect(failures).toHaveLength(3);
-    await listTasks(client, { storage: broken });
+    await listVideoTasks(client, { storage: broken });
     expect(failures).toHaveLength(3);
   });
 
@@ -839,7 +847,7 @@ describe("video tasks kept in a storage", () => {
     const kept = { key: "k", model: request.model, submittedAt: 1, state: "created", handle, revision: 1 };
     await storage.write("video-tasks", new Map([["k", kept]]));
     const { open, watch, client, clock, queries } = page([refusal(404)], { storage });
-    await listTasks(client, { storage });
+    await listVideoTasks(client, { storage });
     const video = open({ storage });
     watch(video);
     video.attach("t-1");
@@ -896,7 +904,7 @@ describe("video tasks kept in a storage", () => {
         kept("young", Date.now() + 60_000),
       ]),
     );
-    expect(await listTasks(page([success]).client, { storage })).toMatchObject([
+    expect(await listVideoTasks(page([success]).client, { storage })).toMatchObject([
       { key: "young" },
       { key: "fresh" },
     ]);
@@ -932,7 +940,9 @@ describe("video tasks kept in a storage", () => {
       const { create, asked, arrive } = heldCreate();
       const submitted = page([success], { storage, create }).open({ storage }).create(request);
       await asked;
-      expect(await listTasks(page([success]).client, { storage })).toMatchObject([{ state: "submitting" }]);
+      expect(await listVideoTasks(page([success]).client, { storage })).toMatchObject([
+        { state: "submitting" },
+      ]);
       arrive(receipt());
       await submitted;
     },
@@ -950,7 +960,7 @@ describe("video tasks kept in a storage", () => {
         ["e", { key: "e", model: "m", submittedAt: 1, state: "unconfirmed" }],
       ]),
     );
-    expect(await listTasks(page([success]).client, { storage })).toEqual([]);
+    expect(await listVideoTasks(page([success]).client, { storage })).toEqual([]);
   });
 });
 

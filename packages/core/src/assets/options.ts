@@ -2,7 +2,7 @@ import type { ActiveAsset, AssetHandle } from "../asset.js";
 import type { Presence } from "../tabs/page-activity.js";
 import type { CreateAssetOptions } from "./create.js";
 import type { AssetState } from "./state.js";
-import type { AssetWaitOptions } from "./watch.js";
+import type { AssetWatchOptions } from "./watch.js";
 
 /** Options of an asset store; all but `presence` are read at each use. */
 export interface AssetStoreOptions {
@@ -13,7 +13,7 @@ export interface AssetStoreOptions {
   /** Headers, timeouts, retry and form of upload of the create request. */
   readonly request?: CreateAssetOptions | undefined;
   /** Milliseconds from an answer to the next poll, or a function of the asset. @default 3_000 */
-  readonly intervalMs?: AssetWaitOptions["intervalMs"];
+  readonly intervalMs?: AssetWatchOptions["intervalMs"];
   /** Polls while the page is hidden, too. @default false */
   readonly pollInBackground?: boolean | undefined;
   /**

@@ -88,7 +88,9 @@ export function createVideoTaskStore(
           return handle;
         },
         onSettled(created, isForgotten, state) {
-          if (created instanceof Error && !isForgotten) read().onError?.(created, state);
+          if (created instanceof Error) {
+            if (!isForgotten) read().onError?.(created, state);
+          } else if (created) read().onCreate?.(created);
         },
       }),
     attach: (video) => task.attach(typeof video === "string" ? { id: video } : video),
