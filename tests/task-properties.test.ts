@@ -6,7 +6,7 @@ import {
   createClient,
   createVideoTaskList,
   createVideoTaskStore,
-  listTasks,
+  listVideoTasks,
   memoryStorage,
   type VideoTaskStoreOptions,
 } from "@sluice/core";
@@ -82,11 +82,13 @@ describe("the id of a video", () => {
         const { client, polled } = openTab(receipt, stoppedClock());
         const video = createVideoTaskStore(client);
         const stop = video.subscribe(() => {});
-        await video.submit(request);
+        await video.create(request);
         await settled();
         stop();
         const expected = String(receipt["id"] || receipt["task_id"] || receipt["id"]);
-        expect(await listTasks(client, {})).toMatchObject([{ state: "created", handle: { id: expected } }]);
+        expect(await listVideoTasks(client, {})).toMatchObject([
+          { state: "created", handle: { id: expected } },
+        ]);
         expect(polled).toEqual([expected]);
       }),
       runs,

@@ -74,7 +74,7 @@ describe("a video task on the emulator", () => {
     "%s %s: created once, asked about no more than four times a minute, and a success",
     async (scene, model) => {
       const { video, request, seen, counts, untilOver } = videoOf(`A reef at dawn ${scene}`, model);
-      await video.submit(request);
+      await video.create(request);
       const minutes = await untilOver();
       expect(video.getSnapshot()).toMatchObject({
         status: "success",
@@ -95,7 +95,7 @@ describe("a video task on the emulator", () => {
     ["[[no-url]]", { name: "TaskFailedError", reason: "result-missing" }],
   ])("%s: an error that says why, and keeps the task", async (scene, error) => {
     const { video, request, counts, untilOver } = videoOf(`A reef at dawn ${scene}`);
-    await video.submit(request);
+    await video.create(request);
     await untilOver();
     expect(video.getSnapshot()).toMatchObject({ status: "error", error, data: undefined });
     expect(video.getSnapshot().task).toBeDefined();
@@ -104,7 +104,7 @@ describe("a video task on the emulator", () => {
 
   test("that the gateway no longer knows after 24 hours ends as expired", async () => {
     const { video, request, clock } = videoOf("A reef at dawn");
-    await video.submit(request);
+    await video.create(request);
     expect(video.getSnapshot().handle?.queryableUntil).toBeDefined();
     video.detach();
     const day = 25 * 3_600_000;
@@ -118,7 +118,7 @@ describe("a video task on the emulator", () => {
 
   test.each(["[[429]]", "[[500]]"])("%s: refused or uncertain, and nothing is asked about", async (scene) => {
     const { video, request, counts, clock } = videoOf(`A reef at dawn ${scene}`);
-    const state = await video.submit(request);
+    const state = await video.create(request);
     expect(state).toMatchObject({
       status: "error",
       handle: undefined,
@@ -132,7 +132,7 @@ describe("a video task on the emulator", () => {
     const { video, counts } = videoOf("", "beta3.0-video", { checkMedia: checkVideoMedia });
     const gif = `data:image/png;base64,${btoa("GIF89a\x40\x01\xf0\x00")}`;
     const media = [{ type: "first_frame", url: gif }] as const;
-    expect(await video.submit({ model: "beta3.0-video", input: { media } })).toMatchObject({
+    expect(await video.create({ model: "beta3.0-video", input: { media } })).toMatchObject({
       status: "error",
       error: {
         name: "ValidationError",

@@ -37,7 +37,7 @@ chat.subscribe(() => {});
 Object.assign(globalThis, {
   page: {
     origin: self.origin,
-    makeVideo: () => void video.submit({ model: "beta3.0-video", input: { prompt: "A reef at dawn" } }),
+    makeVideo: () => void video.create({ model: "beta3.0-video", input: { prompt: "A reef at dawn" } }),
     video: video.getSnapshot,
     send: (text) => void chat.send(text),
     chat: chat.getSnapshot,

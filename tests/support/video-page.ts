@@ -29,7 +29,7 @@ list.subscribe(() => {});
 
 const button = document.createElement("button");
 button.textContent = "Make a video";
-button.onclick = () => void video.submit({ model: "beta3.0-video", input: { prompt: "A reef at dawn" } });
+button.onclick = () => void video.create({ model: "beta3.0-video", input: { prompt: "A reef at dawn" } });
 document.body.append(button);
 
 Object.assign(globalThis, {

@@ -53,24 +53,33 @@ export {
 
 export type { SucceededVideoTask, VideoTask, VideoTaskHandle, VideoTaskReference } from "./video-task.js";
 export { createVideoTask } from "./videos/create.js";
-export { createVideoTaskList, listTasks, type VideoTaskList } from "./videos/list.js";
-export type { SubmitOptions, VideoTaskListOptions, VideoTaskStoreOptions } from "./videos/options.js";
+export { createVideoTaskList, listVideoTasks, type VideoTaskList } from "./videos/list.js";
+export type {
+  VideoTaskCreateOptions,
+  VideoTaskListOptions,
+  VideoTaskStoreOptions,
+} from "./videos/options.js";
 export { type VideoTaskQueryOptions, videoTaskQueryOptions } from "./videos/query-options.js";
 export { normalizeVideoTask } from "./videos/read-task.js";
 export type { VideoRequest } from "./videos/schema/request.js";
 export type { VideoTaskEntry, VideoTaskState } from "./videos/state.js";
 export { createVideoTaskStore, type VideoTaskStore } from "./videos/store.js";
-export { getVideoTask, type WatchOptions, waitForVideoTask, watchVideoTask } from "./videos/watch.js";
+export {
+  getVideoTask,
+  type VideoTaskWatchOptions,
+  waitForVideoTask,
+  watchVideoTask,
+} from "./videos/watch.js";
 
 // Assets
 
 export type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "./asset.js";
 export { createAsset } from "./assets/create.js";
-export type { AssetStoreOptions, RegisterOptions } from "./assets/options.js";
+export type { AssetCreateOptions, AssetStoreOptions } from "./assets/options.js";
 export type { AssetRequest } from "./assets/request-body.js";
 export type { AssetState } from "./assets/state.js";
 export { type AssetStore, createAssetStore } from "./assets/store.js";
-export { type AssetWaitOptions, getAsset, waitForAsset, watchAsset } from "./assets/watch.js";
+export { type AssetWatchOptions, getAsset, waitForAsset, watchAsset } from "./assets/watch.js";
 
 // Epsilon
 

@@ -73,7 +73,7 @@ describe("an asset", () => {
         return given;
       },
     });
-    const { status, error } = await store.register(file());
+    const { status, error } = await store.create(file());
     await settled();
     expect([status, errors, prepared, requests]).toEqual(["error", [error], [], []]);
     expect(error).toMatchObject({
@@ -96,7 +96,7 @@ describe("an asset", () => {
     );
     const store = createAssetStore(client, { groupId: "group-1", presence: present });
     leaves.push(store.subscribe(() => {}));
-    await store.register(file());
+    await store.create(file());
     await shows(store, ({ status }) => status === "error");
     expect(store.getSnapshot()).toMatchObject({
       handle: { id: "a-1" },
@@ -114,7 +114,7 @@ describe("an asset", () => {
       const { phase, progress } = store.getSnapshot();
       if (phases.at(-1) !== `${phase} ${progress}`) phases.push(`${phase} ${progress}`);
     });
-    const registered = store.register(file());
+    const registered = store.create(file());
     expect(store.getSnapshot()).toMatchObject({ status: "pending", phase: "reading", uri: undefined });
     expect(await registered).toMatchObject({ status: "pending", phase: "preparing", handle: { id: "a-1" } });
     await shows(store, ({ nextPollAt }) => nextPollAt !== undefined);
@@ -147,18 +147,18 @@ describe("an asset", () => {
 
   test("is registered once for a double click", async () => {
     const { store, creates } = storeOf(["Processing"]);
-    const clicks = [store.register(file()), store.register(file())];
+    const clicks = [store.create(file()), store.create(file())];
     expect(clicks[0]).toBe(clicks[1]);
     await Promise.all(clicks);
-    await store.register(file());
+    await store.create(file());
     expect(creates()).toHaveLength(1);
   });
 
   test("may be a URL, with a name and a group of its own", async () => {
     const { store, creates } = storeOf(["Active"]);
-    await store.register("https://files.test/pictures/reef.png?size=2");
+    await store.create("https://files.test/pictures/reef.png?size=2");
     store.reset();
-    await store.register(new URL("https://files.test/reef.png"), { name: "Reef", groupId: "group-2" });
+    await store.create(new URL("https://files.test/reef.png"), { name: "Reef", groupId: "group-2" });
     expect(await creates()[0]?.json()).toMatchObject({ Name: "reef.png", GroupId: "group-1" });
     expect(await creates()[1]?.json()).toMatchObject({
       Name: "Reef",
@@ -176,7 +176,7 @@ describe("an asset", () => {
     const { store, creates } = storeOf(["Active"], { ...options, onError: (error) => errors.push(error) });
     const progress: unknown[] = [];
     store.subscribe(() => progress.push(store.getSnapshot().progress));
-    const state = await store.register(source);
+    const state = await store.create(source);
     // nor is the file read before
     expect(progress.every((seen) => seen === undefined)).toBe(true);
     expect(state).toMatchObject({ status: "error", error: { name: "ValidationError", issues: [{ path }] } });
@@ -191,7 +191,7 @@ describe("an asset", () => {
       prepare: () => prepared,
       request: { upload: "multipart" },
     });
-    await store.register(file());
+    await store.create(file());
     const form = await (creates()[0] as Request).formData();
     expect(form.get("Name")).toBe("hero.png");
     expect((form.get("URL") as File).size).toBe(PNG.length);
@@ -200,7 +200,7 @@ describe("an asset", () => {
   test("that failed says so, and another can be registered", async () => {
     const errors: Error[] = [];
     const { store, creates } = storeOf(["Failed", "Active"], { onError: (error) => errors.push(error) });
-    await store.register(file());
+    await store.create(file());
     await shows(store, ({ status }) => status === "error");
     const { asset, error } = store.getSnapshot();
     expect(asset).toMatchObject({ id: "a-1", state: "failed", raw: { Status: "Failed" } });
@@ -213,7 +213,7 @@ describe("an asset", () => {
     expect(store.getSnapshot().error).toBe(error);
     await settled();
     expect(errors).toEqual([error]);
-    await store.register(file());
+    await store.create(file());
     expect(creates()).toHaveLength(2);
   });
 
@@ -221,14 +221,14 @@ describe("an asset", () => {
     const { store, creates } = storeOf(["Active"], {
       create: () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } })),
     });
-    expect(await store.register(file())).toMatchObject({ status: "error", error: { outcome: "unknown" } });
+    expect(await store.create(file())).toMatchObject({ status: "error", error: { outcome: "unknown" } });
     expect(creates()).toHaveLength(1);
   });
 
   test("that is reset before it was sent is not sent", async () => {
     const told: unknown[] = [];
     const { store, creates } = storeOf(["Active"], { onError: (error) => told.push(error) });
-    const registered = store.register(file());
+    const registered = store.create(file());
     store.reset();
     expect(await registered).toMatchObject({ status: "idle" });
     await settled();
@@ -300,13 +300,13 @@ describe("an asset", () => {
     const { store } = storeOf(["Active"], {
       onSuccess: (asset, state) => told.push(state.status, state.uri === asset.uri, state.data === asset),
     });
-    await store.register(file());
+    await store.create(file());
     await shows(store, ({ status }) => status === "success");
     const refused = storeOf([], {
       create: () => Response.json({}, { status: 400 }),
       onError: (error, state) => told.push(state.status, state.error === error),
     });
-    await refused.store.register(file());
+    await refused.store.create(file());
     await settled();
     expect(told).toEqual(["success", true, true, "error", true]);
   });
@@ -379,7 +379,7 @@ describe("an asset that is reset while it is sent", () => {
     const store = createAssetStore(client, {
       groupId: "group-1",
       presence: present,
-      onRegister: ({ uri }) => told.push(`registered ${uri}`),
+      onCreate: ({ uri }) => told.push(`registered ${uri}`),
       onSuccess: ({ uri }) => told.push(`success ${uri}`),
       onError: (error) => told.push(`${error.name} ${(error as { outcome?: string }).outcome}`),
       ...options,
@@ -395,7 +395,7 @@ describe("an asset that is reset while it is sent", () => {
   test("is registered all the same: its handle is told, and not shown", async () => {
     const { store, told, signals, arrived, answer } = sending();
     const arrival = arrived();
-    const registered = store.register(file());
+    const registered = store.create(file());
     await arrival;
     store.reset();
     expect(signals[0]?.aborted).toBe(false);
@@ -411,7 +411,7 @@ describe("an asset that is reset while it is sent", () => {
   ] as const)("and fails is told with its outcome, %s, and not shown", async (outcome, fail) => {
     const { store, told, requests, arrived, answer } = sending();
     const arrival = arrived();
-    const registered = store.register(file());
+    const registered = store.create(file());
     await arrival;
     store.reset();
     answer(fail());
@@ -424,15 +424,15 @@ describe("an asset that is reset while it is sent", () => {
   test("does not write into the registration that comes after it", async () => {
     const { store, told, arrived, answer } = sending();
     const arrival = arrived();
-    const first = store.register(file());
+    const first = store.create(file());
     await arrival;
     store.reset();
     const next = arrived();
-    const second = store.register("https://files.test/reef.png");
+    const second = store.create("https://files.test/reef.png");
     await next;
     answer(broken());
     expect(await first).toMatchObject({ status: "pending", phase: "sending", error: undefined });
-    expect(store.register(file())).toBe(second);
+    expect(store.create(file())).toBe(second);
     answer(Response.json({ Id: "a-2" }));
     expect(await second).toMatchObject({ handle: { id: "a-2" } });
     await shows(store, ({ status }) => status === "success");
@@ -453,7 +453,7 @@ describe("an asset that is reset while it is sent", () => {
       onEvent: ({ type }) => type === "retry" && onRetry(),
     });
     const arrival = arrived();
-    const registered = store.register(file());
+    const registered = store.create(file());
     await arrival;
     const refusal = Response.json({ error: { message: "slow down" } }, { status: 429 });
     answer(refusal.clone());
@@ -463,7 +463,7 @@ describe("an asset that is reset while it is sent", () => {
     await clock.advance(60_000);
     // the same where the refusal comes after the reset
     const second = arrived();
-    const again = store.register(file());
+    const again = store.create(file());
     await second;
     store.reset();
     answer(refusal);
@@ -482,11 +482,11 @@ describe("an asset that is reset while it is sent", () => {
         return new Promise<Blob>((resolve) => ends.push(resolve));
       },
     });
-    const registered = store.register(file());
+    const registered = store.create(file());
     await settled();
     store.reset();
     expect(signals[0]?.aborted).toBe(true);
-    const next = store.register(file());
+    const next = store.create(file());
     await settled();
     ends[0]?.(file());
     await registered;
@@ -505,7 +505,7 @@ describe("an asset that is reset while it is sent", () => {
       void listening.push(typeof options === "object" ? options.signal : undefined);
     const { store, arrived, answer } = sending({ request: { signal } });
     const arrival = arrived();
-    const registered = store.register(file());
+    const registered = store.create(file());
     await arrival;
     answer(Response.json({ Id: "a-1" }));
     await registered;
@@ -516,7 +516,7 @@ describe("an asset that is reset while it is sent", () => {
     const caller = new AbortController();
     const { store, told, signals, arrived } = sending({ request: { signal: caller.signal } });
     const arrival = arrived();
-    const registered = store.register(file());
+    const registered = store.create(file());
     await arrival;
     caller.abort();
     expect(signals[0]?.aborted).toBe(true);

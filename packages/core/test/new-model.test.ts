@@ -68,13 +68,13 @@ test("an image store says to generate(unchecked({ … }))", async () => {
   expect(await requests[0]?.json()).toEqual({ model: "zeta-9", prompt: "A reef", depth: "deep" });
 });
 
-test("a video store says to submit(unchecked({ … }))", async () => {
+test("a video store says to create(unchecked({ … }))", async () => {
   const { client, requests } = gateway();
   const video = createVideoTaskStore(client);
-  const refused = await video.submit({ model: "zeta-9" } as never);
-  expect(refused.error?.message).toContain("`submit(unchecked({ … }))`");
+  const refused = await video.create({ model: "zeta-9" } as never);
+  expect(refused.error?.message).toContain("`create(unchecked({ … }))`");
   expect(requests).toHaveLength(0);
-  expect(await video.submit(unchecked({ model: "zeta-9", depth: "deep" }))).toMatchObject({
+  expect(await video.create(unchecked({ model: "zeta-9", depth: "deep" }))).toMatchObject({
     handle: { id: "t-1" },
   });
   expect(await requests[0]?.json()).toEqual({ model: "zeta-9", depth: "deep" });

@@ -3,7 +3,7 @@ import {
   getVideoTask,
   type VideoTask,
   type VideoTaskHandle,
-  type WatchOptions,
+  type VideoTaskWatchOptions,
   waitForVideoTask,
   watchVideoTask,
 } from "@sluice/core";
@@ -31,7 +31,7 @@ const nonsense = () => Response.json({ code: "success", message: "", data: { sta
 /** A watched task whose queries are answered by `steps`, the last one for ever; no jitter unless told. */
 function watched(
   steps: readonly Step[],
-  options: WatchOptions = {},
+  options: VideoTaskWatchOptions = {},
   clientOptions: Partial<ClientOptions> = {},
 ) {
   const { client, askedAt, advance, track, gateway } = polled(

@@ -6,7 +6,7 @@ import {
   createVideoTaskList,
   createVideoTaskStore,
   indexedDBStorage,
-  listTasks,
+  listVideoTasks,
   memoryStorage,
   type RecordStorage,
   type Store,
@@ -85,10 +85,10 @@ const isOver = ({ status }: { readonly status: string }) => status === "success"
 async function makeEverything(tab: ReturnType<typeof openTab>, storage?: RecordStorage): Promise<void> {
   const { client, posts } = tab;
   const task = createVideoTaskStore(client, { storage });
-  void task.submit(video);
+  void task.create(video);
   await shows(tab, task, isOver);
   const asset = createAssetStore(client, { groupId: "group-1" });
-  void asset.register("https://cdn.test/hero.png");
+  void asset.create("https://cdn.test/hero.png");
   await shows(tab, asset, isOver);
   const images = createImageStore(client, { model: "gamma-image-5-0-260128" });
   void images.generate({ prompt: "A reef at dawn" });
@@ -152,13 +152,13 @@ describe.skipIf(isWorkerd)("Web Locks (no workerd has them) that", () => {
     vi.stubGlobal("navigator", { locks });
     const tab = openTab();
     const task = createVideoTaskStore(tab.client);
-    void task.submit(video);
+    void task.create(video);
     await shows(tab, task, isOver);
     expect([tab.posts().length, requests.length]).toEqual([1, 0]);
     answer({});
     await settled();
     const again = createVideoTaskStore(tab.client);
-    void again.submit(video);
+    void again.create(video);
     await shows(tab, again, isOver);
     expect([tab.posts().length, requests.length > 0]).toEqual([2, true]);
     expect(tab.limits()).toEqual(["web-locks"]);
@@ -259,7 +259,7 @@ describe.skipIf(isWorkerd)("a browser's storage (no workerd has them) that", () 
     await makeEverything(tab, storage);
     expect(tab.limits()).toEqual([feature]);
     expect(tab.failures()).toEqual([]);
-    expect(await listTasks(tab.client, { storage })).toMatchObject([{ handle: { id: "t-1" } }]);
+    expect(await listVideoTasks(tab.client, { storage })).toMatchObject([{ handle: { id: "t-1" } }]);
   });
 
   test("never answers (IndexedDB) is waited for 3 seconds", async () => {

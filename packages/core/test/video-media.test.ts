@@ -1,6 +1,6 @@
 import {
   createVideoTaskStore,
-  listTasks,
+  listVideoTasks,
   memoryStorage,
   type Presence,
   unchecked,
@@ -171,13 +171,13 @@ test("checkVideoMedia refuses a submit before anything is kept or sent", async (
   const { client, requests } = clientOf(() => Response.json({ id: "t-1", created_at: 1_755_000_000 }));
   const video = createVideoTaskStore(client, { storage, presence: present, checkMedia: checkVideoMedia });
   const request = { model, input: { media: [{ type: "first_frame", url: await small }] } } as const;
-  expect(await video.submit(request)).toMatchObject({
+  expect(await video.create(request)).toMatchObject({
     status: "error",
     error: { name: "ValidationError", issues: [{ path: "input.media.0", rule: "media.first-frame.side" }] },
   });
-  expect([await listTasks(client, { storage }), requests.length]).toEqual([[], 0]);
-  expect(await video.submit(unchecked(request))).toMatchObject({ handle: { id: "t-1" } });
+  expect([await listVideoTasks(client, { storage }), requests.length]).toEqual([[], 0]);
+  expect(await video.create(unchecked(request))).toMatchObject({ handle: { id: "t-1" } });
   video.reset();
   const fitting = { model, input: { media: [{ type: "first_frame", url: await good }] } } as const;
-  expect(await video.submit(fitting)).toMatchObject({ handle: { id: "t-1" } });
+  expect(await video.create(fitting)).toMatchObject({ handle: { id: "t-1" } });
 });

@@ -4,7 +4,7 @@ import {
   memoryStorage,
   type PollEvent,
   type VideoTask,
-  type WatchOptions,
+  type VideoTaskWatchOptions,
   watchVideoTask,
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
@@ -32,7 +32,7 @@ type Answer = () => Response | Promise<Response>;
 function watched(
   polls: readonly Answer[],
   streams: readonly Answer[],
-  options: WatchOptions = {},
+  options: VideoTaskWatchOptions = {},
   clientOptions: Partial<ClientOptions> = {},
 ) {
   const clock = stoppedClock();
@@ -258,7 +258,7 @@ describe("asking goes on at the usual pace", () => {
 
 describe("ends while changes are pushed", () => {
   /** A watch that listens, and has nothing to tell. */
-  async function listening(options: WatchOptions = {}) {
+  async function listening(options: VideoTaskWatchOptions = {}) {
     const body = openBody();
     const watch = watched([() => offering(queued)], [() => streamAnswer(body.body)], options);
     await watch.next();

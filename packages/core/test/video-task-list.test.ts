@@ -1,7 +1,7 @@
 import {
   ConfigurationError,
   createVideoTaskStore,
-  listTasks,
+  listVideoTasks,
   memoryStorage,
   type RecordStorage,
   unchecked,
@@ -86,17 +86,17 @@ describe("the id of a task that is billed", () => {
     const { client, sent } = openTab(receipt);
     const video = createVideoTaskStore(client, { storage });
     video.subscribe(() => {});
-    expect(await video.submit(request)).toMatchObject({ handle: { id, model: request.model } });
+    expect(await video.create(request)).toMatchObject({ handle: { id, model: request.model } });
     await failed(video);
     expect(sent("GET")).toEqual([id]);
-    expect(await listTasks(openTab({}).client, { storage })).toMatchObject([
+    expect(await listVideoTasks(openTab({}).client, { storage })).toMatchObject([
       { state: "created", handle: { id } },
     ]);
   });
 
   test("is kept where the rest of the receipt is a warning", async () => {
     const { client, events } = openTab({ id: "7", created_at: "soon", model: 5 });
-    await createVideoTaskStore(client).submit(request);
+    await createVideoTaskStore(client).create(request);
     const warned = events.filter((event) => (event as { type: string }).type === "warning");
     expect(warned).toMatchObject([{ issue: { path: "created_at" } }, { issue: { path: "model" } }]);
   });
@@ -115,34 +115,34 @@ describe("an entry of a video that", () => {
     ["has foreign headers that fail", { headers: () => Promise.reject(new Error("session expired")) }],
   ])("was never sent is not said to be billed: one that %s", async (_, options) => {
     const { client, sent } = openTab({ id: "7" }, options);
-    const state = await createVideoTaskStore(client).submit(request);
+    const state = await createVideoTaskStore(client).create(request);
     expect(state).toMatchObject({ status: "error" });
-    expect([sent("POST"), await listTasks(client, {})]).toEqual([[], []]);
+    expect([sent("POST"), await listVideoTasks(client, {})]).toEqual([[], []]);
   });
 
   test("was aborted before it was sent is gone, and after that is said to be uncertain", async () => {
     const { client, sent } = openTab({ id: "7" }, { headers: () => new Promise(() => {}) });
     const early = new AbortController();
-    const submitted = createVideoTaskStore(client, { request: { signal: early.signal } }).submit(request);
+    const submitted = createVideoTaskStore(client, { request: { signal: early.signal } }).create(request);
     await settled();
     early.abort();
     await submitted;
-    expect([sent("POST"), await listTasks(client, {})]).toEqual([[], []]);
+    expect([sent("POST"), await listVideoTasks(client, {})]).toEqual([[], []]);
 
     const late = new AbortController();
     const { client: other } = clientOf(() => {
       late.abort();
       return new Promise(() => {});
     });
-    await createVideoTaskStore(other, { request: { signal: late.signal } }).submit(request);
-    expect(await listTasks(other, {})).toMatchObject([{ state: "unconfirmed" }]);
+    await createVideoTaskStore(other, { request: { signal: late.signal } }).create(request);
+    expect(await listVideoTasks(other, {})).toMatchObject([{ state: "unconfirmed" }]);
   });
 
   test("is forgotten while it is being written is not sent", async () => {
     const { client, sent } = openTab({ id: "7" });
     const { storage, kept, asked, answer } = slowStorage();
     const video = createVideoTaskStore(client, { storage });
-    const submitted = video.submit(request);
+    const submitted = video.create(request);
     await asked[0];
     video.reset();
     answer();
@@ -158,18 +158,18 @@ describe("an entry of a video that", () => {
     });
     const { client, sent } = openTab({ id: "7" }, { headers: () => signed });
     const video = createVideoTaskStore(client);
-    const submitted = video.submit(request);
+    const submitted = video.create(request);
     await settled();
     video.reset();
     sign({});
     await submitted;
-    expect([sent("POST"), await listTasks(client, {})]).toEqual([[], []]);
+    expect([sent("POST"), await listVideoTasks(client, {})]).toEqual([[], []]);
   });
 
   test("can't be written is sent after 3 seconds, and written when the storage answers", async () => {
     const { client, clock, sent, events } = openTab({ id: "7" });
     const { storage, kept, asked, answer } = slowStorage();
-    const submitted = createVideoTaskStore(client, { storage }).submit(request);
+    const submitted = createVideoTaskStore(client, { storage }).create(request);
     await asked[0];
     await clock.advance(2999);
     expect(sent("POST")).toEqual([]);
@@ -191,7 +191,7 @@ test("the error of a failed video has its handle, in a store as from waiting", a
   const { client } = openTab({ id: "7" });
   const video = createVideoTaskStore(client);
   video.subscribe(() => {});
-  const { handle } = await video.submit(request);
+  const { handle } = await video.create(request);
   await failed(video);
   const { error } = video.getSnapshot();
   expect(error).toMatchObject({ name: "TaskFailedError", reason: "failed", handle });
@@ -203,7 +203,10 @@ test("a model that is added tomorrow is submitted, listed and watched", async ()
   const video = createVideoTaskStore(client);
   video.subscribe(() => {});
   const tomorrow = unchecked({ model: "beta4.0-video", input: { prompt: "A reef at dawn" } });
-  expect(await video.submit(tomorrow)).toMatchObject({ handle: { id: "7", model: "beta4.0-video" } });
+  expect(await video.create(tomorrow)).toMatchObject({ handle: { id: "7", model: "beta4.0-video" } });
   await failed(video);
-  expect([sent("GET"), await listTasks(client, {})]).toMatchObject([["7"], [{ model: "beta4.0-video" }]]);
+  expect([sent("GET"), await listVideoTasks(client, {})]).toMatchObject([
+    ["7"],
+    [{ model: "beta4.0-video" }],
+  ]);
 });

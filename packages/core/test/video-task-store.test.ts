@@ -3,7 +3,7 @@ import {
   type ClientOptions,
   createVideoTaskList,
   createVideoTaskStore,
-  listTasks,
+  listVideoTasks,
   memoryStorage,
   normalizeVideoTask,
   type Presence,
@@ -144,11 +144,11 @@ describe("a video task", () => {
     const told: string[] = [];
     const { open, watch, clock, queries, creates, becomes } = page([running("10%"), running("60%"), success]);
     const video = open({ onSuccess: (done) => told.push(done.url) });
-    expect(video.getSnapshot()).toMatchObject({ status: "idle", isSubmitting: false, fetchStatus: "idle" });
+    expect(video.getSnapshot()).toMatchObject({ status: "idle", isCreating: false, fetchStatus: "idle" });
     watch(video);
-    const submitted = video.submit(request);
-    expect(video.getSnapshot()).toMatchObject({ status: "pending", isSubmitting: true });
-    expect(await submitted).toMatchObject({ status: "pending", isSubmitting: false, handle: { id: "t-1" } });
+    const submitted = video.create(request);
+    expect(video.getSnapshot()).toMatchObject({ status: "pending", isCreating: true });
+    expect(await submitted).toMatchObject({ status: "pending", isCreating: false, handle: { id: "t-1" } });
     await shows(video, ({ progress }) => progress === 0.1);
     await shows(video, isResting);
     await clock.advance(14_999);
@@ -178,10 +178,10 @@ describe("a video task", () => {
     const { open, watch, creates } = page([running("10%")]);
     const video = open();
     watch(video);
-    const clicks = [video.submit(request), video.submit(request)];
+    const clicks = [video.create(request), video.create(request)];
     expect(clicks[0]).toBe(clicks[1]);
     await Promise.all(clicks);
-    expect(await video.submit(request)).toMatchObject({ status: "pending", handle: { id: "t-1" } });
+    expect(await video.create(request)).toMatchObject({ status: "pending", handle: { id: "t-1" } });
     expect(creates).toHaveLength(1);
   });
 
@@ -190,7 +190,7 @@ describe("a video task", () => {
     const errors: Error[] = [];
     const { open, creates, client } = page([success], { storage });
     const video = open({ storage, onError: (error) => errors.push(error) });
-    const state = await video.submit({ ...request, parameters: { duration: 99 } } as never);
+    const state = await video.create({ ...request, parameters: { duration: 99 } } as never);
     expect(state).toMatchObject({
       status: "error",
       error: { name: "ValidationError", issues: [{ path: "parameters.duration" }] },
@@ -198,7 +198,7 @@ describe("a video task", () => {
     await settled();
     expect(errors).toEqual([state.error]);
     expect(creates).toHaveLength(0);
-    expect(await listTasks(client, { storage })).toEqual([]);
+    expect(await listVideoTasks(client, { storage })).toEqual([]);
   });
 
   test("warns once of what the gateway may ignore", async () => {
@@ -206,7 +206,7 @@ describe("a video task", () => {
     const { client } = clientOf(() => receipt(), {
       onEvent: (event) => event.type === "warning" && rules.push(event.issue.rule),
     });
-    await createVideoTaskStore(client).submit({ model: request.model, input: { prompt: "Image 1 at dawn" } });
+    await createVideoTaskStore(client).create({ model: request.model, input: { prompt: "Image 1 at dawn" } });
     expect(rules).toHaveLength(1);
   });
 
@@ -217,54 +217,59 @@ describe("a video task", () => {
       create: () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } })),
     });
     const video = open({ storage });
-    expect(await video.submit(request, { label: "Reef" })).toMatchObject({
+    expect(await video.create(request, { label: "Reef" })).toMatchObject({
       status: "error",
       error: { name: "ConnectionError", outcome: "unknown" },
     });
     await clock.advance(600_000);
     expect(creates).toHaveLength(1);
-    expect(await listTasks(client, { storage })).toMatchObject([
+    expect(await listVideoTasks(client, { storage })).toMatchObject([
       { state: "unconfirmed", label: "Reef", error: { outcome: "unknown" } },
     ]);
     // after a reload too
-    expect(await listTasks(page([success]).client, { storage })).toMatchObject([
+    expect(await listVideoTasks(page([success]).client, { storage })).toMatchObject([
       { state: "unconfirmed", error: { name: "ConnectionError", outcome: "unknown" } },
     ]);
   });
 
   test("whose receipt can't be read, or was not waited for, may have been created", async () => {
     const unread = page([success], { create: () => Response.json({}) });
-    expect(await unread.open().submit(request)).toMatchObject({ error: { name: "ResponseError" } });
-    expect(await listTasks(unread.client, {})).toMatchObject([{ state: "unconfirmed" }]);
+    expect(await unread.open().create(request)).toMatchObject({ error: { name: "ResponseError" } });
+    expect(await listVideoTasks(unread.client, {})).toMatchObject([{ state: "unconfirmed" }]);
 
     const caller = new AbortController();
     const { create, asked } = heldCreate();
     const given = page([success], { create, request: { signal: caller.signal } });
-    const submitted = given.open().submit(request);
+    const submitted = given.open().create(request);
     await asked;
     caller.abort();
     expect(await submitted).toMatchObject({ status: "error", error: { name: "AbortError" } });
-    expect(await listTasks(given.client, {})).toMatchObject([{ state: "unconfirmed" }]);
+    expect(await listVideoTasks(given.client, {})).toMatchObject([{ state: "unconfirmed" }]);
   });
 
   test("that was refused leaves nothing behind", async () => {
     const storage = memoryStorage();
     const { open, client } = page([success], { storage, create: refusal(400) });
-    expect(await open({ storage }).submit(request)).toMatchObject({
+    expect(await open({ storage }).create(request)).toMatchObject({
       status: "error",
       error: { status: 400 },
     });
-    expect(await listTasks(client, { storage })).toEqual([]);
+    expect(await listVideoTasks(client, { storage })).toEqual([]);
   });
 
   test("that failed says why", async () => {
     const { open, watch } = page([failure]);
     const video = open();
     watch(video);
-    await video.submit(request);
+    await video.create(request);
     await shows(video, ({ status }) => status === "error");
     expect(video.getSnapshot()).toMatchObject({
-      error: { name: "TaskFailedError", reason: "failed", message: expect.stringContaining("not allowed") },
+      error: {
+        name: "TaskFailedError",
+        reason: "failed",
+        message: expect.stringContaining("not allowed"),
+        handle: { id: "t-1" },
+      },
       task: { state: "failed" },
       data: undefined,
     });
@@ -277,7 +282,7 @@ describe("a video task", () => {
     const { open, watch, clock } = page([refusal(500), refusal(429), success]);
     const video = open();
     watch(video);
-    await video.submit(request);
+    await video.create(request);
     await shows(video, isResting);
     expect(video.getSnapshot()).toMatchObject({
       status: "pending",
@@ -466,19 +471,20 @@ describe("a video task", () => {
     expect(queries).toHaveLength(2);
   });
 
-  test("comes with the state of the store, when it has its video and when its request is refused", async () => {
+  test("is told with its handle when it is created, and with the state when it ends or is refused", async () => {
     const told: unknown[] = [];
     const { open, watch } = page([success]);
     const video = open({
+      onCreate: ({ id }) => told.push(id),
       onSuccess: (task, state) => told.push(state.status, state.data === task),
       onError: (error, state) => told.push(state.status, state.error === error),
     });
     watch(video);
-    await video.submit({ model: "beta3.0-video", input: {} } as never);
-    await video.submit(request);
+    await video.create({ model: "beta3.0-video", input: {} } as never);
+    await video.create(request);
     await shows(video, ({ status }) => status === "success");
     await settled();
-    expect(told).toEqual(["error", true, "success", true]);
+    expect(told).toEqual(["error", true, "t-1", "success", true]);
   });
 
   test("is asked about as often as intervalMs says of it", async () => {
@@ -537,7 +543,7 @@ describe("a video task", () => {
     const { open, watch, clock, queries } = page([running("10%")]);
     const video = open();
     const leave = watch(video);
-    await video.submit(request);
+    await video.create(request);
     await shows(video, isResting);
     video.detach();
     await clock.advance(60_000);
@@ -575,12 +581,12 @@ describe("a video task", () => {
     const { create, asked, arrive } = heldCreate();
     const { open, client } = page([success], { create });
     const video = open();
-    const submitted = video.submit(request);
+    const submitted = video.create(request);
     await asked;
     video.reset();
     arrive(receipt());
     expect(await submitted).toMatchObject({ status: "idle" });
-    expect(await listTasks(client, {})).toMatchObject([{ state: "created", handle: { id: "t-1" } }]);
+    expect(await listVideoTasks(client, {})).toMatchObject([{ state: "created", handle: { id: "t-1" } }]);
   });
 });
 
@@ -602,13 +608,13 @@ describe("checkMedia", () => {
     const { checkMedia, signals, end } = heldCheck();
     const { open, creates, client } = page([success], { checkMedia });
     const video = open();
-    const clicks = [video.submit(request), video.submit(request)];
+    const clicks = [video.create(request), video.create(request)];
     await settled();
-    expect(video.getSnapshot()).toMatchObject({ status: "pending", isSubmitting: true, handle: undefined });
-    expect([await listTasks(client, {}), creates.length, signals.length]).toEqual([[], 0, 1]);
+    expect(video.getSnapshot()).toMatchObject({ status: "pending", isCreating: true, handle: undefined });
+    expect([await listVideoTasks(client, {}), creates.length, signals.length]).toEqual([[], 0, 1]);
     end();
     expect(clicks[0]).toBe(clicks[1]);
-    expect(await clicks[0]).toMatchObject({ status: "pending", isSubmitting: false, handle: { id: "t-1" } });
+    expect(await clicks[0]).toMatchObject({ status: "pending", isCreating: false, handle: { id: "t-1" } });
     expect(creates).toHaveLength(1);
   });
 
@@ -617,9 +623,9 @@ describe("checkMedia", () => {
     const onError = ({ name }: Error) => errors.push(name);
     const { open, creates, client } = page([success], { onError });
     const ill = open({ checkMedia: () => [issue] });
-    expect(await ill.submit(request)).toMatchObject({
+    expect(await ill.create(request)).toMatchObject({
       status: "error",
-      isSubmitting: false,
+      isCreating: false,
       error: { name: "ValidationError", issues: [issue] },
     });
     const broken = open({
@@ -627,12 +633,12 @@ describe("checkMedia", () => {
         throw new RangeError("too deep");
       },
     });
-    expect(await broken.submit(request)).toMatchObject({ status: "error", error: { message: "too deep" } });
+    expect(await broken.create(request)).toMatchObject({ status: "error", error: { message: "too deep" } });
     const rejecting = open({ checkMedia: () => Promise.reject(new RangeError("too late")) });
-    expect(await rejecting.submit(request)).toMatchObject({ error: { message: "too late" } });
+    expect(await rejecting.create(request)).toMatchObject({ error: { message: "too late" } });
     await settled();
     expect(errors).toEqual(["ValidationError", "RangeError", "RangeError"]);
-    expect([await listTasks(client, {}), creates.length]).toEqual([[], 0]);
+    expect([await listVideoTasks(client, {}), creates.length]).toEqual([[], 0]);
   });
 
   test("is spared for a request that breaks another rule, and for one that is unchecked", async () => {
@@ -643,12 +649,12 @@ describe("checkMedia", () => {
     };
     const { open, creates } = page([success], { checkMedia });
     const video = open();
-    expect(await video.submit({ ...request, parameters: { duration: 99 } } as never)).toMatchObject({
+    expect(await video.create({ ...request, parameters: { duration: 99 } } as never)).toMatchObject({
       error: { issues: [{ path: "parameters.duration" }] },
     });
-    expect(await video.submit(unchecked(request))).toMatchObject({ handle: { id: "t-1" } });
+    expect(await video.create(unchecked(request))).toMatchObject({ handle: { id: "t-1" } });
     video.reset();
-    await video.submit(request);
+    await video.create(request);
     expect([seen, creates.length]).toEqual([[request], 1]);
   });
 
@@ -657,16 +663,16 @@ describe("checkMedia", () => {
     const { checkMedia, signals, end } = heldCheck();
     const { open, creates, client } = page([success], { checkMedia, onError: (error) => told.push(error) });
     const video = open();
-    const first = video.submit(request);
+    const first = video.create(request);
     await settled();
     video.reset();
     expect(signals[0]?.aborted).toBe(true);
-    expect(video.getSnapshot()).toMatchObject({ status: "idle", isSubmitting: false });
-    const second = video.submit(request);
+    expect(video.getSnapshot()).toMatchObject({ status: "idle", isCreating: false });
+    const second = video.create(request);
     expect(second).not.toBe(first);
     end();
-    expect(await first).toMatchObject({ status: "pending", isSubmitting: true });
-    expect([await listTasks(client, {}), creates.length]).toEqual([[], 0]);
+    expect(await first).toMatchObject({ status: "pending", isCreating: true });
+    expect([await listVideoTasks(client, {}), creates.length]).toEqual([[], 0]);
     end();
     expect(await second).toMatchObject({ handle: { id: "t-1" } });
     await settled();
@@ -677,12 +683,12 @@ describe("checkMedia", () => {
     const { checkMedia, end } = heldCheck();
     const caller = new AbortController();
     const { open, creates, client } = page([success], { checkMedia, request: { signal: caller.signal } });
-    const submitted = open().submit(request);
+    const submitted = open().create(request);
     await settled();
     caller.abort();
     end();
     expect(await submitted).toMatchObject({ status: "error", error: { name: "AbortError" } });
-    expect([await listTasks(client, {}), creates.length]).toEqual([[], 0]);
+    expect([await listVideoTasks(client, {}), creates.length]).toEqual([[], 0]);
   });
 });
 
@@ -692,7 +698,7 @@ describe("video tasks kept in a storage", () => {
     const first = page([running("40%")], { storage });
     const video = first.open({ storage });
     first.watch(video);
-    await video.submit(request, { label: "Reef" });
+    await video.create(request, { label: "Reef" });
     await shows(video, isResting);
     await settled();
 
@@ -707,7 +713,9 @@ describe("video tasks kept in a storage", () => {
 
     expect(JSON.stringify([...(await storage.read("video-tasks")).values()])).not.toContain('"raw"');
     const third = page([refusal(500)], { storage });
-    expect(await listTasks(third.client, { storage })).toMatchObject([{ task: { state: "succeeded", url } }]);
+    expect(await listVideoTasks(third.client, { storage })).toMatchObject([
+      { task: { state: "succeeded", url } },
+    ]);
     const told: string[] = [];
     const again = third.open({ storage, onSuccess: (done) => told.push(done.url) });
     third.watch(again);
@@ -723,13 +731,13 @@ describe("video tasks kept in a storage", () => {
     expect(told).toEqual([]);
     createVideoTaskList(third.client, { storage }).remove(list.getSnapshot()[0]?.key ?? "");
     await settled();
-    expect(await listTasks(page([success]).client, { storage })).toEqual([]);
+    expect(await listVideoTasks(page([success]).client, { storage })).toEqual([]);
   });
 
   test("are asked about for as long as somebody looks at the list", async () => {
     const storage = memoryStorage();
     const { client, presence, open, watch, clock, queries } = page([running("10%")], { storage });
-    await open({ storage }).submit(request);
+    await open({ storage }).create(request);
     const list = createVideoTaskList(client, { storage, presence, intervalMs: 2000 });
     const leave = watch(list);
     await shows(list, (tasks) => tasks[0]?.task !== undefined);
@@ -743,7 +751,7 @@ describe("video tasks kept in a storage", () => {
 
   test("are not asked about any more once they were removed", async () => {
     const { client, presence, open, watch, clock, queries } = page([running("10%")]);
-    await open().submit(request);
+    await open().create(request);
     const list = createVideoTaskList(client, { presence });
     watch(list);
     await shows(list, (tasks) => tasks[0]?.task !== undefined);
@@ -759,7 +767,7 @@ describe("video tasks kept in a storage", () => {
       new Map([["k", { key: "k", model: request.model, submittedAt: 1, state: "submitting", revision: 1 }]]),
     );
     const { client } = page([success], { storage });
-    expect(await listTasks(client, { storage })).toMatchObject([
+    expect(await listVideoTasks(client, { storage })).toMatchObject([
       { state: "unconfirmed", error: { outcome: "unknown", message: expect.stringContaining("may exist") } },
     ]);
   });
@@ -782,7 +790,7 @@ describe("video tasks kept in a storage", () => {
         return receipt();
       },
     });
-    await open({ storage: noting }).submit(request);
+    await open({ storage: noting }).create(request);
     expect(order).toEqual(["write submitting", "create", "write created"]);
   });
 
@@ -794,10 +802,10 @@ describe("video tasks kept in a storage", () => {
       onEvent: (event) => event.type === "storage-failure" && failures.push(event.error),
     });
     const video = createVideoTaskStore(client, { storage: broken });
-    expect(await video.submit(request)).toMatchObject({ handle: { id: "t-1" } });
-    expect(await listTasks(client, { storage: broken })).toMatchObject([{ state: "created" }]);
+    expect(await video.create(request)).toMatchObject({ handle: { id: "t-1" } });
+    expect(await listVideoTasks(client, { storage: broken })).toMatchObject([{ state: "created" }]);
     expect(failures).toHaveLength(3);
-    await listTasks(client, { storage: broken });
+    await listVideoTasks(client, { storage: broken });
     expect(failures).toHaveLength(3);
   });
 
@@ -819,7 +827,7 @@ describe("video tasks kept in a storage", () => {
     const list = createVideoTaskList(client, { storage: counting, presence });
     watch(list);
     watch(video);
-    await video.submit(request);
+    await video.create(request);
     await shows(video, isResting);
     expect(writes).toBe(3);
     await clock.advance(15_000);
@@ -839,7 +847,7 @@ describe("video tasks kept in a storage", () => {
     const kept = { key: "k", model: request.model, submittedAt: 1, state: "created", handle, revision: 1 };
     await storage.write("video-tasks", new Map([["k", kept]]));
     const { open, watch, client, clock, queries } = page([refusal(404)], { storage });
-    await listTasks(client, { storage });
+    await listVideoTasks(client, { storage });
     const video = open({ storage });
     watch(video);
     video.attach("t-1");
@@ -896,7 +904,7 @@ describe("video tasks kept in a storage", () => {
         kept("young", Date.now() + 60_000),
       ]),
     );
-    expect(await listTasks(page([success]).client, { storage })).toMatchObject([
+    expect(await listVideoTasks(page([success]).client, { storage })).toMatchObject([
       { key: "young" },
       { key: "fresh" },
     ]);
@@ -919,7 +927,7 @@ describe("video tasks kept in a storage", () => {
     const rightList = createVideoTaskList(right.client, { storage, presence: right.presence });
     right.watch(rightList);
     await settled();
-    await left.open({ storage: slow }).submit(request);
+    await left.open({ storage: slow }).create(request);
     await shows(rightList, (tasks) => tasks[0]?.state === "created");
     for (const tell of late) tell();
     expect(leftList.getSnapshot()).toMatchObject([{ state: "created", handle: { id: "t-1" } }]);
@@ -930,9 +938,11 @@ describe("video tasks kept in a storage", () => {
     async () => {
       const storage = memoryStorage();
       const { create, asked, arrive } = heldCreate();
-      const submitted = page([success], { storage, create }).open({ storage }).submit(request);
+      const submitted = page([success], { storage, create }).open({ storage }).create(request);
       await asked;
-      expect(await listTasks(page([success]).client, { storage })).toMatchObject([{ state: "submitting" }]);
+      expect(await listVideoTasks(page([success]).client, { storage })).toMatchObject([
+        { state: "submitting" },
+      ]);
       arrive(receipt());
       await submitted;
     },
@@ -950,7 +960,7 @@ describe("video tasks kept in a storage", () => {
         ["e", { key: "e", model: "m", submittedAt: 1, state: "unconfirmed" }],
       ]),
     );
-    expect(await listTasks(page([success]).client, { storage })).toEqual([]);
+    expect(await listVideoTasks(page([success]).client, { storage })).toEqual([]);
   });
 });
 

@@ -23,7 +23,7 @@ export interface UseAssetResult
  * @example
  * ```tsx
  * function Hero() {
- *   const { register, status, phase, uri, error } = useAsset({ groupId: "group-1" });
+ *   const { create, status, phase, uri, error } = useAsset({ groupId: "group-1" });
  *   if (uri) return <code>{uri}</code>;
  *   return (
  *     <label>
@@ -32,7 +32,7 @@ export interface UseAssetResult
  *         type="file"
  *         accept="image/*"
  *         disabled={status === "pending"}
- *         onChange={({ target }) => target.files?.[0] && void register(target.files[0])}
+ *         onChange={({ target }) => target.files?.[0] && void create(target.files[0])}
  *       />
  *     </label>
  *   );
@@ -42,6 +42,6 @@ export interface UseAssetResult
 export function useAsset(options: UseAssetOptions = {}): UseAssetResult {
   const store = useOwnStore<AssetStoreOptions, AssetStore>(options.assetId, options, createAssetStore);
   const state = useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot);
-  const { register, refetch, detach, reset } = store;
-  return { ...state, register, refetch, detach, reset };
+  const { create, refetch, detach, reset } = store;
+  return { ...state, create, refetch, detach, reset };
 }

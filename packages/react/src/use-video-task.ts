@@ -43,11 +43,11 @@ export interface UseVideoTaskResult<Data = SucceededVideoTask>
  * @example
  * ```tsx
  * function Video() {
- *   const { status, progress, data, error, submit } = useVideoTask({ storage });
+ *   const { status, progress, data, error, create } = useVideoTask({ storage });
  *   if (data) return <video src={data.url} controls />;
  *   if (status === "pending") return <progress value={progress} />;
  *   return (
- *     <button onClick={() => submit({ model: "beta3.0-video", input: { prompt: "A reef at dawn" } })}>
+ *     <button onClick={() => create({ model: "beta3.0-video", input: { prompt: "A reef at dawn" } })}>
  *       {error ? error.message : "Make a video"}
  *     </button>
  *   );
@@ -66,8 +66,8 @@ export function useVideoTask<Data = SucceededVideoTask>(
     () => (finished && select ? select(finished) : (finished as Data | undefined)),
     [finished, select],
   );
-  const { submit, refetch, detach, reset } = store;
-  return { ...state, data, submit, refetch, detach, reset };
+  const { create, refetch, detach, reset } = store;
+  return { ...state, data, create, refetch, detach, reset };
 }
 
 /** Result of `useVideoTasks`. */

@@ -129,18 +129,18 @@ function Painter({ id }: { id?: string | undefined }) {
 }
 
 function Video() {
-  const { status, handle, progress, submit } = useVideoTask({ presence: present });
+  const { status, handle, progress, create } = useVideoTask({ presence: present });
   return (
     <View
       shown={`${status}: ${handle?.id} ${progress}`}
-      act={() => void submit({ model: "beta3.0-video", input: { prompt: "A reef" } })}
+      act={() => void create({ model: "beta3.0-video", input: { prompt: "A reef" } })}
     />
   );
 }
 
 function Asset() {
-  const { status, uri, register } = useAsset({ groupId: "group-1", presence: present });
-  return <View shown={`${status}: ${uri}`} act={() => void register(new URL(picture), { name: "Reef" })} />;
+  const { status, uri, create } = useAsset({ groupId: "group-1", presence: present });
+  return <View shown={`${status}: ${uri}`} act={() => void create(new URL(picture), { name: "Reef" })} />;
 }
 
 describe.skipIf(!Activity)("a hidden Activity", () => {

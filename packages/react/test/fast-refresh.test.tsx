@@ -124,16 +124,16 @@ function editor(client: Client, useView: () => View, Mode: typeof Fragment | typ
 const receipt = { id: "t-1", model: videoRequest.model, status: "queued", created_at: 1_755_000_000 };
 
 function useVideo(): View {
-  const { status, isSubmitting, progress, data, submit } = useVideoTask({ presence: present });
-  const shown = data?.url ?? (isSubmitting ? "submitting" : `${status} ${progress}`);
-  return { shown, act: () => void submit(videoRequest) };
+  const { status, isCreating, progress, data, create } = useVideoTask({ presence: present });
+  const shown = data?.url ?? (isCreating ? "submitting" : `${status} ${progress}`);
+  return { shown, act: () => void create(videoRequest) };
 }
 
 function useSecondVideo(): View {
-  const { handle, submit, reset } = useVideoTask({ taskId: "t-0", presence: present });
+  const { handle, create, reset } = useVideoTask({ taskId: "t-0", presence: present });
   const submitAnother = () => {
     reset();
-    void submit(videoRequest);
+    void create(videoRequest);
   };
   return { shown: `${handle?.id}`, act: submitAnother };
 }
@@ -146,21 +146,21 @@ function useFirstVideo(): View {
 let storage = memoryStorage();
 
 function useListedVideo(): View {
-  const { status, submit } = useVideoTask({ storage, presence: present });
+  const { status, create } = useVideoTask({ storage, presence: present });
   const { tasks } = useVideoTasks({ storage, presence: present });
   const listed = tasks.map(({ state, task }) => task?.state ?? state).join();
-  return { shown: `${status} [${listed}]`, act: () => void submit(videoRequest) };
+  return { shown: `${status} [${listed}]`, act: () => void create(videoRequest) };
 }
 
 let registered: string[] = [];
 
 function useHero(): View {
-  const { uri, phase, status, register } = useAsset({
+  const { uri, phase, status, create } = useAsset({
     groupId: "group-1",
     presence: present,
-    onRegister: (handle) => registered.push(handle.uri),
+    onCreate: (handle) => registered.push(handle.uri),
   });
-  return { shown: uri ?? phase ?? status, act: () => void register("https://files.test/hero.png") };
+  return { shown: uri ?? phase ?? status, act: () => void create("https://files.test/hero.png") };
 }
 
 function useReef(id?: string): View {

@@ -31,11 +31,11 @@ function gatewayOf(statuses: readonly string[]) {
 }
 
 function Hero(props: Pick<UseAssetOptions, "assetId" | "onSuccess" | "onError">) {
-  const { register, phase, status, uri } = useAsset({ ...props, groupId: "group-1", presence: present });
+  const { create, phase, status, uri } = useAsset({ ...props, groupId: "group-1", presence: present });
   return (
     <>
       <output>{uri ?? phase ?? status}</output>
-      <button type="button" onClick={() => void register("https://files.test/hero.png")}>
+      <button type="button" onClick={() => void create("https://files.test/hero.png")}>
         register
       </button>
     </>

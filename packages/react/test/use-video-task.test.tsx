@@ -56,15 +56,15 @@ interface VideoProps {
 }
 
 function Video(props: VideoProps) {
-  const { status, isSubmitting, progress, data, submit, reset } = useVideoTask({
+  const { status, isCreating, progress, data, create, reset } = useVideoTask({
     ...props,
     presence: present,
   });
   return (
     <section>
-      <output>{isSubmitting ? `${status}, submitting` : status}</output>
+      <output>{isCreating ? `${status}, submitting` : status}</output>
       <p>{data?.url ?? progress ?? "nothing"}</p>
-      <button type="button" onClick={() => void submit(request, { label: "Reef" })}>
+      <button type="button" onClick={() => void create(request, { label: "Reef" })}>
         submit
       </button>
       <button type="button" onClick={reset}>
@@ -201,7 +201,7 @@ test("lists what was submitted, before a reload too, until it is removed", async
   const storage = memoryStorage();
   const first = gatewayOf([{ status: "IN_PROGRESS" }]);
   const store = createVideoTaskStore(first.client, { storage, presence: present });
-  await store.submit(request, { label: "Reef" });
+  await store.create(request, { label: "Reef" });
 
   const second = gatewayOf([{ status: "SUCCESS", result_url: url }]);
   render(second.app(<List storage={storage} />));

@@ -8,7 +8,7 @@ import { note } from "./registered.js";
 /** What is to be registered, what is wrong with it, and how far its registration is. */
 export function useRegistration() {
   const [draft, setDraft] = useDraft("asset", emptyDraft);
-  const { register, reset, status, phase, progress, error } = useAsset();
+  const { create, reset, status, phase, progress, error } = useAsset();
   const isBusy = status === "pending";
   // it would be registered, perhaps, and nobody could name it
   useLeaveWarning(isBusy);
@@ -18,7 +18,7 @@ export function useRegistration() {
     const [source] = draft.sources;
     const { Name: name, GroupId: groupId } = request;
     if (!source || isBusy) return;
-    const { handle } = await register(source.file ?? source.url, { name, groupId });
+    const { handle } = await create(source.file ?? source.url, { name, groupId });
     if (!handle) return;
     // the list has it from here on; the form is free for the next
     note(handle, name, groupId);

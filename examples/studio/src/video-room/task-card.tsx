@@ -20,10 +20,10 @@ interface TaskCardProps {
 export function TaskCard(props: TaskCardProps) {
   const { entry, onRemove } = props;
   if (entry.handle) return <CreatedCard {...props} taskId={entry.handle.id} />;
-  const isSubmitting = entry.state === "submitting";
+  const isCreating = entry.state === "submitting";
   return (
-    <Card entry={entry} word={isSubmitting ? "Being sent" : "Unconfirmed"} isOver={false} onRemove={onRemove}>
-      {!isSubmitting && <Unconfirmed error={entry.error} />}
+    <Card entry={entry} word={isCreating ? "Being sent" : "Unconfirmed"} isOver={false} onRemove={onRemove}>
+      {!isCreating && <Unconfirmed error={entry.error} />}
     </Card>
   );
 }

@@ -14,12 +14,12 @@ import { TaskList } from "./task-list.js";
 /** Where videos are made: each one is a task that goes on at the gateway, whatever happens to this page. */
 export function VideoRoom() {
   const [order, setOrder] = useDraft("video", emptyOrder);
-  const { submit, reset, isSubmitting, error } = useVideoTask({ storage, checkMedia });
+  const { create, reset, isCreating, error } = useVideoTask({ storage, checkMedia });
   // it would be found again, as unconfirmed: billed, perhaps, and its video lost
-  useLeaveWarning(isSubmitting);
+  useLeaveWarning(isCreating);
   const main = useRef<HTMLButtonElement>(null);
   const film = async () => {
-    const { handle } = await submit(requestOf(order), { label: order.prompt.trim() || order.model });
+    const { handle } = await create(requestOf(order), { label: order.prompt.trim() || order.model });
     // the list has it from here on; the form is free for the next
     if (handle) reset();
   };
@@ -29,11 +29,11 @@ export function VideoRoom() {
     <Workroom>
       <OrderForm order={order} onChange={setOrder} onSubmit={() => void film()}>
         <div className="deed">
-          <PayButton button={main} isDisabled={isSubmitting}>
+          <PayButton button={main} isDisabled={isCreating}>
             Generate
           </PayButton>
           <span role="status" className="hint">
-            {isSubmitting && "Being sent"}
+            {isCreating && "Being sent"}
           </span>
         </div>
         {error && (

@@ -2,7 +2,7 @@ import type { ActiveAsset, AssetHandle } from "../asset.js";
 import type { Presence } from "../tabs/page-activity.js";
 import type { CreateAssetOptions } from "./create.js";
 import type { AssetState } from "./state.js";
-import type { AssetWaitOptions } from "./watch.js";
+import type { AssetWatchOptions } from "./watch.js";
 
 /** Options of an asset store; all but `presence` are read at each use. */
 export interface AssetStoreOptions {
@@ -13,7 +13,7 @@ export interface AssetStoreOptions {
   /** Headers, timeouts, retry and form of upload of the create request. */
   readonly request?: CreateAssetOptions | undefined;
   /** Milliseconds from an answer to the next poll, or a function of the asset. @default 3_000 */
-  readonly intervalMs?: AssetWaitOptions["intervalMs"];
+  readonly intervalMs?: AssetWatchOptions["intervalMs"];
   /** Polls while the page is hidden, too. @default false */
   readonly pollInBackground?: boolean | undefined;
   /**
@@ -25,22 +25,22 @@ export interface AssetStoreOptions {
    * Called with the handle of an asset as soon as the gateway has registered it, even if the store was reset
    * in the meantime.
    */
-  readonly onRegister?: ((handle: AssetHandle) => void) | undefined;
+  readonly onCreate?: ((handle: AssetHandle) => void) | undefined;
   /**
    * Called once when the asset becomes active, with the state that shows it. If several stores with this option watch the asset, only one
    * of them calls it.
    */
   readonly onSuccess?: ((data: ActiveAsset, state: AssetState) => void) | undefined;
   /**
-   * Called once when the asset fails, and when a `register` fails, with the state of the store. After a reset
+   * Called once when the asset fails, and when a `create` fails, with the state of the store. After a reset
    * it is still called for a request that had been sent: the state does not show that one, and the error's
    * `outcome` says whether the asset may exist.
    */
   readonly onError?: ((error: Error, state: AssetState) => void) | undefined;
 }
 
-/** Options of `register`. */
-export interface RegisterOptions {
+/** Options of `create`. */
+export interface AssetCreateOptions {
   /** Name of the asset. @default the name of the file, or the last part of the URL */
   readonly name?: string | undefined;
   /** Id of the asset group. @default `groupId` of the store */

@@ -1,13 +1,13 @@
 import { assertAccepted } from "../base/validate.js";
 import type { Client } from "../client.js";
-import type { AssetStoreOptions, RegisterOptions } from "./options.js";
+import type { AssetCreateOptions, AssetStoreOptions } from "./options.js";
 import type { AssetRequest } from "./request-body.js";
 import { checkAssetRequest } from "./schema.js";
 
 /** The request that registers `source`, once that breaks no rule and, where it goes as text, has been read. */
 export async function assetRequestOf(
   client: Client,
-  { source, name, groupId }: RegisterOptions & { readonly source: Blob | URL | string },
+  { source, name, groupId }: AssetCreateOptions & { readonly source: Blob | URL | string },
   { prepare, groupId: ofStore = "", request }: AssetStoreOptions,
   { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress: (progress: number) => void },
 ): Promise<AssetRequest> {

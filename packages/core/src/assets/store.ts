@@ -6,7 +6,7 @@ import { createTaskStore } from "../polling/task-store.js";
 import { pagePresence } from "../tabs/page-activity.js";
 import { endsUnlessSent } from "../transport/billing-outcome.js";
 import { createAsset } from "./create.js";
-import type { AssetStoreOptions, RegisterOptions } from "./options.js";
+import type { AssetCreateOptions, AssetStoreOptions } from "./options.js";
 import { assetRequestOf } from "./request.js";
 import type { AssetSending, AssetState } from "./state.js";
 import {
@@ -25,7 +25,7 @@ export interface AssetStore extends Store<AssetState> {
    * Checks a file or URL, registers it, and watches the asset. Never rejects: resolves to the state as soon
    * as the gateway has answered. While a registration is in flight, a second call sends nothing.
    */
-  register(source: Blob | URL | string, options?: RegisterOptions): Promise<AssetState>;
+  create(source: Blob | URL | string, options?: AssetCreateOptions): Promise<AssetState>;
   /** Watches an asset that exists already, by its handle or id. */
   attach(asset: AssetHandle | string): void;
   /** Polls now, also after an error. */
@@ -34,7 +34,7 @@ export interface AssetStore extends Store<AssetState> {
   detach(): void;
   /**
    * Forgets the asset in this store. A request that was not sent or was refused is dropped. A request that
-   * was sent goes on to its end, which `onRegister` or `onError` reports.
+   * was sent goes on to its end, which `onCreate` or `onError` reports.
    */
   reset(): void;
 }
@@ -47,7 +47,7 @@ export interface AssetStore extends Store<AssetState> {
  * ```ts
  * const hero = createAssetStore(client, { groupId: "group-1" });
  * hero.subscribe(() => show(hero.getSnapshot().phase));
- * await hero.register(input.files[0]);
+ * await hero.create(input.files[0]);
  * ```
  */
 export function createAssetStore(
@@ -73,7 +73,7 @@ export function createAssetStore(
   return {
     getSnapshot: task.getSnapshot,
     subscribe: task.subscribe,
-    register(source, named = {}) {
+    create(source, named = {}) {
       let isGivenUp = () => true;
       return task.submit({
         sending: { phase: "reading" },
@@ -99,7 +99,7 @@ export function createAssetStore(
         onSettled(created, isForgotten, state) {
           if (isForgotten && isGivenUp()) return;
           if (created instanceof Error) read().onError?.(created, state);
-          else if (created) read().onRegister?.(created);
+          else if (created) read().onCreate?.(created);
         },
       });
     },

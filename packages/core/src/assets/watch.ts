@@ -19,7 +19,7 @@ const HEADERS_MS = 60_000;
 export const INTERVAL_MS = 3000;
 
 /** Options for waiting for an asset. Times are milliseconds. */
-export interface AssetWaitOptions extends RequestOptions {
+export interface AssetWatchOptions extends RequestOptions {
   /**
    * Milliseconds from an answer to the next poll, give or take a tenth. A function gets the last answer.
    *
@@ -97,7 +97,7 @@ const ROUTE =
 export async function* watchAsset(
   client: Client,
   asset: AssetHandle | string,
-  options: AssetWaitOptions = {},
+  options: AssetWatchOptions = {},
 ): AsyncGenerator<Asset, void, undefined> {
   assertClient(client);
   const handle = assetHandleOf(typeof asset === "string" ? asset : asset.id);
@@ -140,7 +140,7 @@ export async function* watchAsset(
 export async function waitForAsset(
   client: Client,
   asset: AssetHandle | string,
-  options: AssetWaitOptions = {},
+  options: AssetWatchOptions = {},
 ): Promise<ActiveAsset> {
   for await (const snapshot of watchAsset(client, asset, options)) {
     if (isActive(snapshot)) return snapshot;

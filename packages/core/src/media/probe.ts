@@ -1,3 +1,4 @@
+import { ConfigurationError } from "../errors.js";
 import { assertBlob, readerOf } from "./bytes.js";
 import type { ContainerFormat } from "./container.js";
 import {
@@ -52,8 +53,9 @@ export interface ProbeOptions {
  * and GIF; MP4, MOV, WAV and MP3 (an MP3 up to 4 MB is read as a whole, for its exact length). A file without
  * a signature is judged by its extension. Broken files do not throw: `problem` says what is wrong.
  *
- * The first video or audio loads mediabunny.
+ * The first video or audio loads mediabunny, an optional peer dependency.
  *
+ * @throws {ConfigurationError} for a video or audio where mediabunny is not installed
  * @throws {ValidationError} if it is not a `Blob`, or cannot be read any more; the signal's reason after an abort
  * @example
  * ```ts
@@ -74,10 +76,16 @@ export async function probeMedia(blob: Blob, { signal }: ProbeOptions = {}): Pro
   if (headerOf) return { ...about, ...typeOf(format), ...(await headerOf(reader)) };
   if (!isContainer(format)) return { ...about, ...typeOf(format) };
 
-  const { containerHeader } = await import("./container.js");
+  const { containerHeader } = await import("./container.js").catch((cause) => {
+    throw new ConfigurationError(MISSING, { cause });
+  });
   const { hasVideo, ...header } = await containerHeader(format, reader, signal);
   return { ...about, ...typeOf(format === "mp4" && hasVideo === false ? "m4a" : format), ...header };
 }
+
+const MISSING =
+  "videos and audio files are measured by mediabunny, which could not be loaded: install it beside @sluice/core " +
+  "(npm install mediabunny)";
 
 function typeOf(format: SignedFormat) {
   const { kind, type } = signedFormats[format];

@@ -65,7 +65,7 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
 }
 
 /** Reads all video tasks of a storage, newest first, without a request to the gateway. */
-export async function listTasks(
+export async function listVideoTasks(
   client: Client,
   options: Pick<VideoTaskStoreOptions, "storage">,
 ): Promise<readonly VideoTaskEntry[]> {

@@ -2,10 +2,10 @@ import type { Issue } from "../errors.js";
 import type { RecordStorage } from "../storage/storage.js";
 import type { Presence } from "../tabs/page-activity.js";
 import type { RequestOptions } from "../transport/send.js";
-import type { SucceededVideoTask } from "../video-task.js";
+import type { SucceededVideoTask, VideoTaskReference } from "../video-task.js";
 import type { VideoRequest } from "./schema/request.js";
 import type { VideoTaskState } from "./state.js";
-import type { WatchOptions } from "./watch.js";
+import type { VideoTaskWatchOptions } from "./watch.js";
 
 /** Options of a video task store; all but `storage` and `presence` are read at each use. */
 export interface VideoTaskStoreOptions {
@@ -14,7 +14,7 @@ export interface VideoTaskStoreOptions {
   /** Visibility and connection of the page. @default the page's own */
   readonly presence?: Presence | undefined;
   /** Milliseconds from an answer to the next poll, or a function of the task. @default 15_000 */
-  readonly intervalMs?: WatchOptions["intervalMs"];
+  readonly intervalMs?: VideoTaskWatchOptions["intervalMs"];
   /** Polls while the page is hidden, too. @default false */
   readonly pollInBackground?: boolean | undefined;
   /**
@@ -34,16 +34,21 @@ export interface VideoTaskStoreOptions {
   /** Headers, timeouts and retry of the create request. */
   readonly request?: RequestOptions | undefined;
   /**
+   * Called with the handle of a task as soon as the gateway has created it, even if the store was reset in the
+   * meantime.
+   */
+  readonly onCreate?: ((handle: VideoTaskReference) => void) | undefined;
+  /**
    * Called once when a task has its video, with the state that shows it. If several stores with this option watch the task, only one of
    * them calls it.
    */
   readonly onSuccess?: ((data: SucceededVideoTask, state: VideoTaskState) => void) | undefined;
-  /** Called once when a task fails, and when a `submit` fails, with the state that shows it. */
+  /** Called once when a task fails, and when a `create` fails, with the state that shows it. */
   readonly onError?: ((error: Error, state: VideoTaskState) => void) | undefined;
 }
 
-/** Options of `submit`. */
-export interface SubmitOptions {
+/** Options of `create`. */
+export interface VideoTaskCreateOptions {
   /** Name that the app gives to the task in its list. */
   readonly label?: string | undefined;
 }

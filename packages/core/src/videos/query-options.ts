@@ -1,7 +1,7 @@
 import type { Client } from "../client.js";
 import { isGatewayError } from "../errors.js";
 import type { VideoTask, VideoTaskReference } from "../video-task.js";
-import { getVideoTask, type WatchOptions } from "./watch.js";
+import { getVideoTask, type VideoTaskWatchOptions } from "./watch.js";
 
 /** Options of a TanStack Query that polls a video task. */
 export interface VideoTaskQueryOptions {
@@ -38,7 +38,7 @@ export interface VideoTaskQueryOptions {
 export function videoTaskQueryOptions(
   client: Client,
   task: VideoTaskReference | string,
-  { intervalMs = 15_000 }: Pick<WatchOptions, "intervalMs"> = {},
+  { intervalMs = 15_000 }: Pick<VideoTaskWatchOptions, "intervalMs"> = {},
 ): VideoTaskQueryOptions {
   const id = typeof task === "string" ? task : task.id;
   return {

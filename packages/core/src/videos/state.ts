@@ -3,8 +3,8 @@ import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video
 
 /** State of one video task, in the terms of TanStack Query. */
 export interface VideoTaskState extends TaskState<SucceededVideoTask, VideoTaskReference> {
-  /** True from `submit` until the gateway has answered, `checkMedia` included. There is no task yet. */
-  readonly isSubmitting: boolean;
+  /** True from `create` until the gateway has answered, `checkMedia` included. There is no task yet. */
+  readonly isCreating: boolean;
   /** Newest snapshot; undefined before the first poll. */
   readonly task: VideoTask | undefined;
   /**

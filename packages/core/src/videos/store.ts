@@ -5,7 +5,7 @@ import { type Issue, ValidationError } from "../errors.js";
 import { createTaskStore } from "../polling/task-store.js";
 import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video-task.js";
 import { videoTaskLedgerOf } from "./entries.js";
-import type { SubmitOptions, VideoTaskStoreOptions } from "./options.js";
+import type { VideoTaskCreateOptions, VideoTaskStoreOptions } from "./options.js";
 import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
 import type { VideoTaskState } from "./state.js";
 import { taskFailure } from "./watch.js";
@@ -23,10 +23,10 @@ export interface VideoTaskStore extends Store<VideoTaskState> {
    * @example
    * A model that this version does not know:
    * ```ts
-   * await video.submit(unchecked({ model: "beta4.0-video", input: { prompt: "A reef at dawn" } }));
+   * await video.create(unchecked({ model: "beta4.0-video", input: { prompt: "A reef at dawn" } }));
    * ```
    */
-  submit(request: VideoRequest | UncheckedRequest, options?: SubmitOptions): Promise<VideoTaskState>;
+  create(request: VideoRequest | UncheckedRequest, options?: VideoTaskCreateOptions): Promise<VideoTaskState>;
   /** Watches a task that exists already, by its handle or id. */
   attach(task: VideoTaskReference | string): void;
   /** Polls now, also after an error. */
@@ -49,7 +49,7 @@ export interface VideoTaskStore extends Store<VideoTaskState> {
  * ```ts
  * const video = createVideoTaskStore(client, { storage: indexedDBStorage() });
  * video.subscribe(() => show(video.getSnapshot().progress));
- * await video.submit({ model: "beta3.0-video", input: { prompt: "A reef at dawn" } });
+ * await video.create({ model: "beta3.0-video", input: { prompt: "A reef at dawn" } });
  * ```
  */
 export function createVideoTaskStore(
@@ -63,10 +63,10 @@ export function createVideoTaskStore(
     clock: client.clock,
     watchOf: (handle, known) => ledger.watch(handle, read, known),
     dataOf: (video) => (video.state === "succeeded" ? video : undefined),
-    stateOf: ({ handle, ...state }, video, isSubmitting = false) => ({
+    stateOf: ({ handle, ...state }, video, isCreating = false) => ({
       ...state,
       handle: handle && knownOf(handle),
-      isSubmitting,
+      isCreating,
       task: video,
       progress: state.data ? 1 : video?.progress,
     }),
@@ -78,7 +78,7 @@ export function createVideoTaskStore(
   return {
     getSnapshot: task.getSnapshot,
     subscribe: task.subscribe,
-    submit: (request, { label } = {}) =>
+    create: (request, { label } = {}) =>
       task.submit({
         sending: true,
         async create(signal) {
@@ -88,7 +88,9 @@ export function createVideoTaskStore(
           return handle;
         },
         onSettled(created, isForgotten, state) {
-          if (created instanceof Error && !isForgotten) read().onError?.(created, state);
+          if (created instanceof Error) {
+            if (!isForgotten) read().onError?.(created, state);
+          } else if (created) read().onCreate?.(created);
         },
       }),
     attach: (video) => task.attach(typeof video === "string" ? { id: video } : video),
@@ -112,7 +114,7 @@ async function assertSendable(
     return findings;
   };
   // which has no check for what is unchecked
-  assertAccepted(request, checkAll, client.warn, "submit(unchecked({ … }))");
+  assertAccepted(request, checkAll, client.warn, "create(unchecked({ … }))");
   const issues = await media;
   signal.throwIfAborted();
   caller?.throwIfAborted();

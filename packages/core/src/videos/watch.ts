@@ -22,7 +22,7 @@ const EVENTS_AGAIN_MS = 60_000;
 const RESULT_QUERIES = 3;
 
 /** Options for watching a task. Times are milliseconds. */
-export interface WatchOptions extends RequestOptions {
+export interface VideoTaskWatchOptions extends RequestOptions {
   /**
    * Milliseconds from an answer to the next poll, give or take a tenth. A function gets the last answer.
    *
@@ -125,7 +125,7 @@ function readTask(client: Client, json: unknown, handle: VideoTaskReference): Vi
 export async function* watchVideoTask(
   client: Client,
   task: VideoTaskReference | string,
-  options: WatchOptions = {},
+  options: VideoTaskWatchOptions = {},
 ): AsyncGenerator<VideoTask, void, undefined> {
   const handle = referenceOf(client, task);
   videoTaskPath(handle.id);
@@ -149,7 +149,7 @@ export async function* watchVideoTask(
 async function* newsOf(
   client: Client,
   handle: VideoTaskReference,
-  options: WatchOptions,
+  options: VideoTaskWatchOptions,
 ): AsyncGenerator<VideoTask, void> {
   const { clock } = client;
   let last: VideoTask | undefined;
@@ -176,7 +176,11 @@ interface Answer {
   readonly listening: AbortSignal | undefined;
 }
 
-function answersOf(client: Client, handle: VideoTaskReference, options: WatchOptions): AsyncIterable<Answer> {
+function answersOf(
+  client: Client,
+  handle: VideoTaskReference,
+  options: VideoTaskWatchOptions,
+): AsyncIterable<Answer> {
   const { clock, random } = client;
   const { intervalMs = 15_000, deadlineMs = 1_800_000 } = options;
   return poll<Answer>({
@@ -223,7 +227,7 @@ async function* pushedOf(
 export async function waitForVideoTask(
   client: Client,
   task: VideoTaskReference | string,
-  options: WatchOptions = {},
+  options: VideoTaskWatchOptions = {},
 ): Promise<SucceededVideoTask> {
   const handle = referenceOf(client, task);
   for await (const snapshot of watchVideoTask(client, handle, options)) {
