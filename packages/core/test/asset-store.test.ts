@@ -8,7 +8,7 @@ import {
   watchAsset,
 } from "@sluice/core";
 import { afterEach, describe, expect, test } from "vitest";
-import { clientOf, settled, stoppedClock } from "./support/gateway.js";
+import { clientOf, eventLoopTurn, settled, stoppedClock } from "./support/gateway.js";
 
 const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
 const dataURI = `data:image/png;base64,${btoa(String.fromCharCode(...PNG))}`;
@@ -334,11 +334,12 @@ describe("an asset", () => {
     });
     store.attach("a-1");
     await shows(store, ({ nextPollAt }) => nextPollAt !== undefined);
+    await eventLoopTurn();
     await clock.advance(59_999);
     expect(lookups).toHaveLength(1);
     fastMs = 500;
     await clock.advance(1);
-    await settled();
+    await eventLoopTurn();
     expect(lookups).toHaveLength(2);
     await clock.advance(500);
     await shows(store, ({ status }) => status === "success");

@@ -2,7 +2,7 @@ import { type ChatStore, ConfigurationError, defineTool, memoryStorage } from "@
 import * as v from "valibot";
 import { describe, expect, test, vi } from "vitest";
 import { callAnswer, chatOf, hasCall, liveChat, textAnswer, until } from "./support/chat.js";
-import { DONE, frame, settled } from "./support/gateway.js";
+import { DONE, eventLoopTurn, frame, settled } from "./support/gateway.js";
 
 const city = v.object({ city: v.pipe(v.string(), v.minLength(2)) });
 const weather = defineTool({
@@ -270,6 +270,9 @@ describe("a chat with tools", () => {
         frame({ tool_calls: [{ index: 0, id: "a", function: { name: "weather", arguments: text } }] }),
       );
       await connection?.wanted();
+      // the chat loads this reader for its first call
+      await import("@sluice/core/partial-json");
+      await eventLoopTurn();
       await clock.advance(50);
     }
     expect(seen).toContainEqual({ city: "Ro" });
