@@ -146,7 +146,7 @@ describe("a storage", () => {
         const kept = records.filter((it) => (it as typeof entry | null)?.handle?.id === "t-1");
         expect(shown.filter(({ handle }) => handle?.id === "t-1")).toHaveLength(kept.length + 1);
       }),
-      runs,
+      { ...runs, examples: [[[{ ...entry, revision: -1 }]]] },
     );
   });
 });

@@ -47,7 +47,9 @@ export function copyIn(key: string, record: unknown): EntryCopy | undefined {
     ...(isShown && { task: seen }),
     ...(isRecord(error) && { error: Object.assign(new Error(), fieldsOf(error)) }),
   };
-  return { entry: entry as VideoTaskEntry, revision: revision ?? 0 };
+  // any other number would never be counted up, or be older than no copy at all
+  const isCount = Number.isSafeInteger(revision) && Number(revision) >= 0;
+  return { entry: entry as VideoTaskEntry, revision: isCount ? (revision as number) : 0 };
 }
 
 const STATES = /^(queued|running|unknown|result-pending|succeeded|failed)$/;
