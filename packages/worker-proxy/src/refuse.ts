@@ -61,7 +61,8 @@ const lookups = { name: "assets", path: "/gamma/asset/" } as const;
 
 /** Names the option that the operator may have forgotten, for the paths that everybody knows from the spec. */
 function notServed(url: string, { basePath = "", table = [], specRoutes = [] }: Served): Refusal {
-  const { pathname } = new URL(url);
+  // a host may hand over an address that can't be read
+  const pathname = URL.canParse(url) ? new URL(url).pathname : "";
   const known = [...specRoutes, lookups].find(({ path }) => pathname.includes(path));
   const start = known && pathname.slice(0, pathname.indexOf(known.path) + known.path.length);
   let option = "";

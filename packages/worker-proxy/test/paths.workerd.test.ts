@@ -25,6 +25,13 @@ test.each([
   expect(reached).toEqual([]);
 });
 
+test("an address that can't be read is answered with 404", async () => {
+  const { ask } = openProxy();
+  const request = Object.defineProperty(asked(), "url", { value: "/v1/chat/completions" });
+  const { status, error } = await ask(request);
+  expect([status, error?.["code"]]).toEqual([404, "not_found"]);
+});
+
 test("case 9: a query that parsing would change is refused with 400", async () => {
   const { reached, ask } = openProxy();
   expect((await ask(written("/v1/chat/completions?'\""))).status).toBe(400);
