@@ -14,7 +14,7 @@ export { Budget } from "@sluice/worker-proxy/durable";
 export const VideoWatch = videoWatch<Env>(options);
 
 /**
- * What may be spent in a day, in tokens; what is no chat has a price in them. Whoever can get a new user id for nothing,
+ * Tokens that may be spent in a day; what is no chat has a price in them. Whoever can get a new user id for nothing,
  * as an anonymous visitor can, is held by the limits of an address and of all.
  */
 const limits = { user: 500_000, address: 2_000_000, all: 50_000_000 };

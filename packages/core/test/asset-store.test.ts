@@ -4,11 +4,10 @@ import {
   type ClientOptions,
   createAssetStore,
   type Presence,
-  type Store,
   watchAsset,
 } from "@sluice/core";
 import { afterEach, describe, expect, test } from "vitest";
-import { clientOf, eventLoopTurn, settled, stoppedClock } from "./support/gateway.js";
+import { clientOf, eventLoopTurn, settled, shows, stoppedClock } from "./support/gateway.js";
 
 const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
 const dataURI = `data:image/png;base64,${btoa(String.fromCharCode(...PNG))}`;
@@ -46,18 +45,6 @@ function storeOf(
   leaves.push(store.subscribe(() => {}));
   const creates = () => requests.filter(({ url }) => url.endsWith("CreateAsset"));
   return { client, clock, store, creates, lookups };
-}
-
-function shows<State>(store: Store<State>, isWanted: (state: State) => boolean): Promise<void> {
-  return new Promise((resolve) => {
-    const check = () => {
-      if (!isWanted(store.getSnapshot())) return;
-      stop();
-      resolve();
-    };
-    const stop = store.subscribe(check);
-    check();
-  });
 }
 
 describe("an asset", () => {

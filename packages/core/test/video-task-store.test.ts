@@ -13,7 +13,7 @@ import {
   type VideoTaskStoreOptions,
 } from "@sluice/core";
 import { afterEach, describe, expect, test } from "vitest";
-import { clientOf, settled, stoppedClock } from "./support/gateway.js";
+import { clientOf, settled, shows, stoppedClock } from "./support/gateway.js";
 
 const url = "https://cdn.test/v.mp4?sig=1";
 const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
@@ -119,19 +119,6 @@ function heldCreate() {
     return answer;
   };
   return { create, asked, arrive };
-}
-
-/** Resolves as soon as a store shows what is wanted. */
-function shows<State>(store: Store<State>, isWanted: (state: State) => boolean): Promise<void> {
-  return new Promise((resolve) => {
-    const check = () => {
-      if (!isWanted(store.getSnapshot())) return;
-      stop();
-      resolve();
-    };
-    const stop = store.subscribe(check);
-    check();
-  });
 }
 
 const hasPages =

@@ -14,7 +14,7 @@ const keysOf = (size: number) => {
   return `{${text.slice(0, -1)}}`;
 };
 const nested = '{"a":[[{"b":{}}]]}';
-/** What a signed-in user can write into each place where a request of a chat is free in its shape. */
+/** Values that a signed-in user can write into each place where a request of a chat is free in its shape. */
 const places: readonly [string, (value: string) => string][] = [
   ["messages", (value) => `{"model":"delta-5.3","messages":[${value}]}`],
   [

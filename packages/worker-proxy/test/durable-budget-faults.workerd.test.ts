@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { gateway, ledger } from "./support/durable-gateway.js";
 import { KEY } from "./support/key.js";
 
-/** What the gateway has to know of a request. */
+/** Facts of a request that the gateway needs. */
 interface Asked {
   readonly usage: object;
   /** The events with which each of its choices ends. */

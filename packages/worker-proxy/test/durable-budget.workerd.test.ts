@@ -38,7 +38,7 @@ function openMeter(options: Partial<BudgetOptions<Env>> = {}) {
   return {
     reserve,
     ledger,
-    /** What the user would be told. */
+    /** Answer that the user gets. */
     read: (more: object = {}) => meter.read({ env, user: userOf("user", more) }),
     /** Reserves what there has to be. */
     async paid(...asked: Parameters<typeof reserve>) {
@@ -46,7 +46,7 @@ function openMeter(options: Partial<BudgetOptions<Env>> = {}) {
       if (!("settle" in given)) throw new Error("nothing is left");
       return given;
     },
-    /** How much is left. */
+    /** Amount that is left. */
     left: async (...which: Parameters<typeof ledger>) => (await ledger(...which).read()).remaining,
   };
 }

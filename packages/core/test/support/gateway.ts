@@ -1,4 +1,4 @@
-import { type Client, type ClientOptions, type Clock, createClient } from "@sluice/core";
+import { type Client, type ClientOptions, type Clock, createClient, type Store } from "@sluice/core";
 
 const encoder = new TextEncoder();
 
@@ -203,6 +203,19 @@ export async function settled(): Promise<void> {
 /** A turn of the whole event loop: workerd reads a body, and loads a module, in no lesser one. */
 export function eventLoopTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+/** Resolves as soon as a store shows what is wanted. */
+export function shows<State>(store: Store<State>, isWanted: (state: State) => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const check = () => {
+      if (!isWanted(store.getSnapshot())) return;
+      stop();
+      resolve();
+    };
+    const stop = store.subscribe(check);
+    check();
+  });
 }
 
 /** Numbers in [0, 1) that are the same in each run. */
