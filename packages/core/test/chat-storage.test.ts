@@ -8,7 +8,7 @@ import {
   type ThreadMessage,
 } from "@sluice/core";
 import * as v from "valibot";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { callAnswer, hasCall, textAnswer, until } from "./support/chat.js";
 import { clientOf, frame, settled, streamAnswer } from "./support/gateway.js";
 import { page, shown } from "./support/tabs.js";
@@ -382,7 +382,7 @@ describe("a chat with a storage", () => {
     expect(await turn).toMatchObject({ outcome: "complete" });
     const failures = () =>
       events.flatMap((event) => (event.type === "storage-failure" ? [String(event.error)] : []));
-    await vi.waitFor(() => expect(failures()).toContainEqual(expect.stringContaining("full")));
+    await expect.poll(() => failures()).toContainEqual(expect.stringContaining("full"));
     expect(failures()).toContainEqual(expect.stringContaining("no access"));
   });
 
