@@ -1,4 +1,5 @@
 "use client";
+import type { Client } from "@sluice/core";
 import * as React from "react";
 import { useEffect, useInsertionEffect } from "react";
 import { useClient } from "./provider.js";
@@ -33,9 +34,22 @@ export function useSharedStore<Options, Store extends Shareable<Options, Store>>
   const own = useLatest(options, (shared: Store, read) => shared.withOptions(read));
   const key = id ?? own;
   const registry = stores.of(client);
-  const create = () => stores.create(client, own.read);
+  const create = () => createFor(stores, client, options, own.read);
   const shared = onServer ? create() : registry.get(key, create);
   useLifetime(() => registry.hold(key, shared), [registry, key, shared]);
   useEffect(() => registry.announce(shared), [registry, shared]);
   return own.storeOf(shared);
+}
+
+/** Creates a store by the options of this render, which is not committed yet; later `read` has the latest. */
+function createFor<Options, Store>(
+  stores: SharedStores<Options, Store>,
+  client: Client,
+  options: Options,
+  read: () => Options,
+): Store {
+  let isCreated = false;
+  const store = stores.create(client, () => (isCreated ? read() : options));
+  isCreated = true;
+  return store;
 }

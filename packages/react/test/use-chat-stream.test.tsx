@@ -1,4 +1,4 @@
-import { type Client, createClient } from "@sluice/core";
+import { type Client, createClient, memoryStorage } from "@sluice/core";
 import { GatewayProvider, type UseChatStreamOptions, useChatStream, useClient } from "@sluice/react";
 import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { type ReactNode, StrictMode, useState } from "react";
@@ -244,6 +244,16 @@ describe("useChatStream", () => {
     await clock.advance(5 * 60_000);
     show(<Chat id="a" />);
     expect(thread()).toBe("");
+  });
+
+  test("another id in the same component shows another chat, and its own stored messages", async () => {
+    const storage = memoryStorage();
+    const record = { message: { role: "user", content: "About b" }, parent: null, revision: 1 };
+    await storage.write("chat/b", new Map([["1", record]]));
+    const { show } = live(<Chat id="a" storage={storage} />);
+    await act(() => settled());
+    show(<Chat id="b" storage={storage} />);
+    await waitFor(() => expect(screen.getByRole("paragraph").textContent).toBe("user: About b"));
   });
 
   test("without an id stops soon after its component is gone: nobody could see the answer", async () => {
