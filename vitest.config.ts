@@ -18,6 +18,7 @@ const alias = [
   { find: "@sluice/core/partial-json", replacement: source("core/src/partial-json.ts") },
   { find: "@sluice/core/internal", replacement: source("core/src/internal.ts") },
   { find: "@sluice/core", replacement: source("core/src/index.ts") },
+  { find: "@sluice/react/app", replacement: source("react/src/app/index.ts") },
   { find: "@sluice/react", replacement: source("react/src/index.ts") },
   { find: "@sluice/emulator/serve", replacement: source("emulator/src/serve.ts") },
   { find: "@sluice/emulator", replacement: source("emulator/src/index.ts") },

@@ -13,6 +13,7 @@ const entries = [
   "packages/core/src/partial-json.ts",
   "packages/core/src/media.ts",
   "packages/react/src/index.ts",
+  "packages/react/src/app/index.ts",
 ] as const;
 const hovers = readHovers(entries);
 const all: readonly Hover[] = Object.values(hovers).flat();

@@ -59,10 +59,18 @@ const layers = {
     server/
     clock`,
   "react/src": `
-    index
+    app/ index
     use-asset use-chat-parts use-chat-stream use-images use-video-task
     chats images use-own-store use-shared-store use-store
     provider shared-stores use-latest`,
+  "react/src/app": `
+    index
+    chat-form describe-error download image-form use-attachments use-conversations use-draft use-leave-warning
+    video-form
+    attachments conversations drafts error-words video-media
+    conversation-search form-fields
+    conversation-record form-words
+    conversation-activity`,
 };
 
 /** The only files of the core that import a package. */

@@ -50,6 +50,16 @@ test("every file of the React package is a client's, so that a Server Component 
     expect.soft(readFileSync(`${dist}/${file}`, "utf8"), file).toMatch(/^"use client";\n/);
 });
 
+test("of the app entry, only what needs React is a client's, so that a Server Component can call the rest", () => {
+  const dist = `${root}packages/react/dist/app`;
+  const files = readdirSync(dist).filter((file) => file.endsWith(".js"));
+  expect(files.length).toBeGreaterThan(5);
+  for (const file of files) {
+    const code = readFileSync(`${dist}/${file}`, "utf8");
+    expect.soft(code.startsWith('"use client";\n'), file).toBe(/from "react"/.test(code));
+  }
+});
+
 test("the built packages work on Node 22: client, proxy and emulator over sockets, and hooks on a server", {
   tags: ["long"],
 }, () => {
@@ -100,7 +110,10 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
     mkdirSync(folder, { recursive: true });
     const imports = everywhere.map((entry, at) => `export * as name${at} from "@sluice/${entry}";\n`);
     writeFileSync(`${folder}/everywhere.ts`, imports.join(""));
-    writeFileSync(`${folder}/page.ts`, `export * as react from "@sluice/react";\n`);
+    writeFileSync(
+      `${folder}/page.ts`,
+      `export * as react from "@sluice/react";\nexport * as app from "@sluice/react/app";\n`,
+    );
     const page = project(["dom", "dom.iterable"], [], ["everywhere.ts", "page.ts"]);
     writeFileSync(`${folder}/page.json`, JSON.stringify(page));
     writeFileSync(`${folder}/server.json`, JSON.stringify(project([], ["node"], ["everywhere.ts"])));

@@ -173,6 +173,7 @@ const entries = {
   "@sluice/core/partial-json": "core/src/partial-json.ts",
   "@sluice/core/sse": "core/src/sse.ts",
   "@sluice/react": "react/src/index.ts",
+  "@sluice/react/app": "react/src/app/index.ts",
   "@sluice/worker-proxy": "worker-proxy/src/index.ts",
   "@sluice/worker-proxy/auth": "worker-proxy/src/auth/index.ts",
   "@sluice/worker-proxy/durable": "worker-proxy/src/durable/index.ts",

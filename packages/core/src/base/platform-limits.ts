@@ -3,6 +3,7 @@ import type { ClientEvent, PlatformFeature } from "../events.js";
 
 /** Receiver of events: a client. */
 interface Reporter {
+  /** Receives the event. */
   readonly emit: (event: ClientEvent) => void;
 }
 

@@ -4,7 +4,9 @@ import type { ClientEvent } from "../events.js";
 
 /** The part of a client that locks need: time, and a receiver of `platform-limit`. */
 interface LockClient {
+  /** Clock of the waits for the lock manager. */
   readonly clock: Clock;
+  /** Receives `platform-limit`. */
   readonly emit: (event: ClientEvent) => void;
 }
 
