@@ -3,7 +3,7 @@ import type { Issue } from "./errors.js";
 /** Browser features that a tab can do without. */
 export type PlatformFeature = "web-locks" | "broadcast-channel" | "indexed-db" | "web-storage";
 
-/** Purpose of a call. It follows from the path: any path that is not one of the gateway's own is an asset lookup. */
+/** Purpose of a call. */
 export type CallKind = "chat" | "image" | "video" | "asset" | "epsilon";
 
 /**

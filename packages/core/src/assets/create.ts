@@ -54,6 +54,7 @@ export async function createAsset(
     client,
     {
       method: "post",
+      kind: "asset",
       path: "/gamma/asset/CreateAsset",
       subject: request,
       body() {

@@ -66,6 +66,7 @@ export async function getAsset(
       const read = ({ json }: Answer) => json;
       const call = {
         method,
+        kind: "asset",
         path,
         body: body === undefined ? undefined : () => body,
         headersMs: HEADERS_MS,

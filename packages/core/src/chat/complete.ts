@@ -37,6 +37,7 @@ export async function completeChat(
     client,
     {
       method: "post",
+      kind: "chat",
       path: CHAT_PATH,
       subject: request,
       body: () => checkedChatRequest(client, request, false, "completeChat(client, unchecked({ … }))"),

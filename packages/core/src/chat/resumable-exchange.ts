@@ -46,7 +46,7 @@ export function openResumableExchange(
   streamId: string | undefined,
   newer: string,
 ): ResumableExchange {
-  const exchange = openExchange(client, CHAT_PATH, options, undefined, request);
+  const exchange = openExchange(client, { kind: "chat", path: CHAT_PATH, subject: request }, options);
   const { clock } = client;
   const settlement = createSettlement(client, exchange);
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;

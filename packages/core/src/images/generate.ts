@@ -91,6 +91,7 @@ export async function generateImages(
     client,
     {
       method: "post",
+      kind: "image",
       path: "/v1/images/generations",
       subject: request,
       body() {

@@ -4,6 +4,7 @@ import { apiErrorOf, errorFieldsOf, excerpt, isRecord, parseJSON } from "./error
 import { connectionError, requestIdOf } from "./failure.js";
 import { readText } from "./read-body.js";
 import {
+  type CallDescription,
   type Connection,
   closeExchange,
   type Exchange,
@@ -14,13 +15,7 @@ import {
 } from "./send.js";
 
 /** A request whose whole answer is JSON. */
-export interface Call<Result, JSON = unknown> extends Omit<Outgoing, "headers"> {
-  /** The gateway's path, `/v1/…`. */
-  readonly path: string;
-  /** The request, or the handle of a task: events get its `model`. */
-  readonly subject?: unknown;
-  /** The limit for the headers where the caller sets none. */
-  readonly headersMs: number;
+export interface Call<Result, JSON = unknown> extends CallDescription, Omit<Outgoing, "headers"> {
   /** Makes the result of an answer; throws for one that does not fit the spec. */
   readonly read: (answer: Answer<JSON>) => Result;
   /** The facts about a result that go into the call's `end` event. */
@@ -54,7 +49,7 @@ export async function requestJSON<Result>(
   call: Call<Result>,
   options: RequestOptions,
 ): Promise<Result> {
-  const exchange = openExchange(client, call.path, options, call.headersMs, call.subject);
+  const exchange = openExchange(client, call, options);
   let result: Result;
   try {
     result = call.read(await answerOf(client, exchange, call, options));

@@ -107,19 +107,27 @@ export interface Exchange extends Span, CallIdentity {
   readonly retry: Required<RetryOptions>;
 }
 
+/** Description of a call. */
+export interface CallDescription {
+  /** Purpose of the call. */
+  readonly kind: CallKind;
+  /** The gateway's path, `/v1/…`. */
+  readonly path: string;
+  /** The request, or the handle of a task: events get its `model`. */
+  readonly subject?: unknown;
+  /** Limit for the headers where the caller sets none. @default `firstChunkMs` */
+  readonly headersMs?: number;
+}
+
 /**
- * Opens an exchange: timers run and the caller's signal counts from here on. {@link closeExchange} closes it.
+ * Opens an exchange: starts its timers and follows the caller's signal. {@link closeExchange} closes it.
  *
- * @param headersMs the limit for the headers where the caller sets none; of a stream, `firstChunkMs`
- * @param subject the request, or the handle of a task: events get its `model`
- * @throws {ConfigurationError} where `client` is none
+ * @throws {ConfigurationError} where `client` was not made by `createClient`
  */
 export function openExchange(
   client: Connection,
-  path: string,
+  { kind, path, subject, headersMs }: CallDescription,
   { signal, timeouts, retry }: RequestOptions,
-  headersMs: number | undefined,
-  subject?: unknown,
 ): Exchange {
   assertClient(client);
   const { model } = (subject ?? {}) as { readonly model?: unknown };
@@ -132,7 +140,7 @@ export function openExchange(
   const late = () => new TimeoutError(`not finished after ${totalMs} ms (timeouts.totalMs)`, "total");
   return {
     callId: crypto.getRandomValues(new Uint32Array(4)).join("-"),
-    kind: (/^\/(?:v1\/)?(chat|image|video|epsilon)/.exec(path)?.[1] ?? "asset") as CallKind,
+    kind,
     model: typeof model === "string" ? model : undefined,
     path,
     state: { outcome: "not-sent" },

@@ -44,6 +44,7 @@ export async function createVideoTask(
     client,
     {
       method: "post",
+      kind: "video",
       path: "/v1/video/generations",
       subject: request,
       body() {

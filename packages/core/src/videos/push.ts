@@ -15,7 +15,11 @@ export async function* videoEvents(
   path: string,
   options: RequestOptions,
 ): AsyncGenerator<unknown, void> {
-  const exchange = openExchange(client, path, { ...options, retry: { limit: 0 } }, 60_000);
+  const exchange = openExchange(
+    client,
+    { kind: "video", path, headersMs: 60_000 },
+    { ...options, retry: { limit: 0 } },
+  );
   const told: unknown[] = [];
   let failure: { error: unknown } | undefined;
   const parser = createEventParser({

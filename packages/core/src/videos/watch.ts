@@ -85,6 +85,7 @@ async function query(
       client,
       {
         method: "get",
+        kind: "video",
         path,
         subject: handle,
         headersMs: HEADERS_MS,
