@@ -23,6 +23,7 @@ const layers = {
     conversation/
     complete stream
     resumable-exchange
+    attempts
     attempt kept-answer settlement stream-error
     resume sse-response
     partial-json/ protocol/`,

@@ -226,7 +226,7 @@ function checkedKey(key: unknown): string {
     );
   if (/^bearer\s/i.test(key)) return fail('give the key alone: "Bearer " is added');
   if (!/^[\x21-\x7e]+$/.test(key))
-    return fail("has a space, a line break or another character no header can carry");
+    return fail("has a space, a line break or another character that no header may have");
   return key;
 }
 

@@ -1,5 +1,5 @@
 import type { Client } from "../client.js";
-import { StreamError, type StreamFailure } from "../errors.js";
+import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../errors.js";
 import { apiErrorOf, type ErrorFields } from "../transport/error-response.js";
 import type { StreamEnd } from "./protocol/chunk-parser.js";
 import type { ChatMessage } from "./protocol/delta.js";
@@ -28,6 +28,13 @@ export function errorOfEnd({ scrub }: Client, end: StreamEnd, facts: StreamFacts
     default:
       return cutError(facts);
   }
+}
+
+/** The error of a limit, with the message so far; any other error unchanged. */
+export function timeoutWith(cause: unknown, facts: StreamFacts): unknown {
+  return isGatewayError(cause) && cause.name === "TimeoutError"
+    ? new TimeoutError(cause.message, cause.phase, facts)
+    : cause;
 }
 
 /** The error of a stream whose connection broke. */

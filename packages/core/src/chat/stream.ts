@@ -78,8 +78,8 @@ export function openStream(
   streamId?: string,
   newer = "streamChat(client, unchecked({ … }))",
 ): ChatStream {
-  const exchange = openResumableExchange(client, options, request, streamId, newer);
-  const { answer, kept, settlement } = exchange;
+  const reading = openResumableExchange(client, options, request, streamId, newer);
+  const { exchange, answer, kept, settlement, attempts } = reading;
   let readBy: "a loop" | "result()" | undefined;
   let hasLeft = false;
 
@@ -103,7 +103,7 @@ export function openStream(
     async toResponse(init) {
       const deltas = stream[Symbol.asyncIterator]();
       const { relayed } = await import("./sse-response.js");
-      await exchange.opening.catch(() => {});
+      await attempts.current.opening.catch(() => {});
       const { turn, failure } = settlement;
       const isDone = () => answer.end?.type === "done";
       return relayed({ deltas, turn, head: answer.head, isDone, failure, init });
@@ -111,7 +111,7 @@ export function openStream(
     [Symbol.asyncIterator]() {
       if (readBy) throw new TypeError(`this stream is already read by ${readBy}; a stream can be read once`);
       readBy = "a loop";
-      return { next: () => Promise.resolve(hasLeft ? over : exchange.next()), return: leave };
+      return { next: () => Promise.resolve(hasLeft ? over : reading.next()), return: leave };
     },
   };
   return stream;
@@ -122,7 +122,7 @@ export function openStream(
       await readToEnd();
     } catch (cause) {
       // rejects the result, unless that is settled
-      exchange.fail(cause);
+      reading.fail(cause);
     }
   }
 
@@ -134,7 +134,7 @@ export function openStream(
   }
 
   async function readToEnd(): Promise<void> {
-    while (!(await exchange.next()).done);
+    while (!(await reading.next()).done);
   }
 }
 

@@ -126,16 +126,16 @@ export interface CallDescription {
  */
 export function openExchange(
   client: Connection,
-  { kind, path, subject, headersMs }: CallDescription,
+  { kind, path, subject, headersMs: defaultHeadersMs }: CallDescription,
   { signal, timeouts, retry }: RequestOptions,
 ): Exchange {
   assertClient(client);
-  const { model } = (subject ?? {}) as { readonly model?: unknown };
+  const model = (subject as { readonly model?: unknown } | undefined)?.model;
   const {
     totalMs = Number.POSITIVE_INFINITY,
     firstChunkMs = 300_000,
     chunkMs = 60_000,
-    ...rest
+    headersMs = defaultHeadersMs ?? firstChunkMs,
   } = { ...client.timeouts, ...timeouts };
   const late = () => new TimeoutError(`not finished after ${totalMs} ms (timeouts.totalMs)`, "total");
   return {
@@ -147,7 +147,7 @@ export function openExchange(
     startedAt: client.clock.now(),
     firstChunkMs,
     chunkMs,
-    headersMs: rest.headersMs ?? headersMs ?? firstChunkMs,
+    headersMs,
     retry: { ...client.retry, ...retry },
     ...openSpan(client.clock, signal, totalMs, late),
   };
@@ -310,8 +310,7 @@ function addressOf({ baseURL }: Connection, path: string): string {
   const page = globalThis.location?.href;
   if (URL.canParse(baseURL + path, page)) return new URL(baseURL + path, page).href;
   throw new ConfigurationError(
-    `baseURL: ${baseURL || "/"} is relative, and there is no page here to resolve it against. Code that sends from a ` +
-      "server needs the whole address: https://app.example.com/api",
+    `baseURL: ${baseURL || "/"} is relative: a server needs the whole address: https://app.example.com/api`,
   );
 }
 
