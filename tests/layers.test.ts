@@ -27,9 +27,24 @@ const layers = {
     attempt kept-answer settlement stream-error
     resume sse-response
     partial-json/ protocol/`,
+  "core/src/chat/conversation": `
+    store
+    persistence turn-runner
+    insertion-point prompt
+    message-tree options records
+    draft history initial-messages placement state tools
+    attachments json-schema message`,
+  "core/src/chat/protocol": `
+    delta-reader
+    answer-reader
+    choice-reader chunk-parser
+    accumulate call-reader request
+    delta schema
+    field-reader request-body`,
   "core/src/images": `
     store
-    generation
+    generation options
+    state
     generate
     schema
     request-body`,
@@ -48,6 +63,19 @@ const layers = {
     create
     schema watch
     request-body`,
+  "core/src/polling": `
+    task-store
+    shared-poller
+    poll`,
+  "core/src/transport": `
+    json-response
+    billing-outcome read-body
+    send
+    failure headers repeat
+    error-response event-stream task-path`,
+  "core/src/base": `
+    store validate
+    clock isolate nearest platform-limits standard-schema unknown-fields web-address`,
   "emulator/src": `
     cli index
     serve

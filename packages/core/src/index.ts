@@ -40,14 +40,10 @@ export {
   type ImageResult,
   type ImageUsage,
 } from "./images/generate.js";
-export type { ImageRequestOf, SettledImages } from "./images/generation.js";
+export type { ImageStoreOptions } from "./images/options.js";
 export type { ImageRequest } from "./images/request-body.js";
-export {
-  createImageStore,
-  type ImageState,
-  type ImageStore,
-  type ImageStoreOptions,
-} from "./images/store.js";
+export type { ImageRequestOf, ImageState, SettledImages } from "./images/state.js";
+export { createImageStore, type ImageStore } from "./images/store.js";
 
 // Videos
 

@@ -1,45 +1,12 @@
 import { openSpan } from "../base/clock.js";
-import { assertAccepted, type UncheckedRequest, unchecked } from "../base/validate.js";
+import { assertAccepted, unchecked } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { asError, isGatewayError, type Outcome } from "../errors.js";
-import type { ImageModel } from "../models.js";
 import { overhear } from "../transport/billing-outcome.js";
 import type { RequestOptions } from "../transport/send.js";
-import { generateImages, type ImageResult } from "./generate.js";
-import type { ImageRequest } from "./request-body.js";
+import { generateImages } from "./generate.js";
 import { checkImageRequest } from "./schema.js";
-
-/** Request of a model. For an unknown model, a request that `unchecked` has marked. */
-export type ImageRequestOf<Model extends string> = Model extends ImageModel
-  ? Extract<ImageRequest, { readonly model: Model }>
-  : UncheckedRequest & { readonly model: Model };
-
-/** Result of a request for images. */
-export type SettledImages<Model extends string = ImageModel> =
-  | {
-      /** An answer came. Single images may still have failed: see the `error` of each. */
-      readonly status: "success";
-      /** The images. */
-      readonly data: ImageResult;
-      /** Absent: an answer came. */
-      readonly error?: undefined;
-      /** Absent: an answer came. */
-      readonly outcome?: undefined;
-      /** The request, with `model` and `params`. */
-      readonly variables: ImageRequestOf<Model>;
-    }
-  | {
-      /** No answer came, or the request was stopped. */
-      readonly status: "error";
-      /** Absent: no answer came. */
-      readonly data?: undefined;
-      /** Error of the library, or an `AbortError` for a request that was stopped. */
-      readonly error: Error;
-      /** Outcome of the request. `"unknown"`: it may be billed. */
-      readonly outcome: Outcome;
-      /** The request, with `model` and `params`. */
-      readonly variables: ImageRequestOf<Model>;
-    };
+import type { ImageRequestOf, SettledImages } from "./state.js";
 
 /** A request under way. */
 export interface Run<Model extends string> {

@@ -1,68 +1,11 @@
 import { createStore, readerOf, type Store } from "../base/store.js";
 import type { UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
-import { ConfigurationError, type Outcome } from "../errors.js";
+import { ConfigurationError } from "../errors.js";
 import type { ImageModel } from "../models.js";
-import type { RequestOptions } from "../transport/send.js";
-import type { ImageResult } from "./generate.js";
-import {
-  createRun,
-  failureOf,
-  type ImageRequestOf,
-  type Run,
-  refusalOf,
-  type SettledImages,
-} from "./generation.js";
-
-/** State of an image store, in the terms of TanStack Query. */
-export interface ImageState<Model extends string = ImageModel> {
-  /** `success`: an answer came. `error`: no answer came, or the request was stopped. */
-  readonly status: "idle" | "pending" | "success" | "error";
-  /** Last answer. It stays while the next request is in flight, and if that fails. */
-  readonly data: ImageResult | undefined;
-  /** Number of images of `data` that were not made. */
-  readonly failures: number;
-  /** Error of the last request: one of the library, or an `AbortError` for a request that was stopped. */
-  readonly error: Error | undefined;
-  /** Outcome of the failed request. `"unknown"`: it may be billed. */
-  readonly outcome: Outcome | undefined;
-  /** Last request, with `model` and `params`. `generate(variables)` sends it again. */
-  readonly variables: ImageRequestOf<Model> | undefined;
-  /** Time of the last request; Unix milliseconds. */
-  readonly submittedAt: number | undefined;
-}
-
-/** A request whose `model` goes without saying. */
-type Asked<Request> = Request extends { readonly model: infer Model }
-  ? Omit<Request, "model"> & {
-      /** The model that draws. @default `model` of the store */
-      readonly model?: Model | undefined;
-    }
-  : never;
-type Without<Field extends string, Request> = Request extends unknown ? Omit<Request, Field> : never;
-
-/** Options of an image store; all of them are read at each use. */
-export interface ImageStoreOptions<Model extends string = ImageModel> {
-  /** Model of each request that does not name one. Each model has its own sizes. */
-  readonly model: Model;
-  /**
-   * Fields that are added to each request to `model`, unless the request has its own: a size, a watermark.
-   */
-  readonly params?: Without<"model" | "prompt", ImageRequestOf<Model>> | undefined;
-  /**
-   * Behaviour of a request while another is in flight. `reject`: it is not sent, so that a double click pays
-   * once. `replace`: the request in flight is aborted, and may be billed.
-   *
-   * @default "reject"
-   */
-  readonly whenBusy?: "reject" | "replace" | undefined;
-  /** Headers, timeouts and retry of each request. */
-  readonly request?: RequestOptions | undefined;
-  /** Called each time that `status` becomes `success`. */
-  readonly onSuccess?: ((data: ImageResult, settled: SettledImages<Model>) => void) | undefined;
-  /** Called each time that `status` becomes `error`, also after `stop`. */
-  readonly onError?: ((error: Error, settled: SettledImages<Model>) => void) | undefined;
-}
+import { createRun, failureOf, type Run, refusalOf } from "./generation.js";
+import type { ImageStoreOptions, RequestWithoutModel } from "./options.js";
+import type { ImageRequestOf, ImageState, SettledImages } from "./state.js";
 
 /** Store of generated images, with one request at a time. */
 export interface ImageStore<Model extends string = ImageModel> extends Store<ImageState<Model>> {
@@ -79,7 +22,9 @@ export interface ImageStore<Model extends string = ImageModel> extends Store<Ima
    * await images.generate(unchecked({ model: "gamma-image-6-0", prompt: "A reef at dawn" }));
    * ```
    */
-  generate(request: Asked<ImageRequestOf<Model>> | UncheckedRequest): Promise<SettledImages<Model>>;
+  generate(
+    request: RequestWithoutModel<ImageRequestOf<Model>> | UncheckedRequest,
+  ): Promise<SettledImages<Model>>;
   /** Stops the request in flight, which becomes an `error`. Its `outcome` says whether it may be billed. */
   stop(): void;
   /** Deletes the state. A request in flight is aborted, and may be billed. */
@@ -137,7 +82,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   }
 
   function variablesOf(
-    request: Asked<ImageRequestOf<Model>> | UncheckedRequest,
+    request: RequestWithoutModel<ImageRequestOf<Model>> | UncheckedRequest,
     { model: own, params }: ImageStoreOptions<Model>,
   ): ImageRequestOf<Model> {
     const { model = own } = request as { readonly model?: string };
