@@ -74,12 +74,15 @@ export function createConversationActivity(
     return elsewhere.has(id) ? "answering-elsewhere" : status;
   }
 
+  /** Follows the chat that this tab has now. One that is no longer kept is let go of, with its messages. */
   function follow(id: string): void {
     const chat = registry.peek(id);
     const known = followed.get(id);
-    if (!chat || known?.chat === chat) return;
+    if (known?.chat === chat) return;
     known?.unsubscribe();
     known?.endAnswer?.();
+    followed.delete(id);
+    if (!chat) return;
     const entry: Followed = { chat, seen: "", unsubscribe: chat.subscribe(() => changed(id, entry)) };
     followed.set(id, entry);
     changed(id, entry);

@@ -35,6 +35,8 @@ interface MessageText {
   readonly content: string;
 }
 
+/** Most conversations whose texts are kept for the next search. */
+const MOST_KEPT = 200;
 const EXCERPT_BEFORE = 40;
 const EXCERPT_LENGTH = 160;
 
@@ -82,15 +84,18 @@ export function createConversationSearch({
   async function textsOf(id: string): Promise<readonly MessageText[]> {
     const known = texts.get(id);
     if (known) return known;
-    const state = chatOf(id)?.getSnapshot();
-    // all branches are stored; a chat shows one of them
+    // all branches are stored; a chat shows one of them, and may be ahead of the storage
+    const shown = chatOf(id)?.getSnapshot().messages;
     const stored = await storage.read(`chat/${id}`).catch(() => new Map<string, unknown>());
-    const found = stored.size > 0 ? textsIn(stored) : (state?.messages ?? []);
-    texts.set(
-      id,
-      found.map(({ id, content }) => ({ id, content })),
-    );
+    const found = [...(shown ?? []), ...textsIn(stored)];
+    if (!shown) keep(id, found);
     return found;
+  }
+
+  function keep(id: string, found: readonly MessageText[]): void {
+    const [oldest] = texts.keys();
+    if (texts.size >= MOST_KEPT && oldest !== undefined) texts.delete(oldest);
+    texts.set(id, found);
   }
 }
 

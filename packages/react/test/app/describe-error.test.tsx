@@ -1,3 +1,4 @@
+import * as core from "@sluice/core";
 import {
   APIError,
   AssetFailedError,
@@ -26,7 +27,7 @@ const issue = (path: string, rule: string) => new ValidationError([{ path, messa
 const withOutcome = (error: Error, outcome: Outcome) => Object.assign(error, { outcome });
 const pending = { id: "t-1", state: "running" } as never;
 
-test.each([
+const cases = [
   ["ConfigurationError", new ConfigurationError("no"), "setup", "contact", false],
   ["ValidationError", issue("prompt", "image.prompt"), "invalidInput", "check-input", false],
   ["ValidationError of a blind model", issue("images", "chat.images"), "blindModel", "switch-model", false],
@@ -104,8 +105,17 @@ test.each([
   ["an abort", new DOMException("no", "AbortError"), "stopped", "none", true],
   ["an error of somebody else", new RangeError("no"), "unexpected", "retry", false],
   ["something that is no error", "no", "unexpected", "retry", false],
-] as const)("%s is described", (_, error, kind, action, mayBeBilled) => {
+] as const;
+
+test.each(cases)("%s is described", (_, error, kind, action, mayBeBilled) => {
   expect(describeError(error)).toMatchObject({ kind, action, mayBeBilled });
+});
+
+test("every error of the family is among those that are described", () => {
+  const classes = Object.keys(core).filter((name) => name.endsWith("Error") && !/^(is|Gateway)/.test(name));
+  const described = cases.map(([name]) => name.split(/[ ,]/)[0]);
+  expect(classes.length).toBeGreaterThan(8);
+  expect(classes.filter((name) => !described.includes(name))).toEqual([]);
 });
 
 test("a page without a network is offline", () => {

@@ -1,8 +1,11 @@
 import { type UseAttachmentsOptions, type UseAttachmentsResult, useAttachments } from "@sluice/react/app";
-import { act, createEvent, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { act, configure, createEvent, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { StrictMode } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { bytesOfBase64 } from "../../../core/test/support/gateway.js";
+
+// a slow machine takes longer than the usual second
+configure({ asyncUtilTimeout: 15_000 });
 
 const PIXEL = bytesOfBase64(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",

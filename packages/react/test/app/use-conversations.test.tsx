@@ -7,7 +7,7 @@ import {
   useConversationSearch,
   useConversations,
 } from "@sluice/react/app";
-import { act, render, waitFor } from "@testing-library/react";
+import { act, configure, render, waitFor } from "@testing-library/react";
 import { StrictMode } from "react";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { textAnswer } from "../../../core/test/support/chat.js";
@@ -19,12 +19,16 @@ import {
   streamAnswer,
 } from "../../../core/test/support/gateway.js";
 
+// a slow machine takes longer than the usual second
+configure({ asyncUtilTimeout: 15_000 });
+
 // the tabs of this file share the locks of one process, as those of a browser do
 beforeAll(() => void Object.defineProperty(navigator, "locks", { value: locks, configurable: true }));
 afterAll(() => void Reflect.deleteProperty(navigator, "locks"));
 
 type Chat = ReturnType<typeof useChatStream>;
 interface Held {
+  readonly seen: Set<string>;
   list?: UseConversationsResult;
   chat?: Chat;
   found?: ReturnType<typeof useConversationSearch>;
@@ -32,6 +36,7 @@ interface Held {
 
 function Shell({ held, text, ...options }: UseConversationsOptions & { held: Held; text: string }) {
   held.list = useConversations(options);
+  for (const { status } of held.list.conversations) held.seen.add(status);
   held.found = useConversationSearch(text, options);
   return options.activeId === undefined ? null : (
     <Conversation held={held} id={options.activeId} storage={options.storage} />
@@ -52,7 +57,7 @@ function tab(options: UseConversationsOptions = {}) {
     clock,
     onEvent: (event) => events.push(event),
   });
-  const held: Held = {};
+  const held: Held = { seen: new Set() };
   const page = (more: UseConversationsOptions & { text?: string } = {}) => (
     <StrictMode>
       <GatewayProvider client={client}>
@@ -65,7 +70,7 @@ function tab(options: UseConversationsOptions = {}) {
   const list = () => held.list as UseConversationsResult;
   const rows = () => list().conversations.map(({ title, status }) => `${title}: ${status}`);
   let sent = 0;
-  return { clock, events, show, unmount, list, rows, ask, answer, held, connections };
+  return { clock, events, show, unmount, list, rows, ask, answer, held, seen: held.seen };
 
   /** Opens a conversation and asks. */
   async function ask(id: string, question: string): Promise<void> {
@@ -87,6 +92,9 @@ function tab(options: UseConversationsOptions = {}) {
     });
   }
 }
+
+/** A storage that reports no writes of its own tab, as IndexedDB does not. */
+const alone = (): RecordStorage => ({ ...memoryStorage(), watch: () => () => {} });
 
 const opened = async (options: UseConversationsOptions = {}) => {
   const page = tab(options);
@@ -163,6 +171,30 @@ test("a reload shows the list again, and the conversation of the address", async
   expect(after.list().active).toEqual(listed);
 });
 
+test("a stored chat that no list knows is listed when it is shown", async () => {
+  const storage = memoryStorage();
+  const message = { role: "user", content: "Why?", createdAt: 7 };
+  await storage.write("chat/lost", new Map([["m", { message, parent: null, revision: 1 }]]));
+  const page = await opened({ storage, activeId: "lost" });
+  await shows(page, ["Why?: ready"]);
+  expect(page.list().active).toMatchObject({ createdAt: 7, updatedAt: 7 });
+});
+
+test("a search that read a stored chat finds what is said in it later", async () => {
+  const storage = alone();
+  const before = await opened({ storage });
+  const id = create(before);
+  await before.ask(id, "Why?");
+  await before.answer("Because");
+  await shows(before, ["Why?: ready"]);
+  const page = await opened({ storage });
+  expect(await page.list().search("because")).toHaveLength(1);
+  await page.ask(id, "And why red?");
+  await page.answer("Evening");
+  await page.show({ activeId: "another" });
+  expect(await page.list().search("evening")).toHaveLength(1);
+});
+
 describe("two tabs", () => {
   test("show the same list, and that the other one answers", async () => {
     const storage = memoryStorage();
@@ -194,8 +226,22 @@ describe("two tabs", () => {
     const record = { title: "Why?", createdAt: 1, updatedAt: 1, isAnswering: true, revision: 3 };
     await storage.write("conversations", new Map([["closed", record]]));
     const page = await opened({ storage });
+    const { title } = record;
+    expect(page.rows()).toEqual([`${title}: ready`]);
     await act(() => settled());
-    await shows(page, ["Why?: ready"]);
+    expect(page.seen).not.toContain("answering-elsewhere");
+  });
+
+  test("an older copy of a conversation never wins", async () => {
+    const storage = memoryStorage();
+    const page = await opened({ storage });
+    const id = create(page, "One");
+    await shows(page, ["One: ready"]);
+    act(() => page.list().rename(id, "Two"));
+    const older = { title: "Old", createdAt: 1, updatedAt: 1, revision: 1 };
+    await act(() => storage.write("conversations", new Map([[id, older]])));
+    await act(() => settled());
+    await shows(page, ["Two: ready"]);
   });
 
   test("remove a conversation together, and each can bring it back", async () => {
@@ -218,7 +264,7 @@ describe("two tabs", () => {
 });
 
 test("a removed conversation stops its answer, and loses its messages after its time", async () => {
-  const storage = memoryStorage();
+  const storage = alone();
   const page = await opened({ storage, restoreMs: 5000 });
   const id = create(page);
   await page.ask(id, "Why?");
@@ -233,6 +279,7 @@ test("a removed conversation stops its answer, and loses its messages after its 
     const left = [...(await storage.read(`chat/${id}`)).keys()].filter((key) => key !== "/leaf");
     expect([left, (await storage.read("conversations")).size]).toEqual([[], 0]);
   });
+  await waitFor(() => expect(page.held.chat?.messages).toEqual([]));
   expect([page.list().removed, page.rows()]).toEqual([[], []]);
 });
 
@@ -267,7 +314,7 @@ test("a search finds titles first, then messages, whatever the case and the acce
 });
 
 test("a search of the page shows what was found, and finds what was said since", async () => {
-  const page = await opened({ storage: memoryStorage() });
+  const page = await opened({ storage: alone() });
   await page.ask(create(page), "Why?");
   await page.show({ text: "scatter" });
   await waitFor(() => expect(page.held.found).toEqual({ matches: [], isSearching: false }));
