@@ -1,4 +1,4 @@
-// For the other packages of this repository only. Apps must not import it: it may change in any version.
+// Entry for the other packages of this repository. Apps must not import it: it may change in any version.
 
 export { systemClock } from "./base/clock.js";
 export { reportStorageFailure } from "./base/platform-limits.js";

@@ -54,7 +54,7 @@ function watched(
     ...options,
     onPoll(event) {
       told.push(event);
-      if (event.type === "rest") rested();
+      if (event.type === "wait") rested();
     },
   });
   return {
@@ -73,7 +73,7 @@ function watched(
     async pause() {
       passed += 1;
       await new Promise<void>((resolve) => {
-        rested = () => told.filter(({ type }) => type === "rest").length >= passed && resolve();
+        rested = () => told.filter(({ type }) => type === "wait").length >= passed && resolve();
         rested();
       });
       await clock.advance(PAUSE_MS);
@@ -98,7 +98,7 @@ describe("where a proxy offers events", () => {
     expect([await next(), await next()]).toEqual(["running 0.6", "succeeded 0.6"]);
     expect(await tasks.next()).toEqual({ done: true, value: undefined });
     expect(asked).toEqual(["poll 0", "events 0"]);
-    expect(told).toEqual([{ type: "ask" }]);
+    expect(told).toEqual([{ type: "poll" }]);
     expect(requests.map(({ headers }) => headers.get("x-team"))).toEqual(["reef", "reef"]);
     expect(body.cancelled).toBe(true);
   });
@@ -193,9 +193,9 @@ describe("asking goes on at the usual pace", () => {
     await pause();
     expect(await polled).toBe("running 0.4");
     expect(told).toEqual([
-      { type: "ask" },
-      { type: "rest", ms: PAUSE_MS, failure: undefined },
-      { type: "ask" },
+      { type: "poll" },
+      { type: "wait", ms: PAUSE_MS, failure: undefined },
+      { type: "poll" },
     ]);
     expect(asked).toEqual(["poll 0", "events 0", "poll 15"]);
   });
@@ -272,7 +272,7 @@ describe("ends while changes are pushed", () => {
     await clock.advance(50_000);
     expect(await over).toMatchObject({ name: "TimeoutError", phase: "deadline", handle: { id: "t-1" } });
     expect(body.cancelled).toBe(true);
-    expect(told).toEqual([{ type: "ask" }]);
+    expect(told).toEqual([{ type: "poll" }]);
   });
 
   test("aborting ends it with the caller's reason, and hangs up", async () => {

@@ -6,12 +6,12 @@ import { useClient } from "./provider.js";
 import type { SharedStores } from "./shared-stores.js";
 import { useLatest } from "./use-latest.js";
 
-/** A store whose verbs can use the options of each of several components. */
+/** A store that can make its verbs use the options of each of several components. */
 interface Shareable<Options, Store> {
   withOptions(read: () => Options): Store;
 }
 
-/** True on a server. One process renders for many users there, so that a store must not be shared by id. */
+/** True on a server. One process renders for many users there, so stores must not be shared by id. */
 const onServer = typeof window === "undefined";
 
 /**
@@ -41,7 +41,10 @@ export function useSharedStore<Options, Store extends Shareable<Options, Store>>
   return own.storeOf(shared);
 }
 
-/** Creates a store by the options of this render, which is not committed yet; later `read` has the latest. */
+/**
+ * Creates a store with the options of this render, which is not committed yet. Later, `read` returns the newest
+ * options.
+ */
 function createFor<Options, Store>(
   stores: SharedStores<Options, Store>,
   client: Client,

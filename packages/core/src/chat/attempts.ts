@@ -12,9 +12,9 @@ import type { Settlement } from "./settlement.js";
 export interface AnswerParts {
   readonly client: Client;
   readonly exchange: Exchange;
-  /** The answer as far as it was read. */
+  /** The part of the answer that was read. */
   readonly answer: DeltaReader;
-  /** The same as the proxy keeps it. */
+  /** The copy that the proxy keeps, if it keeps one. */
   readonly kept: KeptAnswer;
   /** The end of the answer. */
   readonly settlement: Settlement;
@@ -73,7 +73,7 @@ export function openAttempts<Out>(
     const response = await request();
     if (response.body === undefined)
       client.warn({ path: "", message: NO_BODY, rule: "chat.stream.no-body" }, exchange.callId);
-    kept.learn(response);
+    kept.takeId(response);
     attempts.opened = response;
     return response;
   }
@@ -89,7 +89,7 @@ export function openAttempts<Out>(
     return wasAlive;
   }
 
-  /** Limits the time from sending to the first content, also while nobody reads the stream. */
+  /** Limits the time from sending to the first content. It also counts while the stream is not read. */
   function limitFirstChunk(): void {
     const { firstChunkMs } = exchange;
     const text = `nothing of the answer came in ${firstChunkMs} ms (timeouts.firstChunkMs)`;
@@ -98,7 +98,7 @@ export function openAttempts<Out>(
     });
   }
 
-  /** Ends the attempt after a limit. The connection may have broken unnoticed: a kept answer gets another attempt. */
+  /** Reacts to a limit. The connection may have broken unnoticed: a kept answer gets another attempt. */
   function late(reason: unknown): void {
     const { current } = attempts;
     if (current.state === "opening" || !(kept.isKept || answer.isFinished)) exchange.abort(reason);

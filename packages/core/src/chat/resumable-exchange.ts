@@ -31,7 +31,7 @@ interface Steps {
   next(): Promise<Step> | Step;
   /** Ends the answer with an error, unless it has ended. */
   fail(cause: unknown): void;
-  /** Goes on after a connection has failed, the caller has aborted, or the stream has reported an error. */
+  /** Continues after the connection has failed, the caller has aborted, or the stream has reported an error. */
   lose(cause: unknown): Promise<Step> | Step;
 }
 
@@ -95,7 +95,7 @@ function createSteps(
       const value = answer.take();
       if (value) return { done: false, value };
     } catch (cause) {
-      // a text longer than the platform can hold: `partial` has its beginning
+      // the text is longer than the platform allows: `partial` has its beginning
       return rejected(failure({ type: "malformed", problem: "the answer is too long to be read", cause }));
     }
     if (answer.end) return finish(answer.end);
@@ -131,11 +131,11 @@ function createSteps(
     try {
       while (answer.take());
     } catch {
-      // too long: `partial` has the text so far
+      // the text is too long: `partial` has its beginning
     }
     settlement.fail(errorOf(cause));
     attempts.current.drop();
-    // an answer that is kept goes on until it is stopped there
+    // a kept answer continues at the proxy until it is stopped there
     if (exchange.signal.aborted) kept.stop();
   }
 

@@ -13,9 +13,12 @@ import { openResumableExchange, over, type Step } from "./resumable-exchange.js"
 export interface ChatStream extends AsyncIterable<ChatDelta> {
   /** Message so far; whole once the stream has ended. */
   readonly snapshot: ChatMessage;
-  /** Times so far; those of `ChatTurn.timing` once the stream has ended. */
+  /** Times so far. After the end they equal `ChatTurn.timing`. */
   readonly timing: ChatTiming;
-  /** Id under which the proxy keeps the answer, once it is known; undefined where the proxy keeps none, or lost it. */
+  /**
+   * Id under which the proxy keeps the answer. Undefined before it is known, and where the proxy keeps none or has lost
+   * it.
+   */
   readonly streamId: string | undefined;
   /** Reads the stream to its end, unless a loop reads it, and returns the whole answer. */
   result(): Promise<ChatTurn>;
@@ -70,7 +73,7 @@ export function streamChat(
   return openStream(client, options, request);
 }
 
-/** Streams an answer: of a request, or from its start the one that the proxy keeps under `streamId`. */
+/** Streams an answer: that of a request, or the kept answer `streamId` from its start. */
 export function openStream(
   client: Client,
   options: RequestOptions,
@@ -94,7 +97,7 @@ export function openStream(
       return kept.id;
     },
     result() {
-      // a loop that starts in the same tick comes first
+      // a loop that starts in the same tick has priority
       if (!readBy) queueMicrotask(() => readBy ?? drain());
       return settlement.turn;
     },
@@ -121,7 +124,7 @@ export function openStream(
     try {
       await readToEnd();
     } catch (cause) {
-      // rejects the result, unless that is settled
+      // rejects the result, unless it is settled
       reading.fail(cause);
     }
   }
@@ -142,7 +145,7 @@ function abortError(message: string): DOMException {
   return new DOMException(message, "AbortError");
 }
 
-/** The text of an answer as a stream of strings; cancelling it leaves the loop and so aborts the request. */
+/** Makes a stream of strings from an answer. Cancelling it leaves the loop, which aborts the request. */
 function textStreamOf(deltas: AsyncIterable<ChatDelta>): ReadableStream<string> {
   const iterator = deltas[Symbol.asyncIterator]();
   return new ReadableStream<string>(

@@ -26,10 +26,10 @@ export interface ImageStoreOptions<Model extends string = ImageModel> {
   readonly onError?: ((error: Error, settled: SettledImages<Model>) => void) | undefined;
 }
 
-/** A request that may leave out `model`, which the store has. */
+/** A request without `model`, which the store adds. */
 export type RequestWithoutModel<Request> = Request extends { readonly model: infer Model }
   ? Omit<Request, "model"> & {
-      /** The model that draws. @default `model` of the store */
+      /** The model that makes the images. @default `model` of the store */
       readonly model?: Model | undefined;
     }
   : never;

@@ -28,7 +28,7 @@ export type SettledImages<Model extends string = ImageModel> =
       readonly status: "error";
       /** Absent: no answer came. */
       readonly data?: undefined;
-      /** Error of the library, or an `AbortError` for a request that was stopped. */
+      /** Error of this library, or an `AbortError` for a stopped request. */
       readonly error: Error;
       /** Outcome of the request. `"unknown"`: it may be billed. */
       readonly outcome: Outcome;
@@ -40,11 +40,11 @@ export type SettledImages<Model extends string = ImageModel> =
 export interface ImageState<Model extends string = ImageModel> {
   /** `success`: an answer came. `error`: no answer came, or the request was stopped. */
   readonly status: "idle" | "pending" | "success" | "error";
-  /** Last answer. It stays while the next request is in flight, and if that fails. */
+  /** Last answer. It stays while the next request is in flight, and if that request fails. */
   readonly data: ImageResult | undefined;
-  /** Number of images of `data` that were not made. */
+  /** Number of images in `data` that failed. */
   readonly failures: number;
-  /** Error of the last request: one of the library, or an `AbortError` for a request that was stopped. */
+  /** Error of the last request: an error of this library, or an `AbortError` for a stopped request. */
   readonly error: Error | undefined;
   /** Outcome of the failed request. `"unknown"`: it may be billed. */
   readonly outcome: Outcome | undefined;

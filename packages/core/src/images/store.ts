@@ -25,7 +25,7 @@ export interface ImageStore<Model extends string = ImageModel> extends Store<Ima
   generate(
     request: RequestWithoutModel<ImageRequestOf<Model>> | UncheckedRequest,
   ): Promise<SettledImages<Model>>;
-  /** Stops the request in flight, which becomes an `error`. Its `outcome` says whether it may be billed. */
+  /** Stops the request in flight, which becomes an `error`. Its `outcome` shows if it may be billed. */
   stop(): void;
   /** Deletes the state. A request in flight is aborted, and may be billed. */
   reset(): void;
@@ -51,10 +51,10 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   let state: ImageState<Model> = idle;
   let run: Run<Model> | undefined;
   // the options of the last request
-  let asked = readerOf(options);
+  let readLast = readerOf(options);
   const store = createStore(() => state, { throttleMs: 0, clock: client.clock });
 
-  return withReader(asked);
+  return withReader(readLast);
 
   function withReader(read: () => ImageStoreOptions<Model>): ImageStore<Model> {
     return {
@@ -70,11 +70,11 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
         return refusal;
       },
       stop() {
-        const stopped = giveUp("stopped");
-        if (stopped) show(stopped, asked);
+        const stopped = stopRun("stopped");
+        if (stopped) show(stopped, readLast);
       },
       reset() {
-        giveUp("forgotten");
+        stopRun("forgotten");
         set(idle);
       },
       withOptions: (options) => withReader(readerOf(options)),
@@ -83,19 +83,19 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
 
   function variablesOf(
     request: RequestWithoutModel<ImageRequestOf<Model>> | UncheckedRequest,
-    { model: own, params }: ImageStoreOptions<Model>,
+    { model: storeModel, params }: ImageStoreOptions<Model>,
   ): ImageRequestOf<Model> {
-    const { model = own } = request as { readonly model?: string };
-    // the parameters of one model may be none of another's
-    return { ...(model === own && params), ...request, model } as unknown as ImageRequestOf<Model>;
+    const { model = storeModel } = request as { readonly model?: string };
+    // the parameters belong to one model, and another model may not have them
+    return { ...(model === storeModel && params), ...request, model } as unknown as ImageRequestOf<Model>;
   }
 
   function start(
     variables: ImageRequestOf<Model>,
     read: () => ImageStoreOptions<Model>,
   ): Promise<SettledImages<Model>> {
-    giveUp("replaced by a newer one");
-    asked = read;
+    stopRun("replaced by a newer one");
+    readLast = read;
     const started = createRun(client, variables, read().request ?? {}, (settled) => {
       run = undefined;
       show(settled, read);
@@ -106,8 +106,8 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
     return started.settled;
   }
 
-  function giveUp(why: string): SettledImages<Model> | undefined {
-    const ended = run?.giveUp(why);
+  function stopRun(why: string): SettledImages<Model> | undefined {
+    const ended = run?.stop(why);
     run = undefined;
     return ended;
   }
@@ -120,7 +120,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
     const { status, data = state.data, error, outcome, variables } = settled;
     const failures = data?.images.filter((image) => image.error).length ?? 0;
     set({ status, data, failures, error, outcome, variables, submittedAt });
-    // a separate task: an error that the app throws there belongs to the app
+    // a separate task: the store does not fail by an error of the app
     queueMicrotask(() => {
       const { onSuccess, onError } = read();
       if (settled.status === "success") onSuccess?.(settled.data, settled);
