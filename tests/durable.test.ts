@@ -2,7 +2,7 @@ import { createClient, createVideoTask, type VideoTask, watchVideoTask } from "@
 import { createEmulator } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bundleTemplate, type Running, startTemplate, tokenOf } from "./support/worker-template.ts";
+import { bundleTemplate, type Running, startTemplates, tokenOf } from "./support/worker-template.ts";
 
 /*
  * The client on the template's Worker with Durable Objects, in workerd, and the emulator behind it: what each side
@@ -22,12 +22,14 @@ let token: string;
 
 beforeAll(async () => {
   gateway = await serve(emulator, { port: 0 });
-  worker = await startTemplate(await bundleTemplate("wrangler.durable.jsonc"), {
+  const given = {
     GATEWAY_URL: gateway.url,
     GATEWAY_API_KEY: KEY,
     PROXY_SECRET: "a-secret-of-the-proxy-for-its-tests-0123456789",
     JWT_SECRET,
-  });
+  };
+  const bundle = await bundleTemplate("wrangler.durable.jsonc");
+  [worker] = (await startTemplates(bundle, [{ given }])) as [Running];
   token = await tokenOf("ada", JWT_SECRET);
 }, 60_000);
 afterAll(async () => {

@@ -3,7 +3,10 @@ import { expectNoKey } from "../packages/worker-proxy/test/support/key.ts";
 import { chat, chats, createVideo, runTemplate, signIn, video, videos } from "./support/template-suite.ts";
 
 describe("the template with Durable Objects", () => {
-  const deployed = runTemplate("wrangler.durable.jsonc");
+  const deployed = runTemplate("wrangler.durable.jsonc", (settings) => ({
+    "without a gateway": { given: { ...settings, GATEWAY_URL: "http://127.0.0.1:9" } },
+    "for visitors": { given: settings },
+  }));
 
   test("gives each user a budget for the day", async () => {
     const [spender, other] = [await signIn("spender"), await signIn("other")];
@@ -27,28 +30,25 @@ describe("the template with Durable Objects", () => {
 
   test("case 49: leaves every budget whole while the gateway is down", async () => {
     const ada = await signIn("ada-49");
-    const settings = { ...deployed.settings(), GATEWAY_URL: "http://127.0.0.1:9" };
-    await deployed.withWorker(settings, async ({ ask }) => {
-      for (let nth = 0; nth < 8; nth += 1) {
-        expect((await ask(ada, videos, video)).status).toBe(502);
-        expect((await ask(ada, chats, chat)).status).toBe(502);
-      }
-      const { text } = await ask(ada, "/v1/budget");
-      expect(JSON.parse(text).budgets).toEqual([
-        expect.objectContaining({ by: "user", spent: 0, reserved: 0 }),
-      ]);
-    });
+    const { ask } = deployed.other("without a gateway");
+    for (let nth = 0; nth < 8; nth += 1) {
+      expect((await ask(ada, videos, video)).status).toBe(502);
+      expect((await ask(ada, chats, chat)).status).toBe(502);
+    }
+    const { text } = await ask(ada, "/v1/budget");
+    expect(JSON.parse(text).budgets).toEqual([
+      expect.objectContaining({ by: "user", spent: 0, reserved: 0 }),
+    ]);
   });
 
   test("case 56: bounds visitors who get a new user id for each request", async () => {
-    await deployed.withWorker(deployed.settings(), async ({ ask }) => {
-      const from = { "cf-connecting-ip": "203.0.113.9" };
-      const statuses: number[] = [];
-      for (let nth = 0; nth < 22; nth += 1)
-        statuses.push((await ask(await signIn(`anon-${nth}`), videos, video, from)).status);
-      expect(statuses.lastIndexOf(200)).toBeLessThan(21);
-      expect(statuses.at(-1)).toBe(429);
-    });
+    const { ask } = deployed.other("for visitors");
+    const from = { "cf-connecting-ip": "203.0.113.9" };
+    const statuses: number[] = [];
+    for (let nth = 0; nth < 22; nth += 1)
+      statuses.push((await ask(await signIn(`anon-${nth}`), videos, video, from)).status);
+    expect(statuses.lastIndexOf(200)).toBeLessThan(21);
+    expect(statuses.at(-1)).toBe(429);
   });
 
   test("tells users what they have left", async () => {
