@@ -78,11 +78,6 @@ export default defineConfig({
           name: "core in node",
           environment: "node",
           include: coreSuite,
-          typecheck: {
-            enabled: true,
-            include: ["packages/core/test/**/*.test-d.ts"],
-            tsconfig: "packages/core/test/tsconfig.json",
-          },
         },
       },
       {
