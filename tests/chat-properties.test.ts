@@ -272,7 +272,7 @@ test("whatever happens in whatever order: one writer, no orphan call, no lost te
         await Promise.all(turns);
       },
     ),
-    runsOf(300),
+    runsOf(60),
   );
 }, 120_000);
 

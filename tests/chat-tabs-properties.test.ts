@@ -272,6 +272,6 @@ test("whatever happens in up to three tabs: no turn is lost, no step is done twi
         await settled();
       },
     ),
-    runsOf(100),
+    runsOf(20),
   );
 }, 600_000);

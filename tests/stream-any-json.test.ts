@@ -185,7 +185,7 @@ test("any JSON in any place of a stream ends as a turn or an error of the family
       if (!isOver) await clock.sleep(4000);
       expect(isOver).toBe(true);
     }),
-    { ...runsOf(2000), timeout: 10_000 },
+    { ...runsOf(300), timeout: 10_000 },
   );
 }, 120_000);
 
@@ -237,6 +237,6 @@ test("over a socket the connection is closed at the other end too, whatever JSON
       await Promise.all(closed);
       closed.clear();
     }),
-    { ...runsOf(120, 0.05), timeout: 10_000 },
+    { ...runsOf(30, 0.05), timeout: 10_000 },
   );
 }, 120_000);

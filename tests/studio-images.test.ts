@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { beforeEach, describe, expect, test } from "vitest";
 import { hasChromium, openRoom, PNG } from "./support/studio-suite.ts";
 

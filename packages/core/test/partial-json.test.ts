@@ -477,38 +477,39 @@ describe("random documents in random cuts", () => {
     return pieces;
   }
 
-  test.each([1, 2, 3, 4])(
-    "grow towards JSON.parse's value, by snapshots that stay as they were (seed %i)",
-    (seed) => {
-      const random = seeded(seed);
-      for (let round = 0; round < 150; round += 1) {
-        const text = randomJSON(random);
-        const whole = JSON.parse(text);
-        const document = createPartialJSON();
-        const readings: { value: unknown; copy: unknown }[] = [];
-        let prefix = "";
-        for (const piece of inRandomPieces(text, random)) {
-          document.push(piece);
-          prefix += piece;
-          if (random() < 0.3) continue;
-          const { value } = document;
-          const before = readings.at(-1)?.value;
-          if (value === undefined) expect(before).toBeUndefined();
-          else {
-            expect(isPartOf(value, whole), `${prefix} gave ${JSON.stringify(value)}`).toBe(true);
-            expect(before === undefined || isPartOf(before, value)).toBe(true);
-            expectShared(before, value);
-          }
-          expect(read(prefix).value).toStrictEqual(value);
-          expect(document.value).toBe(value);
-          readings.push({ value, copy: structuredClone(value) });
+  const title = "grow towards JSON.parse's value, by snapshots that stay as they were (seed %i)";
+  test.each([1, 2, 3, 4])(title, (seed) => grow(seed, 30));
+  test.each([5, 6, 7, 8])(title, { tags: ["long"] }, (seed) => grow(seed, 600));
+
+  function grow(seed: number, rounds: number): void {
+    const random = seeded(seed);
+    for (let round = 0; round < rounds; round += 1) {
+      const text = randomJSON(random);
+      const whole = JSON.parse(text);
+      const document = createPartialJSON();
+      const readings: { value: unknown; copy: unknown }[] = [];
+      let prefix = "";
+      for (const piece of inRandomPieces(text, random)) {
+        document.push(piece);
+        prefix += piece;
+        if (random() < 0.3) continue;
+        const { value } = document;
+        const before = readings.at(-1)?.value;
+        if (value === undefined) expect(before).toBeUndefined();
+        else {
+          expect(isPartOf(value, whole), `${prefix} gave ${JSON.stringify(value)}`).toBe(true);
+          expect(before === undefined || isPartOf(before, value)).toBe(true);
+          expectShared(before, value);
         }
-        expect(document.value).toStrictEqual(whole);
-        expect(document.state).toBe("complete");
-        for (const { value, copy } of readings) expect(value).toStrictEqual(copy);
+        expect(read(prefix).value).toStrictEqual(value);
+        expect(document.value).toBe(value);
+        readings.push({ value, copy: structuredClone(value) });
       }
-    },
-  );
+      expect(document.value).toStrictEqual(whole);
+      expect(document.state).toBe("complete");
+      for (const { value, copy } of readings) expect(value).toStrictEqual(copy);
+    }
+  }
 
   /** What is equal in two readings is the same. */
   function expectShared(before: unknown, after: unknown): void {

@@ -169,7 +169,7 @@ describe("a burst makes no long task", () => {
     expect(tasks).toHaveLength(1);
   });
 
-  test("and none for 40,000 deltas that are all there", async () => {
+  test("and none for 40,000 deltas that are all there", { tags: ["long"] }, async () => {
     const bytes = inPieces(frame({ content: "word " }).repeat(40_000) + END, 65_536);
     let tasks: number[] = [];
     // a busy machine may stretch any task, but not in each of ten tries; work that does not yield is long in each
