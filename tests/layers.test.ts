@@ -96,8 +96,8 @@ const layers = {
     index
     chat-form describe-error download image-form use-attachments use-conversations use-draft use-leave-warning
     video-form
-    attachments conversations drafts error-words video-media
-    conversation-search form-fields
+    attachments conversations drafts error-kind video-media
+    conversation-listing conversation-search error-words form-fields
     conversation-record form-words
     conversation-activity`,
 };

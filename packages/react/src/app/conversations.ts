@@ -2,27 +2,13 @@ import type { ChatState, Client, RecordStorage, Store } from "@sluice/core";
 import { memoryStorage } from "@sluice/core";
 import { createStore, reportStorageFailure, waitForStorage } from "@sluice/core/internal";
 import { createConversationActivity } from "./conversation-activity.js";
-import {
-  type Conversation,
-  type ConversationRecord,
-  recordIn,
-  titleOfQuestion,
-} from "./conversation-record.js";
+import { type ConversationListState, createListing } from "./conversation-listing.js";
+import { type ConversationRecord, recordIn, titleOfQuestion } from "./conversation-record.js";
 import {
   type ConversationMatch,
   createConversationSearch,
   type SearchOptions,
 } from "./conversation-search.js";
-
-/** Snapshot of the list. */
-export interface ConversationListState {
-  /** All conversations: pinned ones first, and the one with the newest question first. */
-  readonly conversations: readonly Conversation[];
-  /** Removed conversations that `restore` still brings back, the last one first. */
-  readonly removed: readonly Conversation[];
-  /** True until the storage was read, for at most 3 s. */
-  readonly isRestoring: boolean;
-}
 
 /** Store of the conversations of a browser. */
 export interface ConversationStore extends Store<ConversationListState> {
@@ -74,7 +60,6 @@ export function createConversationStore(
 ): ConversationStore {
   const { clock } = client;
   const records = new Map<string, ConversationRecord>();
-  const shown = new Map<string, Conversation>();
   const tracked = new Set<string>();
   let isRestoring = true;
   let opening: Promise<void> | undefined;
@@ -84,7 +69,8 @@ export function createConversationStore(
     onStatus: () => store.flush(),
   });
   const search = createConversationSearch({ storage, chatOf: activity.chatOf });
-  const store = createStore(compute, { throttleMs: 0, clock, onFirst: () => void open() });
+  const list = createListing(records, { statusOf: activity.statusOf, restoreMs });
+  const store = createStore(() => list(isRestoring), { throttleMs: 0, clock, onFirst: () => void open() });
 
   return {
     getSnapshot: store.getSnapshot,
@@ -171,7 +157,12 @@ export function createConversationStore(
     const record = records.get(id);
     if (!record) add(id, titleOf(first.content), first.createdAt ?? createdAt, createdAt);
     else if (createdAt > record.updatedAt)
-      change(id, { updatedAt: createdAt, title: record.title || titleOf(first.content) });
+      // a question in a removed conversation brings it back: its messages would be lost
+      change(id, {
+        updatedAt: createdAt,
+        title: record.title || titleOf(first.content),
+        removedAt: undefined,
+      });
   }
 
   function add(id: string, title: string, createdAt: number, updatedAt: number): void {
@@ -222,40 +213,6 @@ export function createConversationStore(
     } catch (error) {
       report(error);
     }
-  }
-
-  function compute(): ConversationListState {
-    const all = [...records].map(([id, record]) => ({ record, conversation: shownAs(id, record) }));
-    for (const id of shown.keys()) if (!records.has(id)) shown.delete(id);
-    const listed = all.flatMap(({ record, conversation }) =>
-      record.removedAt === undefined ? conversation : [],
-    );
-    const removed = all.filter(({ record }) => (record.removedAt ?? 0) + restoreMs > Date.now());
-    removed.sort((a, b) => (b.record.removedAt ?? 0) - (a.record.removedAt ?? 0));
-    return {
-      conversations: listed.sort(
-        (a, b) => Number(b.isPinned) - Number(a.isPinned) || b.updatedAt - a.updatedAt,
-      ),
-      removed: removed.map(({ conversation }) => conversation),
-      isRestoring,
-    };
-  }
-
-  function shownAs(id: string, record: ConversationRecord): Conversation {
-    const { title, createdAt, updatedAt, isPinned = false } = record;
-    const status = activity.statusOf(id);
-    const known = shown.get(id);
-    if (
-      known?.title === title &&
-      known.createdAt === createdAt &&
-      known.updatedAt === updatedAt &&
-      known.isPinned === isPinned &&
-      known.status === status
-    )
-      return known;
-    const conversation = { id, title, createdAt, updatedAt, isPinned, status };
-    shown.set(id, conversation);
-    return conversation;
   }
 
   function report(error: unknown): void {

@@ -1,4 +1,5 @@
 import type { Outcome } from "@sluice/core";
+import { type ErrorFacts, kindOf } from "./error-kind.js";
 import { type ErrorKind, type ErrorWords, errorWords } from "./error-words.js";
 
 /**
@@ -92,20 +93,6 @@ const unbilled: ReadonlySet<ErrorKind> = new Set([
 /** Kinds of errors that are about the result of a task or asset: it was created, so that it may be billed. */
 const ofResults: ReadonlySet<ErrorKind> = new Set(["videoFailed", "videoMissing", "assetFailed"]);
 
-/** Fields of an error that tell its kind. A storage keeps all of them but `outcome`, `handle` and `issues`. */
-interface Facts {
-  readonly name?: unknown;
-  readonly status?: unknown;
-  readonly apiCode?: unknown;
-  readonly source?: unknown;
-  readonly phase?: unknown;
-  readonly reason?: unknown;
-  readonly outcome?: unknown;
-  readonly handle?: unknown;
-  readonly issues?: unknown;
-  readonly retryAfterMs?: unknown;
-}
-
 /** Time at which each error was described first. An error has no time of its own, and each render describes it. */
 const firstSeen = new WeakMap<object, number>();
 
@@ -128,7 +115,7 @@ const firstSeen = new WeakMap<object, number>();
  */
 export function describeError(error: unknown, options: DescribeErrorOptions = {}): ErrorDescription {
   const { words = errorWords } = options;
-  const facts: Facts = typeof error === "object" && error !== null ? error : {};
+  const facts: ErrorFacts = typeof error === "object" && error !== null ? error : {};
   const kind = kindOf(facts);
   const mayBeBilled = isBilledPerhaps(facts, kind, options.outcome);
   const { title, hint } = words[kind];
@@ -143,83 +130,7 @@ export function describeError(error: unknown, options: DescribeErrorOptions = {}
   };
 }
 
-function kindOf(facts: Facts): ErrorKind {
-  switch (facts.name) {
-    case "APIError":
-      return kindOfAnswer(facts);
-    case "ConnectionError":
-      if (globalThis.navigator?.onLine === false) return "offline";
-      return facts.outcome === "not-sent" ? "unreachable" : "connectionLost";
-    case "TimeoutError":
-      if (facts.phase === "deadline") return "videoLate";
-      return facts.phase === "chunk" ? "stalled" : "timedOut";
-    case "StreamError":
-      return kindOfStream(facts.reason);
-    case "ValidationError":
-      return isAboutSight(facts.issues) ? "blindModel" : "invalidInput";
-    case "ConfigurationError":
-      return "setup";
-    case "ResponseError":
-      return "unreadable";
-    case "TaskFailedError":
-      return facts.reason === "result-missing" ? "videoMissing" : "videoFailed";
-    case "TaskExpiredError":
-      return "videoExpired";
-    case "AssetFailedError":
-      return "assetFailed";
-    case "AbortError":
-      return "stopped";
-    case "QuotaExceededError":
-      return "storageFull";
-    case undefined:
-      return "message" in facts ? "imageFailed" : "unexpected";
-    default:
-      return "unexpected";
-  }
-}
-
-/** Codes of `@sluice/worker-proxy` that say more than their status. */
-const proxyKinds: Readonly<Record<string, ErrorKind>> = {
-  model_not_allowed: "modelNotAllowed",
-  budget_exhausted: "budgetUsed",
-  misconfigured: "setup",
-  upstream_auth: "setup",
-  upstream_cut: "cutOff",
-  upstream_idle: "stalled",
-  upstream_timeout: "timedOut",
-};
-
-const kindsOfStatus: Readonly<Record<number, ErrorKind>> = {
-  401: "signedOut",
-  403: "forbidden",
-  404: "notFound",
-  408: "timedOut",
-  413: "tooLong",
-  429: "rateLimited",
-};
-
-function kindOfAnswer({ status, apiCode }: Facts): ErrorKind {
-  const known = typeof apiCode === "string" && Object.hasOwn(proxyKinds, apiCode) && proxyKinds[apiCode];
-  if (known) return known;
-  if (typeof status !== "number") return "unexpected";
-  // a 2xx answer with an error in it came from the model
-  if (status < 400) return "modelFailed";
-  return kindsOfStatus[status] ?? (status >= 500 ? "serviceDown" : "refusedInput");
-}
-
-function kindOfStream(reason: unknown): ErrorKind {
-  if (reason === "truncated") return "cutOff";
-  return reason === "malformed" ? "damaged" : "modelFailed";
-}
-
-/** True for the issue of a chat whose model sees no images; an issue about one image has its number in the path. */
-function isAboutSight(issues: unknown): boolean {
-  return (
-    Array.isArray(issues) && issues.some(({ path, rule }) => path === "images" && rule === "chat.images")
-  );
-}
-
-function isBilledPerhaps(facts: Facts, kind: ErrorKind, known: Outcome | undefined): boolean {
+function isBilledPerhaps(facts: ErrorFacts, kind: ErrorKind, known: Outcome | undefined): boolean {
   if (ofResults.has(kind)) return true;
   // a poll failed, and polls are free
   if (facts.handle !== undefined) return false;
@@ -227,7 +138,7 @@ function isBilledPerhaps(facts: Facts, kind: ErrorKind, known: Outcome | undefin
   return outcome === undefined ? !unbilled.has(kind) : outcome === "unknown";
 }
 
-function retryTimeOf(facts: Facts): number | undefined {
+function retryTimeOf(facts: ErrorFacts): number | undefined {
   if (typeof facts.retryAfterMs !== "number") return undefined;
   const seenAt = firstSeen.get(facts) ?? Date.now();
   firstSeen.set(facts, seenAt);

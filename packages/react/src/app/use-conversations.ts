@@ -3,9 +3,10 @@ import type { RecordStorage } from "@sluice/core";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { useClient } from "../provider.js";
 import { useIsHydrated } from "../use-store.js";
+import type { ConversationListState } from "./conversation-listing.js";
 import type { Conversation } from "./conversation-record.js";
 import type { ConversationMatch } from "./conversation-search.js";
-import { type ConversationListState, type ConversationStore, conversationStoreOf } from "./conversations.js";
+import { type ConversationStore, conversationStoreOf } from "./conversations.js";
 
 /** Options of `useConversations`. All but `activeId` and `pageSize` are read once for each client and storage. */
 export interface UseConversationsOptions {

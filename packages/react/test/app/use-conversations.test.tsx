@@ -9,7 +9,7 @@ import {
 } from "@sluice/react/app";
 import { act, configure, render, waitFor } from "@testing-library/react";
 import { StrictMode } from "react";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { textAnswer } from "../../../core/test/support/chat.js";
 import {
   clientOf,
@@ -25,6 +25,12 @@ configure({ asyncUtilTimeout: 15_000 });
 // the tabs of this file share the locks of one process, as those of a browser do
 beforeAll(() => void Object.defineProperty(navigator, "locks", { value: locks, configurable: true }));
 afterAll(() => void Reflect.deleteProperty(navigator, "locks"));
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** A second passes between two questions. */
+const later = () => vi.setSystemTime(Date.now() + 1000);
 
 type Chat = ReturnType<typeof useChatStream>;
 interface Held {
@@ -128,7 +134,7 @@ test("the newest question comes first, and a pinned conversation before it", asy
   const [one, two] = [create(page), create(page)] as const;
   await page.ask(one, "One?");
   await page.answer("1");
-  await act(() => new Promise((resolve) => setTimeout(resolve, 2)));
+  later();
   await page.ask(two, "Two?");
   await page.answer("2");
   await shows(page, ["Two?: ready", "One?: ready"]);
@@ -281,6 +287,24 @@ test("a removed conversation stops its answer, and loses its messages after its 
   });
   await waitFor(() => expect(page.held.chat?.messages).toEqual([]));
   expect([page.list().removed, page.rows()]).toEqual([[], []]);
+});
+
+test("a question in a removed conversation brings it back, for its messages would be lost", async () => {
+  const storage = memoryStorage();
+  const page = await opened({ storage });
+  const id = create(page);
+  await page.ask(id, "Why?");
+  await page.answer("Because");
+  await shows(page, ["Why?: ready"]);
+  act(() => page.list().remove(id));
+  await shows(page, []);
+  later();
+  await page.ask(id, "And why red?");
+  await page.answer("Evening");
+  await shows(page, ["Why?: ready"]);
+  await act(() => page.clock.advance(20_000));
+  await shows(page, ["Why?: ready"]);
+  expect(page.held.chat?.messages).toHaveLength(4);
 });
 
 test("a conversation that was removed right before a reload is deleted later", async () => {
