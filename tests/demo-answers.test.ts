@@ -49,7 +49,7 @@ function afterTool(prompt: string, name: string, result: unknown) {
   return textOf(messages, { tools });
 }
 
-test("the prompts have ids, titles and texts of their own", () => {
+test("the prompts have unique ids, titles and texts", () => {
   expect(chats.length).toBeGreaterThanOrEqual(10);
   for (const field of ["id", "title", "prompt"] as const)
     expect(new Set(demoPrompts.map((prompt) => prompt[field])).size).toBe(demoPrompts.length);
@@ -72,7 +72,7 @@ describe("a prompt that the demo offers", () => {
     expect(toolCalls).toMatchObject([{ name: tool, input: expect.any(Object) }]);
   });
 
-  test.each(chats.filter(({ tool }) => tool))("needs the tool to be offered: $prompt", async ({ prompt }) => {
+  test.each(chats.filter(({ tool }) => tool))("needs an offered tool: $prompt", async ({ prompt }) => {
     expect(await textOf([user(prompt)])).toBe(contentOf("tools-off"));
   });
 
@@ -90,7 +90,7 @@ test("the arguments of a tool come from the prompt", async () => {
   expect(await inputOf("Keep a note: water the plants")).toEqual({ text: "water the plants" });
 });
 
-test("a tool's result is put into words, and so is a refusal", async () => {
+test("a tool's result becomes text, and so does a refusal", async () => {
   expect(await afterTool("Roll 3d6", "roll_dice", { rolls: [2, 5, 6], total: 13 })).toMatch(
     /^You rolled \*\*2, 5, 6\*\*, together \*\*13\*\*/,
   );
@@ -100,7 +100,7 @@ test("a tool's result is put into words, and so is a refusal", async () => {
   expect(await afterTool("Keep", "save_note", { error: "no" })).toBe(contentOf("save-note-denied"));
 });
 
-test("a picture is described by what its head says, and by nothing else", async () => {
+test("a picture is described by its header only", async () => {
   const url = `data:image/png;base64,${PNG}`;
   const picture = { type: "image_url", image_url: { url } } as const;
   const text = await textOf([
@@ -110,7 +110,7 @@ test("a picture is described by what its head says, and by nothing else", async 
   expect(await textOf([user("What is in this picture?")])).toBe(contentOf("no-picture"));
 });
 
-test("an answer that ended at a limit is continued where it was cut", async () => {
+test("an answer that ended at a limit continues at its cut", async () => {
   const question = user("[[length]] Write a debounce function in TypeScript");
   const cut = await answerTo([question]);
   expect(cut.outcome).toBe("length");
@@ -120,13 +120,13 @@ test("an answer that ended at a limit is continued where it was cut", async () =
   expect(said + more + rest).toBe(contentOf("debounce"));
 });
 
-test("a second question is answered for itself, and a short yes by what came before", async () => {
+test("a second question is answered separately, and a short yes by the question before", async () => {
   const chat = [user("Write a debounce function in TypeScript"), assistant(contentOf("debounce"))];
   expect(await textOf([...chat, user("Compare SQL and NoSQL")])).toBe(contentOf("sql-nosql"));
   expect(await textOf([...chat, user("Yes, please!")])).toBe(contentOf("throttle"));
 });
 
-test("anything else gets the request that was sent, without Base64, and prompts that have an answer", async () => {
+test("any other prompt gets the request that was sent, without Base64, and prompts that have an answer", async () => {
   const stream = streamChat(client, {
     model: "alpha-v4.1-flash",
     temperature: 0.5,

@@ -41,7 +41,7 @@ afterAll(async () => {
 const openTab = () =>
   createClient({ baseURL: worker.address, headers: { authorization: `Bearer ${token}` } });
 
-test("a video in two tabs is pushed to both, asked about by one object, and found again after a reload", async () => {
+test("a video in two tabs is pushed to both, polled by one object, and found again after a reload", async () => {
   const tab = openTab();
   const content = [{ type: "text" as const, text: "A reef at dawn" }];
   const handle = await createVideoTask(tab, { model: "gamma-video-2.0", content, duration: 5 });

@@ -129,11 +129,11 @@ test.each(Object.entries(layers))("imports in %s only go down", (folder, table) 
   expect(upward(folder, table, everyImport(folder))).toEqual([]);
 });
 
-test.each([...sources])("no file of %s imports itself over others", (_, imports) => {
+test.each([...sources])("no file of %s imports itself over other files", (_, imports) => {
   expect(circles(imports)).toEqual([]);
 });
 
-test("each package that the core depends on is imported where the table says", () => {
+test("packages are imported only where the table allows it", () => {
   const wrong = [...(sources.get("core") ?? [])].flatMap(([file, imports]) =>
     imports
       .filter((name) => !name.startsWith("core/") && !importers[name]?.test(file.slice("core/src/".length)))
@@ -142,7 +142,7 @@ test("each package that the core depends on is imported where the table says", (
   expect(wrong).toEqual([]);
 });
 
-test("the check finds an import that goes up, one beside it, and a circle", () => {
+test("the check finds an import that goes up, one within a line, and a circle", () => {
   const imports = new Map([
     ["app/top", ["app/rooms/one", "app/base"]],
     ["app/base", ["app/top"]],

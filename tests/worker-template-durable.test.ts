@@ -20,7 +20,7 @@ describe("the template with Durable Objects", () => {
     expect((await deployed.worker.ask(other, chats, chat)).status).toBe(200);
   });
 
-  test("counts what a chat has cost, and not what it could have", async () => {
+  test("counts the cost that a chat had, not its largest possible cost", async () => {
     const talker = await signIn("talker");
     // each could cost 8192 of the day's 500,000
     for (let asked = 0; asked < 25; asked += 1)
@@ -41,7 +41,7 @@ describe("the template with Durable Objects", () => {
     ]);
   });
 
-  test("case 56: bounds visitors who get a new user id for each request", async () => {
+  test("case 56: limits visitors who get a new user id for each request", async () => {
     const { ask } = deployed.other("for visitors");
     const from = { "cf-connecting-ip": "203.0.113.9" };
     const statuses: number[] = [];
@@ -51,7 +51,7 @@ describe("the template with Durable Objects", () => {
     expect(statuses.at(-1)).toBe(429);
   });
 
-  test("tells users what they have left", async () => {
+  test("shows users their remaining budget", async () => {
     const { status, text } = await deployed.worker.ask(await signIn("reader"), "/v1/budget");
     expect(status).toBe(200);
     expect(JSON.parse(text).budgets).toEqual([
@@ -60,7 +60,7 @@ describe("the template with Durable Objects", () => {
     expect((await deployed.worker.ask(undefined, "/v1/budget")).status).toBe(401);
   });
 
-  test("pushes what becomes of a video", async () => {
+  test("pushes the changes of a video", async () => {
     const ada = await signIn("ada");
     const id = await createVideo(deployed.worker, ada);
     const headers = { authorization: `Bearer ${ada}` };

@@ -62,7 +62,7 @@ describe.each([
     expect(deployed.bundle.printed).not.toMatch(/warning|error|SECRET|API_KEY/i);
   });
 
-  test("case 59: without its secrets lets nobody in, and says why to its operator alone", async () => {
+  test("case 59: refuses every request without its secrets, and reports the reason only to its operator", async () => {
     const ada = await signIn("ada");
     const { ask, logs } = deployed.other("bare");
     const health = await ask(undefined, "/health");
@@ -75,7 +75,7 @@ describe.each([
   });
 
   test.each(closings.map((closing, index) => [...closing, `${index}`] as const))(
-    "case 59: with %o and without %o sends nothing, says so in /health, and logs `%s`",
+    "case 59: with %o and without %o sends nothing, reports it in /health, and logs `%s`",
     async (_given, _without, named, index) => {
       const ada = await signIn("ada");
       deployed.emulator.reset();
@@ -89,7 +89,7 @@ describe.each([
     },
   );
 
-  test("case 52: refuses what the spec does not list, `n` among it", async () => {
+  test("case 52: refuses fields outside the spec, such as `n`", async () => {
     const ada = await signIn("ada-n");
     deployed.emulator.reset();
     for (const field of [{ n: 128 }, { fallbacks: ["dear"] }, { extra_body: { max_tokens: 9999 } }]) {
@@ -99,7 +99,7 @@ describe.each([
     expect(deployed.emulator.requests).toEqual([]);
   });
 
-  test("case 48: answers 8 MB of small values, and others meanwhile", async () => {
+  test("case 48: answers 8 MB of small values, and other requests meanwhile", async () => {
     const [mallory, bob] = [await signIn("mallory"), await signIn("bob-48")];
     const zeros = `{"model":"delta-5.3","messages":[${"0,".repeat(4_000_000)}0]}`;
     const [attack, other] = await Promise.all([
@@ -114,7 +114,7 @@ describe.each([
     expect((await deployed.worker.ask(token, chats, chat)).status).toBe(200);
   });
 
-  test("serves a chat of a signed-in user, and of nobody else", async () => {
+  test("serves a chat of a signed-in user only", async () => {
     expect((await deployed.worker.ask(undefined, "/health")).text).toBe('{"status":"ok"}');
     expect((await deployed.worker.ask(undefined, chats, chat)).status).toBe(401);
     const forged = await tokenOf("ada", "another secret, of 32 bytes and more");
@@ -123,7 +123,7 @@ describe.each([
     expect((await streamChat(client, chat).result()).outcome).toBe("complete");
   });
 
-  test("keeps users' videos apart, and what they ask for within the caps", async () => {
+  test("separates the videos of users, and limits their requests by the caps", async () => {
     const [ada, bob] = [await signIn("ada"), await signIn("bob")];
     deployed.emulator.reset();
     const id = await createVideo(deployed.worker, ada);
@@ -138,7 +138,7 @@ describe.each([
     expect(await codeOf(videos, { ...video, model: "gamma-video-fast" })).toBe("model_not_allowed");
   });
 
-  test("bounds how often a user asks, and each user for themselves", async () => {
+  test("limits the requests of each user separately", async () => {
     const [busy, other] = [await signIn("busy"), await signIn("other")];
     const askUnlisted = (token: string) => deployed.worker.ask(token, chats, { ...chat, model: "unlisted" });
     let answer = await askUnlisted(busy);
@@ -149,13 +149,13 @@ describe.each([
     expect((await askUnlisted(other)).status).toBe(403);
   });
 
-  test("holds both keys while they are changed, and both secrets", async () => {
+  test("accepts the old and the new key during a change, and both secrets", async () => {
     const ada = await signIn("ada");
     const id = await createVideo(deployed.worker, ada);
     expect((await deployed.other("changed").ask(ada, `${videos}/${id}`)).status).toBe(200);
   });
 
-  test("writes one line for each request, without what was asked or by which token", async () => {
+  test("logs one line for each request, without the prompt and the token", async () => {
     const token = await signIn("writer");
     await deployed.worker.ask(token, chats, {
       ...chat,
@@ -172,7 +172,7 @@ describe.each([
 
 const shared = ["name", "compatibility_date", "compatibility_flags", "workers_dev", "preview_urls", "vars"];
 
-test("both configurations agree in what they share, and keep to themselves what is asked", () => {
+test("both configurations share their common part, and have their own bindings", () => {
   const [plain, durable] = ["wrangler.jsonc", "wrangler.durable.jsonc"].map(configOf);
   for (const name of [...shared, "secrets", "ratelimits", "observability"])
     expect({ [name]: durable?.[name] }).toEqual({ [name]: plain?.[name] });
@@ -184,7 +184,7 @@ test("both configurations agree in what they share, and keep to themselves what 
   });
 });
 
-test("the secrets to be filled in have names alone", () => {
+test("the secrets to fill in have names only", () => {
   const lines = readFileSync(`${template}/.dev.vars.example`, "utf8").split("\n");
   const settings = lines.filter((line) => line !== "" && !line.startsWith("#"));
   expect(settings).toEqual(["GATEWAY_API_KEY=", "PROXY_SECRET=", "JWT_SECRET="]);

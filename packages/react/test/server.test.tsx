@@ -62,7 +62,7 @@ function App({ name }: { name: string }) {
   );
 }
 
-test("on a server no chat is shared: one visitor's messages are never another's", () => {
+test("no chat is shared on a server: the messages of one user are never shown to another", () => {
   const { client, requests } = clientOf(() => new Response());
   const page = (greeting: string) =>
     renderToString(
@@ -75,7 +75,7 @@ test("on a server no chat is shared: one visitor's messages are never another's"
   expect(requests).toHaveLength(0);
 });
 
-test("every hook renders on a server, from a relative address, and leaves nothing waiting", () => {
+test("every hook renders on a server with a relative address, and leaves no timer or request", () => {
   const clock = stoppedClock();
   const sent: Request[] = [];
   const client = createClient({
