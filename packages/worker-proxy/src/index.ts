@@ -1,7 +1,5 @@
 export type {
   Admitted,
-  BudgetReader,
-  BudgetState,
   Checked,
   Extension,
   ExtensionRoute,

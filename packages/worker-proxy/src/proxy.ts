@@ -1,10 +1,10 @@
 import type { Admitted, ProxyContext } from "./admitted.js";
-import type { Account } from "./gates/account.js";
 import { checkRate } from "./gates/limits.js";
 import { checkOrigin, corsHeadersOf } from "./gates/origin.js";
 import { find, isPoll, type Match, matchFor } from "./gates/path.js";
 import { admit } from "./gates/policy.js";
 import { userOf } from "./gates/user.js";
+import type { Account } from "./gateway/additions.js";
 import { passOn } from "./gateway/answer.js";
 import { openCall } from "./gateway/call.js";
 import { addedHeaders, ask, outgoingOf } from "./gateway/request.js";
@@ -120,11 +120,11 @@ async function serve<Env>(
     const { extensionAnswer } = mayExtend ? await import("./gateway/additions.js") : {};
     const extensions = await extensionAnswer?.(settings, route, admitted, call);
     const response = extensions ?? (await gateways());
-    const upstream = { response, call, isExtensions: extensions !== undefined };
-    if (response.ok)
-      return await passOn(upstream, { settings, setup, tenancy, admitted, route, report, account });
-    const { refusalOf } = await import("./gateway/refused.js");
-    throw await refusalOf(upstream, setup.guarded, settings.limits);
+    const isExtensions = extensions !== undefined;
+    const parts = { settings, setup, tenancy, admitted, route, report, account };
+    if (response.ok) return await passOn({ ...parts, response, call, isExtensions });
+    const { refusalOf } = await import("./gateway/read-answer.js");
+    throw await refusalOf({ response, call }, setup.guarded, settings.limits);
   } catch (error) {
     account?.close((error instanceof Refusal && error.details.outcome) || "unknown");
     call.close();
@@ -144,7 +144,7 @@ async function serve<Env>(
     }
     // reserved last: a request that the proxy or an extension refuses costs nothing
     if (settings.meter)
-      account = await (await import("./gates/account.js")).openAccount(settings.meter, admitted);
+      account = await (await import("./gateway/additions.js")).openAccount(settings.meter, admitted);
     return await asked();
   }
 }
