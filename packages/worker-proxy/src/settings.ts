@@ -1,6 +1,6 @@
 import type { RouteName } from "./admitted.js";
+import { createStreamCount } from "./gates/caller.js";
 import type { Caps } from "./gates/fields.js";
-import { createStreamCount } from "./gates/limits.js";
 import { createTables, type FieldsOf, hasField, routeOf } from "./gates/models.js";
 import { specRoutes, tableOf } from "./gates/path.js";
 import type { ProxyOptions } from "./options.js";

@@ -85,7 +85,7 @@ export function openStreamLog<Env>(
     } catch (error) {
       // the proxy is told the refusal alone, not what is behind it
       if (!(error instanceof Refusal) || textOf(error).status >= 500) {
-        const { logCause } = await import("../refuse.js");
+        const { logCause } = await import("../own-answers.js");
         await logCause("streamLogObject", error, { request, env, settings });
       }
       return refusedBy(error);

@@ -1,8 +1,8 @@
 import type { Admitted, CallOutcome, Extension, Meter, Payable, RouteName, Usage } from "../admitted.js";
 import type { Route } from "../gates/path.js";
 import type { ProxyOptions } from "../options.js";
+import { isCredential } from "../own-answers.js";
 import { decided, ensure, Refusal, readOption, tooMany } from "../refusal.js";
-import { isCredential } from "../refuse.js";
 import { logError } from "../report.js";
 import type { Settings } from "../settings.js";
 import type { Call } from "./call.js";

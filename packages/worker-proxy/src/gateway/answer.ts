@@ -1,6 +1,6 @@
 import type { Admitted } from "../admitted.js";
-import type { Tenancy } from "../gates/ids.js";
 import type { Route } from "../gates/path.js";
+import type { Tenancy } from "../gates/references.js";
 import { Refusal } from "../refusal.js";
 import type { Report } from "../report.js";
 import type { Settings, Setup } from "../settings.js";

@@ -79,12 +79,16 @@ export async function readText(
   const pieces = response.body && openPieces(response.body);
   const decoder = new TextDecoder();
   let text = "";
-  while (pieces) {
-    const ms = Math.min(idleMs, endsAt - Date.now());
-    const piece = await call.wait(pieces.next, "upstream_cut", { ms, late: "upstream_idle" });
-    if (!piece) break;
-    text += decoder.decode(piece, { stream: true });
-    if (text.length > most) throw new Refusal("upstream_type");
+  try {
+    while (pieces) {
+      const ms = Math.min(idleMs, endsAt - Date.now());
+      const piece = await call.wait(pieces.next, "upstream_cut", { ms, late: "upstream_idle" });
+      if (!piece) break;
+      text += decoder.decode(piece, { stream: true });
+      if (text.length > most) throw new Refusal("upstream_type");
+    }
+  } finally {
+    pieces?.cancel();
   }
   return text;
 }
