@@ -61,7 +61,14 @@ async function startGateway(): Promise<{ url: string; close(): Promise<void> }> 
   const { createEmulator } = await import("@sluice/emulator");
   const { serve } = await import("@sluice/emulator/serve");
   const { createDemoScript } = await import("../examples/studio/demo/script.ts");
-  const options = { apiKeys: [key], cors: true, speed: Number(values.speed), chat: createDemoScript() };
+  const options = {
+    apiKeys: [key],
+    cors: true,
+    speed: Number(values.speed),
+    // nobody watches a demo for two minutes
+    durations: { imageMs: 3000, videoMs: 12_000 },
+    chat: createDemoScript(),
+  };
   return serve(createEmulator(options), { port: 0 });
 }
 

@@ -18,5 +18,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     exclude: ["**/*.workerd.test.ts"],
     root: source("."),
+    // a picture takes a while to paint beside browsers and workerd
+    testTimeout: 30_000,
   },
 });

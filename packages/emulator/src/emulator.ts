@@ -46,7 +46,8 @@ export function createEmulator(options: EmulatorOptions): Emulator {
   if (!(speed > 0)) throw new TypeError(`speed must be above 0, got ${speed}; use Infinity for no waiting`);
 
   const recorder = createRecorder(options.keepRequests ?? 1000);
-  const gateway = createGateway({ clock, speed, script: options.chat, withKey });
+  const { chat: script, durations = {} } = options;
+  const gateway = createGateway({ clock, speed, durations, script, withKey });
   // platforms drop the signal of a request that nothing holds
   const inFlight = new Set<Request>();
   let count = 0;

@@ -6,6 +6,7 @@ import { createEpsilon } from "./epsilon/epsilon.js";
 import { createFiles } from "./files/files.js";
 import { createImages } from "./images/images.js";
 import { indexPage } from "./index-page.js";
+import type { Durations } from "./server/durations.js";
 import type { Handler } from "./server/exchange.js";
 import { createRefusals } from "./server/refusals.js";
 import type { Routes } from "./server/router.js";
@@ -15,20 +16,21 @@ import { createVideos } from "./videos/videos.js";
 export interface GatewayOptions {
   readonly clock: EmulatorClock;
   readonly speed: number;
+  readonly durations: Durations;
   readonly script: ChatScript | undefined;
   /** Wraps a handler, so that a request without a valid key is refused. */
   readonly withKey: (handler: Handler) => Handler;
 }
 
 /** Creates all endpoints of the specification, with their state. */
-export function createGateway({ clock, speed, script, withKey }: GatewayOptions) {
+export function createGateway({ clock, speed, durations, script, withKey }: GatewayOptions) {
   const { refuse, clear: clearRefusals } = createRefusals();
   const files = createFiles({ clock });
   const shared = { clock, speed, refuse, files };
   const chat = createChat({ ...shared, script });
-  const images = createImages(shared);
+  const images = createImages({ ...shared, usualMs: durations.imageMs });
   const assets = createAssets(shared);
-  const videos = createVideos({ ...shared, assetStatus: assets.statusOf });
+  const videos = createVideos({ ...shared, usualMs: durations.videoMs, assetStatus: assets.statusOf });
   const epsilon = createEpsilon(shared);
   const epsilonCreate = { POST: withKey(epsilon.create) };
 

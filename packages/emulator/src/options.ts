@@ -1,5 +1,6 @@
 import type { ChatScript } from "./chat/reply.js";
 import type { EmulatorClock } from "./clock.js";
+import type { Durations } from "./server/durations.js";
 import type { Fault } from "./server/faults.js";
 import type { RequestRecord } from "./server/recorder.js";
 
@@ -17,6 +18,11 @@ export interface EmulatorOptions {
    * @default 1
    */
   readonly speed?: number;
+  /**
+   * Times that images and videos take before they are divided by `speed`. Scenes such as `slow` keep their own.
+   * @default some seconds for images, one to two minutes for videos
+   */
+  readonly durations?: Durations;
   /** Decides what the model answers, instead of the emulator's own texts. @default none */
   readonly chat?: ChatScript;
   /** Decides, before each request, if the network fails. `nth` counts from 1, and from 1 again after `reset()`. */

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { imageModels } from "@sluice/core/schemas";
 import type { Emulator } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
@@ -48,7 +49,7 @@ describe.each(Object.entries(imageModels))("%s", (model, { sizes }) => {
       const { width, height, rows } = await pictureAt(emulator, data[0]?.url);
       expect(`${width}x${height}`).toBe(size);
       expect(data[0]?.size).toBe(size);
-      expect(rows).toHaveLength(height * (width + 1));
+      expect(rows).toHaveLength(height * (3 * width + 1));
     });
 });
 
@@ -99,9 +100,8 @@ describe("a sequence", () => {
 describe("the pixels", () => {
   async function pixelsOf(emulator: Emulator, fields: object): Promise<string> {
     const { data } = await generate(emulator, { size: "864x1152", ...fields });
-    const { rows, chunks } = await pictureAt(emulator, data[0]?.url);
-    const palette = chunks.find(({ type }) => type === "PLTE")?.content ?? [];
-    return `${[...palette]} ${Buffer.from(rows).toString("base64")}`;
+    const { rows } = await pictureAt(emulator, data[0]?.url);
+    return hash("sha1", rows);
   }
 
   test("are the same for the same seed, and others for another prompt, seed or model", async () => {
@@ -115,6 +115,29 @@ describe("the pixels", () => {
   test("are others each time without a seed", async () => {
     const emulator = createFastEmulator();
     expect(await pixelsOf(emulator, {})).not.toBe(await pixelsOf(emulator, {}));
+  });
+
+  test("are others for each image of a set", async () => {
+    const emulator = createFastEmulator();
+    const { data } = await generate(emulator, { size: "864x1152", sequential_image_generation: "auto" });
+    const pictures = await Promise.all(
+      data.map(async ({ url }) => hash("sha1", (await pictureAt(emulator, url)).rows)),
+    );
+    expect(new Set(pictures).size).toBe(4);
+  });
+
+  test("keep the place of an image of the emulator that is edited", async () => {
+    const emulator = createFastEmulator();
+    const size = { size: "864x1152" };
+    const { data } = await generate(emulator, { ...size, prompt: "A valley in summer at noon" });
+    const image = [data[0]?.url];
+    const skyOf = async (prompt: string) => {
+      const edited = await generate(emulator, { ...size, prompt, image });
+      return (await pictureAt(emulator, edited.data[0]?.url)).rows.subarray(0, 864 * 3 * 100).join();
+    };
+    const same = await skyOf("Nothing else");
+    expect(await skyOf("The same, with meadows in autumn")).toBe(same);
+    expect(await skyOf("The same at night")).not.toBe(same);
   });
 
   test("tell whether there was an image to start from", async () => {
@@ -145,6 +168,13 @@ test("a generation takes some seconds, more for more images, less at a higher sp
   expect((await waits(10))[0]).toBeCloseTo(one / 10);
   expect((await waits(1, { prompt: "[[slow]]" }))[0]).toBeGreaterThan(5 * one);
   expect(await waits(Infinity)).toEqual([]);
+});
+
+test("a generation takes as long as the options say, whatever its length", async () => {
+  const clock = createLeapingClock();
+  const emulator = createFastEmulator({ clock, speed: 2, durations: { imageMs: 3000 } });
+  await generate(emulator, { sequential_image_generation: "auto" });
+  expect(clock.sleeps).toEqual([1500]);
 });
 
 test("an abort ends the wait", async () => {

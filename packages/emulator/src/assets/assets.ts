@@ -64,7 +64,7 @@ export function createAssets({ clock, speed, refuse, files }: AssetsOptions) {
     const asset = assets.get(id);
     if (!asset) return unknownThing(`There is no asset ${id}.`, "asset_not_found");
     const at = { origin: exchange.origin, expiresAt: clock.now() + URL_LIFETIME_MS };
-    const picture = { width: 512, height: 512, seed: id, captions: [id], text: asset.name };
+    const picture = { width: 512, height: 512, prompt: asset.name, seed: id, index: 0 };
     return json({ Id: id, Status: statusOf(id), URL: files.publish(`${id}.png`, picture, at) });
   }
 

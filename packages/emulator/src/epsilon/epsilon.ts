@@ -1,6 +1,8 @@
 import type { EmulatorClock } from "../clock.js";
+import { frameSizeOf } from "../files/clip.js";
 import type { Files } from "../files/files.js";
 import { parseBody } from "../server/check.js";
+import { cut } from "../server/cut.js";
 import type { Exchange } from "../server/exchange.js";
 import { createExpiringMap } from "../server/expiring-map.js";
 import { answerJSON } from "../server/failure-mode.js";
@@ -19,6 +21,8 @@ export interface EpsilonOptions {
 }
 
 interface EpsilonTask {
+  /** Texts of the request. */
+  readonly prompt: string;
   readonly timeline: Timeline;
   readonly fails: boolean;
 }
@@ -26,6 +30,7 @@ interface EpsilonTask {
 const DAY_MS = 24 * 3_600_000;
 const MOST = 2000;
 const SECONDS = 5;
+const MOST_PROMPT = 600;
 const words = {
   submitted: "submitted",
   queued: "submitted",
@@ -53,7 +58,11 @@ export function createEpsilon({ clock, speed, refuse, files }: EpsilonOptions) {
     const digest = hash(whole);
     const id = `epsilon-${digest}-${++count}`;
     const timeline = planTask(clock.now(), digest, speed, scenes.names.has("slow"));
-    const task = { timeline, fails: scenes.names.has("fail") };
+    const task = {
+      prompt: cut(promptIn(parsed.body), MOST_PROMPT),
+      timeline,
+      fails: scenes.names.has("fail"),
+    };
     tasks.set(id, task);
     return answerJSON(bodyOf(id, task, exchange), scenes.failureMode, exchange.request.signal);
   }
@@ -64,13 +73,14 @@ export function createEpsilon({ clock, speed, refuse, files }: EpsilonOptions) {
     return json(bodyOf(exchange.param, task, exchange));
   }
 
-  function bodyOf(id: string, { timeline, fails }: EpsilonTask, { origin, id: requestId }: Exchange) {
+  function bodyOf(id: string, { prompt, timeline, fails }: EpsilonTask, { origin, id: requestId }: Exchange) {
     const { phase } = progressAt(timeline, clock.now());
     const isFinal = phase === "finished";
     const at = { origin, expiresAt: timeline.finishedAt + DAY_MS };
+    const clip = { picture: { ...frameSizeOf("16:9"), prompt, seed: id, index: 0 }, seconds: SECONDS };
     const result = () => ({
       task_result: {
-        videos: [{ id: `${id}-0`, url: files.publish(`${id}.mp4`, "video", at), duration: SECONDS }],
+        videos: [{ id: `${id}-0`, url: files.publish(`${id}.mp4`, clip, at), duration: SECONDS }],
       },
     });
     const data = {
@@ -88,4 +98,10 @@ export function createEpsilon({ clock, speed, refuse, files }: EpsilonOptions) {
     tasks.clear();
     count = 0;
   }
+}
+
+/** Returns the field `prompt` of a request, if it has one. */
+function promptIn(body: unknown): string {
+  const prompt = typeof body === "object" && body !== null && "prompt" in body ? body.prompt : undefined;
+  return typeof prompt === "string" ? prompt : "";
 }

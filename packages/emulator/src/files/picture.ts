@@ -1,88 +1,95 @@
-import { hash } from "../server/hash.js";
-import { type LetteredPicture, type Lettering, letter } from "./lettering.js";
+import type { Color } from "./art/color.js";
+import { type Painting, paint } from "./art/paint.js";
 import type { Bitmap } from "./png.js";
 
 /** Description of a picture. The same description makes the same pixels. */
-export interface Picture extends LetteredPicture {
-  /** Source of the pattern and its colours. */
+export interface Picture {
+  readonly width: number;
+  readonly height: number;
+  readonly prompt: string;
+  /** Prompt of the picture that this one began with; it decides what `prompt` leaves open. */
+  readonly base?: string;
+  /** Decides what the prompts leave open. */
   readonly seed: string;
+  /** Place in a set, from 0. */
+  readonly index: number;
+  /** Columns at the right that are painted but not shown: room for a movement. @default 0 */
+  readonly extra?: number;
+  /** Colors of a reference. */
+  readonly palette?: readonly Color[];
 }
 
-const SHADES = 120;
-const INK = 2 * SHADES;
-const TURN = 1024;
+/** Largest number of pixels that are painted. A larger picture is painted smaller, and stretched. */
+const MOST_PIXELS = 400_000;
+const MOST_KEPT = 8;
 
-/** Paints waves in three colours that the seed decides, and a darker band with the text at the foot. */
-export function paint(picture: Picture): Bitmap {
-  const { width, height, seed } = picture;
-  const lettering = letter(picture);
-  const waves = wavesOf(width, height, seed);
-  return { width, height, palette: paletteOf(seed), fill };
+const kept = new Map<string, Painting>();
+
+/** Paints a picture, or returns one of the last eight again. */
+export function paintingOf(picture: Picture): Painting {
+  const { height, prompt, base, seed, index, extra = 0, palette = [] } = picture;
+  const width = picture.width + extra;
+  const scale = Math.min(1, Math.sqrt(MOST_PIXELS / (width * height)));
+  const size = {
+    width: Math.max(1, Math.round(width * scale)),
+    height: Math.max(1, Math.round(height * scale)),
+  };
+  const order = { ...size, prompt, base: base ?? "", seed, index, palette };
+  const key = JSON.stringify(order);
+  const painting = kept.get(key) ?? paint(order);
+  kept.delete(key);
+  kept.set(key, painting);
+  for (const oldest of kept.keys()) {
+    if (kept.size <= MOST_KEPT) break;
+    kept.delete(oldest);
+  }
+  return painting;
+}
+
+/** Makes the rows of a picture at its full size. */
+export function bitmapOf(picture: Picture): Bitmap {
+  const { width, height, extra = 0 } = picture;
+  const { width: narrow, height: low, bytes } = paintingOf(picture);
+  const places = Float32Array.from({ length: width }, (_, x) =>
+    between((x + 0.5) * (narrow / (width + extra)) - 0.5, narrow),
+  );
+  // the two rows of the painting between which the last row lay
+  const stretched = [new Uint8Array(3 * width), new Uint8Array(3 * width)] as const;
+  const held: [number, number] = [-1, -1];
+  return { width, height, fill };
 
   function fill(y: number, row: Uint8Array) {
-    waves(y, row);
-    if (y < lettering.top) return;
-    for (let x = 0; x < width; x++) row[x] = (row[x] ?? 0) + SHADES;
-    write(lettering, y, row);
+    const place = between((y + 0.5) * (low / height) - 0.5, low);
+    const first = Math.floor(place);
+    const above = rowOf(first);
+    const below = rowOf(Math.min(low - 1, first + 1));
+    const share = Math.round((place - first) * 256);
+    for (let at = 0; at < row.length; at++) {
+      const top = above[at] as number;
+      row[at] = top + ((((below[at] as number) - top) * share) >> 8);
+    }
+  }
+
+  function rowOf(index: number): Uint8Array {
+    const slot = index % 2 === 0 ? 0 : 1;
+    const row = stretched[slot];
+    if (held[slot] === index) return row;
+    held[slot] = index;
+    for (let x = 0, at = 0; x < width; x++, at += 3) {
+      const place = places[x] as number;
+      const left = Math.floor(place);
+      const share = Math.round((place - left) * 256);
+      const from = 3 * (index * narrow + left);
+      const to = left + 1 < narrow ? from + 3 : from;
+      for (let part = 0; part < 3; part++) {
+        const value = bytes[from + part] as number;
+        row[at + part] = value + ((((bytes[to + part] as number) - value) * share) >> 8);
+      }
+    }
+    return row;
   }
 }
 
-function write({ runs }: Lettering, y: number, row: Uint8Array) {
-  for (const [from, to] of runs(y)) row.fill(INK, from, to);
-}
-
-/** Prepares two waves that bend each other. Values that depend on the column alone are computed once. */
-function wavesOf(width: number, height: number, seed: string) {
-  const [angle, fine, coarse, bend] = numbersOf(seed);
-  const span = Math.max(width, height);
-  const sine = Int16Array.from({ length: TURN }, (_, at) =>
-    Math.round(((Math.sin((at / TURN) * 2 * Math.PI) + 1) * (SHADES - 1)) / 4),
-  );
-  const turns = (count: number) => (count * TURN) / span;
-  const [across, along] = [Math.cos(angle * Math.PI), Math.sin(angle * Math.PI)];
-  const first = turns(1 + 2 * fine);
-  const second = turns(0.5 + coarse);
-  const firstOfColumn = Int32Array.from({ length: width }, (_, x) => x * across * first);
-  const secondOfColumn = Int32Array.from(
-    { length: width },
-    (_, x) => x * along * second + 90 * bend * Math.sin((x / span) * 7),
-  );
-
-  return (y: number, row: Uint8Array) => {
-    const swing = 160 * (0.4 + bend) * Math.sin((y / span) * (4 + 5 * coarse));
-    const firstOfRow = Math.round(y * along * first + swing);
-    const secondOfRow = Math.round(-y * across * second - swing / 2);
-    for (let x = 0; x < width; x++) {
-      const a = sine[((firstOfColumn[x] ?? 0) + firstOfRow) & (TURN - 1)] ?? 0;
-      const b = sine[((secondOfColumn[x] ?? 0) + secondOfRow + a) & (TURN - 1)] ?? 0;
-      row[x] = a + b;
-    }
-  };
-}
-
-/** Makes the palette: shades over three hues, the same shades darker, and the ink. */
-function paletteOf(seed: string): number[] {
-  const [start, turn, light] = numbersOf(`${seed} colours`);
-  const shades = Array.from({ length: SHADES }, (_, at) => {
-    const share = at / (SHADES - 1);
-    return colour(start * 360 + share * (80 + 120 * turn), 0.55 + 0.25 * light, 0.3 + 0.42 * share);
-  });
-  const darker = shades.map((shade) => shade.map((part) => Math.round(part * 0.32)));
-  return [...shades, ...darker, [250, 250, 245]].flat();
-}
-
-/** Converts a hue in degrees to red, green and blue. */
-function colour(hue: number, saturation: number, lightness: number): number[] {
-  const reach = saturation * Math.min(lightness, 1 - lightness);
-  return [0, 8, 4].map((offset) => {
-    const at = (offset + hue / 30) % 12;
-    return Math.round(255 * (lightness - reach * Math.max(-1, Math.min(at - 3, 9 - at, 1))));
-  });
-}
-
-/** Makes four numbers from 0 to 1 of a seed. */
-function numbersOf(seed: string): [number, number, number, number] {
-  const digits = hash(seed);
-  const part = (at: number) => Number.parseInt(digits.slice(at * 4, at * 4 + 4), 16) / 0xffff;
-  return [part(0), part(1), part(2), part(3)];
+function between(place: number, count: number): number {
+  return Math.min(count - 1, Math.max(0, place));
 }

@@ -1,19 +1,18 @@
 import type { Bytes } from "../server/http.js";
 
-/** A picture of up to 256 colours. */
+/** A picture whose rows are made when they are read. */
 export interface Bitmap {
   readonly width: number;
   readonly height: number;
-  /** Red, green and blue of each colour, one after the other. */
-  readonly palette: readonly number[];
-  /** Writes the colour numbers of row `y`. */
+  /** Writes red, green and blue of each pixel of row `y`. */
   readonly fill: (y: number, row: Uint8Array) => void;
 }
 
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const BIT_DEPTH = 8;
-const INDEXED_COLOUR = 3;
-const FILTER_SUB = 1;
+const TRUE_COLOUR = 2;
+const CHANNELS = 3;
+const FILTER_UP = 2;
 const BATCH = 65_536;
 
 const crcTable = Uint32Array.from({ length: 256 }, (_, start) => {
@@ -22,12 +21,17 @@ const crcTable = Uint32Array.from({ length: 256 }, (_, start) => {
   return value;
 });
 
-/** Writes a PNG file in pieces. Rows are made when they are read, so that a large picture needs little memory. */
-export async function* writePNG(bitmap: Bitmap): AsyncGenerator<Bytes> {
-  const { width, height, palette } = bitmap;
+/**
+ * Writes a PNG file in pieces. Rows are made when they are read, so that a large picture needs little memory.
+ *
+ * @param description text that the file carries but does not show
+ */
+export async function* writePNG(bitmap: Bitmap, description: string): AsyncGenerator<Bytes> {
+  const { width, height } = bitmap;
   yield Uint8Array.from(SIGNATURE);
-  yield chunk("IHDR", Uint8Array.from([...big(width), ...big(height), BIT_DEPTH, INDEXED_COLOUR, 0, 0, 0]));
-  yield chunk("PLTE", Uint8Array.from(palette));
+  yield chunk("IHDR", Uint8Array.from([...big(width), ...big(height), BIT_DEPTH, TRUE_COLOUR, 0, 0, 0]));
+  yield chunk("iTXt", textOf("Software", "Sluice emulator"));
+  yield chunk("iTXt", textOf("Description", description));
   const compressed = rowsOf(bitmap).pipeThrough(new CompressionStream("deflate")).getReader();
   try {
     for (;;) {
@@ -42,22 +46,24 @@ export async function* writePNG(bitmap: Bitmap): AsyncGenerator<Bytes> {
   yield chunk("IEND", new Uint8Array());
 }
 
-/** Encodes the rows: the number of the filter, then the difference of each pixel from its left neighbour. */
+/** Encodes the rows: the number of the filter, then the difference of each pixel from the one above it. */
 function rowsOf({ width, height, fill }: Bitmap): ReadableStream<Bytes> {
-  const row = new Uint8Array(width);
-  const rowsAtOnce = Math.max(1, Math.floor(BATCH / (width + 1)));
+  const length = width * CHANNELS;
+  const row = new Uint8Array(length);
+  const above = new Uint8Array(length);
+  const rowsAtOnce = Math.max(1, Math.floor(BATCH / (length + 1)));
   let y = 0;
   return new ReadableStream(
     {
       pull(controller) {
-        const batch = new Uint8Array(Math.min(rowsAtOnce, height - y) * (width + 1));
-        for (let at = 0; at < batch.length; at += width + 1, y++) {
+        const batch = new Uint8Array(Math.min(rowsAtOnce, height - y) * (length + 1));
+        for (let at = 0; at < batch.length; at += length + 1, y++) {
           fill(y, row);
-          batch[at] = FILTER_SUB;
-          for (let x = 0, left = 0; x < width; x++) {
-            const value = row[x] ?? 0;
-            batch[at + 1 + x] = value - left;
-            left = value;
+          batch[at] = FILTER_UP;
+          for (let x = 0; x < length; x++) {
+            const value = row[x] as number;
+            batch[at + 1 + x] = value - (above[x] as number);
+            above[x] = value;
           }
         }
         controller.enqueue(batch);
@@ -66,6 +72,11 @@ function rowsOf({ width, height, fill }: Bitmap): ReadableStream<Bytes> {
     },
     { highWaterMark: 0 },
   );
+}
+
+/** Makes the content of a text chunk: a keyword, three empty fields, and the text in UTF-8. */
+function textOf(keyword: string, text: string): Uint8Array {
+  return new TextEncoder().encode(`${keyword}\0\0\0\0\0${text.replaceAll("\0", "")}`);
 }
 
 function chunk(type: string, content: Uint8Array): Bytes {

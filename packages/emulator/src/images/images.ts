@@ -2,6 +2,7 @@ import { checkImageRequest, imageModels } from "@sluice/core/schemas";
 import type { EmulatorClock } from "../clock.js";
 import type { Files } from "../files/files.js";
 import type { Picture } from "../files/picture.js";
+import { paletteOf } from "../files/reference.js";
 import { checkBody } from "../server/check.js";
 import type { Exchange } from "../server/exchange.js";
 import { answerJSON } from "../server/failure-mode.js";
@@ -16,6 +17,8 @@ export interface ImagesOptions {
   readonly speed: number;
   readonly refuse: Refuse;
   readonly files: Files;
+  /** Milliseconds of an answer that is not slow; undefined for some seconds each image. */
+  readonly usualMs: number | undefined;
 }
 
 const START_MS = 2000;
@@ -25,7 +28,7 @@ const PIXELS_PER_TOKEN = 256;
 const LIFETIME_MS = 24 * 3_600_000;
 
 /** Creates `POST /v1/images/generations`. */
-export function createImages({ clock, speed, refuse, files }: ImagesOptions) {
+export function createImages({ clock, speed, refuse, files, usualMs }: ImagesOptions) {
   let count = 0;
   return { answer, clear };
 
@@ -37,17 +40,30 @@ export function createImages({ clock, speed, refuse, files }: ImagesOptions) {
     if (refusal) return refusal;
 
     const id = `img_${hash(exchange.text)}_${++count}`;
-    const wait =
-      ((START_MS + EACH_MS * job.count) * (job.scenes.names.has("slow") ? SLOW_FACTOR : 1)) / speed;
+    const own = START_MS + EACH_MS * job.count;
+    const wait = (job.scenes.names.has("slow") ? SLOW_FACTOR * own : (usualMs ?? own)) / speed;
     if (wait > 0) await clock.sleep(wait, exchange.request.signal);
-    return answerJSON(resultOf(job, id, exchange.origin), job.scenes.failureMode, exchange.request.signal);
+    const reference = await referenceOf(job);
+    return answerJSON(
+      resultOf(job, reference, id, exchange.origin),
+      job.scenes.failureMode,
+      exchange.request.signal,
+    );
   }
 
-  function resultOf(job: ImageJob, id: string, origin: string) {
+  async function referenceOf({ references: [url], seed }: ImageJob): Promise<Reference> {
+    if (url === undefined) return {};
+    const own = files.pictureAt(url);
+    if (!own) return { palette: await paletteOf(url) };
+    const base = `${own.prompt} ${own.base ?? ""}`;
+    return { base, palette: own.palette ?? [], ...(seed === undefined ? { seed: own.seed } : {}) };
+  }
+
+  function resultOf(job: ImageJob, reference: Reference, id: string, origin: string) {
     const data = Array.from({ length: job.count }, (_, index) => {
       if (index === 1 && job.scenes.names.has("partial")) return { error: filtered };
       const at = { origin, expiresAt: clock.now() + LIFETIME_MS };
-      const url = files.publish(`${id}_${index}.png`, pictureOf(job, id, index), at);
+      const url = files.publish(`${id}_${index}.png`, pictureOf(job, reference, id, index), at);
       return { url, size: `${job.width}x${job.height}` };
     });
     const made = data.filter((entry) => "url" in entry).length;
@@ -63,24 +79,22 @@ export function createImages({ clock, speed, refuse, files }: ImagesOptions) {
 
 const filtered = { code: "content_filter", message: "This image was withheld by the content filter." };
 
-/** Describes one image. Without a seed, every request gets other images. */
+/** Description of a reference: the picture of this emulator that it is, or its colors. */
+type Reference = Pick<Picture, "base" | "palette"> & { readonly seed?: string };
+
+/** Describes one image. Without a seed, every request gets other images; with a reference of ours, it stays similar. */
 function pictureOf(
-  { model, prompt, width, height, seed, count, references }: ImageJob,
+  { model, prompt, width, height, seed }: ImageJob,
+  reference: Reference,
   id: string,
   index: number,
 ) {
-  const shownSeed = seed ?? Number.parseInt(hash(id).slice(0, 7), 16);
-  const details = [
-    `${width}x${height}`,
-    `seed ${shownSeed}`,
-    ...(count > 1 ? [`${index + 1} of ${count}`] : []),
-    ...(references > 0 ? [`from ${references} image${references > 1 ? "s" : ""}`] : []),
-  ];
-  return {
-    width,
-    height,
-    seed: hash(`${model} ${prompt} ${shownSeed} ${index}`),
-    captions: [model, details.join("  ")],
-    text: prompt,
-  } satisfies Picture;
+  const chosen = seed ?? Number.parseInt(hash(id).slice(0, 7), 16);
+  const ownSeed = hash(`${model} ${prompt} ${chosen}${keepsPlace(prompt) ? "" : ` ${index}`}`);
+  return { width, height, prompt, ...reference, seed: reference.seed ?? ownSeed, index } satisfies Picture;
+}
+
+/** Checks if the images of a set show one place at several times. */
+function keepsPlace(prompt: string): boolean {
+  return /\b(?:one|same|through|seasons|times of)\b/i.test(prompt);
 }

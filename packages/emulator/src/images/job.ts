@@ -24,8 +24,8 @@ export interface ImageJob {
   /** Number of images to make. */
   readonly count: number;
   readonly seed: number | undefined;
-  /** Number of reference images. */
-  readonly references: number;
+  /** URLs of the reference images. */
+  readonly references: readonly string[];
 }
 
 /** Default size, an assumption: it is in the list of both models, and the spec shows no default. */
@@ -47,7 +47,7 @@ export function readImageJob(request: ImageRequestBody): ImageJob {
     height,
     count: countOf(request, scenes.text),
     seed: request.seed,
-    references: request.image?.length ?? 0,
+    references: request.image ?? [],
   };
 }
 

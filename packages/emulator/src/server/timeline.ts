@@ -23,16 +23,31 @@ const SLOW_MS = 300_000;
  * Plans the times of a task: one to two minutes, of which some seconds in the queue, divided by `speed`.
  *
  * @param digest hex digits that decide the exact times
+ * @param usualMs milliseconds of a task that is not slow, instead of those times; the queue takes little of it
  */
-export function planTask(now: number, digest: string, speed: number, slow: boolean): Timeline {
+export function planTask(
+  now: number,
+  digest: string,
+  speed: number,
+  slow: boolean,
+  usualMs?: number,
+): Timeline {
+  const at = (ms: number) => now + ms / speed;
+  if (usualMs !== undefined && !slow)
+    return {
+      submittedAt: now,
+      queuedAt: at(usualMs * 0.02),
+      startedAt: at(usualMs * 0.06),
+      finishedAt: at(usualMs),
+    };
   const spread = (part: string, most: number) => Number.parseInt(part, 16) % most;
   const started = LEAST_START_MS + spread(digest.slice(0, 6), START_SPREAD_MS);
   const finished = slow ? SLOW_MS : LEAST_MS + spread(digest.slice(6, 12), SPREAD_MS);
   return {
     submittedAt: now,
-    queuedAt: now + QUEUED_MS / speed,
-    startedAt: now + started / speed,
-    finishedAt: now + finished / speed,
+    queuedAt: at(QUEUED_MS),
+    startedAt: at(started),
+    finishedAt: at(finished),
   };
 }
 

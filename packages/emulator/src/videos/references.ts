@@ -30,11 +30,26 @@ export function refuseReferences(
   return undefined;
 }
 
-function addressesOf({ input, content = [] }: VideoRequestBody): { path: string; url: string }[] {
-  const media = (input?.media ?? []).map(({ url }, index) => ({ path: `input.media.${index}.url`, url }));
+/** Returns the URL of the first image of a request that is not an asset. */
+export function firstImageOf(request: VideoRequestBody): string | undefined {
+  return addressesOf(request).find(({ url, type }) => !/video|audio/.test(type) && !url.startsWith(ASSET))
+    ?.url;
+}
+
+function addressesOf({
+  input,
+  content = [],
+}: VideoRequestBody): { path: string; type: string; url: string }[] {
+  const media = (input?.media ?? []).map(({ type, url }, index) => ({
+    path: `input.media.${index}.url`,
+    type,
+    url,
+  }));
   const items = content.flatMap((item, index) => {
     const { url } = (item[item.type] ?? {}) as { readonly url?: unknown };
-    return typeof url === "string" ? [{ path: `content.${index}.${item.type}.url`, url }] : [];
+    return typeof url === "string"
+      ? [{ path: `content.${index}.${item.type}.url`, type: item.type, url }]
+      : [];
   });
   return [...media, ...items];
 }

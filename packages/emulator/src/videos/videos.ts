@@ -1,7 +1,10 @@
 import { checkVideoRequest, videoModels } from "@sluice/core/schemas";
 import type { AssetStatus } from "../assets/assets.js";
 import type { EmulatorClock } from "../clock.js";
+import { frameSizeOf } from "../files/clip.js";
 import type { Files } from "../files/files.js";
+import type { Picture } from "../files/picture.js";
+import { paletteOf } from "../files/reference.js";
 import { checkBody } from "../server/check.js";
 import type { Exchange } from "../server/exchange.js";
 import { createExpiringMap } from "../server/expiring-map.js";
@@ -11,7 +14,7 @@ import { type Answer, json, rateLimited, unknownThing } from "../server/http.js"
 import type { Refuse } from "../server/refusals.js";
 import { planTask, progressAt } from "../server/timeline.js";
 import { readVideoJob, type VideoJob, type VideoRequestBody } from "./job.js";
-import { refuseReferences } from "./references.js";
+import { firstImageOf, refuseReferences } from "./references.js";
 import { bareOf, envelopeOf, type Task, type View } from "./result.js";
 
 /** Parts that the video endpoints use. */
@@ -20,12 +23,16 @@ export interface VideosOptions {
   readonly speed: number;
   readonly refuse: Refuse;
   readonly files: Files;
+  /** Milliseconds of a task that is not slow; undefined for one to two minutes. */
+  readonly usualMs: number | undefined;
   /** Returns the status of an asset; undefined if there is none. */
   readonly assetStatus: (id: string) => AssetStatus | undefined;
 }
 
 /** A task with the counts of its queries. */
 interface KeptTask extends Task {
+  /** What the video shows. */
+  readonly picture: Picture;
   /** Number of all queries. */
   queries: number;
   /** Number of queries after its success. */
@@ -37,7 +44,7 @@ const MOST = 2000;
 const USUAL_QUERIES = 2;
 
 /** Creates `POST /v1/video/generations` and the query of a task: for 24 hours, and for the last 2,000 tasks. */
-export function createVideos({ clock, speed, refuse, files, assetStatus }: VideosOptions) {
+export function createVideos({ clock, speed, refuse, files, usualMs, assetStatus }: VideosOptions) {
   const tasks = createExpiringMap<KeptTask>({ clock, most: MOST, lifetimeMs: DAY_MS });
   let count = 0;
   return { create, query, clear };
@@ -49,7 +56,7 @@ export function createVideos({ clock, speed, refuse, files, assetStatus }: Video
     const refusal = refuseReferences(checked.body, assetStatus) ?? refuse(job.scenes, exchange.text);
     if (refusal) return refusal;
 
-    const { id } = keep(job, exchange.text);
+    const { id } = keep(job, exchange.text, await referenceOf(checked.body));
     const receipt = {
       id,
       task_id: id,
@@ -62,13 +69,26 @@ export function createVideos({ clock, speed, refuse, files, assetStatus }: Video
     return answerJSON(receipt, job.scenes.failureMode, exchange.request.signal);
   }
 
-  function keep(job: VideoJob, text: string): Task {
+  /** Describes the first image of a request: the picture of this emulator that it is, or its colors. */
+  async function referenceOf(request: VideoRequestBody): Promise<Partial<Picture>> {
+    const url = firstImageOf(request);
+    if (url === undefined) return {};
+    const own = files.pictureAt(url);
+    if (!own) return { palette: await paletteOf(url) };
+    const { seed, index, palette = [] } = own;
+    return { base: `${own.prompt} ${own.base ?? ""}`, seed, index, palette };
+  }
+
+  function keep(job: VideoJob, text: string, reference: Partial<Picture>): Task {
     const digest = hash(text);
     const number = ++count;
+    const id = `task-${digest}-${number}`;
+    const seed = job.seed < 0 ? id : hash(`${job.scenes.text} ${job.seed}`);
     const task = {
-      id: `task-${digest}-${number}`,
+      id,
       job,
-      timeline: planTask(clock.now(), digest, speed, job.scenes.names.has("slow")),
+      picture: { ...frameSizeOf(job.ratio), prompt: job.scenes.text, seed, index: 0, ...reference },
+      timeline: planTask(clock.now(), digest, speed, job.scenes.names.has("slow"), usualMs),
       repeatsURL: number % 2 === 1,
       queries: 0,
       successQueries: 0,
@@ -102,9 +122,10 @@ export function createVideos({ clock, speed, refuse, files, assetStatus }: Video
     if (progress.phase !== "finished" || failed || isWithoutURL(task)) return { ...progress, ...unfinished };
 
     const at = { origin, expiresAt: task.timeline.finishedAt + DAY_MS };
-    const url = files.publish(`${task.id}.mp4`, "video", at);
+    const clip = { picture: task.picture, seconds: task.job.duration };
+    const url = files.publish(`${task.id}.mp4`, clip, at);
     const lastFrameURL = returnsLastFrame
-      ? files.publish(`${task.id}-last.png`, lastFrameOf(task), at)
+      ? files.publish(`${task.id}-last.png`, task.picture, at)
       : undefined;
     return { ...progress, ...unfinished, url, lastFrameURL };
   }
@@ -118,9 +139,4 @@ export function createVideos({ clock, speed, refuse, files, assetStatus }: Video
 function isWithoutURL(task: KeptTask): boolean {
   const { names, numbers } = task.job.scenes;
   return names.has("no-url") && ++task.successQueries <= (numbers.get("no-url") ?? Infinity);
-}
-
-function lastFrameOf({ id, job }: Task) {
-  const captions = [job.model, "the last frame"];
-  return { width: 1280, height: 720, seed: id, captions, text: job.scenes.text };
 }

@@ -1,0 +1,89 @@
+import { hash } from "../../server/hash.js";
+
+/** Source of numbers from 0 to 1; the same seed gives the same numbers. */
+export type Random = () => number;
+
+/** Smooth noise at a point, from -1 to 1. */
+export type Noise = (x: number, y: number) => number;
+
+/** Creates a source of numbers (mulberry32). */
+export function randomOf(seed: string): Random {
+  let state = Number.parseInt(hash(seed).slice(0, 8), 16);
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
+  };
+}
+
+/** Creates gradient noise: a random slope at each whole point, joined by smooth curves. */
+export function noiseOf(seed: string): Noise {
+  const random = randomOf(`${seed} noise`);
+  const order = new Uint8Array(512);
+  for (let at = 0; at < 256; at++) order[at] = at;
+  for (let at = 255; at > 0; at--) {
+    const other = Math.floor(random() * (at + 1));
+    const kept = order[at] as number;
+    order[at] = order[other] as number;
+    order[other] = kept;
+  }
+  order.copyWithin(256, 0, 256);
+  const slopes = Float32Array.from({ length: 512 }, (_, at) => {
+    const turn = ((at >> 1) / 256) * 2 * Math.PI;
+    return 1.5 * (at % 2 === 0 ? Math.cos(turn) : Math.sin(turn));
+  });
+  const corner = (column: number, row: number, x: number, y: number) => {
+    const at = 2 * (order[(order[column & 255] as number) + (row & 255)] as number);
+    return (slopes[at] as number) * x + (slopes[at + 1] as number) * y;
+  };
+
+  return (x, y) => {
+    const column = Math.floor(x);
+    const row = Math.floor(y);
+    const dx = x - column;
+    const dy = y - row;
+    const across = dx * dx * dx * (dx * (dx * 6 - 15) + 10);
+    const down = dy * dy * dy * (dy * (dy * 6 - 15) + 10);
+    const above = corner(column, row, dx, dy);
+    const below = corner(column, row + 1, dx, dy - 1);
+    const top = above + across * (corner(column + 1, row, dx - 1, dy) - above);
+    const bottom = below + across * (corner(column + 1, row + 1, dx - 1, dy - 1) - below);
+    return top + down * (bottom - top);
+  };
+}
+
+/** Adds `octaves` of noise, each twice as fine and half as strong. */
+export function layered(noise: Noise, octaves: number): Noise {
+  let total = 0;
+  for (let octave = 0; octave < octaves; octave++) total += 0.5 ** octave;
+  return (x, y) => {
+    let sum = 0;
+    let scale = 1;
+    for (let octave = 0; octave < octaves; octave++, scale *= 2)
+      sum += noise(x * scale + 17 * octave, y * scale) / scale;
+    return sum / total;
+  };
+}
+
+/** Like {@link layered}, but with sharp crests: 1 at a crest, 0 in a valley. */
+export function crested(noise: Noise, octaves: number): Noise {
+  return (x, y) => {
+    let sum = 0;
+    let weight = 1;
+    let share = 0.5;
+    let scale = 1;
+    for (let octave = 0; octave < octaves; octave++, scale *= 2.1, share /= 2) {
+      const crest = (1 - Math.min(1, Math.abs(noise(x * scale + 31 * octave, y * scale)))) ** 2 * weight;
+      sum += crest * share;
+      weight = Math.min(1, crest * 1.6);
+    }
+    return sum;
+  };
+}
+
+/** Runs from 0 at `from` to 1 at `to` along a smooth curve. */
+export function smooth(from: number, to: number, value: number): number {
+  const share = Math.min(1, Math.max(0, (value - from) / (to - from)));
+  return share * share * (3 - 2 * share);
+}

@@ -1,0 +1,100 @@
+import { type Canvas, createCanvas, finish, glow, put } from "./canvas.js";
+import { paintCity } from "./city.js";
+import { type Color, mix } from "./color.js";
+import { paintDesert } from "./desert.js";
+import { paintForest } from "./forest.js";
+import { paintLight } from "./light.js";
+import { paintMountains } from "./mountains.js";
+import { type Random, randomOf } from "./noise.js";
+import { paintReef } from "./reef.js";
+import { paintSea } from "./sea.js";
+import { paintSpace } from "./space.js";
+import { readSubject, type Scene, type Subject } from "./subject.js";
+
+/** Request for a picture. The same order paints the same pixels. */
+export interface Order {
+  readonly width: number;
+  readonly height: number;
+  readonly prompt: string;
+  /** Prompt of a reference; empty for none. */
+  readonly base: string;
+  /** Decides all that the prompt leaves open. */
+  readonly seed: string;
+  /** Place in a set, from 0. */
+  readonly index: number;
+  /** Colors to keep, of a reference picture. */
+  readonly palette: readonly Color[];
+}
+
+/** Painted picture: three bytes for each pixel. */
+export interface Painting {
+  readonly width: number;
+  readonly height: number;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+type Painter = (canvas: Canvas, subject: Subject, seed: string, random: Random) => void;
+
+const painters: Readonly<Record<Scene, Painter>> = {
+  mountains: paintMountains,
+  sea: paintSea,
+  reef: paintReef,
+  city: paintCity,
+  forest: paintForest,
+  desert: paintDesert,
+  space: paintSpace,
+  light: paintLight,
+};
+
+/** Paints what a prompt says. */
+export function paint({ width, height, prompt, base, seed, index, palette }: Order): Painting {
+  const read = readSubject(prompt, base, seed, index);
+  const subject =
+    palette.length > 0
+      ? { ...read, tints: read.tints.length > 1 ? read.tints : [...read.tints, ...palette] }
+      : read;
+  const canvas = createCanvas(width, height);
+  const random = randomOf(`${seed} ${subject.scene}`);
+  painters[subject.scene](canvas, subject, seed, random);
+  if (subject.scene !== "space" && subject.scene !== "light" && subject.scene !== "reef")
+    paintWeather(canvas, subject, random);
+  return { width, height, bytes: finish(canvas, random) };
+}
+
+function paintWeather(canvas: Canvas, { rain, storm, season, scene }: Subject, random: Random) {
+  const { width, height } = canvas;
+  if (rain || (storm && scene === "sea")) {
+    const drops = Math.round((rain ? 1500 : 500) * (width / height));
+    for (let drop = 0; drop < drops; drop++)
+      streak(
+        canvas,
+        random() * width,
+        random() * height,
+        height * (0.012 + 0.035 * random()),
+        0.05 + 0.11 * random(),
+      );
+  }
+  if (season === "winter" && scene !== "desert" && scene !== "sea")
+    for (let flake = 0; flake < (260 * width) / height; flake++)
+      glow(
+        canvas,
+        random() * width,
+        random() * height,
+        height * (0.0012 + 0.0032 * random() ** 2),
+        SNOW,
+        0.6,
+      );
+}
+
+const SNOW: Color = mix([0.85, 0.9, 1], [1, 1, 1], 0.5);
+
+function streak(canvas: Canvas, x: number, y: number, length: number, cover: number) {
+  for (let step = 0; step < length; step++)
+    put(
+      canvas,
+      Math.round(x - step * 0.12),
+      Math.round(y + step),
+      SNOW,
+      cover * Math.sin((Math.PI * step) / length),
+    );
+}

@@ -1,0 +1,196 @@
+import { type Canvas, glow, put, run } from "./canvas.js";
+import { along, type Color, hex, lit, mix } from "./color.js";
+import { layered, noiseOf, type Random, smooth } from "./noise.js";
+import { sampled } from "./sky.js";
+import type { Subject } from "./subject.js";
+
+const corals = ["#ff7d63", "#f25c8a", "#ffb057", "#c86fd6", "#f6d365", "#63c7b2"].map(hex);
+
+/** Paints a reef under water: rays of light from above, corals that fade with distance, and a school of fish. */
+export function paintReef(canvas: Canvas, subject: Subject, seed: string, random: Random): void {
+  const dark = subject.time === "night" ? 0.45 : subject.time === "dusk" ? 0.75 : 1;
+  const [tint] = subject.tints;
+  const plain = ["#bdf3ea", "#53c6d6", "#1c86b4", "#0f4f86", "#0a2d5c"].map(hex);
+  const water = plain.map((color) => lit(tint ? mix(color, tint, 0.3) : color, dark));
+  paintWater(canvas, water, seed, random);
+  for (let layer = 0; layer < 4; layer++) {
+    if (layer === 2) school(canvas, water, random);
+    paintBank(canvas, layer / 3, water, `${seed} bank ${layer}`, random);
+  }
+  bubbles(canvas, random);
+}
+
+function paintWater(
+  { width, height, pixels }: Canvas,
+  water: readonly Color[],
+  seed: string,
+  random: Random,
+) {
+  const noise = layered(noiseOf(`${seed} rays`), 3);
+  const sunX = 0.25 + random() * 0.5;
+  const table = Array.from({ length: height }, (_, y) => along(water, (y / height) ** 0.85));
+  const rays = sampled(width, height, 2, (x, y) => {
+    const down = y / height;
+    const angle = (x / width - sunX) / (down + 0.35);
+    const ray = smooth(-0.1, 0.75, noise(angle * 7, 2.5) + 0.35 * noise(angle * 19, 7));
+    return ray * (1 - down) ** 1.4 * Math.exp(-angle * angle * 1.8);
+  });
+  for (let y = 0; y < height; y++) {
+    const color = table[y] as Color;
+    const surface = Math.max(0, 1 - (y / height) * 9);
+    for (let x = 0; x < width; x++) {
+      const near = Math.exp(-((x / width - sunX) ** 2) * 7) * (1 - y / height) ** 2;
+      const glint = surface > 0 ? surface * smooth(0.1, 0.7, noise((x / height) * 9, (y / height) * 40)) : 0;
+      const amount = Math.min(1, rays(x, y) * 0.55 + near * 0.32 + glint * 0.5);
+      const at = 3 * (y * width + x);
+      pixels[at] = color[0] + (0.88 - color[0]) * amount;
+      pixels[at + 1] = color[1] + (1 - color[1]) * amount;
+      pixels[at + 2] = color[2] + (0.96 - color[2]) * amount;
+    }
+  }
+}
+
+/** Paints a bank of the reef with its corals; `near` is 0 for the farthest and 1 for the nearest. */
+function paintBank(canvas: Canvas, near: number, water: readonly Color[], seed: string, random: Random) {
+  const { width, height, pixels } = canvas;
+  const shape = layered(noiseOf(seed), 5);
+  const far = mix(water[2] ?? [0, 0, 0], water[3] ?? [0, 0, 0], 0.4);
+  const stone = mix(far, hex("#3f5a74"), 0.2 + 0.7 * near);
+  const tops = Float32Array.from({ length: width }, (_, x) => {
+    const u = x / height;
+    const side = Math.abs(x / width - 0.5) * 0.42 * (0.4 + near);
+    return height * (0.72 + 0.17 * near - side - 0.13 * shape(u * (1.6 + near), 1));
+  });
+  const count = Math.round((16 + 10 * (1 - near)) * Math.max(1, (width / height) * 0.8));
+  for (let coral = 0; coral < count; coral++) {
+    const x = random() * width;
+    const y = (tops[Math.min(width - 1, Math.floor(x))] as number) + height * 0.012;
+    const color = mix(far, corals[Math.floor(random() * corals.length)] ?? stone, 0.22 + 0.72 * near);
+    const size = height * (0.035 + 0.075 * near) * (0.6 + 0.8 * random());
+    const kind = random();
+    if (kind < 0.4)
+      branch(canvas, x, y, -Math.PI / 2 + (random() - 0.5) * 0.4, size, size * 0.16, color, random, 5);
+    else if (kind < 0.7) dome(canvas, x, y, size * 0.62, color, random);
+    else kelp(canvas, x, y, size * 2.1, mix(color, hex("#4f9a5b"), 0.75), random);
+  }
+  for (let x = 0; x < width; x++)
+    for (let y = Math.max(0, Math.floor(tops[x] as number)); y < height; y++) {
+      const down = (y - (tops[x] as number)) / height;
+      const rough = shape((x / height) * 14, (y / height) * 14);
+      const spots = shape((x / height) * 34, (y / height) * 34 + 9);
+      const lightness = 1.05 + 0.4 * rough + 0.4 * smooth(0.1, 0, down) - down * 0.9;
+      const bloom = smooth(0.2, 0.42, spots) * (0.3 + 0.45 * near) * smooth(0.3, 0, down);
+      const color = corals[(((x / height) * 5 + near * 3) | 0) % corals.length] ?? stone;
+      const at = 3 * (y * width + x);
+      for (let part = 0; part < 3; part++) {
+        const value = (stone[part] as number) * lightness;
+        pixels[at + part] = value + ((color[part] as number) * (0.4 + 0.4 * near) - value) * bloom;
+      }
+    }
+}
+
+/** Draws a coral that forks. */
+function branch(
+  canvas: Canvas,
+  x: number,
+  y: number,
+  angle: number,
+  length: number,
+  thick: number,
+  color: Color,
+  random: Random,
+  left: number,
+): void {
+  const steps = Math.max(2, Math.ceil(length / Math.max(1, thick)) * 2);
+  let [px, py] = [x, y];
+  for (let step = 0; step < steps; step++) {
+    px += (Math.cos(angle) * length) / steps;
+    py += (Math.sin(angle) * length) / steps;
+    ball(canvas, px, py, thick * (1 - (0.3 * step) / steps), color);
+  }
+  if (left === 0 || thick < 0.8) return;
+  const forks = left > 3 ? 3 : 2;
+  for (let fork = 0; fork < forks; fork++) {
+    const turn = (fork - (forks - 1) / 2) * 0.75 + (random() - 0.5) * 0.35;
+    branch(canvas, px, py, angle + turn, length * 0.68, thick * 0.72, lit(color, 1.05), random, left - 1);
+  }
+}
+
+/** Draws a ball that is lit from above. */
+function ball(canvas: Canvas, x: number, y: number, radius: number, color: Color) {
+  for (let dy = Math.floor(-radius); dy <= radius + 1; dy++) {
+    const half = Math.sqrt(Math.max(0, radius * radius - dy * dy));
+    if (half > 0)
+      run(canvas, Math.round(y) + dy, x - half, x + half, lit(color, 1.02 - 0.26 * (dy / radius)), 0.95);
+  }
+}
+
+function dome(canvas: Canvas, x: number, y: number, radius: number, color: Color, random: Random) {
+  const twist = random() * 9;
+  for (let dy = Math.floor(-radius); dy <= radius * 0.4; dy++) {
+    const half = Math.sqrt(Math.max(0, radius * radius - dy * dy)) * 1.25;
+    for (let dx = -half; dx <= half; dx++) {
+      const groove = Math.sin((dx / radius) * 13 + Math.sin((dy / radius) * 11 + twist) * 2.2);
+      const light = 0.86 - 0.4 * (dy / radius) + 0.13 * groove - 0.2 * Math.abs(dx / half);
+      put(
+        canvas,
+        Math.round(x + dx),
+        Math.round(y) + dy,
+        lit(color, light),
+        Math.min(1, half - Math.abs(dx)),
+      );
+    }
+  }
+}
+
+function kelp(canvas: Canvas, x: number, y: number, length: number, color: Color, random: Random) {
+  const phase = random() * 9;
+  for (let step = 0; step < length; step++) {
+    const up = step / length;
+    const sway = Math.sin(up * 5 + phase) * length * 0.07 * up;
+    const half = Math.max(0.6, length * 0.028 * (1 - up) * (1.1 + 0.5 * Math.sin(up * 34)));
+    run(canvas, Math.round(y - step), x + sway - half, x + sway + half, lit(color, 0.7 + 0.55 * up), 0.95);
+  }
+}
+
+function school(canvas: Canvas, water: readonly Color[], random: Random) {
+  const { width, height } = canvas;
+  const groups = 2 + Math.floor(random() * 2);
+  for (let group = 0; group < groups; group++) {
+    const [cx, cy] = [(0.18 + 0.64 * random()) * width, (0.24 + 0.3 * random()) * height];
+    const facing = random() < 0.5 ? -1 : 1;
+    const color = mix(water[3] ?? [0, 0, 0], corals[group + 2] ?? [1, 1, 1], group === 0 ? 0.85 : 0.3);
+    for (let fish = 0; fish < 13; fish++) {
+      const size = height * (group === 0 ? 0.017 : 0.011) * (0.8 + 0.5 * random());
+      const along = (random() + random() - 1) * width * 0.13;
+      drawFish(canvas, cx + along, cy + (random() + random() - 1) * height * 0.09, size, facing, color);
+    }
+  }
+}
+
+function drawFish(canvas: Canvas, x: number, y: number, size: number, facing: number, color: Color) {
+  for (let dx = -size * 1.9; dx <= size * 1.2; dx++) {
+    const along = dx / size;
+    const body = along > -1.1 ? Math.sqrt(Math.max(0, 1 - (along / 1.15) ** 2)) * 0.48 : 0;
+    const tail = along < -0.85 ? (-0.85 - along) * 0.52 : 0;
+    const half = Math.max(body, tail) * size;
+    for (let dy = -half; dy <= half; dy++) {
+      const light = 1.1 - 0.5 * (dy / Math.max(1, half));
+      put(canvas, Math.round(x + dx * facing), Math.round(y + dy), lit(color, light), 0.95);
+    }
+  }
+  put(canvas, Math.round(x + size * 0.72 * facing), Math.round(y - size * 0.1), [0.05, 0.08, 0.12], 0.9);
+}
+
+function bubbles(canvas: Canvas, random: Random) {
+  const { width, height } = canvas;
+  for (let bubble = 0; bubble < 70; bubble++)
+    glow(
+      canvas,
+      random() * width,
+      random() * height,
+      height * (0.0015 + 0.004 * random()),
+      [0.8, 1, 1],
+      0.35,
+    );
+}

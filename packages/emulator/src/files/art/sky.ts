@@ -1,0 +1,235 @@
+import { type Canvas, glow } from "./canvas.js";
+import { along, type Color, hex, lit, mix } from "./color.js";
+import { layered, noiseOf, type Random, smooth } from "./noise.js";
+import type { Subject, Time } from "./subject.js";
+
+/** Colors of a time of day. */
+export interface Light {
+  /** From the top of the sky to the horizon. */
+  readonly sky: readonly Color[];
+  readonly sun: Color;
+  /** Color of far things. */
+  readonly haze: Color;
+  /** Light on the ground: its color times its strength. */
+  readonly ground: Color;
+  readonly isDark: boolean;
+}
+
+const lights: Readonly<Record<Time, Light>> = {
+  dawn: light(["#3b4f86", "#7d7fb0", "#d6a2b0", "#f7c9a4", "#ffe6bd"], "#fff0cf", "#f0cdb9", "#e3bcae"),
+  day: light(["#2a66ad", "#4f8fcb", "#8dbce2", "#c7e0ef", "#eaf4f5"], "#fffdf0", "#c9dfec", "#fff6e2"),
+  dusk: light(["#1e2150", "#4d3574", "#a2466f", "#e8704f", "#ffbd66"], "#ffe2a6", "#c9757a", "#c88375"),
+  night: light(
+    ["#040817", "#091230", "#122149", "#1f3663", "#35507c"],
+    "#eef3ff",
+    "#223a63",
+    "#3c5285",
+    true,
+  ),
+};
+const stormy = light(
+  ["#1f262e", "#38434d", "#5b6871", "#86929a", "#b3bdc0"],
+  "#dfe6e6",
+  "#8f9ba2",
+  "#7d888e",
+);
+
+function light(sky: readonly string[], sun: string, haze: string, ground: string, isDark = false): Light {
+  return { sky: sky.map(hex), sun: hex(sun), haze: hex(haze), ground: hex(ground), isDark };
+}
+
+/** Chooses the light of a subject. Colors that it names go into the sky. */
+export function lightOf({ time, storm, rain, tints }: Subject): Light {
+  const plain = storm || (rain && time === "day") ? stormy : lights[time];
+  const [first, second = first] = tints;
+  if (!first || !second) return plain;
+  const share = plain.isDark ? 0.3 : 0.48;
+  const sky = plain.sky.map((color, at) =>
+    mix(color, lit(at < 2 ? first : second, at < 2 ? 0.75 : 1.1), share),
+  );
+  return { ...plain, sky, haze: mix(plain.haze, second, share), ground: mix(plain.ground, second, 0.25) };
+}
+
+/** Place of the sun or moon, as shares of width and height. */
+export interface Sun {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** Paints sky, sun or moon, clouds, stars and aurora, down to `horizon` (a share of the height). */
+export function paintSky(
+  canvas: Canvas,
+  subject: Subject,
+  horizon: number,
+  seed: string,
+  random: Random,
+): Sun {
+  const light = lightOf(subject);
+  const low = subject.time === "dawn" || subject.time === "dusk";
+  const sun = {
+    x: 0.2 + random() * 0.6,
+    y: low ? horizon * (0.74 + random() * 0.14) : horizon * (0.2 + random() * 0.2),
+  };
+  const hidden = subject.storm || subject.rain;
+  fillSky(canvas, light, sun, horizon, hidden ? 0.25 : 1);
+  if (light.isDark || subject.stars) starsOver(canvas, horizon, light.isDark ? 1 : 0.55, random);
+  if (subject.aurora) paintAurora(canvas, horizon, seed, subject.tints);
+  if (!hidden && !subject.aurora) disk(canvas, sun, light, low);
+  if (!subject.aurora) paintClouds(canvas, subject, light, sun, horizon, seed);
+  return sun;
+}
+
+function fillSky(
+  { width, height, pixels }: Canvas,
+  { sky, sun: color, isDark }: Light,
+  sun: Sun,
+  horizon: number,
+  power: number,
+) {
+  const strength = (isDark ? 0.2 : 0.5) * power;
+  const aspect = width / height;
+  const table = Array.from({ length: height }, (_, y) =>
+    along(sky, Math.min(1, y / height / horizon) ** 1.15),
+  );
+  for (let y = 0; y < height; y++) {
+    const [red, green, blue] = table[y] as Color;
+    const dy = (y / height - sun.y) * 1.5;
+    for (let x = 0; x < width; x++) {
+      const dx = (x / width - sun.x) * aspect;
+      const away = dx * dx + dy * dy;
+      // a wide halo and a narrow one
+      const halo = strength * (0.55 / (1 + 14 * away) + 0.6 / (1 + 160 * away));
+      const at = 3 * (y * width + x);
+      pixels[at] = red + (color[0] - red) * halo;
+      pixels[at + 1] = green + (color[1] - green) * halo;
+      pixels[at + 2] = blue + (color[2] - blue) * halo;
+    }
+  }
+}
+
+function disk(canvas: Canvas, { x, y }: Sun, { sun, isDark }: Light, low: boolean) {
+  const { width, height } = canvas;
+  const radius = height * (low ? 0.04 : isDark ? 0.024 : 0.026);
+  glow(canvas, x * width, y * height, radius * 4, sun, isDark ? 0.35 : 0.6);
+  for (let dy = -radius - 1; dy <= radius + 1; dy++)
+    for (let dx = -radius - 1; dx <= radius + 1; dx++) {
+      const edge = smooth(radius + 0.8, radius - 0.8, Math.hypot(dx, dy));
+      if (edge > 0) glow(canvas, Math.round(x * width + dx), Math.round(y * height + dy), 1, sun, edge);
+    }
+}
+
+function starsOver(canvas: Canvas, horizon: number, share: number, random: Random) {
+  const { width, height } = canvas;
+  const size = Math.max(0.7, height / 1100);
+  const count = Math.round((260 * width) / height);
+  for (let star = 0; star < count; star++) {
+    const y = random() ** 1.3 * horizon;
+    const bright = random() ** 4;
+    const color = mix(hex("#cfe0ff"), hex("#fff0d6"), random());
+    const fade = share * (1 - (y / horizon) ** 3);
+    glow(
+      canvas,
+      random() * width,
+      y * height,
+      size * (1.2 + 1.6 * bright),
+      color,
+      fade * (0.35 + 0.65 * bright),
+    );
+  }
+}
+
+/** Clouds lie flatter towards the horizon. They are computed for every fourth pixel: they have no edges. */
+function paintClouds(
+  canvas: Canvas,
+  subject: Subject,
+  light: Light,
+  sun: Sun,
+  horizon: number,
+  seed: string,
+) {
+  const { width, height, pixels } = canvas;
+  const noise = layered(noiseOf(`${seed} clouds`), 5);
+  const cover = subject.storm || subject.rain ? 0.75 : subject.time === "night" ? 0.1 : 0.32;
+  const bright = mix(light.sun, light.haze, light.isDark ? 0.85 : subject.storm ? 0.6 : 0.25);
+  const dark = mix(light.sky[1] ?? light.haze, light.haze, subject.storm ? 0.25 : 0.55);
+  const last = Math.min(height, Math.ceil(horizon * height));
+  const cloud = sampled(width, last, 3, (x, y) => {
+    const up = 1 - y / height / horizon;
+    const far = 0.35 + up * 1.6;
+    const value = noise(((x / height) * 2.2) / far + 3, (up * 6) / far);
+    return smooth(0.34 - cover, 0.86 - cover * 0.7, value) * smooth(0.02, 0.2, up);
+  });
+  for (let y = 0; y < last; y++)
+    for (let x = 0; x < width; x++) {
+      const thick = cloud(x, y);
+      if (thick <= 0.004) continue;
+      const near = 1 / (1 + 5 * ((x / width - sun.x) ** 2 + (y / height - sun.y) ** 2));
+      const at = 3 * (y * width + x);
+      const shade = Math.min(1, thick * 0.9 + 0.15 - near * 0.25);
+      for (let part = 0; part < 3; part++) {
+        const before = pixels[at + part] as number;
+        const color = (bright[part] as number) * (1 - shade * 0.55) + (dark[part] as number) * shade * 0.55;
+        pixels[at + part] = before + (color - before) * Math.min(0.92, thick);
+      }
+    }
+}
+
+/** Curtains of light with fine vertical rays. */
+function paintAurora(canvas: Canvas, horizon: number, seed: string, tints: readonly Color[]) {
+  const { width, height, pixels } = canvas;
+  const noise = noiseOf(`${seed} aurora`);
+  const bend = layered(noise, 2);
+  const low = tints[0] ?? hex("#35f0a0");
+  const high = tints[1] ?? hex("#7a4fe0");
+  for (let curtain = 0; curtain < 3; curtain++) {
+    const offset = curtain * 9.7;
+    const strength = [1.5, 1, 0.8][curtain] ?? 0.8;
+    for (let x = 0; x < width; x++) {
+      const u = x / height;
+      const foot = horizon * (0.56 + 0.13 * curtain + 0.5 * bend(u * 0.9 + offset, 0.3 + curtain)) * height;
+      const ray = 0.75 + 0.4 * noise(u * 17 + offset, 4) + 0.25 * noise(u * 60, offset);
+      const fold = 0.5 + 0.6 * noise(u * 1.7 + offset, 8.2);
+      const power = strength * Math.max(0, ray) * Math.max(0.08, fold);
+      const tall = height * horizon * (0.24 + 0.14 * noise(u * 3 + offset, 1.5));
+      for (
+        let y = Math.max(0, Math.floor(foot - 2.6 * tall));
+        y < Math.min(height * horizon, foot + 0.1 * tall);
+        y++
+      ) {
+        const up = (foot - y) / tall;
+        const amount = power * (up < 0 ? Math.max(0, 1 + up * 10) : Math.exp(-1.25 * up));
+        const share = Math.min(1, Math.max(0, up) * 0.62);
+        const at = 3 * (y * width + x);
+        for (let part = 0; part < 3; part++) {
+          const before = pixels[at + part] as number;
+          const color = (low[part] as number) + ((high[part] as number) - (low[part] as number)) * share;
+          pixels[at + part] = before + (1 - before) * color * amount * 0.8;
+        }
+      }
+    }
+  }
+}
+
+/** Computes a smooth function for every `step`th pixel, and joins the values by straight lines. */
+export function sampled(
+  width: number,
+  height: number,
+  step: number,
+  value: (x: number, y: number) => number,
+) {
+  const columns = Math.ceil(width / step) + 2;
+  const rows = Math.ceil(height / step) + 2;
+  const values = new Float32Array(columns * rows);
+  for (let row = 0; row < rows; row++)
+    for (let column = 0; column < columns; column++)
+      values[row * columns + column] = value(column * step, row * step);
+  return (x: number, y: number) => {
+    const column = Math.floor(x / step);
+    const row = Math.floor(y / step);
+    const dx = x / step - column;
+    const at = row * columns + column;
+    const above = (values[at] as number) * (1 - dx) + (values[at + 1] as number) * dx;
+    const below = (values[at + columns] as number) * (1 - dx) + (values[at + columns + 1] as number) * dx;
+    return above + (below - above) * (y / step - row);
+  };
+}

@@ -1,0 +1,166 @@
+import { type Color, hex, hsl, lit, mix } from "./color.js";
+import { randomOf } from "./noise.js";
+
+/** Kind of picture. */
+export type Scene = "mountains" | "sea" | "reef" | "city" | "forest" | "desert" | "space" | "light";
+/** Time of day. */
+export type Time = "dawn" | "day" | "dusk" | "night";
+export type Season = "spring" | "summer" | "autumn" | "winter";
+
+/** Parts of a prompt that decide what is painted. */
+export interface Subject {
+  readonly scene: Scene;
+  readonly time: Time;
+  readonly season: Season;
+  readonly storm: boolean;
+  readonly rain: boolean;
+  readonly mist: boolean;
+  readonly aurora: boolean;
+  /** True if there is water in the foreground that mirrors the rest. */
+  readonly lake: boolean;
+  readonly beach: boolean;
+  readonly stars: boolean;
+  readonly planet: boolean;
+  readonly galaxy: boolean;
+  /** Colors that the prompt names, or those of a reference. */
+  readonly tints: readonly Color[];
+}
+
+const scenes: readonly (readonly [Scene, RegExp])[] = [
+  ["reef", /\b(?:reefs?|corals? reef|under ?water|fish(?:es)?|aquarium|jelly ?fish|whales?|kelp|diver)\b/i],
+  [
+    "space",
+    /\b(?:space|nebulae?|galax(?:y|ies)|cosmos|planets?|universe|orbit|milky way|comet|asteroids?)\b/i,
+  ],
+  [
+    "city",
+    /\b(?:cit(?:y|ies)|skyline|skyscrapers?|streets?|downtown|metropolis|towers?|buildings?|neon|town|harbou?r|bridge)\b/i,
+  ],
+  ["desert", /\b(?:deserts?|dunes?|sahara|oasis|camels?|sand)\b/i],
+  [
+    "forest",
+    /\b(?:forests?|woods?|woodland|trees?|pines?|jungle|birch(?:es)?|firs?|fox(?:es)?|deer|bears?|owls?)\b/i,
+  ],
+  [
+    "sea",
+    /\b(?:seas?|oceans?|waves?|beach(?:es)?|coast|shore|surf|lighthouse|boats?|ships?|sail(?:s|ing|boat)?|island)\b/i,
+  ],
+  [
+    "mountains",
+    /\b(?:mountains?|peaks?|alps|ridges?|hills?|valleys?|canyon|volcano|landscape|meadows?|glacier|lakes?|river|countryside|fields?|fjord|castle|kite)\b/i,
+  ],
+  ["light", /\b(?:abstract|portraits?|light|shapes?|gradient|glass|minimal|texture|pattern|logo|silk)\b/i],
+];
+
+const times: readonly (readonly [Time, RegExp])[] = [
+  ["night", /\b(?:night|midnight|moon(?:light|lit)?|starry|aurora|northern lights|neon)\b/i],
+  ["dawn", /\b(?:dawn|sunrise|morning|daybreak|early)\b/i],
+  ["dusk", /\b(?:dusk|sunset|evening|twilight|golden hour)\b/i],
+  ["day", /\b(?:noon|midday|day|daylight|sunny|bright|blue sky|afternoon)\b/i],
+];
+
+const seasons: readonly (readonly [Season, RegExp])[] = [
+  ["winter", /\b(?:winter|snow(?:y|ing|fall)?|ice|icy|frozen|frost|glacier|northern lights|arctic)\b/i],
+  ["autumn", /\b(?:autumn|fall colou?rs|october|maple|harvest)\b/i],
+  ["spring", /\b(?:spring|blossoms?|bloom|april|may)\b/i],
+  ["summer", /\b(?:summer|july|august)\b/i],
+];
+
+const names: Readonly<Record<string, string>> = {
+  red: "#d8413a",
+  crimson: "#b3203a",
+  coral: "#ff7a64",
+  orange: "#f58a34",
+  amber: "#f2a93b",
+  gold: "#e9b949",
+  golden: "#e9b949",
+  yellow: "#f4d35e",
+  lime: "#a6d854",
+  green: "#3f9b5f",
+  emerald: "#1f9d77",
+  teal: "#14958f",
+  turquoise: "#35c4bd",
+  cyan: "#3fc3e0",
+  blue: "#3470d1",
+  navy: "#1d2f6f",
+  indigo: "#4b3fb5",
+  violet: "#7c4fc9",
+  purple: "#8a45b8",
+  lavender: "#b49be0",
+  magenta: "#cf3f9c",
+  pink: "#f08bb4",
+  rose: "#e8798f",
+  peach: "#ffb48f",
+  cream: "#fbeed3",
+  white: "#f4f4f0",
+  silver: "#bcc6cf",
+  grey: "#8b949c",
+  gray: "#8b949c",
+  black: "#15181d",
+  brown: "#7b5536",
+};
+
+/** Order in which the pictures of a set go through the seasons or the day. */
+const allSeasons = ["spring", "summer", "autumn", "winter"] as const;
+const allTimes = ["dawn", "day", "dusk", "night"] as const;
+
+/**
+ * Reads what a prompt asks for. `base` is the prompt of a reference: it decides the scene and the time where the prompt
+ * names none. The rest is decided by `seed`. `index` is the place in a set.
+ */
+export function readSubject(prompt: string, base: string, seed: string, index: number): Subject {
+  const random = randomOf(`${seed} subject`);
+  const find = <Name>(table: readonly (readonly [Name, RegExp])[]) =>
+    [prompt, base]
+      .map((text) => table.find(([, words]) => words.test(text))?.[0])
+      .find((name) => name !== undefined);
+  const has = (words: RegExp) => words.test(prompt) || words.test(base);
+  const aurora = has(/\b(?:aurora|northern lights|polar lights)\b/i);
+  const snowy = find(seasons) === "winter";
+  const storm = has(/\b(?:storm(?:y)?|thunder|gale|tempest)\b/i);
+  const anyTime = allTimes[Math.floor(random() * 3)] ?? "day";
+  const cyclesSeasons = has(/\b(?:four|all|the) seasons\b|\bseason by season\b/i);
+  const cyclesTimes = has(
+    /\b(?:through(?:out)? the day|four times of day|times of (?:the )?day|dawn to (?:dusk|night))\b/i,
+  );
+  return {
+    scene: find(scenes) ?? (aurora || snowy ? "mountains" : "light"),
+    time: (cyclesTimes ? allTimes[index % 4] : undefined) ?? find(times) ?? (storm ? "day" : anyTime),
+    season: (cyclesSeasons ? allSeasons[index % 4] : undefined) ?? find(seasons) ?? "summer",
+    storm,
+    rain: has(/\b(?:rain(?:y|ing|s)?|drizzle|wet|downpour)\b/i),
+    mist: has(/\b(?:mist(?:y)?|fog(?:gy)?|haz[ey]|steam)\b/i),
+    aurora,
+    lake: has(/\b(?:lakes?|river|pond|reflect\w*|fjord|mirror)\b/i),
+    beach: has(/\b(?:beach(?:es)?|shore|sand|coast)\b/i),
+    stars: has(/\bstar(?:s|ry|light)?\b/i),
+    planet: has(/\b(?:planets?|moon|orbit|earth|saturn|mars)\b/i),
+    galaxy: has(/\b(?:galax(?:y|ies)|spiral|milky way)\b/i),
+    tints: tintsOf(prompt).length > 0 ? tintsOf(prompt) : tintsOf(base),
+  };
+}
+
+function tintsOf(prompt: string): Color[] {
+  const words = prompt.toLowerCase().match(/[a-z]+/g) ?? [];
+  return words
+    .flatMap((word) => (Object.hasOwn(names, word) ? [hex(names[word] ?? "#888888")] : []))
+    .slice(0, 4);
+}
+
+/** Returns the colors that a prompt names, with others that fit where it names fewer than two. */
+export function colorsOf({ tints }: Subject, seed: string): readonly Color[] {
+  const [only, other] = tints;
+  if (other) return tints;
+  return only ? [only, mix(only, [1, 0.92, 0.8], 0.55), lit(only, 0.5)] : harmony(seed);
+}
+
+function harmony(seed: string): readonly Color[] {
+  const random = randomOf(`${seed} harmony`);
+  const start = random() * 360;
+  const turn = random() < 0.5 ? 32 + random() * 30 : 150 + random() * 40;
+  return [
+    hsl(start, 0.62, 0.55),
+    hsl((start + turn) % 360, 0.66, 0.6),
+    hsl((start + turn / 2) % 360, 0.5, 0.42),
+  ];
+}

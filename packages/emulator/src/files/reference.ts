@@ -1,0 +1,94 @@
+import { type Color, hsl } from "./art/color.js";
+import { randomOf } from "./art/noise.js";
+
+const MOST_BYTES = 24_000_000;
+const BANDS = 3;
+
+/** Finds three colors of a reference picture. Those of a PNG are read; for any other file they depend on its bytes. */
+export async function paletteOf(url: string): Promise<readonly Color[]> {
+  const [, data] = /^data:image\/png;base64,(.*)$/is.exec(url) ?? [];
+  try {
+    if (data !== undefined)
+      return await colorsOfPNG(Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0)));
+  } catch {
+    // a broken file still gives some colors
+  }
+  const random = randomOf(url.slice(0, 20_000));
+  const hue = random() * 360;
+  return [hsl(hue, 0.55, 0.45), hsl((hue + 40) % 360, 0.6, 0.6), hsl((hue + 190) % 360, 0.4, 0.5)];
+}
+
+/** Averages the colors of the top, the middle and the bottom of a PNG with 8 bits a channel. */
+async function colorsOfPNG(file: Uint8Array<ArrayBuffer>): Promise<readonly Color[]> {
+  const view = new DataView(file.buffer);
+  const [width, height, depth, type] = [view.getUint32(16), view.getUint32(20), file[24], file[25] ?? 0];
+  const channels = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }[type];
+  const stride = width * (channels ?? 0) + 1;
+  if (!channels || depth !== 8 || file[28] !== 0 || stride * height > MOST_BYTES)
+    throw new TypeError("unknown kind of PNG");
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let palette: Uint8Array | undefined;
+  for (let at = 8; at + 12 <= file.length; at += 12 + view.getUint32(at)) {
+    const name = String.fromCharCode(...file.subarray(at + 4, at + 8));
+    const content = file.slice(at + 8, at + 8 + view.getUint32(at));
+    if (name === "IDAT") parts.push(content);
+    if (name === "PLTE") palette = content;
+  }
+  const inflated = new Blob(parts).stream().pipeThrough(new DecompressionStream("deflate"));
+  const rows = new Uint8Array(await new Response(inflated).arrayBuffer());
+  unfilter(rows, stride, channels, height);
+  return Array.from({ length: BANDS }, (_, band) =>
+    average(rows, band, { width, height, stride, channels, palette }),
+  );
+}
+
+interface Layout {
+  readonly width: number;
+  readonly height: number;
+  readonly stride: number;
+  readonly channels: number;
+  readonly palette: Uint8Array | undefined;
+}
+
+function average(
+  rows: Uint8Array,
+  band: number,
+  { width, height, stride, channels, palette }: Layout,
+): Color {
+  const sum = [0, 0, 0];
+  let count = 0;
+  const step = Math.max(1, Math.floor(width / 64));
+  for (let y = Math.floor((height * band) / BANDS); y < Math.max(1, (height * (band + 1)) / BANDS); y += step)
+    for (let x = 0; x < width; x += step, count++) {
+      const at = y * stride + 1 + x * channels;
+      for (let part = 0; part < 3; part++)
+        sum[part] =
+          (sum[part] ?? 0) +
+          (palette
+            ? (palette[3 * (rows[at] ?? 0) + part] ?? 0)
+            : (rows[at + (channels < 3 ? 0 : part)] ?? 0));
+    }
+  const [red = 0, green = 0, blue = 0] = sum.map((value) => value / Math.max(1, count) / 255);
+  return [red, green, blue];
+}
+
+function unfilter(rows: Uint8Array, stride: number, channels: number, height: number) {
+  for (let y = 0; y < height; y++)
+    for (let x = 1; x < stride; x++) {
+      const at = y * stride + x;
+      const left = x > channels ? (rows[at - channels] ?? 0) : 0;
+      const up = y > 0 ? (rows[at - stride] ?? 0) : 0;
+      const corner = y > 0 && x > channels ? (rows[at - stride - channels] ?? 0) : 0;
+      rows[at] = (rows[at] ?? 0) + predicted(rows[y * stride] ?? 0, left, up, corner);
+    }
+}
+
+function predicted(filter: number, left: number, up: number, corner: number): number {
+  if (filter === 1) return left;
+  if (filter === 2) return up;
+  if (filter === 3) return (left + up) >> 1;
+  if (filter !== 4) return 0;
+  const estimate = left + up - corner;
+  const [a, b, c] = [Math.abs(estimate - left), Math.abs(estimate - up), Math.abs(estimate - corner)];
+  return a <= b && a <= c ? left : b <= c ? up : corner;
+}

@@ -1,0 +1,7 @@
+/** Times that an answer takes, whatever the request. */
+export interface Durations {
+  /** Milliseconds from an image request to its answer. */
+  readonly imageMs?: number;
+  /** Milliseconds from the creation of a video task to its end. */
+  readonly videoMs?: number;
+}
