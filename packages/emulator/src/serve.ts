@@ -40,6 +40,8 @@ export async function serve(
     // without an answer (a network fault, a client that left) the connection is closed
     relay(emulator, incoming, outgoing).catch(() => outgoing.destroy());
   });
+  // a busy client may send its next request while an idle connection is closed under it, and fail
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);

@@ -38,6 +38,8 @@ export async function startUpstream() {
     script(response, recorded);
     arrive();
   });
+  // the proxy may send its next request while an idle connection is closed under it, and fail
+  server.keepAliveTimeout = 0;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
 
