@@ -51,7 +51,9 @@ describe.skipIf(!findChromium())("a chat in real tabs (skipped where there is no
     await left.evaluate(() => page.send("call endless and asked"));
     await right.waitForFunction(() => page.state().messages.at(-1)?.toolCalls?.[0]?.state === "running");
     const session = await context.newCDPSession(left);
+    const crashed = left.waitForEvent("crash");
     void session.send("Page.crash").catch(() => {});
+    await crashed;
     await right.waitForFunction(() => page.state().messages.at(-1)?.toolCalls?.[0]?.state === "cancelled");
     expect(await right.evaluate(() => page.state().pendingActions)).toMatchObject([{ toolCallId: "c1" }]);
     await right.evaluate(() => page.addToolResult("c1"));

@@ -205,6 +205,39 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
   });
 });
 
+test("the lock of a first turn is asked for before other tabs can read that the turn is in flight", async () => {
+  const order: string[] = [];
+  const aWhile = async () => {
+    for (let nth = 0; nth < 4; nth += 1) await settled();
+  };
+  vi.stubGlobal("navigator", {
+    locks: {
+      query: async () => {
+        await aWhile();
+        return { held: [], pending: [] };
+      },
+      request: async (_: string, __: object, act: () => Promise<unknown>) => {
+        order.push("lock");
+        await act();
+      },
+    },
+  });
+  const storage = memoryStorage();
+  // as a database: other tabs read nothing before it is written
+  const write: RecordStorage["write"] = async (collection, records) => {
+    await settled();
+    if (JSON.stringify([...records.values()]).includes("assistant")) order.push("write");
+    return storage.write(collection, records);
+  };
+  const { chat } = await shown({ ...storage, write });
+  await aWhile();
+  void chat.send("Go");
+  await until(chat, ({ messages }) => messages.length === 2);
+  await aWhile();
+  expect(order).toEqual(["lock", "write"]);
+  chat.close();
+});
+
 test("works in each tab separately if locks are refused, reports this once, and loses nothing", async () => {
   const refused = () => Promise.reject(new DOMException("access is denied", "SecurityError"));
   vi.stubGlobal("navigator", { locks: { request: refused, query: refused } });

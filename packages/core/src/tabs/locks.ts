@@ -69,6 +69,12 @@ export async function shareLock(client: LockClient, name: string, work: Promise<
   }
 }
 
+/** Asks the lock manager its first question now, so that the first lock does not wait for the answer. */
+export function prepareLocks(client: LockClient): void {
+  const locks = lockManager(() => {});
+  if (locks && !probes.has(locks)) probeOf(client, locks);
+}
+
 /** Returns true if a tab holds the lock `name` now; undefined where that is unknown. Never rejects. */
 export async function isLocked(client: LockClient, name: string): Promise<boolean | undefined> {
   const locks = await usableLocks(client);

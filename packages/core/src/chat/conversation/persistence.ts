@@ -3,7 +3,7 @@ import { reportStorageFailure } from "../../base/platform-limits.js";
 import type { Client } from "../../client.js";
 import type { RecordStorage } from "../../storage/storage.js";
 import { waitForStorage } from "../../storage/wait.js";
-import { hasLocks, isLocked, shareLock, withLock } from "../../tabs/locks.js";
+import { hasLocks, isLocked, prepareLocks, shareLock, withLock } from "../../tabs/locks.js";
 import type { ThreadMessage } from "./message.js";
 import type { Thread } from "./message-tree.js";
 import type { ThreadNode } from "./placement.js";
@@ -78,6 +78,8 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
     restore() {
       open = new AbortController();
       const { signal } = open;
+      // the lock of the first turn has to be held before another tab reads that the turn is in flight
+      prepareLocks(client);
       const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
       listen?.("pagehide", leave, { signal });
       try {
