@@ -129,7 +129,13 @@ export default defineConfig({
       },
       {
         ...shared,
-        test: { ...sharedWorkers, name: "readme", environment: "happy-dom", include: ["tests/*.test.tsx"] },
+        test: {
+          ...sharedWorkers,
+          name: "readme",
+          setupFiles: ["packages/react/test/setup.ts"],
+          environment: "happy-dom",
+          include: ["tests/*.test.tsx"],
+        },
       },
       ...(chromium
         ? [

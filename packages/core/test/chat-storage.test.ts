@@ -343,8 +343,20 @@ describe("a chat with a storage", () => {
     expect(second.chat.getSnapshot().messages[0]).not.toHaveProperty("branches");
   });
 
-  test("reads 10,000 messages at once, and writes them at once", async () => {
-    const storage = memoryStorage();
+  test("reads 10,000 messages in one call, and writes them in two", async () => {
+    const kept = memoryStorage();
+    const calls: string[] = [];
+    const storage: RecordStorage = {
+      ...kept,
+      read(collection) {
+        calls.push("read");
+        return kept.read(collection);
+      },
+      write(collection, records) {
+        calls.push("write");
+        return kept.write(collection, records);
+      },
+    };
     const initialMessages = Array.from({ length: 10_000 }, (_, index) => ({
       id: `m${index}`,
       role: index % 2 ? ("assistant" as const) : ("user" as const),
@@ -356,7 +368,8 @@ describe("a chat with a storage", () => {
     const second = await shown(storage);
     expect(second.texts()).toHaveLength(10_000);
     expect(second.texts()).toEqual(first.texts());
-  }, 4000);
+    expect(calls).toEqual(["read", "write", "read"]);
+  });
 
   test("stays empty after reset and a reload", async () => {
     const storage = memoryStorage();

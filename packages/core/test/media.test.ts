@@ -214,8 +214,7 @@ describe("probing videos and audio", () => {
     }
   });
 
-  test("a file of some hundred bytes that declares 4 billion samples is refused at once", async () => {
-    const started = performance.now();
+  test("a file of some hundred bytes that declares 4 billion samples is refused unread", async () => {
     for (const bytes of [
       film(640, 360, 4, { declaredSamples: 0xffffffff }),
       film(640, 360, 4, { declaredSamples: 0xffffffff, brand: "qt  " }),
@@ -224,7 +223,6 @@ describe("probing videos and audio", () => {
       expect(await probeMedia(blobOf(bytes))).toMatchObject({
         problem: "declares more than 2000000 samples",
       });
-    expect(performance.now() - started).toBeLessThan(2000);
   });
 
   test("an index that declares gigabytes is not read", async () => {

@@ -273,7 +273,6 @@ test.each([1, 2, 3])(
     await run(requests);
     await expectHonest(requests);
   },
-  20_000,
 );
 
 test("case 51: and so do three requests with one idempotency key, once for all", async () => {
@@ -285,7 +284,7 @@ test("case 51: and so do three requests with one idempotency key, once for all",
   await runLogged(requests);
   for (const { asked, name } of requests) expect(asked, name).toBeLessThanOrEqual(1);
   await expectHonest(requests);
-}, 20_000);
+});
 
 /** The same numbers from 0 to 1 for the same seed. */
 function randomOf(seed: number): () => number {
