@@ -5,21 +5,23 @@ import { type Hover, readHovers } from "./support/hovers.ts";
 
 /* The texts that an editor shows on hover: one for every public name and field, and true. */
 
+/** Each entry of the packages, with the least number of names and fields that a reader has to find there. */
 const entries = [
-  "packages/core/src/index.ts",
-  "packages/core/src/schemas.ts",
-  "packages/core/src/internal.ts",
-  "packages/core/src/sse.ts",
-  "packages/core/src/partial-json.ts",
-  "packages/core/src/media.ts",
-  "packages/react/src/index.ts",
-  "packages/react/src/app/index.ts",
+  ["packages/core/src/index.ts", 900],
+  ["packages/core/src/schemas.ts", 260],
+  ["packages/core/src/internal.ts", 60],
+  ["packages/core/src/sse.ts", 12],
+  // one function, its options and its result, with 4 fields
+  ["packages/core/src/partial-json.ts", 7],
+  ["packages/core/src/media.ts", 180],
+  ["packages/react/src/index.ts", 540],
+  ["packages/react/src/app/index.ts", 380],
 ] as const;
-const hovers = readHovers(entries);
+const hovers = readHovers(entries.map(([entry]) => entry));
 const all: readonly Hover[] = Object.values(hovers).flat();
 
-test.each(entries)("every name and field that %s exports has a doc", (entry) => {
-  expect(hovers[entry].length).toBeGreaterThan(5);
+test.each(entries)("every name and field that %s exports has a doc", (entry, least) => {
+  expect(hovers[entry].length).toBeGreaterThanOrEqual(least);
   expect(hovers[entry].filter(({ text }) => text === "").map(({ name }) => name)).toEqual([]);
 });
 
