@@ -141,6 +141,18 @@ describe("an asset", () => {
     expect(creates()).toHaveLength(1);
   });
 
+  test("a second create is refused with whenBusy reject, and the store does not change", async () => {
+    const { store, creates } = storeOf(["Processing"], { whenBusy: "reject" });
+    const first = store.create(file());
+    expect(await store.create(file())).toMatchObject({
+      status: "error",
+      error: { name: "ConfigurationError", message: expect.stringContaining("nothing was sent") },
+    });
+    expect(store.getSnapshot()).toMatchObject({ status: "pending", error: undefined });
+    await first;
+    expect(creates()).toHaveLength(1);
+  });
+
   test("create accepts a URL, a name and a group", async () => {
     const { store, creates } = storeOf(["Active"]);
     await store.create("https://files.test/pictures/reef.png?size=2");

@@ -172,6 +172,23 @@ describe("a video task", () => {
     expect(creates).toHaveLength(1);
   });
 
+  test("is refused with whenBusy reject while one is in flight, and the store does not change", async () => {
+    const { open, watch, creates } = page([running("10%")]);
+    const video = open({ whenBusy: "reject" });
+    watch(video);
+    const first = video.create(request);
+    const before = video.getSnapshot();
+    expect(await video.create(request)).toMatchObject({
+      status: "error",
+      error: { name: "ConfigurationError", message: expect.stringContaining("nothing was sent") },
+    });
+    expect(video.getSnapshot()).toBe(before);
+    expect(await first).toMatchObject({ status: "pending", handle: { id: "t-1" }, error: undefined });
+    expect(await video.create(request)).toMatchObject({ status: "error", handle: { id: "t-1" } });
+    expect(video.getSnapshot()).toMatchObject({ status: "pending", error: undefined });
+    expect(creates).toHaveLength(1);
+  });
+
   test("is refused at the field of a broken rule, before it is sent or stored", async () => {
     const storage = memoryStorage();
     const errors: Error[] = [];

@@ -10,6 +10,13 @@ export interface AssetStoreOptions {
   readonly groupId?: string | undefined;
   /** Changes a file before it is sent: `async (file) => (await fitImage(file, "first_frame")).blob`. */
   readonly prepare?: ((file: Blob, signal: AbortSignal) => Blob | Promise<Blob>) | undefined;
+  /**
+   * Behaviour of a `create` while an asset is in flight; it never sends. `join`: the promise resolves to the state of
+   * the asset in flight. `reject`: it resolves to a state with a `ConfigurationError`, and the store does not change.
+   *
+   * @default "join"
+   */
+  readonly whenBusy?: "join" | "reject" | undefined;
   /** Headers, timeouts, retry and form of upload of the create request. */
   readonly request?: CreateAssetOptions | undefined;
   /** Milliseconds from an answer to the next poll, or a function of the asset. @default 3_000 */

@@ -23,7 +23,8 @@ import {
 export interface AssetStore extends Store<AssetState> {
   /**
    * Checks a file or URL, registers it, and watches the asset. Never rejects: resolves to the state as soon
-   * as the gateway has answered. While a registration is in flight, a second call sends nothing.
+   * as the gateway has answered. While a registration is in flight, a second call sends nothing; `whenBusy` decides
+   * about its result.
    */
   create(source: Blob | URL | string, options?: AssetCreateOptions): Promise<AssetState>;
   /** Watches an asset that exists already, by its handle or id. */

@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.js";
 import { createStore, forTheSame, type Store } from "../base/store.js";
-import { asError } from "../errors.js";
+import { asError, ConfigurationError } from "../errors.js";
 import { unwatched, type Watch, type WatchState } from "./shared-poller.js";
 
 /** The fields of every task's state. */
@@ -25,6 +25,11 @@ interface TaskCallbacks<Data, State> {
   readonly onError?: ((error: Error, state: State) => void) | undefined;
 }
 
+/** Options that all kinds of tasks have. */
+interface TaskOptions<Data, State> extends TaskCallbacks<Data, State> {
+  readonly whenBusy?: "join" | "reject" | undefined;
+}
+
 /** The parts of a store that differ between tasks and assets. */
 export interface TaskStorePlan<Snapshot, Handle, Data, State, Sending> {
   readonly clock: Clock;
@@ -40,8 +45,8 @@ export interface TaskStorePlan<Snapshot, Handle, Data, State, Sending> {
   ) => State;
   /** Makes the error of a task that failed. */
   readonly failureOf: (snapshot: Snapshot, handle: Handle) => Error | undefined;
-  /** Returns the current callbacks. */
-  readonly read: () => TaskCallbacks<Data, State>;
+  /** Returns the current options. */
+  readonly read: () => TaskOptions<Data, State>;
 }
 
 /** The creation of a task. */
@@ -56,7 +61,7 @@ export interface Creation<Handle, State, Sending> {
 
 /** The store of one task: none at first, then one that was created or attached. */
 export interface TaskStore<Handle, State, Sending> extends Store<State> {
-  /** Creates a task, unless one is in flight. Never rejects. */
+  /** Creates a task, unless one is in flight: see `whenBusy`. Never rejects. */
   readonly submit: (creation: Creation<Handle, State, Sending>) => Promise<State>;
   /** Watches a task that exists. */
   readonly attach: (handle: Handle) => void;
@@ -115,8 +120,11 @@ export function createTaskStore<
     getSnapshot: store.getSnapshot,
     subscribe: store.subscribe,
     submit(creation) {
-      if (submitting) return submitting;
-      if (compute().status === "pending") return Promise.resolve(store.getSnapshot());
+      const state = store.getSnapshot();
+      if (submitting || compute().status === "pending")
+        return read().whenBusy === "reject"
+          ? Promise.resolve({ ...state, status: "error", error: new ConfigurationError(BUSY) })
+          : (submitting ?? Promise.resolve(state));
       forget();
       sending = creation.sending;
       submitting = create(creation, creating.signal);
@@ -218,6 +226,9 @@ export function createTaskStore<
     handle = undefined;
   }
 }
+
+const BUSY =
+  "nothing was sent, because a task is in flight: wait for its end; or call reset() first, and pay for both";
 
 /** Ends that were reported. All stores of a task get the same object. */
 const reported = new WeakSet<object>();

@@ -30,6 +30,13 @@ export interface VideoTaskStoreOptions {
         },
       ) => readonly Issue[] | Promise<readonly Issue[]>)
     | undefined;
+  /**
+   * Behaviour of a `create` while a task is in flight; it never sends. `join`: the promise resolves to the state of
+   * the task in flight. `reject`: it resolves to a state with a `ConfigurationError`, and the store does not change.
+   *
+   * @default "join"
+   */
+  readonly whenBusy?: "join" | "reject" | undefined;
   /** Headers, timeouts and retry of the create request. */
   readonly request?: RequestOptions | undefined;
   /**

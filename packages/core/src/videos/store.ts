@@ -15,7 +15,7 @@ export interface VideoTaskStore extends Store<VideoTaskState> {
   /**
    * Checks the request, and its media with `checkMedia`, creates the task, and watches it. Never rejects: resolves to
    * the state as soon as the gateway has answered. While a task has not ended, a second call sends nothing, so that a
-   * double click pays once.
+   * double click pays once; `whenBusy` decides about its result.
    *
    * The entry is stored before the request is sent. If the storage has not answered after 3 s, the request is sent and
    * the entry is stored later.
