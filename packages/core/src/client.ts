@@ -37,7 +37,7 @@ export interface ClientOptions {
    * request.
    */
   readonly headers?: HeadersInput | (() => HeadersInput | Promise<HeadersInput>) | undefined;
-  /** Passed to `fetch` as `credentials`: says whether cookies are sent. */
+  /** Passed to `fetch` as `credentials`: decides if cookies are sent. */
   readonly credentials?: Credentials | undefined;
   /**
    * Replacement for the global `fetch`: the emulator, a Worker's service binding, a test. It gets a

@@ -25,7 +25,7 @@ export interface UseImagesResult<Model extends string = ImageModel>
  *
  * Rendering and mounting send nothing, and a double click sends once. `generate` never rejects: it resolves to the
  * result or the error. Without an `id`, a request is aborted one second after its component is unmounted, and may be
- * billed. With an `id` it goes on, and its images are kept for 15 min. A component in a hidden `<Activity>` counts as
+ * billed. With an `id` it continues, and its images are kept for 15 min. A component in a hidden `<Activity>` counts as
  * mounted.
  *
  * @throws {ConfigurationError} outside a `GatewayProvider`

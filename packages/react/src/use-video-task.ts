@@ -33,11 +33,11 @@ export interface UseVideoTaskResult<Data = SucceededVideoTask>
 }
 
 /**
- * Submits a video task and shows its progress, in the words of TanStack Query.
+ * Submits a video task and shows its progress, in the terms of TanStack Query.
  *
  * Rendering and mounting create nothing. One tab polls a task for all components and tabs that show it, and none polls
- * while the page is hidden. Polling ends when the component is unmounted. The task goes on at the gateway, and `taskId`
- * shows it again.
+ * while the page is hidden. Polling ends when the component is unmounted. The task continues at the gateway, and
+ * `taskId` shows it again.
  *
  * @throws {ConfigurationError} outside a `GatewayProvider`
  * @example
@@ -74,7 +74,7 @@ export function useVideoTask<Data = SucceededVideoTask>(
 export interface UseVideoTasksResult {
   /** All tasks that were submitted and not removed, newest first. Those of other tabs and earlier loads are included. */
   readonly tasks: readonly VideoTaskEntry[];
-  /** Removes a task from the list, by the `key` of its entry. The task goes on at the gateway. */
+  /** Removes a task from the list, by the `key` of its entry. The task continues at the gateway. */
   readonly remove: (key: string) => void;
 }
 

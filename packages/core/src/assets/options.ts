@@ -40,8 +40,8 @@ export interface AssetStoreOptions {
   readonly onSuccess?: ((data: ActiveAsset, state: AssetState) => void) | undefined;
   /**
    * Called once when the asset fails, and when a `create` fails, with the state of the store. It is also called for a
-   * request that had been sent before a `reset`. The state does not show that request. The `outcome` of the error says
-   * whether the asset may exist.
+   * request that had been sent before a `reset`. The state does not show that request. The `outcome` of the error shows
+   * if the asset may exist.
    */
   readonly onError?: ((error: Error, state: AssetState) => void) | undefined;
 }

@@ -111,8 +111,8 @@ export interface Findings {
   /** Broken rules: the gateway would refuse the request. */
   readonly issues: Issue[];
   /**
-   * Parts of the request that the gateway would ignore or may not know, such as an unknown field. The request
-   * is sent all the same. Empty where there are issues.
+   * Parts of the request that the gateway would ignore or may not know, such as an unknown field. The request is still
+   * sent. Empty where there are issues.
    */
   readonly warnings: Issue[];
 }

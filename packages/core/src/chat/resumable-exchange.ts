@@ -38,7 +38,7 @@ interface Steps {
 /** Wait for `[DONE]` or usage after a `finish_reason`. Without them the answer is complete, too. */
 const FINISH_GRACE_MS = 2000;
 
-/** Sends a request, or asks for the answer that the proxy keeps under `streamId`; `newer` is as in `assertAccepted`. */
+/** Sends a request, or requests the answer that the proxy keeps under `streamId`; `newer` is as in `assertAccepted`. */
 export function openResumableExchange(
   client: Client,
   options: RequestOptions,

@@ -69,7 +69,7 @@ export async function shareLock(client: LockClient, name: string, work: Promise<
   }
 }
 
-/** Asks the lock manager its first question now, so that the first lock does not wait for the answer. */
+/** Sends the first query to the lock manager now, so that the first lock does not wait for the answer. */
 export function prepareLocks(client: LockClient): void {
   const locks = lockManager(() => {});
   if (locks && !probes.has(locks)) probeOf(client, locks);

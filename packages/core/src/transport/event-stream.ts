@@ -25,7 +25,7 @@ export interface EventParser {
   /**
    * Reads the next bytes of the stream.
    *
-   * @throws {RangeError} for an event longer than `maxLength`; the parser can't be used any more
+   * @throws {RangeError} for an event longer than `maxLength`; the parser cannot be used after it
    */
   push(bytes: Uint8Array): void;
   /**

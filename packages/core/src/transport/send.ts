@@ -271,7 +271,7 @@ export async function send(
   }
 
   async function attemptOnce(request: Request): Promise<Response> {
-    // an earlier attempt may have had an effect, whatever the result of this one
+    // an earlier attempt may have had an effect, also if this one fails safely
     const isKnown = attempt === 0 || state.outcome !== "unknown";
     state.outcome = "unknown";
     try {

@@ -14,11 +14,11 @@ import type { VideoTaskEntry } from "./state.js";
 const HEADERS_MS = 300_000;
 
 /**
- * Creates a video task (spec, `POST /v1/video/generations`). Store the handle at once: it is plain JSON. The task goes
- * on and is billed even if no page watches it. It cannot be cancelled.
+ * Creates a video task (spec, `POST /v1/video/generations`). Store the handle at once: it is plain JSON. The task
+ * continues and is billed even if no page watches it. It cannot be cancelled.
  *
- * The request is repeated only after a 429, which is not billed. After any other failure the error's `outcome` says
- * whether it may be billed.
+ * The request is repeated only after a 429, which is not billed. After any other failure the error's `outcome` shows if
+ * it may be billed.
  *
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses
@@ -99,7 +99,7 @@ const SUBMISSION = "sluice/submission/";
 /**
  * Creates a task from a checked request. Its entry is stored before the request is sent.
  *
- * @throws what {@link createVideoTask} throws
+ * @throws the errors of {@link createVideoTask}
  */
 export async function submitVideoTask(
   client: Client,

@@ -6,7 +6,7 @@ import type { VideoTaskEntry } from "./state.js";
 
 /** The list of video tasks: all that were submitted and not removed, newest first. */
 export interface VideoTaskList extends Store<readonly VideoTaskEntry[]> {
-  /** Removes a task from the list. The task goes on at the gateway. */
+  /** Removes a task from the list. The task continues at the gateway. */
   remove(key: string): void;
 }
 

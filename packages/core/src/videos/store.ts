@@ -30,10 +30,10 @@ export interface VideoTaskStore extends Store<VideoTaskState> {
   attach(task: VideoTaskReference | string): void;
   /** Polls now, also after an error. */
   refetch(): void;
-  /** Stops watching and keeps the shown state. The task goes on and is billed; it cannot be cancelled. */
+  /** Stops watching and keeps the shown state. The task continues and is billed; it cannot be cancelled. */
   detach(): void;
   /**
-   * Forgets the task in this store. The task goes on and stays in the list. A request that is still being checked or
+   * Forgets the task in this store. The task continues and stays in the list. A request that is still being checked or
    * stored is not sent.
    */
   reset(): void;

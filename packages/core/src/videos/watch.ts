@@ -69,7 +69,7 @@ export async function getVideoTask(
   }
 }
 
-/** Polls once. Also returns what the answer offers: `video-events`, where a proxy pushes changes. */
+/** Polls once. Also returns the offer in the answer: `video-events`, where a proxy pushes changes. */
 async function query(
   client: Client,
   handle: VideoTaskReference,
@@ -105,10 +105,9 @@ function readTask(client: Client, json: unknown, handle: VideoTaskReference): Vi
 }
 
 /**
- * Watches a video task to its end. Yields a snapshot after each change; the last one is `succeeded` or
- * `failed`. Progress never goes back. Failed polls (429, 5xx, the network) do not end it. Leaving the loop or
- * aborting ends the watching; the task goes on. Where a proxy pushes changes, the task is polled only after
- * the push has failed.
+ * Watches a video task to its end. Yields a snapshot after each change; the last one is `succeeded` or `failed`.
+ * Progress never goes back. Failed polls (429, 5xx, the network) do not end it. Leaving the loop or aborting ends the
+ * watching; the task continues. Where a proxy pushes changes, the task is polled only after the push has failed.
  *
  * @throws {TaskFailedError} `reason: "result-missing"`: the gateway reported success four times without a URL
  * @throws {TaskExpiredError} when the gateway no longer knows the task and its time is over

@@ -2,7 +2,7 @@ import { createCallReader } from "./call-reader.js";
 import type { ChatDelta, ChatOutcome } from "./delta.js";
 import type { FieldReader, WireObject } from "./field-reader.js";
 
-/** Turns the chunks of one choice into deltas. It keeps what spans chunks: the open tool calls. */
+/** Turns the chunks of one choice into deltas. It keeps the open tool calls, which span chunks. */
 export interface ChoiceReader {
   readonly finishReason: string | null;
   /** Text of the model in place of an answer, where the service marks it as a refusal. */

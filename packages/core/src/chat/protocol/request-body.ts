@@ -51,8 +51,7 @@ export interface ToolDefinition {
     /** JSON Schema of the arguments. An object, not a JSON text (spec, Model `alpha-v4.1-flash`). */
     readonly parameters: { readonly [x: string]: unknown };
     /**
-     * Asks for arguments that follow `parameters` exactly. The spec shows no default (spec, Model
-     * `alpha-v4.1-flash`).
+     * Requests arguments that follow `parameters` exactly. The spec shows no default (spec, Model `alpha-v4.1-flash`).
      */
     readonly strict?: boolean | undefined;
   };
@@ -178,7 +177,7 @@ export interface AlphaChatParams {
     | {
         /**
          * Reports the tokens used, at the end of the stream. The gateway's default is `false`; `streamChat` sends
-         * `true` unless this field says otherwise (spec, Model `alpha-v4.1-flash`).
+         * `true` unless this field is set (spec, Model `alpha-v4.1-flash`).
          */
         readonly include_usage?: boolean | undefined;
       }
