@@ -9,10 +9,15 @@ import { parseSync } from "vite";
  * survivors and the share that was killed. The changed file is written back after each run; commit before.
  *
  *   pnpm mutate packages/core/src/transport --sample 100 --seed 1
+ *
+ * With `--quick` the likely tests have the last word, and not the whole project: no mutant then counts as killed that
+ * would survive otherwise.
  */
 
 interface Suite {
   readonly project: string;
+  /** Files that test one part of the folder, by a part of that part's path. They run before the others. */
+  readonly near?: Readonly<Record<string, readonly string[]>>;
   /** Files that are likely to notice, by a part of their names. They run first; the whole project has the last word. */
   readonly likely: readonly string[];
 }
@@ -20,7 +25,16 @@ interface Suite {
 const core = "core in node";
 const chat = ["/chat", "/stream", "/history", "/partial-json", "/schema", "/callbacks", "/unknown-fields"];
 const suites: Readonly<Record<string, Suite>> = {
-  "packages/core/src/chat": { project: core, likely: chat },
+  "packages/core/src/chat": {
+    project: core,
+    near: {
+      "/partial-json/": ["/partial-json"],
+      "/protocol/": ["/stream", "/schema", "/unknown-fields"],
+      "/conversation/": ["/chat"],
+      "/resum": ["/chat-resume", "/stream"],
+    },
+    likely: chat,
+  },
   "packages/core/src/transport": {
     project: core,
     likely: [
@@ -36,6 +50,19 @@ const suites: Readonly<Record<string, Suite>> = {
     ],
   },
   "packages/core/src/polling": { project: core, likely: ["/polling", "/video-", "/asset", "/tasks"] },
+  "packages/worker-proxy/src/gates": {
+    project: "worker-proxy-workerd",
+    near: {
+      "/body": ["/body"],
+      "/caller": ["/auth.", "/cors", "/causes", "/rate-limit"],
+      "/fields": ["/fields", "/epsilon"],
+      "/models": ["/caps", "/options"],
+      "/path": ["/paths"],
+      "/policy": ["/options", "/caps"],
+      "/references": ["/media", "/tenancy", "/asset"],
+    },
+    likely: [".workerd.test.ts"],
+  },
   "packages/worker-proxy/src": { project: "worker-proxy*", likely: [".workerd.test.ts"] },
 };
 /** Until a run counts as killed by a loop without an end. */
@@ -72,7 +99,11 @@ const operators: Readonly<Record<string, string>> = {
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { sample: { type: "string", default: "100" }, seed: { type: "string", default: "1" } },
+  options: {
+    sample: { type: "string", default: "100" },
+    seed: { type: "string", default: "1" },
+    quick: { type: "boolean", default: false },
+  },
 });
 const [folder = ""] = positionals;
 const suite = Object.entries(suites).find(([path]) => folder.startsWith(path))?.[1];
@@ -81,10 +112,14 @@ if (!suite) throw new Error(`No tests are known for "${folder}": add it to \`sui
 const all = filesOf(folder).flatMap(mutantsOf);
 const chosen = shuffled(all, Number(values.seed)).slice(0, Number(values.sample));
 console.log(`${all.length} places to change in ${folder}, ${chosen.length} of them tried`);
-if (await fails([])) throw new Error("The tests fail without a change: nothing can be said of one.");
+const lastWord = values.quick ? suite.likely : [];
+if (await fails(lastWord)) throw new Error("The tests fail without a change: nothing can be said of one.");
 const survivors: Mutant[] = [];
 for (const [index, mutant] of chosen.entries()) {
-  const isKilled = await withMutant(mutant, async () => (await fails(suite.likely)) || (await fails([])));
+  const isKilled = await withMutant(mutant, async () => {
+    for (const files of roundsOf(mutant, suite)) if (await fails(files)) return true;
+    return false;
+  });
   if (!isKilled) survivors.push(mutant);
   console.log(`${index + 1} ${isKilled ? "killed  " : "SURVIVED"} ${shown(mutant)}`);
 }
@@ -93,6 +128,12 @@ console.log(
   `\n${killed} of ${chosen.length} killed (${((100 * killed) / chosen.length).toFixed(1)} %). Survivors:`,
 );
 for (const mutant of survivors) console.log(`  ${shown(mutant)}`);
+
+/** Files of the test runs that a mutant has to survive, the fastest run first. */
+function roundsOf({ file }: Mutant, { near = {}, likely }: Suite): readonly (readonly string[])[] {
+  const [, nearest] = Object.entries(near).find(([part]) => file.includes(part)) ?? [];
+  return [...(nearest ? [nearest] : []), likely, ...(values.quick ? [] : [[]])];
+}
 
 function filesOf(path: string): string[] {
   if (statSync(path).isFile()) return [path];

@@ -53,6 +53,17 @@ describe("a chat with a schema", () => {
     });
   });
 
+  test("fails with the error that its schema throws", async () => {
+    const schema = v.custom(() => {
+      throw new TypeError("the list of titles can't be read");
+    });
+    const { chat } = chatOf([textAnswer('{"title":"Tea"}')], { schema });
+    expect(await chat.send("A recipe as JSON")).toMatchObject({
+      outcome: "error",
+      error: { name: "TypeError", message: "the list of titles can't be read" },
+    });
+  });
+
   test("shows a partial value while it streams, and unchanged parts keep their identity", async () => {
     const { chat, clock, connections } = liveChat({ schema: recipe });
     const [connection] = connections;

@@ -100,6 +100,33 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     expect(left.texts()).toEqual(right.texts());
   });
 
+  test("stops waiting for the turn of another tab when it is closed, and reports nothing", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const leave = workOn(id, "2");
+    await keep(storage, id, [question, calling({ a: "running" })]);
+    const tab = await shown(storage, { id, tools: [asked] });
+    await settled();
+    tab.chat.close();
+    await settled();
+    leave();
+    await settled();
+    expect(tab.events).toEqual([]);
+  });
+
+  test("keeps the identity of messages that are read again and have not changed", async () => {
+    const storage = memoryStorage();
+    const tab = await shown(storage, { id: `tabs-${Math.random()}`, tools: [asked] });
+    const turn = tab.chat.send("Go");
+    tab.answer(0, callAnswer({ a: ["asked", "{}"] }));
+    await turn;
+    const [sent] = tab.chat.getSnapshot().messages;
+    const next = tab.chat.addToolResult("a", "yes");
+    tab.answer(1, textAnswer("Done"));
+    await next;
+    expect(tab.chat.getSnapshot().messages[0]).toBe(sent);
+  });
+
   test("retries a failed answer once if two tabs retry it", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();

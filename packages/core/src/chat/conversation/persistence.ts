@@ -69,7 +69,7 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
   /** Ids of messages that this tab works on, or waits for. */
   const watched = new Set<string>();
   let isRead = false;
-  let isReading = false;
+  let isReading: boolean | undefined;
   let open = new AbortController();
   let scheduled: AbortController | undefined;
   let writing: Promise<unknown> = Promise.resolve();

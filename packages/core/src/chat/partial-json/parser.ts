@@ -287,7 +287,7 @@ export function createPartialJSON({ maxDepth = 500 }: PartialJSONOptions = {}): 
   function endText(): void {
     if (text.end() && underWay === "string") changed = true;
     if (underWay === "string") return give(text.readable);
-    if (inner) inner.key = text.readable;
+    (inner as Container).key = text.readable;
     read = readBetween;
     expected = colon;
   }
