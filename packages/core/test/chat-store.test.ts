@@ -202,6 +202,18 @@ describe("a chat", () => {
     expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready" });
   });
 
+  test("has no error while the next request is in flight", async () => {
+    const { chat, connections } = live();
+    const failed = chat.send("Hello?");
+    connections[0]?.drop();
+    await failed;
+    expect(chat.getSnapshot().status).toBe("error");
+    void chat.send("Hello?");
+    await settled();
+    expect(chat.getSnapshot()).toMatchObject({ status: "submitted", error: undefined });
+    chat.stop();
+  });
+
   test("has no error after a reset", async () => {
     const { client } = clientOf(() => new Response("no", { status: 400 }));
     const chat = createChatStore(client, { model });

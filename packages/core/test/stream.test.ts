@@ -57,6 +57,15 @@ describe("a whole answer", () => {
     }
   });
 
+  test("has its refusal whole, in however many frames it came", async () => {
+    const refused =
+      frame({ refusal: "I can't " }) + frame({ refusal: "do that." }) + frame({}, "stop") + DONE;
+    expect(await streaming(refused).result()).toMatchObject({
+      refusal: "I can't do that.",
+      message: { content: "" },
+    });
+  });
+
   test("sends `stream` and adds nothing else to the request", async () => {
     const { client, requests } = clientOf(() => streamAnswer(whole));
     await streamChat(client, question, { headers: { "x-trace": "7" } }).result();

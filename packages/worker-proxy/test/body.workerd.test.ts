@@ -5,6 +5,12 @@ const text = (body: string) => asked({ body });
 const json = JSON.stringify(chat);
 const latin1 = (body: string) => Uint8Array.from(body, (letter) => letter.charCodeAt(0));
 
+test("a body may be as large as `bodyBytes` says, and no byte larger", async () => {
+  const withLimit = (bodyBytes: number) => openProxy({ limits: { bodyBytes } }).ask(text(json));
+  expect((await withLimit(json.length)).status).toBe(200);
+  expect((await withLimit(json.length - 1)).status).toBe(413);
+});
+
 test.each([
   ["case 23: that is compressed", asked({ headers: { "content-encoding": "gzip" } }), 415],
   ["case 24: that is no UTF-8", asked({ body: latin1('{"model":"delta-5.3","x":"\u00ff"}') }), 400],

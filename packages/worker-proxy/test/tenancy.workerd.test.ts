@@ -52,6 +52,16 @@ describe("an id of a task", () => {
     expect(JSON.parse((await post(video, order, "user-2")).text).id).not.toBe(marked);
   });
 
+  test("is not found if any one character behind the id is another", async () => {
+    const { poll } = openTenants(() => Response.json(result));
+    const marked = signed("t-1");
+    expect((await poll(marked)).status).toBe(200);
+    for (let at = "t-1".length; at < marked.length; at += 1) {
+      const changed = marked.slice(0, at) + (marked[at] === "A" ? "B" : "A") + marked.slice(at + 1);
+      expect((await poll(changed)).status, changed).toBe(404);
+    }
+  });
+
   test("is marked in a receipt that the gateway wraps too", async () => {
     const { post } = openTenants(() => Response.json({ code: "success", data: { task_id: "t-1" } }));
     const { text } = await post(video, order);
