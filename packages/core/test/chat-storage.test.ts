@@ -11,6 +11,7 @@ import * as v from "valibot";
 import { describe, expect, test } from "vitest";
 import { callAnswer, hasCall, textAnswer, until } from "./support/chat.js";
 import { clientOf, frame, settled, streamAnswer } from "./support/gateway.js";
+import { slowTags } from "./support/runtime.js";
 import { page, shown } from "./support/tabs.js";
 
 /** What a page that is gone left behind: the same records, at a place where nobody is at work. */
@@ -343,7 +344,7 @@ describe("a chat with a storage", () => {
     expect(second.chat.getSnapshot().messages[0]).not.toHaveProperty("branches");
   });
 
-  test("reads 10,000 messages in one call, and writes them in two", async () => {
+  test("reads 10,000 messages in one call, and writes them in two", { tags: slowTags }, async () => {
     const kept = memoryStorage();
     const calls: string[] = [];
     const storage: RecordStorage = {

@@ -10,6 +10,7 @@ import {
   seeded,
   streamAnswer,
 } from "./support/gateway.js";
+import { slowTags } from "./support/runtime.js";
 
 type Recorded = NonNullable<typeof streams>[number];
 
@@ -97,7 +98,6 @@ async function expectTruncated(recorded: Recorded, bytes: Uint8Array, most: numb
   }
 }
 
-const isNode = globalThis.navigator?.userAgent.startsWith("Node.js/");
 /** Largest stream that is read byte by byte outside the long run. */
 const SLOW_BYTES = 15_000;
 
@@ -105,7 +105,7 @@ describe.skipIf(!streams)("recorded streams (skipped where the data is absent)",
   for (const [index, recorded] of (streams ?? []).entries()) {
     const bytes = bytesOfBase64(recorded.base64);
     // runtimes differ in how they read, not in what: every eighth recording elsewhere than in Node, all in the long run
-    const tags = isNode || index % 8 === 0 ? [] : ["long"];
+    const tags = index % 8 === 0 ? [] : slowTags;
     const isSlow = bytes.length > SLOW_BYTES;
 
     test(`${recorded.id} gives the recorded answer whole and in random cuts`, { tags }, async () => {

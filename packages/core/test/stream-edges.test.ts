@@ -22,6 +22,7 @@ import {
   stoppedClock,
   streamAnswer,
 } from "./support/gateway.js";
+import { slowTags } from "./support/runtime.js";
 
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 const end = frame({}, "stop") + DONE;
@@ -177,7 +178,7 @@ describe("a tool call", () => {
     });
   });
 
-  test("is read among 8,000, and earlier snapshots do not change", async () => {
+  test("is read among 8,000, and earlier snapshots do not change", { tags: slowTags }, async () => {
     const { stream } = told(
       Array.from({ length: 8000 }, (_, index) => call({ index, id: `c${index}`, ...weather })).join("") + end,
     );

@@ -1,0 +1,4 @@
+const isNode = globalThis.navigator?.userAgent.startsWith("Node.js/");
+
+/** Tags of a slow test that asks nothing of its platform: it runs in Node each time, elsewhere in the long run. */
+export const slowTags: "long"[] = isNode ? [] : ["long"];
