@@ -2,8 +2,17 @@ import { build } from "vite";
 
 const here = (path: string) => new URL(path, import.meta.url).pathname;
 
-/** A Worker of this folder's as one module, made of the package's sources. */
-export async function bundle(path: string, define: Record<string, string> = {}): Promise<string> {
+const bundles = new Map<string, Promise<string>>();
+
+/** A Worker of this folder's as one module, made of the package's sources; made once for all files of a test worker. */
+export function bundle(path: string, define: Record<string, string> = {}): Promise<string> {
+  const key = JSON.stringify([path, define]);
+  const made = bundles.get(key) ?? makeBundle(path, define);
+  bundles.set(key, made);
+  return made;
+}
+
+async function makeBundle(path: string, define: Record<string, string>): Promise<string> {
   const alias = {
     "@sluice/core/sse": here("../../../core/src/sse.ts"),
     "@sluice/worker-proxy/auth": here("../../src/auth/index.ts"),

@@ -38,7 +38,7 @@ export function createTree(nodes: ReadonlyMap<string, ThreadNode>): ThreadTree {
   const versions = new Map<string | undefined, readonly string[]>();
   for (const [parent, ids] of children) {
     for (const id of ids) parents.set(id, parent);
-    versions.set(parent, ids.length > 1 ? ids.sort(byAge).filter(isShown) : ids);
+    versions.set(parent, ids.sort(byAge).filter(isShown));
   }
   return { parents, versions };
 
