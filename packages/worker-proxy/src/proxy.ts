@@ -60,7 +60,7 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
     const isPreflight = request.method === "OPTIONS" && origin !== null;
     const match = isPreflight ? undefined : matchFor(request, found);
     checkOrigin(origin, allowed);
-    if (match) response = await serve(settings, incoming, match, report);
+    if (match) response = await serve(settings, incoming, match, found.host, report);
     else response = (await import("./own-answers.js")).preflight(request, found.methods);
   } catch (error) {
     const refusal = refusalIn(error);
@@ -85,12 +85,12 @@ async function serve<Env>(
   settings: Settings<Env>,
   incoming: Incoming<Env>,
   match: Match,
+  host: string,
   report: Report,
 ): Promise<Response> {
   const { request, env } = incoming;
   const { route } = match;
   report.known.route = route.name;
-  const { host } = new URL(request.url);
   if (route.name === "health") {
     const { healthOf } = await import("./own-answers.js");
     const response = await healthOf(settings, partsOf(settings, env, host), incoming);

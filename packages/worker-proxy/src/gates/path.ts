@@ -68,6 +68,8 @@ export interface Found {
   /** The methods of the path, `GET, DELETE`. */
   readonly methods: string;
   readonly hasQuery: boolean;
+  /** The proxy's own host. */
+  readonly host: string;
 }
 
 /** Looks a request's address up in the table. */
@@ -75,10 +77,10 @@ export function find(
   url: string,
   { basePath, table }: { readonly basePath: string; readonly table: readonly Route[] },
 ): Found {
-  const { pathname, hasQuery } = sentPathOf(url);
+  const { pathname, hasQuery, host } = sentPathOf(url);
   const own = pathname.startsWith(basePath) ? pathname.slice(basePath.length) : "";
   const matches = table.flatMap((route) => matchOf(route, own));
-  return { matches, methods: matches.map(({ route }) => route.method).join(", "), hasQuery };
+  return { matches, methods: matches.map(({ route }) => route.method).join(", "), hasQuery, host };
 }
 
 /** @throws {Refusal} 404 for a path that is not served, 400 for a query, 405 for a method that the path does not have */
@@ -95,11 +97,12 @@ export function matchFor({ method }: Request, { matches, methods, hasQuery }: Fo
  * The path exactly as it was sent. What parsing would change (`..`, `\`, `//host`, a control character) is no path
  * of ours: to check one form and to send another is how a key gets lost.
  */
-function sentPathOf(url: string): { pathname: string; hasQuery: boolean } {
+function sentPathOf(url: string): { pathname: string; hasQuery: boolean; host: string } {
   const sent = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#\\]*/i, "");
   const [pathname = ""] = sent.split("?", 1);
-  const isExact = URL.canParse(url) && new URL(url).pathname === pathname;
-  return { pathname: isExact ? pathname : "", hasQuery: sent.includes("?") };
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  const isExact = parsed?.pathname === pathname;
+  return { pathname: isExact ? pathname : "", hasQuery: sent.includes("?"), host: parsed?.host ?? "" };
 }
 
 function matchOf(route: Route, path: string): Match[] {

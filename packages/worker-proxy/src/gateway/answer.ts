@@ -66,7 +66,7 @@ export async function passOn<Env>(passing: Passing<Env>): Promise<Response> {
   const { jsonOf, readStream } = await call.wait(() => import("./read-answer.js"), "upstream_cut");
   if (type !== "application/json") return new Response(readStream(passing, body, onEnd), { status, headers });
   const bytes = await jsonOf(passing);
-  call.close();
+  call.close(true);
   report.known.bytes = bytes.byteLength;
   report.firstByte();
   report.end(status);

@@ -38,8 +38,12 @@ export interface Call {
    * @throws {Refusal} the reason of the stop, or `broken`
    */
   wait<T>(step: () => Promise<T>, broken: Failure, limit?: Limit): Promise<T>;
-  /** Ends a call of which nothing more is expected: releases the timer, the client and the connection. */
-  close(): void;
+  /**
+   * Ends a call of which nothing more is expected: releases the timer and the client, and closes the connection.
+   *
+   * @param isRead true where the answer was read to its end: an abort would only cost time
+   */
+  close(isRead?: boolean): void;
 }
 
 /** The reason of each abort: a new error for each call takes longer than the rest of closing it. */
@@ -82,11 +86,11 @@ export function openCall(client: AbortSignal, totalMs = Infinity): Call {
     interrupt?.();
   }
 
-  function close(): void {
+  function close(isRead = false): void {
     isOpen = false;
     clearTimeout(timer);
     client.removeEventListener("abort", leave);
-    controller.abort(CLOSED);
+    if (!isRead) controller.abort(CLOSED);
   }
 
   function limit(step?: Limit): void {

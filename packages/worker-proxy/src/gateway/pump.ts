@@ -41,16 +41,14 @@ export function pump(
   let head = "";
   // a client that takes nothing holds back the pump's own report
   call.signal.addEventListener("abort", () => call.stopped && onEnd(call.stopped));
-  pass().then(
-    () => end(),
-    (error) => end(error instanceof Refusal ? error : failed("upstream_cut")),
-  );
+  pass().catch((error) => end(false, error instanceof Refusal ? error : failed("upstream_cut")));
   return readable;
 
   async function pass(): Promise<void> {
     const isOver = await passHead();
     const kept = { preventClose: true, preventAbort: true, signal: call.signal };
     if (!isOver) await body.pipeTo(writable, kept);
+    await end(!isOver);
   }
 
   /** Returns true if nothing of the answer follows. */
@@ -84,18 +82,19 @@ export function pump(
     }
   }
 
-  async function end(failure?: Refusal): Promise<void> {
+  async function end(isRead: boolean, failure?: Refusal): Promise<void> {
     // workerd keeps the lock of a pipe whose client has left
     const writer = writable.locked ? undefined : writable.getWriter();
     if (failure && writer?.desiredSize == null) call.stop("client_left");
     const cause = call.stopped ? failed(call.stopped) : failure;
-    onEnd(cause?.reason ?? (isChat && ERROR.test(head) ? "upstream_error" : undefined));
+    const hasFailed = isChat && head.includes("error") && ERROR.test(head);
+    onEnd(cause?.reason ?? (hasFailed ? "upstream_error" : undefined));
     if (cause && cause.reason !== "client_left") {
       const { errorEvent } = await import("../refusals.js");
       writer?.write(errorEvent(cause)).catch(() => {});
     }
     writer?.close().catch(() => {});
-    call.close();
+    call.close(isRead);
   }
 }
 
