@@ -18,17 +18,17 @@ export interface User {
 export interface Checked<Env = unknown> {
   /**
    * The checks of `GET /health`, one for each setting or binding. A check throws, or rejects with, an error whose
-   * message names what is missing, without any value. It asks nothing outside.
+   * message names what is missing, without any value. It sends no request.
    */
   readonly checks?: readonly ((env: Env) => unknown)[];
 }
 
-/** The third thing a Worker is given; other hosts have none. */
+/** The context of a request in a Worker; other hosts have none. */
 export interface ProxyContext {
   waitUntil(promise: Promise<unknown>): void;
 }
 
-/** A request that has come through all gates: what may be done for it is decided. */
+/** A request that has passed all gates. */
 export interface Admitted<Env = unknown> {
   /** As it came in, for its `signal` and for headers of one's own; its body has been read. */
   readonly request: Request;
@@ -87,8 +87,8 @@ export interface Extension<Env = unknown> extends Checked<Env> {
   /** The `x-sluice-offers` header on answers of the gateway's routes, by group: `video-events`. */
   readonly offers?: Partial<Record<RouteName, string>>;
   /**
-   * Answers an admitted request instead of the gateway; undefined leaves it to the proxy. The proxy's meter is not asked
-   * for such a request. Where `isMetered` is true, an extension that calls the gateway itself has to reserve and settle,
+   * Answers an admitted request instead of the gateway; undefined leaves it to the proxy. The proxy's meter does not
+   * count such a request. Where `isMetered` is true, an extension that calls the gateway itself has to reserve and settle,
    * or refuse with 500.
    */
   send?(admitted: Admitted<Env>, isMetered: boolean): Promise<Response> | undefined;
@@ -105,7 +105,7 @@ export interface Reservation {
 /** Decides before each request that costs whether its user can still pay. */
 export interface Meter<Env = unknown> extends Checked<Env> {
   /**
-   * Reserves the most that a request can cost, right before the gateway is asked.
+   * Reserves the most that a request can cost, right before the request is sent.
    *
    * @returns the reservation, or the milliseconds until it is worth asking again when nothing is left
    */

@@ -7,8 +7,8 @@ import type { ProxyEvent } from "./report.js";
 export type Keys = string | undefined | readonly string[];
 
 /**
- * Tells who is asking: the user, or null for nobody (401). If it throws, the answer is 503, nothing is sent, and the
- * log has the cause. It must leave the body unread.
+ * Returns the user of a request, or null (401). If it throws, the answer is 503, nothing is sent, and the log has the
+ * cause. It must leave the body unread.
  *
  * @example two ways to sign in
  * ```ts
@@ -65,24 +65,24 @@ export interface Limits {
   readonly dataURIBytes?: number;
 }
 
-/** Tells which addresses the gateway may be sent to. */
+/** The rule for addresses that the gateway may fetch media from. */
 export type Media = "public" | "any" | ((url: URL) => boolean);
 
-/** The models that may be asked. */
+/** The models that are allowed. */
 export type Models = readonly string[] | Readonly<Record<string, Caps>>;
 
-/** Options of `createProxy`. There is no default for what decides who may spend: it has to be said. */
+/** Options of `createProxy`. Those that decide who may spend have no default. */
 export interface ProxyOptions<Env = unknown> {
   /** The gateway, with or without `/v1`: https, or http on this machine. Never the proxy's own host. */
   readonly baseURL: string | ((env: Env) => string | Promise<string>);
   /**
-   * The gateway's key, from a secret. Asked for each request. While keys are changed, both: what the gateway refuses
-   * with 401 under the first is asked once more under the second.
+   * The gateway's key, from a secret. Called for each request. While keys are changed, both: a request that the gateway
+   * refuses with 401 under the first is sent once more under the second.
    */
   readonly apiKey: (env: Env) => Keys | Promise<Keys>;
   /**
-   * Tells who is asking: `jwt(…)`, `cloudflareAccess(…)` or `turnstileSession(…).authenticate` of `/auth`, or a function
-   * of one's own. `"public"` lets everybody spend: say it only where nobody else can reach the proxy.
+   * Finds the user: `jwt(…)`, `cloudflareAccess(…)` or `turnstileSession(…).authenticate` of `/auth`, or a function of
+   * your own. `"public"` lets every caller spend: only for a proxy that no stranger can reach.
    */
   readonly authenticate: Authenticate<Env> | "public";
   /** The pages that may call from a browser, exactly as browsers name them: `https://app.example.com`. */
@@ -90,7 +90,7 @@ export interface ProxyOptions<Env = unknown> {
   /** Lets those pages send cookies along. @default false */
   readonly credentials?: boolean;
   /**
-   * The models that may be asked, as the spec writes them: a list, or with what each may be asked for,
+   * The models that are allowed, by the spec's ids: a list, or an object with the caps of each,
    * `{ "gamma-video-2.0": { duration: 10, resolution: ["720p", "480p"] } }`. Assets need a cap that lists their groups,
    * `{ "gamma-asset": { GroupId: ["group-1"] } }`.
    */
@@ -102,15 +102,15 @@ export interface ProxyOptions<Env = unknown> {
    * @default none
    */
   readonly allowFields?: readonly string[];
-  /** The routes that are open. `videos` and `assets` need a `secret`, unless everybody is the same user. @default ["chat"] */
+  /** The routes that are open. `videos` and `assets` need a `secret`, unless all callers are one user. @default ["chat"] */
   readonly routes?: readonly RouteName[];
   /**
    * A secret of the proxy's own, at least 32 characters. With it ids of tasks and assets leave marked for the user who
-   * made them, and are refused from any other; and models that have `user_id` are told a pseudonym. While it is
+   * made them, and are refused from any other; and models that have `user_id` get a pseudonym. While it is
    * changed, several, the new one first.
    */
   readonly secret?: ((env: Env) => Keys | Promise<Keys>) | undefined;
-  /** Bounds what one user may ask in a while: `workersRateLimit(…)`, or one's own. @default none */
+  /** Limits the rate of a user's requests: `workersRateLimit(…)`, or a function of your own. @default none */
   readonly rateLimit?: RateLimit<Env> | undefined;
   /** Sets aside what a request costs, and settles it by `usage`: `budget(…)` of `/durable`. @default none */
   readonly meter?: Meter<Env> | undefined;
@@ -134,8 +134,8 @@ export interface ProxyOptions<Env = unknown> {
   /**
    * Further headers of each request to the gateway: the key of an AI gateway in front of it (`cf-aig-authorization`),
    * metadata for its logs. Values are ASCII. `authorization`, `cookie`, `host`, `content-*` and headers about the
-   * connection can't be set. A value whose name says that it lets somebody in (auth, key, token) is kept from answers
-   * like the gateway's key; none is in the proxy's log.
+   * connection can't be set. A value whose name says that it is a credential (auth, key, token) is kept from
+   * answers like the gateway's key; none is in the proxy's log.
    * @default none
    */
   readonly upstreamHeaders?: (

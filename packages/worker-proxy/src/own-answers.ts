@@ -26,7 +26,7 @@ interface Refused<Env> extends Failed<Env> {
     };
 }
 
-/** Returns the answer to a refused request, and logs what its operator should know: the cause of a 5xx, or an option. */
+/** Returns the answer to a refused request, and logs the cause of a 5xx, or an option that is missing. */
 export async function refuse<Env>(
   given: Refusal,
   refused: Refused<Env>,
@@ -39,7 +39,7 @@ export async function refuse<Env>(
   if (status >= 500)
     await logCause(`${status} ${code}${requestId ? `, request ${requestId}` : ""}`, refusal, refused);
   const response = new Response(errorBody(refusal), {
-    // 499 is for the log: nobody is there to read it
+    // 499 is for the log, since no client is left to read it
     status: status === 499 ? 408 : status,
     headers: { "x-sluice-source": "proxy", ...headers, "content-type": "application/json" },
   });
@@ -59,7 +59,7 @@ function advise(advised: Set<string>, line: string): void {
 /** The paths among which a gateway's asset lookup is likely to be. */
 const lookups = { name: "assets", path: "/gamma/asset/" } as const;
 
-/** Names the option that the operator may have forgotten, for the paths that everybody knows from the spec. */
+/** Names the option that the operator may have forgotten, for the paths of the spec. */
 function notServed(url: string, { basePath = "", table = [], specRoutes = [] }: Served): Refusal {
   // a host may hand over an address that can't be read
   const pathname = URL.canParse(url) ? new URL(url).pathname : "";
@@ -87,7 +87,7 @@ export interface Failed<Env> {
 const CAUSE_CHARACTERS = 600;
 /** Shorter values are words that any message may have. */
 const SECRET_CHARACTERS = 8;
-/** JWTs, and words of letters and digits: most keys and tokens, also those that nobody told the proxy of. */
+/** JWTs, and words of letters and digits: most keys and tokens, also those that the proxy does not know. */
 const KEY_LIKE = /\beyJ[\w-]+(?:\.[\w-]*)*|(?=[\w+-]*\d)(?=[\w+-]*[a-z])[\w+-]{16,}/gi;
 
 /** Logs an error in one line, without a value of `env`, a credential, a secret, or what looks like a key. */
@@ -142,8 +142,8 @@ export function missingIn<Env>(read: (env: Env) => unknown, env: Env): string {
 }
 
 /**
- * Answers 503 as long as a setting or a binding is missing. The log names each, the answer none. Nothing is asked
- * outside.
+ * Answers 503 as long as a setting or a binding is missing. The log names each, the answer none. No request is
+ * sent.
  */
 export async function healthOf<Env>(
   settings: Settings<Env>,
@@ -164,7 +164,7 @@ export async function healthOf<Env>(
   return Response.json({ status: "ok" });
 }
 
-/** Tells whether the value of a header of this name lets somebody in somewhere. */
+/** Tells whether the value of a header of this name is a credential. */
 export function isCredential(name: string): boolean {
   return /auth|cookie|token|key|secret|session|jwt|signature/i.test(name);
 }

@@ -17,8 +17,8 @@ export interface GatewayProxy<Env = unknown> {
 }
 
 /**
- * Makes the proxy that adds the gateway's key. Only the routes of the spec exist in it, only the listed models can
- * be asked, and only who `authenticate` knows can ask.
+ * Makes the proxy that adds the gateway's key. It has only the routes of the spec, the models that are listed, and the
+ * users that `authenticate` knows.
  *
  * @throws {TypeError} when an option is missing or can't work; the message says what to give
  * @example
@@ -48,7 +48,7 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
   let response: Response;
   try {
     const found = find(request.url, settings);
-    // worked out first, though its turn as a gate comes later: a page should be able to read each refusal
+    // found before the gate that uses it, so that a page can read each refusal
     const origin = request.headers.get("origin");
     // `GET /health` reports a problem of `origins` with all others
     const isHealth = found.matches[0]?.route.name === "health";
@@ -56,7 +56,7 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
     const allowed = await (isHealth ? origins.catch(() => []) : origins);
     cors = corsHeadersOf(origin, allowed, settings.credentials);
 
-    // a page learns why a request was refused only if its preflight was not
+    // a page can read the reason of a refusal only if its preflight was allowed
     const isPreflight = request.method === "OPTIONS" && origin !== null;
     const match = isPreflight ? undefined : matchFor(request, found);
     checkOrigin(origin, allowed);

@@ -13,17 +13,17 @@ export class Refusal extends Error {
   }
 }
 
-/** The operator's mistake. The caller can do nothing about it, and only the log says what it is. */
+/** Refusal because of a mistake of the operator, which only the log names. */
 export function misconfigured(problem: string, cause?: unknown): Refusal {
   return new Refusal("misconfigured", { problem, cause });
 }
 
-/** Refusal of a fault that nobody foresaw; a refusal stays what it is. */
+/** Turns an unexpected error into a refusal; a refusal stays as it is. */
 export function refusalIn(error: unknown): Refusal {
   return error instanceof Refusal ? error : misconfigured("a fault of the proxy", error);
 }
 
-/** Come back later: too many requests or streams, or no budget left. */
+/** Refusal of a request that may be repeated later: too many requests or streams, or no budget left. */
 export function tooMany(
   reason: "rate_limited" | "budget_exhausted" | "too_many_streams",
   retryAfterMs: number,

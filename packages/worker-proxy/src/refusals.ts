@@ -68,7 +68,7 @@ const refusals = {
   misconfigured: [500, "the proxy is set up wrongly; its log says how"],
   extension_unavailable: [503, "a part of the proxy failed; try again"],
 
-  // the gateway; 499 is for the log, where nobody is there to read it
+  // the gateway; 499 is for the log, since no client is left to read it
   client_left: [499, "the client has left"],
   client_stalled: [499, "the client took nothing of the answer for too long"],
   upstream_unreachable: [502, "the gateway could not be reached; try again"],

@@ -26,13 +26,13 @@ export interface ProxyEvent {
   /** The `error.code` that was sent, also inside a stream. */
   readonly code?: string;
   readonly outcome: Outcome;
-  /** The model that was asked; absent where the request names none or was refused before it was read. */
+  /** The model of the request; absent where it names none or was refused before it was read. */
   readonly model?: string;
   /** The id that `authenticate` returned. */
   readonly user?: string;
   /** The gateway's own count, where the proxy reads it: in every JSON answer, and in a stream with a `meter`. */
   readonly usage?: Usage;
-  /** The HTTP status of the gateway; absent where the proxy itself did not ask it, or got none. */
+  /** The HTTP status of the gateway; absent where the proxy sent nothing to it, or got no answer. */
   readonly upstreamStatus?: number;
   /** Time from the request's arrival to the first byte of the answer's body, in milliseconds. */
   readonly firstByteMs?: number;

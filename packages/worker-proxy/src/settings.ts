@@ -116,7 +116,7 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
   };
 }
 
-/** The part of the setup that depends on the environment. Checked like the rest, but told to nobody outside. */
+/** The part of the setup that depends on the environment. Its problems are in the log, and in no answer. */
 export interface Setup {
   readonly baseURL: string;
   /** The one in use, and the one that follows it. */
@@ -138,7 +138,7 @@ export function partsOf<Env>({ read }: Settings<Env>, env: Env, host: string) {
   return [foreign(read.baseURL(env), host), read.apiKeys(env), read.secrets(env), read.models(env)] as const;
 }
 
-/** Refuses the host of the proxy, which would never end asking itself. */
+/** Refuses the host of the proxy, which would send requests to itself without end. */
 async function foreign(given: string | Promise<string>, host: string): Promise<string> {
   const baseURL = await given;
   if (new URL(baseURL).host === host) throw misconfigured("baseURL: is the proxy's own address");

@@ -18,7 +18,7 @@ function openAssets(options: Parameters<typeof openProxy>[0] = {}) {
   return { ...opened, look: (body: unknown) => opened.ask(asked({ path, body })) };
 }
 
-test("an asset is looked up by its own id, and comes again under the name that its user knows", async () => {
+test("an asset is looked up by the gateway's id, and the answer has the user's", async () => {
   const { look, reached, sent } = openAssets();
   const { status, text } = await look({ Id: own });
   expect(status).toBe(200);
@@ -73,7 +73,7 @@ test("the lookup costs nothing, and needs no model", async () => {
   expect((await look({ Id: own })).status).toBe(200);
 });
 
-test("without a secret, where everybody is the same user, ids are the gateway's", async () => {
+test("without a secret, where all callers are one user, ids are the gateway's", async () => {
   const { look, sent } = openAssets({ authenticate: "public", secret: undefined });
   expect(JSON.parse((await look({ Id: "a-1" })).text)).toEqual(record);
   expect(await sent()).toEqual({ Id: "a-1" });

@@ -142,7 +142,7 @@ describe("case 55: a key of common words", () => {
   });
   afterAll(() => Promise.all(proxies.map((proxy) => proxy.close())));
 
-  test("lets answers speak of production, of gateways and of keys", async () => {
+  test("lets answers mention production, gateways and keys", async () => {
     for (const proxy of proxies) {
       const text = "The production key of the acme gateway: acme-gateway-production is no error.";
       proxy.upstream.answers(inPieces([streamHead, said(text), stopped(), done]));
@@ -159,7 +159,7 @@ describe("case 55: a key of common words", () => {
     }
   });
 
-  test("is itself not told", async () => {
+  test("is itself not logged", async () => {
     for (const proxy of proxies) {
       proxy.upstream.answers((socket) => socket.end(json(JSON.stringify({ id: "1", a: `the ${words}` }))));
       const answer = await proxy.send("ada", chat);

@@ -216,7 +216,7 @@ describe("case 58: clients that read nothing", () => {
     expect(proxy.upstream.open()).toBe(0);
   });
 
-  test("have as many streams as `streamsPerUser` says, and get them back when they leave", async () => {
+  test("have `streamsPerUser` streams, and may open others after they leave", async () => {
     await proxy.close();
     proxy = await startAttacked({ options: { limits: { streamsPerUser: 2 } } });
     proxy.upstream.answers(endless);
@@ -274,7 +274,7 @@ describe("an answer that is no stream", () => {
   });
 });
 
-test("case 63: a refusal whose body trickles is told in time, and its connection is closed", async () => {
+test("case 63: a refusal whose body trickles is answered in time, and its connection is closed", async () => {
   const proxy = await startAttacked({ stallMs: 300 });
   proxy.upstream.answers((socket, { closed }) => {
     socket.write(answered(400, "application/json", "x".repeat(60_000)).slice(0, -60_000));

@@ -39,7 +39,7 @@ test.each([
   expect(await door.visit({ [HEADER]: await token(claims) })).toEqual(nobody);
 });
 
-test("case 32: a token of a stranger, or with another algorithm, is nobody's", async () => {
+test("case 32: a token of another issuer, or with another algorithm, is refused", async () => {
   const claims = { iss: TEAM, aud: [TAG], kid: "key-1" };
   expect(await door.visit({ [HEADER]: await (await openIssuer()).token(claims) })).toEqual(nobody);
   const other = await openIssuer("PS256");
@@ -47,7 +47,7 @@ test("case 32: a token of a stranger, or with another algorithm, is nobody's", a
   expect(await visit({ [HEADER]: await other.token(claims) })).toEqual(nobody);
 });
 
-test("case 32: a token is read from its header alone: a cookie is sent for any page that asks", async () => {
+test("case 32: a token is read from its header alone: browsers send a cookie for any page", async () => {
   const good = await token();
   expect(await door.visit({ cookie: `CF_Authorization=${good}` })).toEqual(nobody);
   expect(await door.bearer(good)).toEqual(nobody);
@@ -56,7 +56,7 @@ test("case 32: a token is read from its header alone: a cookie is sent for any p
   expect(await door.visit({ [HEADER]: "" })).toEqual(nobody);
 });
 
-test("a service token is nobody unless it is listed, and then no person's namesake", async () => {
+test("a service token is refused unless it is listed, and its id can't be a person's", async () => {
   const named = (name: unknown) => token({ sub: "", more: { common_name: name } });
   expect(await door.visit({ [HEADER]: await named("bot.access") })).toEqual(nobody);
   const options = { teamDomain: TEAM, audience: TAG, fetch: issuer.fetch };
@@ -67,7 +67,7 @@ test("a service token is nobody unless it is listed, and then no person's namesa
   expect(await visit({ [HEADER]: await token() })).toEqual([200, "user-1"]);
 });
 
-test("case 33: when the team's keys can't be had, nobody gets in", async () => {
+test("case 33: without the team's keys every token is refused", async () => {
   const log = listenToLog();
   const fetch = async () => Response.redirect("https://evil.example/certs", 302);
   const { visit } = openDoor(cloudflareAccess({ teamDomain: TEAM, audience: TAG, fetch }));

@@ -58,7 +58,7 @@ describe("a token that is signed with the issuer's key", () => {
 });
 
 describe("case 32: a token that is not", () => {
-  test("is nobody's if what is signed are no claims", async () => {
+  test("is refused if it signs no claims", async () => {
     for (const text of ["", "null", "[]", '"user-1"', "{", "\u0000"])
       expect(await door.bearer(await issuer.signed(text))).toEqual(nobody);
   });
@@ -66,14 +66,14 @@ describe("case 32: a token that is not", () => {
   const base64 = (json: object) =>
     btoa(JSON.stringify(json)).replace(/[=+/]/g, (sign) => ({ "+": "-", "/": "_" })[sign] ?? "");
 
-  test("is nobody's if it has alg:none, with a signature or without", async () => {
+  test("is refused if it has alg:none, with a signature or without", async () => {
     const [, payload, signature] = (await issuer.token()).split(".");
     for (const alg of ["none", "None", "NONE", "", undefined])
       for (const end of ["", signature])
         expect(await door.bearer(`${base64({ alg, kid: "key-1" })}.${payload}.${end}`)).toEqual(nobody);
   });
 
-  test("is nobody's if the public key was used as a secret, in any of its forms", async () => {
+  test("is refused if the public key was used as a secret, in any of its forms", async () => {
     const [jwk = {}] = issuer.keys();
     const pem = await exportSPKI((await importJWK(jwk, "RS256")) as CryptoKey);
     for (const secret of [pem, pem.trim(), JSON.stringify(jwk), String(jwk.n)])
@@ -81,7 +81,7 @@ describe("case 32: a token that is not", () => {
         expect(await door.bearer(await secretToken(secret, { kid }))).toEqual(nobody);
   });
 
-  test("is nobody's with another's signature, none, or a changed payload", async () => {
+  test("is refused with another's signature, none, or a changed payload", async () => {
     const [header, payload, signature] = (await issuer.token()).split(".");
     const stranger = await openIssuer();
     expect(await door.bearer(await stranger.token({ kid: "key-1" }))).toEqual(nobody);
@@ -91,22 +91,22 @@ describe("case 32: a token that is not", () => {
     expect(await door.bearer(`${header}.${payload}.AAAA`)).toEqual(nobody);
   });
 
-  test("is nobody's with a key that it brings along", async () => {
+  test("is refused with a key that it brings along", async () => {
     const stranger = await openIssuer();
     const [jwk] = stranger.keys();
     for (const header of [{ jwk }, { jku: "https://evil.example/jwks" }, { x5u: "https://evil.example/x" }])
       expect(await door.bearer(await stranger.token({ kid: "key-1", header }))).toEqual(nobody);
   });
 
-  test("is nobody's if it is none", async () => {
+  test("is refused if it is none", async () => {
     const long = `e30.${"A".repeat(20_000)}.e30`;
     for (const token of ["", "a", "a.b", "a.b.c", "a.b.c.d", "..", "e30.e30.e30", "bnVsbA.bnVsbA.AAAA", long])
       expect(await door.bearer(token)).toEqual(nobody);
   });
 });
 
-describe("case 32: a token in the wrong place is nobody's:", () => {
-  test("without Bearer, with another word, or twice", async () => {
+describe("case 32: a token in the wrong place is refused:", () => {
+  test("without Bearer, with another scheme, or twice", async () => {
     const token = await issuer.token();
     for (const authorization of ["", token, `Basic ${token}`, `Bearer${token}`, `Bearer ${token} x`])
       expect(await door.visit({ authorization })).toEqual(nobody);
@@ -134,7 +134,7 @@ describe("the algorithm is the operator's choice:", () => {
     expect(await bearer(await token())).toEqual([200, "user-1"]);
   });
 
-  test("one that is not listed is nobody's, though the key would do", async () => {
+  test("one that is not listed is refused, though the key fits", async () => {
     const options = { jwks: JWKS, issuer: ISSUER, audience: AUDIENCE, fetch: issuer.fetch };
     const { bearer } = openDoor(jwt({ ...options, algorithms: ["RS512"] }));
     expect(await bearer(await issuer.token())).toEqual(nobody);
@@ -152,14 +152,14 @@ describe("the algorithm is the operator's choice:", () => {
   });
 });
 
-test("case 32: a token that is signed with another secret is nobody's", async () => {
+test("case 32: a token that is signed with another secret is refused", async () => {
   const { bearer } = openDoor(jwt({ secret: () => SECRET, issuer: ISSUER, audience: AUDIENCE }));
   expect(await bearer(await secretToken(SECRET))).toEqual([200, "user-1"]);
   expect(await bearer(await secretToken(`${SECRET.slice(0, -1)}B`))).toEqual(nobody);
   expect(await bearer(await issuer.token())).toEqual(nobody);
 });
 
-test("`userId` says who the user is, and whether", async () => {
+test("`userId` gives the user's id, or none", async () => {
   const userId = ({ email, email_verified }: Record<string, unknown>) => (email_verified ? email : null);
   const options = { jwks: JWKS, issuer: ISSUER, audience: AUDIENCE, fetch: issuer.fetch };
   const { bearer } = openDoor(jwt({ ...options, userId }));

@@ -21,7 +21,7 @@ afterEach(() => {
 const wait = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 describe("the issuer's keys", () => {
-  test("are asked for when a token first needs them, and kept for ten minutes", async () => {
+  test("are fetched for the first token that needs them, and kept for ten minutes", async () => {
     expect(await door.bearer("no.to.ken")).toEqual(nobody);
     expect(await door.visit()).toEqual(nobody);
     expect(issuer.asked).toHaveLength(0);
@@ -35,14 +35,14 @@ describe("the issuer's keys", () => {
     expect(issuer.asked).toHaveLength(2);
   });
 
-  test("case 32: are asked for once, however many tokens arrive at the same time", async () => {
+  test("case 32: are fetched once for any number of tokens at the same time", async () => {
     const token = await issuer.token();
     const all = await Promise.all(Array.from({ length: 20 }, () => door.bearer(token)));
     expect(issuer.asked).toHaveLength(1);
     expect(all).toEqual(Array.from({ length: 20 }, () => welcome));
   });
 
-  test("case 32: are asked for once per cool-down in a flood of unknown `kid`s, which are nobody's", async () => {
+  test("case 32: are fetched once per cool-down in a flood of unknown `kid`s, which are refused", async () => {
     const stranger = await openIssuer();
     const flood = () =>
       Promise.all(
@@ -76,7 +76,7 @@ describe("the issuer's keys", () => {
     expect(issuer.asked).toHaveLength(2);
   });
 
-  test("case 32: may be two, and then a token that names none is nobody's", async () => {
+  test("case 32: may be two, and then a token without a `kid` is refused", async () => {
     const nameless = await issuer.token({ header: { kid: undefined } });
     expect(await door.bearer(nameless)).toEqual(welcome);
     await issuer.rotate();
@@ -114,7 +114,7 @@ describe("the issuer's keys", () => {
   });
 });
 
-describe("case 33: nobody gets in, and the log says why, when the keys' address", () => {
+describe("case 33: every token is refused, and the log has the cause, when the keys' address", () => {
   test.each([
     ["can't be reached", () => Promise.reject(new TypeError("fetch failed")), /could not be fetched/],
     ["fails", () => new Response("", { status: 500 }), /500/],
@@ -138,7 +138,7 @@ describe("case 33: nobody gets in, and the log says why, when the keys' address"
     expect(await door.bearer(token)).toEqual(welcome);
   });
 
-  test("says nothing, or stops in the middle: it is hung up on after five seconds", async () => {
+  test("is silent, or stops in the middle: the connection is closed after five seconds", async () => {
     const cancel = vi.fn();
     const half = new ReadableStream({ start: (it) => it.enqueue(new Uint8Array(1)), cancel });
     for (const answer of [() => new Promise<Response>(() => {}), () => new Response(half)]) {

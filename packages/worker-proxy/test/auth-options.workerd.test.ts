@@ -8,7 +8,7 @@ const shared = { issuer: ISSUER, audience: AUDIENCE };
 const jwks = "https://sign-in.example/jwks";
 const secret = () => SECRET;
 
-describe("jwt says at once which option can't work:", () => {
+describe("jwt throws for an option that can't work:", () => {
   test.each([
     [/^jwks, secret: /, {}],
     [/^jwks, secret: /, { jwks, secret }],
@@ -48,7 +48,7 @@ describe("jwt says at once which option can't work:", () => {
   });
 });
 
-describe("cloudflareAccess says at once which option can't work:", () => {
+describe("cloudflareAccess throws for an option that can't work:", () => {
   const teamDomain = "acme.cloudflareaccess.com";
   test.each([
     [/^teamDomain: /, { teamDomain: undefined }],
@@ -64,7 +64,7 @@ describe("cloudflareAccess says at once which option can't work:", () => {
   });
 });
 
-describe("turnstileSession says at once which option can't work:", () => {
+describe("turnstileSession throws for an option that can't work:", () => {
   const options = {
     secretKey: secret,
     sessionSecret: secret,
@@ -96,7 +96,7 @@ describe("turnstileSession says at once which option can't work:", () => {
   });
 });
 
-describe("case 33: a secret that can't be used lets nobody in, and the log says no part of it:", () => {
+describe("case 33: with a secret that can't be used every token is refused, and the log has no part of it:", () => {
   let log: string[];
   beforeEach(() => {
     log = listenToLog();

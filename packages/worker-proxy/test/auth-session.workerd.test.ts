@@ -22,7 +22,7 @@ describe("a session", () => {
     expect(await bearer(first.session)).toEqual(nobody);
   });
 
-  test("says no more than it must", async () => {
+  test("has no more claims than it needs", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: 1_800_000_000_500 });
     const { session } = await openVisitors().exchanged();
     expect(decodeJwt(session)).toEqual({
@@ -34,7 +34,7 @@ describe("a session", () => {
     });
   });
 
-  test("case 32: ends when it says, with 5 seconds for clocks that differ", async () => {
+  test("case 32: ends at its `exp`, with 5 seconds for clocks that differ", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const { exchanged, authenticate } = openVisitors(undefined, { ttlSeconds: 60 });
     const { bearer } = openDoor(authenticate);
@@ -45,7 +45,7 @@ describe("a session", () => {
     expect(await bearer(session)).toEqual(nobody);
   });
 
-  test("case 32: of another secret, or of another action, is nobody's", async () => {
+  test("case 32: of another secret, or of another action, is refused", async () => {
     const { session } = await openVisitors().exchanged();
     const others = [{ sessionSecret: () => "B".repeat(32) }, { action: "draw" }];
     for (const options of others)
@@ -76,7 +76,7 @@ describe("a session", () => {
 });
 
 describe("the exchange", () => {
-  test("case 17: answers a preflight of its pages, and asks nobody", async () => {
+  test("case 17: answers a preflight of its pages, and sends nothing", async () => {
     const { exchanged, forms } = openVisitors();
     const headers = {
       "access-control-request-method": "POST",

@@ -47,7 +47,7 @@ describe("a Turnstile token", () => {
     });
   });
 
-  test("is checked with the visitor's address, where there is one that looks like it", async () => {
+  test("is checked with the visitor's address, where it is well-formed", async () => {
     const { exchanged, forms } = openVisitors();
     for (const address of ["203.0.113.7", "2001:db8::7", "203.0.113.7, 10.0.0.1", "x"])
       await exchanged({ headers: { "cf-connecting-ip": address } });
@@ -88,7 +88,7 @@ describe("a Turnstile token", () => {
     expect(statuses).toEqual([200, 200, 403]);
   });
 
-  test("may be as old as `maxAgeSeconds` says", async () => {
+  test("may be as old as `maxAgeSeconds`", async () => {
     const old = (seconds: number) =>
       good({ challenge_ts: new Date(Date.now() - seconds * 1000).toISOString() });
     const { exchanged } = openVisitors([old(25), old(35)], { maxAgeSeconds: 30 });
@@ -96,7 +96,7 @@ describe("a Turnstile token", () => {
   });
 });
 
-describe("case 36: when Turnstile can't say", () => {
+describe("case 36: when Turnstile gives no verdict", () => {
   test.each([
     ["it fails", () => Response.json({ success: true }, { status: 500 })],
     ["it is down", down],
@@ -122,7 +122,7 @@ describe("case 36: when Turnstile can't say", () => {
     expect((await refused()).status).toBe(403);
   });
 
-  test("because it says nothing, the answer is 503 after five seconds for each try", async () => {
+  test("because it is silent, the answer is 503 after five seconds for each try", async () => {
     vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
     const { exchanged, requests, forms } = openVisitors([() => new Promise(() => {})]);
     const answer = exchanged();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { asked, openProxy } from "./support/in-process.js";
 
-test("case 33: if users can't be checked, nobody is let in", async () => {
+test("case 33: if users can't be checked, every request is refused", async () => {
   for (const authenticate of [
     () => {
       throw new Error("no keys");
@@ -16,7 +16,7 @@ test("case 33: if users can't be checked, nobody is let in", async () => {
   }
 });
 
-test.each([null, undefined, false])("%s is nobody: 401", async (nobody) => {
+test.each([null, undefined, false])("%s is no user: 401", async (nobody) => {
   const { reached, ask } = openProxy({ authenticate: () => nobody as never });
   const { status, error } = await ask(asked());
   expect([status, error?.["type"]]).toEqual([401, "authentication_error"]);
@@ -29,14 +29,14 @@ test.each([{}, { id: "" }, { id: 7 }, true, "user-1"])("%j is no user: 500", asy
   expect(reached).toEqual([]);
 });
 
-test("case 14: two Authorization headers are nobody's", async () => {
+test("case 14: two Authorization headers are refused", async () => {
   const { reached, ask } = openProxy({ authenticate: () => ({ id: "user-1" }) });
   const { status } = await ask(asked({ headers: { authorization: "Bearer user-token, Bearer other" } }));
   expect(status).toBe(401);
   expect(reached).toEqual([]);
 });
 
-test("an `authenticate` that reads the body is told so, and nothing is sent", async () => {
+test("an `authenticate` that reads the body is a wrong setting, and nothing is sent", async () => {
   const { reached, ask } = openProxy({
     authenticate: async (request) => {
       await request.text();

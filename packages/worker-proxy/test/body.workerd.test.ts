@@ -128,7 +128,7 @@ describe("case 48: values are counted before anything is built of them", () => {
   });
 });
 
-test("a body that trickles is refused with 408, and let go", async () => {
+test("a body that trickles is refused with 408, and cancelled", async () => {
   let isLetGo = false;
   const body = new ReadableStream({
     pull: () => new Promise(() => {}),
@@ -142,7 +142,7 @@ test("a body that trickles is refused with 408, and let go", async () => {
   expect(reached).toEqual([]);
 });
 
-test("with a cap on tokens, a chat asks for no more, and says so where it says nothing", async () => {
+test("with a cap on tokens, a chat without `max_tokens` gets the cap", async () => {
   const { reached, ask } = openProxy({ limits: { maxTokens: 10_000 } });
   for (const max_tokens of [10_001, 0, -1, 1.5, "9", true])
     expect((await ask(asked({ body: { ...chat, max_tokens } }))).status).toBe(400);

@@ -90,7 +90,7 @@ describe("case 22: an upload that does not end", () => {
     expect(proxy.upstream.requests).toEqual([]);
   });
 
-  test("and is cut off reaches nobody", async () => {
+  test("and is cut off is not sent", async () => {
     const socket = connect(Number(proxy.url.port), proxy.url.hostname);
     socket.end(`${closed("Content-Length: 900")}${body}`);
     await textOf(socket);

@@ -116,7 +116,7 @@ test.each([
   expect(reached).toEqual([]);
 });
 
-test("pages may send cookies only where `credentials` says so", async () => {
+test("pages may send cookies only with `credentials`", async () => {
   const { ask } = openProxy({ credentials: true });
   const { headers } = await ask(asked({ headers: { origin } }));
   expect(headers.get("access-control-allow-credentials")).toBe("true");

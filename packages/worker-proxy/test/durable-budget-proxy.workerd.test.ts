@@ -57,7 +57,7 @@ const json = { "content-type": "application/json" };
 const fine = () => Response.json({ choices: [], usage: { total_tokens: 30 } });
 
 describe("GET /v1/budget", () => {
-  test("tells a user what is left, and nothing of others", async () => {
+  test("has the user's own budgets, and no others", async () => {
     const { chat, budgets } = openProxy(fine);
     await chat("ann");
     await chat("bob");
@@ -71,7 +71,7 @@ describe("GET /v1/budget", () => {
     });
   });
 
-  test("is 404 where it is not open, and refused to nobody", async () => {
+  test("is 404 where it is not open, and 401 without a user", async () => {
     expect((await openProxy(fine, { routes: ["chat"] }).budgets()).status).toBe(404);
     expect((await openProxy(fine, { authenticate: () => null }).budgets()).status).toBe(401);
   });
@@ -82,7 +82,7 @@ describe("GET /v1/budget", () => {
     expect(() => openProxy(fine, { meter: undefined })).toThrow("routes: budget needs a `meter`");
   });
 
-  test("is 503 where the ledger can't be asked", async () => {
+  test("is 503 where the ledger fails", async () => {
     const gone = {
       idFromName: () => "",
       get: () => ({ fetch: () => Promise.reject(new Error("of 10.0.0.1")) }),

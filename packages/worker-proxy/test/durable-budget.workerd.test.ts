@@ -65,7 +65,7 @@ describe("a budget", () => {
     expect(given.filter((one) => "settle" in one)).toHaveLength(1);
   });
 
-  test("says how long until the window turns", async () => {
+  test("has the time until the window ends", async () => {
     const { reserve, paid } = openMeter();
     await paid(100);
     expect(await reserve(1)).toEqual({ retryAfterMs: 50 * 60 * 1000 });
@@ -160,7 +160,7 @@ test("case 53: a request for n answers reserves n times as much", async () => {
   expect(await left()).toBe(30);
 });
 
-test("case 62: a price by parts of the usage is not asked with null either", async () => {
+test("case 62: a price by parts of the usage gets no null either", async () => {
   const cost = ({ prompt_tokens, completion_tokens }: Record<string, unknown>) =>
     Number(prompt_tokens) + 3 * Number(completion_tokens);
   const { paid, left } = openMeter({ cost });
@@ -225,7 +225,7 @@ describe("case 56: several budgets at once", () => {
     expect([await left(), await left("address")]).toEqual([97, 97]);
   });
 
-  test("let nothing pass where one ledger can't be asked, and give back what the others hold", async () => {
+  test("let nothing pass where one ledger fails, and release what the others hold", async () => {
     let asked = 0;
     const broken = {
       idFromName: (name: string) => env.BUDGET.idFromName(name),
@@ -402,7 +402,7 @@ describe("a wrong budget", () => {
     await expect(openMeter(options).reserve()).rejects.toThrow(name);
   });
 
-  test("lets nothing pass when the ledger can't be asked", async () => {
+  test("lets nothing pass when the ledger fails", async () => {
     const gone = {
       idFromName: () => "",
       get: () => ({ fetch: async () => new Response("", { status: 500 }) }),

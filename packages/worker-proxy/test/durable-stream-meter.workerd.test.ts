@@ -96,7 +96,7 @@ describe("case 50: a request that the log refuses costs nothing", () => {
     expect(words()).toEqual(["reserve", "settle"]);
   });
 
-  test("where the meter fails: 503, and the gateway is not asked", async () => {
+  test("where the meter fails: 503, and nothing is sent to the gateway", async () => {
     wholeAnswer(piece + end);
     ledger.answers(() => {
       throw new Error("no ledger");
@@ -107,7 +107,7 @@ describe("case 50: a request that the log refuses costs nothing", () => {
     expect(gateway.requests).toHaveLength(0);
   });
 
-  test("where the proxy has a meter and the object has none: 500, and the log says so", async () => {
+  test("where the proxy has a meter and the object has none: 500, with the cause in the log", async () => {
     wholeAnswer(piece + end);
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const refused = await openProxy({ meter: ledger.meter }).ask();

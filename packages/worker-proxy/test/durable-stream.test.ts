@@ -38,7 +38,7 @@ describe("a stream in a real workerd", () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test("is stopped by DELETE, and the gateway is hung up on", async () => {
+  test("is stopped by DELETE, and the gateway's connection is closed", async () => {
     const { ask, upstream } = proxy;
     upstream.answers((response) => response.writeHead(200, events).write(chunk("one")));
     const response = await ask(chats, { method: "POST", body });
@@ -48,7 +48,7 @@ describe("a stream in a real workerd", () => {
     expect(await readerOf(response).until("stream_stopped")).toContain("event: error");
   });
 
-  test("has as many readers as are there, also when they leave without a word", async () => {
+  test("counts its readers, also where their connections break", async () => {
     const { ask, upstream } = proxy;
     upstream.answers((response) => {
       response.writeHead(200, events);
@@ -76,7 +76,7 @@ describe("a stream in a real workerd", () => {
     expect(await upstream.requests[0]?.hungUp).toBe("hung up");
   });
 
-  test("is interrupted by a crash, and the gateway is not asked again", async () => {
+  test("is interrupted by a crash, and the request is not repeated", async () => {
     const { ask, kill, start, upstream } = proxy;
     let sent!: (text: string) => void;
     upstream.answers((response) => {

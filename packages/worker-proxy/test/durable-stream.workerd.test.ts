@@ -200,7 +200,7 @@ describe("what is logged", () => {
     expect((await (await resume(idOf(response))).text()) === text).toBe(true);
   });
 
-  test("ends at 4 MB, where the fixture says so, and the stream goes on for who reads it now", async () => {
+  test("ends at 4 MB, where the fixture sets it, and the stream goes on for its readers", async () => {
     const { send, end } = liveAnswer();
     const { ask, resume } = openProxy();
     const response = await ask();
@@ -327,7 +327,7 @@ describe("who leaves", () => {
   });
 });
 
-describe("who waits for the gateway's first word", () => {
+describe("a request that waits for the gateway's first event", () => {
   test("is a reader, and leaves a stream without one", async () => {
     gateway.answers(async ({ signal }) => {
       while (!signal.aborted) await turn();
@@ -371,7 +371,7 @@ describe("a reader", () => {
     expect(await reader.until("[DONE]")).toContain(numbered([finish, done]));
   });
 
-  test("that stops reading is let go of, and reads on from where it was", async () => {
+  test("that stops reading is ended, and can read on from its place", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     const { send, end } = liveAnswer();
     const { ask, resume } = openProxy();
@@ -402,7 +402,7 @@ describe("a reader", () => {
 });
 
 describe("a stream whose object is restarted", () => {
-  test("is interrupted, says so behind what was kept, and is never asked for again", async () => {
+  test("is interrupted, ends in an error behind the kept events, and is never repeated", async () => {
     const answer = liveAnswer();
     const { ask, resume, stop } = openProxy();
     const headers = { "idempotency-key": "once" };
@@ -587,7 +587,7 @@ describe("the same idempotency-key", () => {
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test("asks again after a refusal, of which nothing is kept", async () => {
+  test("sends the request again after a refusal, of which nothing is kept", async () => {
     gateway.answers(() => refusal(429, { "retry-after": "7" }, "slow down"));
     const { ask } = openProxy();
     const headers = { "idempotency-key": "refused" };
@@ -603,7 +603,7 @@ describe("the same idempotency-key", () => {
     expect(await (await ask({ headers })).text()).toBe(numbered(events));
   });
 
-  test("does not ask again when nobody knows what became of the first question", async () => {
+  test("does not send a request again whose outcome is unknown", async () => {
     gateway.answers(() => {
       // so late that the gateway may have worked
       later(6000);
@@ -658,7 +658,7 @@ describe("an answer that is no stream, or ends badly", () => {
     expectNoKey(JSON.stringify(await storedIn(await objectOf(idOf(response)), "events")));
   });
 
-  test("an end that says nothing is a cut", async () => {
+  test("an end without a finish is a cut", async () => {
     wholeAnswer(piece("a"));
     expect(errorCode(await (await openProxy().ask()).text())).toBe("upstream_cut");
   });

@@ -32,7 +32,7 @@ async function created(): Promise<string> {
   return `/v1/video/generations/${data.id}/events`;
 }
 
-test("a task is watched on after the machine died, and nothing is told twice", {
+test("a task is watched on after a crash, and no event is sent twice", {
   timeout: 60_000,
 }, async () => {
   answers("QUEUED");
@@ -62,7 +62,7 @@ test("a task is watched on after the machine died, and nothing is told twice", {
 });
 
 // within 20 s: a socket is found closed by the first write to it, and the second comes after 25 or more
-test("tabs that close are noticed as soon as there is something to tell", { timeout: 20_000 }, async () => {
+test("tabs that close are noticed at the next event", { timeout: 20_000 }, async () => {
   answers("QUEUED", "t-2");
   const path = await created();
   const leaving = new AbortController();

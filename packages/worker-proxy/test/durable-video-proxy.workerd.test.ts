@@ -53,7 +53,7 @@ function openProxy(options: Partial<ProxyOptions<typeof env>> = {}) {
 }
 
 describe("a proxy with video events", () => {
-  test("offers them where a task is asked about, and serves them to who made it", async () => {
+  test("offers them where a task is polled, and serves them to its user", async () => {
     const { get, create } = openProxy();
     const id = await create("ann");
     const polled = await get(`/v1/video/generations/${id}`, "ann");
@@ -70,7 +70,7 @@ describe("a proxy with video events", () => {
     expect(await events.nextEvent()).toEqual({ stopped: "closed" });
   });
 
-  test("tells nothing twice to who comes back with Last-Event-ID", async () => {
+  test("sends no event twice to a client with Last-Event-ID", async () => {
     const { get, create } = openProxy();
     const path = `/v1/video/generations/${await create("dora")}/events`;
     gateway.answers(() => task("SUCCESS"));
@@ -98,7 +98,7 @@ describe("a proxy with video events", () => {
     expect(gateway.requests).toHaveLength(0);
   });
 
-  test("is misconfigured when the class is not bound, and its log says so", async () => {
+  test("is misconfigured when the class is not bound, with the cause in the log", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const { get, create } = openProxy({ extensions: [videoEvents(() => undefined)] });
     const id = await create("ann");

@@ -82,7 +82,7 @@ describe("one poller for all tabs", () => {
     expect(await two.nextEvent()).toMatchObject({ data: { data: { status: "IN_PROGRESS" } } });
   });
 
-  test("asks a constant address with the key, and follows no redirect", async () => {
+  test("sends the key to a constant address, and follows no redirect", async () => {
     const watch = openWatch();
     const tab = await watch.subscribe();
     gateway.next = () => new Response(null, { status: 307, headers: { location: "https://evil.example" } });
@@ -100,7 +100,7 @@ describe("one poller for all tabs", () => {
     });
   });
 
-  test("names the task as the client knows it, and keeps it as the gateway does", async () => {
+  test("sends the client's id of the task, and keeps the gateway's", async () => {
     const watch = openWatch();
     const tab = await watch.subscribe({ as: "t-1.for-me" });
     gateway.next = () => task("QUEUED", { id: "t-1", prompt: "t-10", data: { task_id: "t-1" } });
@@ -114,7 +114,7 @@ describe("one poller for all tabs", () => {
     });
   });
 
-  test("says nothing where only a trace id changed", async () => {
+  test("sends no event where only a trace id changed", async () => {
     const watch = openWatch();
     const tab = await watch.subscribe();
     for (const id of ["r-1", "r-2"]) {
@@ -127,7 +127,7 @@ describe("one poller for all tabs", () => {
     expect((await tab.nextEvent()).data.data.status).toBe("IN_PROGRESS");
   });
 
-  test("a seventeenth subscriber is told to ask for itself", async () => {
+  test("a seventeenth subscriber is refused, and can poll", async () => {
     const { object } = openWatch();
     const tabs = Array.from({ length: 17 }, () => object.fetch("https://video-watch/t-1?as=t-1"));
     const refused = (await Promise.all(tabs)).filter(({ status }) => status !== 200);
@@ -180,7 +180,7 @@ describe("the pauses", () => {
     expect(await watch.alarmAt()).toBe(seconds);
   });
 
-  test("honour Retry-After, and never ask before it", async () => {
+  test("honour Retry-After", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0);
     const watch = openWatch();
     const leaving = new AbortController();
@@ -253,7 +253,7 @@ describe("the pauses", () => {
     expect(await watch.alarmAt()).toBe(before);
   });
 
-  test("are a minute while nobody listens, until somebody does again", async () => {
+  test("are a minute without a reader, until there is one again", async () => {
     const watch = openWatch();
     const leaving = new AbortController();
     await watch.subscribe({ signal: leaving.signal });
@@ -275,7 +275,7 @@ describe("the pauses", () => {
   });
 });
 
-test("who comes while the gateway is asked hears the answer, and makes it come sooner from then on", async () => {
+test("a reader that comes during a poll gets its answer, and the next polls come sooner", async () => {
   const watch = openWatch();
   await after(watch, () => task("QUEUED"));
   vi.setSystemTime(START + 10 * MINUTE);
@@ -420,7 +420,7 @@ describe("an end", () => {
     },
   );
 
-  test("without a key nothing is asked, and clients are not told why", async () => {
+  test("without a key nothing is sent, and clients do not get the cause", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const watch = openWatch();
     const tab = await watch.subscribe();
@@ -486,7 +486,7 @@ describe("an end", () => {
     });
   });
 
-  test("hangs up on an event stream", async () => {
+  test("closes the connection of an event stream", async () => {
     const watch = openWatch();
     await watch.subscribe();
     const cancel = vi.fn();
@@ -535,7 +535,7 @@ describe("cleaning up", () => {
     expect(await watch.stored()).toBe(0);
   });
 
-  test("a tab that reads nothing is let go before it costs memory, and the others go on", async () => {
+  test("a tab that reads nothing is ended before it costs memory, and the others go on", async () => {
     const watch = openWatch();
     const [slow, quick] = [await watch.subscribe(), await watch.subscribe()];
     let sent = 0;

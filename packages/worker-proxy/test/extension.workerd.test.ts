@@ -74,7 +74,7 @@ describe("a path of an extension", () => {
     expect(served).toEqual([]);
   });
 
-  test("may end in nothing, or in a stream that need not say its end", async () => {
+  test("may return nothing, or a stream without `[DONE]`", async () => {
     const { request } = openExtended(() => new Response(null, { status: 204 }));
     const gone = await request("DELETE", "/v1/chat/streams/s-1");
     expect([gone.status, gone.text, gone.headers.get("vary")]).toEqual([204, "", "Origin"]);
@@ -115,7 +115,7 @@ describe("a path of an extension", () => {
     expect(served).toHaveLength(1);
   });
 
-  test("may say nothing new for longer than a stalled answer of the gateway may", async () => {
+  test("may be silent for longer than the gateway's answer may", async () => {
     const headers = { "content-type": "text/event-stream" };
     const { watch } = openExtended(
       () => {
@@ -135,7 +135,7 @@ describe("a path of an extension", () => {
     expect([(await watch(signed("t-1"))).status, served.length]).toEqual([404, 0]);
   });
 
-  test("is refused to nobody, to who asks too often, and to other pages", async () => {
+  test("is refused without a user, above the rate, and to other pages", async () => {
     const closed = openExtended(undefined, { authenticate: () => null });
     expect((await closed.resume("s-1")).status).toBe(401);
     const limited = openExtended(undefined, { rateLimit: () => ({ retryAfterMs: 1 }) });
@@ -232,7 +232,7 @@ describe("another way to the gateway", () => {
     expect(bodies).toEqual([{ ...chat, max_tokens: 9 }]);
   });
 
-  test("is asked in turn, until one takes it", async () => {
+  test("gets a request in turn, until one answers", async () => {
     const order: string[] = [];
     const way = (name: string, takes: boolean): Extension<Env> => ({
       routes: [],

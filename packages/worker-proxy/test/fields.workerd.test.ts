@@ -96,7 +96,7 @@ describe("case 52: a field that is not in the model's table does not reach the g
     expect(await chat(fields)).toMatchObject({ status: 400, code: "invalid_request", param });
   });
 
-  test("one that is null says nothing, and is left out", async () => {
+  test("one that is null is left out", async () => {
     const fields = { best_of: null, stop: null, messages: [{ role: "user", content: "hi", x: null }] };
     expect(await chat(fields)).toEqual({
       status: 200,
@@ -160,7 +160,7 @@ describe("allowFields", () => {
     },
   );
 
-  test("is asked for where a cap names a field that the model does not have", () => {
+  test("is required where a cap names a field that the model does not have", () => {
     expect(() => openProxy({ models: { "delta-5.3": { n: 1 } } })).toThrow(
       /^models: delta-5\.3: n: .*allowFields/,
     );
@@ -170,7 +170,7 @@ describe("allowFields", () => {
   });
 });
 
-describe("fields that OpenAI clients send are dropped, and the answer says which", () => {
+describe("fields that OpenAI clients send are dropped, and named in the answer", () => {
   test("of a chat and of its messages", async () => {
     const { status, sent, dropped } = await chat({
       messages: [
@@ -261,7 +261,7 @@ describe("fields that OpenAI clients send are dropped, and the answer says which
     expect((await ask(image, paths.images)).sent).toEqual(image);
   });
 
-  test("pages may read which, and an answer without any says nothing of it", async () => {
+  test("pages may read the header, which an answer without any does not have", async () => {
     const { ask } = openProxy();
     const { headers } = await ask(asked({ headers: { origin: "https://app.example" } }));
     expect(headers.get("access-control-expose-headers")).toContain("x-sluice-dropped");

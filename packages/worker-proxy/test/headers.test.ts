@@ -80,7 +80,7 @@ test("case 14: two Authorization headers are answered with 401", async () => {
   expect(proxy.upstream.requests).toEqual([]);
 });
 
-test("cases 16 and 45: of the gateway's headers only the listed ones go down, and nobody stores the answer", async () => {
+test("cases 16 and 45: of the gateway's headers only the listed ones are passed on, and the answer is not cached", async () => {
   proxy.upstream.answers(
     says(
       200,
@@ -165,7 +165,7 @@ test("case 43: each event arrives when the gateway sends it", async () => {
   await reader?.cancel();
 });
 
-test("case 45: two users who ask the same each get their own answer", async () => {
+test("case 45: two users with the same request each get their own answer", async () => {
   let count = 0;
   proxy.upstream.answers((response) => {
     count += 1;

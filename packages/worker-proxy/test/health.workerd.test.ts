@@ -26,7 +26,7 @@ const visitors = turnstileSession<Env>({
   action: "chat",
 });
 
-test("says that the proxy is set up, to anybody, and asks the gateway nothing", async () => {
+test("is 200 without a sign-in when the proxy is set up, and sends nothing to the gateway", async () => {
   const { ask, reached, events } = openProxy({
     routes: ["health"],
     authenticate: () => {
@@ -94,7 +94,7 @@ const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
   ],
 ];
 
-test.each(unset)("case 59: says 503 and no more, and the log says: %s", async (line, options) => {
+test.each(unset)("case 59: is 503 and no more, and the log has: %s", async (line, options) => {
   const { ask, reached, events } = openProxy({ routes: ["health"], ...options });
   const { status, text } = await ask(asked({ ...health, ...nobody }));
   expect([status, text]).toEqual([503, '{"status":"misconfigured"}']);
@@ -118,7 +118,7 @@ test("case 59: of several missing settings the log names each", async () => {
   expect(log).toHaveBeenCalledTimes(4);
 });
 
-test("case 59: once everything is set, the same options say 200", async () => {
+test("case 59: is 200 with the same options once all is set", async () => {
   const { ask } = openProxy({
     routes: ["health"],
     secret: (env) => read(env, "PROXY_SECRET"),
@@ -132,7 +132,7 @@ test("case 59: once everything is set, the same options say 200", async () => {
   expect(log).not.toHaveBeenCalled();
 });
 
-test("is off unless it is asked for", async () => {
+test("is off by default", async () => {
   expect((await openProxy().ask(asked(health))).status).toBe(404);
 });
 

@@ -47,7 +47,7 @@ describe.each(placesAndModes)("on $title, where streams are $passed", ({ place, 
     expect(await host.told(200)).toMatchObject({ route: "chat", user: "user-1" });
   });
 
-  test("nobody gets in without being known, and the health is told to anybody", async () => {
+  test("a chat needs a known user, and the health none", async () => {
     expect(
       (await read(await host.send(chat, { headers: { "content-type": "application/json" } }))).status,
     ).toBe(401);
@@ -144,7 +144,7 @@ describe.each(placesAndModes)("on $title, where streams are $passed", ({ place, 
     expect(text).toMatch(/\n\nevent: error\ndata: \{.*"code":"upstream_cut"\}\}\n\n$/);
   });
 
-  test("case 41: a client that leaves in mid-stream is left by the gateway too, and told as 499", async () => {
+  test("case 41: a client that leaves in mid-stream ends the gateway's connection, with 499 in the event", async () => {
     upstream.answers((response) => {
       response.writeHead(200, events).write(chunk("a"));
       const more = setInterval(() => response.write(chunk("b")), 20);

@@ -19,7 +19,7 @@ const unauthorized = says(
 const bearers = () =>
   proxy.upstream.requests.map(({ rawHeaders }) => rawHeaders.filter((value) => value.startsWith("Bearer ")));
 
-test("over sockets, a stream that the first key may not ask for comes under the second", async () => {
+test("over sockets, a stream that is refused under the first key comes under the second", async () => {
   const events = chunk("a") + finish + done;
   const stream = says(200, { "content-type": "text/event-stream" }, events);
   proxy.upstream.answers((response, request) =>

@@ -30,7 +30,7 @@ test("the first key is used as long as the gateway takes it", async () => {
   expect(log).not.toHaveBeenCalled();
 });
 
-test("what is refused under the first key is asked once more under the second, as it was", async () => {
+test("a request that is refused under the first key is sent once more under the second, unchanged", async () => {
   const { ask, used, reached, events } = openRotating([NEXT]);
   expect((await ask(asked())).status).toBe(200);
   expect(used()).toEqual([KEY, NEXT]);
@@ -41,7 +41,7 @@ test("what is refused under the first key is asked once more under the second, a
   expectNoKeys(lines);
 });
 
-test("when both are refused the operator is told, and the caller nothing of it", async () => {
+test("when both are refused the log says so, and the answer does not", async () => {
   const { ask, used, events } = openRotating([]);
   const { status, error, text } = await ask(asked());
   expect([status, error?.["code"]]).toEqual([502, "upstream_auth"]);
@@ -59,7 +59,7 @@ test.each([400, 402, 403, 404, 429, 500, 503])(
   },
 );
 
-test("with one key there is nothing to ask again with", async () => {
+test("with one key a request is not sent again", async () => {
   for (const keys of [[KEY], KEY as never]) {
     const { ask, used } = openRotating([], keys);
     expect((await ask(asked())).error?.["code"]).toBe("upstream_auth");

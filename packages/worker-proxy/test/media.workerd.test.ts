@@ -220,7 +220,7 @@ describe("case 30: data that is too large", () => {
   });
 });
 
-test("what people write may name any address", async () => {
+test("texts may name any address", async () => {
   const text = "curl http://localhost:8080/ says file:///etc/passwd, why?";
   const chats = [text, [{ type: "text", text }]].map((content) => ({
     model: "delta-5.3",
@@ -263,7 +263,7 @@ test("a function that answers later lets nothing through", async () => {
   expect(await frame("https://cdn.example/a.png", { media })).toEqual(refused);
 });
 
-test("a function is not asked about what others could read as another host", async () => {
+test("a function is not called for an address that has two readings", async () => {
   const media = () => true;
   for (const url of ["https://cdn.example\\@127.0.0.1/", "http://cdn.example#@127.0.0.1/", "http:127.0.0.1"])
     expect(await frame(url, { media })).toEqual(refused);
@@ -278,6 +278,6 @@ test("case 48: more addresses than any request has are refused", async () => {
   expect([await draw(1000), await draw(1001)]).toEqual([true, [400, "invalid_request", undefined]]);
 });
 
-test("any other word for media is refused when the proxy is made", () => {
+test("any other value of `media` is refused by createProxy", () => {
   expect(() => openProxy({ media: "private" as never })).toThrow(/^media: /);
 });

@@ -77,7 +77,7 @@ const said = (more = "") =>
   `data: {"choices":[{"delta":{"content":"\u00fc\\"usage\\":{}"}}],"usage":null}\n\n${more}`;
 const last = `data: {"choices":[],"usage":${JSON.stringify(usage)}}\n\ndata: [DONE]\n\n`;
 
-test("what a request may cost is set aside before the gateway is asked, and settled by its usage", async () => {
+test("the most that a request can cost is reserved before it is sent, and settled by its usage", async () => {
   const { ask, told, admitted } = openMetered(() => Response.json({ id: "1", usage }));
   expect((await ask()).status).toBe(200);
   expect(await told()).toEqual([reserved, ["settle", usage]]);
@@ -96,7 +96,7 @@ test.each([1, 3, 17, 100_000])(
   },
 );
 
-test("a stream is settled by usage that says no DONE after it, ends in CRLF, or has no line end", async () => {
+test("a stream is settled by usage without a [DONE], with CRLF, or without a line end", async () => {
   const finish = 'data: {"choices":[{"finish_reason":"stop"}]}';
   for (const text of [
     `${finish}\r\n\r\ndata:${JSON.stringify({ usage })}\r\n\r\n`,
@@ -126,7 +126,7 @@ test("an answer that quotes the key is not passed on, and is paid by its usage",
   expect(JSON.stringify(events)).not.toContain(KEY);
 });
 
-test("who leaves behind the finish and the usage of a stream pays what it says", async () => {
+test("a client that leaves behind the finish and the usage of a stream pays that usage", async () => {
   const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
   const { send, told } = openMetered(leftBehind(finish + said(`data: ${JSON.stringify({ usage })}\n\n`)));
   const client = new AbortController();
@@ -313,7 +313,7 @@ test("nothing is set aside for what the proxy refuses itself, or for what costs 
   expect(await told()).toEqual([]);
 });
 
-test("case 50: the meter is not asked for what an extension answers, and the extension knows that there is one", async () => {
+test("case 50: the meter does not count an extension's answer, and the extension gets `isMetered`", async () => {
   const send = vi.fn(async () => Response.json({ id: "1" }));
   const { ask, told } = openMetered(undefined, { extensions: [{ routes: [], send }] });
   expect((await ask()).status).toBe(200);
@@ -321,7 +321,7 @@ test("case 50: the meter is not asked for what an extension answers, and the ext
   expect(await told()).toEqual([]);
 });
 
-test("the meter knows the address of the connection, unless `authenticate` gives another", async () => {
+test("the meter gets the address of the connection, unless `authenticate` gives another", async () => {
   const authenticate = ({ headers }: Request) => {
     const address = headers.get("x-real-ip");
     return { id: "user-1", session: "s", ...(address && { address }) };
@@ -337,7 +337,7 @@ test("the meter knows the address of the connection, unless `authenticate` gives
   ]);
 });
 
-test("with nothing left the answer is 429 and Retry-After, and the gateway is not asked", async () => {
+test("with nothing left the answer is 429 and Retry-After, and nothing is sent", async () => {
   const { ask, reached } = openMetered(undefined, {
     meter: { reserve: async () => ({ retryAfterMs: 90_500 }) },
   });
@@ -367,7 +367,7 @@ test.each([
   expect(text).not.toContain("10.0.0.1");
 });
 
-test("a meter that can't settle changes nothing of the answer, and the log says so", async () => {
+test("a meter that can't settle changes no answer, and is in the log", async () => {
   const log = vi.spyOn(console, "error").mockImplementation(() => {});
   const settle = () => {
     throw new Error(`of ${KEY}`);
@@ -382,7 +382,7 @@ test("a meter that can't settle changes nothing of the answer, and the log says 
   log.mockRestore();
 });
 
-describe("the gateway is asked to tell the usage of a stream", () => {
+describe("the usage of a stream is requested", () => {
   const flash = { model: "alpha-v4.1-flash", messages: [], stream: true };
   const sentOf = async (body: object, options: Options = {}) => {
     const { ask, sent } = openMetered(stream(last), options);
@@ -390,7 +390,7 @@ describe("the gateway is asked to tell the usage of a stream", () => {
     return sent();
   };
 
-  test("by a model that knows how, whatever the client says", async () => {
+  test("of a model that has the field, whatever the client sent", async () => {
     for (const stream_options of [undefined, { include_usage: false }, null])
       expect(await sentOf({ ...flash, stream_options })).toEqual({
         ...flash,

@@ -9,11 +9,11 @@ afterEach(() => {
   log.mockClear();
 });
 
-test("without `authenticate` there is no proxy, and the message says what to give", () => {
+test("without `authenticate` createProxy throws, with words on what to give", () => {
   expect(() => openProxy({ authenticate: undefined as never })).toThrow(/authenticate: .*"public"/);
 });
 
-test("`public` lets everybody in, knowingly", async () => {
+test("`public` needs no sign-in", async () => {
   const { ask } = openProxy({ authenticate: "public" });
   expect((await ask(asked({ headers: { authorization: "none" } }))).status).toBe(200);
 });

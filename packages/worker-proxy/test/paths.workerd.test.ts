@@ -46,7 +46,7 @@ test("with a base path, the gateway's paths begin behind it and nowhere else", a
   expect(reached.map(({ url }) => url)).toEqual(["https://gateway.example/v1/chat/completions"]);
 });
 
-test("tasks and assets are off unless they are asked for", async () => {
+test("tasks and assets are off by default", async () => {
   const { reached, ask } = openProxy();
   for (const path of ["/v1/images/generations", "/v1/video/generations", "/gamma/asset/CreateAsset"])
     expect((await ask(asked({ path }))).status).toBe(404);

@@ -33,7 +33,7 @@ test("case 57: 1,000 polls of a task at once are at most a few calls to the gate
   expect(proxy.upstream.requests.length).toBeLessThanOrEqual(10);
 }, 60_000);
 
-test("case 57: each answer has its own request id, and the event of one tells that the gateway was asked", async () => {
+test("case 57: each answer has its own request id, and one event has the gateway's status", async () => {
   proxy.upstream.answers(says(200, json, task("QUEUED")));
   const answers = await Promise.all(times(5).map(() => poll("ids")));
   expect(new Set(answers.map(({ headers }) => headers.get("x-request-id"))).size).toBe(5);
@@ -42,7 +42,7 @@ test("case 57: each answer has its own request id, and the event of one tells th
   for (const event of events) expect(event).toMatchObject({ status: 200, outcome: "complete" });
 });
 
-test("case 57: another task and another user are asked for themselves", async () => {
+test("case 57: another task and another user have polls of their own", async () => {
   proxy.upstream.answers(says(200, json, task("QUEUED")));
   await poll("shared");
   await poll("other");
@@ -59,7 +59,7 @@ test("case 57: a refusal is shared like an answer, and the gateway gets its rest
   expect(proxy.upstream.requests).toHaveLength(1);
 });
 
-test("case 57: the first poll dies without a word, and the others go on by themselves", async () => {
+test("case 57: the first poll breaks off, and the others go on", async () => {
   let calls = 0;
   let answerFirst = () => {};
   proxy.upstream.answers((response, request) => {

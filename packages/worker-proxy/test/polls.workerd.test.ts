@@ -35,14 +35,14 @@ test("case 57: an answer is given again for a second, and no longer", async () =
   expect(calls()).toBe(2);
 });
 
-test("case 57: with `limits.pollMemoMs` of 0 each poll asks the gateway", async () => {
+test("case 57: with `limits.pollMemoMs` of 0 each poll is sent to the gateway", async () => {
   const { poll, calls } = openPolled(() => receipt("QUEUED"), { pollMemoMs: 0 });
   await poll("t");
   await poll("t");
   expect(calls()).toBe(2);
 });
 
-test("case 57: a client that leaves takes the poll in flight with it, and the next one asks at once", async () => {
+test("case 57: a client that leaves ends the poll in flight, and the next one is sent at once", async () => {
   let arrived = () => {};
   const arrival = new Promise<void>((resolve) => {
     arrived = resolve;

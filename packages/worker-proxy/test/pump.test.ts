@@ -17,7 +17,7 @@ const events = { "content-type": "text/event-stream" };
 const streamed = { ...chat, stream: true };
 const many = Array.from({ length: 2000 }, (_, n) => chunk(String(n))).join("");
 
-test("a stream passes as it is, told once, without usage and size", async () => {
+test("a stream passes unchanged, and gives one event without usage and size", async () => {
   const text = many + finish + done;
   proxy.upstream.answers(says(200, events, text));
   expect((await proxy.ask(streamed)).text).toBe(text);
@@ -59,7 +59,7 @@ test("a stream that ends without [DONE] is passed on as it is: the client notice
   expect((await proxy.ask(streamed)).text).toBe(many);
 });
 
-test("case 41: a client that leaves is left by the gateway, and told once as 499", async () => {
+test("case 41: a client that leaves ends the gateway's connection, and gives one event with 499", async () => {
   proxy.upstream.answers((response) => {
     response.writeHead(200, events).write(chunk("a"));
     const more = setInterval(() => response.write(chunk("b")), 20);

@@ -41,7 +41,7 @@ function openLimited(most: number, options: WorkersRateLimitOptions<Env> = {}) {
   };
 }
 
-test("case 35: one request too many is answered with 429 and Retry-After, and reaches nobody", async () => {
+test("case 35: one request too many is answered with 429 and Retry-After, and not sent", async () => {
   const { chat, reached, events } = openLimited(2);
   expect([(await chat("ann")).status, (await chat("ann")).status]).toEqual([200, 200]);
   const { status, error, headers } = await chat("ann");
@@ -84,7 +84,7 @@ test("case 35: several users can count together", async () => {
   expect([...counts]).toEqual([["chatproxy.example", 2]]);
 });
 
-test("case 35: who is nobody, or has no path, is not counted", async () => {
+test("case 35: a request without a user or a path is not counted", async () => {
   const { counts, ask } = openLimited(1);
   expect((await ask(asked({ headers: { authorization: "Bearer " } }))).status).not.toBe(200);
   expect((await ask(asked({ path: "/v1/models" }))).status).toBe(404);
@@ -95,7 +95,7 @@ test("case 35: who is nobody, or has no path, is not counted", async () => {
 });
 
 describe("a limiter of one's own", () => {
-  test("is told who asks what, and says in milliseconds when to come back", async () => {
+  test("gets the user and the route, and returns milliseconds to wait", async () => {
     const told: RateLimited[] = [];
     const rateLimit = (limited: RateLimited, { KEY }: Env) => {
       told.push(limited);
@@ -110,12 +110,12 @@ describe("a limiter of one's own", () => {
     ]);
   });
 
-  test("that has no time to tell says at least a second", async () => {
+  test("that returns no time gives at least a second", async () => {
     const { ask } = openProxy({ rateLimit: () => ({ retryAfterMs: 0 }) });
     expect((await ask(asked())).headers.get("retry-after")).toBe("1");
   });
 
-  test("that tells no time refuses all the same", async () => {
+  test("that returns NaN refuses too", async () => {
     const { ask } = openProxy({ rateLimit: () => ({ success: false }) as never });
     const { status, headers } = await ask(asked());
     expect([status, headers.get("retry-after")]).toEqual([429, "1"]);

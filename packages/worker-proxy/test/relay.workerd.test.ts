@@ -240,7 +240,7 @@ describe("the truth of endings", () => {
     expect(await ends(text)).toEqual({ passed: text, isCut: true });
   });
 
-  test("case 60: of two choices that were asked for, the one that never came is missing", async () => {
+  test("case 60: with `n` of two, a choice that never came is missing", async () => {
     expect((await ends(delta("a", 0, "stop"), { ...streamed, n: 2 })).isCut).toBe(true);
   });
 
@@ -321,7 +321,7 @@ describe("stalls", () => {
     await expect(reader?.read()).rejects.toThrow();
   });
 
-  test("a client that takes its time does not make the gateway look silent", async () => {
+  test("a slow client does not count as a silent gateway", async () => {
     const pieces = ["data: {}\n\n", ": a\n\n", ": b\n\n", ": c\n\n", "data: [DONE]\n\n"];
     const body = new ReadableStream<Uint8Array>(
       {

@@ -133,7 +133,7 @@ describe("an id of a task", () => {
     expect((await after.poll(signed("t-1"))).status).toBe(404);
   });
 
-  test("is left alone where everybody is the same user and there is no secret", async () => {
+  test("is unchanged where all callers are one user and there is no secret", async () => {
     const { post, poll, reached } = openTenants(() => Response.json(receipt), {
       authenticate: "public",
       secret: undefined,
@@ -225,7 +225,7 @@ describe("an asset", () => {
     expect(reached).toEqual([]);
   });
 
-  test("is not looked for in what people write", async () => {
+  test("is not looked for in texts", async () => {
     const { post, reached } = openTenants();
     for (const content of ["Asset: gold. Is it safe?", "asset:\n- a house", "what does asset://x mean?"]) {
       const body = { model: "delta-5.3", messages: [{ role: "user", content }] };
@@ -277,7 +277,7 @@ test.each([
   log.mockRestore();
 });
 
-describe("case 29: the gateway is told of a user", () => {
+describe("case 29: the gateway gets of a user", () => {
   const flash = { model: "alpha-v4.1-flash", messages: [], user_id: "somebody-else" };
   const told = async (user: string, body: object, options: Options = {}) => {
     const { post, sent } = openTenants(undefined, options);

@@ -14,7 +14,7 @@ const json = { "content-type": "application/json" };
 const streamed = { ...chat, stream: true };
 const errorOf = (fields: object) => JSON.stringify({ error: fields });
 
-test("a stream that ends well passes as it is, and is told once", async () => {
+test("a whole stream passes unchanged, and gives one event", async () => {
   const events = chunk("a") + finish + done;
   proxy.upstream.answers(says(200, { "content-type": "text/event-stream; charset=utf-8" }, events));
   const { status, text } = await proxy.ask(streamed);
@@ -62,7 +62,7 @@ test.each([301, 302, 303, 307, 308])("case 38: a %i is not followed, elsewhere o
   elsewhere.close();
 });
 
-test("case 39: a gateway that is silent before its headers gives 504, and is hung up on", async () => {
+test("case 39: a gateway that is silent before its headers gives 504, and its connection is closed", async () => {
   proxy.upstream.answers(() => {});
   const { status, error } = await proxy.ask();
   expect([status, error?.["code"]]).toEqual([504, "upstream_timeout"]);
@@ -78,7 +78,7 @@ function splitError(text: string) {
   return { before, error: JSON.parse(data).error as Record<string, string> };
 }
 
-test("case 39: a gateway that falls silent in mid-stream gives an error event, and is hung up on", async () => {
+test("case 39: a gateway that is silent in mid-stream gives an error event, and its connection is closed", async () => {
   proxy.upstream.answers((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(chunk("a"));
@@ -135,7 +135,7 @@ test("case 41: a client that leaves before the headers, through a service bindin
   expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
 });
 
-test("case 41: a client that leaves in mid-stream is left by the proxy too, and told once, as 499", async () => {
+test("case 41: a client that leaves in mid-stream ends the gateway's connection, and gives one event with 499", async () => {
   proxy.upstream.answers((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(chunk("a"));
@@ -237,7 +237,7 @@ test.each([
   expect([status, error?.["code"]]).toEqual([502, "upstream_type"]);
 });
 
-test("case 21: a body over the limit that does not say its length is refused, and not read to its end", async () => {
+test("case 21: a body over the limit without a content-length is refused, and not read to its end", async () => {
   const piece = `3e8\r\n${"x".repeat(1000)}\r\n`;
   const { status, text } = await proxy.raw(
     `POST /v1/chat/completions HTTP/1.1\r\nHost: ${proxy.url.host}\r\nConnection: close\r\n` +

@@ -29,7 +29,7 @@ export function checkOrigin(origin: string | null, allowed: readonly string[]): 
     throw new Refusal("origin_not_allowed", { advice: origin });
 }
 
-/** @throws {Refusal} 401 for nobody, 503 where `authenticate` fails */
+/** @throws {Refusal} 401 without a user, 503 where `authenticate` fails */
 export async function userOf<Env>(
   authenticate: ((request: Request, env: Env) => User | null | Promise<User | null>) | "public",
   request: Request,
@@ -38,7 +38,7 @@ export async function userOf<Env>(
   const address = request.headers.get("cf-connecting-ip");
   const from = address === null ? {} : { address };
   if (authenticate === "public") return { ...from, id: "public" };
-  // two headers arrive joined, and which of them a check would read is anybody's guess
+  // two headers arrive joined, and a check could read either of them
   const isJoined = request.headers.get("authorization")?.includes(",");
   const ask = () => (isJoined ? null : authenticate(request, env));
   const user = await decided("authenticate", "authentication_unavailable", ask);
@@ -53,14 +53,14 @@ export interface RateLimited {
   readonly user: User;
   readonly route: RouteName;
   readonly method: string;
-  /** True where the request only looks at a task or an asset, which costs nothing and comes often. */
+  /** True for a poll of a task or an asset, which is free and comes often. */
   readonly isPoll: boolean;
   readonly request: Request;
 }
 
 /**
- * Decides whether a user may ask now: undefined lets the request through, else the time to wait. If it throws, nobody
- * gets through: the answer is 503, and the log has the cause.
+ * Decides if a request may pass now: returns undefined, or the time to wait. If it throws, the answer is 503, and the
+ * log has the cause.
  */
 export interface RateLimit<Env = unknown> extends Checked<Env> {
   (asked: RateLimited, env: Env): TooMany | undefined | Promise<TooMany | undefined>;

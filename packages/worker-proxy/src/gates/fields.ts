@@ -70,12 +70,12 @@ function isObject(value: unknown): value is Owner {
 /** A text that begins like an address, once the control characters that some readers ignore are taken out. */
 const ADDRESS = /^\s*(?:[a-z][a-z\d+.-]*:[/\\]|[/\\]{2}|(?:https?|ftp|file|blob|data|asset):\S)/iu;
 
-/** Tells whether a text could be read as an address. Prose is not: `Asset: gold`. */
+/** Returns true for a text that could be read as an address. Prose is not: `Asset: gold`. */
 function readsAsAddress(text: string): boolean {
   return ADDRESS.test(text.replace(/\p{Cc}+/gu, ""));
 }
 
-/** Tells whether a field may hold anything. */
+/** Returns true for a field that may hold anything. */
 function isFree({ mark }: Field): boolean {
   return mark === "*" || mark === "?";
 }

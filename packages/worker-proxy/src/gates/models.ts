@@ -65,7 +65,7 @@ export function routeOf(model: string): RouteName | undefined {
   return families.find(([ids]) => ids.test(model))?.[1];
 }
 
-/** Tells whether a model is asked at this route. One of a family that the spec does not have may be asked at any. */
+/** Returns true if a model belongs to this route. A model of an unknown family fits any route. */
 export function belongsTo(model: string, name: RouteName): boolean {
   return (routeOf(model) ?? name) === name;
 }
@@ -77,7 +77,7 @@ export const maxTokens: ReadonlyMap<string, number> = new Map([
   ["delta-5.3", 131_072],
 ]);
 
-/** Tells whether a model has the fields that the spec lists for one model alone: `user_id` and `stream_options`. */
+/** Returns true if a model has the fields that the spec lists for one model alone: `user_id` and `stream_options`. */
 export function hasOwnFields(model: string): boolean {
   return model === "alpha-v4.1-flash";
 }
@@ -139,12 +139,12 @@ function fieldAt(path: string, mark?: string): Field {
   return { path, mark, isList: false, fields: new Map() };
 }
 
-/** Tells whether a field is left out, where it is not refused. */
+/** Returns true for a field that is left out. */
 export function isDropped({ mark }: Field): boolean {
   return mark === "-" || mark === "-1";
 }
 
-/** Tells whether a table has a field that can reach the gateway. */
+/** Returns true if a table has a field that can reach the gateway. */
 export function hasField(table: Field, path: string): boolean {
   let field: Field | undefined = table;
   for (const name of path.split(".")) {

@@ -4,7 +4,7 @@ import { Refusal } from "../refusal.js";
 /** The kind of thing that an id names. The mark of one does not fit the other. */
 export type IdKind = "task" | "asset" | "epsilon";
 
-/** One row of the table: what may be asked, and the constant path it becomes. */
+/** One row of the table: a request that is allowed, and its constant path at the gateway. */
 export interface Route {
   readonly name: RouteName;
   readonly method: "GET" | "POST" | "DELETE";
@@ -50,7 +50,7 @@ export function tableOf(
   return table.filter(({ name }) => open.includes(name));
 }
 
-/** Tells whether a route only looks at a task or an asset: it costs nothing, and clients ask it again and again. */
+/** Returns true for a route that only polls a task or an asset: it is free, and used often. */
 export function isPoll({ method, isLookup }: Route): boolean {
   return method === "GET" || isLookup === true;
 }

@@ -8,9 +8,9 @@ import type { Match } from "./path.js";
 import type { Tenancy } from "./references.js";
 
 /**
- * Reads what is asked, and checks it against what the operator allows. A body becomes the one that leaves.
+ * Reads a request, and checks it against what the operator allows. The body becomes the one that is sent.
  *
- * @throws {Refusal} 403 for a model that may not be asked here, 400 for a field that is not listed or is beyond a
+ * @throws {Refusal} 403 for a model that is not listed, 400 for a field that is not listed or is beyond a
  *   limit, 404 for a task or an asset that is not this user's, and those of `readBody`
  */
 export async function admit<Env>(
@@ -56,7 +56,7 @@ export async function admit<Env>(
     for (const address of addresses) await checkAddress(address, settings, tenancy);
   }
   if (tenancy && hasOwnFields(model)) body["user_id"] = await tenancy.pseudonym();
-  // without it the gateway tells nothing that could be settled
+  // without it the answer has no usage to settle by
   const isCounted = meter && body["stream"] === true && hasOwnFields(model);
   if (isCounted) body["stream_options"] = { include_usage: true };
   return { ...asked, model, body, dropped };

@@ -55,7 +55,7 @@ function isSame(one: string, other: string): boolean {
 const ID = /^[A-Za-z0-9_-]{1,128}$/;
 
 /**
- * The gateway's own id of what a user asks for.
+ * Returns the gateway's own id for the id that a user sent.
  *
  * @throws {Refusal} 404 where there is none, or it is another user's
  */
@@ -102,8 +102,8 @@ export function namesIn(body: Readonly<Record<string, unknown>>): readonly [stri
 }
 
 /**
- * An address that everybody reads alike. A backslash, an `@`, a tab or a `#` behind the host leads some readers to
- * another host, and what was checked here would not be where the gateway goes.
+ * An address that all parsers read alike. With a backslash, an `@`, a tab or a `#` behind the host some of them find
+ * another host, and the gateway might fetch from another one than was checked.
  */
 const PLAIN = /^[a-z][a-z\d+.-]*:\/\/[\p{L}\p{M}\p{N}.:[\]-]+(?:\/\P{Cc}*)?$/iu;
 /** A file in the request itself. SVG is not listed: it can name further addresses. */
@@ -112,7 +112,7 @@ const DATA = /^data:image\/(?:jpe?g|png|gif|webp|bmp|avif|hei[cf]);base64,/i;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a BMP has zeros there
 const IMAGE = /^(?:\xff\xd8\xff|\x89PNG\r\n\x1a\n|GIF8[79]a|RIFF.{4}WEBP|BM.{4}\0{4}|.{4}ftyp)/s;
 /**
- * Refuses what the gateway should not be sent to fetch on a user's word: addresses inside somebody's network, files,
+ * Refuses what the gateway should not fetch for a user: addresses in private networks, files,
  * pages without TLS, and data that is too large.
  *
  * @throws {Refusal} 400 `media_not_allowed`
@@ -127,7 +127,7 @@ async function checkMedia(text: string, path: string, media: Media, mostBytes: n
 
 async function isAllowed(url: URL, media: Media): Promise<boolean> {
   if (typeof media !== "function") return isPublic(url);
-  // a promise is true to everybody, whatever it will say
+  // a promise is truthy, whatever it resolves to
   const isTrue = () => media(url) === true;
   return await decided("media", "media_unavailable", isTrue);
 }

@@ -55,7 +55,7 @@ export function extensionHeaders(
 /** Headers that are added to a request to the gateway. */
 export interface Added {
   readonly headers: Readonly<Record<string, string>>;
-  /** Values of headers that let somebody in: kept from answers like the key. */
+  /** Values of headers that are credentials: no answer may hold them, as with the key. */
   readonly keys: readonly string[];
 }
 
@@ -97,8 +97,8 @@ export interface Account {
 }
 
 /**
- * Reserves the most that a request can cost. Called right before the gateway is asked, by the proxy or by a
- * Durable Object in its place.
+ * Reserves the most that a request can cost. Called right before the request is sent, by the proxy or by
+ * a Durable Object in its place.
  *
  * @throws {Refusal} 429 when nothing is left, 503 when the meter fails
  */

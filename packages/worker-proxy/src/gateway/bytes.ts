@@ -1,8 +1,8 @@
 /**
- * Gathers pieces in one place. To keep them instead would be to keep the room that each came in, a thousand times its
- * size where somebody sends letter by letter.
+ * Collects pieces in one buffer. A list of pieces would also keep the buffer of each, a thousand times the size of a
+ * piece of one letter.
  *
- * @param expected size that the sender announced; room is made for it only as far as bytes have come
+ * @param expected size that the sender announced; the buffer grows towards it only as bytes arrive
  */
 export function openBytes(expected = 0) {
   let room = new Uint8Array(0);
@@ -14,7 +14,7 @@ export function openBytes(expected = 0) {
     add(piece: Uint8Array): void {
       const needed = size + piece.byteLength;
       if (needed > room.byteLength) {
-        // each new room costs its pages anew: few are made where the size is known
+        // few new buffers where the size is known: each costs its pages anew
         const larger = new Uint8Array(Math.max(needed, Math.min(expected, 16 * needed), 2 * room.byteLength));
         larger.set(room.subarray(0, size));
         room = larger;
@@ -26,7 +26,7 @@ export function openBytes(expected = 0) {
     view: () => room.subarray(0, size),
     /** Takes the first `end` bytes out; the rest stays. @default all of it */
     take(end = size): Uint8Array<ArrayBuffer> {
-      // a copy: what was taken is its receiver's
+      // a copy, which the caller may keep
       const taken = room.slice(0, end);
       room.copyWithin(0, end, size);
       size -= end;

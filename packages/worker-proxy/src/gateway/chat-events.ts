@@ -11,7 +11,7 @@ const EVENT_BYTES = 8 * 1024 * 1024;
 export interface EventBytesOptions {
   /** Keys that must not pass. */
   readonly keys: readonly string[];
-  /** Number of choices that were asked for. @default 1 */
+  /** The `n` of the request. @default 1 */
   readonly choices?: number;
   /** Called for each whole event of the answer, once it was checked. */
   readonly onEvent?: (event: Pick<ServerSentEvent, "event" | "data">) => void;
@@ -158,7 +158,7 @@ interface ChatState {
   readonly contents: number;
 }
 
-/** @param choices number of choices that were asked for */
+/** @param choices the `n` of the request */
 function openChat(choices: number) {
   const finished = new Map<unknown, boolean>();
   const state = {

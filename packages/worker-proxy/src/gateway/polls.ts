@@ -25,7 +25,7 @@ interface Poll {
   size: number;
 }
 
-/** Time for which requests wait for the one in flight before the next of them asks the gateway too, in milliseconds. */
+/** Time for which polls wait for the one in flight before the next of them is sent too, in milliseconds. */
 const WAIT_MS = 1000;
 /** Bounds of the memory: entries, and characters of their texts. */
 const MOST_POLLS = 1000;
@@ -42,7 +42,7 @@ interface PollMemo {
 const memos = new WeakMap<object, PollMemo>();
 
 /**
- * Asks about a task or an asset, or takes the answer that the same user had a moment ago.
+ * Polls a task or an asset, or returns the answer that the same user had a moment ago.
  *
  * @throws {Refusal} the gateway's refusal, which is shared like an answer
  */
@@ -73,9 +73,9 @@ export async function poll<Env>(
 }
 
 /**
- * Asks, or returns the answer that another request with the same key has just had. An answer, or the gateway's refusal,
+ * Polls, or returns the answer that another request with the same key has just had. An answer, or the gateway's refusal,
  * is reused for `freshMs`; requests that come while one is in flight wait for its answer. If that request fails because
- * its client left, the next one asks. The key has to name the user.
+ * its client left, the next one polls. The key has to name the user.
  */
 async function share(
   memo: PollMemo,
@@ -87,7 +87,7 @@ async function share(
   for (;;) {
     const poll = polls.get(key);
     if (!poll || Date.now() >= poll.until) return unwrapped(await lead());
-    // its own timer: the request in flight may have died with its client, without a word
+    // its own timer: the request in flight may have ended with its client, without a result
     if (!poll.result) await settled(poll.changed, poll.until - Date.now());
     if (poll.result) return unwrapped(poll.result);
   }

@@ -127,18 +127,18 @@ const ERROR_MS = 10_000;
 /** Status 0 is how a host that keeps to the letter of the standard shows a redirect. */
 const REDIRECTS = [0, 301, 302, 303, 307, 308];
 
-/** The account behind the key: no caller can mend it, and the gateway's words speak of keys and balances. */
+/** Problems of the account behind the key. The gateway's message may name keys and balances, and is not passed on. */
 const ACCOUNT = [401, 402, 403, 407];
 
 /**
  * Statuses of a wait that ended before the work did, and of a connection that Cloudflare lost after it had been made.
- * The work may be done, and a user could ask for answers that take that long.
+ * The work may be done, and a user could choose requests that take that long.
  */
 const MAY_HAVE_WORKED = [408, 504, 520, 524];
 
 /**
- * Makes a refusal of a gateway's answer that is no success. The caller's own mistakes are told in the gateway's words;
- * the operator's (a wrong key, a wrong address) are not the caller's to see.
+ * Makes a refusal of a gateway's answer that is no success. The caller's mistakes come with the gateway's message;
+ * those of the operator (a wrong key, a wrong address) do not.
  */
 export async function refusalOf(
   upstream: Upstream,

@@ -29,8 +29,8 @@ interface RelayOptions extends EventBytesOptions {
 }
 
 /**
- * Reads an event stream and passes it on, event by event, as fast as the client takes it. Never `tee`: a second reader
- * would drain, and pay for, what the client has left.
+ * Reads an event stream and passes it on, event by event, as fast as the client takes it. Not by `tee`: a second
+ * reader would go on, and cost, after the client has left.
  *
  * Over HTTP a cut can look like an end. A stream that breaks off gets one more event, `error`, and never a `[DONE]` that
  * the gateway did not send. A stream whose choices all have their `finish_reason` is whole without `[DONE]`.
@@ -103,8 +103,8 @@ export function relay(
   }
 
   /**
-   * Passes at once what comes now and then. Of a stream at full speed all is gathered that comes within a moment: to check
-   * and to write each piece would take several times as long.
+   * Passes single pieces at once. Of a stream at full speed it collects what comes within a moment: to check and to write
+   * each piece would take several times as long.
    */
   function passSoon(): void {
     if (idleSince !== undefined) return;
@@ -175,11 +175,11 @@ export function relay(
   }
 }
 
-/** A stream at full speed is gathered for so long, in milliseconds; nobody sees it. */
+/** Time for which a stream at full speed is collected, in milliseconds: too short to be seen. */
 const MOMENT_MS = 1;
-/** The most that is gathered, in bytes. */
+/** The most that is collected, in bytes. */
 const WRITE_BYTES = 64 * 1024;
-/** Behind the last finish reason, usage and `[DONE]` are waited for so long, in milliseconds. */
+/** Time to wait for usage and `[DONE]` behind the last finish reason, in milliseconds. */
 const GRACE_MS = 2000;
 
 /** Room for each read, in bytes: what a gateway writes in chunks comes in no larger pieces. */

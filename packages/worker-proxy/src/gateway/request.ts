@@ -16,8 +16,8 @@ export interface Outgoing {
 }
 
 /**
- * Asks the gateway. Of the client's request goes nothing but what `body` holds: the headers are ours, the path is
- * the table's.
+ * Sends a request to the gateway. Of the client's request only `body` goes along: the headers are the proxy's, the
+ * path is the table's.
  *
  * @throws {Refusal} 502 when there is no answer, 504 when it takes too long, 499 when the client has left
  */
