@@ -1,4 +1,3 @@
-import type { Route } from "./gates/path.js";
 import { Refusal } from "./refusal.js";
 import { errorBody, textOf } from "./refusals.js";
 import { logError } from "./report.js";
@@ -6,38 +5,29 @@ import type { Settings } from "./settings.js";
 
 /* Loaded when the proxy itself answers: refusals, preflights and `/health`. */
 
-/** The paths of a proxy. */
-interface Served {
-  readonly basePath?: string;
-  /** The routes that are open. */
-  readonly table?: readonly Route[];
-  /** The routes of the spec. */
-  readonly specRoutes?: readonly Route[];
-}
-
-/** The request that is refused, and the settings that the log and the advice are about. */
-interface Refused<Env> extends Failed<Env> {
+/** A request that failed, with what its line in the log needs. No secret of it is in the line. */
+export interface Failed<Env> {
+  readonly request: Request;
+  readonly env: Env;
+  readonly settings: Partial<Settings<Env>>;
+  /** Further values that the log must not show. */
+  readonly secrets?: readonly string[];
   /** Names the request in the log. @default none */
   readonly requestId?: string;
-  readonly settings: Failed<Env>["settings"] &
-    Served & {
-      /** Lines about options that were logged before. */
-      readonly advised: Set<string>;
-    };
 }
 
 /** Returns the answer to a refused request, and logs the cause of a 5xx, or an option that is missing. */
 export async function refuse<Env>(
   given: Refusal,
-  refused: Refused<Env>,
+  failed: Failed<Env>,
 ): Promise<{ readonly response: Response; readonly status: number; readonly code: string }> {
-  const { settings, requestId } = refused;
-  const refusal = given.reason === "not_found" ? notServed(refused.request.url, settings) : given;
+  const { request, settings, requestId } = failed;
+  const refusal = given.reason === "not_found" ? notServed(request.url, settings) : given;
   const { status, code, message } = textOf(refusal);
   const { advice, headers } = refusal.details;
   if (advice) advise(settings.advised, `${JSON.stringify(advice.slice(0, 100))}: ${message}`);
   if (status >= 500)
-    await logCause(`${status} ${code}${requestId ? `, request ${requestId}` : ""}`, refusal, refused);
+    await logCause(`${status} ${code}${requestId ? `, request ${requestId}` : ""}`, refusal, failed);
   const response = new Response(errorBody(refusal), {
     // 499 is for the log, since no client is left to read it
     status: status === 499 ? 408 : status,
@@ -50,7 +40,7 @@ export async function refuse<Env>(
 const MOST_ADVICE = 100;
 
 /** Logs an option that an operator may have forgotten: each line once. */
-function advise(advised: Set<string>, line: string): void {
+function advise(advised = new Set<string>(), line: string): void {
   if (advised.has(line) || advised.size === MOST_ADVICE) return;
   advised.add(line);
   logError(line);
@@ -60,7 +50,10 @@ function advise(advised: Set<string>, line: string): void {
 const lookups = { name: "assets", path: "/gamma/asset/" } as const;
 
 /** Names the option that the operator may have forgotten, for the paths of the spec. */
-function notServed(url: string, { basePath = "", table = [], specRoutes = [] }: Served): Refusal {
+function notServed(
+  url: string,
+  { basePath = "", table = [], specRoutes = [] }: Partial<Settings<never>>,
+): Refusal {
   // a host may hand over an address that can't be read
   const pathname = URL.canParse(url) ? new URL(url).pathname : "";
   const known = [...specRoutes, lookups].find(({ path }) => pathname.includes(path));
@@ -71,16 +64,6 @@ function notServed(url: string, { basePath = "", table = [], specRoutes = [] }: 
   if (known && start !== basePath + known.path) option = "basePath";
   if (option === "") return new Refusal("not_found");
   return new Refusal("not_found", { what: `; the proxy's operator sets \`${option}\``, advice: start });
-}
-
-/** A request whose failure is logged. Nothing that it keeps secret is in the line. */
-export interface Failed<Env> {
-  readonly request: Request;
-  readonly env: Env;
-  /** The settings whose keys the log must not show. */
-  readonly settings?: Partial<Pick<Settings<Env>, "apiKey" | "secret">>;
-  /** Further values that the log must not show. */
-  readonly secrets?: readonly string[];
 }
 
 /** Length of a logged cause, in characters. */
@@ -109,9 +92,7 @@ function causeOf(error: unknown, depth = 0): string {
 
 /** The values that no log may show, the longest first, each with the name that takes its place. */
 async function confidentialIn<Env>({ request, env, settings, secrets = [] }: Failed<Env>) {
-  const keys = await Promise.allSettled(
-    [settings?.apiKey, settings?.secret].map(async (read) => read?.(env)),
-  );
+  const keys = await Promise.allSettled([settings.apiKey, settings.secret].map(async (read) => read?.(env)));
   const known: [value: unknown, name: string][] = secrets.map((value) => [value, "secret"]);
   for (const key of keys)
     if (key.status === "fulfilled") for (const part of [key.value].flat()) known.push([part, "secret"]);

@@ -115,7 +115,7 @@ describe("a limiter of one's own", () => {
     expect((await ask(asked())).headers.get("retry-after")).toBe("1");
   });
 
-  test("that returns NaN refuses too", async () => {
+  test("that returns anything else refuses too", async () => {
     const { ask } = openProxy({ rateLimit: () => ({ success: false }) as never });
     const { status, headers } = await ask(asked());
     expect([status, headers.get("retry-after")]).toEqual([429, "1"]);

@@ -17,27 +17,10 @@ export interface EventBytesOptions {
   readonly onEvent?: (event: Pick<ServerSentEvent, "event" | "data">) => void;
 }
 
-/** Reads a chat's event stream once, and hands out the bytes that may be passed on. */
-export interface EventBytes {
-  /** The chat, as far as it has been handed out. */
-  readonly chat: ChatState;
-  /** Number of bytes that are kept. */
-  readonly size: number;
-  /** Keeps the next bytes. */
-  push(bytes: Uint8Array): void;
-  /**
-   * Checks and hands out the events that are whole by now, if any.
-   *
-   * @throws {Refusal} 502 where they hold a key, or an event is too large
-   */
-  take(): Uint8Array | undefined;
-  /** Hands out what is left without a blank line behind it, if it is a whole event nonetheless. */
-  end(): Uint8Array | undefined;
-}
-
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions): EventBytes {
+/** Reads a chat's event stream once, and hands out the bytes that may be passed on. */
+export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions) {
   const chat = openChat(choices);
   const holdsKey = openKeyWatch(keys);
   const held = openBytes();
@@ -53,12 +36,20 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
   });
 
   return {
+    /** The chat, as far as it has been handed out. */
     chat: chat.state,
+    /** Number of bytes that are kept. */
     get size() {
       return held.size;
     },
+    /** Keeps the next bytes. */
     push: held.add,
-    take() {
+    /**
+     * Checks and hands out the events that are whole by now, if any.
+     *
+     * @throws {Refusal} 502 where they hold a key, or an event is too large
+     */
+    take(): Uint8Array | undefined {
       const end = endOfEvents(held.view(), searchedTo);
       if (end === 0) {
         if (held.size > EVENT_BYTES) throw new Refusal("upstream_type");
@@ -69,7 +60,8 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
       searchedTo = 0;
       return held.take(end);
     },
-    end() {
+    /** Hands out what is left without a blank line behind it, if it is a whole event nonetheless. */
+    end(): Uint8Array | undefined {
       const rest = held.take();
       if (rest.byteLength === 0) return undefined;
       check({ raw: utf8.decode(rest) });
