@@ -10,13 +10,14 @@ beforeAll(async () => {
 afterAll(() => upstream.close());
 
 /** The proxy on a host that is no Worker: no env, no context, Node's own fetch. */
-const ask = async (body: object) => {
+const ask = async (body: object, limits = {}) => {
   const proxy = createProxy({
     baseURL: upstream.url,
     apiKey: () => KEY,
     authenticate: "public",
     origins: [],
     models: ["delta-5.3"],
+    limits,
   });
   const headers = { "content-type": "application/json" };
   const request = { method: "POST", headers, body: JSON.stringify(body) };
@@ -44,4 +45,12 @@ test("case 40: in Node a cut stream gets an error event", async () => {
   expect((await ask({ model: "delta-5.3", stream: true })).text).toMatch(
     /event: error\ndata: .*upstream_cut.*\n\n$/,
   );
+});
+
+test("in Node limits may be longer than the longest timer", async () => {
+  upstream.answers((response, request) => {
+    setTimeout(() => says(200, { "content-type": "application/json" }, "{}")(response, request), 50);
+  });
+  const limits = { headersMs: 2 ** 40, totalMs: 2 ** 41 };
+  expect((await ask({ model: "delta-5.3" }, limits)).status).toBe(200);
 });
