@@ -398,6 +398,30 @@ describe("a chat with tools", () => {
     expect((await storage.read("chat/c")).size).toBe(4);
   });
 
+  test("accepts a result that is nested 500 deep, and no deeper", async () => {
+    const tool = (levels: number) =>
+      defineTool({ name: "odd", parameters: { type: "object" }, execute: () => JSON.parse(deep(levels)) });
+    for (const [levels, state] of [
+      [500, "done"],
+      [501, "failed"],
+    ] as const) {
+      const { chat } = chatOf([callAnswer({ a: ["odd", "{}"] }), textAnswer("Done")], {
+        tools: [tool(levels)],
+      });
+      await chat.send("Go");
+      expect(calls(chat)).toMatchObject([{ state }]);
+    }
+  });
+
+  test("closes the calls without a result when the answer is retried", async () => {
+    const waiting = defineTool({ name: "asked", parameters: { type: "object" } });
+    const { chat } = chatOf([callAnswer({ a: ["asked", "{}"] }), textAnswer("Done")], { tools: [waiting] });
+    await chat.send("Go");
+    expect(calls(chat)).toMatchObject([{ state: "needs-result" }]);
+    await chat.retry();
+    expect(calls(chat)).toMatchObject([{ state: "cancelled" }]);
+  });
+
   test("passes the schema's output to a tool, and shows the JSON if that output has none", async () => {
     let seen: unknown;
     const count = defineTool({

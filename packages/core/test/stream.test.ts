@@ -57,6 +57,16 @@ describe("a whole answer", () => {
     }
   });
 
+  test("has the choices behind the first as alternatives", async () => {
+    const choice = (index: number, content: string, finish_reason: string | null = null) =>
+      frame({}, null, { choices: [{ index, delta: { content }, finish_reason }] });
+    const both = choice(0, "Red") + choice(1, "Bl") + choice(1, "ue", "stop") + choice(0, "", "stop") + DONE;
+    expect(await streaming(both).result()).toMatchObject({
+      message: { content: "Red" },
+      alternatives: [{ message: { content: "Blue" }, finishReason: "stop" }],
+    });
+  });
+
   test("has its refusal whole, in however many frames it came", async () => {
     const refused =
       frame({ refusal: "I can't " }) + frame({ refusal: "do that." }) + frame({}, "stop") + DONE;
@@ -578,6 +588,17 @@ describe("reading", () => {
     const reader = streaming(whole).toTextStream().getReader();
     for (let step = await reader.read(); !step.done; step = await reader.read()) text += step.value;
     expect(text).toBe("Hello");
+  });
+
+  test("gives a refusal as a response with its status, and throws an error of the client's own", async () => {
+    const refused = clientOf(() => Response.json({ error: { message: "no" } }, { status: 403 }));
+    expect((await streamChat(refused.client, question).toResponse()).status).toBe(403);
+    const own = clientOf(() => streamAnswer(whole), {
+      apiKey: () => {
+        throw new Error("signed out");
+      },
+    });
+    await expect(streamChat(own.client, question).toResponse()).rejects.toThrow("signed out");
   });
 
   test("gives the same answer to the next client as a response, and a cut stays a cut", async () => {

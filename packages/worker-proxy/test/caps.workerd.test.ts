@@ -53,6 +53,7 @@ describe("case 28: within the caps a request passes as it is", () => {
     [{ tools: 0 }, '"tools":[]', { tools: [] }],
     [{ tools: 1 }, '"tools":null', { tools: null }],
     [{ seed: 100 }, '"ratio":"1:1"', { ratio: "1:1" }],
+    [lists, '"resolution":null,"generate_audio":null', { resolution: "720p", generate_audio: false }],
   ] as [Caps, string, Body][])("%j: %s", async (caps, text, sent) => {
     expect(await video(caps, text)).toEqual({ status: 200, sent });
   });
