@@ -1,7 +1,8 @@
+import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig, loadEnv, type Plugin } from "vite";
 
-/** Where `pnpm demo` has it. */
+/** Address of the Worker that `pnpm demo` starts. */
 const worker = "http://127.0.0.1:8787";
 /** The emulator serves its files at a port of its own. */
 const thisMachine = "http://127.0.0.1:*";
@@ -9,16 +10,16 @@ const thisMachine = "http://127.0.0.1:*";
 export default defineConfig(({ mode }) => {
   const { VITE_GATEWAY } = loadEnv(mode, import.meta.dirname);
   return {
-    plugins: [react(), contentSecurityPolicy(VITE_GATEWAY)],
+    plugins: [react(), tailwind(), contentSecurityPolicy(VITE_GATEWAY)],
     server: { proxy: { "/v1": worker, "/gamma": worker } },
   };
 });
 
-/** In the built page alone: the development server needs inline scripts and a socket. */
+/** Adds the policy to the built page. The development server needs inline scripts and a socket. */
 function contentSecurityPolicy(gateway: string | undefined): Plugin {
   const policy = [
     "default-src 'self'",
-    // to save a file the page fetches it, from wherever the gateway keeps it
+    // to save a file, the page fetches it from the gateway's storage
     ["connect-src 'self' https:", thisMachine, gateway && new URL(gateway).origin].filter(Boolean).join(" "),
     `img-src 'self' blob: data: https: ${thisMachine}`,
     `media-src 'self' https: ${thisMachine}`,

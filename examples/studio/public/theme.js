@@ -1,7 +1,7 @@
-// Before the first paint, so that a chosen theme does not flash in; a file, since the page allows no inline script.
+// Runs before the first paint, so that a chosen theme does not flash; a file, since the policy allows no inline script.
 try {
-  const chosen = localStorage.getItem("sluice-theme");
+  const chosen = JSON.parse(localStorage.getItem("sluice-theme") ?? '"system"');
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
 } catch {
-  // no storage, no choice: the system's theme it is
+  // without storage the page follows the system
 }

@@ -1,22 +1,26 @@
 import { createClient } from "@sluice/core";
-import { createPageStore } from "./store.js";
+import { recordEvent, recordRequest } from "./inspector/calls.js";
+import { createValue } from "./value.js";
 
-let keepsNothing = false;
-const keeping = createPageStore(() => !keepsNothing);
+/** Says if this browser keeps chats and tasks: false from its first failure on. */
+export const isKeeping = createValue(true);
 
-/** Whether this browser keeps conversations: false from the first time that it did not. */
-export const isKeeping = { getSnapshot: keeping.getSnapshot, subscribe: keeping.subscribe };
-
-/** The browser did not keep something. */
+/** Notes that the browser did not keep something. */
 export function noteStorageFailure(): void {
-  keepsNothing = true;
-  keeping.flush();
+  isKeeping.set(false);
 }
 
-/** The proxy that serves this page adds the key: there is none in here, and must not be. */
+/** The client of all rooms. It has no key: the proxy that serves this page adds it. */
 export const client = createClient({
   baseURL: import.meta.env.VITE_GATEWAY || location.origin,
-  // the gateway's specification shows no lookup: this one is the emulator's, which the Worker lets through
+  // the gateway's specification has no lookup of assets; the emulator has this one, and the Worker lets it through
   assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
-  onEvent: ({ type }) => type === "storage-failure" && noteStorageFailure(),
+  onEvent(event) {
+    if (event.type === "storage-failure") noteStorageFailure();
+    recordEvent(event);
+  },
+  fetch(request) {
+    recordRequest(request);
+    return globalThis.fetch(request);
+  },
 });

@@ -1,5 +1,4 @@
-import "./theme.css";
-import "./app.css";
+import "./styles.css";
 import { GatewayProvider } from "@sluice/react";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";

@@ -1,0 +1,21 @@
+import { useState } from "react";
+import { Tabs } from "../ui/tabs.js";
+
+type View = "code" | "network" | "state";
+
+/** The panel that shows the code, the requests and the state of the running room. */
+export function Inspector() {
+  const [view, setView] = useState<View>("code");
+  return (
+    <Tabs
+      label="Inspector"
+      value={view}
+      onChange={setView}
+      tabs={[
+        { value: "code", label: "Code", content: null },
+        { value: "network", label: "Network", content: null },
+        { value: "state", label: "State", content: null },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,91 @@
+import clsx from "clsx";
+import { lazy, type ReactNode, Suspense, useMemo } from "react";
+import { openRoute } from "../routes.js";
+import { Sheet } from "../ui/popups.js";
+import { Tooltips } from "../ui/tooltips.js";
+import { useValue } from "../value.js";
+import { Banner } from "./banner.js";
+import { useShortcuts } from "./keys.js";
+import {
+  inspectorIsOpen,
+  inspectorSheetIsOpen,
+  railDrawerIsOpen,
+  railIsOpen,
+  toggleInspector,
+  toggleRail,
+  useWideForInspector,
+  useWideForRail,
+} from "./panels.js";
+import { Rail } from "./rail.js";
+
+const Toasts = lazy(async () => ({ default: (await import("../ui/popups/toasts.js")).Toasts }));
+const Inspector = lazy(async () => ({ default: (await import("../inspector/inspector.js")).Inspector }));
+
+/** The frame around every room: rail, banner, inspector, toasts and shortcuts. */
+export function Shell({ children }: { readonly children: ReactNode }) {
+  const openPalette = () => {};
+  useShortcuts(
+    useMemo(
+      () => [
+        { key: "b", run: toggleRail },
+        { key: ".", run: toggleInspector },
+        { key: "o", withShift: true, run: () => openRoute({ room: "chat" }) },
+      ],
+      [],
+    ),
+  );
+  return (
+    <>
+      <div className="isolate flex h-full flex-col">
+        <Banner />
+        <div className="flex min-h-0 grow">
+          <RailPanel onSearch={openPalette} />
+          <main className="flex min-w-0 grow flex-col">{children}</main>
+          <InspectorPanel />
+        </div>
+      </div>
+      <Suspense>
+        <Toasts />
+      </Suspense>
+      <Tooltips />
+    </>
+  );
+}
+
+function RailPanel({ onSearch }: { readonly onSearch: () => void }) {
+  const isOpen = useValue(railIsOpen);
+  const isDrawerOpen = useValue(railDrawerIsOpen);
+  const rail = <Rail onSearch={onSearch} />;
+  if (useWideForRail())
+    return (
+      <div className={clsx("w-65 shrink-0 flex-col border-r bg-surface", isOpen ? "flex" : "hidden")}>
+        {rail}
+      </div>
+    );
+  return (
+    <Sheet title="Sidebar" side="left" isPlain isOpen={isDrawerOpen} onOpenChange={railDrawerIsOpen.set}>
+      {rail}
+    </Sheet>
+  );
+}
+
+function InspectorPanel() {
+  const isOpen = useValue(inspectorIsOpen);
+  const isSheetOpen = useValue(inspectorSheetIsOpen);
+  const panel = (
+    <Suspense>
+      <Inspector />
+    </Suspense>
+  );
+  if (useWideForInspector())
+    return isOpen ? (
+      <aside aria-label="Inspector" className="flex w-90 shrink-0 flex-col border-l bg-surface">
+        {panel}
+      </aside>
+    ) : null;
+  return (
+    <Sheet title="Inspector" side="right" isOpen={isSheetOpen} onOpenChange={inspectorSheetIsOpen.set}>
+      {panel}
+    </Sheet>
+  );
+}
