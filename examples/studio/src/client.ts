@@ -1,5 +1,6 @@
 import { createClient } from "@sluice/core";
 import { recordEvent, recordRequest } from "./inspector/calls.js";
+import { fetchUnlessCut } from "./network.js";
 import { createValue } from "./value.js";
 
 /** Says if this browser keeps chats and tasks: false from its first failure on. */
@@ -21,6 +22,6 @@ export const client = createClient({
   },
   fetch(request) {
     recordRequest(request);
-    return globalThis.fetch(request);
+    return fetchUnlessCut(request);
   },
 });

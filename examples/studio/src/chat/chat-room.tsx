@@ -1,11 +1,14 @@
 import { RoomHeader } from "../shell/room-header.js";
+import { Welcome } from "../welcome/welcome.js";
 
 /** The room for chat. */
 export function ChatRoom() {
   return (
     <>
       <RoomHeader title="Chat" />
-      <div className="grow overflow-y-auto p-6" />
+      <div className="flex grow flex-col justify-center overflow-y-auto">
+        <Welcome />
+      </div>
     </>
   );
 }

@@ -1,0 +1,22 @@
+import type { ReactNode } from "react";
+import { Streamdown } from "streamdown";
+import readme from "../../../../README.md?raw";
+import { Dialog } from "../ui/popups.js";
+
+/** The README of the project, which is there without a network, too. */
+export function Readme({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <Dialog title="README" isOpen onOpenChange={onClose}>
+      <div className="text-sm">
+        <Streamdown mode="static" components={{ a: NoLink }}>
+          {readme}
+        </Streamdown>
+      </div>
+    </Dialog>
+  );
+}
+
+/** The links of the README lead to files of the repository, which this page does not have. */
+function NoLink({ children }: { readonly children?: ReactNode }) {
+  return <span className="font-medium">{children}</span>;
+}
