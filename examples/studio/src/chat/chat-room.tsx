@@ -6,7 +6,7 @@ export function ChatRoom() {
   return (
     <>
       <RoomHeader title="Chat" />
-      <div className="flex grow flex-col justify-center overflow-y-auto">
+      <div className="flex grow flex-col overflow-y-auto">
         <Welcome />
       </div>
     </>

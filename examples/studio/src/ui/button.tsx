@@ -5,6 +5,7 @@ const looks = {
   primary: "bg-accent text-on-accent hover:opacity-90",
   secondary: "border border-edge/50 bg-raised hover:bg-hover",
   quiet: "text-muted hover:bg-hover hover:text-ink",
+  link: "text-accent hover:bg-hover",
   danger: "bg-danger-soft text-danger hover:opacity-90",
 };
 

@@ -17,6 +17,6 @@ export function Readme({ onClose }: { readonly onClose: () => void }) {
 }
 
 /** The links of the README lead to files of the repository, which this page does not have. */
-function NoLink({ children }: { readonly children?: ReactNode }) {
+function NoLink({ children }: { readonly children?: ReactNode; readonly node?: unknown }) {
   return <span className="font-medium">{children}</span>;
 }

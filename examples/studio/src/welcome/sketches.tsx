@@ -20,7 +20,7 @@ export function AnswerSketch() {
           <Bars bars={["w-6 bg-warn", "w-16 bg-edge"]} />
         </div>
       </div>
-      <p className="text-center font-serif text-lg italic">
+      <p className="text-center font-serif text-sm whitespace-nowrap italic">
         x = (−b ± √<span className="border-t border-ink">b² − 4ac</span>) / 2a
       </p>
     </div>

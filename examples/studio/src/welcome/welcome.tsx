@@ -12,13 +12,13 @@ const Readme = lazy(async () => ({ default: (await import("./readme.js")).Readme
 export function Welcome() {
   const [isReading, setIsReading] = useState(false);
   return (
-    <section aria-label="Welcome" className="mx-auto flex w-full max-w-3xl flex-col gap-6 p-4 short:gap-3">
+    <section aria-label="Welcome" className="m-auto flex w-full max-w-3xl flex-col gap-6 p-4 short:gap-3">
       <div className="flex flex-col items-start gap-2">
         <h2 className="text-2xl font-semibold tracking-tight text-balance">
-          A TypeScript client for chat, images and video models
+          Sluice is a TypeScript client for chat, images and video models
         </h2>
-        <p className="text-muted">Sluice streams, retries and resumes. This page runs offline and is free.</p>
-        <Button look="quiet" className="-ml-3 text-accent" onClick={() => setIsReading(true)}>
+        <p className="text-muted">It streams, retries and resumes. This page runs offline and is free.</p>
+        <Button look="link" className="-ml-3" onClick={() => setIsReading(true)}>
           Read the README
           <ArrowUpRight aria-hidden />
         </Button>
@@ -77,7 +77,10 @@ interface CardProps {
 function Card({ title, text, icon, sketch, onPress, children }: CardProps) {
   return (
     <div className="group relative flex flex-col overflow-hidden rounded-xl border bg-surface transition-colors has-[h3>button:hover]:border-accent">
-      <div aria-hidden className="h-28 overflow-hidden border-b bg-canvas p-4 max-md:hidden short:hidden">
+      <div
+        aria-hidden
+        className="flex min-h-28 grow flex-col justify-center overflow-hidden border-b bg-canvas p-4 max-md:hidden short:hidden"
+      >
         {sketch}
       </div>
       <div className="flex gap-3 p-4">
