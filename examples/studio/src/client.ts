@@ -1,4 +1,4 @@
-import { createClient } from "@sluice/core";
+import { createClient, indexedDBStorage } from "@sluice/core";
 import { recordEvent, recordRequest } from "./inspector/calls.js";
 import { fetchUnlessCut } from "./network.js";
 import { createValue } from "./value.js";
@@ -10,6 +10,12 @@ export const isKeeping = createValue(true);
 export function noteStorageFailure(): void {
   isKeeping.set(false);
 }
+
+/** Storage of chats, tasks, images, assets and drafts between visits: one for the whole page. */
+export const storage = indexedDBStorage();
+
+/** Options of every list of video tasks: all of them poll the same way. Each object keeps its identity. */
+export const videoOptions = { storage, intervalMs: 4000 } as const;
 
 /** The client of all rooms. It has no key: the proxy that serves this page adds it. */
 export const client = createClient({
