@@ -1,5 +1,8 @@
 import { useState } from "react";
 import { Tabs } from "../ui/tabs.js";
+import { CodeView } from "./code-view.js";
+import { NetworkView } from "./network-view.js";
+import { StateView } from "./state-view.js";
 
 type View = "code" | "network" | "state";
 
@@ -12,9 +15,9 @@ export function Inspector() {
       value={view}
       onChange={setView}
       tabs={[
-        { value: "code", label: "Code", content: null },
-        { value: "network", label: "Network", content: null },
-        { value: "state", label: "State", content: null },
+        { value: "code", label: "Code", content: <CodeView /> },
+        { value: "network", label: "Network", content: <NetworkView /> },
+        { value: "state", label: "State", content: <StateView /> },
       ]}
     />
   );

@@ -1,0 +1,61 @@
+import type { Work } from "../inspected.js";
+import { chatRequestOf } from "./chat-body.js";
+import { literal } from "./literal.js";
+
+/** Writes a script for Node, Deno or Bun. */
+export function scriptOf(work: Work, baseURL: string): string {
+  const { names, body } = bodyOf(work);
+  const lookup =
+    work.room === "assets"
+      ? `
+  // the emulator's own path; yours may differ
+  assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),`
+      : "";
+  return `import { ${["createClient", ...names].sort().join(", ")} } from "@sluice/core";
+
+// this proxy adds the key; straight to a gateway, add apiKey
+const client = createClient({${lookup ? "\n  " : " "}baseURL: ${JSON.stringify(baseURL)}${lookup ? `,${lookup}\n` : " "}});
+
+${body}`;
+}
+
+function bodyOf(work: Work): { readonly names: readonly string[]; readonly body: string } {
+  switch (work.room) {
+    case "chat":
+      return {
+        names: ["streamChat"],
+        body: `const stream = streamChat(client, ${literal(chatRequestOf(work))});
+for await (const delta of stream)
+  if (delta.type === "text-delta") process.stdout.write(delta.text);
+
+const { outcome, usage } = await stream.result();
+console.log("\\n" + outcome, usage);
+`,
+      };
+    case "images":
+      return {
+        names: ["generateImages"],
+        body: `const { images } = await generateImages(client, ${literal(work.request)});
+for (const { url, error } of images) console.log(url ?? error.message);
+`,
+      };
+    case "videos":
+      return {
+        names: ["createVideoTask", "waitForVideoTask"],
+        body: `const task = await createVideoTask(client, ${literal(work.request)});
+console.log("Keep this:", JSON.stringify(task));
+
+const { url } = await waitForVideoTask(client, task);
+console.log(url);
+`,
+      };
+    case "assets":
+      return {
+        names: ["createAsset", "waitForAsset"],
+        body: `const asset = await createAsset(client, ${literal(work.request)});
+const { uri } = await waitForAsset(client, asset);
+console.log(uri);
+`,
+      };
+  }
+}

@@ -1,0 +1,21 @@
+import type { Work } from "../inspected.js";
+import { curlOf } from "./curl.js";
+import { reactOf } from "./react.js";
+import { scriptOf } from "./script.js";
+import { workerOf } from "./worker.js";
+
+/** Places where code of Sluice runs, and the program that has no Sluice: curl. */
+export const targets = ["react", "script", "worker", "curl"] as const;
+export type Target = (typeof targets)[number];
+
+const writers: Readonly<Record<Target, (work: Work, baseURL: string) => string>> = {
+  react: reactOf,
+  script: scriptOf,
+  worker: workerOf,
+  curl: curlOf,
+};
+
+/** Writes the work of a room as code that runs as it stands, against the proxy at `baseURL`. */
+export function snippet(work: Work, target: Target, baseURL: string): string {
+  return writers[target](work, baseURL);
+}
