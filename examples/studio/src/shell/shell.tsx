@@ -79,7 +79,10 @@ function InspectorPanel() {
   );
   if (useWideForInspector())
     return isOpen ? (
-      <aside aria-label="Inspector" className="flex w-90 shrink-0 flex-col border-l bg-surface">
+      <aside
+        aria-label="Inspector"
+        className="flex w-[clamp(22.5rem,30vw,34rem)] shrink-0 flex-col border-l bg-surface"
+      >
         {panel}
       </aside>
     ) : null;

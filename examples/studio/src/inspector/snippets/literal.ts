@@ -1,5 +1,5 @@
 /** Width of a line of a snippet. */
-const WIDTH = 72;
+const WIDTH = 54;
 /** Length from which a string is too long for a snippet: data URIs of pictures. */
 const LONG = 400;
 /** Address that stands in for a file. */
@@ -28,6 +28,14 @@ export function fields(value: object, depth: number): string {
   return entriesOf(value)
     .map(([key, item]) => `${indent}${name(key)}: ${literal(item, depth)},\n`)
     .join("");
+}
+
+/** Writes an import of named things. */
+export function importOf(names: readonly string[], source: string): string {
+  const line = `import { ${names.join(", ")} } from "${source}";`;
+  return line.length <= WIDTH
+    ? line
+    : `import {\n${names.map((it) => `  ${it},\n`).join("")}} from "${source}";`;
 }
 
 function inline(value: unknown): string {

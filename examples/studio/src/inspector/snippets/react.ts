@@ -1,6 +1,6 @@
 import type { Work } from "../inspected.js";
 import { type ChatWork, exampleTool, offersTools, questionOf } from "./chat-body.js";
-import { fields, literal } from "./literal.js";
+import { fields, importOf, literal } from "./literal.js";
 
 /** Writes a React component with its provider. */
 export function reactOf(work: Work, baseURL: string): string {
@@ -17,11 +17,16 @@ export function reactOf(work: Work, baseURL: string): string {
   const request = ${literal({ ...work.request, model: undefined }, 1)} as const;
   return (
     <main>
-      <button disabled={status === "pending"} onClick={() => generate(request)}>
+      <button
+        disabled={status === "pending"}
+        onClick={() => generate(request)}
+      >
         Generate
       </button>
       {error && <p role="alert">{error.message}</p>}
-      {data?.images.map(({ url }) => url && <img key={url} src={url} alt="" />)}
+      {data?.images.map(
+        ({ url }) => url && <img key={url} src={url} alt="" />,
+      )}
     </main>
   );
 }`,
@@ -34,13 +39,17 @@ export function reactOf(work: Work, baseURL: string): string {
 const request: VideoRequest = ${literal(work.request)};
 
 function Video() {
-  const { create, data, status, progress, error } = useVideoTask({ storage });
-  if (data) return <video src={data.url} controls />;
-  if (status === "pending") return <progress value={progress} />;
+  const video = useVideoTask({ storage });
+  if (video.data)
+    return <video src={video.data.url} controls />;
+  if (video.status === "pending")
+    return <progress value={video.progress} />;
   return (
     <main>
-      <button onClick={() => create(request)}>Make a video</button>
-      {error && <p role="alert">{error.message}</p>}
+      <button onClick={() => video.create(request)}>
+        Make a video
+      </button>
+      {video.error && <p role="alert">{video.error.message}</p>}
     </main>
   );
 }`,
@@ -61,7 +70,9 @@ function Video() {
         type="file"
         accept="image/*"
         disabled={status === "pending"}
-        onChange={({ target }) => target.files?.[0] && create(target.files[0])}
+        onChange={({ target: { files } }) =>
+          files?.[0] && create(files[0])
+        }
       />
     </label>
   );
@@ -89,8 +100,13 @@ function chatOf(work: ChatWork, baseURL: string): string {
     : "";
   const approval = hasTools
     ? `
-      {pendingActions.map(({ toolCallId }) => (
-        <button key={toolCallId} onClick={() => approve(toolCallId)}>Approve</button>
+      {chat.pendingActions.map(({ toolCallId }) => (
+        <button
+          key={toolCallId}
+          onClick={() => chat.approve(toolCallId)}
+        >
+          Approve
+        </button>
       ))}`
     : "";
   const options = { ...target, instructions };
@@ -103,19 +119,30 @@ function chatOf(work: ChatWork, baseURL: string): string {
     `const storage = indexedDBStorage();
 ${tools}
 function Chat() {
-  const { messages, status, error, send, stop, retry${hasTools ? ", approve, pendingActions" : ""} } = useChatStream({
+  const chat = useChatStream({
     id: "chat-1",
-    storage,
+    storage, // survives a reload
 ${hasTools ? "    tools,\n" : ""}${fields(options, 2)}    whenBusy: "queue",
   });
+  const ask = (form: FormData) =>
+    void chat.send(String(form.get("question")));
   return (
     <main>
-      {messages.map(({ id, role, content }) => <p key={id} className={role}>{content}</p>)}${approval}
-      {error && <p role="alert">{error.message}</p>}
-      {status === "error" && <button onClick={retry}>Try again</button>}
-      {status === "streaming" && <button onClick={stop}>Stop</button>}
-      <form action={(form) => void send(String(form.get("question")))}>
-        <input name="question" defaultValue={${JSON.stringify(questionOf(work))}} required />
+      {chat.messages.map(({ id, content }) => (
+        <p key={id}>{content}</p>
+      ))}${approval}
+      {chat.error && <p role="alert">{chat.error.message}</p>}
+      {chat.status === "error" && (
+        <button onClick={chat.retry}>Try again</button>
+      )}
+      {chat.status === "streaming" && (
+        <button onClick={chat.stop}>Stop</button>
+      )}
+      <form action={ask}>
+        <input
+          name="question"
+          defaultValue={${JSON.stringify(questionOf(work))}}
+        />
       </form>
     </main>
   );
@@ -136,11 +163,14 @@ function appOf({ core, hook, baseURL, needsLookup }: AppParts, component: string
   const client = needsLookup
     ? `createClient({
   baseURL: ${JSON.stringify(baseURL)},
-  assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+  assetLookup: (id, request) =>
+    request("/gamma/asset/GetAsset", { Id: id }),
 })`
-    : `createClient({ baseURL: ${JSON.stringify(baseURL)} })`;
-  return `import { ${core.join(", ")} } from "@sluice/core";
-import { GatewayProvider, ${hook} } from "@sluice/react";
+    : `createClient({
+  baseURL: ${JSON.stringify(baseURL)},
+})`;
+  return `${importOf(core, "@sluice/core")}
+${importOf(["GatewayProvider", hook], "@sluice/react")}
 
 const client = ${client};
 ${component.startsWith("const") ? "" : "\n"}${component}

@@ -1,20 +1,20 @@
 import type { Work } from "../inspected.js";
 import { chatRequestOf } from "./chat-body.js";
-import { literal } from "./literal.js";
+import { importOf, literal } from "./literal.js";
 
 /** Writes a script for Node, Deno or Bun. */
 export function scriptOf(work: Work, baseURL: string): string {
   const { names, body } = bodyOf(work);
-  const lookup =
-    work.room === "assets"
-      ? `
-  // the emulator's own path; yours may differ
-  assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),`
-      : "";
-  return `import { ${["createClient", ...names].sort().join(", ")} } from "@sluice/core";
+  const lookup = `  // the emulator's own path; yours may differ
+  assetLookup: (id, request) =>
+    request("/gamma/asset/GetAsset", { Id: id }),
+`;
+  return `${importOf(["createClient", ...names].sort(), "@sluice/core")}
 
-// this proxy adds the key; straight to a gateway, add apiKey
-const client = createClient({${lookup ? "\n  " : " "}baseURL: ${JSON.stringify(baseURL)}${lookup ? `,${lookup}\n` : " "}});
+// this proxy adds the key; for a gateway, add apiKey
+const client = createClient({
+  baseURL: ${JSON.stringify(baseURL)},
+${work.room === "assets" ? lookup : ""}});
 
 ${body}`;
 }
@@ -26,7 +26,8 @@ function bodyOf(work: Work): { readonly names: readonly string[]; readonly body:
         names: ["streamChat"],
         body: `const stream = streamChat(client, ${literal(chatRequestOf(work))});
 for await (const delta of stream)
-  if (delta.type === "text-delta") process.stdout.write(delta.text);
+  if (delta.type === "text-delta")
+    process.stdout.write(delta.text);
 
 const { outcome, usage } = await stream.result();
 console.log("\\n" + outcome, usage);
@@ -36,7 +37,8 @@ console.log("\\n" + outcome, usage);
       return {
         names: ["generateImages"],
         body: `const { images } = await generateImages(client, ${literal(work.request)});
-for (const { url, error } of images) console.log(url ?? error.message);
+for (const { url, error } of images)
+  console.log(url ?? error.message);
 `,
       };
     case "videos":

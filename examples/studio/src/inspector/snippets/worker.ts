@@ -1,17 +1,19 @@
 import type { Work } from "../inspected.js";
-import { literal } from "./literal.js";
+import { importOf, literal } from "./literal.js";
+
+const PROXY = "@sluice/worker-proxy";
 
 const durable = {
   chat: {
     binding: "STREAM_LOG",
-    names: "streamLog, streamLogObject",
+    names: ["streamLog", "streamLogObject"],
     object: "export const StreamLog = streamLogObject<Env>(options);",
     note: "// keeps each answer, so that a reload reads on",
     extension: "streamLog((env) => env.STREAM_LOG)",
   },
   videos: {
     binding: "VIDEO_WATCH",
-    names: "videoEvents, videoWatch",
+    names: ["videoEvents", "videoWatch"],
     object: "export const VideoWatch = videoWatch<Env>(options);",
     note: "// polls each task once for all tabs",
     extension: "videoEvents((env) => env.VIDEO_WATCH)",
@@ -25,9 +27,9 @@ export function workerOf(work: Work): string {
   const models =
     work.room === "assets" ? { [model]: { GroupId: [work.request.GroupId || "studio"] } } : [model];
   const imports = extra
-    ? `import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
-import { type ObjectNamespace, ${extra.names} } from "@sluice/worker-proxy/durable";`
-    : `import { createProxy } from "@sluice/worker-proxy";`;
+    ? `${importOf(["createProxy", "type ProxyOptions"], PROXY)}
+${importOf(["type ObjectNamespace", ...extra.names], `${PROXY}/durable`)}`
+    : importOf(["createProxy"], PROXY);
   const options = `  baseURL: "https://gateway.example.com",
   apiKey: (env${extra ? ": Env" : ""}) => env.GATEWAY_API_KEY,
   authenticate: "public", // your sign-in check
