@@ -5,6 +5,8 @@ const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 /** A shortcut: its key with ⌘ on a Mac and Ctrl elsewhere. */
 export interface Shortcut {
   readonly key: string;
+  /** A key without ⌘ or Ctrl; it does nothing while one writes. */
+  readonly isPlain?: boolean;
   readonly withShift?: boolean;
   readonly run: () => void;
 }
@@ -20,10 +22,12 @@ export function keysOf(key: string, withShift = false): string {
 export function useShortcuts(shortcuts: readonly Shortcut[]): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      if (!(isMac ? event.metaKey : event.ctrlKey) || event.altKey || event.isComposing) return;
-      const pressed = shortcuts.find(
-        ({ key, withShift = false }) => event.key.toLowerCase() === key && event.shiftKey === withShift,
-      );
+      if (event.altKey || event.isComposing || event.defaultPrevented) return;
+      const hasCommand = isMac ? event.metaKey : event.ctrlKey;
+      const pressed = shortcuts.find(({ key, withShift = false, isPlain = false }) => {
+        if (event.key.toLowerCase() !== key || isPlain === hasCommand) return false;
+        return isPlain ? !isWriting(event) : event.shiftKey === withShift;
+      });
       if (!pressed) return;
       event.preventDefault();
       pressed.run();
@@ -31,4 +35,8 @@ export function useShortcuts(shortcuts: readonly Shortcut[]): void {
     document.addEventListener("keydown", onKeyDown);
     return () => document.removeEventListener("keydown", onKeyDown);
   }, [shortcuts]);
+}
+
+function isWriting({ target }: KeyboardEvent): boolean {
+  return target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]");
 }

@@ -1,9 +1,9 @@
-import clsx from "clsx";
 import { Box, Clapperboard, Image, MessageSquare, PanelLeft, Plus, Search } from "lucide-react";
 import { hrefOf, type RoomName, useRoute } from "../routes.js";
 import { IconButton } from "../ui/button.js";
 import { History } from "./history.js";
 import { keysOf } from "./keys.js";
+import { overlay } from "./overlay.js";
 import { railDrawerIsOpen, toggleRail } from "./panels.js";
 import { preloadRoom } from "./rooms.js";
 import { ThemeButton } from "./theme.js";
@@ -19,9 +19,13 @@ const row =
   "control flex w-full items-center gap-3 rounded-lg px-3 text-sm hover:bg-hover aria-[current=page]:bg-hover aria-[current=page]:font-medium [&_svg]:size-4 [&_svg]:shrink-0";
 
 /** The navigation on the left: new chat, search, the rooms, and the conversations. */
-export function Rail({ onSearch }: { readonly onSearch: () => void }) {
+export function Rail() {
   const { room, id } = useRoute();
   const close = () => railDrawerIsOpen.set(false);
+  const openPalette = () => {
+    close();
+    overlay.set("palette");
+  };
   return (
     <nav aria-label="Studio" className="flex min-h-0 grow flex-col gap-2 p-2">
       <div className="flex items-center gap-2 pl-2">
@@ -38,7 +42,7 @@ export function Rail({ onSearch }: { readonly onSearch: () => void }) {
           <span className="grow">New chat</span>
           <Keys>{keysOf("o", true)}</Keys>
         </a>
-        <button type="button" className={row} onClick={onSearch}>
+        <button type="button" className={row} onClick={openPalette}>
           <Search aria-hidden />
           <span className="grow text-left">Search</span>
           <Keys>{keysOf("k")}</Keys>
@@ -60,7 +64,7 @@ export function Rail({ onSearch }: { readonly onSearch: () => void }) {
           </a>
         ))}
       </div>
-      <section aria-label="Chats" className={clsx("min-h-24 grow overflow-y-auto border-t pt-2")}>
+      <section aria-label="Chats" className="min-h-24 grow overflow-y-auto border-t pt-2">
         <History />
       </section>
     </nav>

@@ -1,9 +1,11 @@
 import { PanelLeft, PanelRight } from "lucide-react";
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import { IconButton } from "../ui/button.js";
 import { useValue } from "../value.js";
 import { keysOf } from "./keys.js";
 import { inspectorIsOpen, railIsOpen, toggleInspector, toggleRail, useWideForRail } from "./panels.js";
+
+const Tray = lazy(async () => ({ default: (await import("./tray.js")).Tray }));
 
 interface RoomHeaderProps {
   /** Name of the room or of the conversation: the only `h1` of the page. */
@@ -26,6 +28,9 @@ export function RoomHeader({ title, children }: RoomHeaderProps) {
       )}
       <h1 className="min-w-0 truncate px-2 text-sm font-medium">{title}</h1>
       <div className="flex grow items-center justify-end gap-1">
+        <Suspense>
+          <Tray />
+        </Suspense>
         {children}
         <IconButton
           label="Inspector"

@@ -6,6 +6,7 @@ import { Tooltips } from "../ui/tooltips.js";
 import { useValue } from "../value.js";
 import { Banner } from "./banner.js";
 import { useShortcuts } from "./keys.js";
+import { overlay } from "./overlay.js";
 import {
   inspectorIsOpen,
   inspectorSheetIsOpen,
@@ -21,12 +22,18 @@ import { Rail } from "./rail.js";
 const Toasts = lazy(async () => ({ default: (await import("../ui/popups/toasts.js")).Toasts }));
 const Inspector = lazy(async () => ({ default: (await import("../inspector/inspector.js")).Inspector }));
 
+const TaskNotices = lazy(async () => ({ default: (await import("./tray.js")).TaskNotices }));
+const Palette = lazy(async () => ({ default: (await import("./palette.js")).Palette }));
+const Shortcuts = lazy(async () => ({ default: (await import("./shortcuts.js")).Shortcuts }));
+const Readme = lazy(async () => ({ default: (await import("../welcome/readme.js")).Readme }));
+
 /** The frame around every room: rail, banner, inspector, toasts and shortcuts. */
 export function Shell({ children }: { readonly children: ReactNode }) {
-  const openPalette = () => {};
   useShortcuts(
     useMemo(
       () => [
+        { key: "k", run: () => overlay.set("palette") },
+        { key: "?", isPlain: true, run: () => overlay.set("shortcuts") },
         { key: "b", run: toggleRail },
         { key: ".", run: toggleInspector },
         { key: "o", withShift: true, run: () => openRoute({ room: "chat" }) },
@@ -39,23 +46,40 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       <div className="isolate flex h-full flex-col">
         <Banner />
         <div className="flex min-h-0 grow">
-          <RailPanel onSearch={openPalette} />
+          <RailPanel />
           <main className="flex min-w-0 grow flex-col">{children}</main>
           <InspectorPanel />
         </div>
       </div>
       <Suspense>
         <Toasts />
+        <TaskNotices />
+      </Suspense>
+      <Suspense>
+        <Overlay />
       </Suspense>
       <Tooltips />
     </>
   );
 }
 
-function RailPanel({ onSearch }: { readonly onSearch: () => void }) {
+function Overlay() {
+  switch (useValue(overlay)) {
+    case "palette":
+      return <Palette />;
+    case "shortcuts":
+      return <Shortcuts />;
+    case "readme":
+      return <Readme />;
+    default:
+      return null;
+  }
+}
+
+function RailPanel() {
   const isOpen = useValue(railIsOpen);
   const isDrawerOpen = useValue(railDrawerIsOpen);
-  const rail = <Rail onSearch={onSearch} />;
+  const rail = <Rail />;
   if (useWideForRail())
     return (
       <div className={clsx("w-65 shrink-0 flex-col border-r bg-surface", isOpen ? "flex" : "hidden")}>

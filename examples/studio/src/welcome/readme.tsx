@@ -1,12 +1,13 @@
 import type { ReactNode } from "react";
 import { Streamdown } from "streamdown";
 import readme from "../../../../README.md?raw";
+import { closeOverlay } from "../shell/overlay.js";
 import { Dialog } from "../ui/popups.js";
 
 /** The README of the project, which is there without a network, too. */
-export function Readme({ onClose }: { readonly onClose: () => void }) {
+export function Readme() {
   return (
-    <Dialog title="README" isOpen onOpenChange={onClose}>
+    <Dialog title="README" isOpen onOpenChange={closeOverlay}>
       <div className="text-sm">
         <Streamdown mode="static" components={{ a: NoLink }}>
           {readme}

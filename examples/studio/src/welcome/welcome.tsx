@@ -1,16 +1,14 @@
 import { ArrowUpRight, Hand, Sparkles, Unplug } from "lucide-react";
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import type { ReactNode } from "react";
+import { overlay } from "../shell/overlay.js";
 import { Button } from "../ui/button.js";
 import { Chip } from "../ui/chip.js";
 import { ask } from "./asks.js";
 import { failures } from "./failures.js";
 import { AnswerSketch, ApprovalSketch, RetrySketch } from "./sketches.js";
 
-const Readme = lazy(async () => ({ default: (await import("./readme.js")).Readme }));
-
 /** The first screen of an empty chat: what this is, and three things to try. */
 export function Welcome() {
-  const [isReading, setIsReading] = useState(false);
   return (
     <section aria-label="Welcome" className="m-auto flex w-full max-w-3xl flex-col gap-6 p-4 short:gap-3">
       <div className="flex flex-col items-start gap-2">
@@ -18,7 +16,7 @@ export function Welcome() {
           Sluice is a TypeScript client for chat, images and video models
         </h2>
         <p className="text-muted">It streams, retries and resumes. This page runs offline and is free.</p>
-        <Button look="link" className="-ml-3" onClick={() => setIsReading(true)}>
+        <Button look="link" className="-ml-3" onClick={() => overlay.set("readme")}>
           Read the README
           <ArrowUpRight aria-hidden />
         </Button>
@@ -55,11 +53,6 @@ export function Welcome() {
           </div>
         </Card>
       </div>
-      {isReading && (
-        <Suspense>
-          <Readme onClose={() => setIsReading(false)} />
-        </Suspense>
-      )}
     </section>
   );
 }
