@@ -49,7 +49,9 @@ function Video() {
       <button onClick={() => video.create(request)}>
         Make a video
       </button>
-      {video.error && <p role="alert">{video.error.message}</p>}
+      {video.error && (
+        <p role="alert">{video.error.message}</p>
+      )}
     </main>
   );
 }`,
@@ -131,7 +133,9 @@ ${hasTools ? "    tools,\n" : ""}${fields(options, 2)}    whenBusy: "queue",
       {chat.messages.map(({ id, content }) => (
         <p key={id}>{content}</p>
       ))}${approval}
-      {chat.error && <p role="alert">{chat.error.message}</p>}
+      {chat.error && (
+        <p role="alert">{chat.error.message}</p>
+      )}
       {chat.status === "error" && (
         <button onClick={chat.retry}>Try again</button>
       )}
@@ -141,7 +145,7 @@ ${hasTools ? "    tools,\n" : ""}${fields(options, 2)}    whenBusy: "queue",
       <form action={ask}>
         <input
           name="question"
-          defaultValue={${JSON.stringify(questionOf(work))}}
+          defaultValue=${attribute(questionOf(work))}
         />
       </form>
     </main>
@@ -149,6 +153,11 @@ ${hasTools ? "    tools,\n" : ""}${fields(options, 2)}    whenBusy: "queue",
 }`,
     "Chat",
   );
+}
+
+/** Writes a text as the value of a JSX attribute. */
+function attribute(text: string): string {
+  return /^[\w ,.?!-]*$/.test(text) ? `"${text}"` : `{${JSON.stringify(text)}}`;
 }
 
 interface AppParts {

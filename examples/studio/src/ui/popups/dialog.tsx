@@ -1,6 +1,7 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
 import clsx from "clsx";
 import { X } from "lucide-react";
+import { useRef } from "react";
 import { IconButton } from "../button.js";
 import type { DialogProps, SheetProps } from "../popups.js";
 
@@ -9,14 +10,20 @@ const backdrop =
 
 /** A box above the page that has to be closed first. */
 export function Dialog({ title, trigger, isPlain = false, children, ...rest }: DialogProps) {
+  const box = useRef<HTMLDivElement>(null);
   return (
     <Root {...rest}>
       {trigger && <Base.Trigger render={trigger} />}
       <Base.Portal>
         <Base.Backdrop className={backdrop} />
-        <Base.Popup className="popup fixed top-[10vh] left-1/2 z-40 flex max-h-[80vh] w-[min(36rem,calc(100vw-2rem))] -translate-x-1/2 flex-col overflow-hidden outline-none">
+        <Base.Popup
+          ref={box}
+          // not the button that closes it, whose tooltip would cover the first line
+          {...(!isPlain && { initialFocus: box })}
+          className="popup fixed top-[10vh] left-1/2 z-40 flex max-h-[80vh] w-[min(36rem,calc(100vw-2rem))] -translate-x-1/2 flex-col overflow-hidden outline-none"
+        >
           <Heading title={title} isHidden={isPlain} />
-          <div className={clsx("min-h-0 overflow-y-auto", !isPlain && "p-4 pt-0")}>{children}</div>
+          <div className={clsx("min-h-0 overflow-y-auto", !isPlain && "p-4 pt-1")}>{children}</div>
         </Base.Popup>
       </Base.Portal>
     </Root>
