@@ -10,7 +10,9 @@ const thisMachine = "http://127.0.0.1:*";
 export default defineConfig(({ mode }) => {
   const { VITE_GATEWAY } = loadEnv(mode, import.meta.dirname);
   return {
-    plugins: [react(), tailwind(), contentSecurityPolicy(VITE_GATEWAY)],
+    plugins: [react(), tailwind(), contentSecurityPolicy(VITE_GATEWAY), firstScreen()],
+    // browsers that lack it are older than what the page needs
+    build: { modulePreload: { polyfill: false } },
     server: { proxy: { "/v1": worker, "/gamma": worker } },
   };
 });
@@ -38,5 +40,40 @@ function contentSecurityPolicy(gateway: string | undefined): Plugin {
         injectTo: "head-prepend",
       },
     ],
+  };
+}
+
+/** Loads the first room and its font beside the entry, instead of after it. */
+function firstScreen(): Plugin {
+  return {
+    name: "first-screen",
+    apply: "build",
+    transformIndexHtml: {
+      order: "post",
+      handler: (html, { bundle = {} }) => {
+        const files = Object.values(bundle);
+        const room = files.find(
+          (file) => file.type === "chunk" && /chat-room\.tsx$/.test(file.facadeModuleId ?? ""),
+        );
+        const scripts = room?.type === "chunk" ? [room.fileName, ...room.imports] : [];
+        const font = files.find(({ fileName }) => /geist-latin-wght-normal/.test(fileName));
+        return [
+          ...scripts
+            .filter((name) => !html.includes(name))
+            .map((name) => ({
+              tag: "link",
+              attrs: { rel: "modulepreload", crossorigin: true, href: `/${name}` },
+            })),
+          ...(font
+            ? [
+                {
+                  tag: "link",
+                  attrs: { rel: "preload", as: "font", crossorigin: true, href: `/${font.fileName}` },
+                },
+              ]
+            : []),
+        ];
+      },
+    },
   };
 }
