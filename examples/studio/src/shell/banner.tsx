@@ -4,9 +4,9 @@ import { FlaskConical } from "lucide-react";
 export function Banner() {
   if (import.meta.env.VITE_GATEWAY) return null;
   return (
-    <p className="flex h-7 shrink-0 items-center justify-center gap-2 bg-accent-soft text-xs text-ink short:hidden">
+    <header className="flex h-7 shrink-0 items-center justify-center gap-2 bg-accent-soft text-xs text-ink short:hidden">
       <FlaskConical className="size-3.5 text-accent" aria-hidden />
       Offline emulator · Free · Answers are scripted
-    </p>
+    </header>
   );
 }
