@@ -56,6 +56,8 @@ async function loadOf(on: Browser, path: string): Promise<Load> {
   await devtools.send("Network.enable");
   await devtools.send("Network.emulateNetworkConditions", network);
   await page.goto(studio.address + path, { waitUntil: "networkidle" });
+  await page.waitForFunction(() => (globalThis as unknown as { measured: Load }).measured.lcp > 0);
+  await page.waitForLoadState("networkidle");
   const load = await page.evaluate(() => (globalThis as unknown as { measured: Load }).measured);
   await page.context().close();
   return load;

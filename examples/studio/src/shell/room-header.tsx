@@ -4,6 +4,7 @@ import { IconButton } from "../ui/button.js";
 import { useValue } from "../value.js";
 import { keysOf } from "./keys.js";
 import { inspectorIsOpen, railIsOpen, toggleInspector, toggleRail, useWideForRail } from "./panels.js";
+import { isSettled } from "./rooms.js";
 
 const Tray = lazy(async () => ({ default: (await import("./tray.js")).Tray }));
 
@@ -16,6 +17,7 @@ interface RoomHeaderProps {
 
 /** The row above a room, with the buttons of both panels. */
 export function RoomHeader({ title, children }: RoomHeaderProps) {
+  const hasTray = useValue(isSettled);
   const isWide = useWideForRail();
   const railIsShown = useValue(railIsOpen) && isWide;
   const inspectorIsShown = useValue(inspectorIsOpen);
@@ -28,9 +30,7 @@ export function RoomHeader({ title, children }: RoomHeaderProps) {
       )}
       <h1 className="min-w-0 truncate px-2 text-sm font-medium">{title}</h1>
       <div className="flex grow items-center justify-end gap-1">
-        <Suspense>
-          <Tray />
-        </Suspense>
+        <Suspense>{hasTray && <Tray />}</Suspense>
         {children}
         <IconButton
           label="Inspector"

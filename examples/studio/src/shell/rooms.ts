@@ -1,5 +1,6 @@
 import { type ComponentType, startTransition, useCallback, useEffect, useState } from "react";
 import { type RoomName, type Route, roomNames, routeOf } from "../routes.js";
+import { createValue } from "../value.js";
 
 const scripts: Readonly<Record<RoomName, () => Promise<ComponentType>>> = {
   chat: async () => (await import("../chat/chat-room.js")).ChatRoom,
@@ -7,6 +8,12 @@ const scripts: Readonly<Record<RoomName, () => Promise<ComponentType>>> = {
   videos: async () => (await import("../videos/videos-room.js")).VideosRoom,
   assets: async () => (await import("../assets/assets-room.js")).AssetsRoom,
 };
+
+/** Time from the first paint until the page loads what no one has asked for yet, in milliseconds. */
+const SETTLE_MS = 2500;
+
+/** Says that the first screen is over: what it did not need may load now. */
+export const isSettled = createValue(false);
 
 const loaded = new Map<RoomName, ComponentType>();
 
@@ -50,8 +57,10 @@ export function useRooms(): Shown & { readonly tryAgain: () => void } {
 
   useEffect(() => {
     void follow();
-    const preloadAll = () => roomNames.forEach((room) => void preloadRoom(room));
-    const idle = setTimeout(() => globalThis.requestIdleCallback?.(preloadAll) ?? preloadAll(), 1500);
+    const idle = setTimeout(() => {
+      isSettled.set(true);
+      for (const room of roomNames) void preloadRoom(room);
+    }, SETTLE_MS);
     addEventListener("hashchange", follow);
     addEventListener("online", follow);
     return () => {

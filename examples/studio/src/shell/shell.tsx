@@ -1,9 +1,9 @@
 import clsx from "clsx";
-import { lazy, type ReactNode, Suspense, useMemo } from "react";
+import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
 import { openRoute } from "../routes.js";
-import { Sheet } from "../ui/popups.js";
+import { Sheet, type SheetProps } from "../ui/popups.js";
 import { Tooltips } from "../ui/tooltips.js";
-import { useValue } from "../value.js";
+import { useValue, type Value } from "../value.js";
 import { Banner } from "./banner.js";
 import { useShortcuts } from "./keys.js";
 import { overlay } from "./overlay.js";
@@ -18,6 +18,7 @@ import {
   useWideForRail,
 } from "./panels.js";
 import { Rail } from "./rail.js";
+import { isSettled } from "./rooms.js";
 
 const Toasts = lazy(async () => ({ default: (await import("../ui/popups/toasts.js")).Toasts }));
 const Inspector = lazy(async () => ({ default: (await import("../inspector/inspector.js")).Inspector }));
@@ -29,6 +30,7 @@ const Readme = lazy(async () => ({ default: (await import("../welcome/readme.js"
 
 /** The frame around every room: rail, banner, inspector, toasts and shortcuts. */
 export function Shell({ children }: { readonly children: ReactNode }) {
+  const isCalm = useValue(isSettled);
   useShortcuts(
     useMemo(
       () => [
@@ -52,8 +54,12 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         </div>
       </div>
       <Suspense>
-        <Toasts />
-        <TaskNotices />
+        {isCalm && (
+          <>
+            <Toasts />
+            <TaskNotices />
+          </>
+        )}
       </Suspense>
       <Suspense>
         <Overlay />
@@ -78,41 +84,50 @@ function Overlay() {
 
 function RailPanel() {
   const isOpen = useValue(railIsOpen);
-  const isDrawerOpen = useValue(railDrawerIsOpen);
-  const rail = <Rail />;
-  if (useWideForRail())
+  if (!useWideForRail())
     return (
-      <div className={clsx("w-65 shrink-0 flex-col border-r bg-surface", isOpen ? "flex" : "hidden")}>
-        {rail}
-      </div>
+      <Drawer title="Sidebar" side="left" isPlain value={railDrawerIsOpen}>
+        <Rail />
+      </Drawer>
     );
   return (
-    <Sheet title="Sidebar" side="left" isPlain isOpen={isDrawerOpen} onOpenChange={railDrawerIsOpen.set}>
-      {rail}
-    </Sheet>
+    <div className={clsx("w-65 shrink-0 flex-col border-r bg-surface", isOpen ? "flex" : "hidden")}>
+      <Rail />
+    </div>
   );
 }
 
 function InspectorPanel() {
   const isOpen = useValue(inspectorIsOpen);
-  const isSheetOpen = useValue(inspectorSheetIsOpen);
   const panel = (
     <Suspense>
       <Inspector />
     </Suspense>
   );
-  if (useWideForInspector())
-    return isOpen ? (
-      <aside
-        aria-label="Inspector"
-        className="flex w-[clamp(22.5rem,30vw,34rem)] shrink-0 flex-col border-l bg-surface"
-      >
+  if (!useWideForInspector())
+    return (
+      <Drawer title="Inspector" side="right" value={inspectorSheetIsOpen}>
         {panel}
-      </aside>
-    ) : null;
-  return (
-    <Sheet title="Inspector" side="right" isOpen={isSheetOpen} onOpenChange={inspectorSheetIsOpen.set}>
+      </Drawer>
+    );
+  return isOpen ? (
+    <aside
+      aria-label="Inspector"
+      className="flex w-[clamp(22.5rem,30vw,34rem)] shrink-0 flex-col border-l bg-surface"
+    >
       {panel}
-    </Sheet>
-  );
+    </aside>
+  ) : null;
+}
+
+interface DrawerProps extends Pick<SheetProps, "title" | "side" | "isPlain" | "children"> {
+  readonly value: Value<boolean>;
+}
+
+/** A sheet whose script is loaded when it is opened for the first time. */
+function Drawer({ value, ...rest }: DrawerProps) {
+  const isOpen = useValue(value);
+  const [isNeeded, setIsNeeded] = useState(isOpen);
+  if (isOpen && !isNeeded) setIsNeeded(true);
+  return isNeeded ? <Sheet isOpen={isOpen} onOpenChange={value.set} {...rest} /> : null;
 }
