@@ -39,7 +39,10 @@ interface Shown {
 
 /** Follows the address. A room appears when its script is there; until then the present one stays. */
 export function useRooms(): Shown & { readonly tryAgain: () => void } {
-  const [shown, setShown] = useState<Shown>({ route: routeOf(location.hash), visited: new Map() });
+  const [shown, setShown] = useState<Shown>(() => ({
+    route: routeOf(location.hash),
+    visited: new Map(loaded),
+  }));
 
   const follow = useCallback(async () => {
     const route = routeOf(location.hash);

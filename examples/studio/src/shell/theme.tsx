@@ -5,7 +5,7 @@ import { createKeptValue, useValue } from "../value.js";
 const themes = ["system", "light", "dark"] as const;
 type Theme = (typeof themes)[number];
 
-/** The chosen theme. `public/theme.js` applies it before the first paint of the next visit. */
+/** The chosen theme. `public/boot.js` applies it before the first paint of the next visit. */
 export const theme = createKeptValue<Theme>("sluice-theme", "system", (kept): kept is Theme =>
   themes.some((known) => known === kept),
 );
