@@ -195,6 +195,23 @@ describe("a message while an answer is under way", () => {
     expect(requests).toHaveLength(1);
   });
 
+  test("that is queued can be dropped, and the others are sent", async () => {
+    const { chat, connections } = liveChat({ whenBusy: "queue" });
+    const turns = ["one", "two", "three"].map((text) => chat.send(text));
+    chat.dequeue(0);
+    expect(chat.getSnapshot().queued).toEqual(["three"]);
+    for (const connection of connections.slice(0, 2)) {
+      connection.send(textAnswer("answer"));
+      connection.end();
+    }
+    expect(await Promise.all(turns)).toMatchObject([
+      { outcome: "complete" },
+      { outcome: "not-sent", error: { name: "AbortError" } },
+      { outcome: "complete" },
+    ]);
+    expect(texts(chat.getSnapshot().messages)).toEqual(["one", "answer", "three", "answer"]);
+  });
+
   test("interrupts it: what came stays, and nothing of the old answer gets into the new one", async () => {
     const { chat, clock, connections } = liveChat({ whenBusy: "replace" });
     const [one, two] = connections;
