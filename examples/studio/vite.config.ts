@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig, loadEnv, type Plugin } from "vite";
@@ -10,12 +11,32 @@ const thisMachine = "http://127.0.0.1:*";
 export default defineConfig(({ mode }) => {
   const { VITE_GATEWAY } = loadEnv(mode, import.meta.dirname);
   return {
-    plugins: [react(), tailwind(), contentSecurityPolicy(VITE_GATEWAY), firstScreen()],
-    // browsers that lack it are older than what the page needs
-    build: { modulePreload: { polyfill: false } },
+    plugins: [react(), tailwind(), parseWithoutDOM(), contentSecurityPolicy(VITE_GATEWAY), firstScreen()],
+    build: {
+      rolldownOptions: {
+        input: ["index.html", "diagram.html"].map((page) => join(import.meta.dirname, page)),
+      },
+      // the policy refuses fonts that are part of a style sheet
+      assetsInlineLimit: 0,
+      // browsers that lack it are older than what the page needs
+      modulePreload: { polyfill: false },
+    },
     server: { proxy: { "/v1": worker, "/gamma": worker } },
   };
 });
+
+/** Parses formulas in JavaScript: the browser's parser reports each style attribute as a breach of the policy. */
+function parseWithoutDOM(): Plugin {
+  return {
+    name: "parse-without-dom",
+    enforce: "pre",
+    async resolveId(source, importer, options) {
+      if (source !== "hast-util-from-html-isomorphic") return null;
+      const found = await this.resolve(source, importer, { ...options, skipSelf: true });
+      return found && { ...found, id: found.id.replace("lib/browser.js", "index.js") };
+    },
+  };
+}
 
 /** Adds the policy to the built page. The development server needs inline scripts and a socket. */
 function contentSecurityPolicy(gateway: string | undefined): Plugin {
@@ -33,10 +54,16 @@ function contentSecurityPolicy(gateway: string | undefined): Plugin {
   return {
     name: "content-security-policy",
     apply: "build",
-    transformIndexHtml: () => [
+    transformIndexHtml: (_, { filename }) => [
       {
         tag: "meta",
-        attrs: { "http-equiv": "Content-Security-Policy", content: policy },
+        attrs: {
+          "http-equiv": "Content-Security-Policy",
+          // the hidden frame that draws diagrams: Mermaid writes style elements
+          content: filename.endsWith("diagram.html")
+            ? policy.replace(/style-src/, "$& 'unsafe-inline'")
+            : policy,
+        },
         injectTo: "head-prepend",
       },
     ],
@@ -50,7 +77,8 @@ function firstScreen(): Plugin {
     apply: "build",
     transformIndexHtml: {
       order: "post",
-      handler: (html, { bundle = {} }) => {
+      handler: (html, { filename, bundle = {} }) => {
+        if (filename.endsWith("diagram.html")) return [];
         const files = Object.values(bundle);
         const room = files.find(
           (file) => file.type === "chunk" && /chat-room\.tsx$/.test(file.facadeModuleId ?? ""),

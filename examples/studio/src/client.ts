@@ -1,6 +1,6 @@
 import { createClient, indexedDBStorage } from "@sluice/core";
 import { recordEvent, recordRequest } from "./inspector/calls.js";
-import { fetchUnlessCut } from "./network.js";
+import { fetchUnlessCut, noteRetry, retryClock } from "./network.js";
 import { createValue } from "./value.js";
 
 /** Says if this browser keeps chats and tasks: false from its first failure on. */
@@ -14,6 +14,18 @@ export function noteStorageFailure(): void {
 /** Storage of chats, tasks, images, assets and drafts between visits: one for the whole page. */
 export const storage = indexedDBStorage();
 
+/** Options of every list of chats. A title leaves out the failures that a question asks the emulator for. */
+export const chatListOptions = {
+  storage,
+  titleOf: (question: string) =>
+    question
+      .replace(/\[\[[^\]]*\]\]\s*/g, "")
+      .trim()
+      .split("\n", 1)
+      .join()
+      .slice(0, 60),
+} as const;
+
 /** Options of every list of video tasks: all of them poll the same way. Each object keeps its identity. */
 export const videoOptions = { storage, intervalMs: 4000 } as const;
 
@@ -24,8 +36,10 @@ export const client = createClient({
   assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
   onEvent(event) {
     if (event.type === "storage-failure") noteStorageFailure();
+    if (event.type === "retry") noteRetry(event.callId);
     recordEvent(event);
   },
+  clock: retryClock,
   fetch(request) {
     recordRequest(request);
     return fetchUnlessCut(request);

@@ -1,12 +1,14 @@
 import { Box, Clapperboard, Image, MessageSquare, PanelLeft, Plus, Search } from "lucide-react";
 import { hrefOf, type RoomName, useRoute } from "../routes.js";
 import { IconButton } from "../ui/button.js";
-import { History } from "./history.js";
+import { later } from "../ui/later.js";
 import { keysOf } from "./keys.js";
 import { overlay } from "./overlay.js";
 import { railDrawerIsOpen, toggleRail } from "./panels.js";
 import { preloadRoom } from "./rooms.js";
 import { ThemeButton } from "./theme.js";
+
+const History = later(async () => (await import("./history.js")).History);
 
 const rooms: readonly { readonly room: RoomName; readonly label: string; readonly Icon: typeof Box }[] = [
   { room: "chat", label: "Chat", Icon: MessageSquare },

@@ -1,0 +1,113 @@
+import type { ChatTarget, ChatTool } from "@sluice/core";
+import { type ChatModel, chatModels } from "@sluice/core/schemas";
+import { chatModelInfo, chatTargetOf, type FormValues } from "@sluice/react/app";
+import { createKeptValue, createValue } from "../value.js";
+
+/** Settings of the chat. They are kept when the model changes, and used where the model has them. */
+export interface ChatSettings {
+  readonly model: ChatModel;
+  /** Values of the model's form: thinking, effort, temperature, … */
+  readonly values: FormValues;
+  /** Says if the tools of the studio are offered. */
+  readonly offersTools: boolean;
+  /** Says if the answer is a JSON object. */
+  readonly wantsJSON: boolean;
+  /** System prompt. */
+  readonly instructions: string;
+}
+
+/** A chat model in words. */
+export interface ModelWords {
+  readonly name: string;
+  readonly note: string;
+}
+
+/** Names of the chat models, in the order of the menu. */
+export const modelWords: Readonly<Record<ChatModel, ModelWords>> = {
+  "alpha-v4.1-flash": { name: "Alpha 4.1 Flash", note: "Fast, and sees images" },
+  "delta-5.3": { name: "Delta 5.3", note: "Thinks before each answer" },
+  "gamma-chat-1-6-251015": { name: "Gamma Chat 1.6", note: "Short answers, text only" },
+};
+
+/** Ids of the chat models, in the order of the menu. */
+export const models = Object.keys(modelWords) as ChatModel[];
+
+/** The chat settings of this browser. */
+export const chatSettings = createKeptValue<ChatSettings>(
+  "sluice-chat",
+  { model: "alpha-v4.1-flash", values: {}, offersTools: false, wantsJSON: false, instructions: "" },
+  isSettings,
+);
+
+/** Changes some of the settings. */
+export function changeSettings(changes: Partial<ChatSettings>): void {
+  chatSettings.set((settings) => ({ ...settings, ...changes }));
+}
+
+/** The tools of the studio, once they are loaded: they bring a schema library. */
+export const tools = createValue<readonly ChatTool[]>([]);
+
+/** Loads the tools. */
+async function loadTools(): Promise<void> {
+  tools.set((await import("./tools.js")).tools);
+}
+const loadOffered = () => {
+  if (chatSettings.getSnapshot().offersTools) void loadTools();
+};
+chatSettings.subscribe(loadOffered);
+loadOffered();
+
+/** Offers the tools, if need be with a model that calls tools. */
+export async function offerTools(): Promise<void> {
+  await loadTools();
+  chatSettings.set((settings) => ({
+    ...settings,
+    offersTools: true,
+    model: chatModelInfo(settings.model).tools === "no" ? "alpha-v4.1-flash" : settings.model,
+  }));
+}
+
+/** True if the model is offered the tools. */
+export function hasTools({ model, offersTools }: ChatSettings): boolean {
+  return offersTools && chatModelInfo(model).tools !== "no";
+}
+
+/** Names of the tools that the model is offered; undefined where there are none. */
+export function toolNamesOf(settings: ChatSettings): readonly string[] | undefined {
+  return hasTools(settings) ? Object.keys(toolTitles) : undefined;
+}
+
+/** Makes the model and the parameters that it has. */
+export function targetOf({ model, values, wantsJSON }: ChatSettings): ChatTarget {
+  const target = chatTargetOf(model, values);
+  const row = chatModels[model];
+  const params = {
+    ...target.params,
+    ...("usageOnRequest" in row && { stream_options: { include_usage: true } }),
+    ...(wantsJSON && row.jsonMode && { response_format: { type: "json_object" } }),
+  };
+  return { model, params } as ChatTarget;
+}
+
+function isSettings(kept: unknown): kept is ChatSettings {
+  if (typeof kept !== "object" || kept === null) return false;
+  const { model, values, offersTools, wantsJSON, instructions } = kept as Record<string, unknown>;
+  return (
+    models.some((known) => known === model) &&
+    typeof values === "object" &&
+    values !== null &&
+    typeof offersTools === "boolean" &&
+    typeof wantsJSON === "boolean" &&
+    typeof instructions === "string"
+  );
+}
+
+/** Names of the tools on their cards. */
+export const toolTitles: Readonly<Record<string, string>> = {
+  roll_dice: "Roll dice",
+  save_note: "Save a note",
+  pick_color: "Pick a color",
+};
+
+/** Notes that the model was allowed to keep. They are gone when the page is left. */
+export const notes = createValue<readonly string[]>([]);
