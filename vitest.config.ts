@@ -18,6 +18,7 @@ const alias = [
   { find: "@sluice/core/partial-json", replacement: source("core/src/partial-json.ts") },
   { find: "@sluice/core/internal", replacement: source("core/src/internal.ts") },
   { find: "@sluice/core", replacement: source("core/src/index.ts") },
+  { find: "@sluice/react/app", replacement: source("react/src/app/index.ts") },
   { find: "@sluice/react", replacement: source("react/src/index.ts") },
   { find: "@sluice/emulator/serve", replacement: source("emulator/src/serve.ts") },
   { find: "@sluice/emulator", replacement: source("emulator/src/index.ts") },
@@ -27,16 +28,26 @@ const alias = [
 const bundledMediabunny = source("core/node_modules/mediabunny/dist/bundles/mediabunny.mjs");
 const shared = { resolve: { alias }, plugins: [conformanceData()] };
 const coreSuite = ["packages/core/test/**/*.test.ts"];
+/**
+ * Milliseconds until a test, or something that it waits for, counts as hanging. On two cores, beside browsers and workerd,
+ * a page or a long recorded stream takes its time.
+ */
+const testTimeout = 60_000;
+const expectation = { poll: { timeout: 20_000 } };
 /** Tests share no state, so a worker keeps its modules from one file to the next; there is a worker for each core. */
-const sharedWorkers = { isolate: false, maxWorkers: "100%" };
+const sharedWorkers = {
+  isolate: false,
+  maxWorkers: "100%",
+  testTimeout,
+  hookTimeout: testTimeout,
+  expect: expectation,
+};
 /** What computes and asks nothing of its platform runs in Node alone. */
 const pure = ["history", "partial-json", "schema", "video-rules", "video-task-status"];
 const elsewhere = {
   include: coreSuite,
   exclude: pure.map((name) => `packages/core/test/${name}.test.ts`),
 };
-/** Until a test counts as hanging: on two cores, beside browsers and workerd, a long recorded stream takes its time. */
-const testTimeout = 30_000;
 const reactSuite = {
   ...sharedWorkers,
   environment: "happy-dom",
@@ -67,19 +78,13 @@ export default defineConfig({
           name: "core in node",
           environment: "node",
           include: coreSuite,
-          testTimeout,
-          typecheck: {
-            enabled: true,
-            include: ["packages/core/test/**/*.test-d.ts"],
-            tsconfig: "packages/core/test/tsconfig.json",
-          },
         },
       },
       {
         // mediabunny's `browser` map, as this test tool reads it, leads to a module without a name
         resolve: { alias: [{ find: /^mediabunny$/, replacement: bundledMediabunny }, ...alias] },
         plugins: [conformanceData(), cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01" } })],
-        test: { ...sharedWorkers, ...elsewhere, name: "core in workerd", testTimeout },
+        test: { ...sharedWorkers, ...elsewhere, name: "core in workerd" },
       },
       {
         ...shared,
@@ -111,7 +116,6 @@ export default defineConfig({
           name: "together",
           environment: "node",
           include: ["tests/*.test.ts", "tests/studio/*.test.ts"],
-          testTimeout,
         },
       },
       {
@@ -121,7 +125,6 @@ export default defineConfig({
           name: "clients",
           environment: "node",
           include: ["tests/clients/*.test.ts"],
-          testTimeout,
         },
       },
       {
@@ -136,7 +139,6 @@ export default defineConfig({
                 ...sharedWorkers,
                 ...elsewhere,
                 name: "core in chromium",
-                testTimeout,
                 browser: inChromium(chromium),
               },
             },
@@ -147,7 +149,6 @@ export default defineConfig({
               test: {
                 ...sharedWorkers,
                 name: "react in chromium",
-                testTimeout,
                 root: "packages/react",
                 include: ["test/**/*.browser.test.tsx"],
                 browser: inChromium(chromium),

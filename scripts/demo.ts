@@ -60,7 +60,9 @@ function build(): void {
 async function startGateway(): Promise<{ url: string; close(): Promise<void> }> {
   const { createEmulator } = await import("@sluice/emulator");
   const { serve } = await import("@sluice/emulator/serve");
-  return serve(createEmulator({ apiKeys: [key], cors: true, speed: Number(values.speed) }), { port: 0 });
+  const { createDemoScript } = await import("../examples/studio/demo/script.ts");
+  const options = { apiKeys: [key], cors: true, speed: Number(values.speed), chat: createDemoScript() };
+  return serve(createEmulator(options), { port: 0 });
 }
 
 function startWorker(): ChildProcess {

@@ -48,8 +48,8 @@ const long: Stage = {
   beside: ["check:package"],
   tests: [
     { args: ["--project", "!clients", "--tags-filter", "long"] },
-    { args: ["--project", "worker-proxy", "fuzz"], env: { FUZZ_SEED: "7" } },
-    { args: ["--project", "together", "properties"], env: { SLUICE_RUNS: "2000" } },
+    { args: ["--project", "worker-proxy", "fuzz"], env: { SLUICE_SEED: "7", SLUICE_RUNS: "2000" } },
+    { args: ["--project", "together", "properties", "any-json"], env: { SLUICE_RUNS: "2000" } },
     { args: ["--project", "clients"] },
     { args: ["--config", "tests/next/vitest.config.ts"] },
   ],

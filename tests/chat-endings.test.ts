@@ -17,7 +17,7 @@ function chatOf(options: Partial<ChatStoreOptions> = {}) {
   return { chat, emulator };
 }
 
-describe("how an answer ended is shown on its message, on the turn and in the state", () => {
+describe("the end of an answer is shown on its message, on the turn and in the state", () => {
   test.each([
     ["", "complete", undefined],
     ["[[length]]", "length", undefined],
@@ -44,7 +44,7 @@ describe("how an answer ended is shown on its message, on the turn and in the st
     expect(await chat.send("And of lakes?")).toMatchObject({ outcome: "complete" });
   });
 
-  test.each(["[[429]]", "[[500]]"])("%s: a refusal, without a text", async (scene) => {
+  test.each(["[[429]]", "[[500]]"])("%s: a refusal without a text", async (scene) => {
     const { chat } = chatOf();
     expect(await chat.send(`Tell me of rivers ${scene}`)).toMatchObject({
       outcome: "error",
@@ -55,7 +55,7 @@ describe("how an answer ended is shown on its message, on the turn and in the st
 });
 
 describe("a chat and the gateway", () => {
-  test("go through a tool loop: call, result, thinking sent back, answer", async () => {
+  test("complete a tool loop: call, result, thinking sent back, answer", async () => {
     const add = defineTool({
       name: "add",
       description: "Adds two numbers",
@@ -71,14 +71,14 @@ describe("a chat and the gateway", () => {
     expect(emulator.requests.map(({ status }) => status)).toEqual([200, 200]);
   });
 
-  test("give a value of a schema", async () => {
+  test("return a value of a schema", async () => {
     const { chat } = chatOf({ schema: v.looseObject({}) });
     const turn = await chat.send("Answer as JSON [[json]]");
     expect(turn).toMatchObject({ outcome: "complete" });
     expect(chat.getSnapshot().object).toEqual(JSON.parse(turn.messages[1]?.content ?? ""));
   });
 
-  test("show and see an image", async () => {
+  test("show an image to the model", async () => {
     const { chat } = chatOf();
     const dot =
       "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

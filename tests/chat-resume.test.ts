@@ -78,7 +78,7 @@ async function left(storage: RecordStorage) {
 }
 
 describe("a chat behind a proxy with logged streams", () => {
-  test("goes on where its connection was cut, and the gateway is asked once", async () => {
+  test("continues after a cut, and the gateway gets one request", async () => {
     const { send } = begun(chunk("one "));
     const shown = page(memoryStorage());
     const turn = shown.chat.send("Hello");
@@ -89,7 +89,7 @@ describe("a chat behind a proxy with logged streams", () => {
     expect(proxy.upstream.requests).toHaveLength(1);
   });
 
-  test("goes on after a reload, and the gateway is asked once", async () => {
+  test("continues after a reload, and the gateway gets one request", async () => {
     const { send } = begun(chunk("one "));
     const storage = memoryStorage();
     const before = page(storage);
@@ -107,7 +107,7 @@ describe("a chat behind a proxy with logged streams", () => {
     expect(proxy.upstream.requests).toHaveLength(1);
   });
 
-  test("is stopped at the gateway by stop()", async () => {
+  test("stops at the gateway by stop()", async () => {
     begun(chunk("one "));
     const shown = page(memoryStorage());
     void shown.chat.send("Hello");
@@ -116,7 +116,7 @@ describe("a chat behind a proxy with logged streams", () => {
     expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
   });
 
-  test("shows an answer as interrupted that the proxy lost, and the gateway is asked once", async () => {
+  test("shows an answer that the proxy lost as interrupted, and the gateway gets one request", async () => {
     begun(chunk("one "));
     const storage = memoryStorage();
     const before = page(storage);

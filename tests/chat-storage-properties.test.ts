@@ -68,7 +68,7 @@ const anyJSON = fc.oneof(
   fc.constantFrom("m0", "m3", "m6", "", "assistant", "user", "needs-result", "running", null, -1, 1e308),
 );
 
-test("whatever stands anywhere in the records: all other messages can be shown, and the next one is sent", async () => {
+test("records with any contents leave all other messages visible, and the next message is sent", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(fc.constantFrom(...places), anyJSON), { minLength: 1, maxLength: 3 }),

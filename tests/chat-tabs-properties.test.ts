@@ -223,7 +223,7 @@ async function settle(world: World, tabs: readonly Tab[]): Promise<void> {
   await rest(clock, 1100);
 }
 
-test("whatever happens in up to three tabs: no turn is lost, no step is done twice, and all tabs agree in the end", async () => {
+test("any order of events in up to three tabs loses no turn, repeats no step, and ends with equal threads", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom<WhenBusy>("reject", "queue", "replace"),
@@ -272,6 +272,6 @@ test("whatever happens in up to three tabs: no turn is lost, no step is done twi
         await settled();
       },
     ),
-    runsOf(100),
+    runsOf(20),
   );
 }, 600_000);

@@ -37,7 +37,7 @@ describe.skipIf(!findChromium())("a chat in real tabs (skipped where there is no
     opened.waitForFunction((text) => page.state().messages.at(-1)?.content === text, text);
   const texts = (opened: Page) => opened.evaluate(() => page.state().messages.map(({ content }) => content));
 
-  test("three tabs answer one client tool once", async () => {
+  test("three tabs send the result of one client tool once", async () => {
     const tabs = [await tab(), await tab(), await tab()];
     for (const opened of tabs) await opened.evaluate(() => page.answerAll());
     await tabs[1]?.evaluate(() => page.send("call asked"));

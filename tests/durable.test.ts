@@ -2,7 +2,7 @@ import { createClient, createVideoTask, type VideoTask, watchVideoTask } from "@
 import { createEmulator } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bundleTemplate, type Running, startTemplate, tokenOf } from "./support/worker-template.ts";
+import { bundleTemplate, type Running, startTemplates, tokenOf } from "./support/worker-template.ts";
 
 /*
  * The client on the template's Worker with Durable Objects, in workerd, and the emulator behind it: what each side
@@ -22,12 +22,14 @@ let token: string;
 
 beforeAll(async () => {
   gateway = await serve(emulator, { port: 0 });
-  worker = await startTemplate(await bundleTemplate("wrangler.durable.jsonc"), {
+  const given = {
     GATEWAY_URL: gateway.url,
     GATEWAY_API_KEY: KEY,
     PROXY_SECRET: "a-secret-of-the-proxy-for-its-tests-0123456789",
     JWT_SECRET,
-  });
+  };
+  const bundle = await bundleTemplate("wrangler.durable.jsonc");
+  [worker] = (await startTemplates(bundle, [{ given }])) as [Running];
   token = await tokenOf("ada", JWT_SECRET);
 }, 60_000);
 afterAll(async () => {
@@ -39,7 +41,7 @@ afterAll(async () => {
 const openTab = () =>
   createClient({ baseURL: worker.address, headers: { authorization: `Bearer ${token}` } });
 
-test("a video in two tabs is pushed to both, asked about by one object, and found again after a reload", async () => {
+test("a video in two tabs is pushed to both, polled by one object, and found again after a reload", async () => {
   const tab = openTab();
   const content = [{ type: "text" as const, text: "A reef at dawn" }];
   const handle = await createVideoTask(tab, { model: "gamma-video-2.0", content, duration: 5 });

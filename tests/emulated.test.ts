@@ -54,7 +54,7 @@ describe.each(["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as cons
     expect(whole.message.reasoning_content !== undefined).toBe(model !== "gamma-chat-1-6-251015");
   });
 
-  test("cuts its answer at max_tokens and says so", async () => {
+  test("cuts its answer at max_tokens with the outcome length", async () => {
     const turn = await streamChat(gateway().client, { ...request, max_tokens: 5 }).result();
     expect(turn).toMatchObject({ finishReason: "length", outcome: "length" });
   });
@@ -68,7 +68,7 @@ describe("a chat with a schema", () => {
   });
 
   test.each(["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const)(
-    "gets a value of that schema from %s, although the user does not describe it",
+    "returns a value of that schema from %s, although the user does not describe it",
     async (model) => {
       const { client } = gateway();
       const options = { model, schema: recipe, instructions: "You are a cook." };
@@ -79,14 +79,14 @@ describe("a chat with a schema", () => {
   );
 });
 
-describe("scenes end as what they are", () => {
+describe("scenes have their own endings", () => {
   test.each([
     ["[[truncate]]", { name: "StreamError", reason: "truncated" }],
     ["[[drop]]", { name: "StreamError", reason: "truncated" }],
     ["[[malformed]]", { name: "StreamError", reason: "malformed" }],
     ["[[error-frame]]", { name: "StreamError", reason: "server-error" }],
     ["[[stall]]", { name: "TimeoutError", phase: "chunk" }],
-  ])("%s: with the text so far", async (scene, expected) => {
+  ])("%s: the answer ends with the text so far", async (scene, expected) => {
     const { error, text } = await failureOf(scene, { timeouts: { chunkMs: 50 } });
     expect(error).toMatchObject({ ...expected, partial: { content: text } });
     expect(text).not.toBe("");
@@ -100,7 +100,7 @@ describe("scenes end as what they are", () => {
     expect((await failureOf("[[500]]", { retry: { limit: 0 } })).error).toMatchObject({ status: 500 });
   });
 
-  test("[[429:1]]: answered by the retry, and asked for twice in all", async () => {
+  test("[[429:1]]: the answer comes at the second request", async () => {
     const { client, emulator } = gateway();
     expect(await streamChat(client, ask("Rivers [[429:1]]")).result()).toMatchObject({ outcome: "complete" });
     expect(emulator.requests.map(({ status }) => status)).toEqual([429, 200]);
@@ -115,7 +115,7 @@ describe("scenes end as what they are", () => {
   });
 });
 
-test("a wrong key is an authentication error that does not repeat it", async () => {
+test("a wrong key is an authentication error that does not contain it", async () => {
   const { client } = gateway({ apiKey: "sk-wrong-0123456789" });
   const error = await completeChat(client, ask("Hello")).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ status: 401, type: "authentication_error", apiCode: "invalid_api_key" });

@@ -174,7 +174,7 @@ describe.each<[string, Endpoint, fc.Arbitrary<Record<string, unknown>>]>([
   ["images", { path: "/v1/images/generations", check: checkImageRequest }, image],
   ["video", { path: "/v1/video/generations", check: checkVideoRequest }, video],
 ])("%s", (_, endpoint, arbitrary) => {
-  test("requests made from the tables are answered", () =>
+  test("requests made from the tables get an answer", () =>
     fc.assert(
       fc.asyncProperty(arbitrary, async (request) => {
         expect(endpoint.check(request).issues).toEqual([]);
@@ -183,7 +183,7 @@ describe.each<[string, Endpoint, fc.Arbitrary<Record<string, unknown>>]>([
       { seed: 7, numRuns: 150 },
     ));
 
-  test("requests with something changed are answered or refused, as their check says", () =>
+  test("changed requests get an answer or a refusal, in agreement with their check", () =>
     fc.assert(
       fc.asyncProperty(arbitrary, fc.nat(), junk, async (request, at, value) => {
         const mutant = changed(request, at, value);

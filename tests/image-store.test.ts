@@ -18,7 +18,7 @@ function painter({ speed = Number.POSITIVE_INFINITY, retries = 1 } = {}) {
   return { emulator, store, statuses };
 }
 
-test("a sequence comes in order, with what was withheld in its place", async () => {
+test("a sequence comes in order, with the refused image in its place", async () => {
   const { store } = painter();
   await store.generate({
     prompt: "Three pictures of a reef [[partial]]",
@@ -34,7 +34,7 @@ test("a sequence comes in order, with what was withheld in its place", async () 
   ]);
 });
 
-test("a double click is one create, and the images are the first one's", async () => {
+test("a double click creates once, and returns the first images", async () => {
   const { emulator, store } = painter();
   const [first, second] = await Promise.all([
     store.generate({ prompt: "A reef" }),
@@ -50,7 +50,7 @@ test.each([
   ["[[429]]", 0, [429], { status: "error", outcome: "refused", error: { status: 429 } }],
   ["[[500]]", 1, [500], { status: "error", outcome: "unknown", error: { status: 500 } }],
 ])(
-  "%s with %i retries is answered with %j, and never sent behind anybody's back",
+  "%s with %i retries is answered with %j, and never sent again by itself",
   async (scene, retries, expected, state) => {
     const { store, statuses } = painter({ retries });
     await store.generate({ prompt: `A reef ${scene}` });

@@ -23,12 +23,28 @@ const layers = {
     conversation/
     complete stream
     resumable-exchange
+    attempts
     attempt kept-answer settlement stream-error
     resume sse-response
     partial-json/ protocol/`,
+  "core/src/chat/conversation": `
+    store
+    persistence turn-runner
+    insertion-point prompt
+    message-tree options records
+    draft history initial-messages placement state tools
+    attachments json-schema message`,
+  "core/src/chat/protocol": `
+    delta-reader
+    answer-reader
+    choice-reader chunk-parser
+    accumulate call-reader request
+    delta schema
+    field-reader request-body`,
   "core/src/images": `
     store
-    generation
+    generation options
+    state
     generate
     schema
     request-body`,
@@ -47,6 +63,19 @@ const layers = {
     create
     schema watch
     request-body`,
+  "core/src/polling": `
+    task-store
+    shared-poller
+    poll`,
+  "core/src/transport": `
+    json-response
+    billing-outcome read-body
+    send
+    failure headers repeat
+    error-response event-stream task-path`,
+  "core/src/base": `
+    store validate
+    clock isolate nearest platform-limits standard-schema unknown-fields web-address`,
   "emulator/src": `
     cli index
     serve
@@ -59,10 +88,18 @@ const layers = {
     server/
     clock`,
   "react/src": `
-    index
+    app/ index
     use-asset use-chat-parts use-chat-stream use-images use-video-task
     chats images use-own-store use-shared-store use-store
     provider shared-stores use-latest`,
+  "react/src/app": `
+    index
+    chat-form describe-error download image-form use-attachments use-conversations use-draft use-leave-warning
+    video-form
+    attachments conversations drafts error-kind video-media
+    conversation-listing conversation-search error-words form-fields
+    conversation-record form-words
+    conversation-activity`,
 };
 
 /** The only files of the core that import a package. */
@@ -92,11 +129,11 @@ test.each(Object.entries(layers))("imports in %s only go down", (folder, table) 
   expect(upward(folder, table, everyImport(folder))).toEqual([]);
 });
 
-test.each([...sources])("no file of %s imports itself over others", (_, imports) => {
+test.each([...sources])("no file of %s imports itself over other files", (_, imports) => {
   expect(circles(imports)).toEqual([]);
 });
 
-test("each package that the core depends on is imported where the table says", () => {
+test("packages are imported only where the table allows it", () => {
   const wrong = [...(sources.get("core") ?? [])].flatMap(([file, imports]) =>
     imports
       .filter((name) => !name.startsWith("core/") && !importers[name]?.test(file.slice("core/src/".length)))
@@ -105,7 +142,7 @@ test("each package that the core depends on is imported where the table says", (
   expect(wrong).toEqual([]);
 });
 
-test("the check finds an import that goes up, one beside it, and a circle", () => {
+test("the check finds an import that goes up, one within a line, and a circle", () => {
   const imports = new Map([
     ["app/top", ["app/rooms/one", "app/base"]],
     ["app/base", ["app/top"]],

@@ -21,7 +21,7 @@ describe.each(globSync("packages/*/package.json", { cwd: root }))("%s", (path) =
     });
   });
 
-  test("says what a registry shows", () => {
+  test("has the fields that a registry shows", () => {
     expect(manifest).toMatchObject({
       description: expect.stringMatching(/\.$/),
       keywords: expect.arrayContaining([expect.any(String)]),
@@ -38,7 +38,7 @@ test.each([
   expect(read(path)).toContain(page + rest);
 });
 
-test("each job runs the pnpm that the documentation names", () => {
+test("each job runs the pnpm version of the documentation", () => {
   const [, version] = /pnpm@([\d.]+)/.exec(read("CONTRIBUTING.md")) ?? [];
   const files = [".ci/run", "README.md", ...globSync(".github/workflows/*.yml", { cwd: root })];
   const named = files.flatMap((path) => [...read(path).matchAll(/pnpm@([\d.]+)/g)].map(([, found]) => found));

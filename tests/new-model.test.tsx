@@ -68,7 +68,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("the example of the core sends each request as it is", async () => {
+test("the example of the core sends each request unchanged", async () => {
   const log = vi.spyOn(console, "log").mockImplementation(() => {});
   await example("core", "ts");
   expect(received).toEqual([sent.chat, sent.image, sent.chat, sent.image, sent.video]);
@@ -76,7 +76,7 @@ test("the example of the core sends each request as it is", async () => {
   log.mockRestore();
 });
 
-test("the example of the hooks does so too", async () => {
+test("the example of the hooks sends each request unchanged", async () => {
   const { Zeta } = (await example("react", "tsx")) as { Zeta: FunctionComponent };
   const client = createClient({ baseURL: "https://app.example.com/api" });
   render(

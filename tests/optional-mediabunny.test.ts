@@ -22,7 +22,7 @@ const refused = await checkMedia(wav, "reference_audio").catch(({ name, message 
 console.log(JSON.stringify({ width, uri: (await toDataURI(wav)).slice(0, 5), refused }));
 `;
 
-test("without mediabunny images are measured, and a video or audio file is an error that says what to install", () => {
+test("images are measured without mediabunny, and a video or audio file is an error that names it", () => {
   const root = new URL("..", import.meta.url);
   const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", script], {
     cwd: root,

@@ -26,7 +26,7 @@ function leastMajor(range: string | undefined): number {
 }
 
 describe("each package", () => {
-  test.each(names)("%s names the Node that it and its dependencies need, and what it is about", (name) => {
+  test.each(names)("%s names its Node version and its purpose", (name) => {
     const folder = `packages/${name}`;
     const { engines, dependencies = {}, keywords = [] } = manifestOf(folder);
     const needed = Object.keys(dependencies).map((dependency) =>
@@ -37,17 +37,27 @@ describe("each package", () => {
     expect(readFileSync(`${root}${folder}/README.md`, "utf8")).toContain("Node 22 or newer");
   });
 
-  test("the README names the same Node", () => {
+  test("the README names the same Node version", () => {
     expect(readFileSync(`${root}README.md`, "utf8")).toContain("Node 22 or newer");
   });
 });
 
-test("every file of the React package is a client's, so that a Server Component may import any of them", () => {
+test("every file of the React package is a client file, so that a Server Component may import it", () => {
   const dist = `${root}packages/react/dist`;
   const files = readdirSync(dist).filter((file) => file.endsWith(".js"));
   expect(files.length).toBeGreaterThan(5);
   for (const file of files)
     expect.soft(readFileSync(`${dist}/${file}`, "utf8"), file).toMatch(/^"use client";\n/);
+});
+
+test("only files that need React are client files in the app entry, so that a Server Component can call the rest", () => {
+  const dist = `${root}packages/react/dist/app`;
+  const files = readdirSync(dist).filter((file) => file.endsWith(".js"));
+  expect(files.length).toBeGreaterThan(5);
+  for (const file of files) {
+    const code = readFileSync(`${dist}/${file}`, "utf8");
+    expect.soft(code.startsWith('"use client";\n'), file).toBe(/from "react"/.test(code));
+  }
 });
 
 test("the built packages work on Node 22: client, proxy and emulator over sockets, and hooks on a server", {
@@ -100,7 +110,10 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
     mkdirSync(folder, { recursive: true });
     const imports = everywhere.map((entry, at) => `export * as name${at} from "@sluice/${entry}";\n`);
     writeFileSync(`${folder}/everywhere.ts`, imports.join(""));
-    writeFileSync(`${folder}/page.ts`, `export * as react from "@sluice/react";\n`);
+    writeFileSync(
+      `${folder}/page.ts`,
+      `export * as react from "@sluice/react";\nexport * as app from "@sluice/react/app";\n`,
+    );
     const page = project(["dom", "dom.iterable"], [], ["everywhere.ts", "page.ts"]);
     writeFileSync(`${folder}/page.json`, JSON.stringify(page));
     writeFileSync(`${folder}/server.json`, JSON.stringify(project([], ["node"], ["everywhere.ts"])));
@@ -110,7 +123,7 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
   const newest = "node_modules/typescript/bin/tsc";
   const oldest = "tests/node_modules/typescript-5.4/bin/tsc";
 
-  test("with the newest TypeScript, on a server without a page's types", () => {
+  test("the types compile with the newest TypeScript, on a server without DOM types", () => {
     expect(complaintsOf(newest, "server.json")).toBe("");
   });
 
@@ -118,7 +131,7 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
     ["the newest TypeScript, in a page", newest, "page.json"],
     ["the oldest that is promised, in a page", oldest, "page.json"],
     ["the oldest that is promised, on a server", oldest, "server.json"],
-  ])("with %s", (_, tsc, config) => {
+  ])("the types compile with %s", (_, tsc, config) => {
     expect(complaintsOf(tsc, config)).toBe("");
   });
 

@@ -110,7 +110,7 @@ function openProxy(options: Partial<ProxyOptions> = {}) {
   return { sent, ask };
 }
 
-describe("the proxy's table of fields says the same as the client's schemas", () => {
+describe("the proxy's table of fields agrees with the client's schemas", () => {
   test.each(models)("%s has each field that its schema has", async (model, route) => {
     const paths = [...(listed.get(model) ?? [])].filter((path) => path !== "model" && path !== "user_id");
     expect(paths.length).toBeGreaterThan(3);
@@ -122,7 +122,7 @@ describe("the proxy's table of fields says the same as the client's schemas", ()
     }
   });
 
-  test.each(models)("%s has none that only others have", async (model, route) => {
+  test.each(models)("%s has no field of other models only", async (model, route) => {
     const own = listed.get(model);
     const all = new Set(models.flatMap(([id, of]) => (of === route ? [...(listed.get(id) ?? [])] : [])));
     for (const path of [...all, "input.parameters", "duration[]", "n[]", "x"].filter(
@@ -142,7 +142,7 @@ describe("the proxy's table of fields says the same as the client's schemas", ()
     }
   });
 
-  test.each(models)("%s is asked at its own route alone", async (model, route) => {
+  test.each(models)("%s is accepted at its own route only", async (model, route) => {
     for (const other of Object.keys(routes) as Route[]) {
       const { status, error } = await openProxy().ask(other, { model });
       expect([other, status, error?.["code"]]).toEqual(
@@ -152,7 +152,7 @@ describe("the proxy's table of fields says the same as the client's schemas", ()
   });
 
   test.each(Object.entries(core.chatModels))(
-    "%s: the most tokens, and usage on request",
+    "%s has its limit of tokens, and usage on request",
     async (model, row) => {
       const { ask, sent } = openProxy({
         limits: { maxTokens: 1_000_000_000 },
@@ -191,7 +191,7 @@ function openAll(options: Partial<ProxyOptions> = {}) {
   return { client, emulator };
 }
 
-test("what the client sends of itself reaches the gateway whole", async () => {
+test("the client's own requests reach the gateway whole", async () => {
   const { client, emulator } = openAll();
   const requests: ChatRequest[] = Object.keys(core.chatModels).map((model) => ({
     model: model as "delta-5.3",
@@ -206,7 +206,7 @@ test("what the client sends of itself reaches the gateway whole", async () => {
   expect(emulator.requests[0]?.body).toMatchObject({ stream_options: { include_usage: true } });
 });
 
-test("an epsilon task is made and asked about through the proxy, under an id of the proxy's", async () => {
+test("an epsilon task is created and polled through the proxy, under an id of the proxy", async () => {
   const { client, emulator } = openAll();
   const answer = (await requestEpsilon(client, "text2video", { prompt: "A reef" })) as {
     data: { task_id: string };

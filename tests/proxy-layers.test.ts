@@ -19,22 +19,22 @@ const imports = new Map(
   ]),
 );
 
-test("the imports of the proxy are found, and each names a file", () => {
+test("every import of the proxy leads to a file", () => {
   const named = [...imports.values()].flat();
   expect(named.length).toBeGreaterThan(files.length);
   expect(files).toEqual(expect.arrayContaining(named));
 });
 
-test("no file of the proxy imports itself over others, not even for a type", () => {
+test("no file of the proxy imports itself over other files, types included", () => {
   expect(files.map(circleFrom).filter((circle) => circle !== undefined)).toEqual([]);
 });
 
-test("the core of the proxy imports nothing of /auth and /durable", () => {
+test("the core of the proxy imports nothing from /auth and /durable", () => {
   const wrong = [...imports].filter(([name, targets]) => isCore(name) && !targets.every(isCore));
   expect(wrong).toEqual([]);
 });
 
-test("nothing of the core imports a package: it has no dependency at run time", () => {
+test("the core imports no package: it has no dependency at run time", () => {
   const packages = files
     .filter(isCore)
     .flatMap((name) =>

@@ -65,7 +65,7 @@ test("the hook shows an answer, through the Worker, from the gateway", async () 
   ]);
 });
 
-test("a turn that failed shows its error, and no empty answer", async () => {
+test("a failed turn shows its error, and no empty answer", async () => {
   const { App } = (await import(/* @vite-ignore */ write("hook.tsx", block("hook")))) as {
     App: FunctionComponent;
   };
@@ -86,7 +86,7 @@ function submit(text: string): void {
   act(() => field().form?.requestSubmit());
 }
 
-test("the script prints an answer and how it ended", async () => {
+test("the script prints an answer and its outcome", async () => {
   vi.stubEnv("GATEWAY_API_KEY", "sk-readme");
   // this file's environment is a page, for the hook; a script's is not
   vi.stubGlobal("navigator", { userAgent: "Node.js/24" });
@@ -173,6 +173,7 @@ const entries = {
   "@sluice/core/partial-json": "core/src/partial-json.ts",
   "@sluice/core/sse": "core/src/sse.ts",
   "@sluice/react": "react/src/index.ts",
+  "@sluice/react/app": "react/src/app/index.ts",
   "@sluice/worker-proxy": "worker-proxy/src/index.ts",
   "@sluice/worker-proxy/auth": "worker-proxy/src/auth/index.ts",
   "@sluice/worker-proxy/durable": "worker-proxy/src/durable/index.ts",
@@ -180,7 +181,7 @@ const entries = {
   "@sluice/emulator/serve": "emulator/src/serve.ts",
 };
 
-test("the examples of all READMEs and doc comments have the types that they should", {
+test("the examples of all READMEs and doc comments compile", {
   timeout: 60_000,
 }, () => {
   const packages = ["core", "react", "worker-proxy", "emulator"];

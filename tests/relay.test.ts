@@ -65,7 +65,7 @@ function relaying(...next: (string | (() => Response))[]): { openai: OpenAI; own
 }
 const body = { model: "delta-5.3", messages: [{ role: "user" as const, content: "Hello" }] };
 
-test("the openai client folds a relayed stream, with its helper and by hand", async () => {
+test("the openai client reads a relayed stream, with its helper and by hand", async () => {
   const { openai } = relaying(text + frame({}, "stop", { usage }) + DONE);
   const completion = await openai.chat.completions.stream(body).finalChatCompletion();
   expect(completion).toMatchObject({
@@ -93,7 +93,7 @@ test("the openai client folds a relayed stream, with its helper and by hand", as
   ]);
 });
 
-test("the openai client folds relayed tool calls, with an id of ours where the gateway gave none", async () => {
+test("the openai client reads relayed tool calls, with a new id if the gateway gave none", async () => {
   const { openai } = relaying(
     calls,
     call({ function: { name: "weather", arguments: "{}" } }) + frame({}, "tool_calls") + DONE,
@@ -107,7 +107,7 @@ test("the openai client folds relayed tool calls, with an id of ours where the g
   ]);
 });
 
-test("a gateway without id, model and created gives chunks that have them all", async () => {
+test("chunks have an id, a time and a model, also if the gateway sends none", async () => {
   const { openai } = relaying(
     event({ choices: [{ delta: { content: "Hi" }, finish_reason: "stop" }] }) + DONE,
   );
@@ -120,7 +120,7 @@ test.each([
   [text + frame({}, "stop", { usage }) + DONE, true],
   [text + frame({}, "stop"), false],
   [text + DONE, true],
-])("[DONE] is passed on only where it came: %#", async (content, isDone) => {
+])("[DONE] is relayed only if it came: %#", async (content, isDone) => {
   relaying(content);
   const answer = await (await fetch(url)).text();
   expect(answer.endsWith("data: [DONE]\n\n")).toBe(isDone);
@@ -156,13 +156,13 @@ test("a refusal keeps its status, its error and its request id for both clients"
   expect(response.headers.get("x-mine")).toBe("1");
 });
 
-test("a refusal that passes is repeated by the next client, when the gateway said", async () => {
+test("a refusal that may pass is repeated by the next client after the gateway's waiting time", async () => {
   const { own } = relaying(refusal(429, { "retry-after": "0" }), text + frame({}, "stop") + DONE);
   expect(await streamChat(own, question).result()).toMatchObject({ message: { content: "Hello" } });
   expect(asked).toBe(2);
 });
 
-test("a gateway that can't be reached is a 502, and a broken rule a 400", async () => {
+test("an unreachable gateway is a 502, and a broken rule is a 400", async () => {
   relaying(() => {
     throw new TypeError("fetch failed");
   });
@@ -188,7 +188,7 @@ test("an error after the start is an error for both clients, with the text so fa
   expect(await rejectionOf(streamChat(own, question).result())).toMatchObject({ reason: "truncated" });
 });
 
-test("an abort while the gateway is asked is the caller's to see, not a response", async () => {
+test("an abort during the request is thrown, and is not a response", async () => {
   const { client } = clientOf(() => new Promise<never>(() => {}));
   const stream = streamChat(client, question);
   const response = stream.toResponse();

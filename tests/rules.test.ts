@@ -40,21 +40,21 @@ async function answerOf(endpoint: string, request: object): Promise<{ status: nu
 describe.each(allRules)("$section · $field: $says", ({ endpoint, rule, path, accepted, refused, warned }) => {
   const check = (request: object) => checks[endpoint]?.(request) ?? { issues: [], warnings: [] };
 
-  test("is kept: accepted by client and emulator", async () => {
+  test("is accepted by client and emulator if it is kept", async () => {
     expect(check(accepted).issues).toEqual([]);
     expect(check(accepted).warnings.map((warning) => warning.rule)).not.toContain(rule);
     expect(await answerOf(endpoint, accepted)).toEqual({ status: 200, param: undefined });
   });
 
   if (refused)
-    test(`is broken: refused by client and emulator at ${path}`, async () => {
+    test(`is refused by client and emulator at ${path} if it is broken`, async () => {
       expect(check(refused).issues.map((issue) => [issue.path, issue.rule])).toEqual([[path, rule]]);
       expect(check(refused).issues[0]?.message).not.toMatch(/undefined|\[object|Invalid type/);
       expect(await answerOf(endpoint, refused)).toEqual({ status: 400, param: path });
     });
 
   if (warned)
-    test(`is of no use: warned of at ${path}, and sent`, async () => {
+    test(`is sent with a warning at ${path} if it has no use`, async () => {
       const { issues, warnings } = check(warned);
       expect(issues).toEqual([]);
       expect(warnings.map((warning) => [warning.path, warning.rule])).toContainEqual([path, rule]);
@@ -90,7 +90,7 @@ test("the tables of models have the spec's defaults, which no request can show",
   });
 });
 
-test("packages/core/COVERAGE.md has them all, as `pnpm coverage` writes it", () => {
+test("packages/core/COVERAGE.md has all rules, as `pnpm coverage` writes it", () => {
   const page = new URL("../packages/core/COVERAGE.md", import.meta.url);
   expect(readFileSync(page, "utf8")).toBe(coveragePage());
 });

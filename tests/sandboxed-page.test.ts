@@ -33,7 +33,7 @@ describe.skipIf(!findChromium())("a sandboxed frame (skipped where there is no C
     await served.close();
   });
 
-  test("makes videos and chats, and says once what the browser refuses", async () => {
+  test("makes videos and chats, and reports each refusal of the browser once", async () => {
     const opened = await browser.newPage();
     const problems: string[] = [];
     opened.on("pageerror", (error) => problems.push(String(error)));

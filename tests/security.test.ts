@@ -16,7 +16,7 @@ const named = [...page.matchAll(/^\| \*\*(.*?)\*\*.*?\| ([^|]*) \|$/gm)].flatMap
     })),
 );
 
-test("the page has its promises", () => {
+test("SECURITY.md lists its promises", () => {
   expect(new Set(named.map(({ promise }) => promise)).size).toBeGreaterThan(8);
 });
 

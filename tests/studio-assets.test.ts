@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { describe, expect, test } from "vitest";
 import { hasChromium, MINUTE, openRoom, PNG } from "./support/studio-suite.ts";
 

@@ -1,3 +1,4 @@
+/** @module-tag long */
 import type { Browser } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findChromium } from "../scripts/chromium.ts";
@@ -36,10 +37,12 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
   const entry = (title: string | RegExp) =>
     studio.page.getByRole("navigation", { name: "Conversations" }).getByRole("link", { name: title });
 
-  /** Asks, and waits for the whole answer. */
+  /** Asks, and waits for the whole answer, which has its numbers at its end. */
   async function askAndWait(text: string): Promise<void> {
+    const answers = studio.page.getByRole("article", { name: "Assistant's answer" });
+    const before = await answers.count();
     await studio.ask(text);
-    await button("Stop").waitFor();
+    await answers.nth(before).getByRole("button", { name: "Regenerate" }).waitFor();
     await studio.settled();
   }
 
@@ -84,10 +87,9 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await studio.answer().getByText("did not allow").waitFor();
       expect(await card("save_note").innerText()).toMatch(/denied by you/);
       expect(await studio.page.getByRole("region", { name: "Notes" }).count()).toBe(0);
-      expect(studio.bodies[1]?.messages.at(-1)).toMatchObject({
-        role: "tool",
-        content: expect.stringContaining("did not allow"),
-      });
+      await expect
+        .poll(() => studio.bodies[1]?.messages.at(-1))
+        .toMatchObject({ role: "tool", content: expect.stringContaining("did not allow") });
     });
 
     test("that only a person can answer is answered on its card, also after a reload", async () => {
@@ -111,8 +113,10 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
   describe("versions", () => {
     test("regenerating puts another beside the answer, and the arrows lead between them", async () => {
       await askAndWait("Hello");
+      const release = await studio.hold("**/v1/chat/completions");
       await button("Regenerate").click();
       await button("Stop").click();
+      await release();
       await studio.answer().getByText("2/2").waitFor();
       expect(await studio.answer().innerText()).toContain("Stopped");
       expect(await button("Next version").isDisabled()).toBe(true);
@@ -346,7 +350,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
 
     test("are in a drawer where there is no room, and Escape shuts it without stopping the answer", async () => {
       await studio.page.setViewportSize({ width: 360, height: 740 });
-      await studio.ask("Tell me of rivers");
+      await studio.ask("Tell me of rivers [[stall]]");
       await button("Stop").waitFor();
       await button("Conversations").click();
       await entry(/rivers.*answering/).waitFor();

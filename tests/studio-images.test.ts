@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { beforeEach, describe, expect, test } from "vitest";
 import { hasChromium, openRoom, PNG } from "./support/studio-suite.ts";
 
@@ -45,11 +46,13 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
   });
 
   test("are asked for once by a double click", async () => {
+    const release = await studio.hold(`**${PATH}`);
     await prompt().fill("A reef at dawn");
     await button("Generate").dblclick();
     await button("Stop").waitFor();
     await prompt().press("Tab");
     await button("Generate").press("Enter");
+    await release();
     await sheet("A reef at dawn").waitFor();
     expect(studio.created(PATH)).toHaveLength(1);
   });
@@ -130,15 +133,17 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
   });
 
   test("go on while one is in another room, which one finds again by Back too", async () => {
-    await prompt().fill("A reef [[slow]]");
+    const release = await studio.hold(`**${PATH}`);
+    await prompt().fill("A reef");
     await button("Generate").click();
     await button("Stop").waitFor();
     const rooms = studio.page.getByRole("navigation", { name: "Rooms" });
     await rooms.getByRole("link", { name: "Chat" }).click();
     await studio.field("Message").waitFor();
     await studio.page.goBack();
-    expect(await prompt().inputValue()).toBe("A reef [[slow]]");
+    expect(await prompt().inputValue()).toBe("A reef");
     expect(await rooms.getByRole("link", { name: "Images" }).getAttribute("aria-current")).toBe("page");
+    await release();
     await sheet("A reef").waitFor();
     expect(studio.created(PATH)).toHaveLength(1);
   });

@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { describe, expect, test } from "vitest";
 import { hasChromium, MINUTE } from "./support/studio-suite.ts";
 import { openVideos, PATH } from "./support/studio-video.ts";

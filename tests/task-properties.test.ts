@@ -71,7 +71,7 @@ describe("the id of a video", () => {
         }),
       );
 
-  test("is in the list and is asked about, whatever else the receipt holds", async () => {
+  test("is in the list and is polled, whatever else the receipt has", async () => {
     const ids = fc.oneof(
       id.map((id) => ({ id })),
       fc.nat().map((id) => ({ id })),
@@ -127,7 +127,7 @@ describe("a storage", () => {
       [name]: inner === undefined ? value : { ...(entry[name] as object), [inner]: value },
     }));
 
-  test("may hold any JSON in any place of an entry: the others are shown, and ids are kept", async () => {
+  test("may have any JSON at any place of an entry: the other entries are shown, and ids are kept", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.oneof(spoilt, fc.jsonValue()), { maxLength: 5 }), async (records) => {
         const storage = memoryStorage();
@@ -151,7 +151,7 @@ describe("a storage", () => {
   });
 });
 
-test("10,000 tasks that were attached and left are let go of, and hold nothing", {
+test("10,000 tasks that were attached and left are released", {
   tags: ["long"],
 }, async () => {
   setFlagsFromString("--expose-gc");

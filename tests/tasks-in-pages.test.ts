@@ -54,7 +54,7 @@ describe.skipIf(!findChromium())("video tasks in real pages (skipped where there
     expect(world.creates).toEqual(["one"]);
   });
 
-  test("a reload in mid-task finds it again, and it ends as a success", async () => {
+  test("a reload during a task finds it again, and the task succeeds", async () => {
     const { opened, id } = await tabWithTask("one");
     await opened.reload();
     await opened.waitForFunction(() => page.tasks().length > 0);
@@ -68,7 +68,7 @@ describe.skipIf(!findChromium())("video tasks in real pages (skipped where there
     expect(world.creates).toHaveLength(1);
   });
 
-  test("two tabs have one poller; when its tab is closed the other takes over, and the result reaches it", async () => {
+  test("two tabs have one poller; after its tab is closed the other one polls, and gets the result", async () => {
     const { opened: left, id } = await tabWithTask("left");
     const right = await tab("right");
     await right.evaluate((id) => page.attach(id), id);
@@ -83,7 +83,7 @@ describe.skipIf(!findChromium())("video tasks in real pages (skipped where there
     expect(world.creates).toEqual(["left"]);
   });
 
-  test("offline nothing is asked, and back again it is at once", async () => {
+  test("a page polls nothing while it is offline, and polls at once after that", async () => {
     const { opened } = await tabWithTask("one");
     await context.setOffline(true);
     await opened.waitForFunction(() => page.state().pauseReason === "offline");
@@ -97,7 +97,7 @@ describe.skipIf(!findChromium())("video tasks in real pages (skipped where there
     await opened.waitForFunction(() => page.state().fetchStatus !== "paused");
   });
 
-  test("a page that is hidden leaves the asking to one that is seen", async () => {
+  test("a hidden page leaves polling to a visible one", async () => {
     const { opened: left, id } = await tabWithTask("left");
     const right = await tab("right");
     await right.evaluate((id) => page.attach(id), id);
@@ -113,7 +113,7 @@ describe.skipIf(!findChromium())("video tasks in real pages (skipped where there
     expect(new Set(world.queries.slice(before))).toEqual(new Set(["right"]));
   });
 
-  test("no more is asked than the interval allows", async () => {
+  test("polls are not more frequent than the interval", async () => {
     const startedAt = performance.now();
     await tabWithTask("one");
     await world.asked("one", 8);

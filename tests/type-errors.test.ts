@@ -179,6 +179,6 @@ test.each(mistakes.map(([code, ...expected], index) => [code, expected, index] a
   },
 );
 
-test("no line of an error is longer than three lines of an editor", () => {
+test("a type error has no line longer than three lines of an editor", () => {
   expect(Math.max(...[...said.values()].flat().map((line) => line.length))).toBeLessThan(240);
 });

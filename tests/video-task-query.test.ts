@@ -40,7 +40,7 @@ function observe(
 }
 
 describe("videoTaskQueryOptions in TanStack Query", () => {
-  test("asks until the video is there, and then no more", async () => {
+  test("polls until the video is there, and not after that", async () => {
     const { client, create, queries } = gateway();
     const handle = await create("A reef at dawn [[unknown:2]]");
     const options = videoTaskQueryOptions(client, handle, { intervalMs: 1 });
@@ -51,7 +51,7 @@ describe("videoTaskQueryOptions in TanStack Query", () => {
     expect(options.refetchInterval({ state: { data: state?.data as VideoTask, error: null } })).toBe(false);
   });
 
-  test("goes on after what may pass, and stops at what will not", async () => {
+  test("continues after failures that may pass, and stops after others", async () => {
     const { client, clientOf, create } = gateway();
     const options = videoTaskQueryOptions(client, await create("A reef"), { intervalMs: () => 7 });
     const stranger = clientOf("sk-wrong");

@@ -71,7 +71,7 @@ describe("a video task on the emulator", () => {
     ["[[late]]", "beta3.0-video"],
     ["[[busy]]", "beta3.0-video"],
   ] as const)(
-    "%s %s: created once, asked about no more than four times a minute, and a success",
+    "%s %s: created once, polled at most four times a minute, and a success",
     async (scene, model) => {
       const { video, request, seen, counts, untilOver } = videoOf(`A reef at dawn ${scene}`, model);
       await video.create(request);
@@ -93,7 +93,7 @@ describe("a video task on the emulator", () => {
   test.each([
     ["[[fail]]", { name: "TaskFailedError", reason: "failed" }],
     ["[[no-url]]", { name: "TaskFailedError", reason: "result-missing" }],
-  ])("%s: an error that says why, and keeps the task", async (scene, error) => {
+  ])("%s: an error with the reason, and the task is kept", async (scene, error) => {
     const { video, request, counts, untilOver } = videoOf(`A reef at dawn ${scene}`);
     await video.create(request);
     await untilOver();
@@ -102,7 +102,7 @@ describe("a video task on the emulator", () => {
     expect(counts().creates).toBe(1);
   });
 
-  test("that the gateway no longer knows after 24 hours ends as expired", async () => {
+  test("has expired if the gateway no longer has it after 24 hours", async () => {
     const { video, request, clock } = videoOf("A reef at dawn");
     await video.create(request);
     expect(video.getSnapshot().handle?.queryableUntil).toBeDefined();
@@ -116,7 +116,7 @@ describe("a video task on the emulator", () => {
     expect(video.getSnapshot().handle?.id).toBeDefined();
   });
 
-  test.each(["[[429]]", "[[500]]"])("%s: refused or uncertain, and nothing is asked about", async (scene) => {
+  test.each(["[[429]]", "[[500]]"])("%s: refused or uncertain, and not polled", async (scene) => {
     const { video, request, counts, clock } = videoOf(`A reef at dawn ${scene}`);
     const state = await video.create(request);
     expect(state).toMatchObject({
@@ -128,7 +128,7 @@ describe("a video task on the emulator", () => {
     expect(counts()).toEqual({ creates: 1, queries: 0 });
   });
 
-  test("whose media break a limit is refused before the gateway sees anything", async () => {
+  test("is refused for media beyond a limit before the gateway gets anything", async () => {
     const { video, counts } = videoOf("", "beta3.0-video", { checkMedia: checkVideoMedia });
     const gif = `data:image/png;base64,${btoa("GIF89a\x40\x01\xf0\x00")}`;
     const media = [{ type: "first_frame", url: gif }] as const;

@@ -25,7 +25,7 @@ test.each(["core", "react", "emulator", "worker-proxy"])(
   },
 );
 
-test("the first words are found in a comment of one line and of several", () => {
+test("the first words of a comment are found on one line and on several", () => {
   const source =
     "/** What it is. */\nconst a = 1;\n  /**\n   * How long it lasts.\n   */\nconst b = 2;\n/* Where? */";
   expect(openingsOf(source)).toEqual([

@@ -12,13 +12,48 @@ import {
   video,
   videos,
 } from "./support/template-suite.ts";
-import { configOf, template, tokenOf } from "./support/worker-template.ts";
+import { configOf, scriptTokenOf, template, tokenOf } from "./support/worker-template.ts";
+
+/** Settings that close the Worker: the variables that differ, the missing bindings, and the option that the log names. */
+const closing: readonly (readonly [
+  given: Record<string, string>,
+  without: readonly string[],
+  named: string,
+])[] = [
+  [{ GATEWAY_API_KEY: "" }, [], "apiKey: "],
+  [{ PROXY_SECRET: "" }, [], "secret: "],
+  [{ PROXY_SECRET: "short" }, [], "secret: "],
+  [{ JWT_SECRET: "" }, [], "jwt: secret: "],
+  [{ JWT_SECRET: "short" }, [], "jwt: secret: "],
+  [{ GATEWAY_URL: "" }, [], "baseURL: "],
+  [{ GATEWAY_URL: "http://gateway.example.com" }, [], "baseURL: "],
+  [{ ORIGINS: "*" }, [], "origins: "],
+  [{ PROXY_SECRET: "", PROXY_SECRET_OLD: secrets.PROXY_SECRET }, [], "secret: "],
+  [{ GATEWAY_API_KEY: "", GATEWAY_API_KEY_NEXT: KEY }, [], "apiKey: "],
+  ...["RATE_LIMITER", "POLL_LIMITER"].map((binding) => [{}, [binding], `env.${binding}`] as const),
+];
+const closingWithObjects = [
+  ...closing,
+  ...["BUDGET", "VIDEO_WATCH"].map((binding) => [{}, [binding], `env.${binding}`] as const),
+];
+const changedKeys = {
+  GATEWAY_API_KEY: "sk-withdrawn",
+  GATEWAY_API_KEY_NEXT: KEY,
+  PROXY_SECRET: "the next one, of 32 characters and more too",
+  PROXY_SECRET_OLD: secrets.PROXY_SECRET,
+};
 
 describe.each([
-  ["wrangler.jsonc", 32],
-  ["wrangler.durable.jsonc", 40],
-])("the template by %s", (name, kibibytes) => {
-  const deployed = runTemplate(name);
+  ["wrangler.jsonc", 32, closing],
+  ["wrangler.durable.jsonc", 40, closingWithObjects],
+] as const)("the template by %s", (name, kibibytes, closings) => {
+  const deployed = runTemplate(name, (settings) => ({
+    bare: { given: {} },
+    changed: { given: { ...settings, ...changedKeys } },
+    ...Object.fromEntries(
+      closings.map(([given, without], index) => [`${index}`, { given: { ...settings, ...given }, without }]),
+    ),
+  }));
 
   test(`deploys, in a dry run, as less than ${kibibytes} KiB`, () => {
     const [, size] = /gzip: ([\d.]+) KiB/.exec(deployed.bundle.printed) ?? [];
@@ -27,58 +62,34 @@ describe.each([
     expect(deployed.bundle.printed).not.toMatch(/warning|error|SECRET|API_KEY/i);
   });
 
-  test("case 59: without its secrets lets nobody in, and says why to its operator alone", async () => {
+  test("case 59: refuses every request without its secrets, and reports the reason only to its operator", async () => {
     const ada = await signIn("ada");
-    await deployed.withWorker({}, async ({ ask, logs }) => {
-      const health = await ask(undefined, "/health");
-      expect(health.status).toBe(503);
-      expect(health.text).not.toMatch(/secret|key/i);
-      expect((await ask(undefined, chats, chat)).status).toBe(401);
-      expect((await ask(ada, chats, chat)).status).toBe(503);
-      for (const missing of Object.keys(secrets)) expect(logs.join("\n")).toContain(`env.${missing}`);
-    });
+    const { ask, logs } = deployed.other("bare");
+    const health = await ask(undefined, "/health");
+    expect(health.status).toBe(503);
+    expect(health.text).not.toMatch(/secret|key/i);
+    expect((await ask(undefined, chats, chat)).status).toBe(401);
+    expect((await ask(ada, chats, chat)).status).toBe(503);
+    for (const missing of Object.keys(secrets))
+      await expect.poll(() => logs.join("\n")).toContain(`env.${missing}`);
   });
 
-  const limiters = ["RATE_LIMITER", "POLL_LIMITER"];
-  const objects = name.includes("durable") ? ["BUDGET", "VIDEO_WATCH"] : [];
-  test.each<[given: Record<string, string>, without: string[], named: string]>([
-    [{ GATEWAY_API_KEY: "" }, [], "apiKey: "],
-    [{ PROXY_SECRET: "" }, [], "secret: "],
-    [{ PROXY_SECRET: "short" }, [], "secret: "],
-    [{ JWT_SECRET: "" }, [], "jwt: secret: "],
-    [{ JWT_SECRET: "short" }, [], "jwt: secret: "],
-    [{ GATEWAY_URL: "" }, [], "baseURL: "],
-    [{ GATEWAY_URL: "http://gateway.example.com" }, [], "baseURL: "],
-    [{ ORIGINS: "*" }, [], "origins: "],
-    [{ PROXY_SECRET: "", PROXY_SECRET_OLD: secrets.PROXY_SECRET }, [], "secret: "],
-    [{ GATEWAY_API_KEY: "", GATEWAY_API_KEY_NEXT: KEY }, [], "apiKey: "],
-    ...[...limiters, ...objects].map((binding): [Record<string, string>, string[], string] => [
-      {},
-      [binding],
-      `env.${binding}`,
-    ]),
-  ])(
-    "case 59: with %o and without %o sends nothing, says so in /health, and logs `%s`",
-    async (given, without, named) => {
+  test.each(closings.map((closing, index) => [...closing, `${index}`] as const))(
+    "case 59: with %o and without %o sends nothing, reports it in /health, and logs `%s`",
+    async (_given, _without, named, index) => {
       const ada = await signIn("ada");
       deployed.emulator.reset();
-      const settings = { ...deployed.settings(), ...given } as Record<string, string>;
-      await deployed.withWorker(
-        settings,
-        async ({ ask, logs }) => {
-          expect((await ask(undefined, "/health")).status).toBe(503);
-          expect(logs.join("\n")).toContain(named);
-          const isOfVideos = /POLL_LIMITER|VIDEO_WATCH/.test(named);
-          const answer = await (isOfVideos ? ask(ada, `${videos}/a/events`) : ask(ada, chats, chat));
-          expect(answer.status).toBeGreaterThanOrEqual(400);
-        },
-        without,
-      );
+      const { ask, logs } = deployed.other(index);
+      expect((await ask(undefined, "/health")).status).toBe(503);
+      await expect.poll(() => logs.join("\n")).toContain(named);
+      const isOfVideos = /POLL_LIMITER|VIDEO_WATCH/.test(named);
+      const answer = await (isOfVideos ? ask(ada, `${videos}/a/events`) : ask(ada, chats, chat));
+      expect(answer.status).toBeGreaterThanOrEqual(400);
       expect(deployed.emulator.requests).toEqual([]);
     },
   );
 
-  test("case 52: refuses what the spec does not list, `n` among it", async () => {
+  test("case 52: refuses fields outside the spec, such as `n`", async () => {
     const ada = await signIn("ada-n");
     deployed.emulator.reset();
     for (const field of [{ n: 128 }, { fallbacks: ["dear"] }, { extra_body: { max_tokens: 9999 } }]) {
@@ -88,7 +99,7 @@ describe.each([
     expect(deployed.emulator.requests).toEqual([]);
   });
 
-  test("case 48: answers 8 MB of small values, and others meanwhile", async () => {
+  test("case 48: answers 8 MB of small values, and other requests meanwhile", async () => {
     const [mallory, bob] = [await signIn("mallory"), await signIn("bob-48")];
     const zeros = `{"model":"delta-5.3","messages":[${"0,".repeat(4_000_000)}0]}`;
     const [attack, other] = await Promise.all([
@@ -98,7 +109,12 @@ describe.each([
     expect([attack.status, other.status]).toEqual([400, 200]);
   });
 
-  test("serves a chat of a signed-in user, and of nobody else", async () => {
+  test("serves a chat of a user with a token of the template's script", async () => {
+    const token = await scriptTokenOf("ada", secrets.JWT_SECRET);
+    expect((await deployed.worker.ask(token, chats, chat)).status).toBe(200);
+  });
+
+  test("serves a chat of a signed-in user only", async () => {
     expect((await deployed.worker.ask(undefined, "/health")).text).toBe('{"status":"ok"}');
     expect((await deployed.worker.ask(undefined, chats, chat)).status).toBe(401);
     const forged = await tokenOf("ada", "another secret, of 32 bytes and more");
@@ -107,7 +123,7 @@ describe.each([
     expect((await streamChat(client, chat).result()).outcome).toBe("complete");
   });
 
-  test("keeps users' videos apart, and what they ask for within the caps", async () => {
+  test("separates the videos of users, and limits their requests by the caps", async () => {
     const [ada, bob] = [await signIn("ada"), await signIn("bob")];
     deployed.emulator.reset();
     const id = await createVideo(deployed.worker, ada);
@@ -122,7 +138,7 @@ describe.each([
     expect(await codeOf(videos, { ...video, model: "gamma-video-fast" })).toBe("model_not_allowed");
   });
 
-  test("bounds how often a user asks, and each user for themselves", async () => {
+  test("limits the requests of each user separately", async () => {
     const [busy, other] = [await signIn("busy"), await signIn("other")];
     const askUnlisted = (token: string) => deployed.worker.ask(token, chats, { ...chat, model: "unlisted" });
     let answer = await askUnlisted(busy);
@@ -133,28 +149,21 @@ describe.each([
     expect((await askUnlisted(other)).status).toBe(403);
   });
 
-  test("holds both keys while they are changed, and both secrets", async () => {
+  test("accepts the old and the new key during a change, and both secrets", async () => {
     const ada = await signIn("ada");
     const id = await createVideo(deployed.worker, ada);
-    const changing = {
-      GATEWAY_API_KEY: "sk-withdrawn",
-      GATEWAY_API_KEY_NEXT: KEY,
-      PROXY_SECRET: "the next one, of 32 characters and more too",
-      PROXY_SECRET_OLD: secrets.PROXY_SECRET,
-    };
-    await deployed.withWorker({ ...deployed.settings(), ...changing }, async ({ ask }) => {
-      expect((await ask(ada, `${videos}/${id}`)).status).toBe(200);
-    });
+    expect((await deployed.other("changed").ask(ada, `${videos}/${id}`)).status).toBe(200);
   });
 
-  test("writes one line for each request, without what was asked or by which token", async () => {
+  test("logs one line for each request, without the prompt and the token", async () => {
     const token = await signIn("writer");
     await deployed.worker.ask(token, chats, {
       ...chat,
       messages: [{ role: "user", content: "a private question" }],
     });
-    const lines = deployed.worker.logs.filter((line) => line.includes("writer"));
-    expect(lines.map((line) => JSON.parse(line))).toEqual([
+    const lines = () => deployed.worker.logs.filter((line) => line.includes("writer"));
+    await expect.poll(lines).not.toEqual([]);
+    expect(lines().map((line) => JSON.parse(line))).toEqual([
       expect.objectContaining({ route: "chat", status: 200, user: "writer", model: "delta-5.3" }),
     ]);
     expect(deployed.worker.logs.join()).not.toMatch(/private|eyJ/);
@@ -163,7 +172,7 @@ describe.each([
 
 const shared = ["name", "compatibility_date", "compatibility_flags", "workers_dev", "preview_urls", "vars"];
 
-test("both configurations agree in what they share, and keep to themselves what is asked", () => {
+test("both configurations share their common part, and have their own bindings", () => {
   const [plain, durable] = ["wrangler.jsonc", "wrangler.durable.jsonc"].map(configOf);
   for (const name of [...shared, "secrets", "ratelimits", "observability"])
     expect({ [name]: durable?.[name] }).toEqual({ [name]: plain?.[name] });
@@ -175,7 +184,7 @@ test("both configurations agree in what they share, and keep to themselves what 
   });
 });
 
-test("the secrets to be filled in have names alone", () => {
+test("the secrets to fill in have names only", () => {
   const lines = readFileSync(`${template}/.dev.vars.example`, "utf8").split("\n");
   const settings = lines.filter((line) => line !== "" && !line.startsWith("#"));
   expect(settings).toEqual(["GATEWAY_API_KEY=", "PROXY_SECRET=", "JWT_SECRET="]);

@@ -9,7 +9,7 @@ const alias = {
   "@sluice/worker-proxy": here("./src/index.ts"),
 };
 /** Until a test counts as hanging: on two busy cores workerd and its sockets take their time. */
-const testTimeout = 30_000;
+const testTimeout = 60_000;
 const worker = { compatibilityDate: "2026-10-01", compatibilityFlags: ["enable_request_signal"] };
 
 /** Node, from where a real workerd is asked over sockets; and tests inside workerd, without and with Durable Objects. */

@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     root: import.meta.dirname,
     include: ["*.test.ts"],
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     reporters: ["default", "../../scripts/closing-line.ts"],
   },
 });

@@ -13,6 +13,8 @@ export interface StudioPage {
   /** The last answer. */
   readonly answer: () => Locator;
   readonly ask: (question: string) => Promise<void>;
+  /** Keeps requests to these addresses from leaving the browser, until what it returns is called. */
+  readonly hold: (addresses: string) => Promise<() => Promise<void>>;
   /** Waits until no answer is under way. */
   readonly settled: () => Promise<void>;
   /** Loads the page again, says yes to whatever the browser asks before, and tells what that was. */
@@ -103,6 +105,7 @@ async function open(tab: Tab, address: string, close: () => Promise<void>): Prom
   const { page, notes } = tab;
   await page.goto(address);
   const field = page.getByRole("textbox", { name: "Message", exact: true });
+  const releases: (() => void)[] = [];
   return {
     page,
     ...notes,
@@ -111,6 +114,20 @@ async function open(tab: Tab, address: string, close: () => Promise<void>): Prom
     async ask(question) {
       await field.fill(question);
       await field.press("Enter");
+    },
+    async hold(addresses) {
+      const held = new Promise<void>((resolve) => {
+        releases.push(resolve);
+      });
+      await page.route(addresses, async (route) => {
+        await held;
+        // the page may have given the request up meanwhile
+        await route.continue().catch(() => {});
+      });
+      return async () => {
+        for (const release of releases.splice(0)) release();
+        await page.unroute(addresses);
+      };
     },
     async leave() {
       const asked: string[] = [];

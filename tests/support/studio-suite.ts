@@ -23,6 +23,8 @@ export interface StudioSuite {
   readonly created: (path: string) => readonly unknown[];
   /** Loads the page again, says yes to whatever the browser asks before, and tells what that was. */
   readonly leave: () => Promise<readonly string[]>;
+  /** Keeps requests to these addresses from leaving the browser, until what it returns is called. */
+  readonly hold: (addresses: string) => Promise<() => Promise<void>>;
   /** Keeps the next test from getting this tab: what was done to it can't be undone. */
   readonly spend: () => void;
   readonly button: (name: string, page?: Page) => Locator;
@@ -78,6 +80,7 @@ export function openRoom(
     },
     created: (path) => server.created(path),
     leave: () => studio.leave(),
+    hold: (addresses) => studio.hold(addresses),
     spend: () => studio.spend(),
     button: (name, page = studio.page) => page.getByRole("button", { name, exact: true }),
     field: (name) => studio.page.getByRole("textbox", { name, exact: true }),

@@ -2,7 +2,14 @@ import { createEmulator } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
 import { afterAll, beforeAll, expect } from "vitest";
 import { KEY } from "../../packages/worker-proxy/test/support/key.ts";
-import { type Bundle, bundleTemplate, type Running, startTemplate, tokenOf } from "./worker-template.ts";
+import {
+  type Bundle,
+  bundleTemplate,
+  type Deployment,
+  type Running,
+  startTemplates,
+  tokenOf,
+} from "./worker-template.ts";
 
 export const secrets = {
   GATEWAY_API_KEY: KEY,
@@ -23,19 +30,29 @@ export async function createVideo(worker: Running, token: string): Promise<strin
   return (JSON.parse(text) as { id: string }).id;
 }
 
-/** The template's Worker by one of its configurations, before a gateway of its own, for the suite that calls this. */
-export function runTemplate(name: string) {
+/**
+ * The template's Worker by one of its configurations, before a gateway of its own, for the suite that calls this.
+ *
+ * @param others gives the Workers of other settings, each under its name; they run in the same workerd
+ */
+export function runTemplate(
+  name: string,
+  others: (settings: Record<string, string>) => Readonly<Record<string, Deployment>> = () => ({}),
+) {
   const emulator = createEmulator({ apiKeys: [KEY], speed: Number.POSITIVE_INFINITY });
   let gateway: Served;
   let bundle: Bundle;
-  let worker: Running;
+  let workers: ReadonlyMap<string, Running>;
   beforeAll(async () => {
     gateway = await serve(emulator, { port: 0 });
     bundle = await bundleTemplate(name);
-    worker = await startTemplate(bundle, settings());
+    const settings = { GATEWAY_URL: gateway.url, ...secrets };
+    const deployments = { usual: { given: settings }, ...others(settings) };
+    const running = await startTemplates(bundle, Object.values(deployments));
+    workers = new Map(Object.keys(deployments).map((key, index) => [key, running[index] as Running]));
   }, 60_000);
   afterAll(async () => {
-    await worker.close();
+    await get("usual").close();
     await gateway.close();
   });
 
@@ -45,22 +62,15 @@ export function runTemplate(name: string) {
       return bundle;
     },
     get worker(): Running {
-      return worker;
+      return get("usual");
     },
-    /** What the Worker is given. */
-    settings,
-    /** For what needs a Worker of its own. */
-    async withWorker(
-      given: Record<string, string>,
-      visit: (worker: Running) => Promise<void>,
-      without: readonly string[] = [],
-    ) {
-      const another = await startTemplate(bundle, given, without);
-      await visit(another).finally(another.close);
-    },
+    /** One of `others`. */
+    other: get,
   };
 
-  function settings(): Record<string, string> {
-    return { GATEWAY_URL: gateway.url, ...secrets };
+  function get(key: string): Running {
+    const running = workers.get(key);
+    if (!running) throw new Error(`no Worker is called "${key}"`);
+    return running;
   }
 }

@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { secretToken } from "../../packages/worker-proxy/test/support/auth-issuer.ts";
 import { expectNoKey, read } from "../../packages/worker-proxy/test/support/key.ts";
 import { startMiniflare } from "../../packages/worker-proxy/test/support/miniflare.ts";
 
@@ -16,7 +17,7 @@ interface Config extends Record<string, unknown> {
   readonly compatibility_date: string;
   readonly compatibility_flags: readonly string[];
   readonly vars: Record<string, string>;
-  readonly ratelimits: readonly { readonly name: string }[];
+  readonly ratelimits: readonly { readonly name: string; readonly namespace_id: string }[];
   readonly durable_objects: {
     readonly bindings: readonly { readonly name: string; readonly class_name: string }[];
   };
@@ -29,10 +30,18 @@ const { unstable_readConfig: readConfig } = require("wrangler") as {
 /** One of the template's configurations, as wrangler reads it. */
 export const configOf = (name: string) => readConfig({ config: join(template, name) });
 
-export type Bundle = Awaited<ReturnType<typeof bundleTemplate>>;
+export type Bundle = Awaited<ReturnType<typeof makeBundle>>;
 
-/** What `wrangler deploy` would upload, made of the packages' sources. */
-export async function bundleTemplate(config: string) {
+const bundles = new Map<string, Promise<Bundle>>();
+
+/** What `wrangler deploy` would upload, made of the packages' sources; made once for all files of a test worker. */
+export function bundleTemplate(config: string): Promise<Bundle> {
+  const bundle = bundles.get(config) ?? makeBundle(config);
+  bundles.set(config, bundle);
+  return bundle;
+}
+
+async function makeBundle(config: string) {
   const folder = await mkdtemp(join(tmpdir(), "sluice-template-"));
   const source = (path: string) => [join(root, "packages/worker-proxy/src", path)];
   const paths = {
@@ -59,64 +68,94 @@ export async function bundleTemplate(config: string) {
   return { config: configOf(config), code, printed: stdout + stderr };
 }
 
-export type Running = Awaited<ReturnType<typeof startTemplate>>;
+export type Running = Awaited<ReturnType<typeof startTemplates>>[number];
 
-/** Runs a bundle in workerd as its configuration says, with these variables and secrets, and no others. */
-export async function startTemplate(
-  { config, code }: Bundle,
-  given: Record<string, string>,
+/** Variables, secrets and missing bindings of one Worker. */
+export interface Deployment {
+  readonly given: Record<string, string>;
   /** Bindings of the configuration that are missing. */
-  without: readonly string[] = [],
-) {
-  const logs: string[] = [];
+  readonly without?: readonly string[];
+}
+
+/** Runs one Worker of the bundle for each deployment, all in one workerd. Closing the first closes all. */
+export async function startTemplates({ config, code }: Bundle, deployments: readonly Deployment[]) {
+  const logs: string[][] = deployments.map(() => []);
   const sqlite = config.migrations.flatMap(({ new_sqlite_classes = [] }) => new_sqlite_classes);
   const miniflare = startMiniflare({
-    handleStructuredLogs: ({ message }: { message: string }) => logs.push(message),
-    modules: [{ type: "ESModule", path: "worker.js", contents: code }],
-    compatibilityDate: config.compatibility_date,
-    compatibilityFlags: config.compatibility_flags,
-    bindings: { ...config.vars, ...given },
-    ratelimits: Object.fromEntries(
-      config.ratelimits.filter(isThere).map((limiter) => [limiter.name, limiter]),
-    ),
-    durableObjects: Object.fromEntries(
-      config.durable_objects.bindings
-        .filter(isThere)
-        .map(({ name, class_name: className }) => [
-          name,
-          { className, useSQLite: sqlite.includes(className) },
-        ]),
-    ),
+    handleStructuredLogs({ message }: { message: string }) {
+      const [, index = "0", line = message] = /^(\d+) (.*)$/s.exec(message) ?? [];
+      logs[Number(index)]?.push(line);
+    },
+    workers: deployments.map(workerOf),
   });
-  const address = (await miniflare.ready).origin;
-  function isThere({ name }: { readonly name: string }): boolean {
-    return !without.includes(name);
+  await miniflare.ready;
+  return Promise.all(
+    deployments.map(async (_, index) => {
+      const address = (await miniflare.unsafeGetDirectURL(`${index}`)).origin;
+      return { address, logs: logs[index] ?? [], ask: asksAt(address), close };
+    }),
+  );
+
+  function workerOf({ given, without = [] }: Deployment, index: number) {
+    const isThere = ({ name }: { readonly name: string }) => !without.includes(name);
+    const { ratelimits, durable_objects: objects } = config;
+    return {
+      name: `${index}`,
+      // each line says which Worker wrote it
+      modules: [{ type: "ESModule", path: "worker.js", contents: `${code}\n${numberedLines(index)}` }],
+      compatibilityDate: config.compatibility_date,
+      compatibilityFlags: config.compatibility_flags,
+      bindings: { ...config.vars, ...given },
+      ratelimits: Object.fromEntries(
+        ratelimits
+          .filter(isThere)
+          .map((limiter) => [limiter.name, { ...limiter, namespace_id: `${index}-${limiter.namespace_id}` }]),
+      ),
+      durableObjects: Object.fromEntries(
+        objects.bindings
+          .filter(isThere)
+          .map(({ name, class_name: className }) => [
+            name,
+            { className, useSQLite: sqlite.includes(className) },
+          ]),
+      ),
+      unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
+    };
   }
-  return {
-    address,
-    logs,
-    /** Asks with a token, or without one; what comes back has no part of the key in it. */
-    async ask(
-      token: string | undefined,
-      path: string,
-      body?: object | string,
-      more: Record<string, string> = {},
-    ) {
-      const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
-      const headers = { "content-type": "application/json", ...authorization, ...more };
-      const text = typeof body === "string" ? body : JSON.stringify(body);
-      const sent = body ? { method: "POST", body: text } : {};
-      return read(await fetch(address + path, { headers, ...sent }));
-    },
-    close() {
-      expectNoKey(logs.join("\n"));
-      return miniflare.dispose();
-    },
+
+  function close(): Promise<void> {
+    expectNoKey(logs.flat().join("\n"));
+    return miniflare.dispose();
+  }
+}
+
+function numberedLines(index: number): string {
+  return `for (const level of ["log", "warn", "error"]) console[level] = console[level].bind(console, "${index}");`;
+}
+
+/** Asks with a token, or without one; what comes back has no part of the key in it. */
+function asksAt(address: string) {
+  return async (
+    token: string | undefined,
+    path: string,
+    body?: object | string,
+    more: Record<string, string> = {},
+  ) => {
+    const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const headers = { "content-type": "application/json", ...authorization, ...more };
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const sent = body ? { method: "POST", body: text } : {};
+    return read(await fetch(address + path, { headers, ...sent }));
   };
 }
 
+/** Token of a user as an app's server signs it with the secret that it shares with the Worker. */
+export function tokenOf(user: string, secret: string): Promise<string> {
+  return secretToken(secret, { iss: "https://app.example.com", aud: "gateway-proxy", sub: user });
+}
+
 /** A token as the template's own script makes it. */
-export async function tokenOf(user: string, secret: string): Promise<string> {
+export async function scriptTokenOf(user: string, secret: string): Promise<string> {
   const args = [join(template, "scripts/token.ts"), user];
   const { stdout } = await run(process.execPath, args, { env: { JWT_SECRET: secret } });
   return stdout.trim();

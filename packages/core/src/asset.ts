@@ -1,4 +1,4 @@
-/** A registered asset, as video requests name it. Plain JSON. */
+/** Reference to a registered asset, as video requests name it. Plain JSON. */
 export interface AssetHandle {
   /** Id of the asset, as the gateway gave it. */
   readonly id: string;
@@ -9,15 +9,15 @@ export interface AssetHandle {
 /** Snapshot of an asset. Plain JSON. */
 export interface Asset extends AssetHandle {
   /**
-   * `active`: requests may use the asset. `failed`: they never will. `pending`: neither yet, whatever status
-   * the gateway reports.
+   * `active`: requests may use the asset. `failed`: requests can never use it. `pending`: any other status of the
+   * gateway.
    */
   readonly state: "active" | "failed" | "pending";
   /** Status as the gateway wrote it. */
   readonly rawStatus: string;
   /**
-   * Temporary address of the image, to show it. Requests name the asset by its `uri` and refuse this address,
-   * so it is not a string.
+   * Temporary address of the image, to show it. Video requests need `uri` instead. This field is not a string, so that
+   * it cannot be sent by mistake.
    */
   readonly temporaryURL?: {
     /** The address. It stops working after some time. */

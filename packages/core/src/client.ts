@@ -9,7 +9,7 @@ import type { VideoTaskNormalizer } from "./video-task.js";
 
 /**
  * The gateway's address, headers and settings: first argument of the functions that send requests. Created by
- * `createClient`. Frozen and without the key in any field, so that it can be logged.
+ * `createClient`. Frozen. No field has the key, so it can be logged.
  */
 export interface Client extends Connection {
   /** Lookup of an asset in this deployment; `getAsset` and `waitForAsset` need it. */
@@ -21,9 +21,9 @@ export interface Client extends Connection {
 /** Options of `createClient`. Only `baseURL` is required. */
 export interface ClientOptions {
   /**
-   * Address of the gateway, or of the proxy in front of it: `https://gateway.example.com`. A trailing `/v1`
-   * is accepted. A path of the page's own server (`/api`) is resolved at the first request, so that a server
-   * can create the client, too.
+   * Address of the gateway, or of the proxy in front of it: `https://gateway.example.com`. A trailing `/v1` is
+   * accepted. A path of the page's own server (`/api`) is resolved at the first request, so a server can create the
+   * client, too.
    */
   readonly baseURL: string;
   /**
@@ -82,13 +82,13 @@ export interface ClientOptions {
 }
 
 /**
- * Most keys that a client remembers, to redact them. One is forgotten only after so many newer ones were sent: it would
- * take as many requests in flight, each with a key of its own.
+ * Largest number of keys that a client keeps to redact them. The oldest key is dropped first, so a request would have
+ * to outlive as many newer keys.
  */
 const MOST_KEYS = 1000;
 
 /**
- * Creates the client that every function takes first. It holds no connection and needs no closing.
+ * Creates the client, the first argument of every function. It holds no connection and is never closed.
  *
  * @throws {ConfigurationError} when an option cannot work; the message says which one and what to do
  * @example
@@ -119,7 +119,8 @@ export function createClient(options: ClientOptions): Client {
     random: options.random ?? Math.random,
     assetLookup: options.assetLookup,
     normalizeVideoTask: options.normalizeVideoTask,
-    // called detached: a `fetch` taken from an object would lose its `this`, and the global one throws with another
+    // called without its object: a `fetch` taken from an object would lose its `this`, and the global one throws with
+    // another `this`
     fetch: options.fetch ?? ((request) => globalThis.fetch(request)),
     headers,
     scrub,
@@ -137,9 +138,9 @@ export function createClient(options: ClientOptions): Client {
     return all;
   }
 
-  /** Keeps a key for `scrub`; the one that was used last stands last. */
+  /** Keeps a key for `scrub`. The key that was used last is the last of the set. */
   function remember(key: string): void {
-    // a key of a test may be a letter, and letters are all over an answer
+    // short keys are not redacted: a test's key may be one letter, which occurs everywhere in an answer
     if (key.length < 8) return;
     keys.delete(key);
     keys.add(key);
@@ -161,7 +162,7 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-/** JSON text with the escapes resolved that a key may be written with; quotes and backslashes stay. */
+/** Resolves the escapes of JSON text in which a key may be written. Quotes and backslashes stay escaped. */
 function withoutEscapes(text: string): string {
   return text.replace(/\\(?:\/|u00(?!22|5c)([2-7][\da-f]))/gi, (_, hex?: string) =>
     hex ? String.fromCharCode(Number.parseInt(hex, 16)) : "/",
@@ -170,7 +171,7 @@ function withoutEscapes(text: string): string {
 
 const printedRules = new Set<string>();
 
-/** Prints a warning that no `onEvent` gets: once for each rule, and not in production. */
+/** Prints a warning if there is no `onEvent`: once for each rule, and not in production. */
 function printWarning({ path, message, rule }: Issue): void {
   if (printedRules.has(rule) || inProduction()) return;
   printedRules.add(rule);
@@ -180,7 +181,7 @@ function printWarning({ path, message, rule }: Issue): void {
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
-/** Written out, because bundlers replace these words; a browser without one has no `process`. */
+/** Written in full, because bundlers replace this expression. A browser without a bundler has no `process`. */
 function inProduction(): boolean {
   try {
     return process.env.NODE_ENV === "production";
@@ -200,7 +201,7 @@ function checkedBaseURL(given: unknown): string {
   };
   const baseURL = typeof given === "string" ? given.trim().replace(/\/+$/, "") : "";
   if (typeof given !== "string" || given.trim() === "") return fail("is missing");
-  // a path is resolved where there is a page, at the first request
+  // a path is resolved at the first request, when there may be a page
   const isPath = /^\.{0,2}\//.test(given.trim());
   if (!(isPath || URL.canParse(baseURL))) return fail(`${JSON.stringify(given)} is no URL`);
   const { protocol, username, password, search, hash } = new URL(baseURL, "https://page.invalid");
@@ -226,7 +227,7 @@ function checkedKey(key: unknown): string {
     );
   if (/^bearer\s/i.test(key)) return fail('give the key alone: "Bearer " is added');
   if (!/^[\x21-\x7e]+$/.test(key))
-    return fail("has a space, a line break or another character no header can carry");
+    return fail("has a space, a line break or another character that no header may have");
   return key;
 }
 
@@ -238,7 +239,7 @@ function checkTimes(option: string, times: object | undefined): void {
       );
 }
 
-/** Browsers and their workers call themselves Mozilla; Node, Deno, Bun and workerd do not. */
+/** Returns true in a browser or its workers, which call themselves Mozilla. Node, Deno, Bun and workerd do not. */
 function inBrowser(): boolean {
   return /^Mozilla\//.test(globalThis.navigator?.userAgent ?? "");
 }

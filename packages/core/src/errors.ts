@@ -15,7 +15,7 @@ export interface Issue {
  * Outcome of a request that failed.
  *
  * - `refused`: the gateway refused it; not billed
- * - `not-sent`: the gateway never got it; not billed
+ * - `not-sent`: the gateway never received it; not billed
  * - `unknown`: the gateway may have acted, and billed; check before sending it again
  */
 export type Outcome = "refused" | "not-sent" | "unknown";
@@ -23,7 +23,7 @@ export type Outcome = "refused" | "not-sent" | "unknown";
 const brand = Symbol.for("sluice.GatewayError");
 
 interface ErrorDetails {
-  /** The error that this one comes from. */
+  /** Cause of this error. */
   readonly cause?: unknown;
   /** The gateway's or proxy's request id, for a support ticket. */
   readonly requestId?: string | undefined;
@@ -41,8 +41,8 @@ export abstract class GatewayError extends Error {
   /** Request id of the gateway or the proxy, for a support ticket. */
   readonly requestId?: string;
   /**
-   * Outcome of the request: says whether it may be billed. Absent from errors about a task or an asset that
-   * was created before.
+   * Outcome of the request: shows if it may be billed. Absent from errors about a task or an asset that was created
+   * before.
    */
   declare readonly outcome?: Outcome;
   /** Handle of the task or asset that the error is about. With it, watching can continue. */
@@ -53,7 +53,7 @@ export abstract class GatewayError extends Error {
     if (requestId !== undefined) this.requestId = requestId;
   }
 
-  /** On the prototype, not on each error: a copy of an error's fields is no error. */
+  /** Defined on the prototype: a copy of an error's fields is not an error. */
   get [brand](): true {
     return true;
   }
@@ -65,7 +65,7 @@ export abstract class GatewayError extends Error {
   }
 }
 
-/** An option that cannot work, or a function of the options that failed. Nothing was sent. */
+/** An option that cannot work, or a function in the options that failed. Nothing was sent. */
 export class ConfigurationError extends GatewayError {
   override readonly name = "ConfigurationError";
   readonly code = "configuration";
@@ -86,7 +86,7 @@ export class ValidationError extends GatewayError {
   }
 }
 
-/** An error with fields of its own beside the message. */
+/** An error with more fields than its message. */
 abstract class DetailedError<Fields extends object> extends GatewayError {
   constructor(message: string, fields: Fields, details?: ErrorDetails) {
     super(message, details);
@@ -94,7 +94,7 @@ abstract class DetailedError<Fields extends object> extends GatewayError {
   }
 }
 
-/** Contents of an error answer of the gateway, read from whichever body form it came in. */
+/** Contents of an error answer of the gateway, in any form of its body. */
 export interface APIErrorFields {
   /** HTTP status of the answer. */
   readonly status: number;
@@ -116,7 +116,7 @@ export interface APIErrorFields {
 export class APIError extends DetailedError<APIErrorFields> {
   override readonly name = "APIError";
   readonly code = "api";
-  /** HTTP status of the answer, 400 to 599. A 2xx status where the answer is no JSON or carries an error. */
+  /** HTTP status of the answer, 400 to 599. A 2xx status where the answer is not JSON or carries an error. */
   declare readonly status: number;
   /** `error.type` of the body: `authentication_error`. */
   declare readonly type?: string;
@@ -133,8 +133,8 @@ export class APIError extends DetailedError<APIErrorFields> {
 }
 
 /**
- * No answer came. `outcome` is `"not-sent"` where no connection was made, so that sending again is safe, or
- * `"unknown"`: the gateway may have acted, and may bill.
+ * No answer came. `outcome` is `"not-sent"` if no connection was made: sending again is safe. It is `"unknown"` if the
+ * gateway may have acted, and may bill.
  */
 export class ConnectionError extends GatewayError {
   override readonly name = "ConnectionError";
@@ -148,8 +148,9 @@ export class ConnectionError extends GatewayError {
 }
 
 /**
- * The limit that was passed: `headers` until the answer's headers, `first-chunk` until a chat stream's first content,
- * `chunk` between two pieces of the answer, `total` for the whole request, `deadline` for a task.
+ * The limit that was exceeded. `headers`: until the headers of the answer. `first-chunk`: until the first content of a
+ * chat stream. `chunk`: between two pieces of the answer. `total`: the whole request. `deadline`: the watching of a
+ * task.
  */
 export type TimeoutPhase = "headers" | "first-chunk" | "chunk" | "total" | "deadline";
 
@@ -158,11 +159,11 @@ interface TimeoutDetails<Partial> extends ErrorDetails {
   readonly partial?: Partial;
 }
 
-/** A limit of `timeouts` was passed. `partial` is the message so far, where a stream had begun. */
+/** A limit of `timeouts` was exceeded. `partial` is the message so far, where a stream had begun. */
 export class TimeoutError<Partial = unknown> extends GatewayError {
   override readonly name = "TimeoutError";
   readonly code = "timeout";
-  /** The limit that was passed. */
+  /** The limit that was exceeded. */
   readonly phase: TimeoutPhase;
   /** The message so far, where a stream had begun. */
   readonly partial?: Partial;
@@ -175,15 +176,15 @@ export class TimeoutError<Partial = unknown> extends GatewayError {
 }
 
 /**
- * Reason why a stream is no success. `truncated`: it stopped before its end. `malformed`: it carried
- * something unreadable. `server-error`: it carried an error.
+ * Reason of a failed stream. `truncated`: it stopped before its end. `malformed`: it carried something unreadable.
+ * `server-error`: it carried an error.
  */
 export type StreamFailure = "truncated" | "malformed" | "server-error";
 
 interface StreamErrorFields<Partial> {
-  /** Reason why the stream is no success. */
+  /** Reason of the failure. */
   readonly reason: StreamFailure;
-  /** The message as far as it came. */
+  /** The message so far. */
   readonly partial: Partial;
   /** `error.type` of an error that was sent inside the stream. */
   readonly type?: string | undefined;
@@ -195,9 +196,9 @@ interface StreamErrorFields<Partial> {
 export class StreamError<Partial = unknown> extends DetailedError<StreamErrorFields<Partial>> {
   override readonly name = "StreamError";
   readonly code = "stream";
-  /** Reason why the stream is no success. */
+  /** Reason of the failure. */
   declare readonly reason: StreamFailure;
-  /** The message as far as it came. */
+  /** The message so far. */
   declare readonly partial: Partial;
   /** `error.type` of an error that was sent inside the stream. */
   declare readonly type?: string;
@@ -223,13 +224,13 @@ export class ResponseError extends DetailedError<ResponseErrorFields> {
 }
 
 /**
- * Reason why a video task is no success. `failed`: it failed. `result-missing`: the gateway reports success
- * but never gives a URL.
+ * Reason of a failed video task. `failed`: it failed. `result-missing`: the gateway reports success but never gives a
+ * URL.
  */
 export type TaskFailure = "failed" | "result-missing";
 
 interface TaskFailedFields {
-  /** Reason why the task is no success. */
+  /** Reason of the failure. */
   readonly reason: TaskFailure;
   /** Last snapshot of the task. */
   readonly task: FailedVideoTask | PendingVideoTask;
@@ -239,13 +240,13 @@ interface TaskFailedFields {
 export class TaskFailedError extends DetailedError<TaskFailedFields> {
   override readonly name = "TaskFailedError";
   readonly code = "task-failed";
-  /** Reason why the task is no success. */
+  /** Reason of the failure. */
   declare readonly reason: TaskFailure;
   /** Last snapshot of the task. */
   declare readonly task: FailedVideoTask | PendingVideoTask;
 }
 
-/** The gateway no longer knows a task, whose time is over. `handle` is the task's. */
+/** The gateway no longer has a task, because its time is over. `handle` is the handle of the task. */
 export class TaskExpiredError extends GatewayError {
   override readonly name = "TaskExpiredError";
   readonly code = "task-expired";
@@ -257,7 +258,7 @@ export class TaskExpiredError extends GatewayError {
   }
 }
 
-/** An asset whose preparation failed: it can't be used, register the image again. */
+/** An asset whose preparation failed. It cannot be used; register the image again. */
 export class AssetFailedError extends GatewayError {
   override readonly name = "AssetFailedError";
   readonly code = "asset-failed";
@@ -271,8 +272,8 @@ export class AssetFailedError extends GatewayError {
 }
 
 /**
- * `error`, told what became of the request or which task it is about. An error that knows already, and one that is not
- * of this family, stay as they are.
+ * Adds the outcome or the handle to an error. Fields that the error has already, and errors of other libraries, stay
+ * unchanged.
  */
 export function withDetails<Thrown>(
   error: Thrown,
@@ -285,12 +286,12 @@ export function withDetails<Thrown>(
   return error;
 }
 
-/** Makes an error of anything that was thrown. */
+/** Makes an error from any value that was thrown. */
 export function asError(cause: unknown): Error {
   return cause instanceof Error ? cause : new Error(String(cause), { cause });
 }
 
-/** Every error class of the library: narrow it by `name`. */
+/** Every error class of the library. `name` tells them apart. */
 export type AnyGatewayError =
   | ConfigurationError
   | ValidationError
@@ -323,7 +324,7 @@ export function isGatewayError(error: unknown): error is AnyGatewayError {
   return typeof error === "object" && error !== null && brand in error;
 }
 
-// every part is bounded, or can't match again where it failed: time grows with the text and no faster
+// every part is bounded, or cannot match again where it failed: the time is linear in the text
 const secrets: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer\s+)[^\s"',;]+/gi, "$1[redacted]"],
   [/\bsk-[\w-]{6,}/g, "sk-[redacted]"],
@@ -348,7 +349,9 @@ function redactAddress(address: string): string {
   return shown.replace(/\/\/[^/@]+@/g, "//[redacted]@");
 }
 
-/** Levels of an error that are shown and cleaned: no field of ours is deeper, and the gateway's JSON may be. */
+/**
+ * Deepest level of an error that is shown and cleaned. No field of this library is deeper; the gateway's JSON may be.
+ */
 const DEEPEST = 16;
 
 function redactDeep(value: unknown, depth = 0): unknown {
@@ -360,7 +363,10 @@ function redactDeep(value: unknown, depth = 0): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, redactDeep(entry, depth + 1)]));
 }
 
-/** Cleans every text of an error in place: message, stack, fields and causes. A foreign cause that changes is covered. */
+/**
+ * Removes secrets from every text of an error in place: message, stack, fields and causes. A foreign cause that would
+ * change is replaced by a copy.
+ */
 export function cleanError(error: object, clean: (text: string) => string): void {
   Object.defineProperties(error, changesOf(error, clean));
 }
@@ -380,7 +386,7 @@ function cleaned(value: unknown, clean: (text: string) => string): unknown {
   if (typeof value === "string") return clean(value);
   if (value instanceof Error) {
     const changes = changesOf(value, clean);
-    // what is shown of an object is its own: the original stays behind, for `instanceof`
+    // an object with the clean texts over the original: `instanceof` still works
     return Object.keys(changes).length > 0 ? Object.create(value, changes) : value;
   }
   if (typeof value !== "object") return value;
@@ -389,7 +395,7 @@ function cleaned(value: unknown, clean: (text: string) => string): unknown {
   return clear === json ? value : JSON.parse(clear);
 }
 
-/** `value` as JSON text, or undefined: for a value that has none, and for one nested too deep to be written. */
+/** Writes `value` as JSON text; undefined for a value without JSON, and for one that is nested too deeply. */
 export function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);

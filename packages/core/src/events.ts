@@ -3,16 +3,16 @@ import type { Issue } from "./errors.js";
 /** Browser features that a tab can do without. */
 export type PlatformFeature = "web-locks" | "broadcast-channel" | "indexed-db" | "web-storage";
 
-/** Purpose of a call. It follows from the path: any path that is not one of the gateway's own is an asset lookup. */
+/** Purpose of a call. */
 export type CallKind = "chat" | "image" | "video" | "asset" | "epsilon";
 
 /**
  * The end of a call.
  *
  * - of a chat answer, its own outcome: `complete`, `length`, `content-filter`, `tool-calls`, `insufficient-resource`
- * - `success`: any other call that was answered as the spec says. A query of a failed video task is a success too
+ * - `success`: any other call with an answer that fits the spec. A query of a failed video task is a success, too
  * - `stopped`: the caller aborted it
- * - `truncated`: the stream broke off; `error`: the stream reported or carried something unreadable
+ * - `truncated`: the stream broke off; `error`: the stream reported an error or was unreadable
  * - `not-sent`, `refused`, `unknown`: it failed, with this outcome of the request ({@link GatewayError.outcome})
  */
 export type CallOutcome =
@@ -43,13 +43,13 @@ export interface CallUsage {
   readonly output_tokens?: number;
 }
 
-/** Facts about a call that ended well. */
+/** Facts about a successful call. */
 export interface CallSummary {
-  /** Ending of the call. @default "success" */
+  /** Outcome of the call. @default "success" */
   readonly outcome?: CallOutcome;
   /** Counts of the answer; absent where the gateway did not report them. */
   readonly usage?: CallUsage | undefined;
-  /** Speed of a chat answer, measured from the begin of the call. */
+  /** Speed of a chat answer, measured from the start of the call. */
   readonly timing?:
     | {
         /** Milliseconds until the first text, thinking or tool call; absent where none came. */
@@ -109,9 +109,9 @@ interface FirstChunkStep {
   readonly ms: number;
 }
 interface EndStep {
-  /** The call is over: its last event, exactly one. */
+  /** The call has ended. Each call has exactly one such event, its last. */
   readonly type: "end";
-  /** Ending of the call. */
+  /** Outcome of the call. */
   readonly outcome: CallOutcome;
   /** Milliseconds since the call began. */
   readonly ms: number;
@@ -129,7 +129,7 @@ interface EndStep {
 export type CallStep = RequestStep | ResponseStep | RetryStep | FirstChunkStep | EndStep;
 
 interface StorageFailure {
-  /** A chat or a task could not be read from its storage, or not be written there. The work goes on without. */
+  /** A chat or a task could not be read from its storage, or not be written there. The work continues without it. */
   readonly type: "storage-failure";
   /** Error of the storage. */
   readonly error: unknown;
@@ -137,7 +137,7 @@ interface StorageFailure {
   readonly messageId?: string;
 }
 interface PlatformLimit {
-  /** The browser refuses a feature: this tab works for itself. Emitted once for each feature and client. */
+  /** The browser refuses a feature: this tab works without the other tabs. Emitted once for each feature and client. */
   readonly type: "platform-limit";
   /** The feature. */
   readonly feature: PlatformFeature;
@@ -145,7 +145,7 @@ interface PlatformLimit {
   readonly error: Error;
 }
 interface Warning {
-  /** The gateway would ignore a part of the request or may not know it, or a part of its answer is ignored. */
+  /** A part of the request or of the answer is ignored, or may be ignored. */
   readonly type: "warning";
   /** The part, and what to do about it. */
   readonly issue: Issue;
@@ -154,7 +154,7 @@ interface Warning {
 }
 
 /**
- * An event that a client passes to `onEvent`: enough for logs, meters and timelines, never a body, a header or a key.
+ * An event that a client passes to `onEvent`, for logs, meters and timelines. It never has a body, a header or a key.
  * Times are milliseconds.
  */
 export type ClientEvent = (CallIdentity & CallStep) | StorageFailure | PlatformLimit | Warning;

@@ -1,4 +1,4 @@
-// Bundlers keep the order of these parts, and it decides what gzip finds: `check:size` tells after a change.
+// Bundlers keep the order of these parts, and the order changes the gzipped size: run `check:size` after a change.
 
 // The client
 
@@ -40,14 +40,10 @@ export {
   type ImageResult,
   type ImageUsage,
 } from "./images/generate.js";
-export type { ImageRequestOf, SettledImages } from "./images/generation.js";
+export type { ImageStoreOptions } from "./images/options.js";
 export type { ImageRequest } from "./images/request-body.js";
-export {
-  createImageStore,
-  type ImageState,
-  type ImageStore,
-  type ImageStoreOptions,
-} from "./images/store.js";
+export type { ImageRequestOf, ImageState, SettledImages } from "./images/state.js";
+export { createImageStore, type ImageStore } from "./images/store.js";
 
 // Videos
 

@@ -1,6 +1,6 @@
 /**
- * Table of the chat models (spec, POST /v1/chat/completions): the values and bounds that each one accepts. The checks
- * are made from it, and forms can be, too.
+ * Table of the chat models (spec, POST /v1/chat/completions): the values and bounds that each model accepts. The checks
+ * use this table, and forms can use it, too.
  */
 export const chatModels = {
   "alpha-v4.1-flash": {
@@ -45,7 +45,7 @@ export const chatModels = {
 export type ChatModel = keyof typeof chatModels;
 
 /**
- * Table of the image models (spec, POST /v1/images/generations): the sizes that each one accepts. The spec does not
+ * Table of the image models (spec, POST /v1/images/generations): the sizes that each model accepts. The spec does not
  * show the default size and the bounds of `max_images`.
  */
 export const imageModels = {
@@ -73,18 +73,18 @@ export const imageModels = {
 /** Id of an image model, as the gateway spells it. */
 export type ImageModel = keyof typeof imageModels;
 
-// the compiler prints a refusal that is a literal type. `string` leaves the field `undefined`: by the fields that tell
-// requests apart, it finds the one whose error it prints
+// the compiler prints the reason if it is a literal type. `string` leaves the field `undefined`: such fields tell it
+// which request the error is about
 const only20 = "is for gamma-video-2.0 only; leave it out, or use that model";
 const gammaShape: string = "is a field of the gamma models; beta models take `input` and `parameters`";
 const betaParameter = "belongs in `parameters`";
 const betaShape: string =
   "is a field of the beta models; gamma models take `content`, and parameters at the top level";
 
-/** Of the gamma video models but `gamma-video-2.0`. */
+/** Shared by all gamma video models but `gamma-video-2.0`. */
 const deniedToGamma = { input: betaShape, parameters: betaShape, return_last_frame: only20 } as const;
 
-/** Both `beta` models accept the same. */
+/** Shared by both `beta` models. */
 const betaVideo = {
   family: "beta",
   denied: {
@@ -101,7 +101,7 @@ const betaVideo = {
   resolutionDefault: "1080P",
   ratios: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16"],
   ratioDefault: "adaptive",
-  /** Seconds; `auto` lets the model choose. */
+  /** Length in seconds; with `auto` the model chooses. */
   duration: { min: 2, max: 30, auto: -1 },
   durationDefault: 5,
   seed: { min: 0, max: 2_147_483_647 },
@@ -110,9 +110,9 @@ const betaVideo = {
   watermarkDefault: false,
   /** `input.media` item types that are frames of the video; they exclude all others. */
   frames: ["first_frame", "last_frame"],
-  /** Item types that the video takes something from. `file` and `link` exclude each other. */
+  /** `input.media` item types that are references. `file` and `link` exclude each other. */
   references: ["reference_image", "reference_video", "reference_audio", "file", "link"],
-  /** Kind of file behind the `url` of an item type. */
+  /** Kind of the file at the `url` of an item type. */
   kinds: {
     first_frame: "image",
     last_frame: "image",
@@ -132,18 +132,18 @@ const betaVideo = {
     file: 1,
     link: 1,
   },
-  /** Name of an item type in the prompt, followed by a number from 1: `Image 1`. */
+  /** Name of an item type in the prompt, before a number from 1: `Image 1`. */
   promptNames: { reference_image: "Image", reference_video: "Video", reference_audio: "Audio" },
   /** Formats of images that travel in the request. `mediaLimits` of `@sluice/core/media` has all limits of files. */
   imageFormats: ["jpeg", "png", "bmp", "webp"],
-  /** Hours that a task can be queried after its creation, and that the URL of its result lives. */
+  /** Hours after its creation in which a task can be queried, and in which the URL of its result works. */
   retentionHours: 24,
 } as const;
 
 /**
- * Table of the video models (spec, POST /v1/video/generations): the values and bounds that each one accepts. Note the
- * case: `beta` models take `1080P`, `gamma` models `1080p`. `denied` has the fields of other video models that this one
- * refuses, each with the text of its error. Any other unknown field is sent with a warning.
+ * Table of the video models (spec, POST /v1/video/generations): the values and bounds that each model accepts. `beta`
+ * models write `1080P`, `gamma` models `1080p`. `denied` has the fields of other video models that a model refuses,
+ * each with the text of its error. Any other unknown field is sent with a warning.
  */
 export const videoModels = {
   "beta3.0-video": betaVideo,
@@ -155,7 +155,7 @@ export const videoModels = {
     resolutionDefault: "720p",
     ratios: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16", "21:9"],
     ratioDefault: "adaptive",
-    /** The same in text-to-video. */
+    /** Default ratio of text to video. */
     textRatios: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16", "21:9"],
     textRatioDefault: "adaptive",
     duration: { min: 4, max: 12, auto: -1 },
@@ -169,7 +169,7 @@ export const videoModels = {
   },
   "gamma-video-1-0-pro-fast-251015": {
     family: "1-0-pro-fast",
-    // written out: bundlers keep a table that is spread, whether it is used or not
+    // written in full: bundlers keep a table that is spread, even if it is unused
     denied: {
       input: betaShape,
       parameters: betaShape,
@@ -196,7 +196,7 @@ export const videoModels = {
     resolutions: ["480p", "720p", "1080p", "4k"],
     ratios: ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "adaptive"],
     duration: { min: 4, max: 15 },
-    /** The roles that occur in the spec; others are let through with a warning. */
+    /** The roles in the spec. Other roles are sent with a warning. */
     roles: ["first_frame", "last_frame", "reference_image"],
     returnLastFrame: true,
   },

@@ -1,10 +1,10 @@
-/** A video task by its id, with the facts of its receipt where they are known. */
+/** A video task by its id, with the facts of its receipt that are known. */
 export interface VideoTaskReference {
   /** Id of the task, as the gateway gave it. */
   readonly id: string;
   /** Model that makes the video. */
   readonly model?: string | undefined;
-  /** Time at which the gateway took the task; Unix milliseconds. */
+  /** Time at which the gateway accepted the task; Unix milliseconds. */
   readonly createdAt?: number | undefined;
   /**
    * End of the time in which the task can be queried; Unix milliseconds. An estimate for `beta` models: 24
@@ -17,7 +17,7 @@ export interface VideoTaskReference {
 export interface VideoTaskHandle extends VideoTaskReference {
   /** Model that makes the video. */
   readonly model: string;
-  /** Time at which the gateway took the task; Unix milliseconds. */
+  /** Time at which the gateway accepted the task; Unix milliseconds. */
   readonly createdAt: number;
 }
 
@@ -30,11 +30,11 @@ interface VideoTaskFacts {
   /** Status as the gateway wrote it. */
   readonly rawStatus: string;
   /**
-   * Share of the work that is done, from 0 to 1; absent where the gateway reports none. 1 is no success: only
-   * `state` says that.
+   * Share of the work that is done, from 0 to 1; absent where the gateway reports none. A progress of 1 is not yet a
+   * success: only `state` shows it.
    */
   readonly progress?: number;
-  /** Time at which the gateway took the task; Unix milliseconds. */
+  /** Time at which the gateway accepted the task; Unix milliseconds. */
   readonly submittedAt?: number;
   /** Time at which the gateway began to make the video; Unix milliseconds. */
   readonly startedAt?: number;
@@ -76,7 +76,7 @@ export interface FailedVideoTask extends VideoTaskFacts {
 /** Snapshot of a video task, discriminated by `state`. Plain JSON. */
 export type VideoTask = PendingVideoTask | SucceededVideoTask | FailedVideoTask;
 
-/** Reads the answer of a query as a {@link VideoTask}. `known` has the facts that the caller knows. */
+/** Reads the answer of a query as a {@link VideoTask}. `known` has the facts that the caller already has. */
 export type VideoTaskNormalizer = (
   raw: unknown,
   known: {

@@ -48,7 +48,7 @@ function storeOf(
 }
 
 describe("an asset", () => {
-  test("that nobody could look up is not read, uploaded or billed", async () => {
+  test("an asset without a lookup is not read, uploaded or billed", async () => {
     const { client, requests } = clientOf(() => Response.json({ Id: "a-1" }));
     const errors: Error[] = [];
     const prepared: Blob[] = [];
@@ -69,7 +69,7 @@ describe("an asset", () => {
     });
   });
 
-  test("whose lookup the proxy does not serve is an error at once, which says what to do", async () => {
+  test("a lookup that the proxy does not serve ends at once with an error that names the fix", async () => {
     const clock = stoppedClock();
     const { client } = clientOf(
       ({ url }) =>
@@ -91,7 +91,7 @@ describe("an asset", () => {
     });
   });
 
-  test("is read, sent and prepared, and gives its uri once it may be used", async () => {
+  test("create reads, sends and prepares the asset, and gives its uri once requests may use it", async () => {
     const done: string[] = [];
     const { store, clock, creates } = storeOf(["Processing", "Active"], {
       onSuccess: ({ uri }) => done.push(uri),
@@ -132,7 +132,7 @@ describe("an asset", () => {
     });
   });
 
-  test("is registered once for a double click", async () => {
+  test("a double click registers the asset once", async () => {
     const { store, creates } = storeOf(["Processing"]);
     const clicks = [store.create(file()), store.create(file())];
     expect(clicks[0]).toBe(clicks[1]);
@@ -141,7 +141,7 @@ describe("an asset", () => {
     expect(creates()).toHaveLength(1);
   });
 
-  test("may be a URL, with a name and a group of its own", async () => {
+  test("create accepts a URL, a name and a group", async () => {
     const { store, creates } = storeOf(["Active"]);
     await store.create("https://files.test/pictures/reef.png?size=2");
     store.reset();
@@ -158,7 +158,7 @@ describe("an asset", () => {
     ["URL", {}, new Blob(["text"], { type: "text/plain" })],
     ["URL", {}, "https://"],
     ["GroupId", { groupId: "" }, "https://files.test/reef.png"],
-  ])("that breaks a rule is refused at %s, and nothing is sent", async (path, options, source) => {
+  ])("a broken rule is refused at %s, and nothing is sent", async (path, options, source) => {
     const errors: Error[] = [];
     const { store, creates } = storeOf(["Active"], { ...options, onError: (error) => errors.push(error) });
     const progress: unknown[] = [];
@@ -172,7 +172,7 @@ describe("an asset", () => {
     expect(creates()).toHaveLength(0);
   });
 
-  test("is sent as the app prepares it, as a form if that is wanted", async () => {
+  test("prepare changes the file before it is sent, and a form is sent on request", async () => {
     const prepared = new Blob([PNG], { type: "image/png" });
     const { store, creates } = storeOf(["Active"], {
       prepare: () => prepared,
@@ -184,7 +184,7 @@ describe("an asset", () => {
     expect((form.get("URL") as File).size).toBe(PNG.length);
   });
 
-  test("that failed says so, and another can be registered", async () => {
+  test("a failed asset shows its error, and another one can be registered", async () => {
     const errors: Error[] = [];
     const { store, creates } = storeOf(["Failed", "Active"], { onError: (error) => errors.push(error) });
     await store.create(file());
@@ -204,7 +204,7 @@ describe("an asset", () => {
     expect(creates()).toHaveLength(2);
   });
 
-  test("that may have been registered says so, and is not sent again", async () => {
+  test("an asset that may have been registered shows its outcome, and is not sent again", async () => {
     const { store, creates } = storeOf(["Active"], {
       create: () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } })),
     });
@@ -212,7 +212,7 @@ describe("an asset", () => {
     expect(creates()).toHaveLength(1);
   });
 
-  test("that is reset before it was sent is not sent", async () => {
+  test("reset before the request is sent sends nothing", async () => {
     const told: unknown[] = [];
     const { store, creates } = storeOf(["Active"], { onError: (error) => told.push(error) });
     const registered = store.create(file());
@@ -223,7 +223,7 @@ describe("an asset", () => {
     expect(store.getSnapshot()).toMatchObject({ status: "idle", phase: undefined });
   });
 
-  test("that is there already is told of once, however many stores look at it", async () => {
+  test("onSuccess is called once for an attached asset, however many stores show it", async () => {
     const told: string[] = [];
     const { client, clock } = storeOf(["Processing", "Active"]);
     const tellers = ["a", "b"].map((name) => {
@@ -243,7 +243,7 @@ describe("an asset", () => {
     expect(told).toEqual(["a asset://a-1"]);
   });
 
-  test("that can't be looked up is told of once each time, to one of the stores that look at it", async () => {
+  test("onError is called once for each failed lookup, by one of the stores that show the asset", async () => {
     const told: string[] = [];
     const { client } = clientOf(() => Response.json({ error: { message: "no" } }, { status: 403 }), {
       baseURL: `https://gateway-${Math.random()}.test`,
@@ -264,7 +264,7 @@ describe("an asset", () => {
     }
   });
 
-  test("that is there already is watched by its id", async () => {
+  test("attach watches an asset by its id", async () => {
     const { store, creates } = storeOf(["Active"]);
     store.attach("a-1");
     await shows(store, ({ status }) => status === "success");
@@ -272,7 +272,7 @@ describe("an asset", () => {
     expect(creates()).toHaveLength(0);
   });
 
-  test("that is watched gives a snapshot for each change, and ends when it may be used", async () => {
+  test("watchAsset yields a snapshot for each change, and ends when the asset is active", async () => {
     const { client, clock } = storeOf(["Processing", "Processing", "Active"]);
     const seen: string[] = [];
     const watching = (async () => {
@@ -282,7 +282,7 @@ describe("an asset", () => {
     expect(seen).toEqual(["Processing", "Active"]);
   });
 
-  test("comes with the state of the store, when it is ready and when it failed", async () => {
+  test("callbacks get the state of the store, after a success and after a failure", async () => {
     const told: unknown[] = [];
     const { store } = storeOf(["Active"], {
       onSuccess: (asset, state) => told.push(state.status, state.uri === asset.uri, state.data === asset),
@@ -298,7 +298,7 @@ describe("an asset", () => {
     expect(told).toEqual(["success", true, true, "error", true]);
   });
 
-  test("that is detached is not polled any more and stays as it is, until it is polled again", async () => {
+  test("detach stops polling and keeps the state, until refetch", async () => {
     const { store, clock, lookups } = storeOf(["Processing", "Active"]);
     store.attach("a-1");
     await shows(store, ({ nextPollAt }) => nextPollAt !== undefined);
@@ -314,7 +314,7 @@ describe("an asset", () => {
     await shows(store, ({ status }) => status === "success");
   });
 
-  test("is polled as often as intervalMs says, which is read each time", async () => {
+  test("intervalMs sets the time between polls, and is read each time", async () => {
     let fastMs = 60_000;
     const { store, clock, lookups } = storeOf(["Processing", "Processing", "Active"], {
       intervalMs: (asset) => (asset ? fastMs : 1),
@@ -332,7 +332,7 @@ describe("an asset", () => {
     await shows(store, ({ status }) => status === "success");
   });
 
-  test("without a lookup says what is missing", async () => {
+  test("a client without a lookup gets an error that names the option", async () => {
     const { client } = clientOf(() => Response.json({ Id: "a-1" }), { baseURL: "https://no-lookup.test" });
     const store = createAssetStore(client, { presence: present });
     leaves.push(store.subscribe(() => {}));
@@ -342,7 +342,7 @@ describe("an asset", () => {
   });
 });
 
-describe("an asset that is reset while it is sent", () => {
+describe("reset while an asset is being sent", () => {
   /** A store whose create is answered when the test says; what it tells. */
   function sending(options: AssetStoreOptions & { onEvent?: ClientOptions["onEvent"] } = {}) {
     const told: string[] = [];
@@ -380,7 +380,7 @@ describe("an asset that is reset while it is sent", () => {
 
   const broken = () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } }));
 
-  test("is registered all the same: its handle is told, and not shown", async () => {
+  test("does not stop the registration: onCreate gets the handle, and the state does not show it", async () => {
     const { store, told, signals, arrived, answer } = sending();
     const arrival = arrived();
     const registered = store.create(file());
@@ -396,20 +396,23 @@ describe("an asset that is reset while it is sent", () => {
   test.each([
     ["unknown", broken],
     ["refused", () => Response.json({ error: { message: "no" } }, { status: 400 })],
-  ] as const)("and fails is told with its outcome, %s, and not shown", async (outcome, fail) => {
-    const { store, told, requests, arrived, answer } = sending();
-    const arrival = arrived();
-    const registered = store.create(file());
-    await arrival;
-    store.reset();
-    answer(fail());
-    expect(await registered).toMatchObject({ status: "idle", error: undefined });
-    await settled();
-    expect(told).toEqual([expect.stringContaining(outcome)]);
-    expect(requests).toHaveLength(1);
-  });
+  ] as const)(
+    "reports a failure with the outcome %s, and the state does not show it",
+    async (outcome, fail) => {
+      const { store, told, requests, arrived, answer } = sending();
+      const arrival = arrived();
+      const registered = store.create(file());
+      await arrival;
+      store.reset();
+      answer(fail());
+      expect(await registered).toMatchObject({ status: "idle", error: undefined });
+      await settled();
+      expect(told).toEqual([expect.stringContaining(outcome)]);
+      expect(requests).toHaveLength(1);
+    },
+  );
 
-  test("does not write into the registration that comes after it", async () => {
+  test("does not write into the next registration", async () => {
     const { store, told, arrived, answer } = sending();
     const arrival = arrived();
     const first = store.create(file());
@@ -432,7 +435,7 @@ describe("an asset that is reset while it is sent", () => {
     ]);
   });
 
-  test("is not sent again after a refusal, and nothing is told: nothing is billed", async () => {
+  test("does not send a refused request again, and reports nothing: nothing is billed", async () => {
     let onRetry: () => void = () => {};
     const retried = new Promise<void>((resolve) => {
       onRetry = resolve;
@@ -460,7 +463,7 @@ describe("an asset that is reset while it is sent", () => {
     expect([requests.length, told]).toEqual([2, []]);
   });
 
-  test("before it is prepared is neither sent nor told", async () => {
+  test("sends and reports nothing before the file is prepared", async () => {
     const signals: AbortSignal[] = [];
     const ends: ((file: Blob) => void)[] = [];
     const { store, told, requests } = sending({
@@ -486,7 +489,7 @@ describe("an asset that is reset while it is sent", () => {
     expect([requests.length, told, store.getSnapshot().status]).toEqual([0, [], "idle"]);
   });
 
-  test("has nothing left to listen to on the caller's signal once it is there", async () => {
+  test("a registered asset leaves no listener on the caller's signal", async () => {
     const { signal } = new AbortController();
     const listening: (AbortSignal | undefined)[] = [];
     signal.addEventListener = (_: string, __: unknown, options?: AddEventListenerOptions | boolean) =>
@@ -500,7 +503,7 @@ describe("an asset that is reset while it is sent", () => {
     expect(listening.map((until) => until?.aborted)).toEqual([true]);
   });
 
-  test("hears the caller's own signal, which may leave it registered", async () => {
+  test("the caller's signal aborts the request, and the asset may be registered", async () => {
     const caller = new AbortController();
     const { store, told, signals, arrived } = sending({ request: { signal: caller.signal } });
     const arrival = arrived();

@@ -56,14 +56,14 @@ describe("the rules of assets (spec, POST /gamma/asset/CreateAsset)", () => {
 });
 
 describe("createAsset", () => {
-  test("sends JSON and gives what video requests name it by", async () => {
+  test("sends JSON, and returns the uri for video requests", async () => {
     const { client, requests } = clientOf(() => Response.json({ Id: "a-1" }));
     expect(await createAsset(client, request)).toEqual(handle);
     expect(requests[0]?.url).toBe("https://gateway.test/gamma/asset/CreateAsset");
     expect(await requests[0]?.json()).toEqual(request);
   });
 
-  test("sends a file as a data URI, and one without a type as Base64", async () => {
+  test("sends a file as a data URI, and a file without a type as Base64", async () => {
     const { client, requests } = clientOf(() => Response.json({ Id: "a-1" }));
     await createAsset(client, { ...request, URL: new File([bytes], "hero.png", { type: "image/png" }) });
     await createAsset(client, { ...request, URL: new Blob([bytes]) });
@@ -72,7 +72,7 @@ describe("createAsset", () => {
     expect(Uint8Array.from(atob(plain?.URL ?? ""), (char) => char.charCodeAt(0))).toEqual(bytes);
   });
 
-  test("sends a file as a form where that is asked for, again after a 429", async () => {
+  test("sends a file as a form on request, and again after a 429", async () => {
     const { client, requests } = clientOf((_, nth) =>
       nth === 1
         ? Response.json({ error: { message: "later" } }, { status: 429, headers: { "retry-after": "0" } })
@@ -92,7 +92,7 @@ describe("createAsset", () => {
     }
   });
 
-  test("says at which field an answer does not fit, and sends what is unchecked", async () => {
+  test("names the field at which an answer does not fit, and sends an unchecked request", async () => {
     const { client, requests } = clientOf(() => Response.json({ Id: {} }));
     const other = unchecked({ ...request, AssetType: "Video" });
     expect(await rejectionOf(createAsset(client, other))).toMatchObject({
@@ -105,7 +105,7 @@ describe("createAsset", () => {
 });
 
 describe("getAsset", () => {
-  test("without an assetLookup says which option is missing, and keeps the id", async () => {
+  test("without an assetLookup names the missing option, and keeps the id", async () => {
     const { client } = clientOf(found("Active"));
     for (const asked of [getAsset(client, handle), waitForAsset(client, "a-1")]) {
       const error = await rejectionOf(asked);
@@ -128,7 +128,7 @@ describe("getAsset", () => {
     expect(await requests[0]?.json()).toEqual({ Id: "a-1" });
   });
 
-  test("a lookup may be a GET, and may make its own record", async () => {
+  test("accepts a lookup that uses GET and makes its own record", async () => {
     const { client, requests } = clientOf(() => Response.json({ Result: { State: "Active" } }), {
       assetLookup: async (id, request) => {
         const { Result } = (await request(`/gamma/asset/${id}`)) as { Result: { State: string } };
@@ -139,7 +139,7 @@ describe("getAsset", () => {
     expect(requests[0]?.method).toBe("GET");
   });
 
-  test("the temporary address is no string, and video requests refuse it", async () => {
+  test("returns a temporary address that is not a string, and that video requests refuse", async () => {
     const { client } = clientOf(found("Active", "https://tmp.test/a?sig=1"), { assetLookup: lookup });
     const { temporaryURL } = await getAsset(client, handle);
     expect(temporaryURL).toEqual({ forDisplayOnly: "https://tmp.test/a?sig=1" });
@@ -153,7 +153,7 @@ describe("getAsset", () => {
     ["Status", { Id: "a-1" }],
     ["Status", null],
     ["URL", { Status: "Active", URL: 7 }],
-  ])("an answer without a readable %s says so, with the handle", async (path, body) => {
+  ])("reports an answer without a readable %s, with the handle", async (path, body) => {
     const { client } = clientOf(() => Response.json(body), { assetLookup: lookup });
     expect(await rejectionOf(getAsset(client, handle))).toMatchObject({
       name: "ResponseError",
@@ -175,7 +175,7 @@ describe("waitForAsset", () => {
   const waiting = (steps: readonly Step[], options: Partial<ClientOptions> = {}) =>
     polled(steps, 300_000, { assetLookup: lookup, ...options });
 
-  test("asks every 3 seconds until it is active, whatever passes on the way", async () => {
+  test("polls every 3 seconds until the asset is active, through failures that pass", async () => {
     const { client, advance, track, askedAt } = waiting([
       refusal(404),
       found("Processing"),
@@ -189,7 +189,7 @@ describe("waitForAsset", () => {
     expect(askedAt).toEqual([0, 3, 6, 9, 12]);
   });
 
-  test("throws the failure, with the asset and its handle", async () => {
+  test("throws the failure with the asset and its handle", async () => {
     const { client } = waiting([found("Failed")]);
     expect(await rejectionOf(waitForAsset(client, "a-1"))).toMatchObject({
       name: "AssetFailedError",
@@ -199,14 +199,14 @@ describe("waitForAsset", () => {
     });
   });
 
-  test("gives up after 5 minutes, with the handle", async () => {
+  test("ends after 5 minutes with an error that has the handle", async () => {
     const { client, advance, track } = waiting([found("Processing")]);
     const failed = track(rejectionOf(waitForAsset(client, handle)));
     await advance(301_000);
     expect(await failed).toMatchObject({ name: "TimeoutError", phase: "deadline", handle });
   });
 
-  test("the deadline and the caller's abort end a lookup that listens to neither", async () => {
+  test("ends a lookup that ignores its signal, at the deadline and at the caller's abort", async () => {
     const never = { assetLookup: () => new Promise<never>(() => {}) };
     const late = waiting([], never);
     const failed = rejectionOf(waitForAsset(late.client, handle));
@@ -219,7 +219,7 @@ describe("waitForAsset", () => {
     expect(await aborted).toBe(controller.signal.reason);
   });
 
-  test("ends at once when the caller aborts, and with a lookup that is broken", async () => {
+  test("ends at once when the caller aborts, and when the lookup is broken", async () => {
     const controller = new AbortController();
     const { client, advance, track } = waiting([found("Processing")]);
     const failed = track(rejectionOf(waitForAsset(client, handle, { signal: controller.signal })));

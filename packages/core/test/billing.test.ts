@@ -65,7 +65,7 @@ describe.each([
     [408, "unknown"],
     [429, "refused"],
     [400, "refused"],
-  ])("says after a %i what became of its attempts: %s", async (status, outcome) => {
+  ])("reports the outcome of its attempts after a %i: %s", async (status, outcome) => {
     const { client } = clientOf(() => refusal(status, soon));
     expect(await rejectionOf(ask(client))).toMatchObject({ name: "APIError", status, outcome });
   });
@@ -93,7 +93,7 @@ describe.each([
     expect(await rejectionOf(ask(client))).toMatchObject({ outcome: "unknown" });
   });
 
-  test("may be billed where its answer breaks off, and surely is not where a rule is broken", async () => {
+  test("may be billed if its answer breaks off, and is not billed if a rule is broken", async () => {
     const cut = clientOf(() => new Response('data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n'));
     expect(await rejectionOf(ask(cut.client))).toMatchObject({ outcome: "unknown" });
     const { client } = clientOf(() => refusal(500));
@@ -104,7 +104,7 @@ describe.each([
 });
 
 describe.each(creates)("%s, which bills", (_, create, answer) => {
-  test("is sent again after a 429, twice at most", async () => {
+  test("is repeated after a 429, twice at most", async () => {
     const { client, requests } = clientOf((_, nth) => (nth < 3 ? refusal(429, soon) : Response.json(answer)));
     await create(client);
     const bodies = await Promise.all(requests.map((request) => request.text()));
@@ -125,7 +125,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     [401, "refused"],
     [403, "refused"],
     [404, "refused"],
-  ])("is sent once where the answer is %i, and says %s", async (status, outcome) => {
+  ])("is sent once if the answer is %i, with the outcome %s", async (status, outcome) => {
     const { client, requests } = clientOf(() => refusal(status, soon));
     expect(await rejectionOf(create(client))).toMatchObject({ name: "APIError", status, outcome });
     expect(requests).toHaveLength(1);
@@ -135,7 +135,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     ["ECONNRESET", "unknown"],
     ["ECONNREFUSED", "not-sent"],
     ["ENOTFOUND", "not-sent"],
-  ])("is sent once where the connection fails with %s, and says %s", async (code, outcome) => {
+  ])("is sent once if the connection fails with %s, with the outcome %s", async (code, outcome) => {
     const { client, requests } = clientOf(() =>
       Promise.reject(new TypeError("fetch failed", { cause: { code } })),
     );
@@ -143,7 +143,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     expect(requests).toHaveLength(1);
   });
 
-  test("may be billed where the answer breaks off, or is no JSON", async () => {
+  test("may be billed if the answer breaks off, or is not JSON", async () => {
     const body = openBody();
     body.send('{"id":');
     body.drop();
@@ -157,7 +157,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     expect([...broken.requests, ...page.requests]).toHaveLength(2);
   });
 
-  test("may be billed where a time is over: for the headers, for the body, and for all", async () => {
+  test("may be billed after a timeout of the headers, of the body, and in total", async () => {
     for (const [timeouts, phase, hasHeaders] of [
       [{ headersMs: 1000 }, "headers", false],
       [{ totalMs: 1000 }, "total", false],
@@ -182,7 +182,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     }
   });
 
-  test("is surely not sent where the key does not come in time", async () => {
+  test("is not billed if the key does not come in time", async () => {
     const clock = stoppedClock();
     const asked = signalled();
     const { client, requests } = clientOf(() => Response.json(answer), {
@@ -199,7 +199,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     expect(requests).toHaveLength(0);
   });
 
-  test("is surely not acted on where a time is over while it waits to be sent again", async () => {
+  test("is not billed if the time ends while it waits for a repetition", async () => {
     const clock = stoppedClock();
     const waiting = signalled();
     const { client, requests } = clientOf(() => refusal(429, { "retry-after": "20" }), {
@@ -213,7 +213,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     expect(requests).toHaveLength(1);
   });
 
-  test("stays the platform's AbortError where the caller aborts", async () => {
+  test("keeps the platform's AbortError if the caller aborts", async () => {
     const controller = new AbortController();
     const { client } = clientOf(() => {
       controller.abort();

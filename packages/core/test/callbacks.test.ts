@@ -40,7 +40,7 @@ function chatOf(answer: string, options: Partial<ChatStoreOptions> = {}) {
 }
 
 test.each([0, 50])(
-  "a subscriber that throws ends no answer and keeps nothing from other subscribers, throttleMs %d",
+  "a subscriber that throws does not end the answer or stop other subscribers, throttleMs %d",
   async (throttleMs) => {
     const { chat, requests } = chatOf(
       frame({ content: "Hel" }) + frame({ content: "lo" }) + frame({}, "stop") + DONE,
@@ -63,7 +63,7 @@ test.each([0, 50])(
   },
 );
 
-test("onError that throws does not keep the turn from onFinish", async () => {
+test("an onError that throws does not stop onFinish", async () => {
   const finished: unknown[] = [];
   const { chat } = chatOf(frame({ content: "Hel" }), {
     onError: mistake("in onError"),
@@ -87,7 +87,7 @@ test("options that throw end the turn as not-sent", async () => {
   expect(requests).toHaveLength(0);
 });
 
-test("onPoll that throws ends no watch", async () => {
+test("an onPoll that throws does not end the watch", async () => {
   const { client } = clientOf(() =>
     Response.json({
       code: "success",
@@ -101,7 +101,7 @@ test("onPoll that throws ends no watch", async () => {
   expect(uncaught).toEqual(["in onPoll"]);
 });
 
-test("a subscriber that subscribes another is followed by it from the next change on", () => {
+test("a subscriber that subscribes another one leads to its call from the next change on", () => {
   const { chat } = chatOf("");
   let changes = 0;
   const followedFrom: number[] = [];
@@ -114,7 +114,7 @@ test("a subscriber that subscribes another is followed by it from the next chang
   expect(followedFrom[0]).toBe(2);
 });
 
-test("a subscriber of an image store that throws does not keep the images from the others", async () => {
+test("a subscriber of an image store that throws does not stop the others", async () => {
   const { client } = clientOf(() =>
     Response.json({ model: "m", created: 1, data: [{ url: "https://cdn.test/1.png", size: "2048x2048" }] }),
   );
@@ -126,7 +126,7 @@ test("a subscriber of an image store that throws does not keep the images from t
   expect(seen).toEqual(["pending", "success"]);
 });
 
-test("a watcher of a memory storage that throws does not keep the records from the others", async () => {
+test("a watcher of a memory storage that throws does not stop the others", async () => {
   const storage = memoryStorage();
   const seen: unknown[] = [];
   storage.watch("notes", mistake("in watch"));
@@ -138,7 +138,7 @@ test("a watcher of a memory storage that throws does not keep the records from t
 });
 
 test.each(["tool_calls", "function_call"])(
-  "finish_reason %s without a call asks nothing again",
+  "finish_reason %s without a call sends no further request",
   async (reason) => {
     const { chat, requests } = chatOf(frame({ content: "Hello" }) + frame({}, reason) + DONE);
     await chat.send("Hello?");

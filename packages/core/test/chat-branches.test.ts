@@ -10,7 +10,7 @@ function texts(messages: readonly ThreadMessage[]): string[] {
 }
 
 describe("branches of a chat", () => {
-  test("regenerate makes a second version and keeps the first; switching shows either", async () => {
+  test("regenerate makes a second version and keeps the first, and select shows either", async () => {
     const { chat, sent } = chatOf(answers);
     await chat.send("Hello");
     const [question, first] = chat.getSnapshot().messages as [ThreadMessage, ThreadMessage];
@@ -32,7 +32,7 @@ describe("branches of a chat", () => {
     expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "first", "Go on", "third"]);
   });
 
-  test("edit puts another version of the question beside it, and asks without the old one's answer", async () => {
+  test("edit adds another version of the question, and sends it without the old answer", async () => {
     const { chat, sent } = chatOf(answers);
     await chat.send("Hello");
     await chat.send("And now?");
@@ -44,7 +44,7 @@ describe("branches of a chat", () => {
     expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "first", "And now?", "second"]);
   });
 
-  test("regenerates an answer in the middle, with what came before it alone", async () => {
+  test("regenerate in the middle sends only the messages before the answer", async () => {
     const { chat, sent } = chatOf(answers);
     await chat.send("Hello");
     await chat.send("And now?");
@@ -58,7 +58,7 @@ describe("branches of a chat", () => {
     ["regenerate", (chat: ReturnType<typeof chatOf>["chat"]) => chat.regenerate("nobody")],
     ["regenerate without a question", (chat: ReturnType<typeof chatOf>["chat"]) => chat.regenerate()],
     ["retry of nothing", (chat: ReturnType<typeof chatOf>["chat"]) => chat.retry()],
-  ])("%s says what is wrong, and sends nothing", async (_, act) => {
+  ])("%s reports the problem, and sends nothing", async (_, act) => {
     const { chat, requests } = chatOf(answers);
     const turn = await act(chat);
     expect(turn).toMatchObject({ messages: [], outcome: "not-sent", error: { name: "ConfigurationError" } });
@@ -76,7 +76,7 @@ describe("branches of a chat", () => {
     expect(chat.getSnapshot().messages[1]).toMatchObject({ content: "Hal", outcome: "truncated" });
   });
 
-  test("an answer that never began leaves no branch behind when it is retried", async () => {
+  test("an answer that never began leaves no branch after a retry", async () => {
     const { client } = clientOf((_, nth) =>
       nth === 1 ? new Response("no", { status: 400 }) : streamAnswer(textAnswer("Hi")),
     );
@@ -87,7 +87,7 @@ describe("branches of a chat", () => {
     expect(chat.getSnapshot().messages[1]).not.toHaveProperty("branches");
   });
 
-  test("a new version is shown, whichever was chosen before", async () => {
+  test("a new version is shown, also if another one was chosen before", async () => {
     const { chat } = chatOf(answers);
     await chat.send("Hello");
     const first = chat.getSnapshot().messages[1] as ThreadMessage;
@@ -98,7 +98,7 @@ describe("branches of a chat", () => {
     expect(chat.branches(first.id)).toHaveLength(3);
   });
 
-  test("tools go on in the branch that called them, whichever is shown meanwhile", async () => {
+  test("tools continue in the branch that called them, also while another branch is shown", async () => {
     let finish: (text: string) => void = () => {};
     const slow = defineTool({
       name: "slow",
@@ -126,7 +126,7 @@ describe("branches of a chat", () => {
     expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "first"]);
   });
 
-  test("the branch shown may be changed while an answer streams into another", async () => {
+  test("another branch can be shown while an answer streams", async () => {
     const { chat, clock, connections } = liveChat();
     const [one, two] = connections;
     const first = chat.send("Hello");
@@ -150,7 +150,7 @@ describe("branches of a chat", () => {
     expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "second"]);
   });
 
-  test("setMessages replaces the thread, and the next question goes out behind it", async () => {
+  test("setMessages replaces the thread, and the next question follows it", async () => {
     const { chat, sent } = chatOf(answers);
     await chat.send("Hello");
     chat.setMessages([
@@ -166,8 +166,8 @@ describe("branches of a chat", () => {
   });
 });
 
-describe("a message while an answer is under way", () => {
-  test("is queued, shown as such, and sent after the answer, in order", async () => {
+describe("a message during an answer", () => {
+  test('is queued with "queue", shown as queued, and sent after the answer, in order', async () => {
     const { chat, connections, requests } = liveChat({ whenBusy: "queue" });
     const turns = ["one", "two", "three"].map((text) => chat.send(text));
     expect(chat.getSnapshot().queued).toEqual(["two", "three"]);
@@ -182,7 +182,7 @@ describe("a message while an answer is under way", () => {
     expect((await (requests[2] as Request).json()).messages).toHaveLength(5);
   });
 
-  test("that is queued is not sent after stop", async () => {
+  test("is not sent after stop if it was queued", async () => {
     const { chat, requests } = liveChat({ whenBusy: "queue" });
     const turns = [chat.send("one"), chat.send("two")];
     await settled();
@@ -212,7 +212,7 @@ describe("a message while an answer is under way", () => {
     expect(texts(chat.getSnapshot().messages)).toEqual(["one", "answer", "three", "answer"]);
   });
 
-  test("interrupts it: what came stays, and nothing of the old answer gets into the new one", async () => {
+  test('replaces the answer with "replace": its text stays, and the new answer gets none of it', async () => {
     const { chat, clock, connections } = liveChat({ whenBusy: "replace" });
     const [one, two] = connections;
     const first = chat.send("one");
@@ -232,7 +232,7 @@ describe("a message while an answer is under way", () => {
     expect(texts(chat.getSnapshot().messages)).toEqual(["one", "old", "two", "newer"]);
   });
 
-  test("interrupts it also where the app sends one more from onFinish", async () => {
+  test("replaces the answer also if the app sends one more message from onFinish", async () => {
     const { client } = clientOf(() => streamAnswer(new ReadableStream()));
     let sendAgain = true;
     const chat = createChatStore(client, () => ({
@@ -251,7 +251,7 @@ describe("a message while an answer is under way", () => {
     chat.stop();
   });
 
-  test("that the app sends from onFinish finds the chat free", async () => {
+  test("is accepted from onFinish: the chat is ready then", async () => {
     const { client, requests } = clientOf(() => streamAnswer(textAnswer("Hi")));
     let sendAgain = true;
     const chat = createChatStore(client, () => ({

@@ -4,8 +4,8 @@ import { chatOf, textAnswer } from "./support/chat.js";
 const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
 const dataURL = `data:image/png;base64,${btoa(String.fromCharCode(...PNG))}`;
 
-describe("images beside a message", () => {
-  test("go out as image parts, files as data URLs of what their bytes are", async () => {
+describe("images in a message", () => {
+  test("are sent as image parts, and files as data URLs of the type of their bytes", async () => {
     const { chat, sent } = chatOf([textAnswer("A dot.")]);
     const file = new File([PNG], "dot.jpg", { type: "image/jpeg" });
     const images = [file, new URL("https://files.test/a.png"), dataURL];
@@ -25,7 +25,7 @@ describe("images beside a message", () => {
     ]);
   });
 
-  test("stay with a message that is edited", async () => {
+  test("stay with a message after an edit", async () => {
     const { chat, sent } = chatOf([textAnswer("A dot.")]);
     const { messages } = await chat.send("What is it?", { images: [dataURL] });
     await chat.edit(messages[0]?.id ?? "", "What colour is it?");
@@ -63,7 +63,7 @@ describe("images beside a message", () => {
   test.each([
     ["a file", new Blob([PNG])],
     ["a URL", dataURL],
-  ])("with %s that is still being read when the chat is stopped are not sent", async (_, image) => {
+  ])("with %s are not sent if the chat is stopped while they are read", async (_, image) => {
     const { chat, requests } = chatOf([textAnswer("Hm.")]);
     const turn = chat.send("What is it?", { images: [image] });
     expect(chat.getSnapshot().status).toBe("submitted");

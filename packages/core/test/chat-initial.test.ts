@@ -9,7 +9,7 @@ const given: readonly InitialMessage[] = [
   { role: "assistant", content: "How can I help?" },
 ];
 
-describe("messages that an app gives a chat", () => {
+describe("initial messages of a chat", () => {
   test.each(["initialMessages", "setMessages"])("without ids get ids: %s", async (way) => {
     const { chat, sent } = chatOf([hello], way === "initialMessages" ? { initialMessages: given } : {});
     if (way === "setMessages") chat.setMessages(given);
@@ -49,7 +49,7 @@ describe("messages that an app gives a chat", () => {
     expect(chat.getSnapshot().messages).toBe(before);
   });
 
-  test("may be very many: a step for each of the others would not end within the time of a test", () => {
+  test("are read in linear time", () => {
     const messages = Array.from({ length: 40_000 }, (_, index) => ({
       role: index % 2 ? ("assistant" as const) : ("user" as const),
       content: `message ${index}`,
@@ -61,7 +61,7 @@ describe("messages that an app gives a chat", () => {
 });
 
 describe("a message without text and images", () => {
-  test.each(["", " \n\t"])("is not sent, and not added: %j", async (text) => {
+  test.each(["", " \n\t"])("is not sent and not added: %j", async (text) => {
     const { chat, requests } = chatOf([hello]);
     const refused = {
       messages: [],
@@ -78,7 +78,7 @@ describe("a message without text and images", () => {
   });
 
   test.each(["queue", "replace"] as const)(
-    "neither waits for an answer under way nor ends it: whenBusy %s",
+    "does not wait for the answer in flight and does not end it: whenBusy %s",
     async (whenBusy) => {
       const { chat, connections } = liveChat({ whenBusy });
       const turn = chat.send("Hi");
@@ -99,7 +99,7 @@ describe("a message without text and images", () => {
 });
 
 describe("a verb that has nothing to do", () => {
-  test("says so in its turn, and leaves the chat as it is", async () => {
+  test("reports this in its turn, and does not change the chat", async () => {
     const finished: unknown[] = [];
     const { chat } = chatOf([hello], { onFinish: ({ outcome }) => finished.push(outcome) });
     await chat.send("Hi");
@@ -118,14 +118,14 @@ describe("a verb that has nothing to do", () => {
     expect(finished).toEqual(["complete"]);
   });
 
-  test("keeps the error of the turn before it", async () => {
+  test("keeps the error of the last turn", async () => {
     const { chat } = chatOf([frame({ content: "Hel" })]);
     await chat.send("Hi");
     await chat.edit("nothing", "Hi");
     expect(chat.getSnapshot()).toMatchObject({ status: "error", error: { reason: "truncated" } });
   });
 
-  test("keeps no queued message from being sent", async () => {
+  test("does not stop queued messages", async () => {
     const { chat, connections } = liveChat({ whenBusy: "queue" });
     const first = chat.send("one");
     const [{ id } = { id: "" }] = chat.getSnapshot().messages;

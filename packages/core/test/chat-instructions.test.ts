@@ -8,7 +8,7 @@ const system = (content: string) => ({ role: "system", content });
 const user = (content: string) => ({ role: "user", content });
 
 describe("the instructions of a chat", () => {
-  test("are the first message of each request, and no message of the thread", async () => {
+  test("are the first message of each request, and not in the thread", async () => {
     const { chat, sent } = chatOf([hello], { instructions: "Be brief." });
     await chat.send("one");
     await chat.send("two");
@@ -22,7 +22,7 @@ describe("the instructions of a chat", () => {
     ]);
   });
 
-  test("are made anew for each request: a step after a tool call, retry, regenerate, and after reset()", async () => {
+  test("are read for each request: after a tool call, retry, regenerate and reset", async () => {
     let made = 0;
     const look = defineTool({ name: "look", parameters: { type: "object" }, execute: () => "nothing" });
     const answers = [callAnswer({ a: ["look", "{}"] }), hello, "", hello, hello, hello];
@@ -46,7 +46,7 @@ describe("the instructions of a chat", () => {
     expect(prompts.at(-1)).toEqual([system("prompt 6"), user("three")]);
   });
 
-  test("are never stored: a thread that was stored is continued under the new ones", async () => {
+  test("are never stored: a stored thread continues with the new ones", async () => {
     const storage = memoryStorage();
     const { client, requests } = clientOf(() => streamAnswer(hello));
     const page = (instructions: string) =>
@@ -67,7 +67,7 @@ describe("the instructions of a chat", () => {
     expect(JSON.stringify([...(await storage.read("chat/c"))])).not.toContain("PROMPT");
   });
 
-  test("come before the system messages that the thread has itself", async () => {
+  test("come before the system messages of the thread", async () => {
     const { chat, sent } = chatOf([hello], {
       instructions: "Be brief.",
       initialMessages: [{ id: "s", role: "system", content: "The user is Ada." }],
@@ -90,7 +90,7 @@ describe("the instructions of a chat", () => {
       },
     ],
     ["rejects", () => Promise.reject(new Error("no session"))],
-  ])("from a function that %s end the turn before it is sent, and retry() sends it", async (_, fail) => {
+  ])("end the turn as not-sent if their function %s, and retry() sends it", async (_, fail) => {
     let instructions: () => string | Promise<string> = fail;
     const { chat, requests } = chatOf([hello], { instructions: () => instructions() });
     expect(await chat.send("one")).toMatchObject({
@@ -105,7 +105,7 @@ describe("the instructions of a chat", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("that fail after a tool call keep its result, and retry() goes on from there", async () => {
+  test("keep the result of a tool if they fail after the call, and retry() continues", async () => {
     let made = 0;
     const look = defineTool({ name: "look", parameters: { type: "object" }, execute: () => "nothing" });
     const { chat, sent } = chatOf([callAnswer({ a: ["look", "{}"] }), hello], {
@@ -124,7 +124,7 @@ describe("the instructions of a chat", () => {
     expect((await sent(1))?.at(-1)).toEqual({ role: "tool", tool_call_id: "a", content: "nothing" });
   });
 
-  test("that are still awaited when the chat is stopped send nothing", async () => {
+  test("send nothing if the chat is stopped while they are awaited", async () => {
     let answer: (prompt: string) => void = () => {};
     const { chat, requests } = liveChat({
       instructions: () =>

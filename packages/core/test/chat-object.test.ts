@@ -7,7 +7,7 @@ import { clientOf, frame, streamAnswer } from "./support/gateway.js";
 const recipe = v.object({ title: v.string(), steps: v.pipe(v.array(v.string()), v.minLength(1)) });
 
 describe("a chat with a schema", () => {
-  test("asks in JSON mode, and gives the answer as a checked value", async () => {
+  test("sends JSON mode, and returns the answer as a checked value", async () => {
     const { chat, requests } = chatOf([textAnswer('{"title":"Tea","steps":["boil"]}')], { schema: recipe });
     expect(await chat.send("A recipe as JSON")).toMatchObject({
       outcome: "complete",
@@ -17,7 +17,7 @@ describe("a chat with a schema", () => {
     expect(await requests[0]?.json()).toMatchObject({ response_format: { type: "json_object" } });
   });
 
-  test("tells the model the JSON Schema, behind the instructions, anew for each request", async () => {
+  test("sends the JSON Schema to the model after the instructions, for each request", async () => {
     const { chat, sent } = chatOf([textAnswer('{"title":"Tea","steps":["boil"]}')], {
       model: "delta-5.3",
       instructions: "Be brief.",
@@ -36,7 +36,7 @@ describe("a chat with a schema", () => {
     expect(chat.getSnapshot().messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
   });
 
-  test("that cannot be written as JSON Schema leaves it to the prompt, with a warning", async () => {
+  test("warns about a schema without a JSON Schema, and sends only the prompt", async () => {
     const warnings: unknown[] = [];
     const { client, requests } = clientOf(() => streamAnswer(textAnswer('{"at":"2026-01-01"}')), {
       onEvent: (event) => event.type === "warning" && warnings.push(event.issue),
@@ -53,7 +53,7 @@ describe("a chat with a schema", () => {
     });
   });
 
-  test("gives a partial value while it streams, in which what did not change keeps its identity", async () => {
+  test("shows a partial value while it streams, and unchanged parts keep their identity", async () => {
     const { chat, clock, connections } = liveChat({ schema: recipe });
     const [connection] = connections;
     void chat.send("A recipe as JSON");
@@ -73,7 +73,7 @@ describe("a chat with a schema", () => {
     chat.stop();
   });
 
-  test("asks models without a JSON mode as they are, and takes the JSON out of what they say", async () => {
+  test("reads JSON out of the text of models without a JSON mode", async () => {
     const { chat, requests } = chatOf(
       [textAnswer('Sure:\n```json\n{"title":"Tea","steps":["boil"]}\n```\nEnjoy!')],
       {
@@ -86,7 +86,7 @@ describe("a chat with a schema", () => {
     expect(await requests[0]?.json()).not.toHaveProperty("response_format");
   });
 
-  test("stopped has the value of all the text that came", async () => {
+  test("keeps the value of the text so far after stop", async () => {
     const { chat, connections } = liveChat({ schema: recipe, throttleMs: 0 });
     const unsubscribe = chat.subscribe(() => {
       if (!chat.getSnapshot().object) return;
@@ -103,7 +103,7 @@ describe("a chat with a schema", () => {
   test.each([
     ["does not fit", '{"title":"Tea","steps":[]}', "steps"],
     ["is no JSON", "I'd rather not.", ""],
-  ])("says that an answer %s, and keeps its text", async (_, text, path) => {
+  ])("reports an answer that %s, and keeps its text", async (_, text, path) => {
     const { chat } = chatOf([textAnswer(text)], { schema: recipe });
     expect(await chat.send("A recipe as JSON")).toMatchObject({
       outcome: "error",
@@ -113,14 +113,14 @@ describe("a chat with a schema", () => {
     expect(chat.getSnapshot().status).toBe("error");
   });
 
-  test("leaves an answer that was cut as it is: a part of a value, and no error", async () => {
+  test("keeps a partial value without an error if the answer was cut", async () => {
     const cut = frame({ content: '{"title":"Tea","st' }) + frame({}, "length");
     const { chat } = chatOf([cut], { schema: recipe });
     expect(await chat.send("A recipe as JSON")).toMatchObject({ outcome: "length" });
     expect(chat.getSnapshot()).toMatchObject({ status: "ready", object: { title: "Tea" } });
   });
 
-  test("types the object by the schema, every part of it optional", () => {
+  test("types the object by the schema, with every part optional", () => {
     const { client } = clientOf(() => streamAnswer(""));
     const chat = createChatStore(client, { model: "alpha-v4.1-flash", schema: recipe });
     expectTypeOf(chat.getSnapshot().object).toEqualTypeOf<

@@ -8,7 +8,7 @@ import {
   type ThreadMessage,
 } from "@sluice/core";
 import * as v from "valibot";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { callAnswer, hasCall, textAnswer, until } from "./support/chat.js";
 import { clientOf, frame, settled, streamAnswer } from "./support/gateway.js";
 import { page, shown } from "./support/tabs.js";
@@ -22,7 +22,7 @@ async function leftBy(storage: RecordStorage): Promise<{ storage: RecordStorage;
 }
 
 describe("a chat with a storage", () => {
-  test("shows after a reload what it showed before, branches and all", async () => {
+  test("shows the same thread after a reload, with its branches", async () => {
     const storage = memoryStorage();
     const first = page(storage);
     const turn = first.chat.send("Hello");
@@ -46,7 +46,7 @@ describe("a chat with a storage", () => {
     expect((await shown(storage)).texts()).toEqual(["Hello", "two"]);
   });
 
-  test("is restoring until it has read, and a message sent before waits for that", async () => {
+  test("restores before it sends a message", async () => {
     const storage = memoryStorage();
     const first = page(storage);
     const turn = first.chat.send("Hello");
@@ -65,7 +65,7 @@ describe("a chat with a storage", () => {
     expect((await (second.requests[0] as Request).json()).messages).toHaveLength(3);
   });
 
-  test("reloaded in the middle of an answer shows its text as interrupted, and retries it", async () => {
+  test("shows an answer as interrupted after a reload during it, and retries it", async () => {
     const storage = memoryStorage();
     const first = page(storage);
     void first.chat.send("Hello");
@@ -88,7 +88,7 @@ describe("a chat with a storage", () => {
     expect(second.chat.getSnapshot().messages[1]?.branches).toHaveLength(2);
   });
 
-  test("reloaded while tools ran tells the model that they were cut off; one that waits for approval still waits", async () => {
+  test("sends cancelled results for tools that a reload ended, and keeps a call that waits for approval", async () => {
     const storage = memoryStorage();
     const tools = [
       defineTool({ name: "slow", parameters: {}, execute: () => new Promise(() => {}) }),
@@ -118,7 +118,7 @@ describe("a chat with a storage", () => {
     ]);
   });
 
-  test("open in two tabs shows the other's finished turns, and loses none of either", async () => {
+  test("shows finished turns of another tab, and loses none", async () => {
     const storage = memoryStorage();
     const [left, right] = [await shown(storage), await shown(storage)];
     const first = left.chat.send("Hello");
@@ -148,7 +148,7 @@ describe("a chat with a storage", () => {
     }
   });
 
-  test("open in two tabs shows what became of a tool call in the other", async () => {
+  test("shows the results of tool calls of another tab", async () => {
     const storage = memoryStorage();
     const tools = [
       defineTool({ name: "guarded", parameters: {}, needsApproval: true, execute: () => "ran" }),
@@ -165,7 +165,7 @@ describe("a chat with a storage", () => {
     expect(hasCall("done")(right.chat.getSnapshot())).toBe(true);
   });
 
-  test("is not set back by an older copy that comes late", async () => {
+  test("ignores an older copy that comes late", async () => {
     const storage = memoryStorage();
     const late: (() => void)[] = [];
     const slow: RecordStorage = {
@@ -184,7 +184,7 @@ describe("a chat with a storage", () => {
     expect(chat.getSnapshot().pendingActions).toMatchObject([{ toolCallId: "b" }]);
   });
 
-  test("shows another version where the one that it showed is taken away", async () => {
+  test("shows another version if the shown one was removed", async () => {
     const storage = memoryStorage();
     const { chat, answer, texts } = await shown(storage);
     for (const [nth, text] of ["one", "two"].entries()) {
@@ -199,7 +199,7 @@ describe("a chat with a storage", () => {
     expect(chat.getSnapshot().messages[1]).not.toHaveProperty("branches");
   });
 
-  test("orders versions by their age, whatever the order in which they are kept", async () => {
+  test("orders versions by age, in any order of the records", async () => {
     const storage = memoryStorage();
     const kept = (id: string, createdAt: number) =>
       [id, { message: { id, role: "user", content: id, createdAt }, parent: null, revision: 0 }] as const;
@@ -208,7 +208,7 @@ describe("a chat with a storage", () => {
     expect(chat.getSnapshot().messages).toMatchObject([{ id: "young", branches: ["old", "young"] }]);
   });
 
-  test("open in two tabs loses no turn where one retries a failed answer beside the other's question", async () => {
+  test("loses no turn if one tab retries a failed answer and another sends a question", async () => {
     const storage = memoryStorage();
     const [left, right] = [await shown(storage), await shown(storage)];
     const failed = left.chat.send("Hello");
@@ -232,7 +232,7 @@ describe("a chat with a storage", () => {
       }
   });
 
-  test("keeps what follows a message that is gone within reach, in order of age", async () => {
+  test("shows messages after a removed one, in order of age", async () => {
     const ids = ["a", "b", "c", "d", "e", "f"];
     const records = ids.map((id, index) => {
       const role = index % 2 ? { role: "assistant", outcome: "complete" } : { role: "user" };
@@ -260,7 +260,7 @@ describe("a chat with a storage", () => {
   });
 
   test.skipIf(!globalThis.navigator?.locks)(
-    "opened in a second tab in the middle of an answer shows it go on, and interrupted only once its page is gone (where there are Web Locks)",
+    "shows an answer of another tab as it grows, and as interrupted only after that tab is closed (where there are Web Locks)",
     async () => {
       const storage = memoryStorage();
       const left = await shown(storage, { id: "live" });
@@ -285,7 +285,7 @@ describe("a chat with a storage", () => {
   );
 
   test.skipIf(!globalThis.navigator?.locks)(
-    "shows an answer as interrupted as soon as the page that had it under way is gone (where there are Web Locks)",
+    "shows an answer as interrupted as soon as its tab is closed (where there are Web Locks)",
     async () => {
       const id = `gone-${Math.random()}`;
       const storage = memoryStorage();
@@ -310,7 +310,7 @@ describe("a chat with a storage", () => {
     },
   );
 
-  test("keeps the reason of a failed answer", async () => {
+  test("keeps the error of a failed answer", async () => {
     const storage = memoryStorage();
     const first = page(storage);
     const turn = first.chat.send("Hello");
@@ -327,7 +327,7 @@ describe("a chat with a storage", () => {
     });
   });
 
-  test("prefers what was kept to the messages that it would start with", async () => {
+  test("prefers stored messages to initial ones", async () => {
     const storage = memoryStorage();
     const initialMessages = [{ id: "w", role: "assistant", content: "Welcome" }] as const;
     const first = await shown(storage, { initialMessages });
@@ -358,7 +358,7 @@ describe("a chat with a storage", () => {
     expect(second.texts()).toEqual(first.texts());
   }, 4000);
 
-  test("cleared stays empty after a reload", async () => {
+  test("stays empty after reset and a reload", async () => {
     const storage = memoryStorage();
     const first = await shown(storage);
     const turn = first.chat.send("Hello");
@@ -369,7 +369,7 @@ describe("a chat with a storage", () => {
     expect((await shown(storage)).texts()).toEqual([]);
   });
 
-  test("goes on without a storage that fails, and says so as an event", async () => {
+  test("continues without a storage that fails, and emits an event", async () => {
     const broken: RecordStorage = {
       read: () => Promise.reject(new Error("no access")),
       write: () => Promise.reject(new DOMException("full", "QuotaExceededError")),
@@ -382,11 +382,11 @@ describe("a chat with a storage", () => {
     expect(await turn).toMatchObject({ outcome: "complete" });
     const failures = () =>
       events.flatMap((event) => (event.type === "storage-failure" ? [String(event.error)] : []));
-    await vi.waitFor(() => expect(failures()).toContainEqual(expect.stringContaining("full")));
+    await expect.poll(() => failures()).toContainEqual(expect.stringContaining("full"));
     expect(failures()).toContainEqual(expect.stringContaining("no access"));
   });
 
-  test("writes what there was no room for with the next change", async () => {
+  test("writes records that had no room with the next change", async () => {
     const storage = memoryStorage();
     let isFull = true;
     const small: RecordStorage = {
@@ -404,7 +404,7 @@ describe("a chat with a storage", () => {
     expect((await shown(storage)).texts()).toEqual(["Hello", "Hi"]);
   });
 
-  test("writes nothing about what another tab took away", async () => {
+  test("does not write a message that another tab removed", async () => {
     const storage = memoryStorage();
     const [left, right] = [await shown(storage), await shown(storage)];
     const turn = left.chat.send("Hello");
@@ -419,7 +419,7 @@ describe("a chat with a storage", () => {
     expect(writes).toHaveLength(1);
   });
 
-  test("leaves out records that are no messages, and reads fields of another type as absent", async () => {
+  test("leaves out records that are not messages, and reads fields of another type as absent", async () => {
     const storage = memoryStorage();
     const kept = (id: string, message: object, parent: unknown) =>
       [id, { message: { id, ...message }, parent, revision: 0 }] as const;
@@ -453,7 +453,7 @@ describe("a chat with a storage", () => {
     ["numeric ids", [{ id: 7, name: "weather", arguments: 5, state: "dancing", error: {} }]],
     ["an output alone", [{ id: "c", name: "weather", arguments: "{", state: "done", output: null }]],
     ["text", "weather"],
-  ])("shows a message whose tool calls are %s, and sends the next", async (_, toolCalls) => {
+  ])("shows a message whose tool calls are %s, and sends the next one", async (_, toolCalls) => {
     const storage = memoryStorage();
     const messages = ["Hello", "calls", "And?"].map((content, index) => {
       const id = `m${index}`;
@@ -469,7 +469,7 @@ describe("a chat with a storage", () => {
     expect(await turn).toMatchObject({ outcome: "complete" });
   });
 
-  test("writes an answer under way once a second, not for each delta", async () => {
+  test("writes an answer in flight once a second, not for each delta", async () => {
     const storage = memoryStorage();
     const writes: ReadonlyMap<string, unknown>[] = [];
     const counting: RecordStorage = {
@@ -497,7 +497,7 @@ describe("a chat with a storage", () => {
   });
 
   test.skipIf(typeof dispatchEvent === "undefined")(
-    "writes what it has as soon as the page is left (in Node no page is)",
+    "writes pending changes when the page is closed (in Node no page is)",
     async () => {
       const storage = memoryStorage();
       const { chat, connections } = await shown(storage);
@@ -514,7 +514,7 @@ describe("a chat with a storage", () => {
     },
   );
 
-  test("closed lets go of the storage, and used again takes hold of it again", async () => {
+  test("releases the storage on close, and opens it again at the next use", async () => {
     const storage = memoryStorage();
     let watchers = 0;
     const counting: RecordStorage = {
@@ -540,7 +540,7 @@ describe("a chat with a storage", () => {
     expect((await shown(storage)).texts()).toEqual(["Hello", "Hi"]);
   });
 
-  test("reports a message that can't be written once, with its id, and writes all others", async () => {
+  test("reports a message that cannot be written once, with its id, and writes all others", async () => {
     const storage = memoryStorage();
     const small: RecordStorage = {
       ...storage,
@@ -589,7 +589,7 @@ describe("a chat with a storage", () => {
     expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready" });
   });
 
-  test("that does not answer is given up after 3 s, and merged when it does: the old thread first", async () => {
+  test("stops waiting for the storage after 3 s, and merges its late answer: the old thread first", async () => {
     const { storage, release } = heldStorage();
     const first = page(storage.inner);
     const asked = first.chat.send("Hello");
@@ -618,7 +618,7 @@ describe("a chat with a storage", () => {
     expect((await shown(storage.inner)).texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
   });
 
-  test("that fails to be read once is read again; failing twice, when it can be", async () => {
+  test("reads a storage that failed once again; after two failures, as soon as it works", async () => {
     const inner = memoryStorage();
     const first = page(inner);
     const asked = first.chat.send("Hello");
@@ -647,7 +647,7 @@ describe("a chat with a storage", () => {
     expect((await shown(inner)).texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
   });
 
-  test("needs an id to be found again", () => {
+  test("needs an id for its storage", () => {
     const { client } = clientOf(() => streamAnswer(""));
     expect(() => createChatStore(client, { model: "delta-5.3", storage: memoryStorage() })).toThrow(
       ConfigurationError,

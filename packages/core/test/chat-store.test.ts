@@ -17,7 +17,7 @@ describe("a chat", () => {
     return { clock, connection: connections[0] as ReturnType<typeof openBody>, connections, requests, chat };
   }
 
-  test("goes from ready over submitted and streaming back to ready, with the answer in the thread", async () => {
+  test("shows ready, submitted, streaming and ready again, with the answer in the thread", async () => {
     const { chat, clock, connection } = live();
     const seen: string[] = [];
     chat.subscribe(() => seen.push(chat.getSnapshot().status));
@@ -43,7 +43,7 @@ describe("a chat", () => {
     ]);
   });
 
-  test("tells the model the thread so far, and leaves out answers that never began", async () => {
+  test("sends the thread to the model, without answers that never began", async () => {
     const { client, requests } = clientOf((_, nth) => (nth === 2 ? streamAnswer("") : streamAnswer(hello)));
     const chat = createChatStore(client, { model });
     await chat.send("one");
@@ -82,7 +82,7 @@ describe("a chat", () => {
     expect(chat.getSnapshot()).toMatchObject({ status: "ready" });
   });
 
-  test("stopped keeps the text that came, and the next message can be sent at once", async () => {
+  test("keeps the text after stop, and sends the next message at once", async () => {
     const { chat, connection, connections } = live();
     const answer = chat.send("Hello?");
     await connection.wanted();
@@ -103,7 +103,7 @@ describe("a chat", () => {
     expect(await next).toMatchObject({ messages: [{}, { content: "Hello" }], outcome: "complete" });
   });
 
-  test("stopped keeps what came in the same read and was not shown yet", async () => {
+  test("keeps text of the last read that was not shown before stop", async () => {
     const { chat, connection } = live({ throttleMs: 0 });
     const unsubscribe = chat.subscribe(() => {
       if (chat.getSnapshot().messages.at(-1)?.content !== "Hel") return;
@@ -117,7 +117,7 @@ describe("a chat", () => {
     expect(chat.getSnapshot().messages.at(-1)).toMatchObject({ content: "Hello!", outcome: "stopped" });
   });
 
-  test("shows a cut answer as truncated with its text, and a refused one as an error, until the next attempt", async () => {
+  test("shows a cut answer as truncated with its text, and a refused one as an error, until the next request", async () => {
     const { client } = clientOf((_, nth) =>
       nth === 1
         ? streamAnswer(frame({ content: "Hel" }))
@@ -175,7 +175,7 @@ describe("a chat", () => {
     },
   );
 
-  test("refuses a second message while an answer is under way, and sends nothing", async () => {
+  test("refuses a second message while an answer is in flight, and sends nothing", async () => {
     const { chat, requests } = live();
     void chat.send("one");
     for (const turn of [await chat.send("two"), await chat.regenerate(), await chat.retry()])
@@ -190,7 +190,7 @@ describe("a chat", () => {
     chat.stop();
   });
 
-  test("cleared while an answer streams is empty and stays so", async () => {
+  test("stays empty after a reset during an answer", async () => {
     const { chat, connection } = live();
     const answer = chat.send("Hello?");
     await connection.wanted();
@@ -202,7 +202,7 @@ describe("a chat", () => {
     expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready" });
   });
 
-  test("cleared after a failure has no error any more", async () => {
+  test("has no error after a reset", async () => {
     const { client } = clientOf(() => new Response("no", { status: 400 }));
     const chat = createChatStore(client, { model });
     await chat.send("Hello?");
@@ -222,7 +222,7 @@ describe("a chat", () => {
     expect(chat.getSnapshot().messages[1]).toBe(second);
   });
 
-  test("asks for its parameters and headers when it uses them", async () => {
+  test("reads its parameters and headers at each use", async () => {
     const { client, requests } = clientOf(() => streamAnswer(hello));
     let max_tokens = 1;
     const chat = createChatStore(client, () => ({

@@ -61,7 +61,7 @@ const calling = (calls: Readonly<Record<string, string>>) => ({
 });
 
 describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)", () => {
-  test("takes the result of a client tool once, however many tabs give it", async () => {
+  test("accepts the result of a client tool once, however many tabs give it", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const tabs = await Promise.all([1, 2, 3].map(() => shown(storage, { id, tools: [asked] })));
@@ -80,7 +80,7 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     }
   });
 
-  test("runs a call once that is approved in two tabs", async () => {
+  test("runs a call once if two tabs approve it", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     let runs = 0;
@@ -100,7 +100,7 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     expect(left.texts()).toEqual(right.texts());
   });
 
-  test("retries a failed answer once, in whichever tab that is asked for first", async () => {
+  test("retries a failed answer once if two tabs retry it", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const tabs = await Promise.all([1, 2].map(() => shown(storage, { id })));
@@ -117,7 +117,7 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     for (const { texts } of tabs) expect(texts()).toEqual(["Hello", "Hi"]);
   });
 
-  test("shows a running call as cancelled as soon as its tab is gone, and one that waits can still be answered", async () => {
+  test("cancels a running call as soon as its tab is closed, and keeps a call that waits", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const leave = workOn(id, "2");
@@ -133,7 +133,7 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     expect((await shown(storage, { id })).texts()).toEqual(["Go", "", "Done"]);
   });
 
-  test("goes on where the tab that had the result was closed before it did", async () => {
+  test("continues in another tab if the tab with the result was closed before it continued", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     await keep(storage, id, [question, calling({ a: "needs-result" })]);
@@ -154,7 +154,7 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     expect(sent.messages.at(-1)).toMatchObject({ role: "tool", content: "theirs" });
   });
 
-  test("ends an answer in flight whose chat another tab clears", async () => {
+  test("ends an answer in flight if another tab resets the chat", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const [left, right] = [await shown(storage, { id }), await shown(storage, { id })];
@@ -172,7 +172,7 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     for (const { texts } of [left, right, await shown(storage, { id })]) expect(texts()).toEqual([]);
   });
 
-  test("ends a turn whose tools run, and whose chat another tab clears", async () => {
+  test("ends a turn whose tools run if another tab resets the chat", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const slow = defineTool({ name: "slow", ...place, execute: () => new Promise(() => {}) });
@@ -187,7 +187,7 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     expect(posts([left, right])).toBe(1);
   });
 
-  test("joins what two tabs did to the calls of one message at once", async () => {
+  test("merges changes of two tabs to the calls of one message", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     await keep(storage, id, [question, calling({ a: "needs-result", b: "needs-result" })]);
@@ -205,7 +205,7 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
   });
 });
 
-test("where locks are refused each tab acts for itself, says so once, and loses nothing", async () => {
+test("works in each tab separately if locks are refused, reports this once, and loses nothing", async () => {
   const refused = () => Promise.reject(new DOMException("access is denied", "SecurityError"));
   vi.stubGlobal("navigator", { locks: { request: refused, query: refused } });
   const storage = memoryStorage();

@@ -19,7 +19,7 @@ function calls(chat: ChatStore) {
 }
 
 describe("defineTool", () => {
-  test("tells the model the JSON Schema of a valibot schema, without the checks that JSON Schema has no word for", async () => {
+  test("writes a valibot schema as JSON Schema, without checks that JSON Schema does not have", async () => {
     const parameters = v.object({
       year: v.pipe(v.string(), v.transform(Number), v.number()),
       even: v.pipe(
@@ -46,7 +46,7 @@ describe("defineTool", () => {
     });
   });
 
-  test("takes a JSON Schema as it is, and a schema that knows its own", async () => {
+  test("accepts a JSON Schema unchanged, and a schema that writes its own", async () => {
     const parameters = { type: "object", properties: {} };
     const { definition } = defineTool({ name: "t", parameters });
     expect((await definition()).function.parameters).toEqual(parameters);
@@ -75,14 +75,14 @@ describe("defineTool", () => {
           parameters: { "~standard": { version: 1, vendor: "other", validate: (value) => ({ value }) } },
         }),
     ],
-  ])("refuses a %s that can't be told to a model, and says which", (field, define) => {
+  ])("refuses a %s that a model cannot use, and names it", (field, define) => {
     expect(define).toThrow(ConfigurationError);
     expect(define).toThrow(field);
   });
 });
 
 describe("a chat with tools", () => {
-  test("does not send what offers a tool whose schema has no JSON Schema, and names the tool", async () => {
+  test("does not send a tool whose schema has no JSON Schema, and names the tool", async () => {
     const dated = defineTool({ name: "dated", parameters: v.object({ at: v.date() }) });
     const { chat, requests } = chatOf([textAnswer("Yes.")], { tools: [dated] });
     expect(await chat.send("When?")).toMatchObject({
@@ -95,7 +95,7 @@ describe("a chat with tools", () => {
     expect(requests).toHaveLength(0);
   });
 
-  test("runs what the model calls, tells it the result, and goes on to the answer", async () => {
+  test("runs the calls of the model, sends the results, and shows the answer", async () => {
     const { chat, clock, requests, sent } = chatOf([asksForRome, textAnswer("21 degrees.")], {
       tools: [weather],
     });
@@ -137,7 +137,7 @@ describe("a chat with tools", () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  test("tells a tool which call it answers, and what came before it", async () => {
+  test("passes the id of the call and the thread to a tool", async () => {
     const seen: unknown[] = [];
     const look = defineTool({
       name: "look",
@@ -153,7 +153,7 @@ describe("a chat with tools", () => {
     expect(seen).toEqual(["a", ["user", "assistant"]]);
   });
 
-  test("runs calls side by side, and tells their results in the order of the calls", async () => {
+  test("runs calls in parallel, and sends their results in the order of the calls", async () => {
     const finish: Record<string, (text: string) => void> = {};
     const slow = defineTool({
       name: "slow",
@@ -186,7 +186,7 @@ describe("a chat with tools", () => {
     ["arguments that are no JSON", '{"city":', /no JSON/],
     ["arguments that do not fit", '{"city":"R"}', /city: .*length/],
     ["a missing argument", "", /city/],
-  ])("tells the model of %s, and goes on", async (_, text, said) => {
+  ])("reports %s to the model, and continues", async (_, text, said) => {
     const { chat, sent } = chatOf([callAnswer({ a: ["weather", text] }), textAnswer("Sorry.")], {
       tools: [weather],
     });
@@ -202,7 +202,7 @@ describe("a chat with tools", () => {
     ["a tool that throws", "throws", /out of order/],
     ["a tool that gives what JSON can't hold", "circular", /JSON/],
     ["an approval that throws", "doubt", /needs approval/],
-  ])("tells the model of %s, and goes on", async (_, name, said) => {
+  ])("reports %s to the model, and continues", async (_, name, said) => {
     const parameters = { type: "object" };
     const tools = [
       weather,
@@ -232,7 +232,7 @@ describe("a chat with tools", () => {
     expect(JSON.parse(String(result?.["content"])).error).toMatch(said);
   });
 
-  test("gives a slow tool up after its time, aborts its signal, and goes on", async () => {
+  test("ends a slow tool after its time limit, aborts its signal, and continues", async () => {
     let reason: unknown;
     const stuck = defineTool({
       name: "stuck",
@@ -290,7 +290,7 @@ describe("a chat with tools", () => {
     chat.stop();
   });
 
-  test("runs two calls with one id, and tells both results", async () => {
+  test("runs two calls with one id, and sends both results", async () => {
     const call = (index: number, city: string) => ({
       index,
       id: "a",
@@ -308,7 +308,7 @@ describe("a chat with tools", () => {
     expect(new Set(results.map(({ tool_call_id }) => tool_call_id)).size).toBe(2);
   });
 
-  test("goes on after a call whose id is a number", async () => {
+  test("continues after a call whose id is a number", async () => {
     const { chat, sent } = chatOf(
       [
         callAnswer({ a: ["weather", '{"city":"Rome"}'] }).replaceAll('"id":"a"', '"id":7'),
@@ -321,7 +321,7 @@ describe("a chat with tools", () => {
     expect(await chat.send("And?")).toMatchObject({ outcome: "complete" });
   });
 
-  test("counts a needsApproval that never answers as failed when the tool's time is over", async () => {
+  test("fails a call whose needsApproval does not answer within the time limit", async () => {
     let asked: () => void = () => {};
     const isAsked = new Promise<void>((resolve) => {
       asked = resolve;
@@ -365,7 +365,7 @@ describe("a chat with tools", () => {
     expect(changes).toBeLessThan(20);
   });
 
-  test("adds no listener for each call to one signal, which would cost the square of their number", async () => {
+  test("adds no listener for each call to one signal, which would cost quadratic time", async () => {
     const ids = Array.from(
       { length: 500 },
       (_, index) => [`c${index}`, ["weather", '{"city":"Rome"}']] as const,
@@ -386,7 +386,7 @@ describe("a chat with tools", () => {
     ["a result of a bigint", "{}", () => 1n, /JSON/],
     ["a result nested too deep", "{}", () => JSON.parse(deep(20_000)), /nested/],
     ["arguments nested too deep", `{"x":${deep(20_000)}}`, () => "", /nested/],
-  ])("tells the model of %s, and the chat goes on and is stored", async (_, text, execute, said) => {
+  ])("reports %s to the model, and the chat continues and is stored", async (_, text, execute, said) => {
     const storage = memoryStorage();
     const tool = defineTool({ name: "odd", parameters: { type: "object" }, execute });
     const options = { id: "c", tools: [tool], storage };
@@ -398,7 +398,7 @@ describe("a chat with tools", () => {
     expect((await storage.read("chat/c")).size).toBe(4);
   });
 
-  test("gives a tool what its schema makes of the arguments, and shows the JSON where that has none", async () => {
+  test("passes the schema's output to a tool, and shows the JSON if that output has none", async () => {
     let seen: unknown;
     const count = defineTool({
       name: "count",
@@ -421,7 +421,7 @@ describe("a chat with tools", () => {
     expect(calls(chat)).toMatchObject([{ state: "done", input: { n: "7" } }]);
   });
 
-  test("stops after maxSteps answers, and tells the model of the calls that did not run", async () => {
+  test("ends after maxSteps answers, and sends results for the calls that did not run", async () => {
     const { chat, requests, sent } = chatOf([asksForRome, asksForRome, textAnswer("Well.")], {
       tools: [weather],
       maxSteps: 2,
@@ -444,7 +444,7 @@ describe("a tool call that needs approval", () => {
   });
   const deletes = callAnswer({ a: ["delete", '{"file":"all"}'], b: ["delete", '{"file":"tmp"}'] });
 
-  test("waits while the others run, and goes on once it is approved, however often that is said", async () => {
+  test("waits while other calls run, and continues once after several approvals", async () => {
     const { chat, requests, sent } = chatOf([deletes, textAnswer("Gone.")], { tools: [guarded] });
     const finished: unknown[] = [];
     expect(await chat.send("Delete")).toMatchObject({ outcome: "tool-calls" });
@@ -465,7 +465,7 @@ describe("a tool call that needs approval", () => {
     expect(await chat.approve("a")).toMatchObject({ outcome: "not-sent" });
   });
 
-  test("that is denied does not run, and the model is told why", async () => {
+  test("does not run after a denial, and the model gets the reason", async () => {
     const { chat, sent } = chatOf([deletes, textAnswer("Kept.")], { tools: [guarded] });
     await chat.send("Delete");
     expect(await chat.deny("a", "too many")).toMatchObject({ outcome: "complete" });
@@ -491,7 +491,7 @@ describe("a tool call that needs approval", () => {
     expect(await chat.approve("a")).toMatchObject({ outcome: "not-sent" });
   });
 
-  test("runs as soon as it is approved, while another still runs, and each runs once", async () => {
+  test("runs as soon as it is approved while another call runs, and each call runs once", async () => {
     const ran: string[] = [];
     let finish: (text: string) => void = () => {};
     const slow = defineTool({
@@ -523,7 +523,7 @@ describe("a tool call that needs approval", () => {
     expect(ran).toEqual(["slow", "quick"]);
   });
 
-  test("is not asked about any more once the chat was stopped while that was being decided", async () => {
+  test("does not wait for approval if the chat was stopped during needsApproval", async () => {
     let decide: (needed: boolean) => void = () => {};
     let ask: () => void = () => {};
     const asked = new Promise<void>((resolve) => {
@@ -549,7 +549,7 @@ describe("a tool call that needs approval", () => {
     expect(chat.getSnapshot()).toMatchObject({ status: "ready", pendingActions: [] });
   });
 
-  test("runs with the options that its turn was asked with, whichever face of the chat approves it", async () => {
+  test("runs with the options of its turn, whichever component approves it", async () => {
     const { chat, requests } = chatOf([deletes, textAnswer("Gone."), textAnswer("Hello.")], {
       tools: [guarded],
     });
@@ -567,7 +567,7 @@ describe("a tool call that needs approval", () => {
     expect(banner.getSnapshot()).toBe(chat.getSnapshot());
   });
 
-  test("tells onFinish when the turn has ended, not while it waits", async () => {
+  test("calls onFinish when the turn has ended, not while it waits", async () => {
     const outcomes: string[] = [];
     const { chat } = chatOf([deletes, textAnswer("Gone.")], {
       tools: [guarded],
@@ -586,7 +586,7 @@ describe("a tool without execute", () => {
   const ask = defineTool({ name: "ask", parameters: { type: "object" } });
   const asksTwice = callAnswer({ a: ["ask", '{"q":1}'], b: ["ask", '{"q":2}'] });
 
-  test("waits for its result, in any order, each taken once", async () => {
+  test("waits for its result, and accepts each result once, in any order", async () => {
     const { chat, requests, sent } = chatOf([asksTwice, textAnswer("Thanks.")], { tools: [ask] });
     await chat.send("Ask me");
     const statuses: string[] = [];
@@ -608,7 +608,7 @@ describe("a tool without execute", () => {
     expect((await sent(1))?.slice(2)).toMatchObject([{ content: '{"one":1}' }, { content: "two" }]);
   });
 
-  test("beside a running one takes its result meanwhile", async () => {
+  test("accepts its result while another call runs", async () => {
     let finish: (text: string) => void = () => {};
     const slow = defineTool({
       name: "slow",
@@ -632,8 +632,8 @@ describe("a tool without execute", () => {
   });
 });
 
-describe("stopping a chat that calls tools", () => {
-  test("while the arguments stream leaves a history that the next request can send", async () => {
+describe("stop in a chat with tools", () => {
+  test("during the arguments leaves a history that the next request can send", async () => {
     const { chat, connections, requests } = liveChat({ tools: [weather] });
     const [first, second] = connections;
     const turn = chat.send("Weather?");
@@ -662,7 +662,7 @@ describe("stopping a chat that calls tools", () => {
     ]);
   });
 
-  test("while a tool runs aborts it, and its late result is not taken", async () => {
+  test("aborts a running tool, and ignores its late result", async () => {
     let finish: (text: string) => void = () => {};
     let aborted = false;
     const slow = defineTool({

@@ -45,7 +45,7 @@ describe("createClient", () => {
     ["https://gateway.test/v1", "https://gateway.test/v1/chat/completions"],
     ["https://gateway.test/v1/", "https://gateway.test/v1/chat/completions"],
     ["https://gateway.test/api/v1", "https://gateway.test/api/v1/chat/completions"],
-  ])("takes %s for its root", async (baseURL, url) => {
+  ])("accepts %s as a base URL", async (baseURL, url) => {
     const { client, requests } = clientOf(() => json(completion), { baseURL });
     await completeChat(client, question);
     expect(requests[0]?.url).toBe(url);
@@ -57,7 +57,7 @@ describe("createClient", () => {
     ["ftp://gateway.test", /ftp:/],
     ["https://me:secret@gateway.test", /name or password/],
     ["https://gateway.test?key=1", /query/],
-  ])("refuses %j as a base URL and says what to give", (baseURL, message) => {
+  ])("refuses %j as a base URL, and shows a valid one", (baseURL, message) => {
     expect(() => createClient({ baseURL })).toThrow(message);
     expect(() => createClient({ baseURL })).toThrow(/gateway's address/);
   });
@@ -72,7 +72,7 @@ describe("createClient", () => {
     ).toThrow(message);
   });
 
-  test("refuses a key in a browser, and says what to do instead", () => {
+  test("refuses a key in a browser, and names the alternative", () => {
     const create = () => createClient({ baseURL: "https://gateway.test", apiKey: key });
     if (!inBrowser) return expect(create).not.toThrow();
     expect(create).toThrow(/worker-proxy.*dangerouslyAllowBrowser/s);
@@ -80,7 +80,7 @@ describe("createClient", () => {
     expect(() => createClient({ baseURL: "https://gateway.test", ...withKey })).not.toThrow();
   });
 
-  test("refuses a time that is none", () => {
+  test("refuses an invalid time limit", () => {
     expect(() => createClient({ baseURL: "https://gateway.test", timeouts: { chunkMs: -1 } })).toThrow(
       /timeouts.chunkMs/,
     );
@@ -89,7 +89,7 @@ describe("createClient", () => {
     );
   });
 
-  test("gives a frozen client in which the key can't be found", async () => {
+  test("returns a frozen client without the key in any field", async () => {
     const { client } = clientOf(() => json(completion), withKey);
     await completeChat(client, question);
     expect(Object.isFrozen(client)).toBe(true);
@@ -99,7 +99,7 @@ describe("createClient", () => {
 });
 
 describe("signing", () => {
-  test("sends the key as the bearer, once, and the client's headers under the request's", async () => {
+  test("sends the key as the bearer once, and the request's headers win over the client's", async () => {
     const { client, requests } = clientOf(() => json(completion), {
       ...withKey,
       headers: { "x-app": "1", "x-user": "a" },
@@ -110,7 +110,7 @@ describe("signing", () => {
     expect([headers.get("x-app"), headers.get("x-user")]).toEqual(["1", "b"]);
   });
 
-  test("asks a key's function for each request", async () => {
+  test("calls a key function for each request", async () => {
     let turn = 0;
     const { client, requests } = clientOf(() => json(completion), {
       ...withKey,
@@ -124,7 +124,7 @@ describe("signing", () => {
     ]);
   });
 
-  test("scrubs the key from what an answer echoes", async () => {
+  test("redacts the key in an answer that repeats it", async () => {
     const { client } = clientOf(
       () => json({ error: { message: `bad key ${key}` } }, { status: 401 }),
       withKey,
@@ -134,7 +134,7 @@ describe("signing", () => {
     expect(`${error.body}${JSON.stringify(error)}${error.stack}`).not.toContain(key);
   });
 
-  test("leaves an answer alone where the key is a letter of it", async () => {
+  test("does not redact a key of one letter", async () => {
     const { client } = clientOf(() => json(completion), { ...withKey, apiKey: "l" });
     expect((await completeChat(client, question)).message.content).toBe("Blue light scatters.");
   });
@@ -181,7 +181,7 @@ describe("retry", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("sends the same body and a fresh signature each time", async () => {
+  test("sends the same body and a new signature each time", async () => {
     const { client, requests } = clientOf(
       (_, nth) => (nth < 2 ? refusal(429, soon) : json(completion)),
       withKey,
@@ -192,7 +192,7 @@ describe("retry", () => {
     expect(requests[1]?.headers.get("authorization")).toBe(`Bearer ${key}`);
   });
 
-  test("repeats after a connection that failed, and says so when it keeps failing", async () => {
+  test("repeats after a failed connection, and reports it if it keeps failing", async () => {
     const dead = clientOf(
       () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } })),
       { retry: { limit: 1, maxDelayMs: 1 } },
@@ -203,7 +203,7 @@ describe("retry", () => {
     expect(dead.requests).toHaveLength(2);
   });
 
-  test("says that the gateway may have the request when the connection broke later", async () => {
+  test("reports the outcome unknown if the connection broke after sending", async () => {
     const reset = clientOf(
       () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } })),
       { retry: { limit: 0 } },
@@ -211,7 +211,7 @@ describe("retry", () => {
     expect(await rejectionOf(completeChat(reset.client, question))).toMatchObject({ outcome: "unknown" });
   });
 
-  test("does not wait for a Retry-After beyond maxDelayMs: the error says how long it would be", async () => {
+  test("does not wait for a Retry-After beyond maxDelayMs: the error has the waiting time", async () => {
     const { client, requests } = clientOf(() => refusal(429, { "retry-after": "3600" }));
     expect(await rejectionOf(completeChat(client, question))).toMatchObject({
       status: 429,
@@ -231,7 +231,7 @@ describe("retry", () => {
     return { now: () => 0, sleep, waits };
   }
 
-  test("waits on the client's clock: as long as Retry-After says, and no real time", async () => {
+  test("waits on the client's clock for the time of Retry-After", async () => {
     const clock = willingClock();
     const { client, requests } = clientOf(
       (_, nth) => (nth < 3 ? refusal(429, { "retry-after": "1" }) : json(completion)),
@@ -248,7 +248,7 @@ describe("retry", () => {
   test.each([
     [0.5, [250, 500]],
     [0.999, [499.5, 999]],
-  ])("backs off twice as long each time, with full jitter: a draw of %d", async (draw, delays) => {
+  ])("doubles the wait each time, with full jitter: a draw of %d", async (draw, delays) => {
     const clock = willingClock();
     const events: ClientEvent[] = [];
     const { client } = clientOf(() => refusal(503), {
@@ -269,7 +269,7 @@ describe("retry", () => {
     expect((await completeChat(client, question)).outcome).toBe("complete");
   });
 
-  test("reads Retry-After as seconds, with a fraction too, or as a date; anything else is none", async () => {
+  test("reads Retry-After as seconds, with a fraction, or as a date, and ignores other values", async () => {
     const retryAfterMs = async (value: string) => {
       const { client } = clientOf(() => refusal(429, { "retry-after": value }), { retry: { limit: 0 } });
       return ((await rejectionOf(completeChat(client, question))) as { retryAfterMs?: number }).retryAfterMs;
@@ -302,7 +302,7 @@ describe("retry", () => {
 });
 
 describe("completeChat", () => {
-  test("gives the whole answer as a turn", async () => {
+  test("returns the whole answer as a turn", async () => {
     const { client, requests } = clientOf(() => json(completion, { headers: { "x-request-id": "r-1" } }));
     const turn = await completeChat(client, question);
     expect(turn).toMatchObject({
@@ -329,12 +329,12 @@ describe("completeChat", () => {
     ],
     ["choices.0.finish_reason", { ...completion, choices: [{ message: { content: "" }, finish_reason: 1 }] }],
     ["usage.total_tokens", { ...completion, usage: { prompt_tokens: 1, completion_tokens: 1 } }],
-  ])("says at which field an answer does not fit: %s", async (path, body) => {
+  ])("names the field at which an answer does not fit: %s", async (path, body) => {
     const { client } = clientOf(() => json(body));
     expect(await rejectionOf(completeChat(client, question))).toMatchObject({ name: "ResponseError", path });
   });
 
-  test("refuses to stream, as streamChat refuses not to", async () => {
+  test("refuses a request with `stream: true`, as streamChat refuses `stream: false`", async () => {
     const { client, requests } = clientOf(() => json(completion));
     expect(await rejectionOf(completeChat(client, { ...question, stream: true }))).toMatchObject({
       issues: [{ path: "stream", rule: "chat.stream" }],
@@ -345,7 +345,7 @@ describe("completeChat", () => {
     expect(requests).toHaveLength(0);
   });
 
-  test("aborts in the middle of the body, and when the answer never comes", async () => {
+  test("aborts in the middle of the body, and before an answer", async () => {
     const middle = new AbortController();
     const connection = openBody();
     const { client } = clientOf(() => new Response(connection.body));
@@ -366,7 +366,7 @@ describe("completeChat", () => {
     expect(error).toMatchObject({ name: "AbortError" });
   });
 
-  test("aborts with the caller's signal although the body's handler does not listen", async () => {
+  test("aborts with the caller's signal also if the body ignores it", async () => {
     const controller = new AbortController();
     const { client } = clientOf(() => new Response(new ReadableStream({ start: () => controller.abort() })));
     expect(await rejectionOf(completeChat(client, question, { signal: controller.signal }))).toMatchObject({
@@ -375,7 +375,7 @@ describe("completeChat", () => {
   });
 });
 
-test("a request that breaks a rule is not sent", async () => {
+test("does not send a request that breaks a rule", async () => {
   const { client, requests } = clientOf(() => json(completion));
   const error = await rejectionOf(completeChat(client, { ...question, max_tokens: 0 }));
   expect(isGatewayError(error) && error.name === "ValidationError" && error.issues).toEqual([

@@ -79,42 +79,56 @@ function saysOver(line: string): boolean {
   return !!choices?.some(({ index, finish_reason }) => !index && finish_reason);
 }
 
-function cutsBefore(end: number, random: () => number): number[] {
-  if (end < 700) return Array.from({ length: end }, (_, at) => at);
-  return [...Array.from({ length: 40 }, () => Math.floor(random() * end)), 0, 1, end - 1, end - 2];
+/** Places before `end` at random, and the first and last ones; each place of a short stream if `most` allows it. */
+function cutsBefore(end: number, random: () => number, most: number): number[] {
+  if (end <= most) return Array.from({ length: end }, (_, at) => at);
+  const inside = Array.from({ length: most / 16 }, () => Math.floor(random() * end));
+  return [...inside, 0, 1, end - 1, end - 2];
+}
+
+async function expectTruncated(recorded: Recorded, bytes: Uint8Array, most: number): Promise<void> {
+  const whole = recorded.expected.choices[0] as Recorded["expected"]["choices"][number];
+  for (const cut of cutsBefore(endOfAnswer(bytes), seeded(7), most)) {
+    const error = await rejectionOf(answered(inPieces(bytes.slice(0, cut), 512)));
+    if (!isGatewayError(error) || error.name !== "StreamError") throw error;
+    expect(error.reason).toBe("truncated");
+    const { content } = error.partial as ChatTurn["message"];
+    expect((whole.content ?? "").startsWith(content)).toBe(true);
+  }
 }
 
 const isNode = globalThis.navigator?.userAgent.startsWith("Node.js/");
-/** Reading each byte by itself is dear. */
-const LONG_BYTES = 60_000;
+/** Largest stream that is read byte by byte outside the long run. */
+const SLOW_BYTES = 15_000;
 
 describe.skipIf(!streams)("recorded streams (skipped where the data is absent)", () => {
   for (const [index, recorded] of (streams ?? []).entries()) {
     const bytes = bytesOfBase64(recorded.base64);
     // runtimes differ in how they read, not in what: every eighth recording elsewhere than in Node, all in the long run
     const tags = isNode || index % 8 === 0 ? [] : ["long"];
+    const isSlow = bytes.length > SLOW_BYTES;
 
     test(`${recorded.id} gives the recorded answer whole and in random cuts`, { tags }, async () => {
       await expectAsRecorded(recorded, [bytes]);
       const random = seeded(bytes.length);
-      for (const most of [5, 40, 4000])
+      for (const most of isSlow ? [400, 4000] : [5, 40, 4000])
         await expectAsRecorded(recorded, inPieces(bytes, 1 + Math.floor(random() * most)));
     });
 
-    const dear = bytes.length > LONG_BYTES ? ["long"] : tags;
-    test(`${recorded.id} gives the recorded answer byte by byte`, { tags: dear }, async () => {
+    test(`${recorded.id} gives the recorded answer byte by byte`, {
+      tags: isSlow ? ["long"] : tags,
+    }, async () => {
       await expectAsRecorded(recorded, inPieces(bytes, 1));
     });
 
     test(`${recorded.id} cut before its end is truncated, and keeps what came`, { tags }, async () => {
-      const whole = recorded.expected.choices[0] as Recorded["expected"]["choices"][number];
-      for (const cut of cutsBefore(endOfAnswer(bytes), seeded(7))) {
-        const error = await rejectionOf(answered(inPieces(bytes.slice(0, cut), 512)));
-        if (!isGatewayError(error) || error.name !== "StreamError") throw error;
-        expect(error.reason).toBe("truncated");
-        const { content } = error.partial as ChatTurn["message"];
-        expect((whole.content ?? "").startsWith(content)).toBe(true);
-      }
+      await expectTruncated(recorded, bytes, 64);
+    });
+
+    test(`${recorded.id} cut in many places is truncated, and keeps what came`, {
+      tags: ["long"],
+    }, async () => {
+      await expectTruncated(recorded, bytes, 640);
     });
   }
 });

@@ -42,7 +42,7 @@ describe.skipIf(inBrowser)("a relative baseURL (skipped in browsers, whose locat
   });
 
   test.each([undefined, "about:blank"])(
-    "is refused where the page is %s, with words about servers",
+    "is refused if the page is %s, with an error about servers",
     async (href) => {
       const { client, requests } = clientOf(() => Response.json(completion), { baseURL: "/api" });
       page(href);
@@ -56,7 +56,7 @@ describe.skipIf(inBrowser)("a relative baseURL (skipped in browsers, whose locat
   );
 });
 
-describe("a baseURL that can't work", () => {
+describe("an invalid baseURL", () => {
   test.each([
     ["https://gateway.test/v1/chat/completions", "https://gateway.test"],
     ["https://gateway.test/sub/v1/images/generations/", "https://gateway.test/sub"],
@@ -64,13 +64,13 @@ describe("a baseURL that can't work", () => {
     ["https://gateway.test/gamma/asset/CreateAsset", "https://gateway.test"],
     ["https://gateway.test/epsilon/v1/videos/text2video", "https://gateway.test"],
     ["/api/v1/chat/completions", "/api"],
-  ])("%s is the path of one endpoint: the error says what to give", (baseURL, instead) => {
+  ])("%s is refused as the path of one endpoint: the error has the base URL", (baseURL, instead) => {
     expect(() => createClient({ baseURL })).toThrow(
       `baseURL: ends with the path of one endpoint; give what stands before it, ${instead}`,
     );
   });
 
-  test("gateway.test lacks its protocol", () => {
+  test("gateway.test is refused without a protocol", () => {
     expect(() => createClient({ baseURL: "gateway.test" })).toThrow(/is no URL; give .*https:.* or a path/);
   });
 });
@@ -81,13 +81,13 @@ describe("an apiKey", () => {
   test.each([
     ["undefined", { baseURL, apiKey: undefined }],
     ["empty", { baseURL, apiKey: "" }],
-  ])("that is there and %s is most likely a variable that is not set", (problem, options) => {
+  ])("is refused as an unset variable: present and %s", (problem, options) => {
     expect(() => createClient({ ...options, dangerouslyAllowBrowser: true })).toThrow(
       `apiKey: is ${problem}; is the environment variable set? Leave the option out if a proxy adds the key`,
     );
   });
 
-  test("that a function does not give ends the call, and nothing is sent", async () => {
+  test("is refused before sending if its function returns none", async () => {
     const { client, requests } = clientOf(() => Response.json(completion), {
       apiKey: () => undefined as never,
       dangerouslyAllowBrowser: true,
@@ -99,12 +99,12 @@ describe("an apiKey", () => {
     expect(requests).toHaveLength(0);
   });
 
-  test("is not needed where a proxy adds it", () => {
+  test("is optional behind a proxy", () => {
     expect(createClient({ baseURL }).baseURL).toBe(baseURL);
   });
 });
 
-describe("a forgotten client", () => {
+describe("a missing client", () => {
   const verbs: [string, (...args: never[]) => unknown][] = [
     ["completeChat", completeChat],
     ["streamChat", streamChat],
@@ -116,7 +116,7 @@ describe("a forgotten client", () => {
     ["getAsset", getAsset],
     ["requestEpsilon", requestEpsilon],
   ];
-  test.each(verbs)("as the first argument of %s is what the error is about", async (_, verb) => {
+  test.each(verbs)("is named by the error of %s", async (_, verb) => {
     for (const args of [[question], [undefined, question], [{ baseURL: "https://gateway.test" }, question]]) {
       const called = (async () => {
         const made = (verb as (...args: unknown[]) => unknown)(...args);
@@ -129,13 +129,13 @@ describe("a forgotten client", () => {
   });
 });
 
-describe.skipIf(inBrowser)("a connection that fails in a browser (whose location stands in here)", () => {
+describe.skipIf(inBrowser)("a failed connection in a browser (whose location is simulated here)", () => {
   const failing = (baseURL: string) =>
     clientOf(() => Promise.reject(new TypeError("Failed to fetch")), { baseURL, retry: { limit: 0 } }).client;
   const messageOf = async (client: Client) =>
     ((await rejectionOf(completeChat(client, question))) as Error).message;
 
-  test("names both origins where they differ, CORS and the proxy's origins, but no path", async () => {
+  test("names CORS, both origins and the proxy's origins, but no path", async () => {
     page("https://app.test/secret?token=1");
     const error = await rejectionOf(completeChat(failing("https://proxy.test/team-secret"), question));
     expect(error).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
@@ -145,7 +145,7 @@ describe.skipIf(inBrowser)("a connection that fails in a browser (whose location
     expect(message).not.toMatch(/secret|token/);
   });
 
-  test("says nothing of CORS within one origin, and outside of browsers", async () => {
+  test("does not mention CORS within one origin, and outside browsers", async () => {
     page("https://proxy.test/chat");
     expect(await messageOf(failing("https://proxy.test"))).not.toContain("CORS");
     page(undefined);

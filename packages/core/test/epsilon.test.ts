@@ -4,7 +4,7 @@ import { clientOf, rejectionOf } from "./support/gateway.js";
 
 describe("epsilon, whose shapes the spec does not show", () => {
   test.each(["text2video", "image2video", "multi-image2video"] as const)(
-    "%s sends JSON and gives JSON, both untouched",
+    "%s sends and returns JSON unchanged",
     async (route) => {
       const answer = { code: 0, data: { task_id: "e-1", error: { message: "none of ours" } } };
       const { client, requests } = clientOf(() => Response.json(answer), {
@@ -19,7 +19,7 @@ describe("epsilon, whose shapes the spec does not show", () => {
     },
   );
 
-  test("a task is asked about by its id, which stays inside its path", async () => {
+  test("getEpsilonTask keeps the id inside its path", async () => {
     const { client, requests } = clientOf(() => Response.json([{ status: "ok" }]));
     expect(await getEpsilonTask(client, "../e 1".replace(" ", "?"))).toEqual([{ status: "ok" }]);
     expect(`${requests[0]?.method} ${requests[0]?.url}`).toBe(

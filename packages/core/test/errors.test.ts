@@ -16,7 +16,7 @@ describe.skipIf(!errorCases)("recorded error answers (skipped where the data is 
     const { "content-length": _, ...rest } = headers;
     const answer = () => new Response(body, { status, headers: rest });
 
-    test(`${id} is an APIError with what it says`, async () => {
+    test(`${id} is an APIError with the recorded fields`, async () => {
       const { client } = clientOf(answer, { retry: { limit: 0 } });
       if (expected.not_error_required) {
         expect((await completeChat(client, question)).message.content).not.toBe("");
@@ -39,7 +39,7 @@ describe.skipIf(!errorCases)("recorded error answers (skipped where the data is 
   }
 });
 
-describe("an error body says it in its own words", () => {
+describe("the message of an error body", () => {
   test.each([
     ['{"code":1001,"msg":"quota exhausted"}', "quota exhausted", "1001"],
     ['{"success":false,"msg":"not today"}', "not today", undefined],
@@ -50,7 +50,7 @@ describe("an error body says it in its own words", () => {
     ['{"status":"maintenance","message":"back at noon"}', "back at noon", undefined],
     ['{"error":"busy","code":9}', "busy", "9"],
     ['{"detail":[{"loc":["body"],"msg":"missing"}]}', '[{"loc":["body"],"msg":"missing"}]', undefined],
-  ])("%s", async (body, message, apiCode) => {
+  ])("is read from %s", async (body, message, apiCode) => {
     for (const status of [200, 400]) {
       const { client } = clientOf(() => new Response(body, { status }));
       const error = await rejectionOf(completeChat(client, question));
@@ -59,7 +59,7 @@ describe("an error body says it in its own words", () => {
     }
   });
 
-  test("of any length, and any depth, and is bounded", async () => {
+  test("is read from a body of any length and depth, and is bounded", async () => {
     const deep = `${"[".repeat(20_000)}1${"]".repeat(20_000)}`;
     for (const body of [`{"detail":${deep}}`, `{"errors":${deep}}`, `{"message":"${"x".repeat(100_000)}"}`]) {
       const { client } = clientOf(() => new Response(body, { status: 400 }));
@@ -72,7 +72,7 @@ describe("an error body says it in its own words", () => {
 });
 
 describe("the error family", () => {
-  test("is known by one guard, also when it comes from another copy of the package", () => {
+  test("is recognised by one guard, also from another copy of the package", () => {
     const foreign = Object.assign(new Error("x"), { [Symbol.for("sluice.GatewayError")]: true });
     expect(isGatewayError(new ValidationError([]))).toBe(true);
     expect(isGatewayError(foreign)).toBe(true);
@@ -80,7 +80,7 @@ describe("the error family", () => {
       expect(isGatewayError(other)).toBe(false);
   });
 
-  test("says every broken rule, a line each, with the field's path first", () => {
+  test("lists every broken rule on its own line, with the field's path first", () => {
     const error = new ValidationError([
       { path: "max_tokens", message: "expected >=1, got 0", rule: "chat.alpha.max-tokens" },
       { path: "", message: "is no object", rule: "chat" },
@@ -88,7 +88,7 @@ describe("the error family", () => {
     expect(error.message).toBe("max_tokens: expected >=1, got 0\nis no object");
   });
 
-  test("as JSON has its fields, and no key, data URI or signature", () => {
+  test("has its fields in JSON, without keys, data URIs and signatures", () => {
     const body =
       "key sk-1234567890abc, Authorization: Bearer topsecret123, data:image/png;base64,iVBORw0KGgoAAAANSUhEUg==, https://cdn.test/v.mp4?X-Sig=abcdef&e=1";
     const error = new APIError(
@@ -110,7 +110,7 @@ describe("the error family", () => {
     expect(JSON.stringify(error)).toContain("https://cdn.test/v.mp4?[redacted]");
   });
 
-  test("as JSON keeps the partial message", () => {
+  test("has the partial message in JSON", () => {
     const error = new StreamError("cut", {
       reason: "truncated",
       partial: { role: "assistant", content: "Hel" },

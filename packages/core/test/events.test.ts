@@ -59,7 +59,7 @@ function recorded(answer: Parameters<typeof clientOf>[0], options: Partial<Clien
 const typesOf = (events: readonly ClientEvent[]) => events.map(({ type }) => type);
 
 describe("the events of a call", () => {
-  test("tell a stream's life from its first attempt to its end, and nothing of its content or the key", async () => {
+  test("show a stream from its first attempt to its end, without its content and the key", async () => {
     const clock = stoppedClock();
     const { client, events } = recorded(
       (_, nth) =>
@@ -85,7 +85,7 @@ describe("the events of a call", () => {
     for (const secret of [key, "sky", "Hi"]) expect(JSON.stringify(events)).not.toContain(secret);
   });
 
-  test("of two calls at once are told apart by their callId: a timeline of each", async () => {
+  test("of two parallel calls have different callIds: a timeline of each", async () => {
     const clock = stoppedClock();
     const chat = openBody();
     let answerImage = (_: Response): void => {};
@@ -177,13 +177,13 @@ describe("the events of a call", () => {
     },
   );
 
-  test("end as the verb does: with the error of an answer that does not fit the spec", async () => {
+  test("end with the error of an answer that does not fit the spec", async () => {
     const { client, ends } = recorded(() => Response.json({ choices: [] }));
     const error = await rejectionOf(completeChat(client, question));
     expect(ends()).toMatchObject([{ errorCode: "response", error }]);
   });
 
-  test("end truncated where the stream broke off, and unknown where no answer came", async () => {
+  test("end as truncated if the stream broke off, and as unknown if no answer came", async () => {
     const cut = recorded(() => streamAnswer(frame({ content: "Hel" })));
     await rejectionOf(streamChat(cut.client, question).result());
     expect(cut.ends()).toMatchObject([{ outcome: "truncated", errorCode: "stream" }]);
@@ -193,7 +193,7 @@ describe("the events of a call", () => {
     expect(dead.ends()).toMatchObject([{ outcome: "unknown", errorCode: "connection" }]);
   });
 
-  test("end once, stopped, where the caller aborts: before the answer, in its middle, and twice", async () => {
+  test("end once as stopped if the caller aborts: before the answer, in its middle, and twice", async () => {
     const body = openBody();
     const { client, ends } = recorded(() => streamAnswer(body.body));
     const stream = streamChat(client, question);
@@ -225,7 +225,7 @@ describe("a warning", () => {
   } as const;
   const rule = "chat.alpha.temperature-ignored";
 
-  test("tells what the gateway would silently ignore, which is sent all the same", async () => {
+  test("names a part that the gateway would ignore, and the part is sent", async () => {
     const events: ClientEvent[] = [];
     const { client, requests } = clientOf(() => Response.json(completion), {
       onEvent: (event) => events.push(event),
@@ -235,7 +235,7 @@ describe("a warning", () => {
     expect(await requests[0]?.json()).toMatchObject({ temperature: 0 });
   });
 
-  describe("without a listener", () => {
+  describe("without onEvent", () => {
     const issue = () => ({ path: "a.b", message: "is ignored", rule: `test.${Math.random()}` });
     let printed: ReturnType<typeof vi.spyOn>;
     beforeEach(() => {
@@ -246,7 +246,7 @@ describe("a warning", () => {
       vi.unstubAllEnvs();
     });
 
-    test("is printed once for its rule, whichever client has it", () => {
+    test("is printed once for its rule, for all clients", () => {
       const once = issue();
       for (const client of [1, 2].map(() => createClient({ baseURL: "https://gateway.test" }))) {
         client.warn(once);
@@ -255,12 +255,12 @@ describe("a warning", () => {
       expect(printed.mock.calls).toEqual([[`@sluice/core: a.b: is ignored (${once.rule})`]]);
     });
 
-    test("is not printed where there is a listener", () => {
+    test("is not printed with onEvent", () => {
       createClient({ baseURL: "https://gateway.test", onEvent: () => {} }).warn(issue());
       expect(printed).not.toHaveBeenCalled();
     });
 
-    test.skipIf(inBrowser)("is not printed in production (a bundler says so to a browser)", () => {
+    test.skipIf(inBrowser)("is not printed in production (in a browser, the bundler defines it)", () => {
       vi.stubEnv("NODE_ENV", "production");
       createClient({ baseURL: "https://gateway.test" }).warn(issue());
       expect(printed).not.toHaveBeenCalled();

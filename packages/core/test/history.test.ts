@@ -26,7 +26,7 @@ const cancelled = (id: string) => ({
 });
 
 describe("repairHistory", () => {
-  test("leaves a sound history as it is, message by message", () => {
+  test("returns a valid history unchanged, message by message", () => {
     const history = [user, asking(call("a")), result("a"), user];
     const repaired = repairHistory(history);
     expect(repaired).toEqual(history);
@@ -94,7 +94,7 @@ describe("repairHistory", () => {
   });
 });
 
-describe("what a chat tells the model of its thread", () => {
+describe("the messages that a chat sends", () => {
   async function sentFor(initialMessages: readonly ThreadMessage[]) {
     const { client, requests } = clientOf(() => streamAnswer(textAnswer("Yes.")));
     const chat = createChatStore(client, { model: "alpha-v4.1-flash", initialMessages });
@@ -103,7 +103,7 @@ describe("what a chat tells the model of its thread", () => {
   }
   const answer = { id: "2", role: "assistant", content: "Fine.", reasoning: "Hm." } as const;
 
-  test("sends thinking back unchanged in every answer of a turn that called tools, and in no other", async () => {
+  test("have the thinking of every answer in a turn with tools, and of no other", async () => {
     const toolCall = { id: "a", name: "f", arguments: "{}", input: {}, state: "done", output: null } as const;
     expect(
       await sentFor([
@@ -124,7 +124,7 @@ describe("what a chat tells the model of its thread", () => {
     ]);
   });
 
-  test("sends images as parts behind the text", async () => {
+  test("have images as parts after the text", async () => {
     const url = "https://files.test/a.png";
     expect(
       await sentFor([

@@ -70,7 +70,7 @@ function witness() {
 }
 
 describe("an image store", () => {
-  test("sends nothing before it is asked, and then the request with the model and its parameters", async () => {
+  test("sends nothing before generate, then the request with the model and its parameters", async () => {
     const params = { size: "2048x2048", watermark: false } as const;
     const { store, requests, state, bodies, answers } = live({ model, params });
     expect(state()).toEqual({ status: "idle", failures: 0 });
@@ -89,7 +89,7 @@ describe("an image store", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("changes twice for a request, and its state is the same object until it does", async () => {
+  test("changes twice for a request, and keeps its state object in between", async () => {
     const { store, state, statuses, arrived, answers } = live();
     const asked = store.generate(reef);
     const pending = state();
@@ -100,7 +100,7 @@ describe("an image store", () => {
     expect(statuses).toEqual(["pending", "success"]);
   });
 
-  test("keeps the images of a sequence in order, the failed in their places, and counts those", async () => {
+  test("keeps the images of a sequence in order with the failed ones, and counts those", async () => {
     const { store, state, answers } = live();
     const asked = store.generate({ ...reef, sequential_image_generation: "auto" });
     await answers(1, answer(first, withheld, second));
@@ -112,7 +112,7 @@ describe("an image store", () => {
     });
   });
 
-  test("sends a double click once, and says so", async () => {
+  test("sends a double click once, and refuses the second", async () => {
     const { told, ...callbacks } = witness();
     const { store, state, requests, answers } = live({ model, ...callbacks });
     const asked = store.generate(reef);
@@ -129,7 +129,7 @@ describe("an image store", () => {
     expect([requests.length, told]).toEqual([1, ["success"]]);
   });
 
-  test("checks before it sends, and gives the issues", async () => {
+  test("checks before it sends, and returns the issues", async () => {
     const { told, ...callbacks } = witness();
     const { store, state, statuses, requests } = live({ model, ...callbacks });
     // @ts-expect-error a size of the other model
@@ -146,7 +146,7 @@ describe("an image store", () => {
     expect([requests.length, statuses, told]).toEqual([0, ["error"], ["ValidationError, not-sent"]]);
   });
 
-  test("sends what is unchecked as it is, also to a model that the tables don't know", async () => {
+  test("sends an unchecked request unchanged, also to an unknown model", async () => {
     const { client, requests } = clientOf(() => answer(first));
     const request = { ...reef, size: "8192x8192" };
     await createImageStore(client, { model }).generate(unchecked(request));
@@ -160,7 +160,7 @@ describe("an image store", () => {
     ]);
   });
 
-  test("tells of what the gateway would ignore once", async () => {
+  test("warns once about parts that the gateway would ignore", async () => {
     const rules: string[] = [];
     const onEvent: ClientOptions["onEvent"] = (event) =>
       event.type === "warning" && rules.push(event.issue.rule);
@@ -169,7 +169,7 @@ describe("an image store", () => {
     expect(rules).toEqual(["image.5-0.prompt-empty"]);
   });
 
-  test("reads its options when it uses them", async () => {
+  test("reads its options at each use", async () => {
     const told: string[] = [];
     let options: ImageStoreOptions = { model: "gamma-image-4-0-250828" };
     const { client, requests } = clientOf(() => answer(first));
@@ -188,7 +188,7 @@ describe("an image store", () => {
     expect([requests[0]?.headers.get("x-team"), told]).toEqual(["reef", [`1 for ${model}`]]);
   });
 
-  test("types what it takes by its model", () => {
+  test("types its request by its model", () => {
     const { client } = clientOf(() => answer());
     const store = createImageStore(client, { model });
     type Asked = Parameters<typeof store.generate>[0];
@@ -214,12 +214,12 @@ describe("an image store", () => {
   });
 });
 
-describe("images that were not made", () => {
+describe("images that failed", () => {
   test.each([
     [500, "unknown"],
     [400, "refused"],
   ])(
-    "after HTTP %i the outcome is %s; it is sent once, and the images before stay",
+    "after HTTP %i have the outcome %s; the request is sent once, and the last images stay",
     async (status, outcome) => {
       const { told, ...callbacks } = witness();
       const { store, state, requests, statuses, answers } = live({ model, ...callbacks });
@@ -249,7 +249,7 @@ describe("images that were not made", () => {
     },
   );
 
-  test("are asked for again with what was asked before", async () => {
+  test("are requested again by generate(variables)", async () => {
     const { store, state, bodies, answers } = live({ model, params: { seed: 7 } });
     const asked = store.generate(reef);
     await answers(1, refusal(500));
@@ -263,7 +263,7 @@ describe("images that were not made", () => {
     ]);
   });
 
-  test("are asked for again of the model that they were asked of, without the parameters of another", async () => {
+  test("are requested again from their own model, without the parameters of another", async () => {
     let options: ImageStoreOptions = { model, params: { size: "2048x2048" } };
     const { client, requests } = clientOf(() => refusal(500));
     const store = createImageStore(client, () => options);
@@ -282,7 +282,7 @@ describe("images that were not made", () => {
     ]);
   });
 
-  test("were not sent where the key can't be had, and what was thrown becomes an error", async () => {
+  test("were not sent if the key function fails, and the thrown value becomes an error", async () => {
     const headers = () => Promise.reject("signed out");
     const { store, requests } = live({ model }, { headers });
     const { error, outcome } = await store.generate(reef);
@@ -293,7 +293,7 @@ describe("images that were not made", () => {
 });
 
 describe("stop", () => {
-  test("ends at once as an error that may be billed, and a late answer changes nothing", async () => {
+  test("ends the request at once as an error that may be billed, and ignores a late answer", async () => {
     const { told, ...callbacks } = witness();
     const { store, state, statuses, answers, arrived } = live({ model, ...callbacks });
     const asked = store.generate(reef);
@@ -331,7 +331,7 @@ describe("stop", () => {
     expect(signal.aborted).toBe(true);
   });
 
-  test("says that nothing is billed where the gateway has not got the request, or has refused it", async () => {
+  test("reports that nothing is billed before the gateway has the request, and after a refusal", async () => {
     const early = live();
     void early.store.generate(reef);
     early.store.stop();
@@ -353,7 +353,7 @@ describe("stop", () => {
     expect(limited.requests).toHaveLength(1);
   });
 
-  test("and an answer never disagree, wherever on its way to the state the answer is", async () => {
+  test("and an answer never disagree at any moment of the answer", async () => {
     const ends = new Set<string>();
     for (let steps = 0; steps < 100; steps += 1) {
       const { client } = clientOf(() => answer(first));
@@ -368,7 +368,7 @@ describe("stop", () => {
     expect(ends).toContain("error");
   });
 
-  test("does nothing where nothing is under way", async () => {
+  test("does nothing without a request in flight", async () => {
     const { told, ...callbacks } = witness();
     const { store, state, statuses } = live({ model, ...callbacks });
     store.stop();
@@ -376,7 +376,7 @@ describe("stop", () => {
     expect([state().status, statuses, told]).toEqual(["idle", [], []]);
   });
 
-  test("of the caller's own signal is an error too, and may be billed", async () => {
+  test("by the caller's signal is an error, too, and may be billed", async () => {
     const controller = new AbortController();
     const { store, state, arrived } = live({ model, request: { signal: controller.signal } });
     const asked = store.generate(reef);
@@ -386,7 +386,7 @@ describe("stop", () => {
     expect(state()).toMatchObject({ status: "error", error: controller.signal.reason });
   });
 
-  test("has nothing left to listen to on the caller's signal once there are images", async () => {
+  test("leaves no listener on the caller's signal after the images", async () => {
     const { signal } = new AbortController();
     const listening: (AbortSignal | undefined)[] = [];
     signal.addEventListener = (_: string, __: unknown, options?: AddEventListenerOptions | boolean) =>
@@ -398,7 +398,7 @@ describe("stop", () => {
 });
 
 describe("reset", () => {
-  test("forgets what came", async () => {
+  test("deletes the state", async () => {
     const { store, state, answers } = live();
     const asked = store.generate(reef);
     await answers(1, answer(first, withheld));
@@ -407,7 +407,7 @@ describe("reset", () => {
     expect(state()).toEqual({ status: "idle", failures: 0 });
   });
 
-  test("ends what is under way, and is silent about it but to who asked", async () => {
+  test("ends the request in flight, and reports it only to its caller", async () => {
     const { told, ...callbacks } = witness();
     const { store, state, answers, arrived } = live({ model, ...callbacks });
     const asked = store.generate(reef);
@@ -421,7 +421,7 @@ describe("reset", () => {
 });
 
 describe('whenBusy: "replace"', () => {
-  test("gives the one under way up, and its late answer never comes into the newer one", async () => {
+  test("ends the request in flight, and its late answer does not reach the new one", async () => {
     const { told, ...callbacks } = witness();
     const { store, state, requests, statuses, answers, arrived } = live({
       model,
@@ -446,7 +446,7 @@ describe('whenBusy: "replace"', () => {
     expect([requests.length, statuses, told]).toEqual([2, ["pending", "pending", "success"], ["success"]]);
   });
 
-  test("keeps the one under way where the newer one breaks a rule", async () => {
+  test("keeps the request in flight if the new one breaks a rule", async () => {
     const { told, ...callbacks } = witness();
     const { store, state, answers } = live({ model, whenBusy: "replace", ...callbacks });
     const asked = store.generate(reef);

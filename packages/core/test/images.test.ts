@@ -88,18 +88,18 @@ describe("the rules of the image models (spec, POST /v1/images/generations)", ()
   test.each(refused)("refuse %s", (_, request, path, rule) => {
     expect(checkImageRequest(request).issues).toMatchObject([{ path, rule }]);
   });
-  test.each(warned)("warn of %s", (_, request, names) => {
+  test.each(warned)("warn about %s", (_, request, names) => {
     const { issues, warnings } = checkImageRequest(request);
     expect(issues).toEqual([]);
     expect(warnings.map(({ rule }) => rule.split(".").at(-1))).toEqual(names);
   });
-  test("say which sizes there are", () => {
+  test("list the possible sizes", () => {
     expect(checkImageRequest({ ...five, size: "1024x1024" }).issues[0]?.message).toContain("4704x2016");
   });
 });
 
 describe("generateImages", () => {
-  test("sends the request as it is and gives the images", async () => {
+  test("sends the request unchanged, and returns the images", async () => {
     const { client, requests } = clientOf(() => Response.json(answer));
     const request = { ...five, size: "2048x2048" } as const;
     expect(await generateImages(client, request)).toEqual({
@@ -113,7 +113,7 @@ describe("generateImages", () => {
     expect(await requests[0]?.json()).toEqual(request);
   });
 
-  test("keeps the images that failed in their places", async () => {
+  test("keeps failed images in their places", async () => {
     const data = [
       image,
       { error: { code: "policy", message: "not allowed" } },
@@ -131,7 +131,7 @@ describe("generateImages", () => {
   });
 
   test.each([{ data: null }, { data: {} }, { data: undefined }])(
-    "says that an answer has no list of images, and that it may be billed: %j",
+    "refuses an answer without a list of images, which may be billed: %j",
     async (fields) => {
       const { client, requests } = clientOf(() => Response.json({ ...answer, ...fields }));
       expect(await rejectionOf(generateImages(client, five))).toMatchObject({
@@ -164,12 +164,12 @@ describe("generateImages", () => {
     },
   );
 
-  test("takes a bare address for an image", async () => {
+  test("accepts a bare address as an image", async () => {
     const { client } = clientOf(() => Response.json({ data: [image.url] }));
     expect((await generateImages(client, five)).images).toEqual([{ url: image.url }]);
   });
 
-  test("an error under HTTP 200 is an error", async () => {
+  test("throws an error that came with HTTP 200", async () => {
     const { client } = clientOf(() => Response.json({ error: { message: "not allowed", code: "policy" } }));
     expect(await rejectionOf(generateImages(client, five))).toMatchObject({
       name: "APIError",
@@ -177,7 +177,7 @@ describe("generateImages", () => {
     });
   });
 
-  test("does not send what breaks a rule, unless it is unchecked", async () => {
+  test("does not send a request that breaks a rule, unless it is unchecked", async () => {
     const { client, requests } = clientOf(() => Response.json(answer));
     const request = { ...five, size: "1x1" } as const;
     // @ts-expect-error no size of this model

@@ -45,7 +45,7 @@ test.each<[string, (client: ReturnType<typeof gateway>["client"], request: never
   expect(await requests[0]?.json()).toMatchObject(newer);
 });
 
-test("a chat store says to give it params: unchecked({ … })", async () => {
+test("the type error of a chat store names params: unchecked({ … })", async () => {
   const { client, requests } = gateway();
   const refused = createChatStore(client, { model: "zeta-9" as "delta-5.3" });
   await refused.send("Hello").catch(() => {});
@@ -58,7 +58,7 @@ test("a chat store says to give it params: unchecked({ … })", async () => {
   expect(chat.getSnapshot().messages.at(-1)).toMatchObject({ content: "Hi", outcome: "complete" });
 });
 
-test("an image store says to generate(unchecked({ … }))", async () => {
+test("the type error of an image store names generate(unchecked({ … }))", async () => {
   const { client, requests } = gateway();
   const images = createImageStore(client, { model: "zeta-9" });
   const refused = await images.generate({ prompt: "A reef" } as never);
@@ -68,7 +68,7 @@ test("an image store says to generate(unchecked({ … }))", async () => {
   expect(await requests[0]?.json()).toEqual({ model: "zeta-9", prompt: "A reef", depth: "deep" });
 });
 
-test("a video store says to create(unchecked({ … }))", async () => {
+test("the type error of a video store names create(unchecked({ … }))", async () => {
   const { client, requests } = gateway();
   const video = createVideoTaskStore(client);
   const refused = await video.create({ model: "zeta-9" } as never);

@@ -66,7 +66,7 @@ describe.skipIf(!partialJSON)("recorded documents (skipped where the data is abs
     expect(read(...characters(text))).toStrictEqual(read(text));
   });
 
-  test.each(partialJSON?.prototype_safety ?? [])("%s pollutes nothing", (text) => {
+  test.each(partialJSON?.prototype_safety ?? [])("%s does not pollute a prototype", (text) => {
     for (const pieces of [[text], characters(text)]) {
       const document = createPartialJSON();
       for (const piece of pieces) {
@@ -83,7 +83,7 @@ describe.skipIf(!partialJSON)("recorded documents (skipped where the data is abs
   });
 });
 
-describe("what can be said of a document", () => {
+describe("a partial value", () => {
   test.each([
     ["", undefined],
     [" \t\r\n", undefined],
@@ -122,7 +122,7 @@ describe("what can be said of a document", () => {
     expect(read(text).state).not.toBe("malformed");
   });
 
-  test("is never half of a surrogate pair, however the pair is cut or escaped", () => {
+  test("never has half of a surrogate pair, however the pair is cut or escaped", () => {
     const [first, second] = ["😀".charAt(0), "😀".charAt(1)];
     expect(read(`"a${first}`).value).toBe("a");
     expect(read(`"a${first}`, second).value).toBe("a😀");
@@ -132,7 +132,7 @@ describe("what can be said of a document", () => {
     expect(read('{"\\ud83d', '\\ude00":1}').value).toStrictEqual({ "😀": 1 });
   });
 
-  test("has a surrogate that is alone as soon as that is certain", () => {
+  test("has a lone surrogate as soon as it is certain", () => {
     expect(read('"\\ud83dx').value).toBe("\ud83dx");
     expect(read('"\\ud83d"').value).toBe("\ud83d");
     expect(read('"\\ud83d\\ud83d').value).toBe("\ud83d");
@@ -143,7 +143,7 @@ describe("what can be said of a document", () => {
     expect(read('{"\\ud83d":1,"a":2').value).toStrictEqual({ "\ud83d": 1 });
   });
 
-  test("keeps what came before an error", () => {
+  test("keeps the part before an error", () => {
     expect(read('{"a":["b","c\n')).toStrictEqual({ value: { a: ["b", "c"] }, state: "malformed" });
     expect(read('{"a":[1,"b\\x"]}')).toStrictEqual({ value: { a: [1, "b"] }, state: "malformed" });
     expect(read('{"a":1}}')).toStrictEqual({ value: { a: 1 }, state: "malformed" });
@@ -173,7 +173,7 @@ describe("the whole document", () => {
     '{"__proto__":1,"__proto__":{"__proto__":"x"}}',
     '{"length":3,"0":1}',
     '[[[]],[{},[{"a":[true,false,null]}]]]',
-  ])("%s is what JSON.parse makes of it", (text) => {
+  ])("%s gives the same value as JSON.parse", (text) => {
     const whole = JSON.parse(text);
     for (const pieces of [[text], characters(text)]) {
       const document = createPartialJSON();
@@ -188,7 +188,7 @@ describe("the whole document", () => {
     }
   });
 
-  test("a name of a prototype's is an own property that can be written", () => {
+  test("has the name of a prototype's property as an own, writable property", () => {
     for (const text of ['{"__proto__": {"a": 1}}', '{"__proto__": {"a": 1}, "b": {"__proto__": 1']) {
       const { value } = read(text);
       expect(Object.getOwnPropertyDescriptor(value, "__proto__")).toStrictEqual({
@@ -220,7 +220,7 @@ describe("the state", () => {
     expect(document.value).toStrictEqual({ a: [1, true] });
   });
 
-  test("of a number by itself is complete whenever it may end there", () => {
+  test("is complete for a number whenever it may end", () => {
     const document = createPartialJSON();
     const states = characters("-10.5e+7 ").map((piece) => {
       document.push(piece);
@@ -317,7 +317,7 @@ describe("the state", () => {
     ...["{}{", "[][", "[]]", "{}}", "1 1", "truet", "nulll", "true,", "{} x", "\ufeff{}", "-a", "1a"],
   ];
 
-  test.each(malformed)("%j is malformed with its last character", (text) => {
+  test.each(malformed)("is malformed at the last character of %j", (text) => {
     const head = text.slice(0, -1);
     if (text !== "\ufeff{}") expect(read(head).state, head).not.toBe("malformed");
     expect(read(text).state).toBe("malformed");
@@ -326,7 +326,7 @@ describe("the state", () => {
       expect(() => JSON.parse(text + ending)).toThrow();
   });
 
-  test("takes up to 500 arrays and objects inside each other, or as many as it is told", () => {
+  test("allows 500 nested arrays and objects, or the given number", () => {
     expect(read("[".repeat(500) + "]".repeat(500)).state).toBe("complete");
     expect(read('{"a":'.repeat(500)).state).toBe("open");
     expect(read("[".repeat(501)).state).toBe("malformed");
@@ -351,7 +351,7 @@ describe("the state", () => {
 });
 
 describe("readings", () => {
-  test("are the same until something more can be said", () => {
+  test("are the same until more can be read", () => {
     const document = createPartialJSON();
     document.push('{"a":{"b":"c"');
     const value = document.value;
@@ -363,7 +363,7 @@ describe("readings", () => {
     expect(document.value).toStrictEqual({ a: { b: "c" }, de: -12.5 });
   });
 
-  test("are the same while an escape, a literal or a surrogate pair is not whole", () => {
+  test("are the same during an escape, a literal or a surrogate pair", () => {
     const document = createPartialJSON();
     document.push('["a');
     const value = document.value;
@@ -381,7 +381,7 @@ describe("readings", () => {
     expect(document.value).toStrictEqual(["a😀", null]);
   });
 
-  test("keep the identity of what was whole when the document closes without more", () => {
+  test("keep the identity of whole parts when the document closes", () => {
     const document = createPartialJSON();
     document.push('[{"a":[1, {"b":"c"}');
     const value = document.value;
@@ -390,7 +390,7 @@ describe("readings", () => {
     expect(document.state).toBe("complete");
   });
 
-  test("give what is new in a closing piece even if it was never read while open", () => {
+  test("have the content of a closing part that was never read while open", () => {
     const document = createPartialJSON();
     document.push('{"a":["b');
     void document.value;
@@ -398,7 +398,7 @@ describe("readings", () => {
     expect(document.value).toStrictEqual({ a: ["bc", "d"], e: [] });
   });
 
-  test("share what did not change between them, and only that", () => {
+  test("share only their unchanged parts", () => {
     const document = createPartialJSON();
     document.push('{"a":{"x":[1]},"b":[{"y":"1"},{"z":["p');
     const before = document.value as { a: object; b: [object, { z: object }] };
@@ -477,38 +477,39 @@ describe("random documents in random cuts", () => {
     return pieces;
   }
 
-  test.each([1, 2, 3, 4])(
-    "grow towards JSON.parse's value, by snapshots that stay as they were (seed %i)",
-    (seed) => {
-      const random = seeded(seed);
-      for (let round = 0; round < 150; round += 1) {
-        const text = randomJSON(random);
-        const whole = JSON.parse(text);
-        const document = createPartialJSON();
-        const readings: { value: unknown; copy: unknown }[] = [];
-        let prefix = "";
-        for (const piece of inRandomPieces(text, random)) {
-          document.push(piece);
-          prefix += piece;
-          if (random() < 0.3) continue;
-          const { value } = document;
-          const before = readings.at(-1)?.value;
-          if (value === undefined) expect(before).toBeUndefined();
-          else {
-            expect(isPartOf(value, whole), `${prefix} gave ${JSON.stringify(value)}`).toBe(true);
-            expect(before === undefined || isPartOf(before, value)).toBe(true);
-            expectShared(before, value);
-          }
-          expect(read(prefix).value).toStrictEqual(value);
-          expect(document.value).toBe(value);
-          readings.push({ value, copy: structuredClone(value) });
+  const title = "grow towards JSON.parse's value, by snapshots that never change (seed %i)";
+  test.each([1, 2, 3, 4])(title, (seed) => grow(seed, 30));
+  test.each([5, 6, 7, 8])(title, { tags: ["long"] }, (seed) => grow(seed, 600));
+
+  function grow(seed: number, rounds: number): void {
+    const random = seeded(seed);
+    for (let round = 0; round < rounds; round += 1) {
+      const text = randomJSON(random);
+      const whole = JSON.parse(text);
+      const document = createPartialJSON();
+      const readings: { value: unknown; copy: unknown }[] = [];
+      let prefix = "";
+      for (const piece of inRandomPieces(text, random)) {
+        document.push(piece);
+        prefix += piece;
+        if (random() < 0.3) continue;
+        const { value } = document;
+        const before = readings.at(-1)?.value;
+        if (value === undefined) expect(before).toBeUndefined();
+        else {
+          expect(isPartOf(value, whole), `${prefix} gave ${JSON.stringify(value)}`).toBe(true);
+          expect(before === undefined || isPartOf(before, value)).toBe(true);
+          expectShared(before, value);
         }
-        expect(document.value).toStrictEqual(whole);
-        expect(document.state).toBe("complete");
-        for (const { value, copy } of readings) expect(value).toStrictEqual(copy);
+        expect(read(prefix).value).toStrictEqual(value);
+        expect(document.value).toBe(value);
+        readings.push({ value, copy: structuredClone(value) });
       }
-    },
-  );
+      expect(document.value).toStrictEqual(whole);
+      expect(document.state).toBe("complete");
+      for (const { value, copy } of readings) expect(value).toStrictEqual(copy);
+    }
+  }
 
   /** What is equal in two readings is the same. */
   function expectShared(before: unknown, after: unknown): void {
@@ -518,7 +519,7 @@ describe("random documents in random cuts", () => {
       expectShared((before as Record<string, unknown>)[key], (after as Record<string, unknown>)[key]);
   }
 
-  test.each([1, 2, 3, 4])("agree with JSON.parse on what is malformed (seed %i)", (seed) => {
+  test.each([1, 2, 3, 4])("agree with JSON.parse about malformed documents (seed %i)", (seed) => {
     const random = seeded(seed);
     for (let round = 0; round < 500; round += 1) {
       const text = randomJSON(random);

@@ -59,7 +59,7 @@ function asked(...steps: readonly Step[]) {
 }
 
 describe("watching", () => {
-  test("asks at once and every 15 seconds, gives a snapshot per change, and ends with the final one", async () => {
+  test("polls at once and every 15 seconds, yields a snapshot per change, and ends with the final one", async () => {
     const { askedAt, seen, over, minutes } = watched([
       queued,
       queued,
@@ -79,7 +79,7 @@ describe("watching", () => {
     expect(seen.at(-1)).toMatchObject({ url: video, urlSource: "data.result_url" });
   });
 
-  test("counts the interval from the answer, and moves it by up to a tenth", async () => {
+  test("counts the interval from the answer, and varies it by up to 10 %", async () => {
     const slow = watched([queued, success], {}, {});
     await slow.minutes(1);
     const early = watched([queued, success], {}, { random: () => 0 });
@@ -90,7 +90,7 @@ describe("watching", () => {
     expect(late.askedAt[1]).toBeCloseTo(1.1, 4);
   });
 
-  test("ends at once where a proxy does not serve the path, and says what to do", async () => {
+  test("ends at once if a proxy does not serve the path, and names the fix", async () => {
     const closed = () =>
       Response.json(
         { error: { message: "there is nothing at this path", type: "proxy_error", code: "not_found" } },
@@ -107,7 +107,7 @@ describe("watching", () => {
     expect(askedAt).toEqual([0]);
   });
 
-  test("waits for an answer before it counts on", async () => {
+  test("waits for an answer before it counts the interval", async () => {
     const slow: Step = async () => {
       await task.gateway.sleep(20_000);
       return queued();
@@ -130,7 +130,7 @@ describe("watching", () => {
     expect(seen.map(({ progress }) => progress)).toEqual([0.4, 0.5, 0.5]);
   });
 
-  test("shows no change where only the trace id changed", async () => {
+  test("yields no change if only the trace id changed", async () => {
     let trace = 0;
     const traced = () => answer({ status: "QUEUED", request_id: `r-${++trace}` });
     const { seen, askedAt, minutes } = watched([traced, traced, traced, success]);
@@ -139,14 +139,14 @@ describe("watching", () => {
     expect(seen.map(({ state }) => state)).toEqual(["queued", "succeeded"]);
   });
 
-  test("goes on while the status is none that is known, up to the deadline", async () => {
+  test("continues with an unknown status, up to the deadline", async () => {
     const { seen, over, minutes } = watched([() => answer({ status: "REVIEW" })], { deadlineMs: 60_000 });
     await minutes(2);
     expect(await rejectionOf(over)).toMatchObject({ name: "TimeoutError", phase: "deadline" });
     expect(seen).toMatchObject([{ state: "unknown", rawStatus: "REVIEW" }]);
   });
 
-  test("ends with a failed task, which is no error of the watching", async () => {
+  test("ends with a failed task, which is not an error of the watching", async () => {
     const { seen, over, minutes } = watched([() => answer({ status: "FAILURE", fail_reason: "policy" })]);
     await minutes(1);
     await over;
@@ -154,7 +154,7 @@ describe("watching", () => {
   });
 });
 
-describe("what may pass never ends it", () => {
+describe("continues after every failure that may pass", () => {
   test.each([
     ["429", refusal(429)],
     ["500", refusal(500)],
@@ -162,7 +162,7 @@ describe("what may pass never ends it", () => {
     ["408", refusal(408)],
     ["425", refusal(425)],
     ["a dropped connection", cut],
-  ])("a storm of %s backs off, and the task still succeeds", async (_, step) => {
+  ])("backs off during a storm of %s, and the task still succeeds", async (_, step) => {
     const { askedAt, seen, over, minutes } = watched([queued, ...Array(6).fill(step), success]);
     await minutes(15);
     await over;
@@ -170,7 +170,7 @@ describe("what may pass never ends it", () => {
     expect(askedAt).toEqual([0, 15, 30, 60, 120, 240, 360, 480]);
   });
 
-  test("a Retry-After is obeyed, also when the jitter would make it shorter", async () => {
+  test("waits at least Retry-After, also with the jitter", async () => {
     const { askedAt, minutes } = watched(
       [refusal(429, { "retry-after": "600" }), success],
       {},
@@ -182,7 +182,7 @@ describe("what may pass never ends it", () => {
     expect(askedAt[1]).toBeLessThan(601);
   });
 
-  test("a query without an answer in time is asked again", async () => {
+  test("polls again after a query without an answer in time", async () => {
     const never = () => new Promise<Response>(() => {});
     const { askedAt, seen, over, minutes } = watched([never, success]);
     await minutes(5);
@@ -191,7 +191,7 @@ describe("what may pass never ends it", () => {
     expect(askedAt).toEqual([0, 75.001]);
   });
 
-  test("an answer nested 20,000 levels deep is unreadable, and no more than that", async () => {
+  test("treats an answer nested 20,000 levels deep as unreadable", async () => {
     const deep = `${'{"data":['.repeat(10_000)}1${"]}".repeat(10_000)}`;
     const { seen, over, minutes } = watched([() => new Response(deep), success]);
     await minutes(2);
@@ -199,21 +199,21 @@ describe("what may pass never ends it", () => {
     expect(seen.at(-1)?.state).toBe("succeeded");
   });
 
-  test.each([404, 400])("%i is tolerated for 30 seconds after the creation", async (status) => {
+  test.each([404, 400])("continues after %i for 30 seconds after the creation", async (status) => {
     const { seen, over, minutes } = watched([refusal(status), refusal(status), success]);
     await minutes(2);
     await over;
     expect(seen.at(-1)?.state).toBe("succeeded");
   });
 
-  test("404 after 30 seconds ends it, with the handle", async () => {
+  test("ends with a 404 after 30 seconds, with the handle", async () => {
     const { askedAt, over, minutes } = watched([refusal(404)]);
     await minutes(2);
     expect(await rejectionOf(over)).toMatchObject({ name: "APIError", status: 404, handle });
     expect(askedAt).toEqual([0, 15, 30]);
   });
 
-  test("404 for a task that has been there ends it at once", async () => {
+  test("ends at once with a 404 for a task that was seen before", async () => {
     const { askedAt, over, minutes } = watched([queued, refusal(404)]);
     await minutes(2);
     expect(await rejectionOf(over)).toMatchObject({ status: 404 });
@@ -223,7 +223,7 @@ describe("what may pass never ends it", () => {
   test.each([
     ["an envelope that is no success", envelope, { name: "APIError", apiCode: "db_error" }],
     ["an answer that is no task", nonsense, { name: "ResponseError", path: "data.status" }],
-  ])("%s is asked about a few times, and then said", async (_, step, error) => {
+  ])("polls a few more times after %s, then throws it", async (_, step, error) => {
     const passing = watched([step, step, step, success]);
     await passing.minutes(2);
     await passing.over;
@@ -233,7 +233,7 @@ describe("what may pass never ends it", () => {
     expect(lasting.askedAt).toHaveLength(4);
   });
 
-  test.each([401, 403])("%i ends it at once", async (status) => {
+  test.each([401, 403])("ends at once with %i", async (status) => {
     const { askedAt, over, minutes } = watched([queued, refusal(status)]);
     await minutes(1);
     expect(await rejectionOf(over)).toMatchObject({ name: "APIError", status, handle });
@@ -242,14 +242,14 @@ describe("what may pass never ends it", () => {
 });
 
 describe("a success without a URL", () => {
-  test("is asked about again, and may still come", async () => {
+  test("is polled again, and may still get its URL", async () => {
     const { seen, over, minutes } = watched([noURL, noURL, noURL, success]);
     await minutes(2);
     await over;
     expect(seen.map(({ state }) => state)).toEqual(["result-pending", "succeeded"]);
   });
 
-  test("is a failure after three more queries, with the task and its handle", async () => {
+  test("is a failure after three more polls, with the task and its handle", async () => {
     const { askedAt, over, minutes } = watched([running("90%"), noURL]);
     await minutes(5);
     expect(await rejectionOf(over)).toMatchObject({
@@ -263,8 +263,8 @@ describe("a success without a URL", () => {
   });
 });
 
-describe("ends of the waiting", () => {
-  test("waitForVideoTask gives the video", async () => {
+describe("the end of waiting", () => {
+  test("waitForVideoTask returns the video", async () => {
     const { client } = asked(success);
     expect((await waitForVideoTask(client, handle)).url).toBe(video);
   });
@@ -281,7 +281,7 @@ describe("ends of the waiting", () => {
     });
   });
 
-  test("the deadline is over after 30 minutes, and says how to go on", async () => {
+  test("the deadline ends it after 30 minutes, and the error names the way to continue", async () => {
     const { over, minutes, hasEnded } = watched([queued]);
     await minutes(29.9);
     expect(hasEnded()).toBe(false);
@@ -291,7 +291,7 @@ describe("ends of the waiting", () => {
     expect((error as Error).message).toMatch(/goes on.*handle/);
   });
 
-  test("the deadline covers the request in flight, and ends it", async () => {
+  test("the deadline ends a request in flight", async () => {
     const signals: AbortSignal[] = [];
     const never: Step = ({ signal }) => {
       signals.push(signal);
@@ -303,7 +303,7 @@ describe("ends of the waiting", () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
-  test("the caller's abort ends it at once: asleep, in flight, and before it begins", async () => {
+  test("the caller's abort ends it at once: during a wait, in flight, and before the start", async () => {
     const never = () => new Promise<Response>(() => {});
     for (const steps of [[queued], [never]]) {
       const controller = new AbortController();
@@ -318,7 +318,7 @@ describe("ends of the waiting", () => {
     expect(askedAt).toEqual([]);
   });
 
-  test("leaving the loop ends the asking, and leaves no timer", async () => {
+  test("leaving the loop ends the polling, and leaves no timer", async () => {
     const { client, gateway, askedAt } = asked(running("1%"));
     for await (const task of watchVideoTask(client, handle)) {
       expect(task.state).toBe("running");
@@ -329,7 +329,7 @@ describe("ends of the waiting", () => {
     expect(askedAt).toEqual([0]);
   });
 
-  test("a task whose time is over is expired once it is unknown for 30 seconds, with its handle", async () => {
+  test("a task whose time is over has expired after 30 seconds of 404, with its handle", async () => {
     const { client, track, advance } = asked(refusal(404));
     const old = { ...handle, queryableUntil: 1 };
     const failed = track(rejectionOf(waitForVideoTask(client, old)));
@@ -343,7 +343,7 @@ describe("ends of the waiting", () => {
     expect(await rejectionOf(getVideoTask(client, old))).toMatchObject({ name: "TaskExpiredError" });
   });
 
-  test("a task that was seen before is expired at its first 404 after its time", async () => {
+  test("a task that was seen before has expired at its first 404 after its time", async () => {
     const { client, askedAt } = asked(refusal(404));
     const old = { ...handle, queryableUntil: 1 };
     const failed = waitForVideoTask(client, old, { seenBefore: true });
@@ -351,7 +351,7 @@ describe("ends of the waiting", () => {
     expect(askedAt).toHaveLength(1);
   });
 
-  test("a clock that is a day ahead expires no task that was just made", async () => {
+  test("a clock that is a day ahead does not expire a new task", async () => {
     const { client, track, advance } = asked(refusal(404), refusal(404), success);
     const made = { ...handle, queryableUntil: Date.now() - 1000 };
     const finished = track(waitForVideoTask(client, made));
@@ -359,7 +359,7 @@ describe("ends of the waiting", () => {
     expect(await finished).toMatchObject({ state: "succeeded" });
   });
 
-  test("a Retry-After beyond the deadline ends with it, and the error says so", async () => {
+  test("a Retry-After beyond the deadline is cut there, and the error has it", async () => {
     const { askedAt, over, minutes } = watched([refusal(429, { "retry-after": "86400" })]);
     await minutes(31);
     const error = await rejectionOf(over);
@@ -368,7 +368,7 @@ describe("ends of the waiting", () => {
     expect(askedAt).toEqual([0]);
   });
 
-  test("an error as JSON keeps the handle, and no signature", async () => {
+  test("an error as JSON has the handle, and no signature", async () => {
     const failed = () => answer({ status: "FAILURE", fail_reason: "policy", result_url: video });
     const { client } = asked(failed);
     const json = JSON.stringify(await rejectionOf(waitForVideoTask(client, handle)));

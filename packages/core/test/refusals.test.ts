@@ -41,8 +41,8 @@ const verbs: typeof creates = [
   ...creates,
 ];
 
-describe.each(verbs)("a refusal of %s stays one", (_, ask) => {
-  test("where its body is silent: after 5 seconds of the client's clock, with what came", async () => {
+describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
+  test("if its body is silent: after 5 seconds of the client's clock, with the text so far", async () => {
     const clock = stoppedClock();
     const body = openBody();
     const { client, requests } = clientOf(() => new Response(body.body, { status: 401 }), { clock });
@@ -61,7 +61,7 @@ describe.each(verbs)("a refusal of %s stays one", (_, ask) => {
     expect(requests).toHaveLength(1);
   });
 
-  test("where its body is cut: it is not sent again", async () => {
+  test("if its body is cut: it is not repeated", async () => {
     const { client, requests } = clientOf(() => {
       const body = openBody();
       body.drop();
@@ -75,7 +75,7 @@ describe.each(verbs)("a refusal of %s stays one", (_, ask) => {
     expect(requests).toHaveLength(1);
   });
 
-  test("where its body has no end: 64 kB of it are read, and the connection is let go", async () => {
+  test("if its body is endless: 64 kB are read, and the connection is closed", async () => {
     let pulled = 0;
     let isCancelled = false;
     const { client } = clientOf(
@@ -100,7 +100,7 @@ describe.each(verbs)("a refusal of %s stays one", (_, ask) => {
     expect(isCancelled).toBe(true);
   });
 
-  test("where a limit passes while its body is read; the caller's abort stays an abort", async () => {
+  test("if a limit ends while its body is read, but the caller's abort is an abort", async () => {
     for (const timeouts of [{ headersMs: 1000 }, { totalMs: 1000 }]) {
       const clock = stoppedClock();
       const body = openBody();
@@ -113,7 +113,7 @@ describe.each(verbs)("a refusal of %s stays one", (_, ask) => {
   });
 });
 
-test("a caller who aborts while a refusal's body is read gets the abort", async () => {
+test("a caller who aborts while the body of a refusal is read gets the abort", async () => {
   const controller = new AbortController();
   const body = openBody();
   const { client } = clientOf(() => new Response(body.body, { status: 422 }));
@@ -125,7 +125,7 @@ test("a caller who aborts while a refusal's body is read gets the abort", async 
   expect(body.cancelled).toBe(true);
 });
 
-test("a refusal of a runtime without streams is read whole", async () => {
+test("a refusal is read whole in a runtime without streams", async () => {
   const { client } = clientOf(() => {
     const answer = Response.json({ error: { message: "no such model" } }, { status: 400 });
     const text = answer.text();
@@ -137,7 +137,7 @@ test("a refusal of a runtime without streams is read whole", async () => {
   expect(await rejectionOf(completeChat(client, question))).toMatchObject({ message: "no such model" });
 });
 
-describe("a request that can't be made", () => {
+describe("a request that cannot be made", () => {
   const circular: Record<string, unknown> = { model: "delta-5.3" };
   circular.messages = circular;
   const abort = new DOMException("signed out", "AbortError");
@@ -155,7 +155,7 @@ describe("a request that can't be made", () => {
   };
 
   describe.each(Object.entries(broken))("%s", (_, options) => {
-    test.each(verbs)("was not sent, says %s, and why", async (_, ask) => {
+    test.each(verbs)("was not sent, with the reason: %s", async (_, ask) => {
       const { client, requests } = clientOf(() => Response.json({}), options);
       const error = (await rejectionOf(ask(client))) as Error;
       expect(error).toMatchObject({ name: "ConfigurationError", outcome: "not-sent" });
@@ -165,7 +165,7 @@ describe("a request that can't be made", () => {
     });
   });
 
-  test.each(verbs)("whose headers() aborts stays an AbortError of %s", async (_, ask) => {
+  test.each(verbs)("keeps an AbortError of %s from headers()", async (_, ask) => {
     const { client, requests } = clientOf(() => Response.json({}), { headers: () => Promise.reject(abort) });
     expect(await rejectionOf(ask(client))).toBe(abort);
     expect(requests).toHaveLength(0);
@@ -183,7 +183,7 @@ describe("a request that can't be made", () => {
       },
     ],
   ];
-  test.each(bodies)("because its body is %s", async (_, body) => {
+  test.each(bodies)("is not sent because its body is %s", async (_, body) => {
     const { client, requests } = clientOf(() => Response.json({}));
     const sent = { model: "any", body };
     for (const failed of [
@@ -198,7 +198,7 @@ describe("a request that can't be made", () => {
     expect(requests).toHaveLength(0);
   });
 
-  test("because its file can't be read any more", async () => {
+  test("is not sent because its file cannot be read", async () => {
     const gone = new Blob(["x"], { type: "image/png" });
     const value = () => {
       throw new DOMException("gone", "NotReadableError");

@@ -104,7 +104,7 @@ async function makeEverything(tab: ReturnType<typeof openTab>, storage?: RecordS
   expect(posts()).toHaveLength(5);
 }
 
-describe.skipIf(isWorkerd)("Web Locks (no workerd has them) that", () => {
+describe.skipIf(isWorkerd)("Web Locks (workerd has none) that", () => {
   const asked = { held: [], pending: [] };
   test.each([
     ["reject", { request: rejected, query: rejected }],
@@ -113,7 +113,7 @@ describe.skipIf(isWorkerd)("Web Locks (no workerd has them) that", () => {
     ["throw on requests alone", { request: denied, query: async () => asked }],
     ["never answer", { request: silent, query: silent }],
     ["are of another kind", {}],
-  ])("%s leave each tab for itself, which is said once", async (_, locks) => {
+  ])("%s let each tab work separately, which is reported once", async (_, locks) => {
     vi.stubGlobal("navigator", { locks });
     const tab = openTab();
     await makeEverything(tab);
@@ -124,7 +124,7 @@ describe.skipIf(isWorkerd)("Web Locks (no workerd has them) that", () => {
     expect(other.limits()).toEqual(["web-locks"]);
   });
 
-  test("can't even be reached leave the tab for itself, which is said once", async () => {
+  test("cannot be reached let the tab work separately, which is reported once", async () => {
     vi.stubGlobal("navigator", {
       get locks() {
         return denied();
@@ -164,7 +164,7 @@ describe.skipIf(isWorkerd)("Web Locks (no workerd has them) that", () => {
     expect(tab.limits()).toEqual(["web-locks"]);
   });
 
-  test("another tab holds are waited for as long as it takes", async () => {
+  test("are held by another tab are waited for without a limit", async () => {
     let grant: () => void = () => {};
     const granted = new Promise<void>((resolve) => {
       grant = resolve;
@@ -187,7 +187,7 @@ describe.skipIf(isWorkerd)("Web Locks (no workerd has them) that", () => {
   });
 });
 
-describe.skipIf(isWorkerd)("a BroadcastChannel (no workerd has them) that", () => {
+describe.skipIf(isWorkerd)("a BroadcastChannel (workerd has none) that", () => {
   const channelThat = (constructed: () => void, postMessage: () => void) =>
     class extends EventTarget {
       constructor() {
@@ -202,14 +202,14 @@ describe.skipIf(isWorkerd)("a BroadcastChannel (no workerd has them) that", () =
   test.each([
     ["can't be made", channelThat(denied, () => {})],
     ["refuses messages", channelThat(() => {}, denied)],
-  ])("%s leaves each tab for itself, which is said once", async (_, channel) => {
+  ])("%s lets each tab work separately, which is reported once", async (_, channel) => {
     vi.stubGlobal("BroadcastChannel", channel);
     const tab = openTab();
     await makeEverything(tab);
     expect(tab.limits()).toEqual(["broadcast-channel"]);
   });
 
-  test("brings what any script of the origin posts disturbs nothing", async () => {
+  test("brings a message of any other script is not disturbed", async () => {
     const heard: EventTarget[] = [];
     vi.stubGlobal(
       "BroadcastChannel",
@@ -232,7 +232,7 @@ describe.skipIf(isWorkerd)("a BroadcastChannel (no workerd has them) that", () =
   });
 });
 
-describe.skipIf(isWorkerd)("a browser's storage (no workerd has them) that", () => {
+describe.skipIf(isWorkerd)("a browser's storage (workerd has none) that", () => {
   class FakeRequest extends EventTarget {
     error = refusal();
   }
@@ -253,14 +253,17 @@ describe.skipIf(isWorkerd)("a browser's storage (no workerd has them) that", () 
     ["is absent (IndexedDB)", "indexed-db", () => indexedDBThat(undefined)],
     ["can't be reached (localStorage)", "web-storage", () => webStorage(denied)],
     ["is absent (localStorage)", "web-storage", () => webStorage(() => null as never)],
-  ] as const)("%s leaves chats and tasks in memory, which is said once", async (_, feature, storageThat) => {
-    const tab = openTab();
-    const storage = storageThat();
-    await makeEverything(tab, storage);
-    expect(tab.limits()).toEqual([feature]);
-    expect(tab.failures()).toEqual([]);
-    expect(await listVideoTasks(tab.client, { storage })).toMatchObject([{ handle: { id: "t-1" } }]);
-  });
+  ] as const)(
+    "%s leaves chats and tasks in memory, which is reported once",
+    async (_, feature, storageThat) => {
+      const tab = openTab();
+      const storage = storageThat();
+      await makeEverything(tab, storage);
+      expect(tab.limits()).toEqual([feature]);
+      expect(tab.failures()).toEqual([]);
+      expect(await listVideoTasks(tab.client, { storage })).toMatchObject([{ handle: { id: "t-1" } }]);
+    },
+  );
 
   test("never answers (IndexedDB) is waited for 3 seconds", async () => {
     const tab = openTab();
@@ -272,7 +275,7 @@ describe.skipIf(isWorkerd)("a browser's storage (no workerd has them) that", () 
     expect(tab.limits()).toEqual([]);
   });
 
-  test("is full is reported each time, as more room may come", async () => {
+  test("is full is reported each time, because there may be room later", async () => {
     const full = () => Promise.reject(new DOMException("no room", "QuotaExceededError"));
     const tab = openTab();
     await makeEverything(tab, { ...memoryStorage(), write: full });
@@ -280,7 +283,7 @@ describe.skipIf(isWorkerd)("a browser's storage (no workerd has them) that", () 
     expect(tab.limits()).toEqual([]);
   });
 
-  test("answers late has its tasks shown when it does", async () => {
+  test("answers late has its tasks shown then", async () => {
     const storage = memoryStorage();
     const kept = {
       key: "k",

@@ -68,7 +68,7 @@ test("beta has prompt or media, and frames or references", () => {
   video({ model: "beta3.0-video", content: [text] });
 });
 
-test("gamma-video-1 knows text-to-video from image-to-video", () => {
+test("gamma-video-1 has different types for text to video and image to video", () => {
   video({ model: "gamma-video-1-5-pro-251215", content: [text], camera_fixed: true });
   video({ model: "gamma-video-1-5-pro-251215", content: [text, first, last], ratio: "adaptive" });
   video({ model: "gamma-video-1-0-pro-fast-251015", content: [text], camera_fixed: true });
@@ -85,7 +85,7 @@ test("gamma-video-1 knows text-to-video from image-to-video", () => {
   video({ model: "gamma-video-1-0-pro-fast-251015", content: [text], generate_audio: true });
 });
 
-test("gamma-video-fast is the smaller of the two", () => {
+test("gamma-video-fast accepts less than gamma-video-2.0", () => {
   video({ model: "gamma-video-2.0", content: [text], resolution: "4k", return_last_frame: true });
   video({ model: "gamma-video-2.0", content: [{ type: "image_url", image_url: { url: "asset://a-1" } }] });
   // @ts-expect-error 4k is for 2.0
@@ -96,7 +96,7 @@ test("gamma-video-fast is the smaller of the two", () => {
   video({ model: "gamma-video-2.0", content: [text], tools: [{ type: "function" }] });
 });
 
-test("an asset is an image, and is named by its uri", async () => {
+test("an asset is an image, and video requests name its uri", async () => {
   asset({ model: "gamma-asset", GroupId: "g", Name: "n", AssetType: "Image", URL: new Blob() });
   // @ts-expect-error there are only images
   asset({ model: "gamma-asset", GroupId: "g", Name: "n", AssetType: "Video", URL: url });
@@ -106,7 +106,7 @@ test("an asset is an image, and is named by its uri", async () => {
   video({ model: "gamma-video-2.0", content: [{ type: "image_url", image_url: { url: temporaryURL } }] });
 });
 
-test("what comes back is narrowed by what it says", async () => {
+test("results are narrowed by their state", async () => {
   const { images } = await generateImages(client, { model: "gamma-image-4-0-250828", prompt });
   for (const entry of images) {
     if (entry.error) expectTypeOf(entry.error.message).toBeString();

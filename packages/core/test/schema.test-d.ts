@@ -6,7 +6,7 @@ declare const client: Client;
 const messages = [{ role: "user" as const, content: "Hello" }];
 const accepts = (_: ChatRequest) => {};
 
-test("the types refuse what the tables refuse", () => {
+test("the types refuse the values that the tables refuse", () => {
   accepts({ model: "alpha-v4.1-flash", messages, thinking: { type: "disabled" }, reasoning_effort: "none" });
   accepts({ model: "gamma-chat-1-6-251015", messages, stop: "END" });
   accepts({ model: "delta-5.3", messages, reasoning_effort: "max" });
@@ -33,7 +33,7 @@ test("the types refuse what the tables refuse", () => {
   streamChat(client, { model: "delta-5.3", messages, signal: AbortSignal.abort() });
 });
 
-test("a model that is one of several takes what all of them have", () => {
+test("a model that is one of several accepts the fields that all of them have", () => {
   const model = "delta-5.3" as ChatModel;
   streamChat(client, { model, messages, max_tokens: 500 });
   createChatStore(client, { model });
@@ -44,7 +44,7 @@ test("a model that is one of several takes what all of them have", () => {
   createChatStore(client, { model: "delta-5.3", params: { reasoning_effort: "none", max_tokens: 500 } });
 });
 
-test("a model that is not listed goes through unchecked", () => {
+test("a model that is not listed is accepted as unchecked", () => {
   streamChat(client, unchecked({ model: "zeta-9", messages, depth: "deep" }));
   createChatStore(client, { model: "zeta-9", params: unchecked({}) });
   // @ts-expect-error its fields are unknown

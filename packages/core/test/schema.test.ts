@@ -319,18 +319,18 @@ describe("the rules of the chat models (spec, POST /v1/chat/completions)", () =>
     expect(issues[0]?.message).not.toMatch(/undefined|\[object|Invalid type/);
   });
 
-  test.each(warned)("warn of %s", (_, request, names) => {
+  test.each(warned)("warn about %s", (_, request, names) => {
     const { issues, warnings } = checkChatRequest(request);
     expect(issues).toEqual([]);
     expect(warnings.map(({ rule }) => rule.split(".").at(-1))).toEqual(names);
   });
 
-  test.each([null, undefined, 7, "x", []])("refuse %j, which is no request", (request) => {
+  test.each([null, undefined, 7, "x", []])("refuse %j, which is not a request", (request) => {
     expect(checkChatRequest(request).issues).toMatchObject([{ path: "model" }]);
   });
 });
 
-test("unchecked() sends a request that the tables do not know as it is", async () => {
+test("unchecked() sends a request unchanged that the tables do not know", async () => {
   const { client, requests } = clientOf(() => streamAnswer(frame({ content: "Hi" }, "stop") + DONE));
   const request = unchecked({ model: "alpha-v5", messages, depth: "deep" });
   expect((await streamChat(client, request).result()).message.content).toBe("Hi");

@@ -87,7 +87,7 @@ describe("a key in an answer is in no error and no event", () => {
     }
   });
 
-  test("an answer under 200 that does not fit, or is no JSON", async () => {
+  test("is removed from an answer under 200 that does not fit, or is not JSON", async () => {
     for (const body of [
       JSON.stringify({ choices: said }),
       JSON.stringify({ error: fields }),
@@ -104,7 +104,7 @@ describe("a key in an answer is in no error and no event", () => {
     ["an error event", `${frame({ content: "Hel" })}event: error\ndata: ${escaped}\n\n`],
     ["a broken frame", `${frame({ content: "Hel" })}data: {"a":"${said}\n\n`],
     ["a cut after the text", frame({ content: said })],
-  ])("a stream: %s", async (_, content) => {
+  ])("is removed from a stream: %s", async (_, content) => {
     const { client, events } = keyed(() => {
       const answer = streamAnswer(content);
       answer.headers.set("x-request-id", `r-${key}`);
@@ -115,7 +115,7 @@ describe("a key in an answer is in no error and no event", () => {
     expectNoKey(error, ...events);
   });
 
-  test("what the platform throws, with its causes; the original is left alone", async () => {
+  test("is removed from errors of the platform and their causes, and the original stays unchanged", async () => {
     const cause = Object.assign(new Error(`bad header ${key}`), { code: "EHEADER", input: key });
     const thrown = new TypeError(`fetch failed for ${key}`, { cause });
     const { client, events } = keyed(() => Promise.reject(thrown));
@@ -128,7 +128,7 @@ describe("a key in an answer is in no error and no event", () => {
 });
 
 describe("a key that was replaced", () => {
-  test("is still known when the answer to it comes later", async () => {
+  test("is redacted in an answer that comes after the change", async () => {
     const keys = ["first_key_0123456789", "second_key_012345678"];
     let given = 0;
     const answers: ((response: Response) => void)[] = [];
@@ -145,7 +145,7 @@ describe("a key that was replaced", () => {
     }
   });
 
-  test("is known among two hundred in flight", async () => {
+  test("is redacted among two hundred keys in flight", async () => {
     let given = 0;
     const answers: ((response: Response) => void)[] = [];
     const { client } = keyed(() => new Promise((resolve) => answers.push(resolve)), {
@@ -160,12 +160,12 @@ describe("a key that was replaced", () => {
   });
 });
 
-describe("a header that can't be sent", () => {
+describe("a header that cannot be sent", () => {
   test.each([
     ["of the client", { headers: { "x-token": `${key}\nx: y` } }, {}],
     ["of the client's function", { headers: async () => new Map([["x-token", `a\r\n${key}`]]) as never }, {}],
     ["of the request", {}, { headers: [["x-token", `é€${key}`]] as [string, string][] }],
-  ])("is named, and its value is not: %s", async (_, options, requestOptions) => {
+  ])("is named in the error without its value: %s", async (_, options, requestOptions) => {
     const { client, requests, events } = keyed(() => Response.json({}), options);
     const error = await rejectionOf(completeChat(client, question, requestOptions));
     expect(error).toMatchObject({ name: "ConfigurationError", outcome: "not-sent" });
@@ -176,7 +176,7 @@ describe("a header that can't be sent", () => {
 });
 
 // a step that reads a text again from each of its characters would not end within the time of a test
-describe("a megabyte of text that is made to be read again and again is read once:", () => {
+describe("a megabyte of text against slow patterns is cleaned in linear time:", () => {
   const hostile: [string, (length: number) => string][] = [
     ["one endless data URI", (length) => `data:a/${"a".repeat(length)}`],
     ...[
@@ -229,7 +229,7 @@ describe("a megabyte of text that is made to be read again and again is read onc
     }
   });
 
-  test("an error is written whatever it carries, as deep as it may be", () => {
+  test("an error with any contents of any depth is written as JSON", () => {
     let deep: unknown = "end";
     for (let level = 0; level < 20_000; level += 1) deep = [deep];
     const error = new StreamError("cut", { reason: "truncated", partial: deep });

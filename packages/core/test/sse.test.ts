@@ -53,8 +53,8 @@ function inRandomPieces(bytes: Uint8Array, random: () => number): Uint8Array[] {
   return pieces;
 }
 
-describe("what the standard leaves to the reader", () => {
-  test("an event without its closing blank line is kept apart, for the owner to judge", () => {
+describe("cases that the standard leaves open", () => {
+  test("an event without its closing blank line is returned separately", () => {
     const { events, unfinished } = readText("data: one\n\ndata: [DONE]");
     expect(events.map(({ data }) => data)).toEqual(["one"]);
     expect(unfinished).toEqual({ event: "message", data: "[DONE]", lastEventId: "" });
@@ -65,19 +65,19 @@ describe("what the standard leaves to the reader", () => {
     expect(readText("data: one\n\n: ping").unfinished).toBeUndefined();
   });
 
-  test("a field that the standard does not know is passed on by name, not taken for data", () => {
+  test("an unknown field is reported by name, and is not data", () => {
     const { events, unknown } = readText('data: one\n\nerror: {"message":"out of memory"}\n\n', 3);
     expect(events).toHaveLength(1);
     expect(unknown).toEqual(['error={"message":"out of memory"}']);
   });
 
-  test("a comment is no field, whatever it says", () => {
+  test("a comment is ignored, whatever its text", () => {
     const { events, unknown } = readText(": ping\n:\n:error: x\ndata: one\n\n", 3);
     expect(events.map(({ data }) => data)).toEqual(["one"]);
     expect(unknown).toEqual([]);
   });
 
-  test("a character cut in the middle of its bytes arrives whole", () => {
+  test("a character that is cut in the middle of its bytes arrives whole", () => {
     for (const size of [1, 2, 3, 4])
       expect(readText("data: 你好 🧑‍🚀\n\n", size).events[0]?.data).toBe("你好 🧑‍🚀");
   });

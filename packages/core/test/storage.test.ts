@@ -73,7 +73,7 @@ afterEach(async () => {
 
 for (const { kind, owners, absent } of kinds)
   describe.skipIf(absent)(kind, () => {
-    test("gives back what was written, to whoever shares the records", async () => {
+    test("returns written records to every owner of the same storage", async () => {
       const [mine, yours] = owners();
       expect(await mine.read("chat")).toEqual(new Map());
       const kept = records({
@@ -88,7 +88,7 @@ for (const { kind, owners, absent } of kinds)
       expect(await yours.read("task")).toEqual(new Map());
     });
 
-    test("changes the records that it is given and no others", async () => {
+    test("changes only the given records", async () => {
       const [mine, yours] = owners();
       await mine.write("chat", records({ a: 1, b: 1 }));
       await mine.write("task", records({ a: 1 }));
@@ -102,7 +102,7 @@ for (const { kind, owners, absent } of kinds)
       expect((await mine.read("chat")).size).toBe(3);
     });
 
-    test("takes any text for a collection and a key", async () => {
+    test("accepts any text as a collection and as a key", async () => {
       const [mine, yours] = owners();
       const texts = [
         "",
@@ -128,7 +128,7 @@ for (const { kind, owners, absent } of kinds)
         );
     });
 
-    test("keeps a record as it is when it is written: who changes it later changes nothing", async () => {
+    test("keeps a record as it was at the time of the write", async () => {
       const [mine, yours] = owners();
       const record = { text: "before" };
       const changes = records({ a: record });
@@ -142,14 +142,14 @@ for (const { kind, owners, absent } of kinds)
       expect(await yours.read("chat")).toEqual(records({ a: { text: "before" } }));
     });
 
-    test("does what it is told in turn, awaited or not", async () => {
+    test("executes operations in order, awaited or not", async () => {
       const [mine] = owners();
       void mine.write("chat", records({ a: 1 }));
       void mine.write("chat", records({ a: 2, b: 2 }));
       expect(await mine.read("chat")).toEqual(records({ a: 2, b: 2 }));
     });
 
-    test("gives back what JSON makes of a record", async () => {
+    test("returns the JSON value of a record", async () => {
       const [mine] = owners();
       await mine.write(
         "chat",
@@ -160,7 +160,7 @@ for (const { kind, owners, absent } of kinds)
       );
     });
 
-    test("refuses what has no JSON, with all that was to be written with it", async () => {
+    test("refuses a record without JSON, and the other records of the same write", async () => {
       const [mine] = owners();
       await mine.write("chat", records({ a: 1, b: 1 }));
       const circle: Record<string, unknown> = {};
@@ -173,7 +173,7 @@ for (const { kind, owners, absent } of kinds)
   });
 
 describe.each(kinds.filter(({ kind }) => kind !== "webStorage"))("watching: $kind", ({ owners, absent }) => {
-  test.skipIf(absent)("tells of what another owner writes and removes, in its collection alone", async () => {
+  test.skipIf(absent)("reports writes and removals of other owners, in its collection only", async () => {
     const [mine, yours] = owners();
     const { next, stop } = ear(mine, "chat");
     await yours.write("task", records({ a: 1 }));
@@ -187,7 +187,7 @@ describe.each(kinds.filter(({ kind }) => kind !== "webStorage"))("watching: $kin
     stop();
   });
 
-  test.skipIf(absent)("has told nothing of a write that is refused", async () => {
+  test.skipIf(absent)("reports nothing about a refused write", async () => {
     const [mine, yours] = owners();
     const { next, stop } = ear(mine, "chat");
     await expect(yours.write("chat", records({ a: 1, b: 1n }))).rejects.toThrow();
@@ -196,7 +196,7 @@ describe.each(kinds.filter(({ kind }) => kind !== "webStorage"))("watching: $kin
     stop();
   });
 
-  test.skipIf(absent)("ends for the one who stops it, even twice, and for no one else", async () => {
+  test.skipIf(absent)("ends only for the caller who ends it, also when ended twice", async () => {
     const [mine, yours] = owners();
     const [stopped, open] = [ear(mine, "chat"), ear(mine, "chat")];
     stopped.stop();
@@ -211,7 +211,7 @@ describe.each(kinds.filter(({ kind }) => kind !== "webStorage"))("watching: $kin
     expect([stopped.seen, open.seen]).toEqual([[], [[["a", 1]]]]);
   });
 
-  test.skipIf(absent)("gives each listener records of its own", async () => {
+  test.skipIf(absent)("gives each listener its own copies of records", async () => {
     const [mine, yours] = owners();
     const seen: unknown[] = [];
     const stopFirst = mine.watch("chat", (changes) => {
@@ -228,7 +228,7 @@ describe.each(kinds.filter(({ kind }) => kind !== "webStorage"))("watching: $kin
 });
 
 describe("memoryStorage", () => {
-  test("tells of one's own writes too, and of none after it was stopped", async () => {
+  test("reports its own writes, too, and none after the watch has ended", async () => {
     const storage = memoryStorage();
     const { next } = ear(storage, "chat");
     await storage.write("chat", records({ a: 1 }));
@@ -241,7 +241,7 @@ describe("memoryStorage", () => {
     expect(late).toEqual([]);
   });
 
-  test("lets whoever listens write, and keeps each storage's records apart", async () => {
+  test("allows a listener to write, and keeps the records of each storage apart", async () => {
     const storage = memoryStorage();
     const stop = storage.watch("chat", (changes) => {
       if (changes.has("a")) void storage.write("chat", records({ b: 1 }));
@@ -263,7 +263,7 @@ describe("webStorage", () => {
     expect(area.getItem('["sluice",1,"chat"]a')).toBe('{"text":"Hello"}');
   });
 
-  test("leaves out what is garbage or of another version", async () => {
+  test("leaves out broken items and items of another version", async () => {
     await storage.write("chat", records({ good: 1 }));
     area.setItem('["sluice",1,"chat"]cut', '{"text":"Hel');
     area.setItem('["sluice",1,"chat"]', "");
@@ -271,7 +271,7 @@ describe("webStorage", () => {
     expect(await storage.read("chat")).toEqual(records({ good: 1 }));
   });
 
-  test("neither reads nor touches what is not its own", async () => {
+  test("reads and changes only its own items", async () => {
     area.setItem("token", "secret");
     area.setItem("a", "1");
     area.setItem('a ["sluice",1,"chat"]a', "1");
@@ -284,7 +284,7 @@ describe("webStorage", () => {
     expect([area.getItem("token"), area.getItem("a")]).toEqual(["secret", "1"]);
   });
 
-  test("with too little room writes nothing, and what was there stays", async () => {
+  test("writes nothing if there is too little room, and keeps the old records", async () => {
     const megabyte = "x".repeat(1_000_000);
     const before = records({ shrinks: megabyte.repeat(3), goes: megabyte, stays: "as it was" });
     await storage.write("chat", before);
@@ -299,7 +299,7 @@ describe("webStorage", () => {
     expect(await storage.read("chat")).toEqual(before);
   });
 
-  test("that can't be reached rejects, and watches nothing", async () => {
+  test("rejects if it cannot be reached, and watches nothing", async () => {
     const denied = () => {
       throw new DOMException("denied", "SecurityError");
     };
@@ -320,7 +320,7 @@ describe.skipIf(!inBrowser)("webStorage, watching (only browsers have storage ev
     return frame.contentWindow as Window;
   }
 
-  test("tells of what another page writes and removes, in its collection alone", async () => {
+  test("reports writes and removals of other pages, in its collection only", async () => {
     const page = otherPage();
     const [mine, yours] = [webStorage(() => localStorage), webStorage(() => page.localStorage)];
     const { next, stop } = ear(mine, "chat");
@@ -335,7 +335,7 @@ describe.skipIf(!inBrowser)("webStorage, watching (only browsers have storage ev
     stop();
   });
 
-  test("ends for the one who stops it, and for no one else", async () => {
+  test("ends only for the caller who ends it", async () => {
     const yours = webStorage(otherPage().localStorage);
     const [stopped, open] = [ear(webStorage(localStorage), "chat"), ear(webStorage(localStorage), "chat")];
     stopped.stop();
@@ -345,7 +345,7 @@ describe.skipIf(!inBrowser)("webStorage, watching (only browsers have storage ev
     expect(stopped.seen).toEqual([]);
   });
 
-  test("does not take one of the page's storages for the other, nor a clear() for a record", async () => {
+  test("separates the two storages of a page, and ignores clear()", async () => {
     const page = otherPage();
     const [local, session] = [ear(webStorage(localStorage), "chat"), ear(webStorage(sessionStorage), "chat")];
     await webStorage(page.localStorage).write("chat", records({ a: "local" }));
@@ -361,7 +361,7 @@ describe.skipIf(!inBrowser)("webStorage, watching (only browsers have storage ev
 });
 
 describe.skipIf(hasIndexedDB)("indexedDBStorage (only where there is no IndexedDB)", () => {
-  test("is made all the same, and rejects when it is used", async () => {
+  test("is created, and rejects at its first use", async () => {
     const storage = indexedDBStorage();
     await expect(storage.read("chat")).rejects.toThrow("indexedDB");
     await expect(storage.write("chat", records({ a: 1 }))).rejects.toThrow("indexedDB");
@@ -386,7 +386,7 @@ describe.skipIf(!hasIndexedDB)("indexedDBStorage (only where there is IndexedDB)
     database.close();
   }
 
-  test("holds JSON by collection and key, and leaves out garbage", async () => {
+  test("stores JSON by collection and key, and leaves out broken records", async () => {
     const name = newName();
     const storage = indexedDBStorage({ name });
     await storage.write("chat", records({ a: { text: "Hello" } }));
@@ -404,13 +404,13 @@ describe.skipIf(!hasIndexedDB)("indexedDBStorage (only where there is IndexedDB)
     expect(await storage.read("chat")).toEqual(records({ a: { text: "Hello" } }));
   });
 
-  test("is called sluice unless it is told another name", async () => {
+  test("is called sluice by default", async () => {
     await indexedDBStorage().write("chat", records({ a: 1 }));
     expect((await indexedDB.databases()).map(({ name }) => name)).toContain("sluice/1");
     expect((await indexedDBStorage({ name: newName() }).read("chat")).size).toBe(0);
   });
 
-  test("rejects where somebody made the database newer, and works again when it is gone", async () => {
+  test("rejects while the database has a newer version, and works again after that", async () => {
     const name = newName();
     const storage = indexedDBStorage({ name });
     (await opened(name, 2)).close();
@@ -421,7 +421,7 @@ describe.skipIf(!hasIndexedDB)("indexedDBStorage (only where there is IndexedDB)
     expect(await storage.read("chat")).toEqual(records({ a: 1 }));
   });
 
-  test("steps aside when the database is deleted, and makes another when it needs one", async () => {
+  test("closes when the database is deleted, and creates another at the next use", async () => {
     const name = newName();
     const storage = indexedDBStorage({ name });
     await storage.write("chat", records({ a: 1 }));
@@ -431,7 +431,7 @@ describe.skipIf(!hasIndexedDB)("indexedDBStorage (only where there is IndexedDB)
     expect(await storage.read("chat")).toEqual(records({ a: 2 }));
   });
 
-  test("opens one connection, and another when the browser has closed it", async () => {
+  test("opens one connection, and another one after the browser has closed it", async () => {
     const open = vi.spyOn(indexedDB, "open");
     const storage = indexedDBStorage({ name: newName() });
     expect(open).not.toHaveBeenCalled();
@@ -444,7 +444,7 @@ describe.skipIf(!hasIndexedDB)("indexedDBStorage (only where there is IndexedDB)
     expect(open).toHaveBeenCalledTimes(2);
   });
 
-  test("that the platform stops writing keeps what was there, and tells nobody", async () => {
+  test("keeps the old records if the platform stops a write, and reports nothing", async () => {
     const name = newName();
     const [mine, yours] = [indexedDBStorage({ name }), indexedDBStorage({ name })];
     const { next, stop } = ear(yours, "chat");
@@ -467,7 +467,7 @@ describe.skipIf(!hasIndexedDB)("indexedDBStorage (only where there is IndexedDB)
     stop();
   });
 
-  test("never hears itself, whether it listens or not", async () => {
+  test("never receives its own messages, with or without a watch", async () => {
     const name = newName();
     const [mine, yours] = [indexedDBStorage({ name }), indexedDBStorage({ name })];
     const [first, second] = [ear(mine, "chat"), ear(mine, "chat")];
@@ -479,7 +479,7 @@ describe.skipIf(!hasIndexedDB)("indexedDBStorage (only where there is IndexedDB)
     second.stop();
   });
 
-  test("leaves no channel open but while somebody watches", async () => {
+  test("opens a channel only while there is a watch", async () => {
     const close = vi.spyOn(BroadcastChannel.prototype, "close");
     const post = vi.spyOn(BroadcastChannel.prototype, "postMessage");
     const storage = indexedDBStorage({ name: newName() });
@@ -495,7 +495,7 @@ describe.skipIf(!hasIndexedDB)("indexedDBStorage (only where there is IndexedDB)
     expect(close.mock.contexts[1]).toBe(post.mock.contexts[1]);
   });
 
-  test("works without notices where there is no BroadcastChannel", async () => {
+  test("works without messages if there is no BroadcastChannel", async () => {
     vi.stubGlobal("BroadcastChannel", undefined);
     const storage = indexedDBStorage({ name: newName() });
     const stop = storage.watch("chat", () => {});

@@ -13,7 +13,7 @@ describe("accumulate", () => {
     { type: "text-delta", text: "lo" },
   ];
 
-  test("folds deltas into a message, and leaves the messages before as they were", () => {
+  test("adds deltas to a message, and does not change earlier messages", () => {
     const steps = [emptyMessage];
     for (const delta of deltas) steps.push(accumulate(steps.at(-1) ?? emptyMessage, delta));
     expect(steps.at(-1)).toEqual({
@@ -29,7 +29,7 @@ describe("accumulate", () => {
     expect(steps[0]).toEqual({ role: "assistant", content: "" });
   });
 
-  test("keeps the identity of what did not change", () => {
+  test("keeps the identity of unchanged parts", () => {
     const before = deltas.slice(0, 4).reduce(accumulate, emptyMessage);
     const after = accumulate(before, deltas[4] as ChatDelta);
     expect(after.tool_calls?.[0]).toBe(before.tool_calls?.[0]);
@@ -50,14 +50,14 @@ describe("a registry", () => {
     return { clock, disposed, shared };
   }
 
-  test("makes a value once for all who ask by the same key", () => {
+  test("creates a value once for all callers with the same key", () => {
     const { shared } = registry();
     expect(shared.get("a", () => "first")).toBe("first");
     expect(shared.get("a", () => "second")).toBe("first");
     expect(shared.get("b", () => "second")).toBe("second");
   });
 
-  test("disposes of a value a while after the last holder let go, and not if one comes back", async () => {
+  test("disposes of a value some time after its last holder, unless a holder comes back", async () => {
     const { clock, disposed, shared } = registry();
     const value = shared.get("a", () => "first");
     const first = shared.hold("a", value);
@@ -76,7 +76,7 @@ describe("a registry", () => {
     expect(shared.get("a", () => "second")).toBe("second");
   });
 
-  test("disposes of a value that was looked at and never held", async () => {
+  test("disposes of a value that was never held", async () => {
     const { clock, disposed, shared } = registry();
     shared.get("a", () => "first");
     await clock.advance(1000);

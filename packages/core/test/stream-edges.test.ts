@@ -72,7 +72,7 @@ describe("a field of an unexpected type", () => {
     ["choices.finish_reason", event({ choices: [{ index: 0, delta: {}, finish_reason: {} }] })],
     ["usage", event({ choices: [], usage: 7 })],
     ["usage.total_tokens", event({ choices: [], usage: { total_tokens: "5" } })],
-  ])("is read as absent and told once: %s in %s", async (path, one) => {
+  ])("is read as absent with one warning: %s in %s", async (path, one) => {
     const { stream, warnings } = told(frame({ content: "Hel" }) + one + one + frame({ content: "lo" }) + end);
     const deltas = await all(stream);
     expect(deltas.map(({ type }) => type)).toEqual(["text-delta", "text-delta", "finish"]);
@@ -80,7 +80,7 @@ describe("a field of an unexpected type", () => {
     expect(warnings()).toEqual([["chat.stream.unexpected-type", path]]);
   });
 
-  test("is told with the id of the call", async () => {
+  test("has a warning with the id of the call", async () => {
     const { stream, events } = told(frame({ content: 5 }) + end);
     await stream.result();
     const [request, warning] = ["request", "warning"].map((type) => events.find((one) => one.type === type));
@@ -88,13 +88,13 @@ describe("a field of an unexpected type", () => {
   });
 });
 
-describe("what can't be read", () => {
+describe("an unreadable part", () => {
   test.each([
     ["null", "no JSON object"],
     ["[]", "no JSON object"],
     ["123", "no JSON object"],
     ['{"choices"', "no JSON:"],
-  ])("data: %s is malformed, in true words, after the text of the same read", async (data, words) => {
+  ])("data: %s is malformed, with the right reason, after the text of the same read", async (data, words) => {
     const { stream } = told(`${frame({ content: "Hello" })}data: ${data}\n\n`);
     const seen: ChatDelta[] = [];
     const error = await rejectionOf(
@@ -107,7 +107,7 @@ describe("what can't be read", () => {
     expect((error as Error).message).toContain(words);
   });
 
-  test("a line beyond 16 MB is malformed: the text so far stays, the connection is closed, nobody listens on", async () => {
+  test("a line beyond 16 MB is malformed: the text so far stays, and the connection is closed", async () => {
     const connection = openBody();
     const caller = new AbortController();
     let listeners = 0;
@@ -146,7 +146,7 @@ describe("a tool call", () => {
   const weather = { type: "function", function: { name: "weather", arguments: "{}" } };
   const idsOf = async (content: string) => (await turnOf(content + end)).toolCalls.map(({ id }) => id);
 
-  test("whose id is a number has it as text, and one whose id is an object has an id of ours", async () => {
+  test("has a number as id as text, and gets an id in place of an object", async () => {
     expect(await idsOf(call({ index: 0, id: 7, ...weather }))).toEqual(["7"]);
     expect(await idsOf(call({ index: 0, id: {}, ...weather }))).toEqual(["call-0"]);
   });
@@ -154,12 +154,12 @@ describe("a tool call", () => {
   test.each([
     ["in two deltas", call({ index: 0, id: "a", ...weather }) + call({ index: 1, id: "a", ...weather })],
     ["in one delta without indexes", frame({ tool_calls: [1, 2].map(() => ({ id: "a", ...weather })) })],
-  ])("that shares its id with another one is a call of its own: %s", async (_, content) => {
+  ])("with the id of another call is a separate call: %s", async (_, content) => {
     const ids = await idsOf(content);
     expect([ids[0], ids.length, new Set(ids).size]).toEqual(["a", 2, 2]);
   });
 
-  test("that repeats its id and name without an index goes on", async () => {
+  test("continues if its id and name repeat without an index", async () => {
     const parts = ['{"city"', ':"Oslo"}'].map((text) =>
       call({ id: "a", function: { name: "weather", arguments: text } }),
     );
@@ -177,7 +177,7 @@ describe("a tool call", () => {
     });
   });
 
-  test("may be one of 8,000, and snapshots taken on the way do not change", async () => {
+  test("is read among 8,000, and earlier snapshots do not change", async () => {
     const { stream } = told(
       Array.from({ length: 8000 }, (_, index) => call({ index, id: `c${index}`, ...weather })).join("") + end,
     );
@@ -192,14 +192,14 @@ describe("a tool call", () => {
 });
 
 describe("an answer", () => {
-  test("keeps the first id and model that are not empty", async () => {
+  test("has the first id and model that are not empty", async () => {
     const chunk = (id: string, model: string) =>
       event({ id, model, choices: [{ index: 0, delta: { content: "a" } }] });
     const turn = await turnOf(chunk("", "") + chunk("one", "first") + chunk("stub", "other") + DONE);
     expect(turn).toMatchObject({ id: "one", model: "first" });
   });
 
-  test("keeps reasoning beside an empty reasoning_content", async () => {
+  test("keeps thinking beside an empty reasoning_content", async () => {
     const { message } = await turnOf(frame({ reasoning_content: "", reasoning: "Hm." }) + end);
     expect(message.reasoning_content).toBe("Hm.");
   });
@@ -209,22 +209,22 @@ describe("an answer", () => {
     expect(await turnOf(content + DONE)).toMatchObject({ message: { content: "Hi" }, finishReason: "stop" });
   });
 
-  test("with a finish_reason of the error kind is a turn with the outcome error", async () => {
+  test("has the outcome error after a finish_reason of the error kind", async () => {
     expect(await turnOf(frame({ content: "Hi" }, "error") + DONE)).toMatchObject({ outcome: "error" });
   });
 
-  test("with a finish_reason that is a name of every object's is complete", async () => {
+  test("is complete after a finish_reason that is a name of every object", async () => {
     expect((await turnOf(frame({ content: "Hi" }, "constructor") + DONE)).outcome).toBe("complete");
   });
 
-  test("that is left is over for a reader that asks once more", async () => {
+  test("is done for a reader that reads again after leaving", async () => {
     const iterator = told(frame({ content: "a" }) + frame({ content: "b" })).stream[Symbol.asyncIterator]();
     await iterator.next();
     expect(await iterator.return?.()).toEqual({ done: true, value: undefined });
     expect(await iterator.next()).toEqual({ done: true, value: undefined });
   });
 
-  test("without a body to stream is read whole, and the warning names a fetch that streams", async () => {
+  test("is read whole without a body to stream, with a warning that names a fetch that streams", async () => {
     const response = streamAnswer(frame({ content: "Hello" }) + end);
     const text = await response.clone().text();
     Object.defineProperty(response, "body", { value: undefined });
@@ -238,7 +238,7 @@ describe("an answer", () => {
   });
 });
 
-describe("status 200 is no success", () => {
+describe("a body with status 200 is not an answer", () => {
   const bodies: [unknown, string?][] = [
     [{}],
     [{ detail: "Not Found" }, "Not Found"],
@@ -260,7 +260,7 @@ describe("status 200 is no success", () => {
   ] as const;
 
   for (const [name, ask] of asks)
-    test.each(bodies)(`for %j from ${name}`, async (body, words) => {
+    test.each(bodies)(`if it is %j from ${name}`, async (body, words) => {
       const error = await rejectionOf(ask(body));
       if (!isGatewayError(error)) throw error;
       expect(["APIError", "ResponseError"]).toContain(error.name);
@@ -268,7 +268,7 @@ describe("status 200 is no success", () => {
       if (words) expect(error.message).toBe(words);
     });
 
-  test("nor is a frame of another kind that the connection ends after, nor [DONE] alone", async () => {
+  test("if it is a frame of another kind before the end, or [DONE] alone", async () => {
     const error = await rejectionOf(turnOf(event({ status: "maintenance" })));
     expect(error).toMatchObject({ name: "APIError", body: '{"status":"maintenance"}' });
     expect(await rejectionOf(turnOf(DONE))).toMatchObject({ name: "APIError", status: 200 });
@@ -281,13 +281,13 @@ describe("status 200 is no success", () => {
     });
   });
 
-  test("plain text points at the base URL, as a page does", async () => {
+  test("and the error of plain text names the base URL, as with a page", async () => {
     const error = await rejectionOf(turnOf("upstream connect error\n"));
     expect(error).toMatchObject({ name: "APIError", status: 200 });
     expect((error as Error).message).toMatch(/base URL.*upstream connect error/);
   });
 
-  test("a JSON error behind a byte order mark is that error, in any cut", async () => {
+  test("and a JSON error after a byte order mark is that error, in any cut", async () => {
     const text = '\uFEFF{"error":{"message":"no quota","code":"quota"}}';
     for (const size of [1, 2, 1000])
       expect(await rejectionOf(turnOf(inPieces(text, size)))).toMatchObject({ apiCode: "quota" });
@@ -295,17 +295,17 @@ describe("status 200 is no success", () => {
 });
 
 describe("a finish_reason of tool calls without a call", () => {
-  test.each(["tool_calls", "function_call"])("is an answer where there is text: %s", async (reason) => {
+  test.each(["tool_calls", "function_call"])("is an answer if there is text: %s", async (reason) => {
     const { stream, warnings } = told(frame({ content: "Hi" }, reason) + DONE);
     expect(await stream.result()).toMatchObject({ outcome: "complete", finishReason: reason });
     expect(warnings()).toEqual([["chat.stream.calls-missing", "choices.finish_reason"]]);
   });
 
-  test("is an error where there is none", async () => {
+  test("is an error if there is none", async () => {
     expect((await turnOf(frame({ reasoning_content: "Hm." }, "tool_calls") + DONE)).outcome).toBe("error");
   });
 
-  test.each(["Hi", ""])("is asked once by a chat, with the text %j", async (content) => {
+  test.each(["Hi", ""])("is requested once by a chat, with the text %j", async (content) => {
     const { chat, requests } = chatOf([frame({ content }, "tool_calls") + DONE]);
     const { outcome } = await chat.send("Hello");
     expect([outcome, requests.length]).toEqual([content ? "complete" : "error", 1]);
@@ -320,7 +320,7 @@ describe("after the finish_reason", () => {
     return { clock, connection, turn: streamChat(client, question).result() };
   }
 
-  test("a connection that is held is complete after two seconds, and closed", async () => {
+  test("an open connection completes the answer after two seconds, and is closed", async () => {
     const { clock, connection, turn } = held();
     connection.send(frame({ content: "Hello" }) + frame({}, "stop"));
     await connection.wanted();
@@ -331,7 +331,7 @@ describe("after the finish_reason", () => {
     expect([connection.cancelled, clock.sleeping()]).toEqual([true, 0]);
   });
 
-  test("usage is waited for within them, and comments do not extend them", async () => {
+  test("usage is accepted within these seconds, and comments do not extend them", async () => {
     const { clock, connection, turn } = held();
     connection.send(frame({ content: "Hello" }, "stop"));
     await connection.wanted();
@@ -342,7 +342,7 @@ describe("after the finish_reason", () => {
     expect(await turn).toMatchObject({ outcome: "complete", usage });
   });
 
-  test("a limit that is shorter than that is no error either", async () => {
+  test("a shorter limit does not fail the answer", async () => {
     const { clock, connection, turn } = held({ timeouts: { chunkMs: 100 } });
     connection.send(frame({ content: "Hello" }, "stop"));
     await connection.wanted();
@@ -351,7 +351,7 @@ describe("after the finish_reason", () => {
   });
 });
 
-test("usage is asked for where a model sends it only then, unless the request says otherwise", async () => {
+test("usage is requested from models that send it only on request, unless the request sets it", async () => {
   const sentBy = async (request: object) => {
     const { client, requests } = clientOf(() => streamAnswer(end));
     await streamChat(client, request as typeof question).result();
@@ -369,7 +369,7 @@ test("usage is asked for where a model sends it only then, unless the request sa
   expect((await (requests[0] as Request).json()).stream_options).toEqual({ include_usage: true });
 });
 
-test("what fails before anything is sent is not called a cut stream", async () => {
+test("a failure before anything is sent is not a cut stream", async () => {
   const { client } = clientOf(() => streamAnswer(end), {
     headers: () => Promise.reject(new Error("session expired")),
   });

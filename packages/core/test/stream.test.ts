@@ -30,7 +30,7 @@ async function all(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
 }
 
 describe("a whole answer", () => {
-  test("comes as deltas that end with usage and finish", async () => {
+  test("consists of deltas that end with usage and finish", async () => {
     expect(await all(streaming(whole))).toEqual([
       { type: "text-delta", text: "Hel" },
       { type: "text-delta", text: "lo" },
@@ -39,7 +39,7 @@ describe("a whole answer", () => {
     ]);
   });
 
-  test("is the same turn through result() alone and beside a loop", async () => {
+  test("is the same turn by result() alone and beside a loop", async () => {
     const alone = await streaming(whole).result();
     const looped = streaming(whole);
     const beside = looped.result();
@@ -57,7 +57,7 @@ describe("a whole answer", () => {
     }
   });
 
-  test("asks for a stream and adds nothing else to the request", async () => {
+  test("sends `stream` and adds nothing else to the request", async () => {
     const { client, requests } = clientOf(() => streamAnswer(whole));
     await streamChat(client, question, { headers: { "x-trace": "7" } }).result();
     const [request] = requests as [Request];
@@ -67,14 +67,14 @@ describe("a whole answer", () => {
     expect(request.headers.get("x-trace")).toBe("7");
   });
 
-  test("grows in the snapshot, delta by delta, without changing snapshots taken before", async () => {
+  test("grows in the snapshot with each delta, and earlier snapshots do not change", async () => {
     const stream = streaming(whole);
     const seen = [stream.snapshot];
     for await (const _ of stream) seen.push(stream.snapshot);
     expect(seen.map(({ content }) => content)).toEqual(["", "Hel", "Hello", "Hello", "Hello"]);
   });
 
-  test("tells reasoning apart from text", async () => {
+  test("separates thinking from text", async () => {
     const { message } = await streaming(
       frame({ reasoning_content: "Hm." }) + frame({ content: "Yes." }) + frame({}, "stop") + DONE,
     ).result();
@@ -87,12 +87,12 @@ describe("a whole answer", () => {
     ["content_filter", "content-filter"],
     ["insufficient_system_resource", "insufficient-resource"],
     ["a word of tomorrow", "complete"],
-  ])("that finishes with %s has the outcome %s", async (finishReason, outcome) => {
+  ])("has after %s the outcome %s", async (finishReason, outcome) => {
     const turn = await streaming(greeting + frame({}, finishReason) + DONE).result();
     expect(turn).toMatchObject({ finishReason, outcome });
   });
 
-  test("is complete with a finish reason and no [DONE], and with [DONE] and no finish reason", async () => {
+  test("is complete with a finish reason or [DONE], also without the other", async () => {
     expect(await streaming(greeting + frame({}, "stop")).result()).toMatchObject({ outcome: "complete" });
     expect(await streaming(greeting + DONE).result()).toMatchObject({
       finishReason: null,
@@ -100,7 +100,7 @@ describe("a whole answer", () => {
     });
   });
 
-  test("is complete when the connection breaks after its finish reason", async () => {
+  test("is complete if the connection breaks after its finish reason", async () => {
     const connection = openBody();
     const { client } = clientOf(() => streamAnswer(connection.body));
     const turn = streamChat(client, question).result();
@@ -110,13 +110,13 @@ describe("a whole answer", () => {
     expect(await turn).toMatchObject({ outcome: "complete", message: { content: "Hello" } });
   });
 
-  test("does not count a message that repeats it, nor anything after [DONE]", async () => {
+  test("ignores a message that repeats it, and everything after [DONE]", async () => {
     const repeated = event({ choices: [{ index: 0, message: { content: "Hello" }, finish_reason: "stop" }] });
     const turn = await streaming(greeting + repeated + DONE + frame({ content: " again" })).result();
     expect(turn.message.content).toBe("Hello");
   });
 
-  test("in the first frame's message alone is read from there", async () => {
+  test("is read from the message of the first frame if it is there alone", async () => {
     const only = event({ choices: [{ index: 0, message: { content: "Hello" }, finish_reason: "stop" }] });
     expect((await streaming(only + DONE).result()).message.content).toBe("Hello");
   });
@@ -140,7 +140,7 @@ describe("a whole answer", () => {
 describe("tool calls", () => {
   const call = (entry: object, finish: string | null = null) => frame({ tool_calls: [entry] }, finish);
 
-  test("start, grow and are whole, in parallel, with their arguments parsed", async () => {
+  test("start, grow and end in parallel, with parsed arguments", async () => {
     const stream = streaming(
       call({ index: 0, id: "a", type: "function", function: { name: "weather", arguments: "" } }) +
         call({ index: 1, id: "b", type: "function", function: { name: "time", arguments: '{"zone"' } }) +
@@ -192,7 +192,7 @@ describe("tool calls", () => {
     expect(toolCalls.map(({ id }) => id)).toEqual(["a", "b"]);
   });
 
-  test("with arguments that are no JSON keep their text and have no input", async () => {
+  test("keep the text of arguments that are not JSON, and have no input", async () => {
     const cut = call(
       { index: 0, id: "a", function: { name: "weather", arguments: '{"city":"Os' } },
       "length",
@@ -203,7 +203,7 @@ describe("tool calls", () => {
   });
 });
 
-describe("an answer that did not end", () => {
+describe("an answer without an end", () => {
   const endings: [string, string, object][] = [
     ["is cut", greeting, { reason: "truncated" }],
     ["is cut inside a frame", greeting + frame({ content: "!" }).slice(0, 40), { reason: "truncated" }],
@@ -230,7 +230,7 @@ describe("an answer that did not end", () => {
     ["carries a frame that is no JSON", `${greeting}data: {"choices":[{"delta"\n\n`, { reason: "malformed" }],
   ];
 
-  test.each(endings)("because it %s is an error with the text so far", async (_, content, expected) => {
+  test.each(endings)("is an error with the text so far, because it %s", async (_, content, expected) => {
     const stream = streaming(content);
     const deltas: ChatDelta[] = [];
     const error = await rejectionOf(
@@ -245,7 +245,7 @@ describe("an answer that did not end", () => {
     expect(stream.snapshot.content).toBe("Hello");
   });
 
-  test("because the connection dropped is truncated, with the connection's error as its cause", async () => {
+  test("is truncated after a dropped connection, with its error as the cause", async () => {
     const connection = openBody();
     const { client } = clientOf(() => streamAnswer(connection.body));
     const stream = streamChat(client, question);
@@ -258,7 +258,7 @@ describe("an answer that did not end", () => {
     expect((error as Error).cause).toBeInstanceOf(TypeError);
   });
 
-  test("because its body is empty is truncated, not an empty success", async () => {
+  test("is truncated after an empty body, and not an empty success", async () => {
     expect(await rejectionOf(streaming("").result())).toMatchObject({
       reason: "truncated",
       partial: { content: "" },
@@ -266,18 +266,18 @@ describe("an answer that did not end", () => {
   });
 });
 
-describe("what is no stream", () => {
+describe("a body that is not a stream", () => {
   const answer = (body: string, type: string) =>
     clientOf(() => new Response(body, { headers: { "content-type": type } })).client;
 
-  test("an HTML page with status 200 is an error that points to the base URL", async () => {
+  test("is an error that names the base URL for an HTML page with status 200", async () => {
     const client = answer("<!doctype html><title>Console</title>", "text/html");
     const error = await rejectionOf(streamChat(client, question).result());
     expect(error).toMatchObject({ name: "APIError", status: 200 });
     expect((error as Error).message).toMatch(/200.*Console.*base URL/);
   });
 
-  test("a JSON error with status 200 is that error", async () => {
+  test("is a JSON error with status 200", async () => {
     const client = answer('{"error":{"message":"no quota","code":"quota"}}', "application/json");
     expect(await rejectionOf(streamChat(client, question).result())).toMatchObject({
       name: "APIError",
@@ -286,7 +286,7 @@ describe("what is no stream", () => {
     });
   });
 
-  test("a whole completion in the place of a stream is read as what it is", async () => {
+  test("is read as an answer if it is a whole completion", async () => {
     const completion = {
       id: "c",
       model: "m",
@@ -302,7 +302,7 @@ describe("what is no stream", () => {
     });
   });
 
-  test("a stream that calls itself JSON is read as a stream", async () => {
+  test("is read as a stream, although its type is JSON", async () => {
     const turn = await streamChat(answer(whole, "application/json"), question).result();
     expect(turn.message.content).toBe("Hello");
   });
@@ -315,7 +315,7 @@ describe("stopping", () => {
     return { connection, client, requests };
   }
 
-  test("abort() rejects with an AbortError, keeps the snapshot and drops the connection", async () => {
+  test("by abort() rejects with an AbortError, keeps the snapshot and drops the connection", async () => {
     const { connection, client } = connected();
     const stream = streamChat(client, question);
     const iterator = stream[Symbol.asyncIterator]();
@@ -332,7 +332,7 @@ describe("stopping", () => {
     expect(await rejectionOf(iterator.next() as Promise<unknown>)).toBe(error);
   });
 
-  test("the caller's signal rejects with the caller's reason, before and after the headers", async () => {
+  test("by the caller's signal rejects with its reason, before and after the headers", async () => {
     const reason = new Error("the page was closed");
     const before = new AbortController();
     const { client } = clientOf(() => new Promise<never>(() => {}));
@@ -349,13 +349,13 @@ describe("stopping", () => {
     expect(await streaming).toBe(reason);
   });
 
-  test("a signal that is aborted already sends nothing", async () => {
+  test("by a signal that has already aborted sends nothing", async () => {
     const { client, requests } = connected();
     await rejectionOf(streamChat(client, question, { signal: AbortSignal.abort() }).result());
     expect(requests).toHaveLength(0);
   });
 
-  test("leaving the loop aborts the request", async () => {
+  test("by leaving the loop aborts the request", async () => {
     const { connection, client, requests } = connected();
     const stream = streamChat(client, question);
     connection.send(greeting);
@@ -366,13 +366,13 @@ describe("stopping", () => {
     expect(await rejectionOf(stream.result())).toMatchObject({ name: "AbortError" });
   });
 
-  test("leaving the loop after the end is not an abort", async () => {
+  test("by leaving the loop after the end does not abort", async () => {
     const stream = streaming(whole);
     for await (const { type } of stream) if (type === "finish") break;
     expect(await stream.result()).toMatchObject({ outcome: "complete" });
   });
 
-  test("no listener stays on a signal that outlives its requests", async () => {
+  test("leaves no listener on a signal that outlives its requests", async () => {
     const { signal } = new AbortController();
     let listeners = 0;
     const add = signal.addEventListener.bind(signal);
@@ -389,7 +389,7 @@ describe("stopping", () => {
   });
 });
 
-describe("time", () => {
+describe("a time limit", () => {
   function timed(timeouts: object) {
     const clock = stoppedClock();
     const connection = openBody();
@@ -397,7 +397,7 @@ describe("time", () => {
     return { clock, connection, client };
   }
 
-  test("a stream that falls silent ends as a timeout with the text so far", async () => {
+  test("ends a silent stream with the text so far", async () => {
     const { clock, connection, client } = timed({ chunkMs: 1000 });
     const failure = rejectionOf(streamChat(client, question).result());
     connection.send(greeting);
@@ -419,28 +419,25 @@ describe("time", () => {
     ["the role alone", frame({ role: "assistant", content: "" })],
     ["a call's id and name again", call({ id: "a", function: { name: "f", arguments: "" } })],
     ["usage before the end", frame({}, null, { usage })],
-  ])(
-    "%s is no sign of life: the limit between chunks counts on, and the text so far is kept",
-    async (_, beat) => {
-      const { clock, connection, client } = timed({ chunkMs: 1000 });
-      const failure = rejectionOf(streamChat(client, question).result());
-      connection.send(call({ id: "a", function: { name: "f", arguments: "" } }) + greeting);
+  ])("is not reset by %s, and the text so far is kept", async (_, beat) => {
+    const { clock, connection, client } = timed({ chunkMs: 1000 });
+    const failure = rejectionOf(streamChat(client, question).result());
+    connection.send(call({ id: "a", function: { name: "f", arguments: "" } }) + greeting);
+    await connection.wanted();
+    for (let beats = 0; beats < 3; beats += 1) {
+      await clock.advance(300);
+      connection.send(beat);
       await connection.wanted();
-      for (let beats = 0; beats < 3; beats += 1) {
-        await clock.advance(300);
-        connection.send(beat);
-        await connection.wanted();
-      }
-      expect(connection.cancelled).toBe(false);
-      await clock.advance(100);
-      expect(await failure).toMatchObject({
-        name: "TimeoutError",
-        phase: "chunk",
-        partial: { content: "Hello" },
-      });
-      expect(connection.cancelled).toBe(true);
-    },
-  );
+    }
+    expect(connection.cancelled).toBe(false);
+    await clock.advance(100);
+    expect(await failure).toMatchObject({
+      name: "TimeoutError",
+      phase: "chunk",
+      partial: { content: "Hello" },
+    });
+    expect(connection.cancelled).toBe(true);
+  });
 
   test.each([
     ["text", () => frame({ content: "!" })],
@@ -449,7 +446,7 @@ describe("time", () => {
     ["a call", (nth: number) => call({ id: `b${nth}`, function: { name: "g", arguments: "" } })],
     ["a part of its arguments", () => call({ id: "a", function: { arguments: "{" } })],
     ["another choice's text", () => event({ choices: [{ index: 1, delta: { content: "Hi" } }] })],
-  ])("%s is a sign of life", async (_, beat) => {
+  ])("is reset by %s", async (_, beat) => {
     const { clock, connection, client } = timed({ chunkMs: 1000 });
     const turn = streamChat(client, question).result();
     connection.send(call({ id: "a", function: { name: "f", arguments: "" } }) + greeting);
@@ -467,28 +464,25 @@ describe("time", () => {
   test.each([
     ["without headers", false],
     ["behind comments", true],
-  ])(
-    "the first content is waited for from sending on, longer than for the next one: %s",
-    async (_, isOpen) => {
-      const clock = stoppedClock();
-      const connection = openBody();
-      const { client } = clientOf(
-        () => (isOpen ? streamAnswer(connection.body) : new Promise<never>(() => {})),
-        { clock },
-      );
-      const failure = rejectionOf(streamChat(client, question).result());
-      for (let minute = 0; minute < 4; minute += 1) {
-        await clock.advance(60_000);
-        connection.send(": thinking\n\n");
-      }
-      expect(clock.sleeping()).toBeGreaterThan(0);
+  ])("for the first content counts from sending, and is longer than the next: %s", async (_, isOpen) => {
+    const clock = stoppedClock();
+    const connection = openBody();
+    const { client } = clientOf(
+      () => (isOpen ? streamAnswer(connection.body) : new Promise<never>(() => {})),
+      { clock },
+    );
+    const failure = rejectionOf(streamChat(client, question).result());
+    for (let minute = 0; minute < 4; minute += 1) {
       await clock.advance(60_000);
-      expect(await failure).toMatchObject({ name: "TimeoutError", phase: "first-chunk" });
-      expect([connection.cancelled, clock.sleeping()]).toEqual([isOpen, 0]);
-    },
-  );
+      connection.send(": thinking\n\n");
+    }
+    expect(clock.sleeping()).toBeGreaterThan(0);
+    await clock.advance(60_000);
+    expect(await failure).toMatchObject({ name: "TimeoutError", phase: "first-chunk" });
+    expect([connection.cancelled, clock.sleeping()]).toEqual([isOpen, 0]);
+  });
 
-  test("a stream that nobody reads is ended by the limit for the first chunk", async () => {
+  test("for the first chunk ends a stream that is not read", async () => {
     const { clock, connection, client } = timed({ firstChunkMs: 1000 });
     const stream = streamChat(client, question);
     connection.send(greeting);
@@ -497,7 +491,7 @@ describe("time", () => {
     expect(await rejectionOf(stream.result())).toMatchObject({ phase: "first-chunk" });
   });
 
-  test("a consumer that takes its time is no silence of the gateway", async () => {
+  test("does not count the time of a slow consumer", async () => {
     const { clock, connection, client } = timed({ chunkMs: 1000 });
     const iterator = streamChat(client, question)[Symbol.asyncIterator]();
     connection.send(greeting);
@@ -511,7 +505,7 @@ describe("time", () => {
     expect(rest).toEqual(["text-delta", "finish"]);
   });
 
-  test("no headers in time, and no end in time, are timeouts of their own phases", async () => {
+  test("has its own phase for the headers and for the whole request", async () => {
     const silent = clientOf(() => new Promise<never>(() => {}), { clock: stoppedClock() });
     const clock = silent.client.clock as ReturnType<typeof stoppedClock>;
     const headers = rejectionOf(
@@ -530,7 +524,7 @@ describe("time", () => {
 });
 
 describe("reading", () => {
-  test("takes nothing from the network before it is asked to", async () => {
+  test("takes nothing from the network before the first read", async () => {
     let given = 0;
     const body = new ReadableStream<Uint8Array>(
       {
@@ -551,7 +545,7 @@ describe("reading", () => {
     await iterator.return?.();
   });
 
-  test("gives each delta once when next() is called without waiting", async () => {
+  test("returns each delta once if next() is called without waiting", async () => {
     const iterator = streaming(whole)[Symbol.asyncIterator]();
     const steps = await Promise.all(Array.from({ length: 6 }, () => iterator.next()));
     expect(steps.map(({ value }) => value?.type)).toEqual([
@@ -564,20 +558,20 @@ describe("reading", () => {
     ]);
   });
 
-  test("is for one reader: a second one is told so", async () => {
+  test("is possible once: a second reader gets an error", async () => {
     const stream = streaming(whole);
     await all(stream);
     expect(() => stream[Symbol.asyncIterator]()).toThrow(/already read/);
   });
 
-  test("as a text stream gives the text", async () => {
+  test("gives the text as a text stream", async () => {
     let text = "";
     const reader = streaming(whole).toTextStream().getReader();
     for (let step = await reader.read(); !step.done; step = await reader.read()) text += step.value;
     expect(text).toBe("Hello");
   });
 
-  test("as a response is the same answer to the next client, and a cut stays a cut", async () => {
+  test("gives the same answer to the next client as a response, and a cut stays a cut", async () => {
     const relayed = (content: string) => clientOf(() => streaming(content).toResponse()).client;
     const tools =
       frame({ reasoning_content: "Hm." }) +

@@ -19,7 +19,7 @@ const warnedOf = (request: object) => {
   return saidOf(warnings.filter(({ rule }) => rule.endsWith(".unknown-field")));
 };
 
-test("a field that is not known goes to the gateway as it is, with a warning that names it", async () => {
+test("an unknown field is sent unchanged, with a warning that names it", async () => {
   const warned: Issue[] = [];
   const answer = { choices: [{ index: 0, message: { content: "Hi" }, finish_reason: "stop" }] };
   const { client, requests } = clientOf(() => Response.json(answer), {
@@ -50,20 +50,20 @@ describe("the warning names the known field that was probably meant", () => {
   });
 
   test.each(["n", "user", "seed", "logit_bias", "parallel_tool_calls", "constructor"])(
-    "none for %s",
+    "no field is suggested for %s",
     (given) => {
       expect(warnedOf({ ...delta, [given]: 1 })).toEqual([`${given} is not a known field of this model`]);
     },
   );
 });
 
-test("a name of a million letters is warned of like any other", () => {
+test("a name of a million letters is warned about like any other", () => {
   expect(warnedOf({ ...delta, ["x".repeat(1_000_000)]: 1 })[0]).toMatch(
     /x is not a known field of this model$/,
   );
 });
 
-test("fields within a request are warned of by their path, and those of a list once", () => {
+test("fields inside a request are warned about by their path, and those of a list once", () => {
   const call = {
     id: "c-1",
     type: "function",
@@ -95,7 +95,7 @@ test("fields within a request are warned of by their path, and those of a list o
   ]);
 });
 
-test("images, videos and assets let unknown fields through too", () => {
+test("images, videos and assets accept unknown fields, too", () => {
   const image = { model: "gamma-image-5-0-260128", prompt: "A reef", n: 1, logo_info: { opcity: 1 } };
   expect(checkImageRequest(image).issues).toEqual([]);
   expect(saidOf(checkImageRequest(image).warnings)).toEqual([
@@ -114,7 +114,7 @@ test("images, videos and assets let unknown fields through too", () => {
   ]);
 });
 
-test("an unknown field hides no broken rule", () => {
+test("an unknown field does not hide a broken rule", () => {
   const request = { ...delta, n: 1, max_tokens: 0, temperature: 2 };
   expect(checkChatRequest(request).issues.map(({ path }) => path)).toEqual(["max_tokens", "temperature"]);
   const video = { model: "gamma-video-1-5-pro-251215", content: [{ type: "text", text: "x", lang: "en" }] };
@@ -123,12 +123,12 @@ test("an unknown field hides no broken rule", () => {
   );
 });
 
-test("a required field that is missing is told of with the field that was probably meant for it", () => {
+test("the error of a missing field names the field that was probably meant", () => {
   const { issues } = checkChatRequest({ model: "delta-5.3", message: messages });
   expect(saidOf(issues)).toEqual(["messages is required; did you misspell it as `message`?"]);
 });
 
-test("what the spec denies to a model stays refused, with the way out", () => {
+test("a field that the spec forbids is refused, with the alternative", () => {
   const text = [{ type: "text", text: "A reef" }];
   const refusedOf = (request: object) => saidOf(checkVideoRequest(request).issues);
   expect(refusedOf({ ...clip, duration: 5 })).toEqual(["duration belongs in `parameters`"]);
@@ -141,7 +141,7 @@ test("what the spec denies to a model stays refused, with the way out", () => {
     ]);
 });
 
-describe("a misspelt model is told of with the one that was probably meant", () => {
+describe("the error of a misspelt model names the model that was probably meant", () => {
   test.each([
     ["delta-5-3", "delta-5.3"],
     ["Delta-5.3", "delta-5.3"],
@@ -153,7 +153,7 @@ describe("a misspelt model is told of with the one that was probably meant", () 
     expect(issue?.message.endsWith(`; did you mean \`${meant}\`?`)).toBe(true);
   });
 
-  test("none is guessed for a model of another maker", () => {
+  test("no model is suggested for a model of another maker", () => {
     expect(checkChatRequest({ ...delta, model: "gpt-4o" }).issues[0]?.message).toBe(
       "must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3",
     );

@@ -19,7 +19,7 @@ const see = async (request: object, options = {}) =>
   (await checkVideoMedia(request as VideoRequest, options)).map(({ path, rule }) => `${path} ${rule}`);
 
 describe("the media of a beta video request", () => {
-  test("are checked where they travel in the request, each at its path", async () => {
+  test("are checked if they are in the request, each at its path", async () => {
     const media = [
       { type: "reference_image", url: "https://files.test/reef.png" },
       { type: "reference_image", url: await small },
@@ -37,7 +37,7 @@ describe("the media of a beta video request", () => {
     ]);
   });
 
-  test("as frames are checked too, and a request without any has nothing to be checked", async () => {
+  test("are checked as frames, too, and a request without media passes", async () => {
     const media = [
       { type: "first_frame", url: await good },
       { type: "last_frame", url: await small },
@@ -48,7 +48,7 @@ describe("the media of a beta video request", () => {
     expect(await see({ model, input: { prompt: "A reef" } })).toEqual([]);
   });
 
-  test("at an address are the gateway's, unless the app says what is there", async () => {
+  test("are checked at an address only if the app has the file", async () => {
     const clip = new Blob([film(640, 480, 16)]);
     const media = [
       { type: "reference_image", url: await good },
@@ -69,7 +69,7 @@ describe("the media of a beta video request", () => {
     expect(asked).toEqual(["https://files.test/clip.mp4", "https://files.test/song.wav"]);
   });
 
-  test("have so many seconds together, and with the result, however few each has", async () => {
+  test("have a limit for their total seconds, alone and with the result", async () => {
     const clip = new Blob([film(640, 480, 8)]);
     const song = await probeMedia(new Blob([wav(9)]));
     const item = (type: string, name: string) => ({ type, url: `https://files.test/${name}` });
@@ -105,7 +105,7 @@ describe("the media of a gamma video request", () => {
   const text = { type: "text", text: "A reef" };
   const image = (url: unknown) => ({ type: "image_url", image_url: { url } });
 
-  test("have to be what they are said to be, and whole; the spec gives no limits", async () => {
+  test("must be whole and of their declared type; the spec has no limits", async () => {
     const whole = jpeg(100, 4000);
     const content = [
       text,
@@ -125,7 +125,7 @@ describe("the media of a gamma video request", () => {
     ]);
   });
 
-  test("at an address are checked where the app says what is there", async () => {
+  test("are checked at an address if the app has the file", async () => {
     const content = [
       text,
       { type: "video_url", video_url: { url: "https://files.test/clip.mp4" } },
@@ -148,7 +148,7 @@ describe("the media of a gamma video request", () => {
   });
 });
 
-test("the media of a model that the tables don't know, and what is no Base64, are not looked at", async () => {
+test("the media of an unknown model, and invalid Base64, are not checked", async () => {
   const url = await small;
   const media = [{ type: "first_frame", url }];
   expect(await see({ model: "beta4.0-video", input: { media } })).toEqual([]);
@@ -166,7 +166,7 @@ test("the check of media ends with its signal", async () => {
   await expect(see({ model: "gamma-video-2.0", content }, { signal })).rejects.toThrow("over");
 });
 
-test("checkVideoMedia refuses a submit before anything is kept or sent", async () => {
+test("checkVideoMedia refuses a request before it is stored or sent", async () => {
   const storage = memoryStorage();
   const { client, requests } = clientOf(() => Response.json({ id: "t-1", created_at: 1_755_000_000 }));
   const video = createVideoTaskStore(client, { storage, presence: present, checkMedia: checkVideoMedia });

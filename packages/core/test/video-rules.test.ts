@@ -304,12 +304,12 @@ describe("the rules of the video models (spec, POST /v1/video/generations)", () 
     expect(issues.map((issue) => [issue.path, issue.rule])).toEqual([[path, `video.${rule}`]]);
     expect(issues[0]?.message).not.toMatch(/undefined|\[object|Invalid type/);
   });
-  test.each(warned)("warn of %s", (_, request, names) => {
+  test.each(warned)("warn about %s", (_, request, names) => {
     const { issues, warnings } = checkVideoRequest(request);
     expect(issues).toEqual([]);
     expect(warnings.map(({ rule }) => rule.split(".").at(-1))).toEqual(names);
   });
-  test.each(Object.keys(videoModels))("know every resolution and ratio of %s", (model) => {
+  test.each(Object.keys(videoModels))("include every resolution and ratio of %s", (model) => {
     const { resolutions, ratios } = videoModels[model as keyof typeof videoModels];
     const isBeta = model.startsWith("beta");
     for (const resolution of resolutions)

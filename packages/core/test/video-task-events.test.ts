@@ -54,7 +54,7 @@ function watched(
     ...options,
     onPoll(event) {
       told.push(event);
-      if (event.type === "rest") rested();
+      if (event.type === "wait") rested();
     },
   });
   return {
@@ -73,7 +73,7 @@ function watched(
     async pause() {
       passed += 1;
       await new Promise<void>((resolve) => {
-        rested = () => told.filter(({ type }) => type === "rest").length >= passed && resolve();
+        rested = () => told.filter(({ type }) => type === "wait").length >= passed && resolve();
         rested();
       });
       await clock.advance(PAUSE_MS);
@@ -83,8 +83,8 @@ function watched(
 
 const events = (...texts: string[]) => streamAnswer(texts.join(""));
 
-describe("where a proxy offers events", () => {
-  test("changes are pushed to the end, and nothing is asked meanwhile", async () => {
+describe("if a proxy offers events", () => {
+  test("changes are pushed to the end, and nothing is polled meanwhile", async () => {
     const body = openBody();
     const { next, asked, told, tasks, requests } = watched(
       [() => offering(queued)],
@@ -98,12 +98,12 @@ describe("where a proxy offers events", () => {
     expect([await next(), await next()]).toEqual(["running 0.6", "succeeded 0.6"]);
     expect(await tasks.next()).toEqual({ done: true, value: undefined });
     expect(asked).toEqual(["poll 0", "events 0"]);
-    expect(told).toEqual([{ type: "ask" }]);
+    expect(told).toEqual([{ type: "poll" }]);
     expect(requests.map(({ headers }) => headers.get("x-team"))).toEqual(["reef", "reef"]);
     expect(body.cancelled).toBe(true);
   });
 
-  test("they are not asked for unless offered, nor after a final answer", async () => {
+  test("events are requested only after an offer, and not after a final answer", async () => {
     const plain = watched([() => Response.json(queued), () => Response.json(success)], []);
     await plain.next();
     const over = plain.next();
@@ -116,7 +116,7 @@ describe("where a proxy offers events", () => {
     expect(final.asked).toEqual(["poll 0"]);
   });
 
-  test("what was pushed goes through the client's own normalizeVideoTask", async () => {
+  test("pushed changes pass through the client's normalizeVideoTask", async () => {
     const normalizeVideoTask: ClientOptions["normalizeVideoTask"] = (raw) => ({
       id: "t-1",
       state: "unknown",
@@ -133,7 +133,7 @@ describe("where a proxy offers events", () => {
     expect((await tasks.next()).value).toMatchObject({ state: "unknown", rawStatus: "IN_PROGRESS" });
   });
 
-  test("progress goes back in neither way, and a task that runs is not queued again by older news", async () => {
+  test("progress never goes back, and a running task is not queued again by an older event", async () => {
     const { next } = watched(
       [() => offering(running(50))],
       [() => events(pushed(queued), pushed(running(30)), pushed(running(70)), pushed(success))],
@@ -157,7 +157,7 @@ describe("where a proxy offers events", () => {
   });
 });
 
-describe("asking goes on at the usual pace", () => {
+describe("polling continues at the usual interval", () => {
   const refusal = (status: number) => () => Response.json({ error: { message: "no" } }, { status });
   test.each<[string, Answer]>([
     ["are not there", refusal(404)],
@@ -179,7 +179,7 @@ describe("asking goes on at the usual pace", () => {
     expect(asked).toEqual(["poll 0", "events 0", "poll 15"]);
   });
 
-  test("when events break off in the middle, and nothing that came is lost", async () => {
+  test("when events break off in the middle, and no change is lost", async () => {
     const body = openBody();
     const { next, pause, asked, told } = watched(
       [() => offering(queued), () => offering(running(40)), () => offering(success)],
@@ -193,9 +193,9 @@ describe("asking goes on at the usual pace", () => {
     await pause();
     expect(await polled).toBe("running 0.4");
     expect(told).toEqual([
-      { type: "ask" },
-      { type: "rest", ms: PAUSE_MS, failure: undefined },
-      { type: "ask" },
+      { type: "poll" },
+      { type: "wait", ms: PAUSE_MS, failure: undefined },
+      { type: "poll" },
     ]);
     expect(asked).toEqual(["poll 0", "events 0", "poll 15"]);
   });
@@ -219,7 +219,7 @@ describe("asking goes on at the usual pace", () => {
     expect(asked).toEqual(["poll 0", "events 0", "poll 75"]);
   });
 
-  test("and events are tried again after a minute, when there is news", async () => {
+  test("and events are requested again after a minute, if the task has changed", async () => {
     const polls = [0, 10, 20, 30, 40, 40, 50].map((percent) => () => offering(running(percent)));
     const { next, pause, asked } = watched(polls, [() => events(), () => events(pushed(success))]);
     await next();
@@ -232,7 +232,7 @@ describe("asking goes on at the usual pace", () => {
     expect(asked).toEqual(["poll 0", "events 0", "poll 15", "poll 30", "poll 45", "poll 60", "events 60"]);
   });
 
-  test("and events are not tried again after an answer without news", async () => {
+  test("and events are not requested again after an answer without a change", async () => {
     const polls = [0, 0, 0, 0, 0, 0, 5].map((percent) => () => offering(running(percent)));
     const { next, pause, asked } = watched(polls, [() => events(), () => events(pushed(success))]);
     await next();
@@ -242,7 +242,7 @@ describe("asking goes on at the usual pace", () => {
     expect(asked.filter((line) => line.startsWith("events"))).toEqual(["events 0", "events 90"]);
   });
 
-  test("and a success without a URL is asked about three more times, pushed or not", async () => {
+  test("and a success without a URL is polled three more times, pushed or not", async () => {
     const noURL = envelope({ status: "SUCCESS" });
     const { next, pause, tasks, asked } = watched(
       [() => offering(queued), () => offering(noURL)],
@@ -256,7 +256,7 @@ describe("asking goes on at the usual pace", () => {
   });
 });
 
-describe("ends while changes are pushed", () => {
+describe("watching ends during pushed changes", () => {
   /** A watch that listens, and has nothing to tell. */
   async function listening(options: VideoTaskWatchOptions = {}) {
     const body = openBody();
@@ -267,15 +267,15 @@ describe("ends while changes are pushed", () => {
     return { ...watch, body, over };
   }
 
-  test("the deadline counts", async () => {
+  test("at the deadline", async () => {
     const { clock, over, body, told } = await listening({ deadlineMs: 50_000 });
     await clock.advance(50_000);
     expect(await over).toMatchObject({ name: "TimeoutError", phase: "deadline", handle: { id: "t-1" } });
     expect(body.cancelled).toBe(true);
-    expect(told).toEqual([{ type: "ask" }]);
+    expect(told).toEqual([{ type: "poll" }]);
   });
 
-  test("aborting ends it with the caller's reason, and hangs up", async () => {
+  test("by an abort with the caller's reason, and the connection is closed", async () => {
     const controller = new AbortController();
     const { over, body, told, asked } = await listening({ signal: controller.signal });
     controller.abort("enough");
@@ -284,7 +284,7 @@ describe("ends while changes are pushed", () => {
     expect([told.length, asked.length]).toEqual([1, 2]);
   });
 
-  test("leaving the loop hangs up, and leaves no timer", async () => {
+  test("by leaving the loop, and the connection and the timers are closed", async () => {
     const body = openBody();
     const { tasks, next, clock } = watched([() => offering(queued)], [() => streamAnswer(body.body)], {
       timeouts: { totalMs: 100_000 },
@@ -298,7 +298,7 @@ describe("ends while changes are pushed", () => {
   });
 });
 
-test("a store says nothing of a next question while changes are pushed, and takes them", async () => {
+test("a store shows pushed changes, and no time of a next poll", async () => {
   const body = openBody();
   const clock = stoppedClock();
   const { client } = clientOf(

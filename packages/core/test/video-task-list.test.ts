@@ -80,7 +80,7 @@ describe("the id of a task that is billed", () => {
     ["beside a time as text", { id: "7", created_at: "1700000000" }],
     ["beside a time as a date", { id: "7", created_at: "2026-11-21T23:00:00Z" }],
     ["beside odd fields", { id: "7", created_at: {}, model: [], status: 5, progress: null, object: true }],
-  ])("is kept, stored and asked about: %s", async (_, receipt) => {
+  ])("is kept, stored and polled: %s", async (_, receipt) => {
     const id = JSON.stringify(receipt).includes("123") ? "12345678901234567890" : "7";
     const storage = memoryStorage();
     const { client, sent } = openTab(receipt);
@@ -94,7 +94,7 @@ describe("the id of a task that is billed", () => {
     ]);
   });
 
-  test("is kept where the rest of the receipt is a warning", async () => {
+  test("is kept if the rest of the receipt is a warning", async () => {
     const { client, events } = openTab({ id: "7", created_at: "soon", model: 5 });
     await createVideoTaskStore(client).create(request);
     const warned = events.filter((event) => (event as { type: string }).type === "warning");
@@ -102,7 +102,7 @@ describe("the id of a task that is billed", () => {
   });
 });
 
-describe("an entry of a video that", () => {
+describe("an entry of a video", () => {
   test.each<[string, Parameters<typeof openTab>[1]]>([
     [
       "has no headers",
@@ -113,14 +113,14 @@ describe("an entry of a video that", () => {
       },
     ],
     ["has foreign headers that fail", { headers: () => Promise.reject(new Error("session expired")) }],
-  ])("was never sent is not said to be billed: one that %s", async (_, options) => {
+  ])("is not shown as billed if it was never sent: one that %s", async (_, options) => {
     const { client, sent } = openTab({ id: "7" }, options);
     const state = await createVideoTaskStore(client).create(request);
     expect(state).toMatchObject({ status: "error" });
     expect([sent("POST"), await listVideoTasks(client, {})]).toEqual([[], []]);
   });
 
-  test("was aborted before it was sent is gone, and after that is said to be uncertain", async () => {
+  test("is removed after an abort before sending, and is unconfirmed after a later one", async () => {
     const { client, sent } = openTab({ id: "7" }, { headers: () => new Promise(() => {}) });
     const early = new AbortController();
     const submitted = createVideoTaskStore(client, { request: { signal: early.signal } }).create(request);
@@ -138,7 +138,7 @@ describe("an entry of a video that", () => {
     expect(await listVideoTasks(other, {})).toMatchObject([{ state: "unconfirmed" }]);
   });
 
-  test("is forgotten while it is being written is not sent", async () => {
+  test("is not sent after a reset while it is written", async () => {
     const { client, sent } = openTab({ id: "7" });
     const { storage, kept, asked, answer } = slowStorage();
     const video = createVideoTaskStore(client, { storage });
@@ -151,7 +151,7 @@ describe("an entry of a video that", () => {
     expect([await kept.read("video-tasks"), video.getSnapshot().status]).toEqual([new Map(), "idle"]);
   });
 
-  test("is forgotten while its headers are being made is not sent", async () => {
+  test("is not sent after a reset while its headers are made", async () => {
     let sign: (headers: HeadersInit) => void = () => {};
     const signed = new Promise<HeadersInit>((resolve) => {
       sign = resolve;
@@ -166,7 +166,7 @@ describe("an entry of a video that", () => {
     expect([sent("POST"), await listVideoTasks(client, {})]).toEqual([[], []]);
   });
 
-  test("can't be written is sent after 3 seconds, and written when the storage answers", async () => {
+  test("is sent after 3 seconds if the storage does not answer, and written when it answers", async () => {
     const { client, clock, sent, events } = openTab({ id: "7" });
     const { storage, kept, asked, answer } = slowStorage();
     const submitted = createVideoTaskStore(client, { storage }).create(request);
@@ -187,7 +187,7 @@ describe("an entry of a video that", () => {
   });
 });
 
-test("the error of a failed video has its handle, in a store as from waiting", async () => {
+test("the error of a failed video has its handle, in a store and from waiting", async () => {
   const { client } = openTab({ id: "7" });
   const video = createVideoTaskStore(client);
   video.subscribe(() => {});
@@ -198,7 +198,7 @@ test("the error of a failed video has its handle, in a store as from waiting", a
   expect(await rejectionOf(waitForVideoTask(client, handle ?? ""))).toMatchObject({ handle });
 });
 
-test("a model that is added tomorrow is submitted, listed and watched", async () => {
+test("an unknown model is submitted, listed and watched", async () => {
   const { client, sent } = openTab({ id: "7" });
   const video = createVideoTaskStore(client);
   video.subscribe(() => {});

@@ -5,7 +5,7 @@ const created = 1_755_000_000;
 const video = "https://cdn.test/v.mp4?sig=1";
 const enveloped = (data: object) => ({ code: "success", message: "", data: { task_id: "t-1", ...data } });
 
-describe("the state comes from the status alone (spec, Video task)", () => {
+describe("the state follows from the status alone (spec, Video task)", () => {
   test.each([
     ["NOT_START", "queued"],
     ["QUEUED", "queued"],
@@ -23,7 +23,7 @@ describe("the state comes from the status alone (spec, Video task)", () => {
     ["expired", "failed"],
     ["PAUSED_FOR_REVIEW", "unknown"],
     ["constructor", "unknown"],
-  ])("%j is %s, enveloped and bare, and kept as the gateway wrote it", (status, state) => {
+  ])("%j is %s, wrapped and bare, and rawStatus is unchanged", (status, state) => {
     for (const raw of [
       enveloped({ status, result_url: video }),
       { id: "t-1", status, content: { video_url: video } },
@@ -34,14 +34,14 @@ describe("the state comes from the status alone (spec, Video task)", () => {
     }
   });
 
-  test("a fail_reason is no failure, and 100 % no success", () => {
+  test("a fail_reason is not a failure, and 100 % is not a success", () => {
     const running = enveloped({ status: "IN_PROGRESS", progress: "100%", fail_reason: "overloaded" });
     expect(normalizeVideoTask(running)).toMatchObject({ state: "running", progress: 1 });
     const done = enveloped({ status: "SUCCESS", result_url: video, fail_reason: video });
     expect(normalizeVideoTask(done)).toMatchObject({ state: "succeeded", url: video });
   });
 
-  test("a success without a URL is not over yet", () => {
+  test("a success without a URL is not final", () => {
     const raw = enveloped({ status: "SUCCESS", result_url: null, fail_reason: "" });
     expect(normalizeVideoTask(raw).state).toBe("result-pending");
   });
@@ -57,7 +57,7 @@ describe("the URL", () => {
     ["data.data.output.video_url", enveloped({ data: { output: { video_url: video } } })],
     ["data.data.content.video_url", enveloped({ data: { content: { video_url: video } } })],
     ["data.fail_reason", enveloped({ result_url: "", fail_reason: video })],
-  ])("is found in %s, which is marked", (urlSource, raw) => {
+  ])("is found in %s, which is named in the task", (urlSource, raw) => {
     const status = "data" in raw && "code" in raw ? { data: { ...raw.data, status: "SUCCESS" } } : {};
     expect(
       normalizeVideoTask({ status: "code" in raw ? undefined : "succeeded", ...raw, ...status }),
@@ -102,7 +102,7 @@ describe("progress", () => {
 });
 
 describe("times", () => {
-  test("are Unix milliseconds, and 0 is not known yet", () => {
+  test("are Unix milliseconds, and 0 means not known yet", () => {
     const task = normalizeVideoTask(
       enveloped({ status: "QUEUED", submit_time: created, start_time: 0, finish_time: 0 }),
     );
@@ -119,7 +119,7 @@ describe("times", () => {
     [undefined, { data: { output: { task_id: "u" } } }, created * 1000 + 86_400_000],
     [undefined, { data: {} }, undefined],
     ["beta3.0-video", { finish_time: 0 }, undefined],
-  ])("say until when a URL of %s lives: %j gives %j", (model, fields, expiresAt) => {
+  ])("include the end of a URL of %s: %j gives %j", (model, fields, expiresAt) => {
     const task = normalizeVideoTask(enveloped({ ...done, ...fields }), { model });
     expect(task.state === "succeeded" && task.expiresAt).toBe(expiresAt);
   });
@@ -138,7 +138,7 @@ test.each([
   ["data.status", enveloped({})],
   ["data.status", enveloped({ status: 3 })],
   ["data.result_url", enveloped({ status: "SUCCESS", result_url: 7 })],
-])("what is no task says where: %s in %j", (path, raw) => {
+])("an answer without a task names the place: %s in %j", (path, raw) => {
   try {
     normalizeVideoTask(raw);
   } catch (error) {

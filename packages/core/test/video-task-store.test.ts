@@ -127,7 +127,7 @@ const hasPages =
 const isResting = ({ nextPollAt }: { nextPollAt: number | undefined }) => nextPollAt !== undefined;
 
 describe("a video task", () => {
-  test("is submitted once, asked about every 15 seconds, and ends as a success that is told once", async () => {
+  test("is created once, polled every 15 seconds, and calls onSuccess once", async () => {
     const told: string[] = [];
     const { open, watch, clock, queries, creates, becomes } = page([running("10%"), running("60%"), success]);
     const video = open({ onSuccess: (done) => told.push(done.url) });
@@ -161,7 +161,7 @@ describe("a video task", () => {
     expect([creates.length, queries.length]).toEqual([1, 3]);
   });
 
-  test("is paid once for a double click, and for clicks while it is on the way", async () => {
+  test("is created once for a double click, and for clicks while it is in flight", async () => {
     const { open, watch, creates } = page([running("10%")]);
     const video = open();
     watch(video);
@@ -172,7 +172,7 @@ describe("a video task", () => {
     expect(creates).toHaveLength(1);
   });
 
-  test("that breaks a rule is refused at its field, before anything is sent or kept", async () => {
+  test("is refused at the field of a broken rule, before it is sent or stored", async () => {
     const storage = memoryStorage();
     const errors: Error[] = [];
     const { open, creates, client } = page([success], { storage });
@@ -188,7 +188,7 @@ describe("a video task", () => {
     expect(await listVideoTasks(client, { storage })).toEqual([]);
   });
 
-  test("warns once of what the gateway may ignore", async () => {
+  test("warns once about parts that the gateway may ignore", async () => {
     const rules: string[] = [];
     const { client } = clientOf(() => receipt(), {
       onEvent: (event) => event.type === "warning" && rules.push(event.issue.rule),
@@ -197,7 +197,7 @@ describe("a video task", () => {
     expect(rules).toHaveLength(1);
   });
 
-  test("that may have been created is shown as such, kept, and never sent again by itself", async () => {
+  test("is shown as unconfirmed if it may exist, is kept, and is never sent again", async () => {
     const storage = memoryStorage();
     const { open, client, clock, creates } = page([success], {
       storage,
@@ -219,7 +219,7 @@ describe("a video task", () => {
     ]);
   });
 
-  test("whose receipt can't be read, or was not waited for, may have been created", async () => {
+  test("may exist if its receipt cannot be read, or did not come in time", async () => {
     const unread = page([success], { create: () => Response.json({}) });
     expect(await unread.open().create(request)).toMatchObject({ error: { name: "ResponseError" } });
     expect(await listVideoTasks(unread.client, {})).toMatchObject([{ state: "unconfirmed" }]);
@@ -234,7 +234,7 @@ describe("a video task", () => {
     expect(await listVideoTasks(given.client, {})).toMatchObject([{ state: "unconfirmed" }]);
   });
 
-  test("that was refused leaves nothing behind", async () => {
+  test("leaves no entry after a refusal", async () => {
     const storage = memoryStorage();
     const { open, client } = page([success], { storage, create: refusal(400) });
     expect(await open({ storage }).create(request)).toMatchObject({
@@ -244,7 +244,7 @@ describe("a video task", () => {
     expect(await listVideoTasks(client, { storage })).toEqual([]);
   });
 
-  test("that failed says why", async () => {
+  test("shows the reason of its failure", async () => {
     const { open, watch } = page([failure]);
     const video = open();
     watch(video);
@@ -265,7 +265,7 @@ describe("a video task", () => {
     expect(video.getSnapshot().error).toBe(error);
   });
 
-  test("survives refusals and says what kept it from an answer", async () => {
+  test("continues after refusals, and shows the failure of the last poll", async () => {
     const { open, watch, clock } = page([refusal(500), refusal(429), success]);
     const video = open();
     watch(video);
@@ -284,7 +284,7 @@ describe("a video task", () => {
     expect(video.getSnapshot().failure).toBeUndefined();
   });
 
-  test("that nobody may ask about any more ends as an error, and refetch asks again", async () => {
+  test("ends as an error if polling is not allowed, and refetch polls again", async () => {
     const { open, watch, becomes, queries } = page([refusal(401), success]);
     const video = open();
     watch(video);
@@ -303,7 +303,7 @@ describe("a video task", () => {
     expect(queries).toHaveLength(2);
   });
 
-  test("that ends as an error after failures has the error alone", async () => {
+  test("has only its error after it ended by failures", async () => {
     const { open, watch, clock } = page([refusal(500), refusal(401)]);
     const video = open();
     watch(video);
@@ -314,7 +314,7 @@ describe("a video task", () => {
     expect(video.getSnapshot()).toMatchObject({ error: { status: 401 }, failure: undefined });
   });
 
-  test("is asked about at once by refetch, its progress never goes back, and nobody goes on afterwards", async () => {
+  test("is polled at once by refetch, its progress never goes back, and polling ends with it", async () => {
     const { open, watch, clock, queries } = page([running("60%"), running("40%")]);
     const video = open();
     video.attach("t-1");
@@ -333,7 +333,7 @@ describe("a video task", () => {
     expect([queries.length, clock.sleeping()]).toEqual([2, 0]);
   });
 
-  test("that is attached when the last one has looked away is asked about by nobody", async () => {
+  test("is not polled if it is attached after the last subscriber has left", async () => {
     const { open, watch, queries } = page([running("10%")]);
     const video = open();
     watch(video)();
@@ -342,7 +342,7 @@ describe("a video task", () => {
     expect(queries).toHaveLength(0);
   });
 
-  test("is asked about again by who comes back after the last one had long left", async () => {
+  test("is polled again when a subscriber comes back", async () => {
     const { open, watch, clock, queries } = page([running("10%"), running("20%")]);
     const video = open();
     const leave = watch(video);
@@ -355,7 +355,7 @@ describe("a video task", () => {
     expect(queries).toHaveLength(2);
   });
 
-  test("is asked about by nobody once it is over, however often the page came and went", async () => {
+  test("is not polled after its end, also when the page is hidden and shown again", async () => {
     const { open, watch, becomes, clock, queries } = page([running("10%"), success]);
     const video = open();
     watch(video);
@@ -368,7 +368,7 @@ describe("a video task", () => {
     expect(queries).toHaveLength(2);
   });
 
-  test("is not asked about while the page is hidden or offline, says so, and is at once on return", async () => {
+  test("is not polled while the page is hidden or offline, shows this, and is polled at once after that", async () => {
     const { open, watch, becomes, clock, queries } = page([
       running("10%"),
       running("20%"),
@@ -409,7 +409,7 @@ describe("a video task", () => {
     expect(queries).toHaveLength(3);
   });
 
-  test("that is first looked at while the page is hidden says so, also by refetch after detach", async () => {
+  test("shows a pause if it is first shown on a hidden page, also by refetch after detach", async () => {
     const { open, watch, becomes, queries } = page([running("10%")]);
     const video = open();
     becomes("hidden");
@@ -423,7 +423,7 @@ describe("a video task", () => {
     expect(queries).toHaveLength(0);
   });
 
-  test("whose answer is read as the page hides is paused, and asked about again on return", async () => {
+  test("is paused if the page is hidden during an answer, and polled again after that", async () => {
     let hide = () => {};
     const { open, watch, becomes, queries } = page([running("10%"), running("20%")], {
       normalizeVideoTask(json, handle) {
@@ -444,7 +444,7 @@ describe("a video task", () => {
     expect(queries).toHaveLength(2);
   });
 
-  test("is asked about in the background where that is wanted, but not offline", async () => {
+  test("is polled in the background with pollInBackground, but not offline", async () => {
     const { open, watch, becomes, clock, queries } = page([running("10%"), running("20%")]);
     const video = open({ pollInBackground: true });
     watch(video);
@@ -458,7 +458,7 @@ describe("a video task", () => {
     expect(queries).toHaveLength(2);
   });
 
-  test("is told with its handle when it is created, and with the state when it ends or is refused", async () => {
+  test("calls onCreate with its handle, then onSuccess or onError with the state", async () => {
     const told: unknown[] = [];
     const { open, watch } = page([success]);
     const video = open({
@@ -474,7 +474,7 @@ describe("a video task", () => {
     expect(told).toEqual(["error", true, "t-1", "success", true]);
   });
 
-  test("is asked about as often as intervalMs says of it", async () => {
+  test("is polled at the interval of intervalMs", async () => {
     const { open, watch, clock, queries } = page([running("10%"), running("90%"), success]);
     const video = open({ intervalMs: (seen) => ((seen?.progress ?? 0) > 0.5 ? 2000 : 60_000) });
     watch(video);
@@ -489,7 +489,7 @@ describe("a video task", () => {
     await shows(video, ({ status }) => status === "success");
   });
 
-  test("is asked about by one loop, however many look at it, and told to one of them", async () => {
+  test("has one poll loop for all stores, and calls back one of them", async () => {
     const told: string[] = [];
     const { open, watch, queries, clock } = page([running("10%"), success]);
     // the first has nobody to tell
@@ -507,7 +507,7 @@ describe("a video task", () => {
     expect(told).toEqual(["a"]);
   });
 
-  test("is no longer asked about a second after the last one looked away, and not twice by a remount", async () => {
+  test("is polled for one more second after the last subscriber, and not twice after a remount", async () => {
     const { open, watch, clock, queries, listening } = page([running("10%"), running("20%")]);
     const video = open();
     const leave = watch(video);
@@ -526,7 +526,7 @@ describe("a video task", () => {
     expect([clock.sleeping(), listening()]).toEqual([0, 0]);
   });
 
-  test("detached goes on at the gateway and stays as it was seen; reset forgets it", async () => {
+  test("continues at the gateway after detach, which keeps the state, and after reset, which forgets it", async () => {
     const { open, watch, clock, queries } = page([running("10%")]);
     const video = open();
     const leave = watch(video);
@@ -544,7 +544,7 @@ describe("a video task", () => {
     expect(video.getSnapshot()).toMatchObject({ status: "idle", handle: undefined, task: undefined });
   });
 
-  test("that nobody may ask about is told each time that it turns out so, to one of those who look", async () => {
+  test("calls onError each time that polling turns out not to be allowed, in one store", async () => {
     const told: string[] = [];
     const { open, watch } = page([refusal(401), refusal(403), failure]);
     const stores = [
@@ -564,7 +564,7 @@ describe("a video task", () => {
     expect(told).toEqual(["a APIError", "a APIError", "a TaskFailedError"]);
   });
 
-  test("that was reset while it was being created stays forgotten here, and is in the list", async () => {
+  test("is forgotten by a reset during its creation, and is in the list", async () => {
     const { create, asked, arrive } = heldCreate();
     const { open, client } = page([success], { create });
     const video = open();
@@ -591,7 +591,7 @@ describe("checkMedia", () => {
     return { checkMedia, signals, end: (issues: readonly (typeof issue)[] = []) => ends.shift()?.(issues) };
   }
 
-  test("comes before anything is kept or sent, once for a double click, and counts as submitting", async () => {
+  test("runs before the entry is stored or sent, once for a double click, with isCreating", async () => {
     const { checkMedia, signals, end } = heldCheck();
     const { open, creates, client } = page([success], { checkMedia });
     const video = open();
@@ -605,7 +605,7 @@ describe("checkMedia", () => {
     expect(creates).toHaveLength(1);
   });
 
-  test("refuses with its issues, or with what it throws, and is told once", async () => {
+  test("refuses with its issues or its error, and onError is called once", async () => {
     const errors: unknown[] = [];
     const onError = ({ name }: Error) => errors.push(name);
     const { open, creates, client } = page([success], { onError });
@@ -628,7 +628,7 @@ describe("checkMedia", () => {
     expect([await listVideoTasks(client, {}), creates.length]).toEqual([[], 0]);
   });
 
-  test("is spared for a request that breaks another rule, and for one that is unchecked", async () => {
+  test("does not run for a request that breaks another rule, or is unchecked", async () => {
     const seen: unknown[] = [];
     const checkMedia = (checked: unknown) => {
       seen.push(checked);
@@ -645,7 +645,7 @@ describe("checkMedia", () => {
     expect([seen, creates.length]).toEqual([[request], 1]);
   });
 
-  test("is given up by reset: nothing is sent or told, and another submission is its own", async () => {
+  test("is stopped by reset: nothing is sent or reported, and the next request is independent", async () => {
     const told: unknown[] = [];
     const { checkMedia, signals, end } = heldCheck();
     const { open, creates, client } = page([success], { checkMedia, onError: (error) => told.push(error) });
@@ -666,7 +666,7 @@ describe("checkMedia", () => {
     expect([creates.length, told]).toEqual([1, []]);
   });
 
-  test("is followed by nothing once the caller's own signal has aborted", async () => {
+  test("is followed by nothing after the caller's signal has aborted", async () => {
     const { checkMedia, end } = heldCheck();
     const caller = new AbortController();
     const { open, creates, client } = page([success], { checkMedia, request: { signal: caller.signal } });
@@ -679,8 +679,8 @@ describe("checkMedia", () => {
   });
 });
 
-describe("video tasks kept in a storage", () => {
-  test("are there after a reload, finished ones too, and go on by their handle", async () => {
+describe("stored video tasks", () => {
+  test("are restored after a reload, finished ones too, and continue by their handle", async () => {
     const storage = memoryStorage();
     const first = page([running("40%")], { storage });
     const video = first.open({ storage });
@@ -721,7 +721,7 @@ describe("video tasks kept in a storage", () => {
     expect(await listVideoTasks(page([success]).client, { storage })).toEqual([]);
   });
 
-  test("are asked about for as long as somebody looks at the list", async () => {
+  test("are polled while the list has subscribers", async () => {
     const storage = memoryStorage();
     const { client, presence, open, watch, clock, queries } = page([running("10%")], { storage });
     await open({ storage }).create(request);
@@ -736,7 +736,7 @@ describe("video tasks kept in a storage", () => {
     expect(queries).toHaveLength(2);
   });
 
-  test("are not asked about any more once they were removed", async () => {
+  test("are not polled after they were removed", async () => {
     const { client, presence, open, watch, clock, queries } = page([running("10%")]);
     await open().create(request);
     const list = createVideoTaskList(client, { presence });
@@ -747,7 +747,7 @@ describe("video tasks kept in a storage", () => {
     expect([list.getSnapshot(), queries.length]).toEqual([[], 1]);
   });
 
-  test("that were being created when the page went are said to be uncertain", async () => {
+  test("are unconfirmed if the page was closed during their creation", async () => {
     const storage = memoryStorage();
     await storage.write(
       "video-tasks",
@@ -759,7 +759,7 @@ describe("video tasks kept in a storage", () => {
     ]);
   });
 
-  test("are stored before the gateway is asked to create them", async () => {
+  test("are stored before the create request is sent", async () => {
     const order: string[] = [];
     const storage = memoryStorage();
     const noting: RecordStorage = {
@@ -781,7 +781,7 @@ describe("video tasks kept in a storage", () => {
     expect(order).toEqual(["write submitting", "create", "write created"]);
   });
 
-  test("go on without a storage that fails, which is told", async () => {
+  test("continue without a storage that fails, which is reported", async () => {
     const failures: unknown[] = [];
     const fails = () => Promise.reject(new Error("the disk is full"));
     const broken: RecordStorage = { ...memoryStorage(), read: fails, write: fails };
@@ -796,7 +796,7 @@ describe("video tasks kept in a storage", () => {
     expect(failures).toHaveLength(3);
   });
 
-  test("say why nobody asks about them, until somebody asks again, and are written when they change", async () => {
+  test("show why they are not polled, until a refetch, and are written when they change", async () => {
     const storage = memoryStorage();
     let writes = 0;
     const counting: RecordStorage = {
@@ -828,7 +828,7 @@ describe("video tasks kept in a storage", () => {
     expect(list.getSnapshot()[0]).not.toHaveProperty("error");
   });
 
-  test("that the gateway no longer knows are expired, as their kept receipt says", async () => {
+  test("have expired if the gateway no longer has them, by the time in their receipt", async () => {
     const storage = memoryStorage();
     const handle = { id: "t-1", model: request.model, createdAt: 1, queryableUntil: 2 };
     const kept = { key: "k", model: request.model, submittedAt: 1, state: "created", handle, revision: 1 };
@@ -844,7 +844,7 @@ describe("video tasks kept in a storage", () => {
     expect(video.getSnapshot().error).toMatchObject({ name: "TaskExpiredError" });
   });
 
-  test("that another page removes are gone, and an older copy of what it wrote is not taken over", async () => {
+  test("are removed with those of another page, and ignore an older copy of it", async () => {
     const storage = memoryStorage();
     const { client, presence, watch } = page([running("10%")], { storage });
     const list = createVideoTaskList(client, { storage, presence });
@@ -899,7 +899,7 @@ describe("video tasks kept in a storage", () => {
     expect([...(await storage.read("video-tasks")).keys()]).toEqual(["fresh", "young"]);
   });
 
-  test("are the same on two pages, and not set back by an older copy that comes late", async () => {
+  test("are the same in two tabs, and ignore an older copy that comes late", async () => {
     const storage = memoryStorage();
     const late: (() => void)[] = [];
     const slow: RecordStorage = {
@@ -921,7 +921,7 @@ describe("video tasks kept in a storage", () => {
   });
 
   test.skipIf(!hasPages)(
-    "that another page is creating right now are said to be so (where there are Web Locks)",
+    "are shown as submitting while another tab creates them (where there are Web Locks)",
     async () => {
       const storage = memoryStorage();
       const { create, asked, arrive } = heldCreate();
@@ -935,7 +935,7 @@ describe("video tasks kept in a storage", () => {
     },
   );
 
-  test("that are garbage are left out", async () => {
+  test("are left out if they are broken", async () => {
     const storage = memoryStorage();
     await storage.write(
       "video-tasks",
@@ -951,8 +951,8 @@ describe("video tasks kept in a storage", () => {
   });
 });
 
-describe.skipIf(!hasPages)("a task that two pages look at (where there are Web Locks)", () => {
-  test("ends on both when one of them learns of it", async () => {
+describe.skipIf(!hasPages)("a task in two tabs (where there are Web Locks)", () => {
+  test("ends in both when one of them gets the final answer", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
     const left = page([running("10%"), success], { baseURL });
     const right = page([success], { baseURL });
@@ -972,7 +972,7 @@ describe.skipIf(!hasPages)("a task that two pages look at (where there are Web L
     expect([left.queries.length, right.queries.length]).toEqual([2, 0]);
   });
 
-  test("is asked about by one of them, the other hears of it, and takes over when the first goes", async () => {
+  test("is polled by the leader, updates the other, and gets a new leader when the first is closed", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
     const left = page([running("10%"), running("20%")], { baseURL });
     const right = page([running("50%"), success], { baseURL });
@@ -998,7 +998,7 @@ describe.skipIf(!hasPages)("a task that two pages look at (where there are Web L
     expect(left.queries).toHaveLength(2);
   });
 
-  test("is left to the page that is seen when the other is hidden", async () => {
+  test("is polled by the visible tab when the other is hidden", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
     const left = page([running("10%")], { baseURL });
     const right = page([running("50%")], { baseURL });
@@ -1015,7 +1015,7 @@ describe.skipIf(!hasPages)("a task that two pages look at (where there are Web L
     expect(one.getSnapshot()).toMatchObject({ fetchStatus: "paused", pauseReason: "hidden" });
   });
 
-  test("is asked about by the leader when the follower refetches", async () => {
+  test("is polled at once by the leader when the other tab refetches", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
     const left = page([running("10%"), running("20%")], { baseURL });
     const right = page([running("50%")], { baseURL });
@@ -1031,7 +1031,7 @@ describe.skipIf(!hasPages)("a task that two pages look at (where there are Web L
     expect(left.queries.length + right.queries.length).toBe(2);
   });
 
-  test("is asked about at once when a page refetches that had the turn, and waits for it again", async () => {
+  test("is polled at once when the leader itself refetches, which then waits for the lock again", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
     const left = page([running("10%"), running("60%")], { baseURL });
     const right = page([running("50%"), running("60%")], { baseURL });
@@ -1050,7 +1050,7 @@ describe.skipIf(!hasPages)("a task that two pages look at (where there are Web L
     expect(left.queries.length + right.queries.length).toBe(3);
   });
 
-  test("is not said to be asked about by a page that refetched, and so gave its turn away", async () => {
+  test("does not show fetching in a tab that refetched and so released the lock", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
     const left = page([running("10%"), () => new Promise(() => {})], { baseURL });
     const right = page([running("50%")], { baseURL });

@@ -36,7 +36,7 @@ type Step = () => Response | Promise<Response>;
 const taskOf = ([step]: readonly [Step]) => clientOf(step);
 
 describe("createVideoTask", () => {
-  test("gives a handle that is plain JSON, with how long a beta task can be asked about", async () => {
+  test("returns a handle that is plain JSON, with the time until which a beta task can be queried", async () => {
     vi.spyOn(Date, "now").mockReturnValue(seconds * 1000);
     const { client, requests } = clientOf(() => Response.json(receipt));
     const created = await createVideoTask(client, request);
@@ -51,7 +51,7 @@ describe("createVideoTask", () => {
     expect(await requests[0]?.json()).toEqual(request);
   });
 
-  test("gives a task that is not yet found a day of the clock here, however far that is ahead", async () => {
+  test("gives a new task a day by the local clock, also if that clock is ahead", async () => {
     vi.spyOn(Date, "now").mockReturnValue(seconds * 1000 + 2 * 86_400_000);
     const clock = stoppedClock();
     const { client } = clientOf(
@@ -67,7 +67,7 @@ describe("createVideoTask", () => {
     expect(await clock.advanceUntil(waited, 5000)).toMatchObject({ state: "succeeded" });
   });
 
-  test("takes a receipt with an empty status, and promises no time for other models", async () => {
+  test("accepts a receipt with an empty status, and sets no time for other models", async () => {
     const { client } = clientOf(() => Response.json({ ...receipt, model: "gamma-video-2.0", status: "" }));
     const created = await createVideoTask(client, {
       model: "gamma-video-2.0",
@@ -76,12 +76,12 @@ describe("createVideoTask", () => {
     expect(created).toEqual({ id: "t-1", model: "gamma-video-2.0", createdAt: seconds * 1000 });
   });
 
-  test("knows the model that was asked for, and takes task_id, where the receipt says less", async () => {
+  test("takes the model from the request, and the id from task_id, if the receipt has less", async () => {
     const { client } = clientOf(() => Response.json({ task_id: "t-2", status: "queued" }));
     expect(await createVideoTask(client, request)).toMatchObject({ id: "t-2", model: "beta3.0-video" });
   });
 
-  test("says that a receipt without an id may be billed", async () => {
+  test("reports that a receipt without an id may be billed", async () => {
     const { client } = clientOf(() => Response.json({ ...receipt, id: {}, task_id: undefined }));
     expect(await rejectionOf(createVideoTask(client, request))).toMatchObject({
       name: "ResponseError",
@@ -90,7 +90,7 @@ describe("createVideoTask", () => {
     });
   });
 
-  test("an error under HTTP 200 is an error", async () => {
+  test("throws an error that came with HTTP 200", async () => {
     const { client } = clientOf(() => Response.json({ error: { message: "no quota", code: "quota" } }));
     expect(await rejectionOf(createVideoTask(client, request))).toMatchObject({
       name: "APIError",
@@ -100,7 +100,7 @@ describe("createVideoTask", () => {
     });
   });
 
-  test("does not send what breaks a rule", async () => {
+  test("does not send a request that breaks a rule", async () => {
     const { client, requests } = clientOf(() => Response.json(receipt));
     const wrong = { ...request, parameters: { duration: 31 } };
     expect(await rejectionOf(createVideoTask(client, wrong))).toMatchObject({
@@ -111,7 +111,7 @@ describe("createVideoTask", () => {
 });
 
 describe("getVideoTask", () => {
-  test("asks by the id alone, or by a handle out of JSON", async () => {
+  test("sends the id alone, or the id of a handle from JSON", async () => {
     const { client, requests } = taskOf([() => running("45%")]);
     expect(await getVideoTask(client, "t-1")).toMatchObject({ id: "t-1", state: "running", progress: 0.45 });
     expect(await getVideoTask(client, JSON.parse(JSON.stringify(handle)))).toMatchObject({
@@ -149,7 +149,7 @@ describe("getVideoTask", () => {
     },
   );
 
-  test("a failed task is an answer; a failed query is an error with the handle", async () => {
+  test("returns a failed task as an answer, and throws a failed query with the handle", async () => {
     const failure = taskOf([() => answer({ status: "FAILURE", fail_reason: "policy" })]);
     expect(await getVideoTask(failure.client, handle)).toMatchObject({ state: "failed", reason: "policy" });
     const broken = taskOf([() => Response.json({ code: "db_error", message: "try later", data: null })]);
@@ -161,13 +161,13 @@ describe("getVideoTask", () => {
     });
   });
 
-  test("a failed task is an answer in the bare form too", async () => {
+  test("returns a failed task as an answer in the bare form, too", async () => {
     const bare = { id: "t-1", status: "failed", error: { code: "policy", message: "not allowed" } };
     const { client } = taskOf([() => Response.json(bare)]);
     expect(await getVideoTask(client, handle)).toMatchObject({ state: "failed", reason: "not allowed" });
   });
 
-  test("an unknown id whose time is over is expired, and otherwise not found", async () => {
+  test("throws that an unknown id has expired if its time is over, otherwise that it was not found", async () => {
     const { client } = taskOf([() => refusal(404)]);
     const old = { ...handle, queryableUntil: Date.now() - 1 };
     expect(await rejectionOf(getVideoTask(client, old))).toMatchObject({
@@ -182,7 +182,7 @@ describe("getVideoTask", () => {
     });
   });
 
-  test("repeats like every read", async () => {
+  test("is repeated like every query", async () => {
     const { client, requests } = clientOf((_, nth) =>
       nth < 3 ? refusal(500, { "retry-after": "0" }) : queued(),
     );
@@ -190,7 +190,7 @@ describe("getVideoTask", () => {
     expect(requests).toHaveLength(3);
   });
 
-  test("reads answers with the client's own normalizeVideoTask", async () => {
+  test("reads answers with the client's normalizeVideoTask", async () => {
     const { client } = clientOf(() => Response.json({ job: { status: "queued" } }), {
       normalizeVideoTask: (raw, known) => normalizeVideoTask((raw as { job: unknown }).job, known),
     });

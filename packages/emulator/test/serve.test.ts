@@ -56,17 +56,17 @@ describe("over real sockets", () => {
     await (response.body as ReadableStream<Uint8Array>).getReader().read();
     expect(emulator.requests[0]?.aborted).toBe(false);
     leaving.abort();
-    await vi.waitFor(() => expect(emulator.requests[0]).toMatchObject({ aborted: true, finished: false }));
+    await expect.poll(() => emulator.requests[0]).toMatchObject({ aborted: true, finished: false });
   });
 
   test("a client that leaves before the answer is recorded too", async () => {
     const { emulator, served } = await serveEmulator();
     const leaving = new AbortController();
     const answer = send(served, ask("hi [[stall]]"), { signal: leaving.signal });
-    await vi.waitFor(() => expect(emulator.requests).toHaveLength(1));
+    await expect.poll(() => emulator.requests).toHaveLength(1);
     leaving.abort();
     await expect(answer).rejects.toMatchObject({ name: "AbortError" });
-    await vi.waitFor(() => expect(emulator.requests[0]?.aborted).toBe(true));
+    await expect.poll(() => emulator.requests[0]?.aborted).toBe(true);
   });
 
   test("a client that stops reading holds the model up", async () => {

@@ -16,7 +16,7 @@ export const chats = sharedStores<ChatStoreOptions, ChatStore>({
   lingerMs: 5 * 60_000,
 });
 
-/** The state of the chat with this id, as a store; undefined while there is no such chat. */
+/** Returns the state of the chat with this id, as a store; undefined while there is no such chat. */
 export function chatStateOf(client: Client, id: string): Store<ChatState | undefined> {
   const registry = chats.of(client);
   return {

@@ -16,7 +16,7 @@ export interface SharedStores<Options, Store> extends StoreKind<Options, Store> 
   readonly of: (client: Client) => Registry<Store>;
 }
 
-/** Time that a store without an id is kept: it covers the moment between two mounts. */
+/** Time that a store without an id is kept. It covers the time between two mounts. */
 const UNNAMED_LINGER_MS = 1000;
 
 /** Creates the registries of one kind of store. */

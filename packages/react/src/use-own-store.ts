@@ -11,7 +11,7 @@ interface Attachable {
 
 /**
  * Creates a store for one component, which reads the options of the latest render. `id` is attached when it changes,
- * but not when effects run again: a task that was submitted since then stays.
+ * but not when effects run again: a newer task stays.
  */
 export function useOwnStore<Options, Store extends Attachable>(
   id: string | undefined,

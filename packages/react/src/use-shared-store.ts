@@ -1,16 +1,17 @@
 "use client";
+import type { Client } from "@sluice/core";
 import * as React from "react";
 import { useEffect, useInsertionEffect } from "react";
 import { useClient } from "./provider.js";
 import type { SharedStores } from "./shared-stores.js";
 import { useLatest } from "./use-latest.js";
 
-/** A store whose verbs can use the options of each of several components. */
+/** A store that can make its verbs use the options of each of several components. */
 interface Shareable<Options, Store> {
   withOptions(read: () => Options): Store;
 }
 
-/** True on a server. One process renders for many users there, so that a store must not be shared by id. */
+/** True on a server. One process renders for many users there, so stores must not be shared by id. */
 const onServer = typeof window === "undefined";
 
 /**
@@ -33,9 +34,25 @@ export function useSharedStore<Options, Store extends Shareable<Options, Store>>
   const own = useLatest(options, (shared: Store, read) => shared.withOptions(read));
   const key = id ?? own;
   const registry = stores.of(client);
-  const create = () => stores.create(client, own.read);
+  const create = () => createFor(stores, client, options, own.read);
   const shared = onServer ? create() : registry.get(key, create);
   useLifetime(() => registry.hold(key, shared), [registry, key, shared]);
   useEffect(() => registry.announce(shared), [registry, shared]);
   return own.storeOf(shared);
+}
+
+/**
+ * Creates a store with the options of this render, which is not committed yet. Later, `read` returns the newest
+ * options.
+ */
+function createFor<Options, Store>(
+  stores: SharedStores<Options, Store>,
+  client: Client,
+  options: Options,
+  read: () => Options,
+): Store {
+  let isCreated = false;
+  const store = stores.create(client, () => (isCreated ? read() : options));
+  isCreated = true;
+  return store;
 }

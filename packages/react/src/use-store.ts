@@ -3,7 +3,7 @@ import type { Store } from "@sluice/core";
 import { useEffect, useReducer, useSyncExternalStore } from "react";
 
 /**
- * Shows a part of a store's state. `select` has to return the same object until something in it changes.
+ * Shows a part of a store's state. `select` must return the same object until something in it changes.
  *
  * A change of `headline` renders at once. Any other change renders when React has time for it. Otherwise each piece of
  * an answer would restart a transition that is in progress, and the transition could not end before the answer.
@@ -30,7 +30,7 @@ export function useStorePart<State, Part>(
 
 const noSubscription = () => () => {};
 
-/** Returns false on a server and during hydration, when both have to render the same. */
+/** Returns false on a server and during hydration, when both must render the same. */
 export function useIsHydrated(): boolean {
   return useSyncExternalStore(
     noSubscription,

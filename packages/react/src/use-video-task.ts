@@ -18,7 +18,7 @@ import { useIsHydrated } from "./use-store.js";
 export interface UseVideoTaskOptions<Data = SucceededVideoTask> extends VideoTaskStoreOptions {
   /** Id of a task that exists already, from a list or a URL. @default none */
   readonly taskId?: string | undefined;
-  /** False stops polling: the task is shown in its last known state. @default true */
+  /** False stops polling: the state of the task no longer changes. @default true */
   readonly enabled?: boolean | undefined;
   /** Makes `data` of the finished task: `({ url }) => url`. @default the task itself */
   readonly select?: ((task: SucceededVideoTask) => Data) | undefined;
@@ -100,7 +100,7 @@ export function useVideoTasks(options: UseVideoTasksOptions = {}): UseVideoTasks
   return { tasks: isHydrated ? tasks : noTasks, remove };
 }
 
-/** Options of `useVideoTasks`. Each has to keep its identity from render to render. */
+/** Options of `useVideoTasks`. They must stay the same object from render to render. */
 export type UseVideoTasksOptions = VideoTaskListOptions;
 
 const noTasks: readonly VideoTaskEntry[] = [];

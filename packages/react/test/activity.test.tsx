@@ -147,7 +147,7 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
   for (const id of [undefined, "a"]) {
     const named = id ? "with an id" : "without an id";
 
-    test(`keeps a chat ${named}, and its answer goes on`, async () => {
+    test(`keeps a chat ${named}, and its answer continues`, async () => {
       const { hideFor, says, to, connection, requests } = page(<Chat id={id} />);
       await press();
       await says(frame({ content: "Be" }));
@@ -187,7 +187,7 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
     expect([shown(), connection.cancelled]).toEqual(["streaming: Why?, Be", false]);
   });
 
-  test("keeps a video task that is being created, and polls again when it is shown", async () => {
+  test("keeps a video task during its creation, and polls again when it is shown", async () => {
     const { hideFor, advance, to, answer, requests } = page(<Video />);
     const queries = () => requests.filter(({ method }) => method === "GET").length;
     await press();
@@ -201,7 +201,7 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
     expect([requests.length - queries(), queries() > whileHidden]).toEqual([1, true]);
   });
 
-  test("keeps an asset that is being registered", async () => {
+  test("keeps an asset during its registration", async () => {
     const { hideFor, advance, to, answer, requests } = page(<Asset />);
     await press();
     await hideFor(5000);
@@ -212,7 +212,7 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
     expect(requests.filter(({ url }) => url.endsWith("CreateAsset"))).toHaveLength(1);
   });
 
-  test("ends a chat and images without an id soon after it is gone, also when it was hidden", async () => {
+  test("ends a chat and images without an id soon after it is removed, also if it was hidden", async () => {
     for (const wasHidden of [false, true]) {
       const chat = page(<Chat />);
       await press();
@@ -256,7 +256,7 @@ function RowThenChat() {
   );
 }
 
-test("a row that was there before its chat shows it", async () => {
+test("a row that mounted before its chat shows the chat", async () => {
   const { client } = gateway();
   render(
     <GatewayProvider client={client}>
@@ -276,7 +276,7 @@ function Suspending() {
   return <input aria-label="suspend" onFocus={() => suspend(true)} />;
 }
 
-test("a component that suspends again keeps its answer, and ends it when it is gone before it resumed", async () => {
+test("a component that suspends again keeps its answer, and ends it if it is removed before it resumes", async () => {
   const { client, clock, connection } = gateway();
   const app = (content: ReactNode) => (
     <GatewayProvider client={client}>

@@ -145,7 +145,7 @@ describe("a burst of 5,000 deltas below 200 messages", () => {
   test.each([
     ["in four reads", () => inPieces(deltas.join("") + END, 262_144)],
     ["in 25 frames", () => inFrames(25)],
-  ])("%s commits at most once in a frame, and renders the live row alone", async (_, body) => {
+  ])("%s commits at most once in a frame, and renders only the live row", async (_, body) => {
     await open(body());
     const answer = await chat.send("Hello?");
     await frames(2);
@@ -156,7 +156,7 @@ describe("a burst of 5,000 deltas below 200 messages", () => {
     expect([answer?.outcome, latest()]).toEqual(["complete", deltaTexts.join("")]);
   });
 
-  test("shows the text as it grows, where it takes more than a moment", async () => {
+  test("shows growing text if it takes longer", async () => {
     await open(inFrames(25));
     await chat.send("Hello?");
     expect(count("commit streaming")).toBeGreaterThan(1);
@@ -164,12 +164,12 @@ describe("a burst of 5,000 deltas below 200 messages", () => {
 });
 
 describe("a burst makes no long task", () => {
-  test("the browser reports one where there is one", async () => {
+  test("the browser reports a long task if there is one", async () => {
     const tasks = await longTasksOf(async () => work(120));
     expect(tasks).toHaveLength(1);
   });
 
-  test("and none for 40,000 deltas that are all there", async () => {
+  test("and reports none for 40,000 deltas in one read", { tags: ["long"] }, async () => {
     const bytes = inPieces(frame({ content: "word " }).repeat(40_000) + END, 65_536);
     let tasks: number[] = [];
     // a busy machine may stretch any task, but not in each of ten tries; work that does not yield is long in each
@@ -199,7 +199,7 @@ async function longTasksOf(act: () => Promise<unknown>): Promise<number[]> {
 }
 
 describe("while an answer streams", () => {
-  test("another view, rendered in a transition, is shown before the answer ends", async () => {
+  test("shows another view, rendered in a transition, before the answer ends", async () => {
     await open(until(() => count("view about") > 0, { reads: 200, apart: true }));
     const answered = chat.send("Hello?");
     startTransition(() => show("about"));
@@ -208,7 +208,7 @@ describe("while an answer streams", () => {
     expect(log.indexOf("view about")).toBeLessThan(log.indexOf("end of the body"));
   });
 
-  test("so is one that takes long to render", async () => {
+  test("shows another view that takes long to render, too", async () => {
     await open(until(() => count("view settings") > 0, { reads: 200, apart: true }));
     const answered = chat.send("Hello?");
     startTransition(() => show("settings"));
@@ -217,7 +217,7 @@ describe("while an answer streams", () => {
     expect(log.indexOf("view settings")).toBeLessThan(log.indexOf("end of the body"));
   });
 
-  test("a burst lets the page commit and paint before it is over", async () => {
+  test("a burst lets the page commit and paint before its end", async () => {
     await open(until(() => count("commit streaming") > 2, { reads: 3000, apart: false }));
     await chat.send("Hello?");
     const during = log.slice(0, log.indexOf("end of the body"));
@@ -225,7 +225,7 @@ describe("while an answer streams", () => {
     expect(during.slice(during.indexOf("commit streaming"))).toContain("frame");
   });
 
-  test("a chat that is unmounted and mounted again shows the same stream, asked for once", async () => {
+  test("a chat that is unmounted and mounted again shows the same stream, requested once", async () => {
     const connection = openBody();
     const requests = await open(connection.body);
     const answered = chat.send("Hello?");

@@ -187,8 +187,8 @@ const modes = [
   ["outside StrictMode", Fragment],
 ] as const;
 
-describe.each(modes)("fast refresh with the same hooks, %s, keeps what is under way", (_, Mode) => {
-  test("a video task, from its submission to its end, with one create and one who asks", async () => {
+describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight", (_, Mode) => {
+  test("of a video task from its creation to its end, with one create and one poller", async () => {
     const { client, creates, queries, answer, advance } = gateway();
     const { shown, press, sameHooks } = editor(client, useVideo, Mode);
     await press();
@@ -209,7 +209,7 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps what is under 
     expect([creates(), queries.length]).toEqual([1, 2]);
   });
 
-  test("a task that was submitted after another was attached", async () => {
+  test("of a task that was created after another was attached", async () => {
     const { client, answer } = gateway();
     const { shown, press, sameHooks } = editor(client, useSecondVideo, Mode);
     expect(shown()).toContain("t-0");
@@ -220,7 +220,7 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps what is under 
     expect(shown()).toBe("second, state of first: t-1");
   });
 
-  test("an asset that is sent", async () => {
+  test("of an asset that is sent", async () => {
     const { client, creates, answer } = gateway();
     const { shown, press, sameHooks } = editor(client, useHero, Mode);
     await press();
@@ -234,7 +234,7 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps what is under 
     expect(shown()).toContain("asset://a-1");
   });
 
-  test("images", async () => {
+  test("of images", async () => {
     const { client, creates, signals, answer, advance } = gateway();
     const { shown, press, sameHooks } = editor(client, useReef, Mode);
     await press();
@@ -247,7 +247,7 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps what is under 
     expect(shown()).toContain(picture);
   });
 
-  test("an answer of a chat", async () => {
+  test("of an answer of a chat", async () => {
     const { client, creates, connection, advance } = gateway();
     const { shown, press, sameHooks } = editor(client, useAnswer, Mode);
     await press();
@@ -265,9 +265,9 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps what is under 
 });
 
 describe.each(modes)(
-  "fast refresh with other hooks, %s, mounts anew; what is under way is found again:",
+  "fast refresh with other hooks, %s, mounts again and finds work in flight:",
   (_, Mode) => {
-    test("a video task that is being created, in the list, with one create and one who asks", async () => {
+    test("a video task in the list during its creation, with one create and one poller", async () => {
       const { client, creates, queries, answer, advance } = gateway();
       storage = memoryStorage();
       const { shown, press, otherHooks } = editor(client, useListedVideo, Mode);
@@ -284,7 +284,7 @@ describe.each(modes)(
       expect([creates(), queries.length]).toEqual([1, 2]);
     });
 
-    test("a video task that is attached, without another question", async () => {
+    test("a video task that is attached, without another poll", async () => {
       const { client, queries } = gateway();
       const attached = createVideoTaskStore(client, { presence: present });
       attached.attach("t-1");
@@ -296,7 +296,7 @@ describe.each(modes)(
       expect(queries).toHaveLength(1);
     });
 
-    test("an asset, whose handle is told", async () => {
+    test("an asset, whose onCreate gets the handle", async () => {
       registered = [];
       const { client, creates, signals, answer } = gateway();
       const { shown, press, otherHooks } = editor(client, useHero, Mode);

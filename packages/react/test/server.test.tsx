@@ -10,6 +10,14 @@ import {
   useVideoTask,
   useVideoTasks,
 } from "@sluice/react";
+import {
+  describeError,
+  useAttachments,
+  useConversationSearch,
+  useConversations,
+  useDraft,
+  useLeaveWarning,
+} from "@sluice/react/app";
 import { renderToString } from "react-dom/server";
 import { expect, test } from "vitest";
 import { clientOf, stoppedClock } from "../../core/test/support/gateway.js";
@@ -41,7 +49,20 @@ function Everything() {
   );
 }
 
-test("on a server no chat is shared: one visitor's messages are never another's", () => {
+/** Every hook of the app entry. */
+function App({ name }: { name: string }) {
+  const { conversations, isRestoring } = useConversations({ storage });
+  const { matches } = useConversationSearch("sky", { storage });
+  const { attachments } = useAttachments("delta-5.3");
+  const { draft } = useDraft("chat/a", `Hello ${name}`);
+  useLeaveWarning(true);
+  const { title } = describeError(new Error("no"));
+  return (
+    <p>{[conversations.length, isRestoring, matches.length, attachments.length, draft, title].join(" ")}</p>
+  );
+}
+
+test("no chat is shared on a server: the messages of one user are never shown to another", () => {
   const { client, requests } = clientOf(() => new Response());
   const page = (greeting: string) =>
     renderToString(
@@ -54,7 +75,7 @@ test("on a server no chat is shared: one visitor's messages are never another's"
   expect(requests).toHaveLength(0);
 });
 
-test("every hook renders on a server, from a relative address, and leaves nothing waiting", () => {
+test("every hook renders on a server with a relative address, and leaves no timer or request", () => {
   const clock = stoppedClock();
   const sent: Request[] = [];
   const client = createClient({
@@ -76,4 +97,18 @@ test("every hook renders on a server, from a relative address, and leaves nothin
   expect(first).toContain("<p>ready true ready  idle idle 0 idle</p>");
   expect(page()).toBe(first);
   expect([sent.length, clock.sleeping()]).toEqual([0, 0]);
+});
+
+test("every hook of the app entry renders on a server, and shares nothing between visitors", () => {
+  const clock = stoppedClock();
+  const { client, requests } = clientOf(() => new Response(), { clock });
+  const page = (name: string) =>
+    renderToString(
+      <GatewayProvider client={client}>
+        <App name={name} />
+      </GatewayProvider>,
+    );
+  expect(page("Ada")).toBe("<p>0 true 0 0 Hello Ada Something went wrong</p>");
+  expect(page("Grace")).toContain("Hello Grace");
+  expect([requests.length, clock.sleeping()]).toEqual([0, 0]);
 });

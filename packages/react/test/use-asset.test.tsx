@@ -44,7 +44,7 @@ function Hero(props: Pick<UseAssetOptions, "assetId" | "onSuccess" | "onError">)
 
 const shown = () => screen.getByRole("status").textContent;
 
-test("registers once for a double click, in StrictMode too, and gives the uri", async () => {
+test("registers once for a double click, also in StrictMode, and returns the uri", async () => {
   const { client, clock, creates } = gatewayOf(["Processing", "Active"]);
   render(
     <StrictMode>
@@ -64,7 +64,7 @@ test("registers once for a double click, in StrictMode too, and gives the uri", 
   expect(creates()).toBe(1);
 });
 
-test("watches an asset that is there already; on a server nothing is asked", async () => {
+test("watches an existing asset, and sends nothing on a server", async () => {
   const { client } = gatewayOf(["Active"]);
   const app = (
     <GatewayProvider client={client}>
@@ -79,7 +79,7 @@ test("watches an asset that is there already; on a server nothing is asked", asy
 test.each([
   ["Active", "asset://a-1", "success"],
   ["Failed", "error", "error AssetFailedError"],
-])("an asset that is %s is told once, however many components show it", async (word, shows, tells) => {
+])("an asset that is %s calls back once, however many components show it", async (word, shows, tells) => {
   const { client, clock } = gatewayOf(["Processing", word]);
   const told: string[] = [];
   const hero = (

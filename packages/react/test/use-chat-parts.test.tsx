@@ -72,7 +72,7 @@ function app(wrap: (content: ReactNode) => ReactNode = (content) => content) {
 
 const status = () => screen.getByRole("status").textContent;
 
-test("each row and the badge render for their own part alone", async () => {
+test("each row and the badge render only for their own part", async () => {
   const { clock, connections } = app();
   const [one, two] = connections;
   expect(status()).toBe("ready");
@@ -106,7 +106,7 @@ test("each row and the badge render for their own part alone", async () => {
   for (const quiet of ["row 0", "row 1", "row 2", "list"]) expect(renders[quiet]).toBe(before[quiet]);
 });
 
-test("in StrictMode, and after the chat's component is gone, they show the same chat", async () => {
+test("rows show the same chat in StrictMode, and after the chat's component is removed", async () => {
   const { clock, connections, badgeAlone } = app((content) => <StrictMode>{content}</StrictMode>);
   const [one] = connections;
   await act(async () => {
@@ -126,7 +126,7 @@ test("in StrictMode, and after the chat's component is gone, they show the same 
   expect(status()).toBe("ready");
 });
 
-test("tools are read when they are used: an approval runs the function of the latest render", async () => {
+test("tools are read at their use: an approval runs the function of the latest render", async () => {
   const { client } = clientOf((_, nth) =>
     streamAnswer(nth === 1 ? callAnswer({ a: ["add", "{}"] }) : textAnswer("Done")),
   );

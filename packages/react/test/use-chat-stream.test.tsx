@@ -1,4 +1,4 @@
-import { type Client, createClient } from "@sluice/core";
+import { type Client, createClient, memoryStorage } from "@sluice/core";
 import { GatewayProvider, type UseChatStreamOptions, useChatStream, useClient } from "@sluice/react";
 import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { type ReactNode, StrictMode, useState } from "react";
@@ -98,7 +98,7 @@ async function says(
 }
 
 describe("useChatStream", () => {
-  test("sends nothing by rendering, and shows an answer as it grows until it is whole", async () => {
+  test("rendering sends nothing, and an answer is shown as it grows until it is whole", async () => {
     const { clock, connection, requests } = live();
     expect([status(), requests.length]).toEqual(["ready", 0]);
     press("send");
@@ -113,7 +113,7 @@ describe("useChatStream", () => {
     await waitFor(() => expect([status(), thread()]).toEqual(["ready", "user: Hello?; assistant: Hello"]));
   });
 
-  test("in StrictMode asks once for each message", async () => {
+  test("StrictMode sends one request for each message", async () => {
     const { requests, clock, connection } = live(<Chat />, (app) => <StrictMode>{app}</StrictMode>);
     press("send");
     await says(connection, hello, clock);
@@ -121,7 +121,7 @@ describe("useChatStream", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("commits a burst of a thousand deltas once", async () => {
+  test("a burst of a thousand deltas is committed once", async () => {
     const { clock, connection } = live();
     press("send");
     await says(connection, frame({ content: "." }), clock);
@@ -131,7 +131,7 @@ describe("useChatStream", () => {
     expect(thread()).toHaveLength("user: Hello?; assistant: ".length + 1001);
   });
 
-  test("stop keeps the text, and the next message goes out", async () => {
+  test("stop keeps the text, and the next message is sent", async () => {
     const { clock, connection, connections } = live();
     press("send");
     await says(connection, frame({ content: "Hel" }), clock);
@@ -145,7 +145,7 @@ describe("useChatStream", () => {
     );
   });
 
-  test("shows a cut answer as an error with its text, and regenerate puts another in its place", async () => {
+  test("a cut answer is shown as an error with its text, and regenerate replaces it", async () => {
     const { clock, connection, connections } = live();
     press("send");
     await says(connection, frame({ content: "Hel" }), clock);
@@ -159,7 +159,7 @@ describe("useChatStream", () => {
     expect([status(), thread()]).toEqual(["ready", ""]);
   });
 
-  test("sends the instructions of the latest render, which are no message of the chat", async () => {
+  test("the instructions of the latest render are sent, and are not in the thread", async () => {
     const { clock, connection, requests, show } = live(<Chat instructions="Be brief." />);
     show(<Chat instructions={() => "Be kind."} />);
     press("send");
@@ -172,7 +172,7 @@ describe("useChatStream", () => {
     ]);
   });
 
-  test("with one id, two components show one stream", async () => {
+  test("two components with one id show one stream", async () => {
     const { clock, connection, requests } = live(
       <>
         <Chat id="a" label="left" />
@@ -185,7 +185,7 @@ describe("useChatStream", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("with one id, each of two components asks with its own options", async () => {
+  test("two components with one id send with their own options", async () => {
     const told: string[] = [];
     const chat = (label: string, model: string, max_tokens: number) => (
       <Chat
@@ -221,7 +221,7 @@ describe("useChatStream", () => {
     ]);
   });
 
-  test("with an id survives its component: the stream goes on and is found again", async () => {
+  test("a chat with an id outlives its component: the stream continues and is found again", async () => {
     const { clock, connection, requests, show } = live(<Chat id="a" />);
     press("send");
     await says(connection, frame({ content: "Hel" }), clock);
@@ -232,7 +232,7 @@ describe("useChatStream", () => {
     expect([requests.length, connection.cancelled]).toEqual([1, false]);
   });
 
-  test("with an id is kept for five minutes without a component", async () => {
+  test("a chat with an id is kept for five minutes without a component", async () => {
     const { clock, connection, show } = live(<Chat id="a" />);
     press("send");
     await says(connection, hello, clock);
@@ -246,7 +246,17 @@ describe("useChatStream", () => {
     expect(thread()).toBe("");
   });
 
-  test("without an id stops soon after its component is gone: nobody could see the answer", async () => {
+  test("another id in the same component shows another chat and its stored messages", async () => {
+    const storage = memoryStorage();
+    const record = { message: { role: "user", content: "About b" }, parent: null, revision: 1 };
+    await storage.write("chat/b", new Map([["1", record]]));
+    const { show } = live(<Chat id="a" storage={storage} />);
+    await act(() => settled());
+    show(<Chat id="b" storage={storage} />);
+    await waitFor(() => expect(screen.getByRole("paragraph").textContent).toBe("user: About b"));
+  });
+
+  test("a chat without an id stops soon after its component is removed", async () => {
     const { clock, connection, unmount } = live();
     press("send");
     await says(connection, frame({ content: "Hel" }), clock);
@@ -257,7 +267,7 @@ describe("useChatStream", () => {
     expect(connection.cancelled).toBe(true);
   });
 
-  test("reads callbacks and parameters when it uses them", async () => {
+  test("callbacks and parameters are read at their use", async () => {
     const finished: string[] = [];
     const { clock, connection, requests } = live(<Counted onFinish={(text) => finished.push(text)} />);
     press("count");
@@ -279,7 +289,7 @@ describe("on a server", () => {
     </GatewayProvider>
   );
 
-  test("renders the messages that it starts with, and hydrates without a complaint", async () => {
+  test("renders the initial messages, and hydrates without a warning", async () => {
     const html = renderToString(app);
     expect(html).toContain("assistant: Welcome");
     const container = document.createElement("div");
@@ -294,7 +304,7 @@ describe("on a server", () => {
 });
 
 describe("useClient", () => {
-  test("gives the provider's client", () => {
+  test("returns the provider's client", () => {
     const client = createClient({ baseURL: "https://gateway.test" });
     let seen: unknown;
     render(
@@ -309,7 +319,7 @@ describe("useClient", () => {
     expect(seen).toBe(client);
   });
 
-  test("says what is missing where there is no provider", () => {
+  test("throws an error that names the missing provider", () => {
     expect(() => renderToString(<Chat />)).toThrow(/GatewayProvider/);
   });
 });

@@ -86,7 +86,7 @@ function live(children: ReactNode = <Painter />, wrap: (app: ReactNode) => React
 }
 
 describe("useImages", () => {
-  test("sends nothing by rendering, and renders twice for a request", async () => {
+  test("rendering sends nothing, and a request renders twice", async () => {
     const before = renders;
     const { requests, ...app } = live();
     await act(settled);
@@ -98,7 +98,7 @@ describe("useImages", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("a double click pays once, in StrictMode too", async () => {
+  test("a double click sends once, also in StrictMode", async () => {
     const { clock, requests, ...app } = live(<Painter />, (content) => <StrictMode>{content}</StrictMode>);
     press("paint");
     press("paint");
@@ -108,7 +108,7 @@ describe("useImages", () => {
     expect([status(), shown(), requests.length]).toEqual(["success", reef.url, 1]);
   });
 
-  test("renders once for a request that breaks a rule", () => {
+  test("a request that breaks a rule renders once", () => {
     const { requests } = live(<Painter params={{ seed: 0.5 }} />);
     const before = renders;
     press("paint");
@@ -116,7 +116,7 @@ describe("useImages", () => {
     expect(screen.getByText("ValidationError, not-sent")).toBeTruthy();
   });
 
-  test("stop says that the request may be billed, and reset forgets it", async () => {
+  test("stop shows that the request may be billed, and reset deletes it", async () => {
     const { signals } = live();
     press("paint");
     await act(settled);
@@ -129,7 +129,7 @@ describe("useImages", () => {
     expect(screen.getByText("no error")).toBeTruthy();
   });
 
-  test("gives verbs that never change", async () => {
+  test("verbs keep their identity", async () => {
     verbs.clear();
     const app = live();
     press("paint");
@@ -138,7 +138,7 @@ describe("useImages", () => {
     expect(verbs.size).toBe(3);
   });
 
-  test("reads parameters and callbacks when it uses them", async () => {
+  test("parameters and callbacks are read at their use", async () => {
     const told: string[] = [];
     const { requests, ...app } = live(<Counted onImages={(text) => told.push(text)} />);
     press("count");
@@ -149,7 +149,7 @@ describe("useImages", () => {
     expect(await requests[0]?.json()).toMatchObject({ seed: 2 });
   });
 
-  test("with one id, two components show the same images", async () => {
+  test("two components with one id show the same images", async () => {
     const { requests, ...app } = live(
       <>
         <Painter id="a" label="left" />
@@ -164,7 +164,7 @@ describe("useImages", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("with one id, each of two components asks with its own options", async () => {
+  test("two components with one id send with their own options", async () => {
     const told: string[] = [];
     const { requests, ...app } = live(
       <>
@@ -183,7 +183,7 @@ describe("useImages", () => {
     ]);
   });
 
-  test("with an id survives its component: what was paid for is found again", async () => {
+  test("images with an id outlive their component", async () => {
     const { clock, signals, ...app } = live(<Painter id="a" />);
     press("paint");
     await act(settled);
@@ -199,7 +199,7 @@ describe("useImages", () => {
     expect(status()).toBe("idle");
   });
 
-  test("without an id stops soon after its component is gone: nobody could see the images", async () => {
+  test("a request without an id is aborted soon after its component is removed", async () => {
     const told: string[] = [];
     const { clock, signals, unmount } = live(<Painter onError={({ name }) => told.push(name)} />);
     press("paint");
@@ -212,7 +212,7 @@ describe("useImages", () => {
   });
 });
 
-test("on a server it is idle, and hydrates without a complaint", async () => {
+test("images are idle on a server, and hydrate without a warning", async () => {
   const { client } = clientOf(() => answer(reef));
   const app = (
     <GatewayProvider client={client}>

@@ -103,7 +103,7 @@ const status = () => screen.getByRole("status").textContent;
 const shown = () => screen.getByRole("paragraph").textContent;
 const press = (name: string) => fireEvent.click(screen.getByRole("button", { name }));
 
-test("submits once for a double click, shows the progress, and gives the video", async () => {
+test("a double click creates one task, which shows its progress and its video", async () => {
   const done: string[] = [];
   const { app, clock, creates } = gatewayOf([
     { status: "IN_PROGRESS", progress: "40%" },
@@ -123,7 +123,7 @@ test("submits once for a double click, shows the progress, and gives the video",
   expect([status(), shown()]).toEqual(["idle", "nothing"]);
 });
 
-test("attaches to a task by its id, in StrictMode and through a remount without a second question", async () => {
+test("taskId attaches to a task, in StrictMode and after a remount without a second poll", async () => {
   const { app, clock, queries } = gatewayOf([{ status: "IN_PROGRESS", progress: "40%" }]);
   const view = render(<StrictMode>{app(<Video taskId="t-1" />)}</StrictMode>);
   await waitFor(() => expect([status(), shown()]).toEqual(["pending", "0.4"]));
@@ -134,7 +134,7 @@ test("attaches to a task by its id, in StrictMode and through a remount without 
   expect(queries()).toBe(1);
 });
 
-test("reads its callbacks when it uses them, and goes on to another task when taskId is another", async () => {
+test("callbacks are read at their use, and another taskId shows another task", async () => {
   const told: string[] = [];
   const { app, clock } = gatewayOf([{ status: "IN_PROGRESS" }, { status: "SUCCESS", result_url: url }]);
   const view = render(app(<Video taskId="t-0" onSuccess={() => told.push("stale")} />));
@@ -150,7 +150,7 @@ test("reads its callbacks when it uses them, and goes on to another task when ta
   expect([status(), shown()]).toEqual(["success", url]);
 });
 
-test("attaches again when the client is another", async () => {
+test("another client attaches the task again", async () => {
   const [first, second] = [
     gatewayOf([{ status: "SUCCESS", result_url: url }]),
     gatewayOf([{ status: "IN_PROGRESS", progress: "40%" }]),
@@ -161,7 +161,7 @@ test("attaches again when the client is another", async () => {
   await waitFor(() => expect(shown()).toBe("0.4"));
 });
 
-test("checks the media before it sends, once for a double click, and says what is wrong with them", async () => {
+test("the media are checked before sending, once for a double click, and issues are shown", async () => {
   const checks: ((issues: readonly Issue[]) => void)[] = [];
   const checkMedia = () => new Promise<readonly Issue[]>((resolve) => checks.push(resolve));
   const errors: string[] = [];
@@ -182,13 +182,13 @@ test("checks the media before it sends, once for a double click, and says what i
   expect([status(), creates()]).toEqual(["pending", 1]);
 });
 
-test("gives what select makes of the finished task", async () => {
+test("data is the result of select for the finished task", async () => {
   const { app } = gatewayOf([{ status: "SUCCESS", result_url: url }]);
   render(app(<Link />));
   await waitFor(() => expect(status()).toBe("cdn.test"));
 });
 
-test("does not ask about a task while it is not enabled", async () => {
+test("a task is not polled while `enabled` is false", async () => {
   const { app, queries } = gatewayOf([{ status: "IN_PROGRESS", progress: "40%" }]);
   const view = render(app(<Video taskId="t-1" enabled={false} />));
   await act(() => settled());
@@ -197,7 +197,7 @@ test("does not ask about a task while it is not enabled", async () => {
   await waitFor(() => expect(shown()).toBe("0.4"));
 });
 
-test("lists what was submitted, before a reload too, until it is removed", async () => {
+test("the list has all submitted tasks, also from before a reload, until they are removed", async () => {
   const storage = memoryStorage();
   const first = gatewayOf([{ status: "IN_PROGRESS" }]);
   const store = createVideoTaskStore(first.client, { storage, presence: present });
@@ -210,7 +210,7 @@ test("lists what was submitted, before a reload too, until it is removed", async
   expect(screen.queryByRole("listitem")).toBeNull();
 });
 
-test("renders nothing of a task on a server, and hydrates without a complaint", async () => {
+test("a server renders no task, and hydration gives no warning", async () => {
   const { app } = gatewayOf([{ status: "IN_PROGRESS", progress: "40%" }]);
   const content = app(
     <>

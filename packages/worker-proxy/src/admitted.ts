@@ -110,28 +110,6 @@ export interface Meter<Env = unknown> extends Checked<Env> {
    * @returns the reservation, or the milliseconds until it is worth asking again when nothing is left
    */
   reserve(payable: Payable<Env>): Promise<Reservation | { readonly retryAfterMs: number }>;
-  /** Reads what `GET /v1/budget` answers; a meter without it has no such path. */
-  read?(reader: BudgetReader<Env>): Promise<readonly BudgetState[]>;
-}
-
-/** The user whose budgets are read. */
-export interface BudgetReader<Env = unknown> {
-  readonly env: Env;
-  readonly user: User;
-}
-
-/** One budget of a user at the moment, as `GET /v1/budget` reports it. Amounts are in the meter's own unit. */
-export interface BudgetState {
-  /** The requests that count together: those of a `user`, an `address`, a `session`, or `all`. */
-  readonly by: string;
-  /** The most that can be spent in one window. */
-  readonly limit: number;
-  /** The amount of all settled requests in this window. */
-  readonly spent: number;
-  /** The amount held for requests that are not settled yet. */
-  readonly reserved: number;
-  /** The amount that the next request can reserve, 0 or more. */
-  readonly remaining: number;
-  /** The end of the window, in milliseconds since 1970. */
-  readonly resetsAt: number;
+  /** Paths of its own: `GET /v1/budget` of `budget(…)`. @default none */
+  readonly routes?: readonly ExtensionRoute<Env>[];
 }

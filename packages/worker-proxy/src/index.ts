@@ -1,7 +1,5 @@
 export type {
   Admitted,
-  BudgetReader,
-  BudgetState,
   Checked,
   Extension,
   ExtensionRoute,
@@ -13,7 +11,6 @@ export type {
   Usage,
   User,
 } from "./admitted.js";
-export type { Caps } from "./gates/fields.js";
 export {
   type RateLimit,
   type RateLimitBinding,
@@ -21,7 +18,8 @@ export {
   type TooMany,
   type WorkersRateLimitOptions,
   workersRateLimit,
-} from "./gates/limits.js";
+} from "./gates/caller.js";
+export type { Caps } from "./gates/fields.js";
 export type { Authenticate, Keys, Limits, Models, ProxyOptions } from "./options.js";
 export { createProxy, type GatewayProxy } from "./proxy.js";
 export type { Outcome, ProxyEvent } from "./report.js";

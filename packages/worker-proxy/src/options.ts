@@ -1,6 +1,6 @@
 import type { Admitted, Checked, Extension, Meter, ProxyContext, RouteName, User } from "./admitted.js";
+import type { RateLimit } from "./gates/caller.js";
 import type { Caps } from "./gates/fields.js";
-import type { RateLimit } from "./gates/limits.js";
 import type { ProxyEvent } from "./report.js";
 
 /** One secret, or those that hold while it is changed, the one in use first. */

@@ -1,10 +1,8 @@
 import type { Admitted, ProxyContext } from "./admitted.js";
-import type { Account } from "./gates/account.js";
-import { checkRate } from "./gates/limits.js";
-import { checkOrigin, corsHeadersOf } from "./gates/origin.js";
+import { checkOrigin, checkRate, corsHeadersOf, userOf } from "./gates/caller.js";
 import { find, isPoll, type Match, matchFor } from "./gates/path.js";
 import { admit } from "./gates/policy.js";
-import { userOf } from "./gates/user.js";
+import type { Account } from "./gateway/additions.js";
 import { passOn } from "./gateway/answer.js";
 import { openCall } from "./gateway/call.js";
 import { addedHeaders, ask, outgoingOf } from "./gateway/request.js";
@@ -63,12 +61,12 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
     const match = isPreflight ? undefined : matchFor(request, found);
     checkOrigin(origin, allowed);
     if (match) response = await serve(settings, incoming, match, report);
-    else response = (await import("./gates/preflight.js")).preflight(request, found.methods);
+    else response = (await import("./own-answers.js")).preflight(request, found.methods);
   } catch (error) {
     const refusal = refusalIn(error);
     const { known, secrets } = report;
     known.requestId = refusal.details.headers?.["x-request-id"] ?? known.requestId;
-    const { refuse } = await import("./refuse.js");
+    const { refuse } = await import("./own-answers.js");
     const refused = await refuse(refusal, { request, env, requestId: known.requestId, settings, secrets });
     report.end(refused.status, refused.code);
     response = refused.response;
@@ -94,7 +92,7 @@ async function serve<Env>(
   report.known.route = route.name;
   const { host } = new URL(request.url);
   if (route.name === "health") {
-    const { healthOf } = await import("./refuse.js");
+    const { healthOf } = await import("./own-answers.js");
     const response = await healthOf(settings, partsOf(settings, env, host), incoming);
     report.end(response.status, response.ok ? undefined : "misconfigured");
     return response;
@@ -104,7 +102,9 @@ async function serve<Env>(
   await checkRate(settings.rateLimit, { ...incoming, user }, route);
   const found = await setupOf(settings, env, host);
   const tenancy =
-    found.secrets.length > 0 ? (await import("./gates/ids.js")).tenancyOf(found.secrets, user) : undefined;
+    found.secrets.length > 0
+      ? (await import("./gates/references.js")).tenancyOf(found.secrets, user)
+      : undefined;
   const checked = await admit(settings, found, tenancy, match, { ...incoming, user, route: route.name });
   if (checked.model !== undefined) report.known.model = checked.model;
   if (checked.body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
@@ -120,11 +120,11 @@ async function serve<Env>(
     const { extensionAnswer } = mayExtend ? await import("./gateway/additions.js") : {};
     const extensions = await extensionAnswer?.(settings, route, admitted, call);
     const response = extensions ?? (await gateways());
-    const upstream = { response, call, isExtensions: extensions !== undefined };
-    if (response.ok)
-      return await passOn(upstream, { settings, setup, tenancy, admitted, route, report, account });
-    const { refusalOf } = await import("./gateway/refused.js");
-    throw await refusalOf(upstream, setup.guarded, settings.limits);
+    const isExtensions = extensions !== undefined;
+    const parts = { settings, setup, tenancy, admitted, route, report, account };
+    if (response.ok) return await passOn({ ...parts, response, call, isExtensions });
+    const { refusalOf } = await import("./gateway/read-answer.js");
+    throw await refusalOf({ response, call }, setup.guarded, settings.limits);
   } catch (error) {
     account?.close((error instanceof Refusal && error.details.outcome) || "unknown");
     call.close();
@@ -144,7 +144,7 @@ async function serve<Env>(
     }
     // reserved last: a request that the proxy or an extension refuses costs nothing
     if (settings.meter)
-      account = await (await import("./gates/account.js")).openAccount(settings.meter, admitted);
+      account = await (await import("./gateway/additions.js")).openAccount(settings.meter, admitted);
     return await asked();
   }
 }

@@ -73,7 +73,7 @@ export async function readOption<Env, T>(
   } catch (error) {
     cause = error;
   }
-  const { missingIn } = await import("./refuse.js");
+  const { missingIn } = await import("./own-answers.js");
   throw misconfigured(problem + missingIn(read, env), cause);
 }
 

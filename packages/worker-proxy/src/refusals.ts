@@ -87,11 +87,6 @@ const refusals = {
   // sign-in with Turnstile
   turnstile_refused: [403, "{what}"],
   turnstile_token_missing: [400, 'send { "token": "…" }, the token of the Turnstile widget', invalid],
-  turnstile_body_timeout: [
-    408,
-    "the body broke off or took too long to arrive; send it again",
-    "body_timeout",
-  ],
 
   // stream log and video watch
   stream_not_found: [404, "there is no stream with this id, or not any more", "not_found"],

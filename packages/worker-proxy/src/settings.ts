@@ -1,6 +1,6 @@
-import type { Admitted, Extension, Meter, RouteName } from "./admitted.js";
+import type { RouteName } from "./admitted.js";
+import { createStreamCount } from "./gates/caller.js";
 import type { Caps } from "./gates/fields.js";
-import { createStreamCount } from "./gates/limits.js";
 import { createTables, type FieldsOf, hasField, routeOf } from "./gates/models.js";
 import { specRoutes, tableOf } from "./gates/path.js";
 import type { ProxyOptions } from "./options.js";
@@ -83,9 +83,9 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     apiKeys: readerOf("apiKey", given.apiKey, checkKeys),
     secrets: secret ? readerOf("secret", secret, checkSecrets) : () => [],
   };
-  const budgets = meter?.read && budgetRoute(meter);
+  const added = [...extensions, ...(meter ? [meter] : [])].flatMap((part) => part.routes ?? []);
   ensure(
-    budgets || !routes.includes("budget"),
+    !routes.includes("budget") || added.some(({ name }) => name === "budget"),
     "routes: budget needs a `meter` that can be read, as budget()",
   );
   ensure(
@@ -106,7 +106,7 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     limits,
     fieldsOf,
     specRoutes,
-    table: tableOf(routes, assetLookup, budgets ? [...extensions, budgets] : extensions),
+    table: tableOf(routes, assetLookup, added),
     /** Lines about options that an operator may have forgotten, each of which is logged once. */
     advised: new Set<string>(),
     /** Bounds the streams of a user. */
@@ -114,13 +114,6 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     // called detached: the global fetch throws with another `this`
     fetch: given.fetch ?? ((request: Request) => fetch(request)),
   };
-}
-
-/** The path on which users read their own budgets. */
-function budgetRoute<Env>(meter: Meter<Env>): Extension<Env> {
-  const serve = async (admitted: Admitted<Env>) =>
-    (await import("./gates/account.js")).budgetsOf(meter, admitted);
-  return { routes: [{ name: "budget", method: "GET", path: "/v1/budget", id: "own", serve }] };
 }
 
 /** The part of the setup that depends on the environment. Checked like the rest, but told to nobody outside. */

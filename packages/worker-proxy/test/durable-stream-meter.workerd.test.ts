@@ -51,7 +51,7 @@ describe("case 51: one stream is paid for once", () => {
     client.abort();
     answer.send(end);
     answer.end();
-    await vi.waitUntil(() => ledger.entries.length === 2);
+    await expect.poll(() => ledger.entries.length === 2).toBe(true);
     expect(ledger.entries[1]).toEqual(["settle", usage]);
   });
 

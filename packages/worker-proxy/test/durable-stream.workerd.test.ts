@@ -109,7 +109,9 @@ describe("a logged stream", () => {
     send(piece("now"));
     expect(await readerOf(response).until("now")).toBe(numbered([piece("now")]));
     expect(await storedIn(await objectOf(idOf(response)), "events")).toEqual([]);
-    await vi.waitUntil(async () => (await storedIn(await objectOf(idOf(response)), "events")).length === 1);
+    await expect
+      .poll(async () => (await storedIn(await objectOf(idOf(response)), "events")).length === 1)
+      .toBe(true);
   });
 
   test("is read by eight at most", async () => {
@@ -123,7 +125,7 @@ describe("a logged stream", () => {
     expect(ninth.status).toBe(429);
     expect(await ninth.json()).toMatchObject({ error: { code: "too_many_readers" } });
     client.abort();
-    await vi.waitUntil(async () => (await resume(id)).status === 200);
+    await expect.poll(async () => (await resume(id)).status === 200).toBe(true);
     expect((await resume(id)).status).toBe(429);
   });
 
@@ -282,7 +284,7 @@ describe("who leaves", () => {
     expect(await (await resume(id)).text()).toBe(text);
     expect((await resume(id, 2)).status).toBe(204);
     expect((await stop(id)).status).toBe(204);
-    await vi.waitUntil(() => answer.hasLeft);
+    await expect.poll(() => answer.hasLeft).toBe(true);
     expect(await storedIn(await objectOf(id), "stream")).toMatchObject([{ state: "cancelled" }]);
   });
 
@@ -297,9 +299,9 @@ describe("who leaves", () => {
     const headers = { "idempotency-key": "early" };
     const asking = ask({ headers });
     const id = await derivedId("early");
-    await vi.waitUntil(async () => (await stop(id)).status === 204);
+    await expect.poll(async () => (await stop(id)).status === 204).toBe(true);
     expect(errorCode(await (await asking).text())).toBe("stream_stopped");
-    await vi.waitUntil(() => hasLeft);
+    await expect.poll(() => hasLeft).toBe(true);
   });
 
   test("leaves a stream that goes on for a minute without readers, and is then stopped", async () => {
@@ -313,14 +315,14 @@ describe("who leaves", () => {
     later(59_000);
     await runDurableObjectAlarm(object); // somebody reads
     client.abort();
-    await vi.waitUntil(() => runInDurableObject(object, () => true));
+    await expect.poll(() => runInDurableObject(object, () => true)).toBe(true);
     await turn();
     later(59_000);
     expect(await runDurableObjectAlarm(object)).toBe(true);
     expect(answer.hasLeft).toBe(false);
     later(1000);
     expect(await runDurableObjectAlarm(object)).toBe(true);
-    await vi.waitUntil(() => answer.hasLeft);
+    await expect.poll(() => answer.hasLeft).toBe(true);
     expect(errorCode(await (await resume(id)).text())).toBe("stream_stopped");
   });
 });
@@ -336,7 +338,7 @@ describe("who waits for the gateway's first word", () => {
     const client = new AbortController();
     const leaving = ask({ headers: { "idempotency-key": "leaving" }, signal: client.signal });
     const [stays, goes] = await Promise.all([derivedId("patient"), derivedId("leaving")]);
-    await vi.waitUntil(() => gateway.requests.length === 2);
+    await expect.poll(() => gateway.requests.length === 2).toBe(true);
     client.abort();
     await leaving;
     for (let turns = 0; turns < 10; turns += 1) await turn();

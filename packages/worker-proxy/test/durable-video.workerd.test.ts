@@ -288,7 +288,7 @@ test("who comes while the gateway is asked hears the answer, and makes it come s
     return task("IN_PROGRESS");
   };
   const ringing = watch.ring();
-  await vi.waitFor(() => expect(gateway.requests).toHaveLength(2));
+  await expect.poll(() => gateway.requests).toHaveLength(2);
   const tab = await watch.subscribe();
   answer();
   await ringing;

@@ -7,7 +7,7 @@ import { expectNoKey, KEY } from "./support/key.js";
 import { runsOf, SEED } from "./support/random.js";
 import { done, finish, ok, type Recorded, says } from "./support/upstream.js";
 
-const REQUESTS = runsOf(2000);
+const REQUESTS = runsOf(640);
 const AT_ONCE = 16;
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;

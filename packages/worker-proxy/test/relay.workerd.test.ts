@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { asked, chat, openProxy } from "./support/in-process.js";
 
 const events = { "content-type": "text/event-stream" };
@@ -61,8 +61,8 @@ test.each(both)(
     const reader = (await send(asked({ body: streamed }))).body?.getReader();
     await reader?.read();
     await reader?.cancel();
-    await vi.waitFor(() => expect(events).toMatchObject([{ status: 499, code: "client_left" }]));
-    await vi.waitFor(() => expect(seen.isCancelled).toBe(true));
+    await expect.poll(() => events).toMatchObject([{ status: 499, code: "client_left" }]);
+    await expect.poll(() => seen.isCancelled).toBe(true);
     expect(reached).toHaveLength(1);
   },
 );
@@ -316,7 +316,7 @@ describe("stalls", () => {
     const { send, events: told } = openProxy({ limits: { stallMs: 30 } }, answer);
     const reader = (await send(asked({ body: streamed }))).body?.getReader();
     await reader?.read();
-    await vi.waitFor(() => expect(told).toMatchObject([{ status: 499, code: "client_stalled" }]));
+    await expect.poll(() => told).toMatchObject([{ status: 499, code: "client_stalled" }]);
     expect(seen.isCancelled).toBe(true);
     await expect(reader?.read()).rejects.toThrow();
   });

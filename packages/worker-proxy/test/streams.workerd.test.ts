@@ -113,7 +113,7 @@ test("case 58: the count is given back where the client leaves, in the stream or
   await reader.read();
   expect((await stream()).error?.["code"]).toBe("too_many_streams");
   client.abort();
-  await vi.waitFor(() => expect(told.at(-1)).toMatchObject({ status: 499, outcome: "left" }));
+  await expect.poll(() => told.at(-1)).toMatchObject({ status: 499, outcome: "left" });
   const next = await open();
   expect(next.status).toBe(200);
   await next.body?.cancel();
@@ -122,7 +122,7 @@ test("case 58: the count is given back where the client leaves, in the stream or
   for (let n = 0; n < 2; n += 1) {
     const leaving = new AbortController();
     const left = silent.stream("ann", { signal: leaving.signal });
-    await vi.waitFor(() => expect(silent.reached).toHaveLength(n + 1));
+    await expect.poll(() => silent.reached).toHaveLength(n + 1);
     leaving.abort();
     expect((await left).status).toBe(408);
   }

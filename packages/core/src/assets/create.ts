@@ -7,7 +7,7 @@ import type { AssetRequest } from "./request-body.js";
 import { checkAssetRequest } from "./schema.js";
 import { assetHandleOf } from "./watch.js";
 
-/** The image travels in the body. */
+/** Five minutes: the image is part of the request's body. */
 const HEADERS_MS = 300_000;
 
 /** Options of `createAsset`. */
@@ -54,6 +54,7 @@ export async function createAsset(
     client,
     {
       method: "post",
+      kind: "asset",
       path: "/gamma/asset/CreateAsset",
       subject: request,
       body() {
@@ -88,7 +89,7 @@ async function bodyOf(
   return form;
 }
 
-/** A data URI; plain Base64, which the spec allows as well, where the file does not know its type. */
+/** Makes a data URI. A file without a type becomes plain Base64, which the spec allows, too. */
 async function textOf(image: Blob, signal: AbortSignal | undefined): Promise<string> {
   const { toDataURI } = await import("../media/data-uri.js");
   const uri = await toDataURI(image, signal && { signal });

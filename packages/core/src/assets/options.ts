@@ -32,9 +32,9 @@ export interface AssetStoreOptions {
    */
   readonly onSuccess?: ((data: ActiveAsset, state: AssetState) => void) | undefined;
   /**
-   * Called once when the asset fails, and when a `create` fails, with the state of the store. After a reset
-   * it is still called for a request that had been sent: the state does not show that one, and the error's
-   * `outcome` says whether the asset may exist.
+   * Called once when the asset fails, and when a `create` fails, with the state of the store. It is also called for a
+   * request that had been sent before a `reset`. The state does not show that request. The `outcome` of the error says
+   * whether the asset may exist.
    */
   readonly onError?: ((error: Error, state: AssetState) => void) | undefined;
 }

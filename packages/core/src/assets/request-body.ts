@@ -1,13 +1,16 @@
 import type { AssetModel } from "../models.js";
 
-/* The body of a registration by hand, for the editor: `schema.ts` compares it with its schema. */
+/*
+ * The body of a registration, written by hand so that the editor shows its docs. `schema.ts` compares it with its
+ * schema.
+ */
 
 /**
- * Registration of an image as an asset (spec, POST /gamma/asset/CreateAsset). The field names are the gateway's own. The
- * spec does not show which fields are required: all of them are, here.
+ * Registration of an image as an asset (spec, POST /gamma/asset/CreateAsset). The field names are the gateway's own.
+ * The spec does not show which fields are required. This type requires all of them.
  */
 export interface AssetRequest {
-  /** The model that the registration is billed under. There is one (spec, POST /gamma/asset/CreateAsset). */
+  /** The model that the registration is billed under. There is one such model (spec, POST /gamma/asset/CreateAsset). */
   readonly model: AssetModel;
   /**
    * Id of an asset group that exists. The spec shows no way to create one. Not empty (spec, POST

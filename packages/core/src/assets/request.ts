@@ -4,7 +4,7 @@ import type { AssetCreateOptions, AssetStoreOptions } from "./options.js";
 import type { AssetRequest } from "./request-body.js";
 import { checkAssetRequest } from "./schema.js";
 
-/** The request that registers `source`, once that breaks no rule and, where it goes as text, has been read. */
+/** Makes the request that registers `source`. Checks it first, and reads a file that is sent as text. */
 export async function assetRequestOf(
   client: Client,
   { source, name, groupId }: AssetCreateOptions & { readonly source: Blob | URL | string },

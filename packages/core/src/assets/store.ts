@@ -30,11 +30,11 @@ export interface AssetStore extends Store<AssetState> {
   attach(asset: AssetHandle | string): void;
   /** Polls now, also after an error. */
   refetch(): void;
-  /** Stops watching and keeps the shown state. The gateway goes on preparing the asset. */
+  /** Stops watching and keeps the shown state. The gateway continues to prepare the asset. */
   detach(): void;
   /**
-   * Forgets the asset in this store. A request that was not sent or was refused is dropped. A request that
-   * was sent goes on to its end, which `onCreate` or `onError` reports.
+   * Forgets the asset in this store. A request that was not sent or was refused is dropped. A request that was sent
+   * continues, and `onCreate` or `onError` reports its end.
    */
   reset(): void;
 }
@@ -74,7 +74,7 @@ export function createAssetStore(
     getSnapshot: task.getSnapshot,
     subscribe: task.subscribe,
     create(source, named = {}) {
-      let isGivenUp = () => true;
+      let isCancelled = () => true;
       return task.submit({
         sending: { phase: "reading" },
         async create(signal, advance) {
@@ -82,7 +82,7 @@ export function createAssetStore(
           const options = read();
           const { request: sent } = options;
           const call = endsUnlessSent(client, signal, sent?.signal);
-          ({ isGivenUp } = call);
+          ({ isCancelled } = call);
           const onProgress = (progress: number) => advance({ phase: "reading", progress });
           try {
             const request = await assetRequestOf(client, { source, ...named }, options, {
@@ -97,7 +97,7 @@ export function createAssetStore(
           }
         },
         onSettled(created, isForgotten, state) {
-          if (isForgotten && isGivenUp()) return;
+          if (isForgotten && isCancelled()) return;
           if (created instanceof Error) read().onError?.(created, state);
           else if (created) read().onCreate?.(created);
         },
@@ -112,7 +112,7 @@ export function createAssetStore(
 
 const watches = new WeakMap<Client, WatchesInUse<Asset, AssetStoreOptions>>();
 
-/** Gives the one watch of an asset in this tab; the settings of the store that asked last count. */
+/** Returns the watch of an asset: one for each asset in this tab. It uses the settings of its newest store. */
 function watchOf(
   client: Client,
   { id }: AssetHandle,
@@ -127,7 +127,7 @@ function watchOf(
     presence: read().presence ?? pagePresence,
     known,
     inBackground: () => settings().pollInBackground ?? false,
-    follow: (onPoll, signal) =>
+    poll: (onPoll, signal) =>
       watchAsset(client, id, {
         onPoll,
         signal,

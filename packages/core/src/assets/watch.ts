@@ -21,18 +21,14 @@ export const INTERVAL_MS = 3000;
 /** Options for waiting for an asset. Times are milliseconds. */
 export interface AssetWatchOptions extends RequestOptions {
   /**
-   * Milliseconds from an answer to the next poll, give or take a tenth. A function gets the last answer.
+   * Milliseconds from an answer to the next poll, varied by up to 10 %. A function gets the last answer.
    *
    * @default 3_000
    */
   readonly intervalMs?: number | ((asset: Asset | undefined) => number) | undefined;
-  /**
-   * Longest time of the whole watching, in milliseconds, the request in flight included.
-   *
-   * @default 300_000 (5 min)
-   */
+  /** Longest time of watching, in milliseconds. A request in flight counts, too. @default 300_000 (5 min) */
   readonly deadlineMs?: number | undefined;
-  /** Called for each poll and each wait before the next. */
+  /** Called before each poll, and before each wait for the next one. */
   readonly onPoll?: ((event: PollEvent) => void) | undefined;
 }
 
@@ -66,6 +62,7 @@ export async function getAsset(
       const read = ({ json }: Answer) => json;
       const call = {
         method,
+        kind: "asset",
         path,
         body: body === undefined ? undefined : () => body,
         headersMs: HEADERS_MS,
@@ -111,7 +108,7 @@ export async function* watchAsset(
     deadlineMs,
     onPoll,
     late: `the asset was not ready after ${deadlineMs} ms (deadlineMs); wait again by its id`,
-    ask: (signal) => getAsset(client, handle, { ...options, signal, retry: { limit: 0 } }),
+    query: (signal) => getAsset(client, handle, { ...options, signal, retry: { limit: 0 } }),
   });
   let last: Asset | undefined;
   try {
@@ -150,7 +147,7 @@ export async function waitForAsset(
 }
 
 /**
- * Gives the client's lookup of assets.
+ * Returns the client's lookup of assets.
  *
  * @throws {ConfigurationError} when it has none
  */
@@ -161,14 +158,14 @@ export function assertLookup({ assetLookup }: Client, what: string): AssetLookup
   );
 }
 
-/** A failed asset as an error. */
+/** Makes the error of a failed asset. */
 export function assetFailure(asset: Asset): AssetFailedError {
   const { id, uri, rawStatus } = asset;
   const message = `the asset ${id} failed (${rawStatus}): it can't be used; register another image`;
   return withDetails(new AssetFailedError(message, asset), { handle: { id, uri } }) as AssetFailedError;
 }
 
-/** Merges an answer into the last snapshot: the same object if nothing is new. */
+/** Merges an answer into the last snapshot. Returns the same object if nothing has changed. */
 export function newerAsset(last: Asset | undefined, answer: Asset): Asset {
   const isSame =
     last?.rawStatus === answer.rawStatus &&
@@ -177,7 +174,7 @@ export function newerAsset(last: Asset | undefined, answer: Asset): Asset {
 }
 
 /**
- * The handle of an asset whose id is known.
+ * Makes the handle of an asset from its id.
  *
  * @throws {ValidationError} for an id that cannot be one
  */
@@ -187,7 +184,7 @@ export function assetHandleOf(id: unknown): AssetHandle {
   throw new ValidationError([{ path: "id", message, rule: "asset.id" }]);
 }
 
-/** Tells whether an asset may be used. */
+/** Returns true for an asset that requests may use. */
 export function isActive(asset: Asset): asset is ActiveAsset {
   return asset.state === "active";
 }

@@ -6,7 +6,7 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The longest delay a timer takes; beyond it, `setTimeout` fires at once. */
+/** Longest delay that `setTimeout` takes. With a longer one it fires at once. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** The platform's own clock. */
@@ -28,20 +28,20 @@ export const systemClock: Clock = {
     }),
 };
 
-/** Calls `act` after `ms`, unless `cancelled` aborts first; never, if `ms` is infinite. */
+/** Calls `act` after `ms` milliseconds, unless `cancelled` aborts first. Never calls it if `ms` is infinite. */
 export function after(clock: Clock, ms: number, cancelled: AbortSignal, act: () => void): void {
   if (ms !== Number.POSITIVE_INFINITY) clock.sleep(ms, cancelled).then(act, () => {});
 }
 
-/** Work in flight. Its signal aborts when the signal of the caller does, when its time is over, or by `abort`. */
+/** A piece of work in flight. Its signal aborts with the caller's signal, after a time limit, or by `abort`. */
 export interface Span {
   readonly signal: AbortSignal;
   readonly abort: (reason: unknown) => void;
-  /** The work is done: stops the timer and lets go of the caller's signal. */
+  /** Ends the span: stops its timer and its listener on the caller's signal. */
   readonly end: () => void;
 }
 
-/** Opens a span of at most `ms` milliseconds; `late` returns the reason of the abort after them. */
+/** Opens a span of at most `ms` milliseconds. `late` returns the abort reason for the time limit. */
 export function openSpan(
   clock: Clock,
   caller: AbortSignal | undefined,
@@ -52,7 +52,7 @@ export function openSpan(
   const ended = new AbortController();
   const follow = () => controller.abort(caller?.reason);
   if (caller?.aborted) follow();
-  // the caller's signal may outlive thousands of spans: the listener goes when the span ends
+  // a caller's signal may live longer than thousands of spans: each span removes its listener
   caller?.addEventListener("abort", follow, { signal: ended.signal });
   after(clock, ms, ended.signal, () => controller.abort(late()));
   return {
@@ -62,7 +62,10 @@ export function openSpan(
   };
 }
 
-/** Awaits `promise`, or rejects with the signal's reason when it aborts. The work behind `promise` may ignore the signal. */
+/**
+ * Awaits `promise`. Rejects with the signal's reason when the signal aborts, even if the work behind `promise` ignores
+ * it.
+ */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   const over = new AbortController();
   try {
@@ -78,7 +81,7 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal 
 }
 
 /**
- * Waits for `promise` at most `ms` milliseconds. The work behind it goes on; what becomes of it later is ignored.
+ * Waits for `promise` for at most `ms` milliseconds. The work behind it continues, and its later result is ignored.
  *
  * @throws a `DOMException` named `TimeoutError` that begins with `what`; what `promise` rejects with
  */
@@ -89,9 +92,9 @@ export async function within<T>(clock: Clock, ms: number, promise: Promise<T>, w
 }
 
 /**
- * Lets the host do what waits (input, rendering, I/O), and goes on as soon as it can. Not `setTimeout(0)`: browsers
- * make nested timers wait 4 ms, and a hidden page's a second. Not `scheduler.yield` either: it goes before timers and
- * rendering, so that no frame is painted as long as bytes are at hand.
+ * Lets the browser handle input and render, then continues as soon as possible. `setTimeout(0)` is slower: browsers
+ * make nested timers wait 4 ms, in a hidden page one second. `scheduler.yield` continues before timers and rendering,
+ * so that no frame is painted while there are bytes to read.
  */
 export function yieldToHost(): Promise<void> {
   return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * Calls a function of the app. An error that it throws becomes an uncaught error, as an event listener's does, and the
- * caller goes on.
+ * Calls a function of the app. If it throws, the error is reported as uncaught, as with an event listener, and the
+ * caller continues.
  */
 export function isolate(call: () => void): void {
   try {

@@ -1,6 +1,6 @@
 /**
- * Finds the one of `known` that `given` was probably meant to be: the same letters and digits in another case or with
- * other signs between them (`maxTokens` for `max_tokens`), or up to a third of them mistyped.
+ * Finds the entry of `known` that `given` was probably meant to be. It has the same letters and digits in another case
+ * or with other separators (`maxTokens` for `max_tokens`), or at most a third of them differ.
  */
 export function nearest(given: string, known: readonly string[]): string | undefined {
   const typed = lettersOf(given);
@@ -9,7 +9,7 @@ export function nearest(given: string, known: readonly string[]): string | undef
   for (const name of known) {
     const letters = lettersOf(name);
     const most = Math.min(least - 1, Math.ceil(letters.length / 3));
-    // a text is at least as far away as it is longer or shorter
+    // the distance is at least the difference of the lengths
     if (Math.abs(letters.length - typed.length) > most) continue;
     const edits = editsBetween(typed, letters);
     if (edits > most) continue;
@@ -19,7 +19,7 @@ export function nearest(given: string, known: readonly string[]): string | undef
   return found;
 }
 
-/** The end of a message that names the {@link nearest} of `known`; empty if none is near. */
+/** Text for the end of a message: names the {@link nearest} of `known`. Empty if none is near. */
 export function didYouMean(given: string, known: readonly string[]): string {
   const name = nearest(given, known);
   return name === undefined ? "" : `; did you mean \`${name}\`?`;
@@ -29,7 +29,7 @@ function lettersOf(name: string): string {
   return name.toLowerCase().replace(/[\W_]/g, "");
 }
 
-/** Levenshtein distance, one row of its table at a time. */
+/** Levenshtein distance, computed row by row. */
 function editsBetween(from: string, to: string): number {
   let row = [...Array(to.length + 1).keys()];
   for (const [index, letter] of [...from].entries()) {

@@ -3,13 +3,14 @@ import type { ClientEvent, PlatformFeature } from "../events.js";
 
 /** Receiver of events: a client. */
 interface Reporter {
+  /** Receives the event. */
   readonly emit: (event: ClientEvent) => void;
 }
 
 const reported = new WeakMap<Reporter, Set<PlatformFeature>>();
 const refusals = new WeakMap<Error, PlatformFeature>();
 
-/** Emits that the browser refuses a feature: once for each feature and client. */
+/** Emits `platform-limit` for a feature that the browser refuses: once for each feature and client. */
 export function reportLimit(client: Reporter, feature: PlatformFeature, cause: unknown): void {
   const features = reported.get(client) ?? new Set();
   reported.set(client, features);
@@ -18,14 +19,16 @@ export function reportLimit(client: Reporter, feature: PlatformFeature, cause: u
   client.emit({ type: "platform-limit", feature, error: asError(cause) });
 }
 
-/** The error of a storage, marked as the browser's refusal of a feature. */
+/** Marks the error of a storage as the browser's refusal of a feature. */
 export function refusalOf(feature: PlatformFeature, cause: unknown): Error {
   const error = asError(cause);
   refusals.set(error, feature);
   return error;
 }
 
-/** Emits why a storage failed: a `platform-limit` where the browser refuses it, else a `storage-failure`. */
+/**
+ * Emits the failure of a storage: `platform-limit` where the browser refuses the storage, otherwise `storage-failure`.
+ */
 export function reportStorageFailure(client: Reporter, error: unknown, messageId?: string): void {
   const feature = refusals.get(error as Error);
   if (feature) reportLimit(client, feature, error);

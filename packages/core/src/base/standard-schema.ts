@@ -80,7 +80,7 @@ export function assertWritable({ "~standard": { vendor, jsonSchema } }: Standard
     );
 }
 
-/** Checks `value` by a schema. */
+/** Checks `value` with a schema. */
 export async function checkBySchema<Output>(
   schema: StandardSchema<Output>,
   value: unknown,
@@ -95,7 +95,7 @@ export async function checkBySchema<Output>(
   };
 }
 
-/** All issues in one line. */
+/** Joins all issues in one line. */
 export function issuesText(issues: readonly PathIssue[]): string {
   return issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join("; ");
 }

@@ -14,7 +14,7 @@ export interface Store<State> {
 
 /** The owner's side of a store. */
 export interface StoreControl<State> extends Store<State> {
-  /** Something changed: publishes at once if `throttleMs` have passed since the last time, otherwise when they have. */
+  /** Reports a change. Publishes at once if `throttleMs` have passed since the last time, otherwise after that time. */
   readonly changed: () => void;
   /** Publishes at once. */
   readonly flush: () => void;
@@ -28,13 +28,13 @@ export interface StoreOptions {
   readonly clock: Clock;
   /** Called before the first subscription. */
   readonly onFirst?: () => void;
-  /** Nobody listens any more. */
+  /** Called after the last subscriber has left. */
   readonly onLast?: () => void;
 }
 
 /**
- * A store whose state is computed when it is published, at most once in `throttleMs`: a thousand changes between
- * two frames cost one computation and one notification.
+ * Creates a store whose state is computed when it is published, at most once in `throttleMs`. A thousand changes
+ * between two frames then cost one computation and one notification.
  */
 export function createStore<State>(
   compute: () => State,
@@ -76,22 +76,27 @@ export function forTheSame<Thing, Answer>(make: (thing: Thing) => Answer): (thin
   };
 }
 
-/** Makes a function of options that may be one already, so that they are read when they are used. */
+/** Makes a function that returns the options. Options given as a function are read at each use. */
 export function readerOf<Options extends object>(options: Options | (() => Options)): () => Options {
   return typeof options === "function" ? options : () => options;
 }
 
-/** Values that are shared by key. Each is kept while it is held, and for a while after. */
+/** Values shared by key. A value is kept while it has holders, and for some time after. */
 export interface Registry<Value> {
-  /** The value of `key`, made by `create` if there is none. Looking is not holding. */
+  /** Returns the value of `key`; creates it if there is none. Does not hold it. */
   get(key: unknown, create: () => Value): Value;
-  /** The value of `key`, if there is one. */
+  /** Returns the value of `key`; undefined if there is none. */
   peek(key: unknown): Value | undefined;
-  /** Holds `value` under `key`, and brings it back if it was disposed of meanwhile; returns how to let go. */
+  /**
+   * Holds `value` under `key`, and adds it again if it was disposed of in between. Returns a function that releases it.
+   */
   hold(key: unknown, value: Value): () => void;
-  /** Calls `listener` on each `announce`; returns how to stop it. */
+  /** Calls `listener` on each `announce`. Returns a function that ends the subscription. */
   subscribe(listener: () => void): () => void;
-  /** Notifies the subscribers that `value` is held. Not part of `hold`, which may run where React allows no update. */
+  /**
+   * Notifies the subscribers that `value` is held. Separate from `hold`, because React allows no update at the time of
+   * `hold`.
+   */
   announce(value: Value): void;
 }
 
@@ -104,7 +109,7 @@ export function createRegistry<Value>({
   lingerMs,
   clock,
 }: {
-  /** Ends a value that no holder has claimed again in time. */
+  /** Disposes of a value that no holder has claimed in time. */
   dispose: (value: Value) => void;
   /** Time that a value without holders waits for another one, in milliseconds. */
   lingerMs: (key: unknown) => number;
@@ -159,7 +164,7 @@ function createListeners(onFirst?: () => void, onLast?: () => void) {
   const listeners = new Set<() => void>();
   return {
     subscribe(listener: () => void): () => void {
-      // wrapped, so that a listener given twice is two subscriptions
+      // wrapped: a listener that is added twice is called twice
       const entry = () => listener();
       if (listeners.size === 0) onFirst?.();
       listeners.add(entry);

@@ -1,27 +1,27 @@
-/** The parts of a valibot schema that say which fields there are, and where. */
+/** The parts of a valibot schema that describe its fields. */
 export interface Shape {
   /** Fields of an object. */
   readonly entries?: Readonly<Record<string, Shape>>;
   /** Items of an array. */
   readonly item?: Shape;
-  /** The schema that an optional or nullable one is about. */
+  /** The wrapped schema of an optional or nullable schema. */
   readonly wrapped?: Shape;
-  /** The schema that a lazy one takes for `input`. */
+  /** The schema that a lazy schema returns for `input`. */
   readonly getter?: (input: unknown) => Shape;
-  /** The field that a variant decides by, and the objects that it decides between. */
+  /** The field that selects a variant, and the object schemas to select from. */
   readonly key?: string;
   readonly options?: readonly unknown[];
   readonly "~run": (dataset: { value: unknown }, config: object) => { readonly issues?: unknown };
 }
 
-/** A field that the schema does not have, as a dot path, with the fields that are known at its place. */
+/** A field that the schema does not have, as a dot path, and the known fields of the same object. */
 export interface UnknownField {
   readonly path: string;
   readonly name: string;
   readonly known: readonly string[];
 }
 
-/** Finds the fields of a valid `input` that its schema does not have; of those alike in a list, the first. */
+/** Finds the fields of a valid `input` that its schema does not have. Of equal fields in a list, returns the first. */
 export function unknownFields(schema: Shape, input: unknown): UnknownField[] {
   const found = new Map<string, UnknownField>();
   visit(schema, input, "");
@@ -40,17 +40,17 @@ export function unknownFields(schema: Shape, input: unknown): UnknownField[] {
       for (const [name, field] of Object.entries(value)) {
         const known = Object.hasOwn(entries, name) && entries[name];
         if (known) visit(known, field, `${path}${name}.`);
-        else tell({ path: path + name, name, known: Object.keys(entries) });
+        else add({ path: path + name, name, known: Object.keys(entries) });
       }
   }
 
-  function tell(field: UnknownField): void {
+  function add(field: UnknownField): void {
     const place = field.path.replace(/\.\d+(?=\.)/g, "");
     if (!found.has(place)) found.set(place, field);
   }
 }
 
-/** The object that a variant chooses for `value`. */
+/** Selects the object schema of a variant for `value`. */
 function chosen({ key, options }: Shape, value: object): Shape | undefined {
   const given = (value as Record<string, unknown>)[key ?? ""];
   return key === undefined

@@ -6,8 +6,8 @@ import { unknownFields } from "./unknown-fields.js";
 const NAMED = "rule/";
 
 /**
- * A check that carries its own rule name, for what no single field's type can say. Give it to `v.pipe`;
- * `v.forward` moves its issue to a field.
+ * Makes a check with its own rule name, for rules that concern more than one field. Use it in `v.pipe`; `v.forward`
+ * moves its issue to a field.
  */
 /* @__NO_SIDE_EFFECTS__ */
 export function rule<Input>(
@@ -15,17 +15,17 @@ export function rule<Input>(
   holds: (input: Input) => boolean,
   message: string,
 ): v.CheckAction<Input, string> {
-  // valibot copies an action's `type` onto its issues: the one place where a name can travel with them
+  // valibot copies the `type` of an action to its issues, so the name is stored there
   return { ...v.check(holds, message), type: `${NAMED}${name}` as "check" };
 }
 
 /**
- * The config of every check: the app may share this copy of valibot, and its global config and messages must not
- * reach in. A language of ours has none of the app's messages, and `message` leaves the words to {@link describe}.
+ * Config of every check. The app may use the same copy of valibot, and its global config and messages must not apply
+ * here. The language name has no messages of the app, and `message` leaves the texts to {@link describe}.
  */
 const CONFIG = { lang: "sluice", message: () => "", abortEarly: false, abortPipeEarly: false };
 
-/** Every broken rule of `input`, named under `family` (`chat.alpha`); empty when it is valid. */
+/** Returns one issue for each broken rule of `input`, named under `family` (`chat.alpha`). */
 function issuesOf(schema: v.GenericSchema, input: unknown, family: string): Issue[] {
   const { issues = [] } = schema["~run"]({ value: input }, CONFIG);
   return issues.map((issue) => {
@@ -35,7 +35,7 @@ function issuesOf(schema: v.GenericSchema, input: unknown, family: string): Issu
   });
 }
 
-/** Input of a schema, with `as const` values and frozen state. */
+/** Type of values for a schema: accepts `as const` values and frozen state, too. */
 export type RequestOf<Schema extends v.GenericSchema> = ReadonlyDeep<v.InferInput<Schema>>;
 type ReadonlyDeep<T> = T extends Blob
   ? T
@@ -43,7 +43,7 @@ type ReadonlyDeep<T> = T extends Blob
     ? { readonly [Key in keyof T]: ReadonlyDeep<T[Key]> }
     : T;
 
-/** Compiles where a request that is declared by hand is the very type that its schema takes. */
+/** Compiles only if a hand-written request type equals the type of its schema. */
 export type Same<
   Declared extends Exactly<Declared, RequestOf<Schema>>,
   Schema extends v.GenericSchema,
@@ -53,7 +53,7 @@ type Exactly<A, B> =
     ? unknown
     : ["another type than its schema takes:", B];
 
-/** A number within bounds, both included. */
+/** Schema of a number within bounds, both included. */
 /* @__NO_SIDE_EFFECTS__ */
 export function between(from: number, to: number) {
   return v.pipe(
@@ -65,7 +65,7 @@ export function between(from: number, to: number) {
   );
 }
 
-/** A whole number, from `from` on and up to `to` where they are given. */
+/** Schema of a whole number, from `from` up to `to`. Both bounds are optional. */
 /* @__NO_SIDE_EFFECTS__ */
 export function wholeNumber(from?: number, to?: number) {
   const upper = to === undefined ? " up" : ` to ${to}`;
@@ -87,14 +87,17 @@ export function notEmpty<Input extends { readonly length: number }>() {
 
 declare const refused: unique symbol;
 
-/** Type of a field that a model does not have: no value fits, and the compiler prints `Why`. */
+/** Type of a field that a model does not have. No value fits, and the compiler prints `Why`. */
 export interface Denied<Why extends string> {
   readonly [refused]: Why;
 }
 
 type Refused<Why extends string> = string extends Why ? never : Denied<Why>;
 
-/** Entries of fields that the spec denies to a model, refused with the message of each; see `denied` in `models.ts`. */
+/**
+ * Makes entries for fields that the spec forbids for a model. Each is refused with its own message; see `denied` in
+ * `models.ts`.
+ */
 /* @__NO_SIDE_EFFECTS__ */
 export function refusing<const Denials extends { readonly [field: string]: string }>(denied: Denials) {
   const entries = Object.entries<string>(denied).map(([name, why]) => [name, v.optional(v.never(why))]);
@@ -114,10 +117,12 @@ export interface Findings {
   readonly warnings: Issue[];
 }
 
-/** Tells of something that is no broken rule. */
+/** Reports something that is not a broken rule. */
 export type Warn = (path: string, name: string, message: string) => void;
 
-/** Checks `request` by the schema of its `model`; `models` gives the family that its rules are named after. */
+/**
+ * Checks `request` with the schema of its `model`. `models` maps each model to the family in the names of its rules.
+ */
 export function checkByModel<Model extends string, Request>(
   request: unknown,
   resource: string,
@@ -153,7 +158,7 @@ const uncheckedBrand: unique symbol = Symbol.for("sluice.unchecked") as never;
  */
 export type UncheckedModel = string & UncheckedRequest;
 
-/** Parameters that {@link unchecked} has marked: they are sent as they are. */
+/** Parameters that {@link unchecked} has marked. They are sent unchanged. */
 export interface UncheckedParams {
   readonly [uncheckedBrand]: true;
 }
@@ -165,8 +170,8 @@ export interface UncheckedRequest extends UncheckedParams {
 }
 
 /**
- * Marks a request that is sent as it is, without any check: for a model or a field that the gateway knows and
- * this version does not. The caller is responsible for its fields.
+ * Marks a request that is sent unchanged and without any check. For a model or a field that the gateway has and this
+ * version does not know. The caller is responsible for its fields.
  *
  * @example
  * ```ts
@@ -174,19 +179,19 @@ export interface UncheckedRequest extends UncheckedParams {
  * ```
  */
 export function unchecked<Request extends object>(request: Request): Request & UncheckedRequest {
-  // a symbol: JSON leaves it out, and a spread keeps it
+  // a symbol: JSON leaves it out, and the spread operator keeps it
   return { ...request, [uncheckedBrand]: true } as Request & UncheckedRequest;
 }
 
-/** Tells whether a request was marked by {@link unchecked}. */
+/** Returns true for a request that {@link unchecked} has marked. */
 export function isUnchecked(request: unknown): request is UncheckedRequest {
   return typeof request === "object" && request !== null && uncheckedBrand in request;
 }
 
 /**
- * Lets a request pass that breaks no rule, or that is {@link unchecked}; `warn` gets each of its warnings.
+ * Throws if a request breaks a rule, unless it is {@link unchecked}. Passes each warning to `warn`.
  *
- * @param newer the code that sends a model that the tables don't know, as its caller would write it
+ * @param newer the code to suggest to a caller whose model is not in the tables
  * @throws {ValidationError}
  */
 export function assertAccepted(

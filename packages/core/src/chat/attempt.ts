@@ -17,22 +17,22 @@ export function requestAnswer(
   return send(client, exchange, { method: "post", body, headers, repeat: "any" });
 }
 
-/** One attempt at an answer: first the wait for its response (`opening`), then its bytes (`reading`). */
+/** One attempt at an answer. It waits for the response (`opening`), then for bytes (`reading`). */
 export interface Attempt<Out> {
   readonly state: "opening" | "reading";
-  /** Settles with the wait for the response. */
+  /** Settles when the response has come, or has failed. */
   readonly opening: Promise<void>;
-  /** Reason to drop the connection, if it was dropped for one. */
+  /** Reason for which the connection was dropped, if there was one. */
   readonly dropped: unknown;
-  /** Waits for the response or the next bytes; gives what their handler makes of it. */
+  /** Waits for the response or for the next bytes. Returns the result of their handler. */
   read(): Promise<Out>;
-  /** Drops the connection. The bytes then end, as if the answer had. */
+  /** Drops the connection. Reading then ends as at the end of the answer. */
   drop(reason?: unknown): void;
-  /** Gives the connection back: all that matters has been read. */
+  /** Releases the connection for other requests: the rest of the body does not matter. */
   release(): void;
 }
 
-/** Opens an attempt; `handlers` get its bytes, and why there are no more. */
+/** Opens an attempt. `handlers` get its bytes, and the reason why there are no more. */
 export function openAttempt<Out>(
   client: Client,
   exchange: Exchange,

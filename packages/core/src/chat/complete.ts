@@ -9,7 +9,7 @@ import type { WireObject } from "./protocol/field-reader.js";
 import { CHAT_PATH, checkedChatRequest } from "./protocol/request.js";
 import type { ChatRequest } from "./protocol/request-body.js";
 
-/** The headers come with the whole answer, and a thinking model takes minutes. */
+/** Ten minutes: the headers come with the whole answer, and a thinking model takes minutes. */
 const HEADERS_MS = 600_000;
 
 /**
@@ -37,6 +37,7 @@ export async function completeChat(
     client,
     {
       method: "post",
+      kind: "chat",
       path: CHAT_PATH,
       subject: request,
       body: () => checkedChatRequest(client, request, false, "completeChat(client, unchecked({ … }))"),

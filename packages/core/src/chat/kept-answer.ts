@@ -1,30 +1,30 @@
 import type { Client } from "../client.js";
 import { type Exchange, type RequestOptions, send } from "../transport/send.js";
 
-/** One answer as the proxy keeps it, where it does: most keep none. */
+/** The copy of an answer that a proxy keeps. Most proxies keep none. */
 export interface KeptAnswer {
-  /** Id of the answer at the proxy; undefined where it is not kept, and when it is lost there. */
+  /** Id of the answer at the proxy; undefined where the proxy keeps none, or has lost it. */
   readonly id: string | undefined;
-  /** Tells whether the rest of the answer can be asked for. */
+  /** True if the rest of the answer can be requested. */
   readonly isKept: boolean;
   /** Takes the id from a response. */
-  learn(response: Response): void;
-  /** Counts attempts from 0 again: content has come. */
+  takeId(response: Response): void;
+  /** Reports new content: attempts count from 0 again. */
   advance(): void;
-  /** Asks for the answer from its start. */
+  /** Requests the answer from its start. */
   all(): Promise<Response>;
   /**
-   * Asks for the rest of the answer, behind the event `eventId`.
+   * Requests the rest of the answer, after the event `eventId`.
    *
-   * @param cause error that ended the last attempt, unless that was the network
-   * @throws when there is no more of it; it is not kept then
+   * @param cause error that ended the last attempt; undefined for a failed connection
+   * @throws when there is no rest. The answer no longer counts as kept
    */
   rest(eventId: string, cause?: unknown): Promise<Response>;
-  /** Tells the proxy to stop the answer, which would go on there. */
+  /** Stops the answer at the proxy, where it would otherwise continue. */
   stop(): void;
 }
 
-/** Creates what is known of a kept answer; `id` is that of one which is read from its start. */
+/** Creates the copy of an answer. With an `id`, an existing copy is read from its start. */
 export function createKeptAnswer(
   client: Client,
   exchange: Exchange,
@@ -42,7 +42,7 @@ export function createKeptAnswer(
     get isKept() {
       return loading !== undefined;
     },
-    learn(response) {
+    takeId(response) {
       id ??= response.headers.get("x-stream-id") ?? undefined;
       if (id) load();
     },
@@ -69,7 +69,7 @@ export function createKeptAnswer(
     return resumeStream(place);
   }
 
-  /** Loads the code at once where it may be needed, and not only when the network is gone. */
+  /** Loads the code in advance, because the network may be gone when it is needed. */
   function load(): void {
     loading ??= import("./resume.js");
     loading.catch(() => {});

@@ -1,41 +1,41 @@
 import { after } from "../base/clock.js";
 import type { UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
-import { isGatewayError, TimeoutError } from "../errors.js";
+import { isGatewayError } from "../errors.js";
 import { requestIdOf } from "../transport/failure.js";
 import { openExchange, type RequestOptions } from "../transport/send.js";
-import { type Attempt, openAttempt, requestAnswer } from "./attempt.js";
-import { createKeptAnswer, type KeptAnswer } from "./kept-answer.js";
+import { requestAnswer } from "./attempt.js";
+import { type AnswerParts, type Attempts, openAttempts } from "./attempts.js";
+import { createKeptAnswer } from "./kept-answer.js";
 import type { StreamEnd } from "./protocol/chunk-parser.js";
 import type { ChatDelta } from "./protocol/delta.js";
-import { createDeltaReader, type DeltaReader } from "./protocol/delta-reader.js";
+import { createDeltaReader } from "./protocol/delta-reader.js";
 import { CHAT_PATH } from "./protocol/request.js";
 import type { ChatRequest } from "./protocol/request-body.js";
-import { createSettlement, type Settlement } from "./settlement.js";
-import { cutError, errorOfEnd } from "./stream-error.js";
+import { createSettlement } from "./settlement.js";
+import { cutError, errorOfEnd, type StreamFacts, timeoutWith } from "./stream-error.js";
 
 /** A delta, or the end of the deltas. */
 export type Step = IteratorResult<ChatDelta, undefined>;
 export const over: Step = { done: true, value: undefined };
 
-/** One answer, over as many attempts as it takes where the proxy keeps it; over one anywhere else. */
-export interface ResumableExchange {
-  /** The answer as far as it was read. */
-  readonly answer: DeltaReader;
-  /** The same as the proxy keeps it. */
-  readonly kept: KeptAnswer;
-  /** Its end. */
-  readonly settlement: Settlement;
-  /** Settles when the gateway has answered, or has not. */
-  readonly opening: Promise<void>;
-  /** Gives the next delta, at once if it is there. Rejects with the error that ended the answer. */
-  next(): Promise<Step> | Step;
-  abort(reason: unknown): void;
-  /** Ends the answer with an error, unless it has ended. */
-  fail(cause: unknown): void;
+/** One answer: read in as many attempts as it takes where the proxy keeps it, in one attempt elsewhere. */
+export interface ResumableExchange extends AnswerParts, Steps {
+  /** The attempts in a row. */
+  readonly attempts: Attempts<Step>;
 }
 
-/** The wait for `[DONE]` or usage after a `finish_reason`; without them the answer is complete all the same. */
+/** The reading of an answer, until it is settled. */
+interface Steps {
+  /** Returns the next delta, at once if it was read already. Rejects with the error that ended the answer. */
+  next(): Promise<Step> | Step;
+  /** Ends the answer with an error, unless it has ended. */
+  fail(cause: unknown): void;
+  /** Continues after the connection has failed, the caller has aborted, or the stream has reported an error. */
+  lose(cause: unknown): Promise<Step> | Step;
+}
+
+/** Wait for `[DONE]` or usage after a `finish_reason`. Without them the answer is complete, too. */
 const FINISH_GRACE_MS = 2000;
 
 /** Sends a request, or asks for the answer that the proxy keeps under `streamId`; `newer` is as in `assertAccepted`. */
@@ -46,57 +46,48 @@ export function openResumableExchange(
   streamId: string | undefined,
   newer: string,
 ): ResumableExchange {
-  const exchange = openExchange(client, CHAT_PATH, options, undefined, request);
-  const { clock } = client;
+  const exchange = openExchange(client, { kind: "chat", path: CHAT_PATH, subject: request }, options);
   const settlement = createSettlement(client, exchange);
-  const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
   const answer = createDeltaReader(
-    { onDelta, onContent, warn: (issue) => client.warn(issue, exchange.callId) },
-    several,
+    {
+      onDelta({ type }) {
+        if (type !== "usage" && type !== "finish") settlement.begin();
+      },
+      onContent: () => attempts.advance(),
+      warn: (issue) => client.warn(issue, exchange.callId),
+    },
+    ((request as { n?: number } | undefined)?.n ?? 1) > 1,
   );
   const kept = createKeptAnswer(client, exchange, options, streamId);
-  let requestId: string | undefined;
-  /** True once the gateway has answered. */
-  let hasOpened = false;
-  let hasContent = false;
-  /** True where content came since the last read. */
-  let isAlive = false;
-  let isInGrace = false;
-
-  limitFirstChunk();
-  let attempt = attemptWith(firstResponse());
-  attempt.opening.catch(fail);
+  const parts = { client, exchange, answer, kept, settlement };
+  const attempts: Attempts<Step> = openAttempts(
+    parts,
+    () => (request ? requestAnswer(client, exchange, request, options, newer) : kept.all()),
+    {
+      use(bytes) {
+        answer.push(bytes);
+        return steps.next();
+      },
+      lose: (cause) => steps.lose(cause),
+    },
+  );
+  const steps = createSteps(parts, attempts);
+  attempts.current.opening.catch(steps.fail);
   exchange.signal.addEventListener("abort", () => {
-    // before the headers, the request itself tells how it ended: a refusal may be known by then
-    if (hasOpened || kept.isKept) fail(exchange.signal.reason);
+    // before the headers, the request itself reports its end: it may have been refused by then
+    if (attempts.opened || kept.isKept) steps.fail(exchange.signal.reason);
   });
 
-  return {
-    answer,
-    kept,
-    settlement,
-    get opening() {
-      return attempt.opening;
-    },
-    next,
-    abort: exchange.abort,
-    fail,
-  };
+  return { ...parts, ...steps, attempts };
+}
 
-  function attemptWith(response: Promise<Response>): Attempt<Step> {
-    isAlive = hasContent;
-    return openAttempt(client, { ...exchange, abort: late }, response, { use, lose, resetsSilence });
-  }
-
-  async function firstResponse(): Promise<Response> {
-    const response = await (request ? requestAnswer(client, exchange, request, options, newer) : kept.all());
-    if (response.body === undefined)
-      client.warn({ path: "", message: NO_BODY, rule: "chat.stream.no-body" }, exchange.callId);
-    kept.learn(response);
-    requestId = requestIdOf(response);
-    hasOpened = true;
-    return response;
-  }
+/** Reads the deltas of an answer, over as many attempts as it takes, and settles it. */
+function createSteps(
+  { client, exchange, answer, kept, settlement }: AnswerParts,
+  attempts: Attempts<Step>,
+): Steps {
+  let isInGrace = false;
+  return { next, lose, fail };
 
   function next(): Promise<Step> | Step {
     if (settlement.failure) return Promise.reject(settlement.failure.error);
@@ -104,79 +95,29 @@ export function openResumableExchange(
       const value = answer.take();
       if (value) return { done: false, value };
     } catch (cause) {
-      // a text beyond what the platform can hold: `partial` has what came before
-      return rejected(error({ type: "malformed", problem: "the answer is too long to be read", cause }));
+      // the text is longer than the platform allows: `partial` has its beginning
+      return rejected(failure({ type: "malformed", problem: "the answer is too long to be read", cause }));
     }
     if (answer.end) return finish(answer.end);
-    if (answer.isFinished && attempt.state === "reading" && !isInGrace) {
+    if (answer.isFinished && attempts.current.state === "reading" && !isInGrace) {
       isInGrace = true;
-      after(clock, FINISH_GRACE_MS, settlement.signal, () => attempt.drop());
+      after(client.clock, FINISH_GRACE_MS, settlement.signal, () => attempts.current.drop());
     }
-    return attempt.read();
+    return attempts.current.read();
   }
 
-  function use(bytes: Uint8Array | undefined): Promise<Step> | Step {
-    answer.push(bytes);
-    return next();
-  }
-
-  function resetsSilence(): boolean {
-    const wasAlive = isAlive;
-    isAlive = false;
-    return wasAlive;
-  }
-
-  function onContent(): void {
-    isAlive = hasContent = true;
-    kept.advance();
-  }
-
-  function onDelta({ type }: ChatDelta): void {
-    if (type !== "usage" && type !== "finish") settlement.begin();
-  }
-
-  /** Counts from sending, whether the stream is read or not: one that nobody reads does not stay open. */
-  function limitFirstChunk(): void {
-    const { firstChunkMs } = exchange;
-    const text = `nothing of the answer came in ${firstChunkMs} ms (timeouts.firstChunkMs)`;
-    after(clock, firstChunkMs, settlement.signal, () => {
-      if (!hasContent) late(new TimeoutError(text, "first-chunk"));
-    });
-  }
-
-  /** The gateway is silent, or the connection broke unnoticed: where the answer is kept, another attempt can tell. */
-  function late(reason: unknown): void {
-    if (attempt.state === "opening" || !(kept.isKept || answer.isFinished)) exchange.abort(reason);
-    else attempt.drop(reason);
-  }
-
-  /** The connection failed, the caller aborted, or the stream said so: nothing that came is lost. */
   function lose(cause: unknown): Promise<Step> | Step {
-    if (!exchange.signal.aborted && !isGatewayError(cause) && answer.isFinished) {
-      answer.cut();
-      return next();
-    }
-    return kept.isKept && settlement.state === "open" ? resume(cause) : rejected(cause);
-  }
-
-  function resume(cause: unknown): Promise<Step> | Step {
-    const { dropped } = attempt;
-    // the connection may be open still
-    attempt.drop();
-    answer.restart();
-    const rest = kept.rest(answer.eventId, isGatewayError(cause) ? cause : undefined).catch(() => {
-      throw dropped ?? cause;
-    });
-    attempt = attemptWith(rest);
-    if (dropped && !hasContent) limitFirstChunk();
+    if (!exchange.signal.aborted && !isGatewayError(cause) && answer.isFinished) answer.cut();
+    else if (kept.isKept && settlement.state === "open") attempts.resume(cause);
+    else return rejected(cause);
     return next();
   }
 
   function finish(end: StreamEnd): Promise<Step> | Step {
     if (settlement.state === "settled") return over;
-    if (!answer.isWhole) return lose(error(end));
+    if (!answer.isWhole) return lose(failure(end));
     settlement.succeed(answer.turn(settlement.timing()));
-    if (end.type === "done") attempt.release();
+    if (end.type === "done") attempts.current.release();
     return over;
   }
 
@@ -190,26 +131,25 @@ export function openResumableExchange(
     try {
       while (answer.take());
     } catch {
-      // too long: `partial` has the text so far
+      // the text is too long: `partial` has its beginning
     }
     settlement.fail(errorOf(cause));
-    attempt.drop();
-    // an answer that is kept goes on until it is stopped there
+    attempts.current.drop();
+    // a kept answer continues at the proxy until it is stopped there
     if (exchange.signal.aborted) kept.stop();
   }
 
   function errorOf(cause: unknown): unknown {
-    // what fails before the first byte was not cut: it is told as it is
-    if (!exchange.signal.aborted && !isGatewayError(cause))
-      return hasOpened ? cutError({ partial: answer.message, requestId }, cause) : cause;
-    if (!isGatewayError(cause) || cause.name !== "TimeoutError" || !(hasOpened || kept.isKept)) return cause;
-    return new TimeoutError(cause.message, cause.phase, { partial: answer.message, requestId });
+    const { opened } = attempts;
+    if (!exchange.signal.aborted && !isGatewayError(cause)) return opened ? cutError(facts(), cause) : cause;
+    return opened || kept.isKept ? timeoutWith(cause, facts()) : cause;
   }
 
-  function error(end: StreamEnd): Error {
-    return errorOfEnd(client, end, { partial: answer.message, requestId });
+  function failure(end: StreamEnd): Error {
+    return errorOfEnd(client, end, facts());
+  }
+
+  function facts(): StreamFacts {
+    return { partial: answer.message, requestId: attempts.opened && requestIdOf(attempts.opened) };
   }
 }
-
-const NO_BODY =
-  "this fetch gives no stream, so that nothing shows before the end; give createClient one that does: expo/fetch";

@@ -3,24 +3,24 @@ import type { Exchange } from "../transport/send.js";
 import { closeExchange, emitStep } from "../transport/send.js";
 import type { ChatTiming, ChatTurn } from "./protocol/answer-reader.js";
 
-/** The end of an answer, which comes once, and the time until then. */
+/** The end of an answer, which comes once, and its times. */
 export interface Settlement {
-  /** `settled` from the whole answer on, or from the error that ended it. */
+  /** `open` until the whole answer or an error has ended the exchange, then `settled`. */
   readonly state: "open" | "settled";
-  /** Aborts then: timers stop. */
+  /** Aborts when the answer is settled, which stops its timers. */
   readonly signal: AbortSignal;
   /** The whole answer; rejects with the error that ended it. */
   readonly turn: Promise<ChatTurn>;
   /** The error that ended the answer. */
   readonly failure: { readonly error: unknown } | undefined;
-  /** Takes the time of the first token. */
+  /** Records the time of the first token. */
   begin(): void;
   timing(): ChatTiming;
   succeed(turn: ChatTurn): void;
   fail(error: unknown): void;
 }
 
-/** Creates an open settlement; it closes the exchange. */
+/** Creates an open settlement. Its end closes the exchange. */
 export function createSettlement(client: Client, exchange: Exchange): Settlement {
   const ended = new AbortController();
   let firstTokenMs: number | undefined;
@@ -31,7 +31,7 @@ export function createSettlement(client: Client, exchange: Exchange): Settlement
     resolve = onResolve;
     reject = onReject;
   });
-  // a loop throws the error; nobody has to ask for the result as well
+  // a loop throws the error, too: the result may stay unused
   turn.catch(() => {});
   const settlement = {
     state: "open" as Settlement["state"],

@@ -1,24 +1,24 @@
 import type { AnswerReader, ChatTurn } from "./protocol/answer-reader.js";
 import type { ChatDelta } from "./protocol/delta.js";
 
-// no import but of types: an app's bundler can then load this alone, for the few servers that pass answers on
+// imports types only: a bundler can then load this file alone, for the few servers that pass answers on
 
-/** An answer to pass on, once the gateway has answered. */
+/** An answer to pass on, after the gateway has answered. */
 interface RelayedAnswer {
   readonly deltas: AsyncIterator<ChatDelta, undefined>;
   readonly turn: Promise<ChatTurn>;
   readonly head: AnswerReader["head"];
-  /** Tells whether the answer ended with `[DONE]`. */
+  /** Returns true if the answer ended with `[DONE]`. */
   readonly isDone: () => boolean;
-  /** Set where the answer failed before its stream began. */
+  /** Error of an answer that failed before its stream began. */
   readonly failure: { readonly error: unknown } | undefined;
   readonly init: ResponseInit | undefined;
 }
 
 /**
- * Makes a response of an answer: a stream of `chat.completion.chunk` events, or the refusal with its status.
+ * Makes the response for an answer: a stream of `chat.completion.chunk` events, or the refusal with its status.
  *
- * @throws what failed before the stream began and is no fault of the request or the gateway
+ * @throws an error before the stream began that neither the request nor the gateway caused
  */
 export function relayed({ failure, init = {}, ...answer }: RelayedAnswer): Response {
   const headers = new Headers(init.headers);
@@ -51,12 +51,12 @@ const statuses: { readonly [name: string]: number } = {
   TimeoutError: 504,
 };
 
-/** An error in the form in which OpenAI-style clients read it. */
+/** Makes the body of an error in the form that OpenAI-style clients read. */
 function wireError(error: unknown): object {
   const { name, message, code, type, apiCode, param, reason, issues } = error as Partial<
     Record<"name" | "message" | "code" | "type" | "apiCode" | "param" | "reason", string>
   > & { issues?: readonly { path: string }[] };
-  // the code by which a client of ours knows a cut
+  // code by which this library recognises a stream that was cut
   const known = reason === "truncated" ? "upstream_cut" : (apiCode ?? (name === "APIError" ? null : code));
   return { message, type: type ?? "gateway_error", code: known, param: param ?? issues?.[0]?.path ?? null };
 }
@@ -67,7 +67,7 @@ function wireStreamOf(answer: Omit<RelayedAnswer, "failure" | "init">): Readable
   const created = Math.floor(Date.now() / 1000);
   const ownId = `chatcmpl-${crypto.randomUUID()}`;
   const event = (text: string) => encoder.encode(`data: ${text}\n\n`);
-  /** The ids of the tool calls, as far as they have been sent. */
+  /** Ids of the tool calls that were sent so far. */
   const ids: string[] = [];
   let hasRole = false;
   const chunk = (fields: object) =>
@@ -129,7 +129,7 @@ function wireStreamOf(answer: Omit<RelayedAnswer, "failure" | "init">): Readable
       case "tool-call-delta":
         return call(delta.index, { function: { arguments: delta.arguments } });
       case "tool-call": {
-        // an id that came late, or is ours
+        // an id that came late, or that this library made
         const { id } = delta.toolCall;
         return ids[delta.index] === id ? undefined : call(delta.index, { id });
       }

@@ -1,5 +1,5 @@
 import type { Client } from "../client.js";
-import { StreamError, type StreamFailure } from "../errors.js";
+import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../errors.js";
 import { apiErrorOf, type ErrorFields } from "../transport/error-response.js";
 import type { StreamEnd } from "./protocol/chunk-parser.js";
 import type { ChatMessage } from "./protocol/delta.js";
@@ -11,12 +11,15 @@ export interface StreamFacts {
   readonly requestId: string | undefined;
 }
 
-/** Code of @sluice/worker-proxy, inside the stream, for a gateway connection that broke: over HTTP a cut looks like an end. */
+/**
+ * Code of @sluice/worker-proxy, inside the stream, for a broken connection to the gateway. Over HTTP such a cut looks
+ * like a normal end.
+ */
 const CUT_BEFORE_US = "upstream_cut";
 /** Code for a kept answer whose rest is lost. */
 const LOST_BEFORE_US = "stream_interrupted";
 
-/** The error of a stream that ended, and not as a whole answer does. */
+/** Makes the error of a stream that ended before its answer was whole. */
 export function errorOfEnd({ scrub }: Client, end: StreamEnd, facts: StreamFacts): Error {
   switch (end.type) {
     case "refusal":
@@ -30,7 +33,14 @@ export function errorOfEnd({ scrub }: Client, end: StreamEnd, facts: StreamFacts
   }
 }
 
-/** The error of a stream whose connection broke. */
+/** Adds the message so far to the error of a limit. Returns any other error unchanged. */
+export function timeoutWith(cause: unknown, facts: StreamFacts): unknown {
+  return isGatewayError(cause) && cause.name === "TimeoutError"
+    ? new TimeoutError(cause.message, cause.phase, facts)
+    : cause;
+}
+
+/** Makes the error of a stream whose connection broke. */
 export function cutError(facts: StreamFacts, cause?: unknown): Error {
   const text = "the stream broke off before its end; `partial` has the message so far";
   return streamError("truncated", text, facts, {}, cause);

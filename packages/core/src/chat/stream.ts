@@ -13,9 +13,12 @@ import { openResumableExchange, over, type Step } from "./resumable-exchange.js"
 export interface ChatStream extends AsyncIterable<ChatDelta> {
   /** Message so far; whole once the stream has ended. */
   readonly snapshot: ChatMessage;
-  /** Times so far; those of `ChatTurn.timing` once the stream has ended. */
+  /** Times so far. After the end they equal `ChatTurn.timing`. */
   readonly timing: ChatTiming;
-  /** Id under which the proxy keeps the answer, once it is known; undefined where the proxy keeps none, or lost it. */
+  /**
+   * Id under which the proxy keeps the answer. Undefined before it is known, and where the proxy keeps none or has lost
+   * it.
+   */
   readonly streamId: string | undefined;
   /** Reads the stream to its end, unless a loop reads it, and returns the whole answer. */
   result(): Promise<ChatTurn>;
@@ -70,7 +73,7 @@ export function streamChat(
   return openStream(client, options, request);
 }
 
-/** Streams an answer: of a request, or from its start the one that the proxy keeps under `streamId`. */
+/** Streams an answer: that of a request, or the kept answer `streamId` from its start. */
 export function openStream(
   client: Client,
   options: RequestOptions,
@@ -78,8 +81,8 @@ export function openStream(
   streamId?: string,
   newer = "streamChat(client, unchecked({ … }))",
 ): ChatStream {
-  const exchange = openResumableExchange(client, options, request, streamId, newer);
-  const { answer, kept, settlement } = exchange;
+  const reading = openResumableExchange(client, options, request, streamId, newer);
+  const { exchange, answer, kept, settlement, attempts } = reading;
   let readBy: "a loop" | "result()" | undefined;
   let hasLeft = false;
 
@@ -94,7 +97,7 @@ export function openStream(
       return kept.id;
     },
     result() {
-      // a loop that starts in the same tick comes first
+      // a loop that starts in the same tick has priority
       if (!readBy) queueMicrotask(() => readBy ?? drain());
       return settlement.turn;
     },
@@ -103,7 +106,7 @@ export function openStream(
     async toResponse(init) {
       const deltas = stream[Symbol.asyncIterator]();
       const { relayed } = await import("./sse-response.js");
-      await exchange.opening.catch(() => {});
+      await attempts.current.opening.catch(() => {});
       const { turn, failure } = settlement;
       const isDone = () => answer.end?.type === "done";
       return relayed({ deltas, turn, head: answer.head, isDone, failure, init });
@@ -111,7 +114,7 @@ export function openStream(
     [Symbol.asyncIterator]() {
       if (readBy) throw new TypeError(`this stream is already read by ${readBy}; a stream can be read once`);
       readBy = "a loop";
-      return { next: () => Promise.resolve(hasLeft ? over : exchange.next()), return: leave };
+      return { next: () => Promise.resolve(hasLeft ? over : reading.next()), return: leave };
     },
   };
   return stream;
@@ -121,8 +124,8 @@ export function openStream(
     try {
       await readToEnd();
     } catch (cause) {
-      // rejects the result, unless that is settled
-      exchange.fail(cause);
+      // rejects the result, unless it is settled
+      reading.fail(cause);
     }
   }
 
@@ -134,7 +137,7 @@ export function openStream(
   }
 
   async function readToEnd(): Promise<void> {
-    while (!(await exchange.next()).done);
+    while (!(await reading.next()).done);
   }
 }
 
@@ -142,7 +145,7 @@ function abortError(message: string): DOMException {
   return new DOMException(message, "AbortError");
 }
 
-/** The text of an answer as a stream of strings; cancelling it leaves the loop and so aborts the request. */
+/** Makes a stream of strings from an answer. Cancelling it leaves the loop, which aborts the request. */
 function textStreamOf(deltas: AsyncIterable<ChatDelta>): ReadableStream<string> {
   const iterator = deltas[Symbol.asyncIterator]();
   return new ReadableStream<string>(

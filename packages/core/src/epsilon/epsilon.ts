@@ -44,6 +44,7 @@ export async function requestEpsilon(
     client,
     {
       method: "post",
+      kind: "epsilon",
       path: PATHS[route],
       body() {
         if (JSON.stringify(body) === undefined) throw wrong("body", "must be JSON", "epsilon.body");
@@ -79,7 +80,14 @@ export async function getEpsilonTask(
   try {
     return await requestJSON(
       client,
-      { method: "get", path, headersMs: QUERY_HEADERS_MS, repeat: "any", read: ({ json }) => json },
+      {
+        method: "get",
+        kind: "epsilon",
+        path,
+        headersMs: QUERY_HEADERS_MS,
+        repeat: "any",
+        read: ({ json }) => json,
+      },
       options,
     );
   } catch (error) {

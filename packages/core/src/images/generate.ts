@@ -6,7 +6,7 @@ import type { RequestOptions } from "../transport/send.js";
 import type { ImageRequest } from "./request-body.js";
 import { checkImageRequest } from "./schema.js";
 
-/** An image takes minutes, and a sequence takes several times that. */
+/** Ten minutes: an image takes minutes, and a sequence takes several times that. */
 const HEADERS_MS = 600_000;
 
 /** An image that was made. */
@@ -54,7 +54,7 @@ export interface ImageResult {
   readonly usage?: ImageUsage;
   /** Time of the answer; Unix seconds. */
   readonly created?: number;
-  /** Model that drew; the one of the request where the answer names none. */
+  /** Model that made the images. The request's model where the answer names none. */
   readonly model: string;
   /** Answer of the gateway, unchanged. */
   readonly raw: unknown;
@@ -91,6 +91,7 @@ export async function generateImages(
     client,
     {
       method: "post",
+      kind: "image",
       path: "/v1/images/generations",
       subject: request,
       body() {
@@ -114,14 +115,14 @@ interface Wire extends Record<string, unknown> {
   readonly data: readonly unknown[];
 }
 
-function resultOf(client: Client, raw: Wire, asked: string): ImageResult {
+function resultOf(client: Client, raw: Wire, requestedModel: string): ImageResult {
   const usage = fieldOf(client, "usage", "object", raw.usage);
   const created = fieldOf(client, "created", "number", raw.created);
   return {
     images: raw.data.map((entry, index) => imageOf(client, entry, `data.${index}`)),
     ...(usage && { usage: usageOf(client, usage) }),
     ...(created !== undefined && { created }),
-    model: fieldOf(client, "model", "string", raw.model) || asked,
+    model: fieldOf(client, "model", "string", raw.model) || requestedModel,
     raw,
   };
 }

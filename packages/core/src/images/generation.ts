@@ -1,55 +1,22 @@
 import { openSpan } from "../base/clock.js";
-import { assertAccepted, type UncheckedRequest, unchecked } from "../base/validate.js";
+import { assertAccepted, unchecked } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { asError, isGatewayError, type Outcome } from "../errors.js";
-import type { ImageModel } from "../models.js";
-import { overhear } from "../transport/billing-outcome.js";
+import { trackOutcome } from "../transport/billing-outcome.js";
 import type { RequestOptions } from "../transport/send.js";
-import { generateImages, type ImageResult } from "./generate.js";
-import type { ImageRequest } from "./request-body.js";
+import { generateImages } from "./generate.js";
 import { checkImageRequest } from "./schema.js";
+import type { ImageRequestOf, SettledImages } from "./state.js";
 
-/** Request of a model. For an unknown model, a request that `unchecked` has marked. */
-export type ImageRequestOf<Model extends string> = Model extends ImageModel
-  ? Extract<ImageRequest, { readonly model: Model }>
-  : UncheckedRequest & { readonly model: Model };
-
-/** Result of a request for images. */
-export type SettledImages<Model extends string = ImageModel> =
-  | {
-      /** An answer came. Single images may still have failed: see the `error` of each. */
-      readonly status: "success";
-      /** The images. */
-      readonly data: ImageResult;
-      /** Absent: an answer came. */
-      readonly error?: undefined;
-      /** Absent: an answer came. */
-      readonly outcome?: undefined;
-      /** The request, with `model` and `params`. */
-      readonly variables: ImageRequestOf<Model>;
-    }
-  | {
-      /** No answer came, or the request was stopped. */
-      readonly status: "error";
-      /** Absent: no answer came. */
-      readonly data?: undefined;
-      /** Error of the library, or an `AbortError` for a request that was stopped. */
-      readonly error: Error;
-      /** Outcome of the request. `"unknown"`: it may be billed. */
-      readonly outcome: Outcome;
-      /** The request, with `model` and `params`. */
-      readonly variables: ImageRequestOf<Model>;
-    };
-
-/** A request under way. */
+/** A request in flight. */
 export interface Run<Model extends string> {
-  /** Never rejects. */
+  /** The result. Never rejects. */
   readonly settled: Promise<SettledImages<Model>>;
-  /** Ends it at once and without `onEnd`, whatever may still come; `why` goes into the error. */
-  readonly giveUp: (why: string) => SettledImages<Model>;
+  /** Ends the request at once, without `onEnd`. `why` becomes part of the error. */
+  readonly stop: (why: string) => SettledImages<Model>;
 }
 
-/** Sends a request that {@link refusalOf} has nothing against; `onEnd` is called in the moment that it ends by itself. */
+/** Sends a request that {@link refusalOf} has accepted. `onEnd` is called when it ends by result. */
 export function createRun<Model extends string>(
   client: Client,
   variables: ImageRequestOf<Model>,
@@ -58,40 +25,40 @@ export function createRun<Model extends string>(
 ): Run<Model> {
   const { signal, abort, end } = openSpan(client.clock, caller, Number.POSITIVE_INFINITY, () => undefined);
   let outcome: Outcome = "not-sent";
-  let isGivenUp = false;
+  let isStopped = false;
   let resolve!: (settled: SettledImages<Model>) => void;
   const settled = new Promise<SettledImages<Model>>((resolveSettled) => {
     resolve = resolveSettled;
   });
-  // whoever gives up wants to know the outcome at once
-  const overheard = overhear(client, (soFar) => {
+  // the outcome so far is needed as soon as the request is stopped
+  const tracked = trackOutcome(client, (soFar) => {
     outcome = soFar;
   });
-  generateImages(overheard, unchecked(variables), { ...options, signal }).then(
+  generateImages(tracked, unchecked(variables), { ...options, signal }).then(
     (data) => ended({ status: "success", data, variables }),
     (cause) => ended(failureOf(cause, outcome, variables)),
   );
 
   return {
     settled,
-    giveUp(why) {
-      const givenUp = failureOf(abortError(why, outcome), outcome, variables);
-      isGivenUp = true;
-      resolve(givenUp);
-      abort(givenUp.error);
-      return givenUp;
+    stop(why) {
+      const stopped = failureOf(abortError(why, outcome), outcome, variables);
+      isStopped = true;
+      resolve(stopped);
+      abort(stopped.error);
+      return stopped;
     },
   };
 
-  function ended(itself: SettledImages<Model>): void {
+  function ended(result: SettledImages<Model>): void {
     end();
-    if (isGivenUp) return;
-    resolve(itself);
-    onEnd(itself);
+    if (isStopped) return;
+    resolve(result);
+    onEnd(result);
   }
 }
 
-/** The end of a request that breaks a rule and is not sent; undefined for one that breaks none. */
+/** Makes the result of a request that breaks a rule and is not sent; undefined for a valid one. */
 export function refusalOf<Model extends string>(
   client: Client,
   variables: ImageRequestOf<Model>,
@@ -104,7 +71,7 @@ export function refusalOf<Model extends string>(
   }
 }
 
-/** The end of a request that failed; what the error knows of its outcome goes before `outcome`. */
+/** Makes the result of a request that failed. The error's own outcome has priority over `outcome`. */
 export function failureOf<Model extends string>(
   cause: unknown,
   outcome: Outcome,

@@ -1,8 +1,11 @@
-/* The bodies of image requests by hand, for the editor: `schema.ts` compares each with its schema. */
+/*
+ * The bodies of image requests, written by hand so that the editor shows their docs. `schema.ts` compares them with
+ * their schemas.
+ */
 
 import type { ImageModel } from "../models.js";
 
-/** A logo on each image (spec, POST /v1/images/generations). The spec shows no meaning of the numbers. */
+/** A logo on each image (spec, POST /v1/images/generations). The spec does not explain the numbers. */
 export interface LogoInfo {
   /** Draws the logo. The spec shows no default (spec, POST /v1/images/generations). */
   readonly add_logo?: boolean | undefined;
@@ -27,7 +30,7 @@ interface ImageFields {
    */
   readonly image?: readonly string[] | undefined;
   /**
-   * `"auto"` lets the model make a sequence of several images. Without it the answer has one image (spec, POST
+   * `"auto"` allows the model to make a sequence of several images. Without it the answer has one image (spec, POST
    * /v1/images/generations).
    */
   readonly sequential_image_generation?: "auto" | undefined;
@@ -54,7 +57,7 @@ interface ImageFields {
 
 /** Body of a request to `gamma-image-4-0-250828` (spec, POST /v1/images/generations). */
 export interface GammaImage40Request extends ImageFields {
-  /** The model that draws. It decides which sizes there are (spec, POST /v1/images/generations). */
+  /** The model. It decides the possible sizes (spec, POST /v1/images/generations). */
   readonly model: "gamma-image-4-0-250828";
   /**
    * Width and height of each image, in pixels: one of 24 sizes. The spec shows no default (spec, POST
@@ -71,7 +74,7 @@ export interface GammaImage40Request extends ImageFields {
 
 /** Body of a request to `gamma-image-5-0-260128` (spec, POST /v1/images/generations). */
 export interface GammaImage50Request extends ImageFields {
-  /** The model that draws. It decides which sizes there are (spec, POST /v1/images/generations). */
+  /** The model. It decides the possible sizes (spec, POST /v1/images/generations). */
   readonly model: "gamma-image-5-0-260128";
   /**
    * Width and height of each image, in pixels: one of 16 sizes. The spec shows no default (spec, POST

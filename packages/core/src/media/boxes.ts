@@ -1,18 +1,18 @@
 import { type BlobReader, textAt, viewOf } from "./bytes.js";
 
-/** Limit far beyond the needs of a film of one hour. */
+/** Limit that a film of one hour does not reach. */
 const MOST_INDEX_BYTES = 33_554_432;
 const MOST_BOXES = 65_536;
 const MOST_DEPTH = 8;
-/** A film of two hours, and its sound, have fewer. */
+/** Limit that a film of two hours with sound does not reach. */
 const MOST_SAMPLES = 2_000_000;
 
 const containers = ["moov", "trak", "mdia", "minf", "stbl", "moof", "traf"];
 
 /**
- * Walks over the boxes of an MP4 or MOV file, and says what keeps it from being measured. The demuxer believes
- * the counts in a file: one of a few hundred bytes that declares 4 billion samples would keep it, and the whole
- * process, busy until memory is out. So nothing is given to it before the counts have been added up.
+ * Checks the boxes of an MP4 or MOV file before it is measured, and returns the problem. The demuxer trusts the counts
+ * in a file. A file of a few hundred bytes that declares 4 billion samples would keep it busy until the memory is full.
+ * So the counts are added up first.
  */
 export async function boxesProblem(reader: BlobReader): Promise<string | undefined> {
   let at = 0;
@@ -65,7 +65,7 @@ function samplesIn(bytes: Uint8Array<ArrayBuffer>, depth: number): number {
     at += box.size;
   }
   const { stts = 0, ctts = 0, ...others } = counts;
-  // the times of uncompressed sound, one for each tick, stay one entry unless there are offsets to add to them
+  // uncompressed sound has one time for each tick in a single entry, unless there are offsets to add
   return Object.values(others).reduce((sum, count) => sum + count, ctts > 0 ? stts + ctts : 0);
 }
 

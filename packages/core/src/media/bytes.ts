@@ -1,19 +1,19 @@
 import { ValidationError } from "../errors.js";
 
-/** Bytes in memory of their own. Derived, because before TypeScript 5.7 `Uint8Array` takes no type argument. */
+/** Bytes that own their memory. An inferred type, because `Uint8Array` takes no type argument before TypeScript 5.7. */
 export type Bytes = ReturnType<Uint8ArrayConstructor["from"]>;
 
-/** As much as is read at once, so that a walk over small headers does not ask the disk for each of them. */
+/** Size of one read. Large enough that many small headers need only one. */
 const WINDOW = 65_536;
 
-/** Reads parts of a blob, never the whole. */
+/** Reads parts of a blob, never the whole blob. */
 export interface BlobReader {
   readonly size: number;
-  /** The bytes from `start` to `end`; fewer where the blob ends before. */
+  /** Reads the bytes from `start` to `end`; fewer where the blob ends before. */
   read(start: number, end: number): Promise<Bytes>;
 }
 
-/** A reader that holds the last part it read. */
+/** Creates a reader that keeps the last part it read. */
 export function readerOf(blob: Blob, signal: AbortSignal | undefined): BlobReader {
   const { size } = blob;
   let heldFrom = 0;
@@ -33,7 +33,7 @@ export function readerOf(blob: Blob, signal: AbortSignal | undefined): BlobReade
   }
 }
 
-/** One slice of a blob. Throws the signal's reason, or a {@link ValidationError} if the blob can't be read. */
+/** Reads one slice of a blob. Throws the signal's reason, or a {@link ValidationError} if the blob cannot be read. */
 export async function bytesOf(
   blob: Blob,
   start: number,
@@ -46,7 +46,7 @@ export async function bytesOf(
   return new Uint8Array(buffer);
 }
 
-/** A promise even where `slice` itself throws. */
+/** Returns a promise even if `slice` itself throws. */
 async function sliceOf(blob: Blob, start: number, end: number): Promise<ArrayBuffer> {
   return blob.slice(start, end).arrayBuffer();
 }
@@ -56,7 +56,7 @@ function unreadable(error: unknown): never {
   throw new ValidationError([{ path: "", message, rule: "media.unreadable" }]);
 }
 
-/** An empty file input is the common mistake: `input.files[0]` is then undefined. */
+/** Refuses a value that is not a blob. The usual mistake is an empty file input: `input.files[0]` is then undefined. */
 export function assertBlob(blob: unknown): asserts blob is Blob {
   const { size, slice } = (blob ?? {}) as Partial<Blob>;
   if (typeof size === "number" && typeof slice === "function") return;
@@ -64,17 +64,17 @@ export function assertBlob(blob: unknown): asserts blob is Blob {
   throw new ValidationError([{ path: "", message, rule: "media.blob" }]);
 }
 
-/** A view of the same bytes, for numbers of more than one byte. */
+/** Views the same bytes as numbers of more than one byte. */
 export function viewOf({ buffer, byteOffset, byteLength }: Bytes): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }
 
-/** Tells whether the bytes at `at` are `text`. */
+/** Returns true if the bytes at `at` are `text`. */
 export function hasText(bytes: Uint8Array, at: number, text: string): boolean {
   return textAt(bytes, at, text.length) === text;
 }
 
-/** The bytes from `at` on as text, a character each; shorter where they end. */
+/** Reads the bytes from `at` on as text, one character each. The text is shorter where the bytes end. */
 export function textAt(bytes: Uint8Array, at: number, length: number): string {
   return String.fromCharCode(...bytes.subarray(at, at + length));
 }

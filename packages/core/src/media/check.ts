@@ -8,9 +8,9 @@ export interface CheckOptions extends ProbeOptions {
   readonly path?: string;
 }
 
-/** A file, or what {@link probeMedia} has said of it, and what it is for. */
+/** A file, or the result of {@link probeMedia} for it, and its use. */
 export interface MediaEntry {
-  /** The file, or what `probeMedia` found in it. */
+  /** The file, or the result of `probeMedia` for it. */
   readonly media: Blob | MediaProbe;
   /** Role of the file in a request; it decides the limits. */
   readonly use: MediaUse;
@@ -22,16 +22,16 @@ export interface MediaEntry {
 export interface CheckListOptions extends ProbeOptions {
   /** Path of the list in the request, for the issues. @default "input.media" */
   readonly path?: string;
-  /** `parameters.duration` of the request: 5 where it is absent; −1, where the model chooses, is not counted. */
+  /** `parameters.duration` of the request: 5 where it is absent. −1, where the model chooses, is not counted. */
   readonly outputSeconds?: number;
 }
 
 /**
- * Checks one file against the limits of its use (spec, Family `beta`), where the bytes
- * are at hand. Limits are exact: 15.02 s is more than 15 s.
+ * Checks one file against the limits of its use (spec, Family `beta`), if its bytes can be read. Limits are exact:
+ * 15.02 s is more than 15 s.
  *
- * @returns The broken rules, as the request checks give them; empty when the file is accepted.
- * @throws {ValidationError} if it is not a `Blob`, or cannot be read any more; the signal's reason after an abort
+ * @returns The broken rules, in the form of the request checks; empty when the file is accepted.
+ * @throws {ValidationError} if it is not a `Blob`, or can no longer be read; the signal's reason after an abort
  * @example
  * ```ts
  * const issues = await checkMedia(file, "first_frame", { path: "input.media.0" });
@@ -47,9 +47,8 @@ export async function checkMedia(
 }
 
 /**
- * Checks the files of one request: each for itself, and the seconds of all videos and of all audios together
- * (spec, Family `beta`). How many of each there may be, the request's own check
- * says.
+ * Checks the files of one request: each file, and the total seconds of all videos and of all audios (spec, Family
+ * `beta`). The check of the request itself limits their number.
  *
  * @throws the errors of {@link checkMedia}
  * @example
@@ -74,8 +73,8 @@ export async function checkMediaList(
       own ?? `${path}.${index}`,
     ),
   );
-  const secondsOf = (wanted: MediaUse) =>
-    entries.reduce((sum, { use }, at) => sum + (use === wanted ? (probes[at]?.durationSeconds ?? 0) : 0), 0);
+  const secondsOf = (counted: MediaUse) =>
+    entries.reduce((sum, { use }, at) => sum + (use === counted ? (probes[at]?.durationSeconds ?? 0) : 0), 0);
 
   for (const use of ["reference_video", "reference_audio"] as const) {
     const { kind, secondsInAll } = mediaLimits[use];
@@ -93,7 +92,7 @@ export async function checkMediaList(
   return issues;
 }
 
-/** The limits that a file breaks, each under its own name below `rule`. */
+/** Returns the limits that a file breaks, each under its own name below `rule`. */
 export function issuesOfProbe(probe: MediaProbe, limits: MediaLimits, rule: string, path: string): Issue[] {
   const issues: Issue[] = [];
   const add = (name: string, message: string) => issues.push({ path, message, rule: `${rule}.${name}` });
@@ -109,7 +108,7 @@ export function issuesOfProbe(probe: MediaProbe, limits: MediaLimits, rule: stri
     return issues;
   }
   if (probe.problem) add("unreadable", `${probe.problem}: the gateway could not read it`);
-  // the spec asks it of PNG alone
+  // the spec has this limit for PNG only
   if (limits.alpha === false && probe.format === "png" && probe.hasAlpha)
     add("alpha", "must have no alpha channel: flatten it onto a colour, in browsers with fitImage()");
 
@@ -137,7 +136,7 @@ async function probeOf(media: Blob | MediaProbe, signal: AbortSignal | undefined
     : probeMedia(media, { signal });
 }
 
-/** Sums of fractions go a little beyond. */
+/** sums of fractions may be slightly too large */
 function isMore(seconds: number, most: number): boolean {
   return seconds > most + 1e-6;
 }
@@ -151,5 +150,5 @@ function describe({ type, name, format, problem }: MediaProbe): string {
 
 const dashed = (name: string) => name.replaceAll("_", "-");
 const rounded = (value: number) => Math.round(value * 100) / 100;
-/** Rounds up, so that a value above the limit is not shown as the limit itself. */
+/** Rounds up, so that a value above the limit does not look like the limit itself. */
 const megabytes = (bytes: number) => Math.ceil((bytes / 1_048_576) * 100) / 100;

@@ -4,8 +4,8 @@ import { boxesProblem } from "./boxes.js";
 import type { BlobReader } from "./bytes.js";
 import type { SignedFormat } from "./formats.js";
 
-// mediabunny is imported here alone and by name, and this file only by `import()`: a bundler then makes one lazy
-// chunk of it, with the four demuxers used and not the whole of the library
+// mediabunny is imported only here and by name, and this file only by `import()`. A bundler then makes one lazy chunk
+// of the four demuxers that are used.
 
 /** Facts about the tracks of a container. */
 export interface ContainerHeader {
@@ -19,8 +19,8 @@ export interface ContainerHeader {
 }
 
 /**
- * Up to here an MP3 is gone through frame by frame: without a table of contents its first frames say little of
- * a variable bit rate. Beyond, at 320 kbit/s, it has more than 100 s, and an estimate does.
+ * Size up to which an MP3 is read frame by frame. Without a table of contents, its first frames do not show a variable
+ * bit rate. A larger one lasts more than 100 s at 320 kbit/s, and an estimate is good enough.
  */
 const EXACT_MP3_BYTES = 4_194_304;
 
@@ -40,7 +40,7 @@ export async function containerHeader(
   const source = new CustomSource({
     getSize: () => reader.size,
     read: (start, end) => reader.read(start, end),
-    // a read that nobody waits for any more
+    // the result of a read after an abort is not needed
     handleUnhandledError: () => {},
   });
   const input = new Input({ source, formats: [demuxers[format]] });
@@ -58,7 +58,7 @@ export async function containerHeader(
 async function measure(input: Input, isEstimate: boolean): Promise<ContainerHeader> {
   const video = await input.getPrimaryVideoTrack();
   const end = isEstimate ? await input.getDurationFromMetadata() : await input.computeDuration();
-  // what is shown out of order, and no edit list puts right, begins some frames late; what begins before 0 is cut
+  // frames that are shown out of order without an edit list begin some frames late; a beginning before 0 is cut
   const seconds = (end ?? 0) - Math.max(0, await input.getFirstTimestamp());
   const isKnown = Number.isFinite(seconds) && seconds > 0;
   return {

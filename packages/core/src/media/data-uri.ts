@@ -15,21 +15,21 @@ export interface DataURIOptions {
   readonly signal?: AbortSignal;
   /** Called after each piece, and the last time with `loadedBytes === totalBytes`. */
   readonly onProgress?: (progress: EncodeProgress) => void;
-  /** MIME type of the data URI. @default the blob's own, or the one of its first bytes */
+  /** MIME type of the data URI. @default the type of the blob, or of its first bytes */
   readonly type?: string;
 }
 
-/** A multiple of 3 bytes is a whole number of Base64 groups: the pieces can be joined without padding between. */
+/** A multiple of 3 bytes is a whole number of Base64 groups: the pieces can be joined without padding between them. */
 const PIECE = 3 * 131_072;
-/** As many arguments as any engine takes in one call. */
+/** Number of arguments that every engine accepts in one call. */
 const MOST_ARGUMENTS = 32_766;
 
 /**
- * Encodes a blob as a Base64 data URI, for the fields that accept one: image parts of a chat, `image` of
- * image models, images of video models, `URL` of an asset. It works in pieces, so that the page stays
- * responsive and an abort stops it.
+ * Encodes a blob as a Base64 data URI, for the fields that accept one: image parts of a chat, `image` of image models,
+ * images of video models, `URL` of an asset. It works in pieces, so that the page stays responsive and an abort stops
+ * it.
  *
- * @throws {ValidationError} if it is not a `Blob`, or cannot be read any more; the signal's reason after an abort
+ * @throws {ValidationError} if it is not a `Blob`, or can no longer be read; the signal's reason after an abort
  * @example
  * ```ts
  * const url = await toDataURI(file, { onProgress: ({ loadedBytes, totalBytes }) => show(loadedBytes / totalBytes) });
@@ -52,7 +52,7 @@ export async function toDataURI(
   return pieces.join("");
 }
 
-/** The MIME type that a blob's first bytes say; undefined for formats without a signature. */
+/** Finds the MIME type by the first bytes of a blob; undefined for formats without a signature. */
 export async function signedType(blob: Blob, signal?: AbortSignal): Promise<string | undefined> {
   const format = formatOf(await bytesOf(blob, 0, HEAD_BYTES, signal));
   return format && signedTypes[format];
@@ -62,7 +62,7 @@ function base64Of(bytes: Uint8Array & { toBase64?: () => string }): string {
   if (bytes.toBase64) return bytes.toBase64();
   const encoded: string[] = [];
   for (let at = 0; at < bytes.length; at += MOST_ARGUMENTS) {
-    // apply takes an array of bytes as it is; a spread would go through its iterator, four times as slow
+    // `apply` takes an array of bytes directly; the spread operator uses its iterator, which is four times as slow
     const piece = bytes.subarray(at, at + MOST_ARGUMENTS) as unknown as number[];
     encoded.push(btoa(String.fromCharCode.apply(null, piece)));
   }

@@ -24,31 +24,31 @@ export type ImageChange = "flattened" | "downsized" | "padded" | "re-encoded";
 
 /** An image within the limits. */
 export interface FittedImage {
-  /** The fitted image; the given blob itself where nothing was changed. */
+  /** The fitted image; the given blob itself if nothing was changed. */
   readonly blob: Blob;
   /** Width of the image in pixels. */
   readonly width: number;
   /** Height of the image in pixels. */
   readonly height: number;
-  /** Changes in their order; empty where nothing was changed. */
+  /** Changes in their order; empty if nothing was changed. */
   readonly changes: readonly ImageChange[];
   /** Encoder quality, 0 to 1, of a re-encoded image. */
   readonly quality?: number;
 }
 
-/** From "nobody sees it" to "one sees it"; below that, fewer pixels look better. */
+/** Qualities to try, from no visible loss to a visible one. Below the last one, fewer pixels look better. */
 const QUALITIES = [0.92, 0.85, 0.75, 0.65, 0.5];
 const SHRINK = 0.8;
 
 /**
- * Fits an image into the limits of a use, in a page or worker. Alpha becomes a colour, long sides are scaled
- * down, short sides and extreme ratios are padded; nothing is enlarged or distorted. The quality of the
- * encoder goes down until the bytes fit, then the size. An image within the limits is returned unchanged. Of
- * an animation, the first frame is kept.
+ * Fits an image into the limits of a use, in a page or worker. Alpha becomes a colour, long sides are scaled down,
+ * short sides and extreme ratios are padded; nothing is enlarged or distorted. The quality of the encoder goes down
+ * until the bytes fit, then the size. An image within the limits is returned unchanged. An animation keeps only its
+ * first frame.
  *
- * @param limits - a use, `"reference_image"`, or limits of your own.
+ * @param limits - a use, `"reference_image"`, or your own limits.
  * @throws {ConfigurationError} where there is no canvas (servers, workerd).
- * @throws {ValidationError} if it is no image, can't be decoded, has more than `maxPixels`, or can't be made to
+ * @throws {ValidationError} if it is not an image, can't be decoded, has more than `maxPixels`, or can't be made to
  * fit; the signal's reason when it aborts.
  * @example
  * ```ts
@@ -111,7 +111,7 @@ interface Size {
   readonly height: number;
 }
 
-/** Computes the size of the drawn picture, and of the frame around it that keeps the limits of sides and ratio. */
+/** Computes the size of the drawn image, and of the frame that adds padding to keep the limits of sides and ratio. */
 function layOut({ width, height }: Size, limits: MediaLimits, shrink: number) {
   const { min, max } = limits.side ?? { min: 1, max: Number.POSITIVE_INFINITY };
   const ratio = limits.aspectRatioMax ?? Number.POSITIVE_INFINITY;
@@ -129,7 +129,7 @@ function layOut({ width, height }: Size, limits: MediaLimits, shrink: number) {
 
 type Encode = (type: string, quality: number) => Promise<Blob>;
 
-/** OffscreenCanvas where there is one: it works in workers too. */
+/** Creates a canvas: an OffscreenCanvas where possible, because it works in workers, too. */
 function drawn(bitmap: ImageBitmap, frame: Size, picture: Size, background: string): Encode {
   const { width, height } = frame;
   if (typeof OffscreenCanvas === "function") {
@@ -143,7 +143,7 @@ function drawn(bitmap: ImageBitmap, frame: Size, picture: Size, background: stri
     orJPEG(type, (type) => new Promise((resolve) => canvas.toBlob(resolve, type, quality)));
 }
 
-/** Type to encode instead: a browser makes a PNG with alpha of a type that it can't encode, and a JPEG is better. */
+/** Type to encode instead. A browser makes a PNG of a type that it cannot encode, and a JPEG is smaller. */
 async function orJPEG(type: string, encode: (type: string) => Promise<Blob | null>): Promise<Blob> {
   const blob = await encode(type);
   if (blob?.type === type) return blob;

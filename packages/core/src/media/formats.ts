@@ -45,12 +45,12 @@ const documentTypes: Record<string, string> = {
   md: "text/markdown",
 };
 
-/** The extension of a file's name, in lower case; empty without one. */
+/** Extension of a file's name, in lower case; empty without one. */
 export function extensionOf(name: string): string {
   return /\.([^./\\\s]+)$/.exec(name)?.[1]?.toLowerCase() ?? "";
 }
 
-/** The signed format that a name's extension or a declared type claims. */
+/** Format with a signature that the name's extension or the declared type claims. */
 export function claimedFormat(extension: string, type: string): SignedFormat | undefined {
   const formats = Object.entries<Format>(signedFormats);
   return formats.find(([, format]) =>

@@ -1,6 +1,6 @@
 import { type BlobReader, hasText, textAt, viewOf } from "./bytes.js";
 
-/** Facts from the header of an image. Sides are as stored, before any EXIF orientation. */
+/** Facts from the header of an image. Width and height are as stored, before any EXIF orientation. */
 export interface ImageHeader {
   readonly width?: number;
   readonly height?: number;
@@ -16,10 +16,10 @@ const BROKEN: ImageHeader = { problem: "has a header that contradicts itself" };
 /** Largest number of pieces of a file that are read before its header counts as broken. */
 const MOST_PIECES = 4096;
 
-/** Header readers by format: they read the header's bytes and decode no pixel. */
+/** Header readers by format. They read the header and decode no pixel. */
 export const imageHeaders: { readonly [format: string]: HeaderReader } = { jpeg, png, gif, bmp, webp };
 
-/** Goes from segment to segment, over metadata of any size, to the first frame header. */
+/** Reads the segments, over metadata of any size, up to the first frame header. */
 async function jpeg(reader: BlobReader): Promise<ImageHeader> {
   let at = 2;
   for (let piece = 0; piece < MOST_PIECES; piece += 1) {
@@ -29,7 +29,7 @@ async function jpeg(reader: BlobReader): Promise<ImageHeader> {
     const view = viewOf(bytes);
     if (prefix !== 0xff) return BROKEN;
     if (isFrameHeader(marker)) return sides(view.getUint16(7), view.getUint16(5), false);
-    // the pixels begin, or the file ends, and no frame header has come
+    // the pixels begin, or the file ends, without a frame header
     if (marker === 0xda || marker === 0xd9) return BROKEN;
     if (marker === 0xff) at += 1;
     else at += 2 + view.getUint16(2);
@@ -37,7 +37,7 @@ async function jpeg(reader: BlobReader): Promise<ImageHeader> {
   return BROKEN;
 }
 
-/** SOF0 to SOF15; three numbers in their midst mean tables. */
+/** SOF0 to SOF15; three of these numbers are tables. */
 function isFrameHeader(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 }
@@ -50,7 +50,7 @@ async function png(reader: BlobReader): Promise<ImageHeader> {
   const header = sides(view.getUint32(16), view.getUint32(20), bytes[25] === 4 || bytes[25] === 6);
   if (header.problem || header.hasAlpha) return header;
 
-  // a palette or a colour may still be transparent: a tRNS chunk says so, and stands before the pixels
+  // a palette or a colour may be transparent: a tRNS chunk before the pixels shows it
   let at = 33;
   for (let piece = 0; piece < MOST_PIECES; piece += 1) {
     const chunk = await reader.read(at, at + 8);
@@ -67,7 +67,7 @@ async function gif(reader: BlobReader): Promise<ImageHeader> {
   const bytes = await reader.read(0, 10);
   if (bytes.length < 10) return CUT;
   const view = viewOf(bytes);
-  // whether a colour is transparent, each frame says for itself
+  // each frame shows if one of its colours is transparent
   return sides(view.getUint16(6, true), view.getUint16(8, true));
 }
 
@@ -81,7 +81,7 @@ async function bmp(reader: BlobReader): Promise<ImageHeader> {
 
   const masksAlpha = headerSize >= 56 || view.getUint32(30, true) === 6;
   const hasAlpha = view.getUint16(28, true) === 32 && masksAlpha && bytes.length === 70;
-  // a negative height means that the rows go down
+  // a negative height means that the rows are stored from the top
   return sides(
     view.getInt32(18, true),
     Math.abs(view.getInt32(22, true)),
@@ -95,7 +95,7 @@ async function webp(reader: BlobReader): Promise<ImageHeader> {
   const view = viewOf(bytes);
   const chunk = textAt(bytes, 12, 4);
   if (chunk === "VP8X") {
-    // 24 bits each, in a view that has no 24 bits
+    // reads 24 bits, which a DataView cannot read at once
     const width = (view.getUint32(24, true) & 0xff_ffff) + 1;
     const height = (view.getUint32(26, true) >>> 8) + 1;
     return sides(width, height, ((bytes[20] ?? 0) & 0x10) !== 0);

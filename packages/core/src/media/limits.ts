@@ -1,10 +1,10 @@
 import { videoModels } from "../models.js";
 
-/** Limits of a file for one use. An absent limit is one that the spec does not give. */
+/** Limits of a file for one use. A limit that the spec does not have is absent. */
 export interface MediaLimits {
   /** Kind of the file. */
   readonly kind: "image" | "video" | "audio" | "file";
-  /** Format names as {@link MediaProbe.format} has them: `"jpeg"`, `"mov"`, `"docx"`. */
+  /** Format names, as in {@link MediaProbe.format}: `"jpeg"`, `"mov"`, `"docx"`. */
   readonly formats: readonly string[];
   /** `false`: a PNG must have no alpha channel. */
   readonly alpha?: boolean;
@@ -28,7 +28,7 @@ export interface MediaLimits {
   };
   /** Longest total of all files of this use in one request, in seconds. */
   readonly secondsInAll?: number;
-  /** Pages of one file of these formats. Nothing here opens a file to count them. */
+  /** Pages of one file of these formats. This library does not count pages. */
   readonly pages?: {
     /** Most pages of one file. */
     readonly most: number;
@@ -47,10 +47,10 @@ const image = {
 } as const;
 
 /**
- * The limits of every use that the spec gives limits for, as data. The uses are the `input.media` item types of
- * the `beta` video models (spec, Family `beta`), and `chat_image` for the image parts of a chat
- * message (spec, Model `alpha-v4.1-flash`). For other uses (reference images of image models, frames of the `gamma` video
- * models, assets) the spec gives none.
+ * Limits of every use that has limits in the spec, as data. The uses are the `input.media` item types of the `beta`
+ * video models (spec, Family `beta`), and `chat_image` for the image parts of a chat message (spec, Model
+ * `alpha-v4.1-flash`). Other uses have no limits in the spec: reference images of image models, frames of the `gamma`
+ * video models, and assets.
  */
 export const mediaLimits = {
   first_frame: image,
@@ -72,7 +72,7 @@ export const mediaLimits = {
     secondsInAll: 15,
     bytes: 15_728_640,
   },
-  /** By the file name's extension alone: what is inside, and how many pages it has, is not ours to open. */
+  /** Formats by the extension of the file name alone. Their content and number of pages are not read. */
   file: {
     kind: "file",
     // biome-ignore format: a list of extensions is read as a block
@@ -88,7 +88,5 @@ export const mediaLimits = {
 /** Role of a file in a request: `"reference_image"`, `"chat_image"`, … It decides the limits. */
 export type MediaUse = keyof typeof mediaLimits;
 
-/**
- * Returns the length of all reference videos and of the result together, in seconds (spec, Family `beta`).
- */
+/** Returns the length of all reference videos and the result together, in seconds (spec, Family `beta`). */
 export const inputAndOutputSeconds = 30;

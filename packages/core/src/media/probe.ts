@@ -17,7 +17,7 @@ import { imageHeaders } from "./image.js";
 export interface MediaProbe {
   /** Kind of the file. */
   readonly kind: MediaKind;
-  /** MIME type: by the signature of the bytes, else as declared, else by the extension. */
+  /** MIME type: by the signature of the bytes, otherwise as declared, otherwise by the extension. */
   readonly type: string;
   /**
    * Short name of the format: `"jpeg"`, `"png"`, `"mov"`, `"mp3"`. Without a signature, the extension of the
@@ -32,7 +32,9 @@ export interface MediaProbe {
   readonly width?: number;
   /** Height in pixels; absent where it could not be read. */
   readonly height?: number;
-  /** True for an image with an alpha channel or a transparent colour; absent where its header has no answer (GIF). */
+  /**
+   * True for an image with an alpha channel or a transparent colour; absent where its header does not show it (GIF).
+   */
   readonly hasAlpha?: boolean;
   /** Length in seconds; absent where it could not be read. */
   readonly durationSeconds?: number;
@@ -49,14 +51,14 @@ export interface ProbeOptions {
 }
 
 /**
- * Reads the kind, size and length of a file from a few slices of it, without decoding: JPEG, PNG, BMP, WEBP
- * and GIF; MP4, MOV, WAV and MP3 (an MP3 up to 4 MB is read as a whole, for its exact length). A file without
- * a signature is judged by its extension. Broken files do not throw: `problem` says what is wrong.
+ * Reads the kind, size and length of a file from a few slices of it, without decoding: JPEG, PNG, BMP, WEBP and GIF;
+ * MP4, MOV, WAV and MP3 (an MP3 up to 4 MB is read as a whole, for its exact length). A file without a signature is
+ * judged by its extension. Broken files do not throw: `problem` describes the fault.
  *
  * The first video or audio loads mediabunny, an optional peer dependency.
  *
  * @throws {ConfigurationError} for a video or audio where mediabunny is not installed
- * @throws {ValidationError} if it is not a `Blob`, or cannot be read any more; the signal's reason after an abort
+ * @throws {ValidationError} if it is not a `Blob`, or can no longer be read; the signal's reason after an abort
  * @example
  * ```ts
  * const { type, width, height } = await probeMedia(file);

@@ -19,7 +19,7 @@ export const signedTypes = {
 /** The name of a format that begins with a signature. */
 export type SignedFormat = keyof typeof signedTypes;
 
-/** Major brands of the ISO container that are no MP4. */
+/** Major brands of the ISO container that are not MP4. */
 const brands: Record<string, SignedFormat> = {
   "qt  ": "mov",
   "M4A ": "m4a",
@@ -39,7 +39,7 @@ const BMP_HEADER_SIZES = [12, 40, 52, 56, 64, 108, 124];
 /** Number of bytes that {@link formatOf} reads. */
 export const HEAD_BYTES = 32;
 
-/** The format that the first bytes of a file name. */
+/** Finds the format by the first bytes of a file. */
 export function formatOf(head: Bytes): SignedFormat | undefined {
   const box = textAt(head, 4, 4);
   if (head[0] === 0xff && head[1] === 0xd8 && head[2] === 0xff) return "jpeg";
@@ -48,16 +48,16 @@ export function formatOf(head: Bytes): SignedFormat | undefined {
   if (hasText(head, 0, "RIFF") && hasText(head, 8, "WEBP")) return "webp";
   if (["RIFF", "RIFX", "RF64"].includes(textAt(head, 0, 4)) && hasText(head, 8, "WAVE")) return "wav";
   if (box === "ftyp") return brands[textAt(head, 8, 4)] ?? "mp4";
-  // QuickTime files from before there was an ftyp box
+  // QuickTime files from before the ftyp box existed
   if (box === "moov" || box === "mdat" || box === "wide") return "mov";
   if (isMP3(head)) return "mp3";
-  // two letters are no signature: a text may begin with them
+  // two letters are too short for a signature: a text may begin with them
   if (hasText(head, 0, "BM") && head.length >= 18)
     return BMP_HEADER_SIZES.includes(viewOf(head).getUint32(14, true)) ? "bmp" : undefined;
   return undefined;
 }
 
-/** An ID3v2 tag, or a frame header of layer III whose version, bit rate and sample rate are none of the reserved. */
+/** Returns true for an ID3v2 tag, or a frame header of layer III without reserved values. */
 function isMP3(head: Uint8Array): boolean {
   const [sync = 0, layer = 0, rates = 0, tagVersion = 0] = head;
   if (hasText(head, 0, "ID3")) return tagVersion >= 2 && tagVersion <= 4;

@@ -3,61 +3,61 @@ import { isolate } from "../base/isolate.js";
 import { isGatewayError, TimeoutError } from "../errors.js";
 import { isClosedRoute } from "../transport/failure.js";
 
-/** Step of a poll loop: `ask` for a poll, `rest` for the wait until the next one. */
+/** Step of a poll loop: a poll, or the wait for the next one. */
 export type PollEvent =
   | {
       /** A poll is sent. */
-      readonly type: "ask";
+      readonly type: "poll";
     }
   | {
       /** The loop waits until the next poll. */
-      readonly type: "rest";
+      readonly type: "wait";
       /** Length of the wait in milliseconds. */
       readonly ms: number;
-      /** Error of the poll before, if it failed. */
+      /** Error of the last poll, if it failed. */
       readonly failure: Error | undefined;
     };
 
 /** Plan of a poll loop. Times are milliseconds. */
 export interface PollPlan<Snapshot> {
   readonly clock: Clock;
-  /** Numbers in [0, 1), for the jitter. */
+  /** Returns numbers from 0 up to, but not including, 1, for the jitter. */
   readonly random: () => number;
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds from an answer to the next poll, give or take a tenth. A function gets the last answer. */
+  /** Milliseconds from an answer to the next poll, varied by up to 10 %. A function gets the last answer. */
   readonly intervalMs: number | ((snapshot: Snapshot | undefined) => number);
-  /** For all of it, the request in flight included. */
+  /** Limit for the whole loop. A request in flight counts, too. */
   readonly deadlineMs: number;
-  /** Asks once, without repeating: pacing is the loop's. */
-  readonly ask: (signal: AbortSignal) => Promise<Snapshot>;
+  /** Sends one poll. It must not repeat the request: the loop does that. */
+  readonly query: (signal: AbortSignal) => Promise<Snapshot>;
   readonly onPoll?: ((event: PollEvent) => void) | undefined;
   /**
    * True where the gateway has answered for the task before: a 404 ends the watching at once. For a new task,
    * a 404 is repeated for 30 seconds.
    */
   readonly seenBefore?: boolean | undefined;
-  /** Said when the deadline is over. */
+  /** Message of the error after the deadline. */
   readonly late: string;
 }
 
-/** Time after the start in which a new task may still be unknown to the gateway. */
+/** Time after the start in which the gateway may not know a new task yet. */
 const GRACE_MS = 30_000;
-/** Number of answers in a row that may be unreadable, or say that the query failed. */
+/** Number of consecutive answers that may be unreadable or report a failed query. */
 const UNREADABLE = 3;
-/** Timed out, too early, rate limited: statuses below 500 that may pass. */
+/** Timed out, too early, rate limited: statuses below 500 after which another poll may succeed. */
 const PASSING = new Set([408, 425, 429]);
-/** The longest pause that failures alone lead to. */
+/** Longest wait that failures alone cause. */
 const LONGEST_PAUSE_MS = 120_000;
 
 /**
- * Asks until the consumer leaves: the first time at once, then an interval after each answer. What may pass (429, 5xx,
- * a failed connection) never ends it: it backs off, longer if `Retry-After` says so, up to the deadline.
+ * Polls until the consumer leaves: at once, then an interval after each answer. Failures that may pass (429, 5xx, a
+ * failed connection) do not end it. It backs off, longer if `Retry-After` is longer, up to the deadline.
  *
  * @throws {TimeoutError} phase `deadline`
- * @throws what `ask` throws, where asking again would not help; and the signal's reason, at once
+ * @throws errors of `query` after which another poll would not help; the signal's reason, at once
  */
 export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<Snapshot, never> {
-  const { clock, random, deadlineMs, ask, onPoll, late } = plan;
+  const { clock, random, deadlineMs, query, onPoll, late } = plan;
   let failure: Error | undefined;
   const { signal, end } = openSpan(clock, plan.signal, deadlineMs, () => lateness(late, failure));
   const startedAt = clock.now();
@@ -72,8 +72,8 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
       let backoffMs: number | undefined;
       try {
         signal.throwIfAborted();
-        isolate(() => onPoll?.({ type: "ask" }));
-        const snapshot = await ask(signal);
+        isolate(() => onPoll?.({ type: "poll" }));
+        const snapshot = await query(signal);
         failure = undefined;
         intervalMs = intervalAfter(snapshot);
         failures = 0;
@@ -89,7 +89,7 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
         failure = error as Error;
       }
       const ms = (backoffMs ?? intervalMs) * (0.9 + 0.2 * random());
-      isolate(() => onPoll?.({ type: "rest", ms, failure }));
+      isolate(() => onPoll?.({ type: "wait", ms, failure }));
       await clock.sleep(ms, signal);
     }
   } finally {
@@ -98,8 +98,12 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
 }
 
 /**
- * Classifies a failed poll: it may pass; the answer was unreadable, or said that the query failed; the task is not
- * there, which is normal right after its creation; or polling again can't help.
+ * Classifies a failed poll.
+ *
+ * - `passing`: another poll may succeed
+ * - `unreadable`: the answer could not be read, or reported a failed query
+ * - `absent`: the gateway does not know the task, as happens right after its creation
+ * - `stop`: another poll cannot help
  */
 function verdictOf(error: unknown): "passing" | "unreadable" | "absent" | "stop" {
   if (!isGatewayError(error)) return "stop";
@@ -113,22 +117,24 @@ function verdictOf(error: unknown): "passing" | "unreadable" | "absent" | "stop"
   return status === 404 || status === 400 ? "absent" : "stop";
 }
 
-/** Says that the deadline is over, and what the last poll failed with: that may be why it never was answered. */
+/** Makes the error of the deadline. Its cause is the error of the last poll, which may be the reason. */
 function lateness(late: string, failure: Error | undefined): TimeoutError {
   if (!failure) return new TimeoutError(late, "deadline");
-  const askedMs = retryAfterOf(failure);
-  const asked = askedMs > 0 ? ` (with Retry-After: ${Math.ceil(askedMs / 1000)} s)` : "";
-  return new TimeoutError(`${late}. The last poll failed${asked}: ${failure.message}`, "deadline", {
+  const waitMs = retryAfterOf(failure);
+  const hint = waitMs > 0 ? ` (with Retry-After: ${Math.ceil(waitMs / 1000)} s)` : "";
+  return new TimeoutError(`${late}. The last poll failed${hint}: ${failure.message}`, "deadline", {
     cause: failure,
   });
 }
 
-/** Waiting time that a refusal asks for, in milliseconds; 0 for none. */
+/** Waiting time that a refusal sets, in milliseconds; 0 for none. */
 function retryAfterOf(error: unknown): number {
   return (isGatewayError(error) && error.name === "APIError" && error.retryAfterMs) || 0;
 }
 
-/** Twice as long after each failure; never shorter than what the gateway asks for, with the jitter in mind. */
+/**
+ * Doubles the wait after each failure. It is never shorter than the gateway's own waiting time, also after the jitter.
+ */
 function backoff(error: unknown, intervalMs: number, failures: number): number {
   const grown = Math.min(intervalMs * 2 ** (failures - 1), Math.max(intervalMs, LONGEST_PAUSE_MS));
   return Math.max(grown, retryAfterOf(error) / 0.9);

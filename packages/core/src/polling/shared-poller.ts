@@ -8,7 +8,7 @@ import type { Absence, Presence } from "../tabs/page-activity.js";
 import type { Connection } from "../transport/send.js";
 import type { PollEvent } from "./poll.js";
 
-/** The state of something that is polled. */
+/** State of a polled task or asset. */
 export interface WatchState<Snapshot> {
   /** The newest answer; the same object until an answer differs. */
   readonly snapshot: Snapshot | undefined;
@@ -27,7 +27,7 @@ export interface WatchState<Snapshot> {
   readonly error: Error | undefined;
 }
 
-/** The state before the first poll. */
+/** State before the first poll. */
 export const unwatched: WatchState<never> = {
   snapshot: undefined,
   fetchStatus: "idle",
@@ -49,17 +49,17 @@ export interface WatchPlan<Snapshot> {
   readonly name: string;
   readonly client: Connection;
   readonly presence: Presence;
-  /** Known before the first poll. */
+  /** State that is known before the first poll. */
   readonly known: Pick<WatchState<Snapshot>, "snapshot" | "error">;
-  /** Tells whether to poll while the page is hidden. */
+  /** Returns true to poll while the page is hidden, too. */
   readonly inBackground: () => boolean;
-  /** Polls at once, then repeatedly; ends after a final snapshot, throws where another poll can't help. */
-  readonly follow: (
+  /** Polls at once, then repeatedly. Ends after a final snapshot. Throws where another poll cannot help. */
+  readonly poll: (
     onPoll: (event: PollEvent) => void,
     signal: AbortSignal,
     seen: Snapshot | undefined,
   ) => AsyncIterable<Snapshot>;
-  /** Merges two snapshots; gives the older object if both say the same. */
+  /** Merges two snapshots. Returns the older object if both are equal. */
   readonly merge: (older: Snapshot | undefined, newer: Snapshot) => Snapshot;
   readonly isFinal: (snapshot: Snapshot) => boolean;
   readonly onChange?: (state: WatchState<Snapshot>) => void;
@@ -67,15 +67,15 @@ export interface WatchPlan<Snapshot> {
   readonly onUse: (isUsed: boolean) => void;
 }
 
-/** The watches in use, by the id of what they watch, each with the settings of the caller that asked last. */
+/** The watches in use by id, each with the settings of its newest caller. */
 export type WatchesInUse<Snapshot, Settings> = Map<
   string,
   { readonly watch: Watch<Snapshot>; settings: () => Settings }
 >;
 
 /**
- * Gives the one watch of `id`: the one in use, or a new one, which is kept for as long as it has subscribers. Do not
- * keep it without a subscription: ask again.
+ * Returns the watch of `id`: the one in use, or a new one. A watch without subscribers is dropped, so call this again
+ * before each use.
  */
 export function sharedWatch<Snapshot, Settings>(
   inUse: WatchesInUse<Snapshot, Settings>,
@@ -95,31 +95,31 @@ export function sharedWatch<Snapshot, Settings>(
   return watch;
 }
 
-/** Messages between tabs: an update, a request for one (`hello`), or a request to poll now (`ask`). */
+/** Messages between tabs: an update, a request for one (`hello`), or a request to poll now (`poll`). */
 type Message<Snapshot> =
   | {
-      readonly type: "news";
+      readonly type: "update";
       readonly snapshot: Snapshot | undefined;
       readonly nextPollAt: number | undefined;
     }
-  | { readonly type: "hello" | "ask" };
+  | { readonly type: "hello" | "poll" };
 
 /**
- * Time in milliseconds that a watch goes on without subscribers, for StrictMode and remounts, and that the leader keeps
- * the lock after the final snapshot.
+ * Time in milliseconds that a watch continues without subscribers, for StrictMode and remounts. The leader keeps the
+ * lock for the same time after the final snapshot.
  */
 const LINGER_MS = 1000;
 
 /** Creates a watch. It polls nothing before the first subscriber. */
 export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot> {
-  const { name, client, presence, inBackground, follow, merge, isFinal } = plan;
+  const { name, client, presence, inBackground, poll, merge, isFinal } = plan;
   const { clock } = client;
   let state: WatchState<Snapshot> = { ...unwatched, ...plan.known };
   const store = createStore(() => state, { throttleMs: 0, clock, onFirst: open, onLast: leave });
   let leaving: AbortController | undefined;
   let channel: TabChannel<Message<Snapshot>> | undefined;
   let stopPresence: (() => void) | undefined;
-  let asking: AbortController | undefined;
+  let polling: AbortController | undefined;
   /** The poll loop that holds the lock, or held it last. */
   let leading: AbortController | undefined;
 
@@ -127,8 +127,8 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     getSnapshot: store.getSnapshot,
     subscribe: store.subscribe,
     refetch() {
-      if (asking && !leads()) return channel?.post({ type: "ask" });
-      stopAsking();
+      if (polling && !isLeader()) return channel?.post({ type: "poll" });
+      stopPolling();
       set({ error: undefined });
       reconsider();
     },
@@ -138,7 +138,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     leaving?.abort();
     if (channel) return;
     plan.onUse(true);
-    channel = openTabChannel(name, hear, (error) => reportLimit(client, "broadcast-channel", error));
+    channel = openTabChannel(name, receive, (error) => reportLimit(client, "broadcast-channel", error));
     channel.post({ type: "hello" });
     stopPresence = presence.subscribe(reconsider);
     reconsider();
@@ -153,7 +153,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     stopPresence?.();
     channel?.close();
     channel = undefined;
-    stopAsking();
+    stopPolling();
     plan.onUse(false);
     set({ fetchStatus: "idle", pauseReason: undefined, nextPollAt: undefined });
   }
@@ -163,38 +163,38 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     const { absence } = presence;
     const pauseReason = absence === "hidden" && inBackground() ? undefined : absence;
     const isOver = state.error !== undefined || (state.snapshot !== undefined && isFinal(state.snapshot));
-    if (isOver || !channel) return stopAsking();
+    if (isOver || !channel) return stopPolling();
     if (pauseReason) {
-      stopAsking();
+      stopPolling();
       return set({ fetchStatus: "paused", pauseReason, nextPollAt: undefined });
     }
-    if (asking) return;
+    if (polling) return;
     set({ fetchStatus: "idle", pauseReason: undefined });
-    void ask();
+    void startPolling();
   }
 
-  function stopAsking(): void {
-    asking?.abort();
-    asking = undefined;
+  function stopPolling(): void {
+    polling?.abort();
+    polling = undefined;
   }
 
-  function leads(): boolean {
-    return asking !== undefined && asking === leading;
+  function isLeader(): boolean {
+    return polling !== undefined && polling === leading;
   }
 
-  async function ask(): Promise<void> {
-    const own = new AbortController();
-    const { signal } = own;
-    asking = own;
+  async function startPolling(): Promise<void> {
+    const controller = new AbortController();
+    const { signal } = controller;
+    polling = controller;
     try {
       await withLock(client, name, signal, async () => {
-        leading = own;
-        for await (const snapshot of follow(onPoll, signal, state.snapshot)) {
+        leading = controller;
+        for await (const snapshot of poll(onPoll, signal, state.snapshot)) {
           signal.throwIfAborted();
-          learn(snapshot, { fetchStatus: "idle", failure: undefined });
-          tellNews();
+          adopt(snapshot, { fetchStatus: "idle", failure: undefined });
+          postUpdate();
         }
-        // the next tab gets the lock after the update: then it has nothing left to poll
+        // sent before the lock is released: the next leader then has nothing left to poll
         await clock.sleep(LINGER_MS, signal);
       });
       set({ fetchStatus: "idle", nextPollAt: undefined });
@@ -202,33 +202,33 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
       if (signal.aborted) return;
       set({ fetchStatus: "idle", nextPollAt: undefined, failure: undefined, error: asError(cause) });
     }
-    asking = undefined;
+    polling = undefined;
   }
 
   function onPoll(event: PollEvent): void {
-    if (event.type === "ask") return set({ fetchStatus: "fetching", nextPollAt: undefined });
+    if (event.type === "poll") return set({ fetchStatus: "fetching", nextPollAt: undefined });
     set({ fetchStatus: "idle", nextPollAt: Date.now() + event.ms, failure: event.failure });
-    tellNews();
+    postUpdate();
   }
 
-  function hear(message: Message<Snapshot>): void {
-    if (message.type === "news") {
+  function receive(message: Message<Snapshot>): void {
+    if (message.type === "update") {
       const { snapshot, nextPollAt } = message;
-      if (snapshot !== undefined) learn(snapshot, { nextPollAt });
+      if (snapshot !== undefined) adopt(snapshot, { nextPollAt });
       return reconsider();
     }
-    if (!leads()) return;
-    if (message.type === "hello") return tellNews();
-    if (message.type !== "ask") return;
-    stopAsking();
+    if (!isLeader()) return;
+    if (message.type === "hello") return postUpdate();
+    if (message.type !== "poll") return;
+    stopPolling();
     reconsider();
   }
 
-  function tellNews(): void {
-    channel?.post({ type: "news", snapshot: state.snapshot, nextPollAt: state.nextPollAt });
+  function postUpdate(): void {
+    channel?.post({ type: "update", snapshot: state.snapshot, nextPollAt: state.nextPollAt });
   }
 
-  function learn(snapshot: Snapshot, more: Partial<WatchState<Snapshot>>): void {
+  function adopt(snapshot: Snapshot, more: Partial<WatchState<Snapshot>>): void {
     set({ ...more, snapshot: merge(state.snapshot, snapshot) });
   }
 

@@ -25,38 +25,38 @@ interface TaskCallbacks<Data, State> {
   readonly onError?: ((error: Error, state: State) => void) | undefined;
 }
 
-/** The parts of a store that differ between kinds of tasks. */
+/** The parts of a store that differ between tasks and assets. */
 export interface TaskStorePlan<Snapshot, Handle, Data, State, Sending> {
   readonly clock: Clock;
-  /** Gives the shared watch of a task, which begins with what is `known`. */
+  /** Returns the shared watch of a task. The watch begins with the state that is `known`. */
   readonly watchOf: (handle: Handle, known: WatchState<Snapshot>) => Watch<Snapshot>;
-  /** Gives the final snapshot of a task that succeeded. */
+  /** Returns the final snapshot of a task that succeeded. */
   readonly dataOf: (snapshot: Snapshot) => Data | undefined;
-  /** Makes the state to show. `sending` is set while a task is being created. */
+  /** Makes the shown state. `sending` is set while a task is being created. */
   readonly stateOf: (
     state: TaskState<Data, Handle>,
     snapshot: Snapshot | undefined,
     sending: Sending | undefined,
   ) => State;
-  /** Gives the error of a task that failed. */
+  /** Makes the error of a task that failed. */
   readonly failureOf: (snapshot: Snapshot, handle: Handle) => Error | undefined;
-  /** Reads the callbacks, whenever one is called. */
+  /** Returns the current callbacks. */
   readonly read: () => TaskCallbacks<Data, State>;
 }
 
 /** The creation of a task. */
 export interface Creation<Handle, State, Sending> {
-  /** Shown at first. */
+  /** Progress that is shown at first. */
   readonly sending: Sending;
-  /** Creates the task; `signal` aborts when the store forgets it. `advance` shows how it goes. */
+  /** Creates the task. `signal` aborts when the store forgets it. `advance` shows progress. */
   readonly create: (signal: AbortSignal, advance: (sending: Sending) => void) => Promise<Handle | undefined>;
-  /** Called after the state shows what was created, or why nothing was. `isForgotten`: the state shows neither. */
+  /** Called after the state shows the created task or the error. With `isForgotten`, the state shows neither. */
   readonly onSettled: (created: Handle | Error | undefined, isForgotten: boolean, state: State) => void;
 }
 
 /** The store of one task: none at first, then one that was created or attached. */
 export interface TaskStore<Handle, State, Sending> extends Store<State> {
-  /** Creates a task, unless one is on its way. Never rejects. */
+  /** Creates a task, unless one is in flight. Never rejects. */
   readonly submit: (creation: Creation<Handle, State, Sending>) => Promise<State>;
   /** Watches a task that exists. */
   readonly attach: (handle: Handle) => void;
@@ -68,7 +68,7 @@ export interface TaskStore<Handle, State, Sending> extends Store<State> {
   readonly reset: () => void;
 }
 
-/** Creates the store of a kind of task. It watches its task for as long as it has subscribers. */
+/** Creates the store of one task. It watches the task while it has subscribers. */
 export function createTaskStore<
   Snapshot extends object,
   Handle extends { readonly id: string },
@@ -86,14 +86,14 @@ export function createTaskStore<
   let watched: WatchState<Snapshot> = unwatched;
   let watch: Watch<Snapshot> | undefined;
   let stop: (() => void) | undefined;
-  let isFollowing = false;
+  let isWatching = false;
   let hasSubscribers = false;
   let handle: Handle | undefined;
   let sending: Sending | undefined;
   let submitting: Promise<State> | undefined;
   let submitError: Error | undefined;
   /** Aborted when the task is forgotten. */
-  let own = new AbortController();
+  let creating = new AbortController();
   const failed = forTheSame((snapshot: Snapshot | undefined) =>
     snapshot && handle ? failureOf(snapshot, handle) : undefined,
   );
@@ -102,7 +102,7 @@ export function createTaskStore<
     clock,
     onFirst() {
       hasSubscribers = true;
-      follow();
+      startWatching();
       store.flush();
     },
     onLast() {
@@ -119,7 +119,7 @@ export function createTaskStore<
       if (compute().status === "pending") return Promise.resolve(store.getSnapshot());
       forget();
       sending = creation.sending;
-      submitting = create(creation, own.signal);
+      submitting = create(creation, creating.signal);
       store.flush();
       return submitting;
     },
@@ -138,7 +138,7 @@ export function createTaskStore<
     },
     detach() {
       leave();
-      isFollowing = false;
+      isWatching = false;
       watched = { ...unwatched, snapshot: watched.snapshot, error: watched.error };
       store.flush();
     },
@@ -181,15 +181,15 @@ export function createTaskStore<
 
   function show(reference: Handle): void {
     handle = reference;
-    isFollowing = true;
-    follow();
+    isWatching = true;
+    startWatching();
   }
 
-  function follow(): void {
-    if (!handle || !isFollowing || stop) return;
+  function startWatching(): void {
+    if (!handle || !isWatching || stop) return;
     watch = watchOf(handle, watched);
     if (hasSubscribers) stop = watch.subscribe(update);
-    // after subscribing: the first subscriber starts the watch
+    // after subscribing, because the first subscriber starts the watch
     watched = watch.getSnapshot();
   }
 
@@ -208,10 +208,10 @@ export function createTaskStore<
 
   function forget(): void {
     leave();
-    isFollowing = false;
+    isWatching = false;
     watched = unwatched;
-    own.abort(new DOMException("The task was forgotten before it was sent", "AbortError"));
-    own = new AbortController();
+    creating.abort(new DOMException("The task was forgotten before it was sent", "AbortError"));
+    creating = new AbortController();
     submitting = undefined;
     sending = undefined;
     submitError = undefined;
@@ -219,10 +219,10 @@ export function createTaskStore<
   }
 }
 
-/** Ends that were reported: all stores of a task get the same object. */
+/** Ends that were reported. All stores of a task get the same object. */
 const reported = new WeakSet<object>();
 
-/** Calls back for the end of a task, once, from one of the stores that have such a callback. */
+/** Calls back once for the end of a task, from one of the stores that have such a callback. */
 function reportEnd<Data, State extends Pick<TaskState<Data, unknown>, "data" | "error">>(
   { error: broken, snapshot }: WatchState<object>,
   state: State,

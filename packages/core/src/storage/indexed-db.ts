@@ -7,22 +7,21 @@ import { type RecordTexts, recordsOf, textsOf } from "./texts.js";
 const VERSION = 1;
 const RECORDS = "records";
 
-/** Message between tabs. It carries the texts, so that the others need not read. */
+/** Message between tabs. It carries the records, so that the other tabs need not read them. */
 interface Notice {
   readonly collection: string;
   readonly texts: RecordTexts;
 }
 
 /**
- * Creates a storage in IndexedDB, with as much room as the browser allows, mostly gigabytes. `watch` reports
- * writes of other tabs, workers and storages of the same name through a `BroadcastChannel`, where there is
- * one.
+ * Creates a storage in IndexedDB, with as much space as the browser allows, mostly gigabytes. `watch` reports writes of
+ * other tabs, workers and storages of the same name through a `BroadcastChannel`, where there is one.
  *
- * Nothing is opened before the first use. The connection closes when another page wants to delete the
- * database, and opens again at the next use.
+ * The database is opened at the first use. The connection closes when another page deletes the database, and opens
+ * again at the next use.
  *
- * @param options.name of the database and the channel, which a version is added to: one for each app of an origin.
- *   Default `"sluice"`.
+ * @param options.name name of the database and the channel, to which a version is added: one for each app of an origin.
+ * Default `"sluice"`.
  *
  * @example
  * ```ts
@@ -36,7 +35,7 @@ export function indexedDBStorage({
   /** Name of the database and the channel: one for each app of an origin. @default "sluice" */
   name?: string;
 } = {}): RecordStorage {
-  // a database for each version: none is ever upgraded, so no page waits for another one to let go of it
+  // each version has its own database: none is ever upgraded, so no page waits until another one closes it
   const versioned = `${name}/${VERSION}`;
   let opening: Promise<IDBPDatabase> | undefined;
   let channel: TabChannel<Notice> | undefined;
@@ -45,7 +44,7 @@ export function indexedDBStorage({
   return {
     async read(collection) {
       const { store } = (await database()).transaction(RECORDS);
-      // an array comes after every text: this is all keys [collection, text]
+      // an array sorts after every text: the range has all keys [collection, text]
       const all = IDBKeyRange.bound([collection], [collection, []]);
       const [keys, texts] = await Promise.all([store.getAllKeys(all), store.getAll(all)]);
       return recordsOf(keys.map((key, index) => [(key as [string, string])[1], texts[index]] as const));
@@ -57,19 +56,19 @@ export function indexedDBStorage({
       const requests = [...texts].map(([key, text]) =>
         text === null ? store.delete([collection, key]) : store.put(text, [collection, key]),
       );
-      // without it, a page that is being left would take its last write with it
+      // without it, the last write of a page that is closed would be lost
       transaction.commit();
       await Promise.all([done, ...requests]);
-      tellOthers({ collection, texts });
+      post({ collection, texts });
     },
     watch(collection, listener, onRefusal) {
-      const hear = ({ collection: written, texts }: Notice) => {
+      const receive = ({ collection: written, texts }: Notice) => {
         if (written === collection && texts instanceof Map) listener(recordsOf(texts));
       };
       channel ??= openChannel(onRefusal);
-      listeners.add(hear);
+      listeners.add(receive);
       return () => {
-        listeners.delete(hear);
+        listeners.delete(receive);
         if (listeners.size > 0) return;
         channel?.close();
         channel = undefined;
@@ -80,7 +79,7 @@ export function indexedDBStorage({
   function database(): Promise<IDBPDatabase> {
     if (!opening) {
       opening = open();
-      opening.catch(forget);
+      opening.catch(release);
     }
     return opening;
   }
@@ -90,10 +89,10 @@ export function indexedDBStorage({
       const connection = await openDB(versioned, VERSION, {
         upgrade: (created) => void created.createObjectStore(RECORDS),
         blocking() {
-          forget();
+          release();
           connection.close();
         },
-        terminated: forget,
+        terminated: release,
       });
       return connection;
     } catch (error) {
@@ -101,21 +100,23 @@ export function indexedDBStorage({
     }
   }
 
-  function forget(): void {
+  function release(): void {
     opening = undefined;
   }
 
   function openChannel(onRefusal: (error: unknown) => void = () => {}): TabChannel<Notice> {
-    const hear = (notice: Notice) => {
+    const receive = (notice: Notice) => {
       for (const listener of [...listeners]) listener(notice);
     };
-    return openTabChannel(versioned, hear, (error) => onRefusal(refusalOf("broadcast-channel", error)));
+    return openTabChannel(versioned, receive, (error) => onRefusal(refusalOf("broadcast-channel", error)));
   }
 
-  /** Through the channel that this storage listens on, if it does: a channel does not hear itself. */
-  function tellOthers(notice: Notice): void {
-    const own = channel ?? openChannel();
-    own.post(notice);
-    if (own !== channel) own.close();
+  /**
+   * Posts through the channel that this storage listens on, if it does: a channel does not receive its own messages.
+   */
+  function post(notice: Notice): void {
+    const open = channel ?? openChannel();
+    open.post(notice);
+    if (open !== channel) open.close();
   }
 }

@@ -3,8 +3,8 @@ import type { RecordStorage } from "./storage.js";
 import { type RecordTexts, recordsOf, textsOf } from "./texts.js";
 
 /**
- * Creates a storage that lasts as long as the page: for tests, and where nothing may be kept. Stores that
- * share it behave like tabs: `watch` reports every write, also one's own.
+ * Creates a storage that lasts as long as the page: for tests, and for pages that may not store anything. Stores that
+ * share it behave like tabs: `watch` reports every write, also the watcher's own.
  *
  * @example
  * ```ts
@@ -29,17 +29,17 @@ export function memoryStorage(): RecordStorage {
         if (text === null) kept.delete(key);
         else kept.set(key, text);
       }
-      // after the write: a subscriber may write in turn
+      // after the write, because a subscriber may write, too
       queueMicrotask(() => {
-        for (const tell of watchers) isolate(() => tell(collection, texts));
+        for (const notify of watchers) isolate(() => notify(collection, texts));
       });
     },
     watch(collection, listener) {
-      const tell = (written: string, texts: RecordTexts) => {
+      const notify = (written: string, texts: RecordTexts) => {
         if (written === collection) listener(recordsOf(texts));
       };
-      watchers.add(tell);
-      return () => void watchers.delete(tell);
+      watchers.add(notify);
+      return () => void watchers.delete(notify);
     },
   };
 }

@@ -1,16 +1,15 @@
 /**
- * Storage of chats and tasks between page loads: records by key, in named collections. Each message or task
- * has its own record, so that two pages never overwrite each other's.
+ * Storage of chats and tasks between page loads: records by key, in named collections. Each message or task has its own
+ * record, so that two pages never overwrite each other's.
  *
- * A record is any value that has JSON, and is read as its JSON: a `Date` as text, a `Map` empty, and without
- * fields that are `undefined`. Collections and keys are any text. An app can bring its own storage with the
- * same three functions.
+ * A record is any value that has JSON, and is read as its JSON: a `Date` as text, a `Map` empty, and without fields
+ * that are `undefined`. Collections and keys are any text. An app can write its own storage with these three functions.
  */
 export interface RecordStorage {
   /**
-   * Reads all records of a collection, by key. Damaged records, and those of another version's format, are
-   * left out. Rejects with the platform's error if the storage is not available: cookies are turned off, or
-   * there is no browser.
+   * Reads all records of a collection, by key. Leaves out damaged records, and records in the format of another
+   * version. Rejects with the platform's error if the storage is not available, for example because cookies are turned
+   * off.
    */
   read(collection: string): Promise<ReadonlyMap<string, unknown>>;
   /**
@@ -20,8 +19,8 @@ export interface RecordStorage {
    */
   write(collection: string, changes: ReadonlyMap<string, unknown>): Promise<void>;
   /**
-   * Calls `listener` with the records that other pages write from now on, `undefined` for those that they
-   * remove. Returns a function that ends the watching. A storage may report one's own writes, too.
+   * Calls `listener` with the records that other pages write from now on, `undefined` for those that they remove.
+   * Returns a function that ends the watching. A storage may report the page's own writes, too.
    *
    * @param onRefusal gets the platform's error where changes of other pages cannot be watched; nothing is thrown
    */

@@ -1,4 +1,4 @@
-/** Changes in the form that is stored and posted: the JSON of each record, or `null` for a deleted one. */
+/** Changes in the form that is stored and posted: the JSON of each record, or `null` for a removed one. */
 export type RecordTexts = ReadonlyMap<string, string | null>;
 
 /** Writes records as JSON. Throws a `TypeError` for a value without JSON, before anything is stored. */
@@ -6,7 +6,7 @@ export function textsOf(records: ReadonlyMap<string, unknown>): RecordTexts {
   const texts = new Map<string, string | null>();
   for (const [key, record] of records) {
     const text = record === undefined ? null : JSON.stringify(record);
-    // a function or a symbol is no error to JSON: taken as it is, it would remove the record
+    // JSON ignores a function or a symbol: unchecked, it would remove the record
     if (text === undefined)
       throw new TypeError(`${key}: a record needs JSON, and a ${typeof record} has none`);
     texts.set(key, text);
@@ -14,7 +14,7 @@ export function textsOf(records: ReadonlyMap<string, unknown>): RecordTexts {
   return texts;
 }
 
-/** Reads records from JSON. Broken ones are left out, because anyone may write to a storage. */
+/** Reads records from JSON. Leaves out broken ones, because any script of the origin may write to a storage. */
 export function recordsOf(texts: Iterable<readonly [key: string, text: unknown]>): Map<string, unknown> {
   const records = new Map<string, unknown>();
   for (const [key, text] of texts) {

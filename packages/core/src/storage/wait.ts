@@ -4,10 +4,10 @@ import { type Clock, within } from "../base/clock.js";
 const WAIT_MS = 3000;
 
 /**
- * Waits at most 3 s for a storage to read or write: some never answer, such as an IndexedDB that is blocked.
+ * Waits at most 3 s for a storage to read or write: a storage may never answer, such as a blocked IndexedDB.
  *
- * @param onLate gets what the storage answers after that
- * @throws a `DOMException` named `TimeoutError`; what `operation` throws
+ * @param onLate gets an answer that comes later
+ * @throws a `DOMException` named `TimeoutError`; the error of `operation`
  */
 export async function waitForStorage<T>(
   clock: Clock,

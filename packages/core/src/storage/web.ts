@@ -19,16 +19,16 @@ export interface WebStorage {
 const VERSION = 1;
 
 /**
- * Creates a storage in `localStorage` or `sessionStorage`: one item for each record, about 5 MB in all. For a
- * few chats without images; {@link indexedDBStorage} holds more and does not block the page.
+ * Creates a storage in `localStorage` or `sessionStorage`: one item for each record, about 5 MB in all. For a few chats
+ * without images; {@link indexedDBStorage} holds more and does not block the page.
  *
- * A function is called at each use, never at import or while rendering on a server. Where the page may not
- * use the storage (cookies are turned off), promises reject and nothing throws.
+ * A function is called at each use, never at import or while rendering on a server. If the page may not use the storage
+ * (cookies are turned off), promises reject and nothing throws.
  *
- * `watch` reports writes of other tabs and frames through the window's `storage` events. It reports no other
- * storage of its own page and no `storage.clear()`.
+ * `watch` reports writes of other tabs and frames through the window's `storage` events. It reports no other storage of
+ * its own page and no `storage.clear()`.
  *
- * @param options.prefix begin of the items' names: one for each app of an origin. Default `"sluice"`.
+ * @param options.prefix beginning of the items' names: one for each app of an origin. Default `"sluice"`.
  *
  * @example
  * ```ts
@@ -41,21 +41,21 @@ export function webStorage(
   {
     prefix = "sluice",
   }: {
-    /** Begin of the items' names: one for each app of an origin. @default "sluice" */
+    /** Beginning of the items' names: one for each app of an origin. @default "sluice" */
     prefix?: string;
   } = {},
 ): RecordStorage {
   const reach = () => {
     try {
       const area = typeof storage === "function" ? storage() : storage;
-      // null in some WebViews; elsewhere only the first use is refused
+      // null in some WebViews; in other browsers only the first use is refused
       void area.length;
       return area;
     } catch (error) {
       throw refusalOf("web-storage", error);
     }
   };
-  // JSON, since one array's is never the beginning of another's, whatever the names hold
+  // JSON, because the JSON of one array is never the beginning of another's
   const beginningOf = (collection: string) => JSON.stringify([prefix, VERSION, collection]);
 
   return {
@@ -103,7 +103,7 @@ function writeAll(area: WebStorage, items: Items): void {
       put(area, name, text);
     }
   } catch (error) {
-    // the last one first: then each step leads back to what had room
+    // in reverse order: each step then returns to a state that had room
     for (const [name, text] of before) put(area, name, text);
     throw error;
   }

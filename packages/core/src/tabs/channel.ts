@@ -1,4 +1,4 @@
-/** Messages between the tabs of an origin, by name. Silent where there is no `BroadcastChannel`, or it is refused. */
+/** Messages between the tabs of an origin, by name. It does nothing where `BroadcastChannel` is missing or refused. */
 export interface TabChannel<Message> {
   /** Posts to all other tabs. */
   readonly post: (message: Message) => void;
@@ -6,9 +6,9 @@ export interface TabChannel<Message> {
 }
 
 /**
- * Opens a channel; `onMessage` gets what others post, never one's own.
+ * Opens a channel; `onMessage` gets the messages of other tabs only.
  *
- * @param onRefusal gets why the browser refuses the channel or a message. Nothing is thrown.
+ * @param onRefusal gets the reason if the browser refuses the channel or a message. Nothing is thrown.
  */
 export function openTabChannel<Message>(
   name: string,

@@ -2,35 +2,37 @@ import { type Clock, within } from "../base/clock.js";
 import { reportLimit } from "../base/platform-limits.js";
 import type { ClientEvent } from "../events.js";
 
-/** The part of a client that locks need: time, and a receiver of `platform-limit`. */
+/** The part of a client that locks need. */
 interface LockClient {
+  /** Clock of the waits for the lock manager. */
   readonly clock: Clock;
+  /** Receives `platform-limit`. */
   readonly emit: (event: ClientEvent) => void;
 }
 
 /** State of a lock manager. */
 interface Probe {
-  /** Settles when the manager has answered its first question, or has not in time. Never rejects. */
+  /** Settles when the manager has answered its first query, or has not answered in time. Never rejects. */
   readonly done: Promise<void>;
-  /** The reason not to use the manager. */
+  /** Reason not to use the manager; undefined while it works. */
   refusal?: unknown;
 }
 
 const probes = new WeakMap<LockManager, Probe>();
 
-/** Time that a lock manager has for an answer about its locks, in milliseconds. */
+/** Longest time in milliseconds for the manager's answer about its locks. */
 const ANSWER_MS = 3000;
 const MANAGER = "the lock manager (navigator.locks)";
 
 /**
- * Runs `act` while this tab holds the lock `name`: one tab of the origin at a time, the others wait for as long as it
- * takes. A tab lets go when `act` is settled, or when it is closed.
+ * Runs `act` while this tab holds the lock `name`: one tab of the origin at a time. The others wait without a limit.
+ * The lock is released when `act` is settled, or when the tab is closed.
  *
- * Without Web Locks, and where they are refused, `act` runs at once. No lock can be told from one that another tab
- * holds, so a manager is first asked for its list of locks: one that rejects, or does not answer within 3 s, is not
- * used. One that answers late is used from then on.
+ * Without Web Locks, and where they are refused, `act` runs at once. A broken lock manager looks like a lock that
+ * another tab holds. So the manager is first queried for its list of locks. It is not used if it rejects or does not
+ * answer within 3 s. After a late answer it is used.
  *
- * @throws the signal's reason while it waits, and what `act` throws; never an error of the browser
+ * @throws the signal's reason while it waits, and the error of `act`; never an error of the browser
  */
 export async function withLock(
   client: LockClient,
@@ -54,7 +56,10 @@ export async function withLock(
   await act();
 }
 
-/** Holds the lock `name` together with other tabs until `work` is settled, so that {@link isLocked} finds it. Never rejects. */
+/**
+ * Holds the lock `name`, shared with other tabs, until `work` is settled: {@link isLocked} then finds it. Never
+ * rejects.
+ */
 export async function shareLock(client: LockClient, name: string, work: Promise<unknown>): Promise<void> {
   const locks = await usableLocks(client);
   try {
@@ -64,7 +69,7 @@ export async function shareLock(client: LockClient, name: string, work: Promise<
   }
 }
 
-/** Tells whether a tab holds the lock `name` now; undefined where that can't be known. Never rejects. */
+/** Returns true if a tab holds the lock `name` now; undefined where that is unknown. Never rejects. */
 export async function isLocked(client: LockClient, name: string): Promise<boolean | undefined> {
   const locks = await usableLocks(client);
   try {
@@ -76,7 +81,7 @@ export async function isLocked(client: LockClient, name: string): Promise<boolea
   }
 }
 
-/** Tells whether tabs can know of each other's locks. A refusal shows with the first use of a lock. */
+/** Returns true if tabs can see each other's locks. A refusal is found at the first use of a lock. */
 export function hasLocks(): boolean {
   const locks = lockManager(() => {});
   return locks !== undefined && probes.get(locks)?.refusal === undefined;
@@ -102,7 +107,7 @@ async function usableLocks(client: LockClient): Promise<LockManager | undefined>
 }
 
 function probeOf({ clock }: LockClient, locks: LockManager): Probe {
-  // a getter or a method may throw at once
+  // a getter or a method may throw synchronously
   const answer = Promise.resolve().then(() => locks.query());
   const done = within(clock, ANSWER_MS, answer, MANAGER).then(
     () => {},

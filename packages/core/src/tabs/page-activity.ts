@@ -9,7 +9,7 @@ export interface Presence {
   readonly subscribe: (listener: () => void) => () => void;
 }
 
-/** The presence of the page that this runs in. Servers and workers are always present. */
+/** The activity of this page. Servers and workers always count as visible and online. */
 export const pagePresence: Presence = {
   get absence() {
     if (globalThis.navigator?.onLine === false) return "offline";

@@ -2,42 +2,47 @@ import { openSpan } from "../base/clock.js";
 import type { Outcome } from "../errors.js";
 import type { Connection } from "./send.js";
 
-/** Gives a client for one request; `learn` gets the request's outcome so far, which an abort does not carry. */
-export function overhear<Client extends Connection>(
+/**
+ * Makes a client for one request. `onOutcome` gets the outcome of the request so far, which an abort does not carry.
+ */
+export function trackOutcome<Client extends Connection>(
   client: Client,
-  learn: (outcome: Outcome) => void,
+  onOutcome: (outcome: Outcome) => void,
 ): Client {
   return {
     ...client,
     emit(event) {
-      if (event.type === "request") learn("unknown");
-      // what is sent again was refused
-      if (event.type === "retry") learn("refused");
+      if (event.type === "request") onOutcome("unknown");
+      // the attempt before was refused, or it would not be repeated
+      if (event.type === "retry") onOutcome("refused");
       client.emit(event);
     },
   };
 }
 
-/** One request that ends with `over` for as long as the gateway can't have it; with `caller` at any time. */
+/**
+ * Makes a client and a signal for one request. `unlessSent` ends the request until the gateway may have it, `caller` at
+ * any time.
+ */
 export function endsUnlessSent<Client extends Connection>(
   client: Client,
-  over: AbortSignal,
+  unlessSent: AbortSignal,
   caller: AbortSignal | undefined,
 ) {
   const { signal, abort, end } = openSpan(client.clock, caller, Number.POSITIVE_INFINITY, () => undefined);
   let outcome: Outcome = "not-sent";
-  let isGivenUp = false;
-  over.addEventListener("abort", giveUp);
-  giveUp();
-  const overheard = overhear(client, (soFar) => {
+  let isCancelled = false;
+  unlessSent.addEventListener("abort", cancelUnlessSent);
+  cancelUnlessSent();
+  const tracked = trackOutcome(client, (soFar) => {
     outcome = soFar;
-    giveUp();
+    cancelUnlessSent();
   });
-  return { client: overheard, signal, end, isGivenUp: () => isGivenUp, outcome: () => outcome };
+  return { client: tracked, signal, end, isCancelled: () => isCancelled, outcome: () => outcome };
 
-  function giveUp(): void {
-    if (!over.aborted || outcome === "unknown") return;
-    isGivenUp = true;
-    abort(over.reason);
+  function cancelUnlessSent(): void {
+    if (!unlessSent.aborted || outcome === "unknown") return;
+    isCancelled = true;
+    abort(unlessSent.reason);
   }
 }

@@ -1,11 +1,11 @@
 import { APIError, type APIErrorFields, jsonOf } from "../errors.js";
 
-/** The start of an answer's text: as much as an error keeps, 8 KB, unless less is asked for. */
+/** Returns the beginning of an answer's text, by default the 8 KB that an error keeps. */
 export function excerpt(text: string, length = 8192): string {
   return text.length > length ? `${text.slice(0, length)}…` : text;
 }
 
-/** Status line of an answer, shown where its body has no message. */
+/** Status line of an answer. It is shown if the body has no message. */
 export interface AnswerLine {
   readonly status: number;
   readonly statusText?: string;
@@ -24,7 +24,7 @@ export function apiErrorOf(
     ...more
   }: Pick<APIErrorFields, "retryAfterMs" | "source"> & { readonly requestId?: string | undefined } = {},
 ): APIError {
-  // some answer a request for a stream with an error as an event
+  // some gateways answer a stream request with an error as an event
   const text = body.trim().replace(/^data:\s*(.*)[\s\S]*$/, "$1");
   const { message, type, code: apiCode, param } = errorFieldsOf(parseJSON(text)) ?? {};
   return new APIError(
@@ -34,7 +34,7 @@ export function apiErrorOf(
   );
 }
 
-/** Error fields of a body, in the gateway's own words; absent where it says nothing. */
+/** Error fields of a body, as the gateway wrote them; absent where it has none. */
 export interface ErrorFields {
   readonly message?: string | undefined;
   readonly type?: string | undefined;
@@ -42,7 +42,7 @@ export interface ErrorFields {
   readonly param?: string | undefined;
 }
 
-/** Finds the error in a parsed body of any of the known forms; undefined where it is none of them. */
+/** Finds the error in a parsed body of any known form; undefined for other bodies. */
 export function errorFieldsOf(json: unknown): ErrorFields | undefined {
   const body: unknown = Array.isArray(json) ? json[0] : json;
   if (typeof body === "string") return { message: body };
@@ -64,7 +64,7 @@ function fieldsOf({ message, msg, type, code, param }: Record<string, unknown>):
   };
 }
 
-/** `text` as JSON, or undefined. */
+/** Parses `text` as JSON; undefined if it is not JSON. */
 export function parseJSON(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -73,7 +73,7 @@ export function parseJSON(text: string): unknown {
   }
 }
 
-/** Tells whether a value is an object with fields, and not an array. */
+/** Returns true if a value is an object with fields, and not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -92,6 +92,6 @@ function messageOfText({ status, statusText }: AnswerLine, text: string): string
     return `${line}: the answer is ${page} and not the gateway's JSON; check the base URL`;
   }
   if (/^[[{"]/.test(text)) return `${line}: the answer is JSON without a readable error message`;
-  const said = excerpt(text, 500);
-  return status === 200 ? `${line}: the answer is no JSON; check the base URL: ${said}` : said;
+  const start = excerpt(text, 500);
+  return status === 200 ? `${line}: the answer is no JSON; check the base URL: ${start}` : start;
 }

@@ -65,14 +65,14 @@ export function createEventParser({
     push: (bytes) => splitLines(normalizeLineEnds(decoder.decode(bytes, { stream: true }))),
     end() {
       splitLines(normalizeLineEnds(decoder.decode()));
-      // of an unfinished line, the standard takes nothing; what looks like data is the owner's to judge
+      // the standard drops an unfinished line; the caller decides about one that looks like data
       if (unfinishedLine !== "" && !unfinishedLine.startsWith("retry")) readLine(unfinishedLine);
       unfinishedLine = "";
       return takeEvent();
     },
   };
 
-  /** A CR that ends a read has ended its line already: an LF at the start of the next read belongs to it. */
+  /** A CR at the end of a read has ended its line: an LF at the start of the next read belongs to it. */
   function normalizeLineEnds(text: string): string {
     if (endedWithCR && text !== "") {
       endedWithCR = false;
@@ -86,7 +86,7 @@ export function createEventParser({
   function splitLines(text: string): void {
     let lineEnd = text.indexOf("\n");
     if (lineEnd === -1) {
-      // appending does not copy, and the line is not searched again: no quadratic cost when it spans many reads
+      // appending does not copy, and the line is not searched again: a line of many reads costs linear time
       unfinishedLine = bounded(unfinishedLine + text);
       return;
     }
@@ -99,7 +99,7 @@ export function createEventParser({
     }
     while (lineEnd !== -1) {
       if (lineEnd === lineStart) dispatch();
-      // nearly every line of a chat stream is this one: it is read without being cut out first
+      // nearly every line of a chat stream has this form: it is read without a copy
       else if (data === undefined && text.startsWith("data: ", lineStart))
         data = text.slice(lineStart + 6, lineEnd);
       else readLine(text.slice(lineStart, lineEnd));

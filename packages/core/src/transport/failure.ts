@@ -2,14 +2,14 @@ import { type Clock, openSpan, unlessAborted } from "../base/clock.js";
 import { APIError, ConnectionError, type Outcome } from "../errors.js";
 import { apiErrorOf } from "./error-response.js";
 
-/** The gateway's or the proxy's id of a request, if the answer names one. */
+/** Finds the id of a request in the headers of the gateway's or the proxy's answer. */
 export function requestIdOf({ headers }: Response): string | undefined {
   return headers.get("x-request-id") ?? undefined;
 }
 
 /**
- * Makes the error of an answer whose status is no success. The status decides: a body that is cut, silent or endless
- * changes nothing, and of a long one the start is enough.
+ * Makes the error of an answer with a status of failure. The status decides. A body that is cut, silent or endless does
+ * not matter, and the beginning of a long one is enough.
  */
 export async function errorOf(
   response: Response,
@@ -23,24 +23,24 @@ export async function errorOf(
     return new APIError(message, { status: response.status, body: "" }, { requestId });
   }
   const retryAfterMs = retryAfterOf(response);
-  // before it is cut: half a key would not be known again
+  // before the text is cut: the half of a key would not be recognised
   const body = scrub(await startOf(response, clock, signal));
   const source = response.headers.get("x-sluice-source") === "proxy" ? "proxy" : undefined;
   return apiErrorOf(response, body, { requestId, retryAfterMs, source });
 }
 
-/** Tells whether a proxy refused a path that it does not serve: repeating the request can't help. */
+/** Returns true if a proxy refused a path that it does not serve: a repetition cannot help. */
 export function isClosedRoute(error: unknown): error is APIError {
   return error instanceof APIError && error.source === "proxy" && error.apiCode === "not_found";
 }
 
-/** Adds to the error of a path that a proxy does not serve how to open it. */
+/** Adds the way to open a path to the error of a proxy that does not serve it. */
 export function withRoute(error: unknown, todo: string): unknown {
   if (isClosedRoute(error)) error.message = `the proxy does not serve this path: ${todo}`;
   return error;
 }
 
-/** Most characters of a refusal's body that are read, and the longest wait for them. */
+/** Largest number of characters of a refusal's body that are read, and the longest wait for them. */
 const REFUSAL_LENGTH = 65_536;
 const REFUSAL_MS = 5000;
 
@@ -57,14 +57,14 @@ async function startOf(response: Response, clock: Clock, caller: AbortSignal): P
       text += decoder.decode(value, { stream: true });
     }
   } catch {
-    // cut, or silent for too long
+    // the body was cut, or was silent for too long
   }
   end();
   reader?.cancel().catch(() => {});
   return text.slice(0, REFUSAL_LENGTH);
 }
 
-/** `Retry-After` in milliseconds: seconds, with a fraction too, or a date; undefined for anything else. */
+/** Reads `Retry-After` as milliseconds: seconds, also with a fraction, or a date; undefined for other values. */
 function retryAfterOf({ headers }: Response): number | undefined {
   const value = headers.get("retry-after")?.trim();
   if (!value) return undefined;
@@ -72,18 +72,20 @@ function retryAfterOf({ headers }: Response): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.max(0, Math.ceil(ms));
 }
 
-/** The outcome of a request that ended with `error`. A 4xx is a refusal, except for giving up waiting. */
+/**
+ * Returns the outcome of a request that failed with `error`. A 4xx is a refusal, unless the gateway gave up waiting.
+ */
 export function outcomeOf(error: unknown): Outcome {
   if (error instanceof ConnectionError) return error.outcome;
   return error instanceof APIError && error.status < 500 && error.status !== 408 ? "refused" : "unknown";
 }
 
-/** Refused for now, and surely not acted on. */
+/** Returns true if the gateway refused for now, and certainly did not act. */
 export function isRateLimit(error: Error): boolean {
   return error instanceof APIError && error.status === 429;
 }
 
-/** Tells whether a failure may pass: 408, 429, 5xx and failed connections. */
+/** Returns true if a failure may pass: 408, 429, 5xx and failed connections. */
 export function isTransient(error: Error): boolean {
   if (!(error instanceof APIError)) return error instanceof ConnectionError;
   return error.status === 408 || error.status === 429 || error.status >= 500;
@@ -93,17 +95,17 @@ const NEVER_CONNECTED =
   /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CONNECT_TIMEOUT|Connection ?Refused|FailedToOpenSocket|dns error|tcp connect error/i;
 
 /**
- * Makes one of the family of what `fetch` threw, or of a body that broke off.
+ * Makes an error of this library from an error of `fetch`, or of a body that broke off.
  *
- * @param url the request's, where no answer came
+ * @param url address of the request, if no answer came
  */
 export function connectionError(cause: unknown, url?: string): ConnectionError {
   const { cause: reason, message } = (cause ?? {}) as {
     cause?: { code?: unknown; message?: unknown };
     message?: string;
   };
-  const said = `${message} ${reason?.code} ${reason?.message}`;
-  return NEVER_CONNECTED.test(said)
+  const text = `${message} ${reason?.code} ${reason?.message}`;
+  return NEVER_CONNECTED.test(text)
     ? new ConnectionError(
         "could not connect to the gateway: nothing was sent; check the base URL and the network",
         "not-sent",
@@ -116,7 +118,7 @@ export function connectionError(cause: unknown, url?: string): ConnectionError {
       );
 }
 
-/** The likely reason of a failure across origins: a browser does not say it. */
+/** The likely reason of a failure across origins, which a browser does not report. */
 function crossOrigin(url: string | undefined): string {
   const page = globalThis.location?.origin;
   const origin = url && new URL(url).origin;

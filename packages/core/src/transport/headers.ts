@@ -1,20 +1,20 @@
 import { ConfigurationError } from "../errors.js";
 
-/** Headers, as the `Headers` of any platform takes them: an object, pairs, or `Headers`. */
+/** Headers in every form that `Headers` takes: an object, pairs, or `Headers`. */
 export type HeadersInput = NonNullable<ConstructorParameters<typeof Headers>[0]>;
 
 /**
- * `init` as `Headers`.
+ * Makes `Headers` from `init`.
  *
- * @throws {ConfigurationError} that names the header which can't be sent, and keeps its value to itself: the platform's
- * own error quotes it, and it may be a key
+ * @throws {ConfigurationError} that names the header without its value: the value may be a key, and the platform's own
+ * error would quote it
  */
 export function readHeaders(init: HeadersInput = {}): Headers {
   const headers = new Headers();
   const entries = Symbol.iterator in init ? init : Object.entries(init);
   for (const [name, value] of entries as Iterable<[string, string]>)
     try {
-      // checked here, because workerd sends it all the same, and prints it
+      // checked here, because workerd sends and prints such a header
       if (/[\u0100-\uffff]/.test(value)) throw new TypeError();
       headers.append(name, value);
     } catch {

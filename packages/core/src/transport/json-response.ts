@@ -4,6 +4,7 @@ import { apiErrorOf, errorFieldsOf, excerpt, isRecord, parseJSON } from "./error
 import { connectionError, requestIdOf } from "./failure.js";
 import { readText } from "./read-body.js";
 import {
+  type CallDescription,
   type Connection,
   closeExchange,
   type Exchange,
@@ -14,47 +15,41 @@ import {
 } from "./send.js";
 
 /** A request whose whole answer is JSON. */
-export interface Call<Result, JSON = unknown> extends Omit<Outgoing, "headers"> {
-  /** The gateway's path, `/v1/…`. */
-  readonly path: string;
-  /** The request, or the handle of a task: events get its `model`. */
-  readonly subject?: unknown;
-  /** The limit for the headers where the caller sets none. */
-  readonly headersMs: number;
-  /** Makes the result of an answer; throws for one that does not fit the spec. */
+export interface Call<Result, JSON = unknown> extends CallDescription, Omit<Outgoing, "headers"> {
+  /** Makes the result from an answer; throws if the answer does not fit the spec. */
   readonly read: (answer: Answer<JSON>) => Result;
-  /** The facts about a result that go into the call's `end` event. */
+  /** Returns the facts about a result for the call's `end` event. */
   readonly summary?: (result: Result) => CallSummary;
 }
 
 /** A whole answer. */
 export interface Answer<JSON = unknown> {
   readonly json: JSON;
-  /** The same as it came, without the key. */
+  /** Text of the answer, without the key. */
   readonly text: string;
   readonly headers: Headers;
-  /** An error about this answer: `path` names the field that does not fit the spec. */
+  /** Makes an error about this answer. `path` names the field that does not fit the spec. */
   readonly misfit: (path: string) => ResponseError;
-  /** An error that this answer reports although its status says success. */
+  /** Makes the error that this answer reports with a status of success. */
   readonly reported: () => Error;
-  /** From the call to the last byte. */
+  /** Milliseconds from the call to the last byte. */
   readonly totalMs: number;
 }
 
 /**
  * Sends, and reads the whole answer.
  *
- * @throws {APIError} for an answer that is no success, or no JSON
- * @throws {ConnectionError} when none came, or it broke off
+ * @throws {APIError} for a status of failure, or an answer that is not JSON
+ * @throws {ConnectionError} when no answer came, or it broke off
  * @throws {TimeoutError} phase `headers`, `chunk` or `total`
- * @throws what `call.read` throws
+ * @throws the error of `call.read`
  */
 export async function requestJSON<Result>(
   client: Connection,
   call: Call<Result>,
   options: RequestOptions,
 ): Promise<Result> {
-  const exchange = openExchange(client, call.path, options, call.headersMs, call.subject);
+  const exchange = openExchange(client, call, options);
   let result: Result;
   try {
     result = call.read(await answerOf(client, exchange, call, options));
@@ -92,8 +87,8 @@ async function answerOf(
 }
 
 /**
- * The same for an answer that is an object with one of the fields `landmarks`; without them, an object that tells of
- * an error is that error.
+ * Does the same for an answer that is an object with one of the fields `landmarks`. An object without them that has an
+ * error message is that error.
  *
  * @throws {APIError} also for an error reported with a status of success
  * @throws {ResponseError}
@@ -114,14 +109,15 @@ export function requestRecord<Result>(
   return requestJSON(client, { ...call, read }, options);
 }
 
-/** An answer that may be wrapped, as gateways' own forms are: `{code, message, data}`. */
+/** Returns the objects of an answer that may be wrapped: `{code, message, data}`. */
 function recordsIn(json: unknown): Record<string, unknown>[] {
   return isRecord(json) ? [json, json.data].filter(isRecord) : [];
 }
 
 /**
- * The id of what an answer says was created, in the first of the fields `names` that has one, also below `data`. It is
- * billed, so it is taken as text or as a number: a long one as its digits stand in the text, which a number can't hold.
+ * Finds the id of a created task or asset in an answer: in the first of the fields `names` that has one, also below
+ * `data`. The task is billed, so a number is accepted, too. The digits of a long one are read from the text, because a
+ * number cannot hold them.
  */
 export function idIn({ json, text }: Answer, ...names: readonly string[]): string | undefined {
   for (const record of recordsIn(json))
@@ -140,7 +136,7 @@ interface FieldTypes {
   object: object;
 }
 
-/** A field that nothing depends on: `value`, or undefined, with a warning, where the gateway gave it another type. */
+/** Reads a field that nothing depends on. A field of another type is undefined, with a warning. */
 export function fieldOf<Type extends keyof FieldTypes>(
   { warn }: Connection,
   path: string,
@@ -153,7 +149,7 @@ export function fieldOf<Type extends keyof FieldTypes>(
   return undefined;
 }
 
-/** The body as text; one that breaks off is a failed connection, after the gateway has acted. */
+/** Reads the body as text. A body that breaks off is a failed connection, after the gateway has acted. */
 async function textOf(client: Connection, exchange: Exchange, response: Response): Promise<string> {
   try {
     return await readText(client, exchange, response);

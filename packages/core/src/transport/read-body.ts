@@ -4,11 +4,11 @@ import type { Connection, Exchange } from "./send.js";
 
 /** The bytes of an answer, read one piece at a time. */
 export interface ByteReader<Out> {
-  /** Reads the next piece, and gives what its handler makes of it. One promise for each read, and no closure. */
+  /** Reads the next piece, and returns the result of its handler. It costs one promise and no closure. */
   read(): Promise<Out>;
   /** Drops the connection. */
   cancel(): void;
-  /** All that matters has been read: waits a moment for the end, so that the connection can be used again. */
+  /** Waits a moment for the end, so that the connection can be used again. The rest of the body does not matter. */
   release(): void;
 }
 
@@ -19,7 +19,7 @@ export interface ByteHandlers<Out> {
   /** Gets the exchange's reason once it is aborted, or the connection's error. */
   lose(error: unknown): Out | Promise<Out>;
   /**
-   * Called before each read: true where `chunkMs` counts anew from this read on. Nothing counts before the first time.
+   * Called before each read. True starts the limit `chunkMs` again. The limit does not run before the first `true`.
    *
    * @default () => true
    */
@@ -29,8 +29,8 @@ export interface ByteHandlers<Out> {
 const RELEASE_MS = 1000;
 
 /**
- * Reads an answer's body under the exchange's signal and `chunkMs`. Neither is the platform's doing: a fetch
- * timeout does not govern a body that has begun, and a handler called in-process never sees the abort.
+ * Reads an answer's body under the exchange's signal and `chunkMs`. The platform does neither: a fetch timeout ends
+ * with the headers, and a handler in the same process may ignore the abort.
  */
 export function readBody<Out>(
   client: Connection,
@@ -59,7 +59,7 @@ export function readBody<Out>(
 
   function arrived({ done, value }: ReadableStreamReadResult<Uint8Array>): Out | Promise<Out> {
     isWaiting = false;
-    // cancelling makes a pending read end as if the body had: it has not
+    // cancelling ends a pending read as the end of the body does, but the body has not ended
     if (isCancelled) return lose(signal.reason);
     if (done) closed.abort();
     return use(value);
@@ -83,8 +83,8 @@ export function readBody<Out>(
   }
 
   /**
-   * One timer, set again for the rest of the wait, instead of one timer for each read. Time in which the consumer does
-   * not read is not the gateway's silence.
+   * Limits the silence with one timer, which is set again for the rest of the wait. Time in which the caller does not
+   * read is not silence of the gateway.
    */
   async function watchSilence(): Promise<void> {
     let pause = chunkMs;
@@ -99,7 +99,7 @@ export function readBody<Out>(
   }
 }
 
-/** Reads an answer whole: the `fetch` of React Native has no streams. */
+/** Reads a whole answer: the `fetch` of React Native has no streams. */
 function wholeBodyOf(response: Response): Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel"> {
   let isRead = false;
   return {
@@ -112,7 +112,7 @@ function wholeBodyOf(response: Response): Pick<ReadableStreamDefaultReader<Uint8
   };
 }
 
-/** The whole of a body as text, and the end of its exchange. */
+/** Reads the whole body as text, and ends the exchange. */
 export async function readText(client: Connection, exchange: Exchange, response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";

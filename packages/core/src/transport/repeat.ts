@@ -1,12 +1,12 @@
 import ky from "ky";
 
-/** A request that is sent until it succeeds, or is not to be repeated. */
+/** A request that is sent until it succeeds, or may not be repeated. */
 export interface Repetition {
   /** Number of attempts at most. */
   readonly times: number;
   /** Sends the request once; rejects if it failed. */
   readonly attempt: (request: Request) => Promise<Response>;
-  /** Resolves when it is time for another attempt; to false where there is none. */
+  /** Waits until the next attempt. Resolves to false if there is none. */
   readonly isRepeated: (error: Error) => Promise<boolean>;
 }
 

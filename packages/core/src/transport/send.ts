@@ -18,13 +18,13 @@ import { type HeadersInput, readHeaders } from "./headers.js";
 /** Limits of waiting, in milliseconds. `Number.POSITIVE_INFINITY` switches a limit off. */
 export interface Timeouts {
   /**
-   * Longest time from sending to the headers of the answer. By default `firstChunkMs` for streams, 10 min for
-   * whole answers of a model, 1 min for queries and 5 min for all others.
+   * Longest time from sending to the headers of the answer. Default: `firstChunkMs` for streams, 10 min for whole
+   * answers of a model, 1 min for queries, 5 min for all others.
    */
   readonly headersMs?: number;
   /**
-   * Longest time from sending to the first chunk of a chat stream with text, thinking or a tool call. The
-   * headers have to come in this time, too.
+   * Longest time from sending to the first chunk of a chat stream with text, thinking or a tool call. The headers must
+   * come in this time, too.
    *
    * @default 300_000
    */
@@ -64,9 +64,9 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   /** Headers added to the client's own. They win over the client's where names are equal. */
   readonly headers?: HeadersInput | undefined;
-  /** Limits of waiting, each instead of the client's own. */
+  /** Limits of waiting. Each one replaces the client's. */
   readonly timeouts?: Timeouts | undefined;
-  /** Repeating of failed attempts, each setting instead of the client's own. */
+  /** Repeating of failed attempts. Each setting replaces the client's. */
   readonly retry?: RetryOptions | undefined;
 }
 
@@ -74,7 +74,7 @@ export interface RequestOptions {
 export interface Connection {
   /** Address of the gateway, without a trailing slash or `/v1`. */
   readonly baseURL: string;
-  /** Passed to `fetch` as `credentials`: says whether cookies are sent. */
+  /** Passed to `fetch` as `credentials`: decides if cookies are sent. */
   readonly credentials: Credentials | undefined;
   /** Limits of waiting for every request. */
   readonly timeouts: Timeouts;
@@ -82,9 +82,9 @@ export interface Connection {
   readonly retry: Required<RetryOptions>;
   /** Clock of all waits. */
   readonly clock: Clock;
-  /** Numbers from 0 up to, but not including, 1: for the jitter of waits. */
+  /** Returns numbers from 0 up to, but not including, 1, for the jitter of waits. */
   readonly random: () => number;
-  /** Sends one request; the platform's `fetch` unless the options have another. */
+  /** Sends one request, with the platform's `fetch` unless the options have another. */
   readonly fetch: (request: Request) => Promise<Response>;
   /** Returns the headers of a request that is sent now, with the key. */
   readonly headers: () => Promise<Headers>;
@@ -96,7 +96,7 @@ export interface Connection {
   readonly warn: (issue: Issue, callId?: string) => void;
 }
 
-/** One request with its answer, from before it is sent until its last byte is read. */
+/** One request with its answer, from before the request is sent until the last byte is read. */
 export interface Exchange extends Span, CallIdentity {
   /** The outcome of the request so far. */
   readonly state: { outcome: Outcome };
@@ -107,46 +107,54 @@ export interface Exchange extends Span, CallIdentity {
   readonly retry: Required<RetryOptions>;
 }
 
+/** Description of a call. */
+export interface CallDescription {
+  /** Purpose of the call. */
+  readonly kind: CallKind;
+  /** The gateway's path, `/v1/…`. */
+  readonly path: string;
+  /** The request, or the handle of a task: events get its `model`. */
+  readonly subject?: unknown;
+  /** Limit for the headers where the caller sets none. @default `firstChunkMs` */
+  readonly headersMs?: number;
+}
+
 /**
- * Opens an exchange: timers run and the caller's signal counts from here on. {@link closeExchange} closes it.
+ * Opens an exchange: starts its timers and follows the caller's signal. {@link closeExchange} closes it.
  *
- * @param headersMs the limit for the headers where the caller sets none; of a stream, `firstChunkMs`
- * @param subject the request, or the handle of a task: events get its `model`
- * @throws {ConfigurationError} where `client` is none
+ * @throws {ConfigurationError} where `client` was not made by `createClient`
  */
 export function openExchange(
   client: Connection,
-  path: string,
+  { kind, path, subject, headersMs: defaultHeadersMs }: CallDescription,
   { signal, timeouts, retry }: RequestOptions,
-  headersMs: number | undefined,
-  subject?: unknown,
 ): Exchange {
   assertClient(client);
-  const { model } = (subject ?? {}) as { readonly model?: unknown };
+  const model = (subject as { readonly model?: unknown } | undefined)?.model;
   const {
     totalMs = Number.POSITIVE_INFINITY,
     firstChunkMs = 300_000,
     chunkMs = 60_000,
-    ...rest
+    headersMs = defaultHeadersMs ?? firstChunkMs,
   } = { ...client.timeouts, ...timeouts };
   const late = () => new TimeoutError(`not finished after ${totalMs} ms (timeouts.totalMs)`, "total");
   return {
     callId: crypto.getRandomValues(new Uint32Array(4)).join("-"),
-    kind: (/^\/(?:v1\/)?(chat|image|video|epsilon)/.exec(path)?.[1] ?? "asset") as CallKind,
+    kind,
     model: typeof model === "string" ? model : undefined,
     path,
     state: { outcome: "not-sent" },
     startedAt: client.clock.now(),
     firstChunkMs,
     chunkMs,
-    headersMs: rest.headersMs ?? headersMs ?? firstChunkMs,
+    headersMs,
     retry: { ...client.retry, ...retry },
     ...openSpan(client.clock, signal, totalMs, late),
   };
 }
 
 /**
- * Checks the first argument of a verb, which is easily forgotten.
+ * Checks the first argument of a verb, because it is easily forgotten.
  *
  * @throws {ConfigurationError}
  */
@@ -165,8 +173,8 @@ export function emitStep(
 }
 
 /**
- * Closes an exchange: emits its `end`, stops its timers and lets go of the caller's signal. An error of the family
- * learns its `outcome` here, and loses the key wherever an answer or the platform put it.
+ * Closes an exchange: emits its `end`, stops its timers and its listener on the caller's signal. An error of this
+ * library gets its `outcome` here, and the key is removed from all its texts.
  */
 export function closeExchange(
   client: Connection,
@@ -194,28 +202,29 @@ function callOutcomeOf(error: unknown, { aborted }: AbortSignal): CallOutcome {
   return error.outcome ?? "error";
 }
 
-/** A request, and how often it is sent. */
+/** A request, and the rule for its repetition. */
 export interface Outgoing {
   readonly method: "get" | "post";
   /**
-   * Makes the body: sent as JSON, or as it is if it is `FormData`. An error of it is thrown as it is if it belongs to
-   * the family, and as a `ConfigurationError` else.
+   * Makes the body. `FormData` is sent unchanged, other values as JSON. An error of this library is thrown unchanged,
+   * any other one as a `ConfigurationError`.
    */
   readonly body?: (() => unknown) | undefined;
   readonly headers?: HeadersInput | undefined;
   /**
-   * Failures after which it is repeated: all that may pass (`"any"`), or, where repeating may bill twice, only a 429,
-   * which says that the gateway did not act on it (`"refused-only"`).
+   * Failures after which the request is repeated. `"any"`: all that may pass. `"refused-only"`: only a 429, where
+   * another attempt cannot bill twice.
    */
   readonly repeat: "any" | "refused-only";
 }
 
 /**
- * Sends to the gateway and gives its answer as soon as the headers are there, repeating what is safe. Throws errors of
- * the family, with their `outcome`, and nothing else but the signal's reason or an `AbortError` of an option's function.
+ * Sends to the gateway, and repeats where that is safe. Returns the answer as soon as its headers have come. Throws
+ * only errors of this library with their `outcome`, the signal's reason, or an `AbortError` of a function in the
+ * options.
  *
- * @throws {APIError} for an answer that is no success
- * @throws {ConnectionError} when none came
+ * @throws {APIError} for a status of failure
+ * @throws {ConnectionError} when no answer came
  * @throws {TimeoutError} phase `headers` or `total`
  * @throws {ConfigurationError} when the request can't be made: nothing was sent
  */
@@ -232,7 +241,7 @@ export async function send(
     const body = made instanceof Promise ? await unlessAborted(made, signal) : made;
     const isForm = body instanceof FormData;
     const headers = await headersOf(client, signal, extraHeaders);
-    // of a form, the platform says the type, with its boundary
+    // the platform sets the type of a form, with its boundary
     if (isForm) headers.delete("content-type");
     else if (body !== undefined) headers.set("content-type", "application/json");
     const init: RequestInit = {
@@ -242,13 +251,14 @@ export async function send(
       signal,
       // a redirect is an error: the key and the prompt go to the configured address and to no other
       redirect: "manual",
-      // a cached answer would freeze a poll loop; some runtimes know no `cache`, and say so by throwing
+      // a cached answer would stop a poll loop; some runtimes do not know `cache`, and throw
       ...(method === "get" && "cache" in Request.prototype && { cache: "no-store" }),
       ...(client.credentials && { credentials: client.credentials }),
     };
     const address = addressOf(client, path);
     const first = attemptOnce(new Request(address, init));
-    // loaded while the request is out, and before the network may be gone: few requests need it, and none waits for it
+    // loaded while the request is in flight, because the network may be gone later; few requests need it, and none
+    // waits for it
     const repeating = import("./repeat.js").catch(() => undefined);
     return await first.catch(async (error: Error) => {
       if (retry.limit === 0 || !(await isRepeated(error))) throw error;
@@ -261,7 +271,7 @@ export async function send(
   }
 
   async function attemptOnce(request: Request): Promise<Response> {
-    // an earlier attempt may have been acted on, whatever becomes of this one
+    // an earlier attempt may have had an effect, whatever the result of this one
     const isKnown = attempt === 0 || state.outcome !== "unknown";
     state.outcome = "unknown";
     try {
@@ -278,15 +288,15 @@ export async function send(
   }
 }
 
-/** Makes the error of an attempt that did not connect, where an earlier one may have arrived. */
+/** Makes the error of an attempt that did not connect, after an attempt that may have arrived. */
 function afterAnother({ message, cause }: ConnectionError): ConnectionError {
   return new ConnectionError(`last attempt: ${message}`, "unknown", { cause });
 }
 
-/** The error of the family that `error` is, or amounts to; an abort stays what it is. */
+/** Makes an error of this library from any error. An abort stays unchanged. */
 function knownError(error: unknown, { signal, state }: Exchange): unknown {
   if (isGatewayError(error)) return error;
-  // runtimes differ in what an aborted fetch throws: the reason is what its owner gave
+  // runtimes throw different errors for an aborted fetch: the signal has the caller's reason
   if (signal.aborted) return signal.reason;
   const { name, message } = asError(error);
   if (name === "AbortError") return error;
@@ -297,17 +307,18 @@ function knownError(error: unknown, { signal, state }: Exchange): unknown {
     : connectionError(error);
 }
 
-/** The address of `path`. A relative base is resolved here, not in `createClient`, which servers call too. */
+/**
+ * Resolves the address of `path`. A relative base is resolved here and not in `createClient`, which servers call, too.
+ */
 function addressOf({ baseURL }: Connection, path: string): string {
   const page = globalThis.location?.href;
   if (URL.canParse(baseURL + path, page)) return new URL(baseURL + path, page).href;
   throw new ConfigurationError(
-    `baseURL: ${baseURL || "/"} is relative, and there is no page here to resolve it against. Code that sends from a ` +
-      "server needs the whole address: https://app.example.com/api",
+    `baseURL: ${baseURL || "/"} is relative: a server needs the whole address: https://app.example.com/api`,
   );
 }
 
-/** Waits for the time to repeat a failed attempt; false, at once, where it is not repeated. */
+/** Waits until a failed attempt is repeated. Returns false at once if it is not repeated. */
 async function waitToRepeat(
   client: Connection,
   exchange: Exchange,
@@ -367,7 +378,7 @@ async function fetchOnce(
   });
   if (response.ok) return response;
   const refusal = await errorOf(response, client, signal);
-  // a limit that passes while the body is read changes nothing: the answer was a refusal
+  // a limit that ends while the body is read changes nothing: the answer was a refusal
   if (signal.aborted && !isGatewayError(signal.reason)) throw signal.reason;
   throw cleanedBy(client, refusal);
 }

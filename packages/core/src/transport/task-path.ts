@@ -1,9 +1,9 @@
 import { ValidationError } from "../errors.js";
 
 /**
- * The path of one task under `base`.
+ * Makes the path of one task under `base`.
  *
- * @throws {ValidationError} named `rule`, for an id that no gateway gives, and that could lead to another path
+ * @throws {ValidationError} named `rule`, for an id that could lead to another path
  */
 export function taskPath(base: string, id: unknown, rule: string): string {
   if (typeof id === "string" && /^[^\s\p{C}]+$/u.test(id) && !/^\.\.?$/.test(id))

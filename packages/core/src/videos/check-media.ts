@@ -9,8 +9,9 @@ import type { VideoRequest } from "./schema/request.js";
 /** Options of {@link checkVideoMedia}. */
 export interface VideoMediaOptions extends ProbeOptions {
   /**
-   * Returns the file at an address of the request: as the app uploaded it, as `probeMedia` described it, or as the app
-   * downloads it. Undefined leaves the check to the gateway. By default no address is checked.
+   * Returns the file at an address of the request: the file that the app uploaded or downloads, or the result of
+   * `probeMedia` for it. If it returns undefined, the gateway checks the file. Without this function no address is
+   * checked.
    */
   readonly mediaAt?:
     | ((
@@ -21,16 +22,16 @@ export interface VideoMediaOptions extends ProbeOptions {
 }
 
 /**
- * Checks the media of a whole video request, where they can be read: data URIs by themselves, addresses through
- * `mediaAt`. Nothing is downloaded. Of `beta` models (`input.media`): the limits of each, the seconds of all videos
- * and of all audios, and of videos and result together (spec, Family `beta`). Of `gamma` models
- * (`content`), for which the spec gives no limits: that the bytes are what they are said to be, and whole. Made for
- * the `checkMedia` of `useVideoTask` and `createVideoTaskStore`; the request's own rules are checked there before.
+ * Checks the media of a whole video request, as far as they can be read: data URIs directly, addresses through
+ * `mediaAt`. Nothing is downloaded. For `beta` models (`input.media`) it checks the limits of each file, and the total
+ * seconds of all videos, of all audios, and of videos and result together (spec, Family `beta`). For `gamma` models
+ * (`content`) the spec has no limits: it checks that the bytes are whole and of the declared type. Made for the option
+ * `checkMedia` of `useVideoTask` and `createVideoTaskStore`, which check the request itself first.
  *
  * @returns The broken rules with the item's path, `"input.media.0"`, `"content.1"`; empty when there are none, and for
  * a model that the tables don't know.
- * @throws {ValidationError} if a file that `mediaAt` gives can't be read any more; what `mediaAt` throws; the signal's
- * reason when it aborts.
+ * @throws {ValidationError} if a file of `mediaAt` can no longer be read; the error of `mediaAt`; the signal's reason
+ * when it aborts.
  * @example
  * ```ts
  * const video = createVideoTaskStore(client, { checkMedia: checkVideoMedia });
@@ -82,7 +83,7 @@ export async function checkVideoMedia(
   }
 }
 
-/** Fields of a request that are read here. Its schema checks the rest. */
+/** Fields of a request that are read here. The schema checks the rest. */
 interface LooseRequest {
   readonly model?: string;
   readonly input?: { readonly media?: readonly LooseItem[] } | undefined;
@@ -95,7 +96,7 @@ type LooseItem = { readonly type: string; readonly url?: unknown } & {
   readonly [Kind in AddressedKind as `${Kind}_url`]?: { readonly url?: unknown };
 };
 
-/** Any format of a kind, and what is of no kind that we know: the spec names none. */
+/** Any format of a kind: the spec names no formats. A file of an unknown kind is accepted, too. */
 function anyOf(kind: AddressedKind, probe: MediaProbe): MediaLimits {
   const signed = Object.entries(signedFormats).flatMap(([name, format]) =>
     format.kind === kind ? [name] : [],

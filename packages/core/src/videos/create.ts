@@ -10,15 +10,15 @@ import type { VideoTaskHandle } from "../video-task.js";
 import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
 import type { VideoTaskEntry } from "./state.js";
 
-/** References travel in the body, up to 20 MB each. */
+/** Five minutes: references are part of the body, up to 20 MB each. */
 const HEADERS_MS = 300_000;
 
 /**
- * Creates a video task (spec, `POST /v1/video/generations`). Store the handle first of all: it is plain JSON.
- * The task goes on and is billed even if no page watches it. It cannot be cancelled.
+ * Creates a video task (spec, `POST /v1/video/generations`). Store the handle at once: it is plain JSON. The task goes
+ * on and is billed even if no page watches it. It cannot be cancelled.
  *
- * The request is repeated only after a 429, which is not billed. After any other failure the error's
- * `outcome` says whether it may be billed.
+ * The request is repeated only after a 429, which is not billed. After any other failure the error's `outcome` says
+ * whether it may be billed.
  *
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses
@@ -44,6 +44,7 @@ export async function createVideoTask(
     client,
     {
       method: "post",
+      kind: "video",
       path: "/v1/video/generations",
       subject: request,
       body() {
@@ -68,14 +69,14 @@ function handleOf(
   client: Client,
   id: string,
   receipt: Record<string, unknown>,
-  asked: string,
+  requestedModel: string,
 ): VideoTaskHandle {
   const seconds = fieldOf(client, "created_at", "number", receipt.created_at) ?? 0;
-  const model = fieldOf(client, "model", "string", receipt.model) || asked;
+  const model = fieldOf(client, "model", "string", receipt.model) || requestedModel;
   const createdAt = seconds > 0 ? seconds * 1000 : Date.now();
   const row = Object.hasOwn(videoModels, model) ? videoModels[model as keyof typeof videoModels] : undefined;
   const hours = row && "retentionHours" in row ? row.retentionHours : undefined;
-  // compared with this machine's clock, which may be ahead of the gateway's: a new task is never over
+  // compared with the clock of this machine, which may be ahead of the gateway's: a new task has never expired
   const newestMs = Math.max(createdAt, Date.now());
   return { id, model, createdAt, ...(hours && { queryableUntil: newestMs + hours * 3_600_000 }) };
 }
@@ -83,11 +84,11 @@ function handleOf(
 /** Options of one submission. */
 export interface SubmissionOptions extends RequestOptions {
   readonly label?: string | undefined;
-  /** Ends the submission for as long as the gateway can't have it. */
+  /** Ends the submission until the gateway may have it. */
   readonly unlessSent: AbortSignal;
 }
 
-/** The keeper of entries; both functions resolve when the storage has the change, or has failed. */
+/** Writer of entries. Both functions resolve when the storage has the change, or has failed. */
 interface EntryKeeper {
   readonly put: (entry: VideoTaskEntry) => Promise<void>;
   readonly drop: (key: string) => Promise<void>;
@@ -96,7 +97,7 @@ interface EntryKeeper {
 const SUBMISSION = "sluice/submission/";
 
 /**
- * Creates a task from a request that was checked. Its entry is kept before anything is sent.
+ * Creates a task from a checked request. Its entry is stored before the request is sent.
  *
  * @throws what {@link createVideoTask} throws
  */
@@ -111,7 +112,7 @@ export async function submitVideoTask(
   const entry = { key, model, submittedAt: Date.now(), ...(label !== undefined && { label }) };
   let settled: VideoTaskEntry = { ...entry, state: "submitting" };
   const call = endsUnlessSent(client, unlessSent, options.signal);
-  // held until the entry is settled: a tab that finds it knows that this one still waits
+  // held until the entry is settled: other tabs see by the lock that this tab still waits
   await withLock(client, SUBMISSION + key, unlessSent, async () => {
     await put(settled);
     try {
@@ -121,7 +122,7 @@ export async function submitVideoTask(
     } catch (error) {
       const known = isGatewayError(error) ? error : undefined;
       const isUnknown = (known?.outcome ?? call.outcome()) === "unknown";
-      // a task whose id is known exists, whatever else went wrong
+      // a task with a known id exists, even if something else failed
       if (known?.handle) settled = { ...entry, state: "created", handle: known.handle };
       else {
         if (isUnknown) await put({ ...entry, state: "unconfirmed", error: asError(error) });
@@ -136,7 +137,7 @@ export async function submitVideoTask(
   return settled;
 }
 
-/** Marks a submission whose page was left as `unconfirmed`: the gateway may have received it. */
+/** Marks a submission whose tab was closed as `unconfirmed`: the gateway may have received it. */
 export async function afterReload(client: Client, entry: VideoTaskEntry): Promise<VideoTaskEntry> {
   if (entry.state !== "submitting" || (await isLocked(client, SUBMISSION + entry.key))) return entry;
   return { ...entry, state: "unconfirmed", error: new ConnectionError(LEFT, "unknown") };

@@ -21,24 +21,24 @@ import type { VideoRequest } from "./schema/request.js";
 import type { VideoTaskEntry } from "./state.js";
 import { newerTask, watchVideoTask } from "./watch.js";
 
-/** All video tasks that the pages of an app know, kept in their storage. */
+/** All video tasks that the pages of an app know, kept in a storage. */
 export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
   readonly restore: () => Promise<void>;
   /**
-   * Creates a task from a request that was checked; its entry is kept before anything is sent. Rejects as
-   * `createVideoTask` does.
+   * Creates a task from a checked request. Its entry is stored before the request is sent. Rejects as `createVideoTask`
+   * does.
    */
   readonly submit: (
     request: VideoRequest | UncheckedRequest,
     options: SubmissionOptions,
   ) => Promise<VideoTaskEntry>;
-  /** Gives the one watch of a task in this tab; the settings of the last caller count. */
+  /** Returns the watch of a task: one for each task in this tab. It uses the settings of the last caller. */
   readonly watch: (
     task: VideoTaskReference,
     settings: () => WatchSettings,
     known?: WatchState<VideoTask>,
   ) => Watch<VideoTask>;
-  /** The handle of a task that was submitted here. */
+  /** Returns the handle of a task that was submitted here. */
   readonly handleOf: (id: string) => VideoTaskReference | undefined;
   readonly remove: (key: string) => void;
 }
@@ -46,7 +46,7 @@ export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
 const INTERVAL_MS = 15_000;
 const COLLECTION = "video-tasks";
 
-/** Creates the ledger of a client's tasks; without `storage` it lasts as long as the page. */
+/** Creates the ledger of a client's tasks. Without `storage` it lasts as long as the page. */
 export function createVideoTaskLedger(
   client: Client,
   {
@@ -56,7 +56,7 @@ export function createVideoTaskLedger(
 ): VideoTaskLedger {
   const { clock } = client;
   const entries = new Map<string, VideoTaskEntry>();
-  // counts the changes of each entry, so that an older copy never wins
+  // number of changes of each entry, so that an older copy never wins
   const revisions = new Map<string, number>();
   const watches: WatchesInUse<VideoTask, WatchSettings> = new Map();
   let restoring: Promise<void> | undefined;
@@ -96,7 +96,7 @@ export function createVideoTaskLedger(
       presence,
       known: { snapshot, error: known.error },
       inBackground: () => settings().pollInBackground ?? false,
-      follow: (onPoll, signal, seen) =>
+      poll: (onPoll, signal, seen) =>
         watchVideoTask(client, entryOf(id)?.handle ?? task, {
           onPoll,
           signal,
@@ -129,7 +129,7 @@ export function createVideoTaskLedger(
     return keep(key);
   }
 
-  /** Shows and keeps an entry as it stands. */
+  /** Shows an entry, and stores it. */
   async function keep(key: string): Promise<void> {
     store.flush();
     const record = recordOf(entries.get(key), revisions.get(key));
@@ -139,12 +139,12 @@ export function createVideoTaskLedger(
 
   async function restore(): Promise<void> {
     if (!storage) return;
-    // a page that writes is there, and knows what it waits for
+    // a tab that writes the entry is open, and knows the state of its request
     storage.watch(COLLECTION, (changes) => void merge(changes, (entry) => entry), report);
-    await takeOver(await waitForStorage(clock, () => storage.read(COLLECTION), takeOver));
+    await mergeAll(await waitForStorage(clock, () => storage.read(COLLECTION), mergeAll));
   }
 
-  async function takeOver(records: ReadonlyMap<string, unknown>): Promise<void> {
+  async function mergeAll(records: ReadonlyMap<string, unknown>): Promise<void> {
     await merge(records, (entry) => afterReload(client, entry));
     for (const { key, task } of entries.values()) if (hasExpired(task)) void drop(key);
   }
@@ -172,14 +172,14 @@ function intervalOf(interval: WatchSettings["intervalMs"], task: VideoTask | und
   return typeof interval === "function" ? interval(task) : (interval ?? INTERVAL_MS);
 }
 
-/** A link that no longer works is nothing to keep. */
+/** Returns the entry without a link that has expired. */
 function hasExpired(task: VideoTask | undefined): boolean {
   return task?.state === "succeeded" && task.expiresAt !== undefined && task.expiresAt < Date.now();
 }
 
 const ledgers = new WeakMap<Client, Map<RecordStorage | undefined, VideoTaskLedger>>();
 
-/** The ledger of a client's tasks in a storage: one for all who ask. */
+/** Returns the ledger of a client's tasks in a storage: one for all callers. */
 export function videoTaskLedgerOf(
   client: Client,
   { storage, presence }: Pick<VideoTaskStoreOptions, "storage" | "presence">,

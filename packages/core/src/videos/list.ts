@@ -28,9 +28,9 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
     throttleMs: 0,
     clock: client.clock,
     onFirst() {
-      stopLedger = ledger.subscribe(follow);
+      stopLedger = ledger.subscribe(watchUnfinished);
       void ledger.restore();
-      follow();
+      watchUnfinished();
     },
     onLast() {
       stopLedger?.();
@@ -40,7 +40,7 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
   });
   return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, remove: ledger.remove };
 
-  function follow(): void {
+  function watchUnfinished(): void {
     watchAll();
     store.flush();
   }
@@ -49,13 +49,13 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
     const open = ledger
       .getSnapshot()
       .filter(({ task }) => task?.state !== "succeeded" && task?.state !== "failed");
-    const wanted = new Map(open.flatMap(({ handle }) => (handle ? [[handle.id, handle] as const] : [])));
+    const unfinished = new Map(open.flatMap(({ handle }) => (handle ? [[handle.id, handle] as const] : [])));
     for (const [id, leave] of watching) {
-      if (wanted.has(id)) continue;
+      if (unfinished.has(id)) continue;
       leave();
       watching.delete(id);
     }
-    for (const [id, handle] of wanted)
+    for (const [id, handle] of unfinished)
       if (!watching.has(id))
         watching.set(
           id,

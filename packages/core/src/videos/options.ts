@@ -18,9 +18,8 @@ export interface VideoTaskStoreOptions {
   /** Polls while the page is hidden, too. @default false */
   readonly pollInBackground?: boolean | undefined;
   /**
-   * Last check of a request before it is stored or sent: `checkVideoMedia` of `@sluice/core/media`, or the
-   * app's own. Issues, and errors that it throws, refuse the request. Not called for requests that are
-   * `unchecked`.
+   * Last check of a request before it is stored or sent: `checkVideoMedia` of `@sluice/core/media`, or the app's own.
+   * Issues, and errors that it throws, refuse the request. It is not called for `unchecked` requests.
    */
   readonly checkMedia?:
     | ((

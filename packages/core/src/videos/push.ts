@@ -4,23 +4,27 @@ import { readBody } from "../transport/read-body.js";
 import { closeExchange, openExchange, type RequestOptions, send } from "../transport/send.js";
 
 /**
- * Gives the snapshots of a task that a proxy pushes, until the connection ends. The last snapshot tells the reader whether
- * the task is over.
+ * Yields the snapshots of a task that a proxy pushes, until the connection ends. Only the last snapshot shows if the
+ * task has ended.
  *
- * @param path the events' own
- * @throws the signal's reason; whatever keeps the events from coming
+ * @param path path of the events
+ * @throws the signal's reason; the error that ended the events
  */
 export async function* videoEvents(
   client: Client,
   path: string,
   options: RequestOptions,
 ): AsyncGenerator<unknown, void> {
-  const exchange = openExchange(client, path, { ...options, retry: { limit: 0 } }, 60_000);
-  const told: unknown[] = [];
+  const exchange = openExchange(
+    client,
+    { kind: "video", path, headersMs: 60_000 },
+    { ...options, retry: { limit: 0 } },
+  );
+  const received: unknown[] = [];
   let failure: { error: unknown } | undefined;
   const parser = createEventParser({
     onEvent({ event, data }) {
-      if (event === "task") told.push(JSON.parse(client.scrub(data)));
+      if (event === "task") received.push(JSON.parse(client.scrub(data)));
     },
   });
   try {
@@ -34,12 +38,12 @@ export async function* videoEvents(
         throw error;
       },
     });
-    while (await body.read()) yield* told.splice(0);
+    while (await body.read()) yield* received.splice(0);
   } catch (error) {
     failure = { error };
     throw error;
   } finally {
-    // also where its reader has left
+    // also if the consumer has left the loop
     exchange.abort(undefined);
     closeExchange(client, exchange, {}, failure);
   }

@@ -51,7 +51,7 @@ export function videoTaskQueryOptions(
   };
 }
 
-/** Nobody may ask, or there is nothing to ask about any more. */
+/** There is nothing left to poll, or no permission to poll. */
 function isLasting(error: unknown): boolean {
   if (!isGatewayError(error)) return false;
   return (

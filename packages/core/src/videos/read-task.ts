@@ -14,7 +14,7 @@ const PENDING: { readonly [status: string]: PendingVideoTask["state"] } = {
 const SUCCESS = ["success", "succeeded"];
 const FAILURE = ["failure", "failed", "cancelled", "canceled", "expired"];
 
-/** Fields that may have a video's URL, in this order. The spec shows the first and the fourth; gateways differ. */
+/** Fields that may have the URL of a video, in this order. The spec has the first and the fourth; gateways differ. */
 const URL_FIELDS = [
   "result_url",
   "url",
@@ -25,7 +25,7 @@ const URL_FIELDS = [
 
 /**
  * Reads the answer of a video query, enveloped (`{code, message, data}`) or bare, into a snapshot (spec, Video task).
- * Only the status decides: neither `fail_reason` nor 100 % does, and a success without a URL is `result-pending`.
+ * Only the status decides, not `fail_reason` or 100 %. A success without a URL is `result-pending`.
  *
  * @throws {ResponseError} when the answer has no task, or a URL that is not text
  * @example
@@ -86,8 +86,8 @@ function factsOf(
 }
 
 function failed(facts: Facts, task: Record<string, unknown>): FailedVideoTask {
-  const said = isRecord(task.error) ? textOf(task.error.message) : textOf(task.error);
-  const reason = [textOf(task.fail_reason), said].find((text) => text !== undefined && !isURL(text));
+  const errorText = isRecord(task.error) ? textOf(task.error.message) : textOf(task.error);
+  const reason = [textOf(task.fail_reason), errorText].find((text) => text !== undefined && !isURL(text));
   return { ...facts, state: "failed", ...(reason !== undefined && { reason }) };
 }
 
@@ -111,7 +111,7 @@ function succeeded(
   };
 }
 
-/** `"45%"`, or 45, as 0.45; what is no number is undefined. */
+/** Reads `"45%"`, or 45, as 0.45. A value that is not a number is undefined. */
 function progressOf(value: unknown): number | undefined {
   if (typeof value !== "number" && typeof value !== "string") return undefined;
   const text = String(value).trim().replace(/\s*%$/, "");
@@ -119,7 +119,7 @@ function progressOf(value: unknown): number | undefined {
   return Number.isFinite(percent) ? Math.min(1, Math.max(0, percent / 100)) : undefined;
 }
 
-/** Unix seconds as milliseconds; 0 is the gateway's word for "not yet". */
+/** Reads Unix seconds as milliseconds. The gateway sends 0 for "not yet". */
 function timeOf(value: unknown): number | undefined {
   const seconds = typeof value === "string" && value !== "" ? Number(value) : value;
   return typeof seconds === "number" && Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;

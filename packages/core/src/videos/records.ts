@@ -3,28 +3,28 @@ import { isRecord } from "../transport/error-response.js";
 import type { VideoTask, VideoTaskReference } from "../video-task.js";
 import type { VideoTaskEntry } from "./state.js";
 
-/** An entry with the count of its changes: the copy with the higher one is newer. */
+/** An entry with the number of its changes: the copy with the higher number is newer. */
 export interface EntryCopy {
   readonly entry: VideoTaskEntry;
   readonly revision: number;
 }
 
-/** The record that keeps an entry; undefined, which removes it, for none. */
+/** Makes the record of an entry; undefined, which removes the record, for no entry. */
 export function recordOf(entry: VideoTaskEntry | undefined, revision: number | undefined): unknown {
   if (!entry) return undefined;
   const { error, task, ...rest } = entry;
   return {
     ...rest,
     revision,
-    // the gateway's own words are not needed again, and may be long
+    // the gateway's answer is not needed again, and may be long
     ...(task && { task: { ...task, raw: undefined } }),
     ...(error && { error: { name: error.name, message: error.message, outcome: outcomeOf(error) } }),
   };
 }
 
 /**
- * Reads an entry out of a record. A storage may hold anything: each field of another type than ours is left out. A record
- * without a task id is no entry unless all of its own fields fit.
+ * Reads an entry from a record. A storage may hold any value, so fields of unexpected types are left out. A record
+ * without a task id is an entry only if all its other fields have their types.
  */
 export function copyIn(key: string, record: unknown): EntryCopy | undefined {
   const { state, model, submittedAt, revision, label, ...rest } = fieldsOf<VideoTaskEntry & EntryCopy>(
@@ -47,7 +47,7 @@ export function copyIn(key: string, record: unknown): EntryCopy | undefined {
     ...(isShown && { task: seen }),
     ...(isRecord(error) && { error: Object.assign(new Error(), fieldsOf(error)) }),
   };
-  // any other number would never be counted up, or be older than no copy at all
+  // any other number could not be counted up, or would be older than every copy
   const isCount = Number.isSafeInteger(revision) && Number(revision) >= 0;
   return { entry: entry as VideoTaskEntry, revision: isCount ? (revision as number) : 0 };
 }
@@ -55,7 +55,7 @@ export function copyIn(key: string, record: unknown): EntryCopy | undefined {
 const STATES = /^(queued|running|unknown|result-pending|succeeded|failed)$/;
 const NUMBERS = /At$|Until$|^(progress|revision)$/;
 
-/** The fields of a record that have their types: times and counts are numbers, all others text. */
+/** Fields of a record with the right types: times and counts are numbers, all others text. */
 function fieldsOf<Kept>(record: unknown): Partial<Kept> {
   const fits = ([name, value]: [string, unknown]) =>
     typeof value === (NUMBERS.test(name) ? "number" : "string");

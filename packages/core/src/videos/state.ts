@@ -3,7 +3,7 @@ import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video
 
 /** State of one video task, in the terms of TanStack Query. */
 export interface VideoTaskState extends TaskState<SucceededVideoTask, VideoTaskReference> {
-  /** True from `create` until the gateway has answered, `checkMedia` included. There is no task yet. */
+  /** True from `create` until the gateway has answered, also during `checkMedia`. There is no task yet. */
   readonly isCreating: boolean;
   /** Newest snapshot; undefined before the first poll. */
   readonly task: VideoTask | undefined;
@@ -16,7 +16,7 @@ export interface VideoTaskState extends TaskState<SucceededVideoTask, VideoTaskR
 
 /** A video task of the list. Plain JSON but for `error`. */
 export interface VideoTaskEntry {
-  /** Key of the entry in this app. It is there before the gateway gives the task an id. */
+  /** Key of the entry in this app. It exists before the gateway gives the task an id. */
   readonly key: string;
   /** Model of the request. */
   readonly model: string;
@@ -25,8 +25,8 @@ export interface VideoTaskEntry {
   /** Name that the app gave to the task. */
   readonly label?: string;
   /**
-   * `submitting`: sent, not yet answered. `created`: the gateway returned a handle. `unconfirmed`: the
-   * gateway may have the task, and bill it; `error` says what to do.
+   * `submitting`: the request is in flight. `created`: the gateway returned a handle. `unconfirmed`: the gateway may
+   * have the task, and bill it; `error` says what to do.
    */
   readonly state: "submitting" | "created" | "unconfirmed";
   /** Handle of the task, once the gateway gave it an id. */

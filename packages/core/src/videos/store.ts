@@ -13,15 +13,14 @@ import { taskFailure } from "./watch.js";
 /** Store of one video task: none at first, then the one that was submitted or attached. */
 export interface VideoTaskStore extends Store<VideoTaskState> {
   /**
-   * Checks the request, and its media with `checkMedia`, creates the task, and watches it. Never rejects:
-   * resolves to the state as soon as the gateway has answered. While a task has not ended, a second call
-   * sends nothing, so that a double click pays once.
+   * Checks the request, and its media with `checkMedia`, creates the task, and watches it. Never rejects: resolves to
+   * the state as soon as the gateway has answered. While a task has not ended, a second call sends nothing, so that a
+   * double click pays once.
    *
-   * The entry is stored before the request is sent. After 3 s without an answer of the storage the request is
-   * sent all the same, and the entry is stored later.
+   * The entry is stored before the request is sent. If the storage has not answered after 3 s, the request is sent and
+   * the entry is stored later.
    *
-   * @example
-   * A model that this version does not know:
+   * @example A model that this version does not know:
    * ```ts
    * await video.create(unchecked({ model: "beta4.0-video", input: { prompt: "A reef at dawn" } }));
    * ```
@@ -34,8 +33,8 @@ export interface VideoTaskStore extends Store<VideoTaskState> {
   /** Stops watching and keeps the shown state. The task goes on and is billed; it cannot be cancelled. */
   detach(): void;
   /**
-   * Forgets the task in this store. The task goes on and stays in the list. A request that is still checked
-   * or stored is not sent.
+   * Forgets the task in this store. The task goes on and stays in the list. A request that is still being checked or
+   * stored is not sent.
    */
   reset(): void;
 }
@@ -100,7 +99,7 @@ export function createVideoTaskStore(
   };
 }
 
-/** Throws what is wrong with a request, its media included, as long as nobody but us knows of it. */
+/** Throws if a request or its media break a rule. Runs before the request is stored or sent. */
 async function assertSendable(
   client: Client,
   request: VideoRequest | UncheckedRequest,
@@ -113,7 +112,7 @@ async function assertSendable(
     if (findings.issues.length === 0) media = checkMedia?.(request as VideoRequest, { signal }) ?? [];
     return findings;
   };
-  // which has no check for what is unchecked
+  // `assertAccepted` does not check an `unchecked` request, so its media are not checked, either
   assertAccepted(request, checkAll, client.warn, "create(unchecked({ … }))");
   const issues = await media;
   signal.throwIfAborted();

@@ -16,26 +16,22 @@ import { normalizeVideoTask } from "./read-task.js";
 
 const HEADERS_MS = 60_000;
 const ROUTE = "add videos to its `routes`";
-/** Time after the end of pushed events in which the task is polled, in milliseconds. */
+/** Time in milliseconds for which the task is polled after pushed events have ended. */
 const EVENTS_AGAIN_MS = 60_000;
-/** Number of further polls of a success without a URL. */
+/** Number of further polls after a success without a URL. */
 const RESULT_QUERIES = 3;
 
 /** Options for watching a task. Times are milliseconds. */
 export interface VideoTaskWatchOptions extends RequestOptions {
   /**
-   * Milliseconds from an answer to the next poll, give or take a tenth. A function gets the last answer.
+   * Milliseconds from an answer to the next poll, varied by up to 10 %. A function gets the last answer.
    *
    * @default 15_000
    */
   readonly intervalMs?: number | ((task: VideoTask | undefined) => number) | undefined;
-  /**
-   * Longest time of the whole watching, in milliseconds, the request in flight included.
-   *
-   * @default 1_800_000 (30 min)
-   */
+  /** Longest time of watching, in milliseconds. A request in flight counts, too. @default 1_800_000 (30 min) */
   readonly deadlineMs?: number | undefined;
-  /** Called for each poll and each wait before the next. Not called while a proxy pushes changes. */
+  /** Called before each poll, and before each wait for the next one. Not called while a proxy pushes changes. */
   readonly onPoll?: ((event: PollEvent) => void) | undefined;
   /**
    * True where the gateway has answered for the task before: a 404 ends the watching at once. For a new task,
@@ -73,7 +69,7 @@ export async function getVideoTask(
   }
 }
 
-/** The same, with what the answer offers besides: `video-events`, where a proxy pushes changes. */
+/** Polls once. Also returns what the answer offers: `video-events`, where a proxy pushes changes. */
 async function query(
   client: Client,
   handle: VideoTaskReference,
@@ -85,6 +81,7 @@ async function query(
       client,
       {
         method: "get",
+        kind: "video",
         path,
         subject: handle,
         headersMs: HEADERS_MS,
@@ -132,7 +129,7 @@ export async function* watchVideoTask(
   let last: VideoTask | undefined;
   let withoutResult = 0;
   try {
-    for await (const next of newsOf(client, handle, options)) {
+    for await (const next of snapshotsOf(client, handle, options)) {
       if (next !== last) yield next;
       last = next;
       if (next.state === "succeeded" || next.state === "failed") return;
@@ -140,13 +137,13 @@ export async function* watchVideoTask(
       if (withoutResult > RESULT_QUERIES) throw resultMissing(next as PendingVideoTask);
     }
   } catch (error) {
-    // only now: a task that was just made may be unknown for a while, whatever this device's clock says
+    // only after an answer: the gateway may not know a new task for a while, and this device's clock may be wrong
     throw withDetails(expiredOr(error, handle), { handle });
   }
 }
 
-/** Gives the task after each answer and each pushed change: the same object if nothing is new. */
-async function* newsOf(
+/** Yields the task after each answer and each pushed change. Yields the same object if nothing has changed. */
+async function* snapshotsOf(
   client: Client,
   handle: VideoTaskReference,
   options: VideoTaskWatchOptions,
@@ -158,10 +155,10 @@ async function* newsOf(
     const before = last;
     last = newerTask(last, task);
     yield last;
-    // only after news: who shows that a question is out, shows it until there are some
+    // only after an update: a subscriber shows `fetching` until the update
     if (!listening || last === before || clock.now() < pushAgainAt) continue;
     for await (const pushed of pushedOf(client, handle, { ...options, signal: listening })) {
-      // the first may be older than the answer
+      // the first pushed snapshot may be older than the answer
       if (pushed.state === "queued" && last.state !== "queued") continue;
       last = newerTask(last, pushed);
       yield last;
@@ -170,7 +167,7 @@ async function* newsOf(
   }
 }
 
-/** An answer; where changes are pushed, with the signal by which to listen for them. */
+/** An answer. Where changes are pushed, also the signal for listening to them. */
 interface Answer {
   readonly task: VideoTask;
   readonly listening: AbortSignal | undefined;
@@ -190,14 +187,14 @@ function answersOf(
     intervalMs: typeof intervalMs === "function" ? (answer) => intervalMs(answer?.task) : intervalMs,
     deadlineMs,
     late: `the video task was not over after ${deadlineMs} ms (deadlineMs); it goes on: watch it again by its handle`,
-    async ask(signal) {
+    async query(signal) {
       const { task, offers } = await query(client, handle, { ...options, signal, retry: { limit: 0 } });
       return { task, listening: offers?.includes("video-events") ? signal : undefined };
     },
   });
 }
 
-/** Gives pushed snapshots until the connection breaks off; then the task is polled again. */
+/** Yields pushed snapshots until the connection breaks off. Then the task is polled again. */
 async function* pushedOf(
   client: Client,
   handle: VideoTaskReference,
@@ -205,11 +202,11 @@ async function* pushedOf(
 ): AsyncGenerator<VideoTask, void> {
   try {
     const path = `${videoTaskPath(handle.id)}/events`;
-    // few proxies push, and where it can't be loaded the task is polled
+    // few proxies push; if the code cannot be loaded, the task is polled
     const { videoEvents } = await import("./push.js");
     for await (const json of videoEvents(client, path, options)) yield readTask(client, json, handle);
   } catch {
-    // whatever was wrong: the task can still be asked about
+    // after any failure: the task can still be polled
     options.signal.throwIfAborted();
   }
 }
@@ -238,7 +235,7 @@ export async function waitForVideoTask(
   throw new Error("unreachable: watching ends with a final snapshot or an error");
 }
 
-/** A failed task as an error. */
+/** Makes the error of a failed task. */
 export function taskFailure(task: FailedVideoTask, handle: VideoTaskReference): TaskFailedError {
   const reason = task.reason ? `: ${task.reason}` : ", and the gateway gives no reason";
   const error = new TaskFailedError(`the video task failed${reason}`, { reason: "failed", task });
@@ -254,12 +251,12 @@ function referenceOf(client: Client, task: VideoTaskReference | string): VideoTa
   return typeof task === "string" ? { id: task } : task;
 }
 
-/** Tells whether the query itself failed, under HTTP 200. A failed task is no failed query. */
+/** Returns true if the query itself failed, under HTTP 200. A failed task is not a failed query. */
 function isRefused({ code }: Record<string, unknown>): boolean {
   return code != null && code !== "" && String(code).toLowerCase() !== "success";
 }
 
-/** A task that is unknown after its time is expired, and not a wrong id. */
+/** Makes the error of an unknown task: after its time it has expired, before that the id is wrong. */
 function expiredOr(error: unknown, handle: VideoTaskReference): unknown {
   const { queryableUntil } = handle;
   if (queryableUntil === undefined || Date.now() < queryableUntil || isClosedRoute(error)) return error;
@@ -268,14 +265,16 @@ function expiredOr(error: unknown, handle: VideoTaskReference): unknown {
   return new TaskExpiredError(message, handle, { cause: error });
 }
 
-/** Merges an answer into the last snapshot: progress never goes back; the same object if nothing is new. */
+/**
+ * Merges an answer into the last snapshot. Progress never goes back. Returns the same object if nothing has changed.
+ */
 export function newerTask(last: VideoTask | undefined, answer: VideoTask): VideoTask {
   const progress = Math.max(answer.progress ?? 0, last?.progress ?? 0);
   const next = progress > (answer.progress ?? 0) ? { ...answer, progress } : answer;
   return last && faceOf(next) === faceOf(last) ? last : next;
 }
 
-/** A snapshot as text to compare by: without `raw`, in which a trace id may change with each answer. */
+/** Writes a snapshot as text to compare. `raw` is left out, because a trace id may change with each answer. */
 function faceOf({ raw: _, ...shown }: VideoTask): string {
   return JSON.stringify(Object.entries(shown).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

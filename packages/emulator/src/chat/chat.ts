@@ -43,13 +43,13 @@ export function createChat({ clock, speed, refuse, script }: ChatOptions) {
     const refusal = refuse(job.scenes, exchange.text);
     if (refusal) return refusal;
 
-    const completion = complete(job, exchange);
+    const completion = await complete(job, exchange);
     return job.stream ? streamed(completion, job, exchange) : whole(completion, job, exchange);
   }
 
-  function complete(job: ChatJob, { text, request }: Exchange): Completion {
+  async function complete(job: ChatJob, { text, request }: Exchange): Promise<Completion> {
     const id = `${hash(text)}_${++count}`;
-    const reply = withinBudget(draftReply(job, script), job, id);
+    const reply = withinBudget(await draftReply(job, script), job, id);
     const { prompt, cached } = cache.read(job.request, request.headers.get("authorization") ?? "");
     const counts = { prompt, cached, completion: completionTokens(reply), reasoning: reply.reasoning.length };
     const created = Math.floor(clock.now() / 1000);

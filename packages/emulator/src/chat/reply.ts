@@ -23,16 +23,17 @@ export interface ScriptedReply {
   readonly toolCalls?: readonly { readonly name: string; readonly arguments: unknown }[];
 }
 
-/** Decides the reply to a request; undefined leaves it to the emulator. */
-export type ChatScript = (request: ChatRequest) => string | ScriptedReply | undefined;
+/** Decides the reply to a request, at once or later; undefined leaves it to the emulator. */
+export type ChatScript = (request: ChatRequest) => Decision | Promise<Decision>;
+type Decision = string | ScriptedReply | undefined;
 
 const TOPIC_CHARACTERS = 60;
 const LEAD_IN =
   /^(?:(?:please|now|and|can you|could you|would you)\s+)*(?:tell me(?: something| more)? about|explain(?: to me)?|describe|talk about|what (?:is|are|was|were)|write (?:me )?(?:(?:an?|some) )?(?:\w+ )?about)\s+/i;
 
 /** Drafts a reply: that of the script, a tool call, JSON, or a text of the emulator. */
-export function draftReply(job: ChatJob, script: ChatScript | undefined): Draft {
-  const scripted = script?.(job.request);
+export async function draftReply(job: ChatJob, script: ChatScript | undefined): Promise<Draft> {
+  const scripted = await script?.(job.request);
   if (scripted !== undefined) return scriptedDraft(scripted, job);
 
   const subject = subjectOf(job);

@@ -7,10 +7,11 @@ import {
   jwtVerify,
 } from "jose";
 import type { User } from "../admitted.js";
+import { openCall } from "../gateway/call.js";
 import { settled } from "../gateway/polls.js";
+import { readText } from "../gateway/read-answer.js";
 import { ensure, Refusal, readOption } from "../refusal.js";
 import { textOf } from "../refusals.js";
-import { askJSON, type Fetch } from "./ask-json.js";
 
 /** The claims that a token must have. */
 export interface Expected {
@@ -108,6 +109,44 @@ export function checkTexts(name: string, value: unknown, example: string): strin
   return texts.map((text) => checkText(name, text, example));
 }
 
+/** Another way out than the global `fetch`: a service binding, a test. It must not follow redirects. */
+export type Fetch = (request: Request) => Promise<Response>;
+
+const ANSWER_MS = 5000;
+const ANSWER_CHARACTERS = 262_144;
+
+/**
+ * Sends a request to another server. Time and size of the answer are bounded, and a redirect is an answer, not followed.
+ *
+ * @returns the answer; `json` is undefined where the body is no JSON, or too large
+ * @throws the network's error, or that it took too long
+ */
+export async function fetchJSON(url: string, init: RequestInit, fetch: Fetch) {
+  const call = openCall(new AbortController().signal, ANSWER_MS);
+  const request = new Request(url, { ...init, redirect: "manual", signal: call.signal });
+  const emptyIfLarge = (error: Refusal) => {
+    if (error.reason !== "upstream_type") throw error;
+    return "";
+  };
+  try {
+    const response = await call.wait(() => fetch(request), "upstream_unreachable");
+    const text = await readText({ response, call }, ANSWER_CHARACTERS).catch(emptyIfLarge);
+    return { status: response.status, json: parsed(text) };
+  } catch (error) {
+    throw call.stopped ? new Error("it took too long") : (error as Refusal).cause;
+  } finally {
+    call.close();
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Time in milliseconds before keys are fetched again. A key that was withdrawn is accepted until then. */
 const FRESH_MS = 600_000;
 /** Time in milliseconds for which an unknown `kid` causes no new fetch. */
@@ -173,7 +212,7 @@ export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
 
   async function read(): Promise<Keys> {
     const headers = { accept: "application/json, application/jwk-set+json" };
-    const answer = await askJSON(url, { headers }, fetch).catch((error: unknown) => {
+    const answer = await fetchJSON(url, { headers }, fetch).catch((error: unknown) => {
       throw unknowable("jwks: the keys could not be fetched", error);
     });
     if (answer.status !== 200) throw unknowable(`jwks: the keys were answered with ${answer.status}`);

@@ -1,13 +1,13 @@
 import type { JWTPayload, JWTVerifyGetKey } from "jose";
 import type { Authenticate } from "../options.js";
 import { ensure, type Refusal, readOption } from "../refusal.js";
-import type { Fetch } from "./ask-json.js";
 import {
   checkKeysURL,
   checkText,
   checkTexts,
   claimsOf,
   type Expected,
+  type Fetch,
   openKeySet,
   type Secret,
   secretOf,

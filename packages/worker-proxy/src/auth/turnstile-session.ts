@@ -1,10 +1,10 @@
 import { SignJWT } from "jose";
-import { checkOrigin, corsHeadersOf } from "../gates/origin.js";
-import { preflight } from "../gates/preflight.js";
+import { readBody } from "../gates/body.js";
+import { checkOrigin, corsHeadersOf } from "../gates/caller.js";
 import type { Authenticate } from "../options.js";
+import { preflight, refuse } from "../own-answers.js";
 import { ensure, misconfigured, Refusal, refusalIn } from "../refusal.js";
-import { askJSON, type Fetch, parsed, readAtMost, within } from "./ask-json.js";
-import { checkTexts, type Secret, secretOf, unknowable } from "./claims.js";
+import { checkTexts, type Fetch, fetchJSON, type Secret, secretOf, unknowable } from "./claims.js";
 import { bearer } from "./jwt.js";
 
 /** Options of {@link turnstileSession}. */
@@ -149,7 +149,6 @@ async function answer<Env>(settings: Settings<Env>, request: Request, env: Env):
     if (request.method === "OPTIONS" && origin !== null) response = preflight(request, "POST");
     else response = Response.json(await exchanged(settings, request, env));
   } catch (error) {
-    const { refuse } = await import("../refuse.js");
     ({ response } = await refuse(refusalIn(error), { request, env, settings }));
   }
   const cors = corsHeadersOf(origin, settings.origins, false);
@@ -231,7 +230,7 @@ async function verified(sent: Sent, fetch: Fetch): Promise<Record<string, unknow
 }
 
 async function asked(body: URLSearchParams, fetch: Fetch): Promise<Record<string, unknown> | undefined> {
-  const answer = await askJSON(SITEVERIFY, { method: "POST", body }, fetch).catch(() => undefined);
+  const answer = await fetchJSON(SITEVERIFY, { method: "POST", body }, fetch).catch(() => undefined);
   if (!answer || answer.status >= 500 || answer.status === 429) return undefined;
   if (typeof answer.json !== "object" || answer.json === null) return undefined;
   const said = answer.json as Record<string, unknown>;
@@ -259,19 +258,12 @@ const BODY_MS = 10_000;
 const MAX_TOKEN = 2048;
 
 /**
- * The Turnstile token in a request's body, `{ "token": "…" }`.
+ * Reads the Turnstile token in a request's body, `{ "token": "…" }`.
  *
  * @throws {Refusal} 408, 413, 415 or 400
  */
-async function readToken({ headers, body }: Request): Promise<string> {
-  // a type that pages may send without a preflight would get around CORS
-  if (!/^application\/json\s*(?:;\s*charset=utf-8\s*)?$/i.test(headers.get("content-type") ?? ""))
-    throw new Refusal("type_not_json");
-  const text = await within(BODY_MS, (signal) => readAtMost(BODY_BYTES, body, signal)).catch(() => {
-    throw new Refusal("turnstile_body_timeout");
-  });
-  if (text === undefined) throw new Refusal("body_too_large", { what: BODY_BYTES });
-  const { token } = (parsed(text) ?? {}) as { token?: unknown };
+async function readToken(request: Request): Promise<string> {
+  const { token } = { ...(await readBody(request, { bodyBytes: BODY_BYTES, bodyMs: BODY_MS })) };
   if (typeof token !== "string" || token === "" || token.length > MAX_TOKEN)
     throw new Refusal("turnstile_token_missing");
   return token;

@@ -1,5 +1,5 @@
-import type { BudgetReader, BudgetState, Meter, Payable, Reservation, Usage, User } from "../admitted.js";
-import { readBinding } from "../refusal.js";
+import type { Admitted, Meter, Payable, Reservation, Usage, User } from "../admitted.js";
+import { decided, readBinding } from "../refusal.js";
 import type { LedgerEntry, LedgerRequest, LedgerState } from "./budget-ledger.js";
 import { hashOf, type ObjectNamespace, objectNamed } from "./platform.js";
 
@@ -45,6 +45,28 @@ export interface BudgetOptions<Env = unknown> {
   readonly cost?: (usage: Usage, payable: Payable<Env>) => number;
 }
 
+/** The user whose budgets are read. */
+export interface BudgetReader<Env = unknown> {
+  readonly env: Env;
+  readonly user: User;
+}
+
+/** One budget of a user at the moment, as `GET /v1/budget` reports it. Amounts are in the unit of the options. */
+export interface BudgetState {
+  /** The requests that count together. */
+  readonly by: BudgetBy;
+  /** The most that can be spent in one window. */
+  readonly limit: number;
+  /** The amount of all settled requests in this window. */
+  readonly spent: number;
+  /** The amount held for requests that are not settled yet. */
+  readonly reserved: number;
+  /** The amount that the next request can reserve, 0 or more. */
+  readonly remaining: number;
+  /** The end of the window, in milliseconds since 1970. */
+  readonly resetsAt: number;
+}
+
 /** One budget, for its operator. All of it concerns the present window alone. */
 export interface BudgetLedger {
   read(): Promise<BudgetState>;
@@ -56,6 +78,7 @@ export interface BudgetLedger {
 
 /** A {@link Meter} with access to each of its budgets. */
 export interface BudgetMeter<Env = unknown> extends Meter<Env> {
+  /** Reads the user's own budgets, as `GET /v1/budget` does. */
   read(reader: BudgetReader<Env>): Promise<readonly BudgetState[]>;
   /**
    * Opens one budget, to read or change it. Whoever can call it can give money away: call it behind a sign-in of
@@ -93,7 +116,10 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     throw new TypeError("windowMs: give a whole number from 1 up");
   const kinds = checkedKinds(limits);
   const bound = (env: Env) => readBinding("budget", namespace, env);
-  return { reserve, read, ledger, checks: [bound] };
+  const serve = async ({ env, user }: Admitted<Env>) =>
+    Response.json({ budgets: await decided("meter", "budget_unavailable", () => read({ env, user })) });
+  const routes = [{ name: "budget", method: "GET", path: "/v1/budget", id: "own", serve }] as const;
+  return { reserve, read, ledger, routes, checks: [bound] };
 
   async function reserve(payable: Payable<Env>): Promise<Reservation | { readonly retryAfterMs: number }> {
     const id = crypto.randomUUID();

@@ -4,6 +4,8 @@ export {
   type BudgetLimit,
   type BudgetMeter,
   type BudgetOptions,
+  type BudgetReader,
+  type BudgetState,
   budget,
 } from "./budget.js";
 export { Budget } from "./budget-ledger.js";

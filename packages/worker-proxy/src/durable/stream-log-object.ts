@@ -1,9 +1,9 @@
 import type { ServerSentEvent } from "@sluice/core/sse";
 import type { Admitted, CallOutcome, Payable } from "../admitted.js";
-import { type Account, openAccount } from "../gates/account.js";
-import { type Call, checkedType, openCall, passedHeadersOf, STALL_MS } from "../gateway/call.js";
-import { outcomeOf, parsed, readText, usageOf } from "../gateway/read-answer.js";
-import { refusalOf } from "../gateway/refused.js";
+import { type Account, openAccount } from "../gateway/additions.js";
+import { checkedType, passedHeadersOf } from "../gateway/answer.js";
+import { type Call, openCall } from "../gateway/call.js";
+import { outcomeOf, parsed, readText, refusalOf, STALL_MS, usageOf } from "../gateway/read-answer.js";
 import { relay, type StreamEnd } from "../gateway/relay.js";
 import { ask } from "../gateway/request.js";
 import { misconfigured, Refusal } from "../refusal.js";
@@ -85,7 +85,7 @@ export function openStreamLog<Env>(
     } catch (error) {
       // the proxy is told the refusal alone, not what is behind it
       if (!(error instanceof Refusal) || textOf(error).status >= 500) {
-        const { logCause } = await import("../refuse.js");
+        const { logCause } = await import("../own-answers.js");
         await logCause("streamLogObject", error, { request, env, settings });
       }
       return refusedBy(error);
@@ -146,7 +146,7 @@ export function openStreamLog<Env>(
         void keepAll(stream, call, { keys: setup.apiKeys, choices, account });
         return undefined;
       }
-      const json = parsed(await readText({ response, call }, JSON_CHARACTERS, () => stallMs));
+      const json = parsed(await readText({ response, call }, JSON_CHARACTERS, stallMs));
       account?.close(outcomeOf(json), usageOf(json));
       call.close();
       await forget();

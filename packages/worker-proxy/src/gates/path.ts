@@ -1,4 +1,4 @@
-import type { Extension, ExtensionRoute, RouteName } from "../admitted.js";
+import type { ExtensionRoute, RouteName } from "../admitted.js";
 import { Refusal } from "../refusal.js";
 
 /** The kind of thing that an id names. The mark of one does not fit the other. */
@@ -38,12 +38,12 @@ export const specRoutes: readonly Route[] = [
 export function tableOf(
   open: readonly RouteName[],
   assetLookup: string | undefined,
-  extensions: readonly Extension<never>[],
+  added: readonly ExtensionRoute<never>[],
 ): readonly Route[] {
   const table: Route[] = [...specRoutes, { name: "health", method: "GET", path: "/health" }];
   if (assetLookup !== undefined)
     table.push({ name: "assets", method: "POST", path: assetLookup, ids: "asset", isLookup: true });
-  for (const extension of extensions.flatMap(({ routes }) => routes)) {
+  for (const extension of added) {
     const { name, method, path, id } = extension;
     table.push({ name, method, path, ids: id === "task" ? id : undefined, extension });
   }

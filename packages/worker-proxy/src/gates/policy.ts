@@ -3,9 +3,9 @@ import { Refusal } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
 import { readBody } from "./body.js";
 import { holdCaps, siftBody } from "./fields.js";
-import type { Tenancy } from "./ids.js";
 import { belongsTo, hasOwnFields, tableOf } from "./models.js";
 import type { Match } from "./path.js";
+import type { Tenancy } from "./references.js";
 
 /**
  * Reads what is asked, and checks it against what the operator allows. A body becomes the one that leaves.
@@ -24,14 +24,16 @@ export async function admit<Env>(
   const body = await readBody(asked.request, limits);
   if (idInPath !== undefined || route.isLookup) {
     if (body) siftBody(body, lookupTable);
-    const { admitId } = await import("./ids.js");
+    const { admitId } = await import("./references.js");
     return await admitId(route, idInPath, body, tenancy, asked);
   }
   if (!body) return asked;
 
   // the models that a body names; what is no text is not listed anywhere
   const names =
-    route.name === "epsilon" ? (await import("./ids.js")).namesIn(body) : ([body["model"]] as [string]);
+    route.name === "epsilon"
+      ? (await import("./references.js")).namesIn(body)
+      : ([body["model"]] as [string]);
   const [model] = names;
   if (!names.every((name) => models.has(name) && belongsTo(name, route.name))) {
     // a body without a model may have another spelling of the field: that is named then
@@ -41,7 +43,7 @@ export async function admit<Env>(
   if (route.name === "chat") renameTokens(body);
   const table = fieldsOf(route.name, model);
   const { dropped, addresses } = siftBody(body, table);
-  if (route.name === "assets") (await import("./ids.js")).checkGroups(model, models);
+  if (route.name === "assets") (await import("./references.js")).checkGroups(model, models);
   const forAll = route.name === "chat" && limits.maxTokens ? { max_tokens: limits.maxTokens } : {};
   // also where nothing bounds it: a meter computes with it
   const tokens = (body["max_tokens"] ?? 1) as number;
@@ -50,7 +52,7 @@ export async function admit<Env>(
   for (const name of names) holdCaps(body, table, { ...forAll, ...models.get(name) }, name);
   // few requests have addresses
   if (addresses.length > 0) {
-    const { checkAddress } = await import("./media.js");
+    const { checkAddress } = await import("./references.js");
     for (const address of addresses) await checkAddress(address, settings, tenancy);
   }
   if (tenancy && hasOwnFields(model)) body["user_id"] = await tenancy.pseudonym();

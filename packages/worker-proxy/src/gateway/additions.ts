@@ -1,13 +1,14 @@
-import type { Admitted, Extension, RouteName } from "../admitted.js";
+import type { Admitted, CallOutcome, Extension, Meter, Payable, RouteName, Usage } from "../admitted.js";
 import type { Route } from "../gates/path.js";
 import type { ProxyOptions } from "../options.js";
-import { ensure, Refusal, readOption } from "../refusal.js";
-import { isCredential } from "../refuse.js";
+import { isCredential } from "../own-answers.js";
+import { decided, ensure, Refusal, readOption, tooMany } from "../refusal.js";
+import { logError } from "../report.js";
 import type { Settings } from "../settings.js";
 import type { Call } from "./call.js";
 import { openKeyWatch } from "./keys.js";
 
-/* Loaded where the operator adds something: extensions, or `upstreamHeaders`. */
+/* Loaded where the operator adds something: a meter, extensions, or `upstreamHeaders`. */
 
 /**
  * Returns the answer of an extension in the gateway's place, if one gives any.
@@ -87,4 +88,35 @@ function checkHeaders(given: unknown): Readonly<Record<string, string>> {
     ensure(isText, `upstreamHeaders: ${name}: give a text of ASCII letters, without a line break`);
   }
   return headers;
+}
+
+/** The reservation of one request. Only the first close counts. */
+export interface Account {
+  /** Settles or releases the reservation. `usage` counts for an answer that came to its end. */
+  close(outcome: CallOutcome, usage?: Usage): void;
+}
+
+/**
+ * Reserves the most that a request can cost. Called right before the gateway is asked, by the proxy or by a
+ * Durable Object in its place.
+ *
+ * @throws {Refusal} 429 when nothing is left, 503 when the meter fails
+ */
+export async function openAccount<Env>(meter: Meter<Env>, payable: Payable<Env>): Promise<Account> {
+  const reserved = await decided("meter", "budget_unavailable", () => meter.reserve(payable));
+  if ("retryAfterMs" in reserved) throw tooMany("budget_exhausted", reserved.retryAfterMs);
+  let isOpen = true;
+  return {
+    close(outcome, usage) {
+      if (!isOpen) return;
+      isOpen = false;
+      const isFree = outcome === "not_reached" || outcome === "refused";
+      // usage that came before a cut may be of a part of the answer
+      const spent = outcome === "answered" ? usage : undefined;
+      const closing = Promise.resolve()
+        .then(() => (isFree ? reserved.release() : reserved.settle(spent)))
+        .catch(() => logError("meter: could not be settled; what was set aside stays so"));
+      payable.context?.waitUntil(closing);
+    },
+  };
 }

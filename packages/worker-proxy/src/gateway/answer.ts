@@ -1,59 +1,98 @@
-import { checkedType, passedHeadersOf } from "./call.js";
+import type { Admitted } from "../admitted.js";
+import type { Route } from "../gates/path.js";
+import type { Tenancy } from "../gates/references.js";
+import { Refusal } from "../refusal.js";
+import type { Report } from "../report.js";
+import type { Settings, Setup } from "../settings.js";
+import type { Account } from "./additions.js";
+import type { Call } from "./call.js";
+import { openKeyWatch } from "./keys.js";
 import { pump } from "./pump.js";
-import type { Passing, Upstream } from "./read-answer.js";
+
+/** An answer of the gateway under way, and the call that it belongs to. */
+export interface Upstream {
+  readonly response: Response;
+  readonly call: Call;
+}
+
+/** The parts of a request that its answer needs. */
+export interface Passing<Env> extends Upstream {
+  /** True if an extension answered in the gateway's stead. */
+  readonly isExtensions: boolean;
+  readonly settings: Settings<Env>;
+  readonly setup: Setup;
+  readonly tenancy: Tenancy | undefined;
+  readonly admitted: Admitted<Env>;
+  readonly route: Route;
+  readonly report: Report;
+  readonly account: Account | undefined;
+}
 
 /**
  * Makes the response to the client from a success of the gateway.
  *
  * @throws {Refusal} 502 for what is no JSON and no event stream, or breaks off
  */
-export async function passOn<Env>(upstream: Upstream, passing: Passing<Env>): Promise<Response> {
-  const { response, call, isExtensions } = upstream;
-  const { settings, setup, route, report } = passing;
+export async function passOn<Env>(passing: Passing<Env>): Promise<Response> {
+  const { response, call, isExtensions, settings, setup, admitted, route, report } = passing;
   const { meter, limits, extensions } = settings;
   const { status } = response;
-  const sent = headersOf(response, passing);
-  if (extensions.length > 0) {
-    const { extensionHeaders } = await import("./additions.js");
-    Object.assign(sent, extensionHeaders(extensions, response, route.name, setup.guarded));
-  }
-  if (status === 204 && route.extension) {
-    call.close();
-    report.end(status);
-    return new Response(null, { status, headers: sent });
-  }
-  const { type, body } = checkedType(response, route.name === "chat" || route.extension !== undefined);
-  sent["content-type"] = type;
-  const onEnd = (code?: string) => report.end(code?.startsWith("client_") ? 499 : status, code);
-  // an extension's own stream has no content to wait for: a task may stay as it is for minutes
-  const isRead = !route.extension && (meter !== undefined || limits.stallMs !== undefined || isExtensions);
-  if (type === "text/event-stream" && !isRead) {
-    // elsewhere the platform passes it on
-    const keys = setup.guarded;
-    const options = { keys, onFirstByte: report.firstByte, isChat: !route.extension, onEnd };
-    return new Response(pump(body, call, options), { status, headers: sent });
-  }
-  const { jsonOf, readStream } = await call.wait(() => import("./read-answer.js"), "upstream_cut");
-  if (type !== "application/json")
-    return new Response(readStream(upstream, body, passing, onEnd), { status, headers: sent });
-  const bytes = await jsonOf(upstream, passing);
-  call.close();
-  report.known.bytes = bytes.byteLength;
-  report.firstByte();
-  report.end(status);
-  return new Response(bytes, { status, headers: sent });
-}
-
-function headersOf<Env>(
-  response: Response,
-  { setup, admitted, report }: Passing<Env>,
-): Record<string, string> {
   const passed = passedHeadersOf(response, setup.guarded);
   report.known.requestId = passed["x-request-id"] ?? report.known.requestId;
-  return {
+  const headers: Record<string, string> = {
     ...passed,
     "x-request-id": report.known.requestId,
     "x-sluice-source": "upstream",
     ...(admitted.dropped?.length && { "x-sluice-dropped": admitted.dropped.join(", ") }),
   };
+  if (extensions.length > 0) {
+    const { extensionHeaders } = await import("./additions.js");
+    Object.assign(headers, extensionHeaders(extensions, response, route.name, setup.guarded));
+  }
+  if (status === 204 && route.extension) {
+    call.close();
+    report.end(status);
+    return new Response(null, { status, headers });
+  }
+  const { type, body } = checkedType(response, route.name === "chat" || route.extension !== undefined);
+  headers["content-type"] = type;
+  const onEnd = (code?: string) => report.end(code?.startsWith("client_") ? 499 : status, code);
+  // an extension's own stream has no content to wait for: a task may stay as it is for minutes
+  const isRead = !route.extension && (meter !== undefined || limits.stallMs !== undefined || isExtensions);
+  if (type === "text/event-stream" && !isRead) {
+    const options = { keys: setup.guarded, onFirstByte: report.firstByte, isChat: !route.extension, onEnd };
+    return new Response(pump(body, call, options), { status, headers });
+  }
+  const { jsonOf, readStream } = await call.wait(() => import("./read-answer.js"), "upstream_cut");
+  if (type !== "application/json") return new Response(readStream(passing, body, onEnd), { status, headers });
+  const bytes = await jsonOf(passing);
+  call.close();
+  report.known.bytes = bytes.byteLength;
+  report.firstByte();
+  report.end(status);
+  return new Response(bytes, { status, headers });
+}
+
+const PASSED = {
+  "x-request-id": /^[\w.:-]{1,128}$/,
+  "retry-after": /^(?:\d{1,6}|[A-Z][a-z]{2}, [\w :]{10,30})$/,
+};
+
+/** Returns the headers of an answer that may go on to the client, where they are well-formed. */
+export function passedHeadersOf({ headers }: Response, apiKeys: readonly string[]): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const [name, shape] of Object.entries(PASSED)) {
+    const value = headers.get(name);
+    if (value !== null && shape.test(value) && !openKeyWatch(apiKeys)(value)) passed[name] = value;
+  }
+  return passed;
+}
+
+/** @throws {Refusal} 502 for an answer that is no JSON, and no event stream where there can be one */
+export function checkedType({ body, headers }: Response, canStream: boolean) {
+  const [type = ""] = (headers.get("content-type") ?? "").toLowerCase().split(/\s*;/, 1);
+  const isFit = type === "application/json" || (canStream && type === "text/event-stream");
+  if (body && isFit) return { body, type };
+  body?.cancel().catch(() => {});
+  throw new Refusal("upstream_no_json", { outcome: "refused" });
 }

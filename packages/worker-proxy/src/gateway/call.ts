@@ -1,6 +1,5 @@
 import type { CallOutcome } from "../admitted.js";
 import { Refusal } from "../refusal.js";
-import { openKeyWatch } from "./keys.js";
 
 /** The end of a call before the last byte of its answer. */
 export type Failure =
@@ -17,42 +16,53 @@ export function failed(failure: Failure, outcome?: CallOutcome, cause?: unknown)
   return new Refusal(failure, { outcome: outcome ?? usual, cause });
 }
 
-/** The time for one step, in milliseconds, and the reason for which the call is stopped after it. */
-interface Wait {
+/** A time in milliseconds, and the reason for which the call is stopped after it. */
+interface Limit {
   readonly ms: number;
   readonly late: Failure;
 }
 
-/** One call to the gateway, from sending to its last byte: who may end it, and what it was ended for. */
+/** One call to the gateway, from sending to its last byte: what may end it, and why it ended. */
 export interface Call {
   /** For the upstream `fetch`. */
   readonly signal: AbortSignal;
   readonly stopped: Failure | undefined;
-  /** Ends the call and hangs up on the gateway. The first reason stays. */
+  /** Ends the call and closes the gateway's connection. The first reason stays. */
   stop(reason: Failure): void;
+  /** Limits the present step from now on, in place of the last limit. @default no limit */
+  limit(step?: Limit): void;
   /**
-   * Waits for one step, until it is late, or until the call is stopped: not every body fails when its request does.
+   * Waits for one step, within its limit, until the call is stopped: not every body fails when its request does.
    *
-   * @throws {Refusal} why it was stopped; `broken` when the step itself failed
+   * @param broken the failure to report when the step itself fails
+   * @throws {Refusal} the reason of the stop, or `broken`
    */
-  wait<T>(step: () => Promise<T>, broken: Failure, limit?: Wait): Promise<T>;
-  /** Nothing more will come: lets go of the timer, the client and the connection. */
+  wait<T>(step: () => Promise<T>, broken: Failure, limit?: Limit): Promise<T>;
+  /** Ends a call of which nothing more is expected: releases the timer, the client and the connection. */
   close(): void;
 }
 
-/** The reason of each abort: making an error anew for each call takes longer than all else that closes it. */
+/** The reason of each abort: a new error for each call takes longer than the rest of closing it. */
 const CLOSED = new Error("closed");
 
-/** A call that ends when the client leaves, or after `totalMs`. */
-export function openCall(client: AbortSignal, totalMs: number | undefined): Call {
+/** Longest delay of a timer, in milliseconds. */
+const MOST_MS = 2 ** 31 - 1;
+
+/** Opens a call that ends when the client leaves, or after `totalMs`. */
+export function openCall(client: AbortSignal, totalMs = Infinity): Call {
   const controller = new AbortController();
+  const endsAt = Date.now() + totalMs;
+  let stepEndsAt = Infinity;
+  let late: Failure = "upstream_timeout";
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let timerAt = Infinity;
   let stopped: Failure | undefined;
   let isOpen = true;
   let interrupt: (() => void) | undefined;
   const leave = () => stop("client_left");
-  const total = totalMs === undefined ? undefined : setTimeout(() => stop("upstream_timeout"), totalMs);
   client.addEventListener("abort", leave);
   if (client.aborted) leave();
+  watch();
 
   return {
     signal: controller.signal,
@@ -60,6 +70,7 @@ export function openCall(client: AbortSignal, totalMs: number | undefined): Call
       return stopped;
     },
     stop,
+    limit,
     wait,
     close,
   };
@@ -73,15 +84,39 @@ export function openCall(client: AbortSignal, totalMs: number | undefined): Call
 
   function close(): void {
     isOpen = false;
-    clearTimeout(total);
+    clearTimeout(timer);
     client.removeEventListener("abort", leave);
     controller.abort(CLOSED);
   }
 
-  async function wait<T>(step: () => Promise<T>, broken: Failure, limit?: Wait): Promise<T> {
-    const timer = limit && setTimeout(() => stop(limit.late), limit.ms);
+  function limit(step?: Limit): void {
+    stepEndsAt = step ? Date.now() + step.ms : Infinity;
+    late = step?.late ?? late;
+    watch();
+  }
+
+  /** Keeps one timer for all limits, since a timer costs more than a read: only an earlier end sets a new one. */
+  function watch(): void {
+    const end = Math.min(stepEndsAt, endsAt);
+    if (!isOpen || end >= timerAt) return;
+    clearTimeout(timer);
+    const now = Date.now();
+    timerAt = Math.min(end, now + MOST_MS);
+    timer = setTimeout(check, timerAt - now);
+  }
+
+  function check(): void {
+    const now = timerAt;
+    timerAt = Infinity;
+    if (stepEndsAt <= now) stop(late);
+    else if (endsAt <= now) stop("upstream_timeout");
+    else watch();
+  }
+
+  async function wait<T>(step: () => Promise<T>, broken: Failure, within?: Limit): Promise<T> {
+    if (within) limit(within);
     try {
-      // one slot, not a race against one long promise: that would keep a reaction for each chunk of a stream
+      // one slot, not a race against one long promise, which would keep a reaction for each chunk of a stream
       return await new Promise<T>((resolve, reject) => {
         interrupt = () => reject(stopped);
         step().then(resolve, reject);
@@ -89,37 +124,10 @@ export function openCall(client: AbortSignal, totalMs: number | undefined): Call
       });
     } catch (error) {
       if (stopped) throw failed(stopped);
-      // what the platform threw may name an address or a header: only the log has it
+      // an error of the platform may name an address or a header: only the log has it
       throw error instanceof Refusal ? error : failed(broken, undefined, error);
     } finally {
-      clearTimeout(timer);
+      if (within) limit();
     }
   }
-}
-
-/** Time for which the gateway may send nothing, in milliseconds, where it is read and `limits.stallMs` is not set. */
-export const STALL_MS = 60_000;
-
-const PASSED = {
-  "x-request-id": /^[\w.:-]{1,128}$/,
-  "retry-after": /^(?:\d{1,6}|[A-Z][a-z]{2}, [\w :]{10,30})$/,
-};
-
-/** The headers of an answer that may go on to the client, where they look as they should. */
-export function passedHeadersOf({ headers }: Response, apiKeys: readonly string[]): Record<string, string> {
-  const passed: Record<string, string> = {};
-  for (const [name, shape] of Object.entries(PASSED)) {
-    const value = headers.get(name) ?? "";
-    if (shape.test(value) && !openKeyWatch(apiKeys)(value)) passed[name] = value;
-  }
-  return passed;
-}
-
-/** @throws {Refusal} 502 for an answer that is no JSON, and no event stream where there can be one */
-export function checkedType({ body, headers }: Response, canStream: boolean) {
-  const [type = ""] = (headers.get("content-type") ?? "").toLowerCase().split(/\s*;/, 1);
-  const isFit = type === "application/json" || (canStream && type === "text/event-stream");
-  if (body && isFit) return { body, type };
-  body?.cancel().catch(() => {});
-  throw new Refusal("upstream_no_json", { outcome: "refused" });
 }

@@ -1,9 +1,9 @@
 import type { Admitted } from "../admitted.js";
 import { Refusal } from "../refusal.js";
 import type { Settings, Setup } from "../settings.js";
-import { type Call, checkedType, passedHeadersOf, STALL_MS } from "./call.js";
-import { JSON_CHARACTERS, readText } from "./read-answer.js";
-import { refusalOf } from "./refused.js";
+import { checkedType, passedHeadersOf } from "./answer.js";
+import type { Call } from "./call.js";
+import { JSON_CHARACTERS, readText, refusalOf } from "./read-answer.js";
 import type { Outgoing } from "./request.js";
 
 /** An answer as text. Nothing in it belongs to the request that fetched it: workerd forbids to share that. */
@@ -62,13 +62,12 @@ export async function poll<Env>(
     const response = await ask();
     if (!response.ok) throw await refusalOf({ response, call }, setup.guarded, limits);
     const { type } = checkedType(response, false);
-    const text = await readText({ response, call }, JSON_CHARACTERS, () => limits.stallMs ?? STALL_MS);
+    const text = await readText({ response, call }, JSON_CHARACTERS, limits.stallMs);
     const headers = { ...passedHeadersOf(response, setup.guarded), "content-type": type };
     return { status: response.status, headers, text };
   };
-  const limit = { ms: limits.headersMs, late: "upstream_timeout" } as const;
   const shared = () => (limits.pollMemoMs === 0 ? read() : share(memo, limits.pollMemoMs, key, read));
-  const { status, headers, text } = await call.wait(shared, "upstream_cut", limit);
+  const { status, headers, text } = await call.wait(shared, "upstream_cut");
   // a 204 has no body, not even an empty one
   return new Response(text || null, { status, headers });
 }

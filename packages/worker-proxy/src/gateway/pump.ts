@@ -3,7 +3,7 @@ import { openBytes } from "./bytes.js";
 import { type Call, failed } from "./call.js";
 import { openKeyWatch, unescaped } from "./keys.js";
 
-/** So much of a stream is read at most before the platform takes over, in characters. */
+/** The most of a stream that is read before the platform takes over, in characters. */
 const HEAD_CHARACTERS = 8 * 1024;
 /** A whole event, which comments are not. */
 const EVENT = /^(?:data|event|error)\b[\s\S]*?(?:\n\r?\n|\r\r)/m;
@@ -25,10 +25,12 @@ export interface PumpOptions {
   readonly onEnd: (code?: string) => void;
 }
 
+const utf8 = new TextDecoder();
+
 /**
  * Passes an event stream on by the platform's own pump, which costs a fraction of reading it. Only the head is read and
- * checked, up to its first event. Of the rest nothing is seen but a connection that breaks: then one more event, `error`,
- * is sent. Silence, and an end without `[DONE]`, are the client's to notice; `limits.totalMs` bounds both.
+ * checked, up to its first event. Of the rest only a connection that breaks is noticed: then one more event, `error`, is
+ * sent. Silence, and an end without `[DONE]`, are the client's to notice; `limits.totalMs` bounds both.
  */
 export function pump(
   body: ReadableStream<Uint8Array>,
@@ -39,39 +41,40 @@ export function pump(
   let head = "";
   // a client that takes nothing holds back the pump's own report
   call.signal.addEventListener("abort", () => call.stopped && onEnd(call.stopped));
-  void pass();
+  pass().then(
+    () => end(),
+    (error) => end(error instanceof Refusal ? error : failed("upstream_cut")),
+  );
   return readable;
 
   async function pass(): Promise<void> {
-    try {
-      const isOver = await passHead();
-      const kept = { preventClose: true, preventAbort: true, signal: call.signal };
-      if (!isOver) await body.pipeTo(writable, kept);
-      await close();
-    } catch (error) {
-      await close(error instanceof Refusal ? error : failed("upstream_cut"));
-    }
+    const isOver = await passHead();
+    const kept = { preventClose: true, preventAbort: true, signal: call.signal };
+    if (!isOver) await body.pipeTo(writable, kept);
   }
 
   /** Returns true if nothing of the answer follows. */
   async function passHead(): Promise<boolean> {
     const holdsKey = openKeyWatch(keys);
-    const decoder = new TextDecoder();
-    const held = openBytes();
+    const read = openBytes();
+    let sent = 0;
     const reader = body.getReader();
     const writer = writable.getWriter();
     try {
       for (;;) {
         const { done, value } = await call.wait(() => reader.read(), "upstream_cut");
-        if (head === "") onFirstByte?.();
-        if (value) held.add(value);
-        head += decoder.decode(value, { stream: !done });
+        if (read.size === 0) onFirstByte?.();
+        if (value) read.add(value);
+        head = utf8.decode(read.view());
         if (holdsKey(head) || holdsKey(unescaped(head.replace(/[\r\n]+data: ?/g, ""))))
           throw new Refusal("upstream_type");
         const isOver = isChat ? DONE.test(head) : done;
         if (done && !isOver) throw failed("upstream_cut");
         const isRead = isOver || head.length >= HEAD_CHARACTERS || EVENT.test(head);
-        if (held.size > 0 && (isRead || BLANK_LINE.test(head))) await writer.write(held.take());
+        if (read.size > sent && (isRead || BLANK_LINE.test(head))) {
+          await writer.write(read.view().slice(sent));
+          sent = read.size;
+        }
         if (isRead) return isOver;
       }
     } finally {
@@ -81,7 +84,7 @@ export function pump(
     }
   }
 
-  async function close(failure?: Refusal): Promise<void> {
+  async function end(failure?: Refusal): Promise<void> {
     // workerd keeps the lock of a pipe whose client has left
     const writer = writable.locked ? undefined : writable.getWriter();
     if (failure && writer?.desiredSize == null) call.stop("client_left");

@@ -1,35 +1,17 @@
-import type { Admitted, CallOutcome, Usage } from "../admitted.js";
-import type { Account } from "../gates/account.js";
-import type { Tenancy } from "../gates/ids.js";
-import type { Route } from "../gates/path.js";
+import type { CallOutcome, Usage } from "../admitted.js";
+import type { Limits } from "../options.js";
 import { Refusal } from "../refusal.js";
-import type { Report } from "../report.js";
-import type { Settings, Setup } from "../settings.js";
+import type { Reason } from "../refusals.js";
+import { type Passing, passedHeadersOf, type Upstream } from "./answer.js";
 import { openPieces } from "./bytes.js";
-import { type Call, STALL_MS } from "./call.js";
+import { failed } from "./call.js";
 import { openKeyWatch } from "./keys.js";
 import { relay } from "./relay.js";
 
-/* Loaded for an answer that the proxy reads: JSON, and a stream where something needs it. */
+/* Loaded for an answer that the proxy reads: JSON, an error, and a stream where something needs it. */
 
-/** An answer of the gateway under way, and the call that it belongs to. */
-export interface Upstream {
-  readonly response: Response;
-  readonly call: Call;
-  /** True if an extension answered in the gateway's stead. */
-  readonly isExtensions: boolean;
-}
-
-/** The parts of a request that its answer needs. */
-export interface Passing<Env> {
-  readonly settings: Settings<Env>;
-  readonly setup: Setup;
-  readonly tenancy: Tenancy | undefined;
-  readonly admitted: Admitted<Env>;
-  readonly route: Route;
-  readonly report: Report;
-  readonly account: Account | undefined;
-}
+/** Time for which the gateway may send nothing, in milliseconds, where it is read and `limits.stallMs` is not set. */
+export const STALL_MS = 60_000;
 
 /** Larger than any JSON of the spec's. */
 export const JSON_CHARACTERS = 32 * 1024 * 1024;
@@ -39,12 +21,9 @@ export const JSON_CHARACTERS = 32 * 1024 * 1024;
  *
  * @throws {Refusal} 502 for what is no JSON, or breaks off
  */
-export async function jsonOf<Env>(
-  upstream: Upstream,
-  passing: Passing<Env>,
-): Promise<Uint8Array<ArrayBuffer>> {
+export async function jsonOf<Env>(passing: Passing<Env>): Promise<Uint8Array<ArrayBuffer>> {
   const { settings, setup, report, account } = passing;
-  const json = parsed(await readText(upstream, JSON_CHARACTERS, () => settings.limits.stallMs ?? STALL_MS));
+  const json = parsed(await readText(passing, JSON_CHARACTERS, settings.limits.stallMs));
   const usage = usageOf(json);
   account?.close(outcomeOf(json), usage);
   if (openKeyWatch(setup.guarded)(json)) throw new Refusal("upstream_type");
@@ -54,9 +33,8 @@ export async function jsonOf<Env>(
 
 /** Passes on a stream that has to be read: for a meter, for its silences, or because an extension sent it. */
 export function readStream<Env>(
-  { call }: Upstream,
+  { call, settings, setup, report, account, admitted }: Passing<Env>,
   body: ReadableStream<Uint8Array>,
-  { settings, setup, report, account, admitted }: Passing<Env>,
   onEnd: (code?: string) => void,
 ): ReadableStream<Uint8Array> {
   const n = admitted.body?.["n"];
@@ -86,25 +64,31 @@ export function parsed(text: string): unknown {
 }
 
 /**
- * The whole text of an answer.
+ * Reads the whole text of an answer.
  *
- * @param idleMs the time that the next bytes may take
- * @throws {Refusal} 504 when they take longer, 502 for a text longer than `most` characters
+ * @param idleMs the time that each piece of it may take
+ * @param endsAt the time until which all of it has to be there
+ * @throws {Refusal} 504 when it takes longer, 502 for a text longer than `most` characters
  */
 export async function readText(
-  { response, call }: Pick<Upstream, "response" | "call">,
+  { response, call }: Upstream,
   most: number,
-  idleMs: () => number,
+  idleMs = STALL_MS,
+  endsAt = Infinity,
 ): Promise<string> {
   const pieces = response.body && openPieces(response.body);
   const decoder = new TextDecoder();
   let text = "";
-  while (pieces) {
-    const limit = { ms: idleMs(), late: "upstream_idle" } as const;
-    const piece = await call.wait(pieces.next, "upstream_cut", limit);
-    if (!piece) break;
-    text += decoder.decode(piece, { stream: true });
-    if (text.length > most) throw new Refusal("upstream_type");
+  try {
+    while (pieces) {
+      const ms = Math.min(idleMs, endsAt - Date.now());
+      const piece = await call.wait(pieces.next, "upstream_cut", { ms, late: "upstream_idle" });
+      if (!piece) break;
+      text += decoder.decode(piece, { stream: true });
+      if (text.length > most) throw new Refusal("upstream_type");
+    }
+  } finally {
+    pieces?.cancel();
   }
   return text;
 }
@@ -134,4 +118,94 @@ function givenId(json: unknown): string | undefined {
   const { id, task_id, Id, data } = { ...(json as Record<string, unknown>) };
   const given = [id, task_id, Id].find((value) => typeof value === "string" && value !== "");
   return (given as string | undefined) ?? (data === undefined ? undefined : givenId(data));
+}
+
+/** Limits of an error's body: size in characters, time in milliseconds. */
+const ERROR_CHARACTERS = 65_536;
+const ERROR_MS = 10_000;
+
+/** Status 0 is how a host that keeps to the letter of the standard shows a redirect. */
+const REDIRECTS = [0, 301, 302, 303, 307, 308];
+
+/** The account behind the key: no caller can mend it, and the gateway's words speak of keys and balances. */
+const ACCOUNT = [401, 402, 403, 407];
+
+/**
+ * Statuses of a wait that ended before the work did, and of a connection that Cloudflare lost after it had been made.
+ * The work may be done, and a user could ask for answers that take that long.
+ */
+const MAY_HAVE_WORKED = [408, 504, 520, 524];
+
+/**
+ * Makes a refusal of a gateway's answer that is no success. The caller's own mistakes are told in the gateway's words;
+ * the operator's (a wrong key, a wrong address) are not the caller's to see.
+ */
+export async function refusalOf(
+  upstream: Upstream,
+  keys: readonly string[],
+  { stallMs = ERROR_MS }: Limits,
+): Promise<Refusal> {
+  const { response } = upstream;
+  const { status } = response;
+  const outcome = MAY_HAVE_WORKED.includes(status) ? "unknown" : "refused";
+  const headers = passedHeadersOf(response, keys);
+  const refuse = (reason: Reason, problem?: string) =>
+    new Refusal(reason, { what: status, outcome, problem, ...(status >= 500 && { headers }) });
+  if (REDIRECTS.includes(status)) return refuse("upstream_redirect");
+  if (status < 400) return refuse("upstream_no_answer");
+  if (status >= 500) return refuse("upstream_error");
+  if (ACCOUNT.includes(status)) return refuse("upstream_auth", `the gateway refused the key with ${status}`);
+  const text = await errorText(upstream, Math.min(stallMs, ERROR_MS), outcome);
+  const { param, ...said } = errorIn(text, keys);
+  return new Refusal("upstream_refused", {
+    what: status,
+    param,
+    headers: { ...headers, "x-sluice-source": "upstream" },
+    outcome,
+    said: { status, ...said },
+  });
+}
+
+/**
+ * The time within which a connection fails that was never made, in milliseconds. workerd throws the same error
+ * for a refused connection and for one that was cut after the request had been sent, so that only the time is left to
+ * tell them apart. A gateway that works longer than this before a cut is paid.
+ */
+const CONNECT_MS = 5000;
+/** Errors of other hosts that say that there was no connection. */
+const NO_CONNECTION =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+
+/** Refusal of a call whose `fetch` failed after that many milliseconds. */
+export function unanswered(error: unknown, ms: number): Refusal {
+  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
+  const isUnsent = ms < CONNECT_MS || NO_CONNECTION.test(String(cause?.code ?? code));
+  return failed(isUnsent ? "upstream_unreachable" : "upstream_cut", undefined, error);
+}
+
+/** Reads the text of an error, or none where it can't be read: a refusal stays one, whatever its body does. */
+async function errorText(upstream: Upstream, idleMs: number, outcome: CallOutcome): Promise<string> {
+  try {
+    return await readText(upstream, ERROR_CHARACTERS, idleMs, Date.now() + idleMs);
+  } catch {
+    const { stopped } = upstream.call;
+    if (stopped === "client_left") throw failed(stopped, outcome);
+    return "";
+  }
+}
+
+/** Reads an error's body (spec, Errors); a part that quotes the key is left out. */
+function errorIn(
+  text: string,
+  keys: readonly string[],
+): Partial<Record<"message" | "type" | "code" | "param", string>> {
+  try {
+    const { error } = JSON.parse(text) as { error: Record<string, unknown> };
+    const isSaid = ([, value]: [string, unknown]) =>
+      typeof value === "string" && value !== "" && !openKeyWatch(keys)(value);
+    return Object.fromEntries(Object.entries(error).filter(isSaid));
+  } catch {
+    // no JSON, or none of the spec's: the status alone speaks
+    return {};
+  }
 }

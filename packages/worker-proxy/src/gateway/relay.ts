@@ -1,5 +1,5 @@
 import type { CallOutcome, Usage } from "../admitted.js";
-import type { Refusal } from "../refusal.js";
+import { Refusal } from "../refusal.js";
 import { errorEvent, textOf } from "../refusals.js";
 import { openPieces } from "./bytes.js";
 import { type Call, failed } from "./call.js";
@@ -47,17 +47,17 @@ export function relay(
   let passedAt = 0;
   let passedBytes = 0;
   let passing: ReturnType<typeof setTimeout> | undefined;
-  /** The last content came then; the time in which the client took nothing is added. */
+  /** Time of the last content, plus the time in which the client took nothing. */
   let contentAt = Date.now();
-  /** The client has taken nothing since then; undefined while it waits for more. */
+  /** Time since which the client has taken nothing; undefined while it waits for more. */
   let idleSince: number | undefined = contentAt;
-  let watch = setTimeout(checkStall, stallMs);
   let out: ReadableStreamDefaultController<Uint8Array>;
   /** Resolves the pull that waits. */
   let satisfy = () => {};
-  /** Lets reading go on. */
+  /** Resumes reading. */
   let resume = () => {};
 
+  limitStall();
   call.signal.addEventListener("abort", () => {
     pieces.cancel(); // an answer made in this process does not hear the abort
     if (call.stopped) fail(failed(call.stopped));
@@ -66,7 +66,7 @@ export function relay(
     {
       start(controller) {
         out = controller;
-        passAll().catch(fail);
+        passAll().catch((error) => fail(error instanceof Refusal ? error : failed("upstream_cut")));
       },
       pull,
       cancel: () => call.stop("client_left"),
@@ -77,7 +77,7 @@ export function relay(
   function pull(): Promise<void> {
     contentAt += Date.now() - (idleSince ?? Date.now());
     idleSince = undefined;
-    if (chat.isFinished) checkStall();
+    limitStall();
     return new Promise((resolve) => {
       satisfy = resolve;
       resume();
@@ -88,7 +88,7 @@ export function relay(
   async function passAll(): Promise<void> {
     while (!isEnded) {
       if (idleSince === undefined) {
-        const bytes = await call.wait(pieces.next, "upstream_cut");
+        const bytes = await pieces.next();
         if (!bytes) break;
         answer.push(bytes);
       } else
@@ -124,7 +124,7 @@ export function relay(
     }
     if (chat.contents > before) contentAt = Date.now();
     if (chat.isOver) end();
-    else if (chat.isFinished) checkStall();
+    else limitStall();
   }
 
   function send(piece: Uint8Array | undefined): void {
@@ -136,14 +136,11 @@ export function relay(
     satisfy();
   }
 
-  /** One timer for a whole stream: a timer for each read costs more than the read. */
-  function checkStall(): void {
-    clearTimeout(watch);
+  /** Limits the silence of the gateway while the client waits, and the client's while it does not. */
+  function limitStall(): void {
     const isWaiting = idleSince === undefined;
-    const limit = isWaiting && chat.isFinished ? GRACE_MS : stallMs;
-    const left = limit - (Date.now() - (idleSince ?? contentAt));
-    if (left > 0) watch = setTimeout(checkStall, left);
-    else call.stop(isWaiting ? "upstream_idle" : "client_stalled");
+    const endsAt = (idleSince ?? contentAt) + (isWaiting && chat.isFinished ? GRACE_MS : stallMs);
+    call.limit({ ms: endsAt - Date.now(), late: isWaiting ? "upstream_idle" : "client_stalled" });
   }
 
   /** Ends with an error; what is whole of the answer comes before it. */
@@ -155,7 +152,6 @@ export function relay(
   function end(problem?: Refusal): void {
     if (isEnded) return;
     isEnded = true;
-    clearTimeout(watch);
     clearTimeout(passing);
     const isWhole = chat.isFinished && ["upstream_cut", "upstream_idle"].includes(problem?.reason ?? "");
     const failure = isWhole ? undefined : problem;

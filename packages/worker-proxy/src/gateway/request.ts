@@ -44,7 +44,7 @@ export async function ask<Env>(
         return await fetch(request, env);
       } catch (error) {
         const ms = Date.now() - startedAt;
-        const { unanswered } = await import("./refused.js");
+        const { unanswered } = await import("./read-answer.js");
         throw unanswered(error, ms);
       }
     };

@@ -6,8 +6,13 @@ const { SLUICE_SEED = "20261122", SLUICE_RUNS } = process.env as {
 /** The seed of this run: always the same, unless the test command has another (`--seed 7`). */
 export const SEED = Number(SLUICE_SEED);
 
-/** Number of runs, unless the test command has another (`--runs 100000`). */
-export const runsOf = (usual: number) => (SLUICE_RUNS ? Number(SLUICE_RUNS) : usual);
+/**
+ * Number of runs, unless the test command has another (`--runs 100000`).
+ *
+ * @param share part of that number which is taken, for runs that are slow
+ */
+export const runsOf = (usual: number, share = 1) =>
+  SLUICE_RUNS ? Math.max(1, Math.round(Number(SLUICE_RUNS) * share)) : usual;
 
 export type Random = ReturnType<typeof openRandom>;
 

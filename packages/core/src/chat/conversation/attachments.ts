@@ -2,7 +2,7 @@ import { ValidationError } from "../../errors.js";
 import { chatModels } from "../../models.js";
 import { isImageURL } from "../protocol/schema.js";
 
-/** An image beside a message: a file, or an http(s) or data URL. */
+/** An image in a message: a file, or an http(s) or data URL. */
 export type ImageInput = Blob | URL | string;
 
 const accepted: readonly (string | undefined)[] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
@@ -10,7 +10,7 @@ const accepted: readonly (string | undefined)[] = ["image/jpeg", "image/png", "i
 /**
  * Makes the URLs of image parts; a file becomes a data URL. The bytes of a file decide its type, not its name.
  *
- * @throws {ValidationError} if the model sees no images, or one is none that it could see
+ * @throws {ValidationError} if the model accepts no images, or not this one
  */
 export async function imageURLs(
   images: readonly ImageInput[],

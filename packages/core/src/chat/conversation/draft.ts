@@ -30,7 +30,7 @@ const SLICE_MS = 8;
 
 /**
  * Sends a request and builds the draft of its answer. With a `schema`, the text is read as JSON. Without a request, the
- * draft is an answer that the proxy has kept since the page was closed; it is read again from its start.
+ * draft is an answer that the proxy has kept since the tab was closed. It is read again from its start.
  */
 export function createAnswer(
   client: Client,
@@ -59,7 +59,7 @@ export function createAnswer(
     },
     read,
     stop() {
-      // from here on the snapshot has the deltas of this read that were not shown yet
+      // from here on, the snapshot has deltas of this read that are not shown yet
       stream.abort();
       objectReader?.push(stream.snapshot.content.slice(textRead));
       return ended({ outcome: "stopped" }, stream.timing);
@@ -101,7 +101,7 @@ export function createAnswer(
 
   function messageSoFar(): ThreadMessage {
     const { content, reasoning_content: reasoning, tool_calls: calls } = stream.snapshot;
-    // the text that was shown before stays until it has been read again
+    // the text shown before stays until it has been read again
     if (content.length + (reasoning?.length ?? 0) < draft.content.length + (draft.reasoning?.length ?? 0))
       return draft;
     return {
@@ -125,7 +125,7 @@ export function createAnswer(
   }
 }
 
-/** Outcome of an answer that is read again: its own, or `interrupted` if the proxy has it no more. */
+/** Outcome of an answer that is read again: its own outcome, or `interrupted` if the proxy no longer has it. */
 function saysWhy(cause: unknown): boolean {
   return (
     isGatewayError(cause) &&
@@ -149,7 +149,7 @@ function endOf(cause: unknown): Pick<ThreadMessage, "outcome" | "error"> {
   return { outcome: isCut ? "truncated" : "error", error };
 }
 
-/** Finds the JSON in a text: models write words around it, so that it begins at the first bracket. */
+/** Finds the JSON in a text. It begins at the first bracket, because models write words around it. */
 function createObjectReader(): { push: (text: string) => void; readonly value: unknown } {
   const reader = createGrowingJSON();
   let begun = false;

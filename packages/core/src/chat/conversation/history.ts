@@ -2,7 +2,7 @@ import { parseJSON } from "../../transport/error-response.js";
 import type { ChatRequestMessage, ToolCall } from "../protocol/request-body.js";
 import type { ThreadMessage, ThreadToolCall } from "./message.js";
 
-/** Result of a tool call that has none. */
+/** Result that is sent for a tool call without a result. */
 const NO_RESULT = "the call was cancelled before it had a result";
 
 /**
@@ -30,7 +30,7 @@ export function historyOf(messages: readonly ThreadMessage[]): ChatRequestMessag
  * - A result without its call, and a second result of one call, are removed.
  * - Arguments that are not JSON become `{}` where the call has a result; a call that was cut off is removed.
  * - An answer without any content is removed.
- * - Ids of calls become text, and a second call with the same id gets an id of its own.
+ * - Ids of calls become text, and a second call with the same id gets a new id.
  *
  * @param messages the history; it is not changed, and valid messages are returned as they are
  * @example
@@ -41,17 +41,17 @@ export function historyOf(messages: readonly ThreadMessage[]): ChatRequestMessag
  */
 export function repairHistory(messages: readonly ChatRequestMessage[]): ChatRequestMessage[] {
   const entries: { message: ChatRequestMessage; results: Results }[] = [];
-  const lastToAsk = new Map<string, Results>();
+  const lastCaller = new Map<string, Results>();
   for (const message of messages) {
     if (message.role === "tool") {
-      const wanted = lastToAsk.get(String(message.tool_call_id));
-      wanted?.get(String(message.tool_call_id))?.push(message);
+      const expected = lastCaller.get(String(message.tool_call_id));
+      expected?.get(String(message.tool_call_id))?.push(message);
       continue;
     }
     const results: Results = new Map();
     for (const { id } of message.tool_calls ?? []) {
       results.set(String(id), []);
-      lastToAsk.set(String(id), results);
+      lastCaller.set(String(id), results);
     }
     entries.push({ message, results });
   }
@@ -60,7 +60,7 @@ export function repairHistory(messages: readonly ChatRequestMessage[]): ChatRequ
   );
 }
 
-/** Results of the calls of one answer, by id; in order if two calls have the same id. */
+/** Results of the calls of one answer, by id. Two calls with the same id take them in order. */
 type Results = Map<string, ToolMessage[]>;
 type ToolMessage = Extract<ChatRequestMessage, { role: "tool" }>;
 
@@ -86,7 +86,7 @@ function soundAnswer(message: ChatRequestMessage, results: Results): ChatRequest
   return [answer, ...sound.map(({ result }) => result)];
 }
 
-/** Replaces empty arguments: a model may write none, and a gateway needs JSON. */
+/** Replaces empty arguments by `{}`: a model may write none, and the gateway needs JSON. */
 function soundCall(call: ToolCall, id: string): ToolCall {
   const { name, arguments: text } = call.function;
   if (text.trim() === "" || !hasJSON(call)) return { ...call, id, function: { name, arguments: "{}" } };

@@ -5,7 +5,7 @@ import type { Thread } from "./message-tree.js";
 
 /** Point of a thread at which a turn begins. */
 export interface Place {
-  /** Message to answer; undefined before the first one. */
+  /** Message that the turn follows; undefined before the first one. */
   readonly below: string | undefined;
   /** Messages that were added for the turn. */
   readonly added: readonly string[];
@@ -25,7 +25,7 @@ interface Question {
 }
 
 /** Adds a question below a message. Without images it is added at once, so that the next frame shows it. */
-export function ask(thread: Thread, question: Question, signal: AbortSignal): Place | Promise<Place> {
+export function addQuestion(thread: Thread, question: Question, signal: AbortSignal): Place | Promise<Place> {
   const { content, images, below, model } = question;
   assertContent(content, images);
   return images.length > 0 ? addWithImages() : add({});
@@ -58,7 +58,7 @@ export function assertContent(content: string, images: readonly ImageInput[]): v
 }
 
 /** Adds another version of a question, with the same images unless there are new ones. */
-export function askAgain(
+export function addVersion(
   thread: Thread,
   messageId: string,
   { content, images, model }: { content: string; images: readonly ImageInput[] | undefined; model: string },
@@ -67,7 +67,7 @@ export function askAgain(
   const node = thread.node(messageId);
   if (node?.message.role !== "user") throw unknown(messageId, "message of the user");
   const shown = images ?? node.message.images ?? [];
-  return ask(thread, { content, images: shown, below: thread.parentOf(messageId), model }, signal);
+  return addQuestion(thread, { content, images: shown, below: thread.parentOf(messageId), model }, signal);
 }
 
 /** Finds the insertion point of a retry: `last` failed, was stopped, or has tool calls without a result. */
@@ -80,7 +80,7 @@ export function placeOfRetry(thread: Thread, last: ThreadMessage | undefined): P
   return { below: belowRetry(thread, last), added: [] };
 }
 
-/** Counts the answers of which a retry of `last` is another version. */
+/** Counts the last answers that a retry of `last` replaces by another version. */
 export function answersBeside(thread: Thread, last: ThreadMessage): number {
   const below = belowRetry(thread, last);
   return thread
@@ -95,9 +95,9 @@ function belowRetry(thread: Thread, { id, role, outcome }: ThreadMessage): strin
 /** Finds the insertion point of the answer `messageId`, or of the last turn. */
 export function placeOfVersion(thread: Thread, messageId: string | undefined): Place {
   if (messageId === undefined) {
-    const asked = thread.path.findLast(({ role }) => role === "user");
-    if (!asked) throw new ConfigurationError("there is nothing to regenerate: no message of the user yet");
-    return { below: asked.id, added: [] };
+    const question = thread.path.findLast(({ role }) => role === "user");
+    if (!question) throw new ConfigurationError("there is nothing to regenerate: no message of the user yet");
+    return { below: question.id, added: [] };
   }
   const node = thread.node(messageId);
   if (node?.message.role !== "assistant") throw unknown(messageId, "answer");

@@ -2,12 +2,12 @@ import { isHollow, isOpen, type ThreadMessage } from "./message.js";
 import { createTree, type ThreadNode, type ThreadTree } from "./placement.js";
 
 /**
- * The tree of a chat's messages. The messages shown are one path through it: at each fork the branch that was chosen
- * last, else the newest.
+ * The tree of a chat's messages. The shown messages are one path through it. At each fork it takes the branch that was
+ * chosen last, otherwise the newest.
  */
 export interface Thread {
   /**
-   * Parent of messages that are added without one. An unknown id puts them behind all older messages, those too that
+   * Parent of messages that are added without one. With an unknown id they follow all older messages, also those that
    * are merged later.
    */
   origin: string | undefined;
@@ -24,8 +24,8 @@ export interface Thread {
   /** Replaces the message with the same id; does nothing if it was removed. */
   put(message: ThreadMessage): void;
   /**
-   * Merges copies of messages: unknown and newer ones replace ours, and results of tools that ours lacks are added. A
-   * copy does not change the branch that the user chose.
+   * Merges copies of messages. Unknown and newer copies replace the messages here, and missing results of tools are
+   * added. A copy does not change the branch that the user chose.
    */
   merge(copies: Iterable<ThreadNode>): void;
   remove(id: string): void;
@@ -34,8 +34,8 @@ export interface Thread {
 }
 
 /**
- * Creates a thread. `onChange` gets the id of each message added, replaced or removed, and of each merged one of which
- * this thread knows more than the copy; with the message where it is not new.
+ * Creates a thread. `onChange` gets the id of each message added, replaced or removed, and of each merged message that
+ * is newer here than in the copy. It also gets the message, unless that is new.
  */
 export function createThread(onChange: (id: string, message?: ThreadMessage) => void): Thread {
   const nodes = new Map<string, ThreadNode>();
@@ -88,7 +88,7 @@ export function createThread(onChange: (id: string, message?: ThreadMessage) => 
       path = undefined;
     },
   };
-  // both are made when they are read: a thousand messages added in one go cost one tree
+  // both are made when they are read, so that a thousand messages added at once cost one tree
   let tree: ThreadTree | undefined;
   let path: ThreadMessage[] | undefined;
   let added: string[] = [];
@@ -107,7 +107,7 @@ export function createThread(onChange: (id: string, message?: ThreadMessage) => 
     if (isHollow(message) !== isHollow(node.message)) tree = undefined;
   }
 
-  /** The tree of all messages, in which each of several versions knows them all. */
+  /** The tree of all messages. Each version of a message lists all its versions. */
   function grow(): ThreadTree {
     if (tree) return tree;
     tree = createTree(nodes);
@@ -145,9 +145,9 @@ export function createThread(onChange: (id: string, message?: ThreadMessage) => 
 }
 
 /** Joins two copies: the newer one, with results of tools that only the older one has. All tabs get the same result. */
-function join(ours: ThreadNode, theirs: ThreadNode): ThreadNode {
-  const isTheirs = theirs.revision - ours.revision || (statesOf(theirs) > statesOf(ours) ? 1 : 0);
-  const [newer, older] = isTheirs > 0 ? [theirs, ours] : [ours, theirs];
+function join(local: ThreadNode, copy: ThreadNode): ThreadNode {
+  const isNewer = copy.revision - local.revision || (statesOf(copy) > statesOf(local) ? 1 : 0);
+  const [newer, older] = isNewer > 0 ? [copy, local] : [local, copy];
   const missed = newer.message.toolCalls?.map((call) => {
     const other = isOpen(call) && older.message.toolCalls?.find(({ id }) => id === call.id);
     return other && !isOpen(other) ? other : call;

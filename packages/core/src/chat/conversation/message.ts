@@ -42,7 +42,7 @@ export interface ThreadToolCall {
   readonly error?: string;
 }
 
-/** One message of a thread. The object stays the same until something in it changes. */
+/** One message of a thread. A message that has not changed stays the same object. */
 export interface ThreadMessage {
   /** Id of the message, unique in its thread. */
   readonly id: string;
@@ -52,7 +52,7 @@ export interface ThreadMessage {
   readonly content: string;
   /** Images beside a user's text: http(s) or data URLs. */
   readonly images?: readonly string[];
-  /** The model's thinking, where it showed any. */
+  /** The model's thinking; absent where the model showed none. */
   readonly reasoning?: string;
   /** The tools that the answer calls, and their results. */
   readonly toolCalls?: readonly ThreadToolCall[];
@@ -68,10 +68,7 @@ export interface ThreadMessage {
   readonly usage?: ChatUsage;
   /** Speed of the answer, once it has ended. */
   readonly timing?: ChatTiming;
-  /**
-   * Id under which the proxy keeps the answer while it is in flight, so that a page that is loaded again can
-   * resume it.
-   */
+  /** Id under which the proxy keeps the answer while it is in flight, so that it can be resumed after a reload. */
   readonly streamId?: string;
   /** Time of the message; Unix milliseconds. */
   readonly createdAt?: number;
@@ -81,7 +78,7 @@ export interface ThreadMessage {
 
 /** Result of one question: its answer, or several answers with tool results between them. */
 export interface ThreadTurn {
-  /** The messages that came into the thread, in order, as they stand at the end. */
+  /** The messages that the turn added to the thread, in order, in their final state. */
   readonly messages: readonly ThreadMessage[];
   /**
    * Ending of the last answer.
@@ -96,7 +93,7 @@ export interface ThreadTurn {
   readonly error?: Error;
 }
 
-/** True while a tool call waits for a person or for the app. */
+/** True while a tool call waits for the user or for the app. */
 export function isPending({ state }: ThreadToolCall): boolean {
   return state === "needs-approval" || state === "needs-result";
 }
@@ -125,7 +122,7 @@ export function withCallsClosed(
   return { ...message, toolCalls };
 }
 
-/** 128 random bits; not `randomUUID`, which plain-http pages do not have. */
+/** Makes an id of 128 random bits. Pages over plain http have no `randomUUID`. */
 export function createMessageId(): string {
   return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(36)).join("");
 }

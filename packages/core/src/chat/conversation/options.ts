@@ -109,7 +109,7 @@ export type ChatStoreOptions<Output = unknown> =
   | SharedOptions<Output>
   | UncheckedOptions<ChatModel, Output>;
 
-// interfaces and not an intersection with `ChatTarget`: the compiler prints their names and no more
+// interfaces, not an intersection with `ChatTarget`: the compiler then prints their names only
 interface OptionsOf<Model extends ChatModel, Output> extends TargetOf<Model>, ChatBehaviour<Output> {}
 interface SharedOptions<Output> extends SharedTarget, ChatBehaviour<Output> {}
 interface UncheckedOptions<Known extends string, Output>

@@ -9,15 +9,15 @@ import type { Thread } from "./message-tree.js";
 import type { ThreadNode } from "./placement.js";
 import { afterReload, isInFlight, isUnderWay, LEAF, nodesIn, recordOf } from "./records.js";
 
-/** Keeps a thread in a storage, and merges what other tabs write there. */
+/** Keeps a thread in a storage, and merges the writes of other tabs. */
 export interface ThreadKeeper {
   /**
-   * Reads the thread, and from then on merges the changes of other tabs. Again after `close`.
+   * Reads the thread, then merges the changes of other tabs. Can be called again after `close`.
    *
-   * @throws what the storage throws twice; what is written then reads the thread once it can be read
+   * @throws the storage's error, if it fails twice. A later write reads the thread as soon as it can be read
    */
   readonly restore: () => Promise<void>;
-  /** A message changed: it is written soon, and nobody waits for it. */
+  /** Reports a changed message. It is written soon, and nothing waits for the write. */
   readonly changed: (id: string, message?: ThreadMessage) => void;
   /** Holds the lock of a message that this tab works on, until the turn has ended and is written. */
   readonly hold: (id: string, turn: Promise<unknown>) => void;
@@ -27,8 +27,8 @@ export interface ThreadKeeper {
    *
    * @throws the signal's reason while it waits
    */
-  readonly alone: <Turn>(id: string, signal: AbortSignal, act: () => Promise<Turn>) => Promise<Turn>;
-  /** Writes what is left, and lets go of the storage. */
+  readonly withLockOf: <Turn>(id: string, signal: AbortSignal, act: () => Promise<Turn>) => Promise<Turn>;
+  /** Writes all pending changes, and closes the storage. */
   readonly close: () => void;
 }
 
@@ -38,14 +38,16 @@ export interface ThreadKeeperOptions {
   readonly storage: RecordStorage;
   readonly collection: string;
   readonly thread: Thread;
-  /** Ids of the messages that the chat began with: they give way to stored ones. */
+  /** Ids of the messages that the chat began with. Stored messages replace them. */
   readonly initial: readonly string[];
-  /** The page is about to go: the thread gets what has come and was not shown yet. */
+  /** Called before the page may be closed: adds text that has come and is not shown yet. */
   readonly onLeave: () => void;
-  /** The thread changed by what another tab wrote. */
+  /** Called after another tab has changed the thread. */
   readonly onMerge: () => void;
-  /** Reads on an answer that was left and is kept elsewhere; undefined where that can't be done now. */
-  readonly takeUp: (message: ThreadMessage) => Promise<unknown> | undefined;
+  /**
+   * Continues to read an answer that a closed tab left and the proxy keeps; undefined where that is not possible now.
+   */
+  readonly resume: (message: ThreadMessage) => Promise<unknown> | undefined;
 }
 
 /** Time between two writes of an answer in flight, in milliseconds. */
@@ -53,13 +55,16 @@ const LIVE_WRITE_MS = 1000;
 
 type Change = readonly [id: string, record: unknown];
 
-/** Creates the keeper of one thread: a record for each message, so that two tabs never overwrite each other's. */
+/**
+ * Creates the keeper of one thread. Each message has its own record, so that two tabs never overwrite each other's
+ * messages.
+ */
 export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
-  const { client, storage, collection, thread, onLeave, onMerge, takeUp } = options;
+  const { client, storage, collection, thread, onLeave, onMerge, resume } = options;
   const { clock } = client;
   let initial = new Set(options.initial);
   const unwritten = new Set(thread.ids().filter((id) => !initial.has(id)));
-  /** Ids that could not be written: reported, and tried once more with the next change. */
+  /** Ids that could not be written. They are reported, and tried once more with the next change. */
   const failed = new Set<string>();
   /** Ids of messages that this tab works on, or waits for. */
   const watched = new Set<string>();
@@ -95,7 +100,7 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
       const done = turn.then(written).finally(() => watched.delete(id));
       void shareLock(client, lockOf(id), done);
     },
-    alone: (id, signal, act) =>
+    withLockOf: (id, signal, act) =>
       new Promise((resolve, reject) => {
         withLock(client, lockOf(id), signal, async () => {
           await refresh();
@@ -113,7 +118,7 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
     },
   };
 
-  /** Once more if that fails: a browser that closed its database opens it again. */
+  /** Tries again once: a browser that closed its database opens it again. */
   async function read(signal: AbortSignal): Promise<void> {
     isReading = true;
     const records = await readAll()
@@ -129,13 +134,13 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
     );
     if (signal.aborted) return;
     const last = thread.path.at(-1)?.id;
-    if (!isRead && nodes.length > 0) for (const id of initial) forget(id);
+    if (!isRead && nodes.length > 0) for (const id of initial) drop(id);
     thread.merge(
       nodes.map((node, at) => (held[at] ? node : { ...node, message: afterReload(node.message) })),
     );
     const leaf = records.get(LEAF);
     if (typeof leaf === "string") thread.choose(leaf);
-    // where the storage was late, there may be a new turn
+    // the storage may have been late, and a new turn may have begun
     thread.choose(last);
     thread.origin = undefined;
     write();
@@ -156,8 +161,8 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
   }
 
   function merge(changes: ReadonlyMap<string, unknown>): void {
-    for (const [key, record] of changes) if (record === undefined) forget(key);
-    // work in flight is shown where the end of its tab can be noticed
+    for (const [key, record] of changes) if (record === undefined) drop(key);
+    // an answer in flight is shown only where other tabs can notice that its tab was closed
     const nodes = nodesIn(changes).filter(({ message }) => hasLocks() || !isInFlight(message));
     thread.merge(nodes);
     watchEnds(nodes);
@@ -165,19 +170,19 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
     readAgain();
   }
 
-  /** A storage that takes a record can perhaps be read by now. */
+  /** Reads the thread after a write: a storage that takes a record can perhaps be read by now. */
   function readAgain(): void {
     if (!isRead && !isReading) void read(open.signal).catch(() => {});
   }
 
-  /** Waits for the end of work in other tabs. */
+  /** Waits until the other tabs have ended their work. */
   function watchEnds(nodes: readonly ThreadNode[]): void {
     for (const { message } of nodes) {
       const { id } = message;
       if (watched.has(id) || !isInFlight(message)) continue;
       watched.add(id);
       const { signal } = open;
-      withLock(client, lockOf(id), signal, () => takeOver(id, signal))
+      withLock(client, lockOf(id), signal, () => closeOrResume(id, signal))
         .then(onMerge)
         .catch((error) => {
           if (!signal.aborted) report(error);
@@ -186,19 +191,19 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
     }
   }
 
-  /** Ends what a tab was closed in the middle of. An answer that is kept elsewhere is read on, by this tab alone. */
-  async function takeOver(id: string, signal: AbortSignal): Promise<void> {
+  /** Ends the work of a closed tab. This tab withLockOf continues an answer that the proxy keeps. */
+  async function closeOrResume(id: string, signal: AbortSignal): Promise<void> {
     await refresh();
     signal.throwIfAborted();
     const message = thread.node(id)?.message;
-    const turn = message && isKept(message) && takeUp(message);
+    const turn = message && isKept(message) && resume(message);
     if (turn) await turn;
     else endLeft(id);
-    // the next tab has to find it ended
+    // written now, so that the next tab finds it ended
     await written();
   }
 
-  /** The lock of the message is held: work on it that is in flight has been left. */
+  /** Runs while the lock of the message is held: the tab that worked on it has left. */
   function endLeft(id: string): void {
     const message = thread.node(id)?.message;
     if (message && isInFlight(message) && hasLocks()) thread.put(afterReload(message));
@@ -212,8 +217,8 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
     }
   }
 
-  /** Removes a message that is not in the storage: there is nothing to write. */
-  function forget(id: string): void {
+  /** Removes a message that is not in the storage. Nothing is written. */
+  function drop(id: string): void {
     thread.remove(id);
     unwritten.delete(id);
   }
@@ -245,8 +250,8 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
   }
 
   /**
-   * Writes all changes at once; where that fails, each half for itself, down to the record that can't be written.
-   * Returns whether anything was written.
+   * Writes all changes at once. If that fails, writes each half separately, down to the record that cannot be written.
+   * Returns true if anything was written.
    */
   async function put(changes: readonly Change[]): Promise<boolean> {
     try {
@@ -255,15 +260,18 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
       return true;
     } catch (error) {
       const isLate = (error as Error)?.name === "TimeoutError";
-      if (isLate || changes.length === 1) return giveUp(changes, error);
+      if (isLate || changes.length === 1) return keepForLater(changes, error);
       const half = Math.ceil(changes.length / 2);
       const isTaken = await put(changes.slice(0, half));
       return (await put(changes.slice(half))) || isTaken;
     }
   }
 
-  /** Once more with the next change, for there may be room by then; after that, when the message itself changes. */
-  function giveUp(changes: readonly Change[], error: unknown): false {
+  /**
+   * Tries a record once more with the next change, because there may be room by then. After that, tries it when the
+   * message itself changes.
+   */
+  function keepForLater(changes: readonly Change[], error: unknown): false {
     const ids = changes.flatMap(([id]) => (id === LEAF || failed.has(id) ? [] : [id]));
     for (const id of ids) {
       failed.add(id);
@@ -278,7 +286,10 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
   }
 }
 
-/** True for an answer in flight whose tab may go: the proxy keeps it, and tabs know of each other. */
+/**
+ * True for an answer in flight whose tab may be closed: the proxy keeps the answer, and tabs can see each other's
+ * locks.
+ */
 function isKept(message: ThreadMessage): boolean {
   return hasLocks() && isUnderWay(message) && message.streamId !== undefined;
 }

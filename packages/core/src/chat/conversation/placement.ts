@@ -11,15 +11,15 @@ export interface ThreadNode {
 
 /** Places of all messages. */
 export interface ThreadTree {
-  /** Id of the message before, for each id. */
+  /** Id of the message before, for each message. */
   readonly parents: ReadonlyMap<string, string | undefined>;
   /** Ids of the versions that can be shown behind a message, oldest first. */
   readonly versions: ReadonlyMap<string | undefined, readonly string[]>;
 }
 
 /**
- * Gives every message a place from which it can be reached. Messages whose parent is unknown, or whose parents go in a
- * circle, follow the newest message that is older than they are. The same messages have the same places in every tab.
+ * Gives every message a place from which it can be reached. Messages whose parent is unknown, or whose parents form a
+ * circle, follow the newest older message. The same messages have the same places in every tab.
  */
 export function createTree(nodes: ReadonlyMap<string, ThreadNode>): ThreadTree {
   const children = new Map<string | undefined, string[]>();
@@ -58,7 +58,7 @@ export function createTree(nodes: ReadonlyMap<string, ThreadNode>): ThreadTree {
     }
   }
 
-  /** The first message of those that lead to `id`; in a circle, the one at which it is cut. */
+  /** Finds the first message on the way to `id`. A circle is cut there. */
   function topOf(id: string): string {
     const passed = new Set<string>();
     let top = id;
@@ -70,7 +70,7 @@ export function createTree(nodes: ReadonlyMap<string, ThreadNode>): ThreadTree {
     return top;
   }
 
-  /** Moves a message below another one; with its other versions, where their parent is unknown. */
+  /** Moves a message below another one. Its other versions move, too, where their parent is unknown. */
   function adopt(top: string, home: string | undefined): void {
     const parent = nodes.get(top)?.parent;
     const isCircle = nodes.has(parent as string);
@@ -88,7 +88,7 @@ export function createTree(nodes: ReadonlyMap<string, ThreadNode>): ThreadTree {
     return nodes.get(id)?.message.createdAt ?? 0;
   }
 
-  /** An answer that never began is no version beside a newer one, unless something follows it. */
+  /** An answer that never began is not a version beside a newer one, unless something follows it. */
   function isShown(id: string, index: number, ids: readonly string[]): boolean {
     const message = nodes.get(id)?.message;
     return index === ids.length - 1 || !message || !isHollow(message) || !!children.get(id)?.length;

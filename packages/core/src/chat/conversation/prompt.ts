@@ -6,8 +6,8 @@ import type { ThreadMessage } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 
 /**
- * Makes the request for the answer to a thread, synchronously if nothing is async. `instructions`, the schema and the
- * tools are read for each request, so that a step after a tool call has the current ones.
+ * Makes the request for the answer to a thread, without a promise if nothing is async. `instructions`, the schema and
+ * the tools are read for each request, so that a step after a tool call has the current ones.
  */
 export function requestOf(
   client: Client,
@@ -20,8 +20,8 @@ export function requestOf(
     typeof instructions === "function" ? instructions() : instructions,
     schema && import("./json-schema.js").then(({ descriptionOf }) => descriptionOf(client, schema)),
     ...tools.map((tool) => tool.definition()),
-  ]).then(([said, described, ...definitions]) =>
-    write([said, described].filter(Boolean).join("\n\n"), definitions),
+  ]).then(([text, described, ...definitions]) =>
+    write([text, described].filter(Boolean).join("\n\n"), definitions),
   );
 
   function write(system?: string, definitions: readonly ToolDefinition[] = []): ChatRequest {

@@ -16,7 +16,9 @@ export function recordOf({ message, parent, revision }: ThreadNode): unknown {
   };
 }
 
-/** Reads messages from records. Anyone may write to a storage, so that unreadable records are left out. */
+/**
+ * Reads messages from records. Leaves out unreadable records, because any script of the origin may write to a storage.
+ */
 export function nodesIn(records: ReadonlyMap<string, unknown>): ThreadNode[] {
   return [...records].flatMap(([key, record]) => nodeOf(key, record) ?? []);
 }
@@ -50,7 +52,7 @@ function nodeOf(id: string, record: unknown): ThreadNode | undefined {
   };
 }
 
-/** Fields that are copied, with the type that each must have. */
+/** Fields that are copied, and the type that each must have. */
 const fields: Readonly<Record<string, (value: unknown) => boolean>> = {
   reasoning: isText,
   outcome: isText,
@@ -88,7 +90,7 @@ function callOf(call: unknown): ThreadToolCall | undefined {
   };
 }
 
-/** Fields of an error that are stored: not the body of the answer, and not the text, which the message has. */
+/** Fields of an error that are stored. The body of the answer is left out, and its text is in the message. */
 function reasonOf(error: object): Record<string, unknown> {
   const kept = ["name", "message", "code", "status", "reason", "phase", "type", "apiCode"] as const;
   const of = error as Record<string, unknown>;
@@ -103,14 +105,14 @@ function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
-/** True for an answer without an end: a tab streams it, or was closed in the middle of it. */
+/** True for an answer without an end: a tab streams it, or was closed while streaming. */
 export function isUnderWay(message: ThreadMessage | undefined): boolean {
   return message?.role === "assistant" && message.outcome === undefined;
 }
 
 const LEFT = "the page was left before the call had a result";
 
-/** Ends the answer and the running tools of a message whose tab was closed. Calls that wait for a person stay open. */
+/** Ends the answer and the running tools of a message whose tab was closed. Calls that wait for the user stay open. */
 export function afterReload(message: ThreadMessage): ThreadMessage {
   if (isUnderWay(message)) {
     const { streamId: _, ...ended } = withCallsClosed(message, LEFT);

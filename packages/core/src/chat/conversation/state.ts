@@ -23,7 +23,7 @@ export interface PendingAction {
   readonly toolCallId: string;
   /** Name of the tool. */
   readonly name: string;
-  /** Arguments of the call, checked by the tool's schema where it has one. */
+  /** Arguments of the call, checked with the tool's schema if it has one. */
   readonly input: unknown;
 }
 

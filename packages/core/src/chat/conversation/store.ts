@@ -9,9 +9,9 @@ import { waitForStorage } from "../../storage/wait.js";
 import type { ImageInput } from "./attachments.js";
 import { type InitialMessage, threadMessagesOf } from "./initial-messages.js";
 import {
+  addQuestion,
+  addVersion,
   answersBeside,
-  ask,
-  askAgain,
   assertContent,
   closeCalls,
   type FindPlace,
@@ -40,8 +40,8 @@ export interface SendOptions {
 }
 
 /**
- * Store of a chat: a thread of messages with branches, and the turn in flight. Its promises never reject: each resolves
- * to the turn when that has ended, or waits for a person or the app.
+ * Store of a chat: a thread of messages with branches, and the turn in flight. Its promises never reject. Each resolves
+ * to the turn when the turn has ended, or waits for the user or the app.
  */
 export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   /**
@@ -125,7 +125,7 @@ export function createChatStore<Output = unknown>(
   const thread = createThread((messageId, message) => keeper?.changed(messageId, message));
   addAll(threadMessagesOf(initialMessages, "initialMessages"));
   const initial = thread.ids();
-  // until the storage is read: messages that are sent now follow those that are read later
+  // until the storage is read, new messages follow those that are read later
   if (storage) thread.origin = `/${createMessageId()}`;
   const pendingOf = createPendingReader();
   let isRestoring = storage !== undefined;
@@ -134,7 +134,7 @@ export function createChatStore<Output = unknown>(
   let error: Error | undefined;
   let run: Run | undefined;
   // options of the last turn
-  let asked: Read<Output> | undefined;
+  let lastOptions: Read<Output> | undefined;
   let shown: ThreadMessage | undefined;
   // message that the run works on
   let workedOn: string | undefined;
@@ -153,8 +153,8 @@ export function createChatStore<Output = unknown>(
       },
       send(content, { images = [] } = {}) {
         const place: FindPlace = (signal) =>
-          ask(thread, { content, images, below: lastMessage()?.id, model: read().model }, signal);
-        // checked before it is queued, or stops an answer
+          addQuestion(thread, { content, images, below: lastMessage()?.id, model: read().model }, signal);
+        // checked before it is queued, and before it stops an answer
         return unlessRefused(
           () => assertContent(content, images),
           () => whenFree(read, place, content),
@@ -167,7 +167,7 @@ export function createChatStore<Output = unknown>(
           const again = () => placeOfRetry(thread, last && thread.node(last.id)?.message);
           if (!last || run) return startIfFree(read, again);
           const known = answersBeside(thread, last);
-          return alone(last.id, () =>
+          return withLockOf(last.id, () =>
             answersBeside(thread, last) > known
               ? notSent(new ConfigurationError("another tab has retried this answer already"))
               : startIfFree(read, again),
@@ -182,7 +182,7 @@ export function createChatStore<Output = unknown>(
       edit: (messageId, content, { images } = {}) =>
         whenFree(
           read,
-          (signal) => askAgain(thread, messageId, { content, images, model: read().model }, signal),
+          (signal) => addVersion(thread, messageId, { content, images, model: read().model }, signal),
           content,
         ),
       branches(messageId) {
@@ -278,7 +278,7 @@ export function createChatStore<Output = unknown>(
       initial,
       onLeave: store.flush,
       onMerge: merged,
-      takeUp(message) {
+      resume(message) {
         const parent = thread.parentOf(message.id);
         if (run || lastMessage()?.id !== message.id) return undefined;
         return start(() => ({ below: parent, added: [message.id] }), own, { left: message });
@@ -292,7 +292,7 @@ export function createChatStore<Output = unknown>(
     store.flush();
   }
 
-  /** Acts synchronously if possible, so that the next frame shows the effect of a click. */
+  /** Acts in the same tick if possible, so that the next frame shows the effect of a click. */
   function whenRestored<T>(act: () => T | Promise<T>): Promise<T> {
     if (storage) opening ??= open(storage);
     return isRestoring && opening ? opening.then(act) : Promise.resolve(act());
@@ -309,10 +309,10 @@ export function createChatStore<Output = unknown>(
   }
 
   /** Acts when no other tab works on a message. */
-  function alone(messageId: string, act: () => ThreadTurn | Promise<ThreadTurn>): Promise<ThreadTurn> {
+  function withLockOf(messageId: string, act: () => ThreadTurn | Promise<ThreadTurn>): Promise<ThreadTurn> {
     if (!keeper) return Promise.resolve(act());
     return keeper
-      .alone(messageId, waiting.signal, async () => act())
+      .withLockOf(messageId, waiting.signal, async () => act())
       .catch((cause) => notSent(asError(cause)));
   }
 
@@ -358,7 +358,7 @@ export function createChatStore<Output = unknown>(
       () => find(owner.signal),
       (place) => {
         error = undefined;
-        asked = read;
+        lastOptions = read;
         const started = createRun({
           client,
           thread,
@@ -388,7 +388,7 @@ export function createChatStore<Output = unknown>(
     error = turn.error;
     const isWaiting = lastMessage()?.toolCalls?.some(isPending);
     // a separate microtask, so that a callback can send the next message
-    if (!isWaiting) queueMicrotask(() => tell(turn, read()));
+    if (!isWaiting) queueMicrotask(() => callBack(turn, read()));
     do {
       const [next, ...rest] = queue;
       setQueue(rest);
@@ -398,7 +398,7 @@ export function createChatStore<Output = unknown>(
     } while (!run && queue.length > 0);
   }
 
-  function tell(turn: ThreadTurn, { onError, onFinish }: ChatStoreOptions<Output>): void {
+  function callBack(turn: ThreadTurn, { onError, onFinish }: ChatStoreOptions<Output>): void {
     const { error } = turn;
     if (error) isolate(() => onError?.(error, turn));
     onFinish?.(turn);
@@ -438,17 +438,17 @@ export function createChatStore<Output = unknown>(
     return whenReady(() => {
       const waits = (call: ThreadToolCall) => call.id === toolCallId && call.state === waitsFor;
       const { id, toolCalls } = lastMessage() ?? {};
-      return id !== undefined && toolCalls?.some(waits) && !run ? alone(id, () => settle(id)) : settle();
+      return id !== undefined && toolCalls?.some(waits) && !run ? withLockOf(id, () => settle(id)) : settle();
 
       function settle(waited?: string): ThreadTurn | Promise<ThreadTurn> {
         const message = lastMessage();
         const calls = message?.toolCalls ?? [];
         const call = calls.find(waits);
-        const goOn = (message: string) =>
-          start(() => ({ below: message, added: [message] }), asked ?? read, { message });
+        const continueTurn = (message: string) =>
+          start(() => ({ below: message, added: [message] }), lastOptions ?? read, { message });
         if (!message || !call) {
-          // another tab answered the call, and was closed before it went on
-          if (message && message.id === waited && !run && !calls.some(isOpen)) return goOn(waited);
+          // another tab answered the call, and was closed before it continued
+          if (message && message.id === waited && !run && !calls.some(isOpen)) return continueTurn(waited);
           return (
             run?.turn ?? notSent(new ConfigurationError(`toolCallId: no call "${toolCallId}" waits for this`))
           );
@@ -463,7 +463,7 @@ export function createChatStore<Output = unknown>(
         const isHeldUp = changed.some(isPending) && !changed.some(({ state }) => state === "running");
         return isHeldUp
           ? { messages: [{ ...message, toolCalls: changed }], outcome: "tool-calls" }
-          : goOn(message.id);
+          : continueTurn(message.id);
       }
     });
   }
@@ -475,14 +475,17 @@ const BUSY = 'an answer is under way: wait for it, stop() it, or set `whenBusy` 
 type Read<Output> = () => ChatStoreOptions<Output>;
 
 /** Continues with the result of `check`. If it throws, nothing is sent, and the chat does not change. */
-function unlessRefused<T>(check: () => T, goOn: (checked: T) => Promise<ThreadTurn>): Promise<ThreadTurn> {
+function unlessRefused<T>(
+  check: () => T,
+  continueTurn: (checked: T) => Promise<ThreadTurn>,
+): Promise<ThreadTurn> {
   let checked: T;
   try {
     checked = check();
   } catch (cause) {
     return Promise.resolve(notSent(asError(cause)));
   }
-  return goOn(checked);
+  return continueTurn(checked);
 }
 
 function stopped(): DOMException {

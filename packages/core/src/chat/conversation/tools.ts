@@ -22,7 +22,7 @@ export interface ToolContext {
 
 /** A tool that a chat runs when the model calls it. Created by {@link defineTool}. */
 export interface ChatTool<Input = unknown, Output = unknown> {
-  /** Name of the tool, by which the model calls it. */
+  /** Name by which the model calls the tool. */
   readonly name: string;
   /**
    * Writes the tool as a request offers it to the model.
@@ -36,7 +36,7 @@ export interface ChatTool<Input = unknown, Output = unknown> {
   readonly timeoutMs: number;
   /** Runs the call; absent where the call waits for `addToolResult`. */
   execute?(input: Input, context: ToolContext): Output | Promise<Output>;
-  /** True if a person has to approve this call first. */
+  /** True if the user has to approve a call first. */
   needsApproval(input: Input): boolean | Promise<boolean>;
 }
 
@@ -114,13 +114,13 @@ async function writtenAsJSON(schema: StandardSchema, path: string): Promise<Reco
   return jsonSchemaOf(schema, path);
 }
 
-/** Parts that a call needs beside its tool. */
+/** Context of a call that does not depend on its tool. */
 export interface CallContext extends Omit<ToolContext, "toolCallId"> {
   readonly tools: readonly ChatTool[];
   readonly clock: Clock;
 }
 
-/** Decides the next state of a call with whole arguments: it runs, waits for a person or the app, or has failed. */
+/** Decides the next state of a call with whole arguments: it runs, waits for the user or the app, or has failed. */
 export function admitCall(call: ThreadToolCall, context: CallContext): Promise<ThreadToolCall> {
   return withTool(call, context, async (tool, input, checked) => {
     if (await needsApproval(tool, input)) return { ...checked, state: "needs-approval" };
@@ -146,7 +146,7 @@ export function runCall(call: ThreadToolCall, context: CallContext): Promise<Thr
   );
 }
 
-/** Adds the result to a call; the call has failed if the result is no JSON. */
+/** Adds the result to a call. A result that is not JSON makes the call fail. */
 export function withOutput(call: ThreadToolCall, output: unknown): ThreadToolCall {
   const problem = problemOf(output);
   return problem
@@ -161,12 +161,7 @@ export function withOutput(call: ThreadToolCall, output: unknown): ThreadToolCal
 async function withTool(
   call: ThreadToolCall,
   { tools, clock, signal }: CallContext,
-  goOn: (
-    tool: ChatTool,
-    input: unknown,
-    call: ThreadToolCall,
-    signal: AbortSignal,
-  ) => Promise<ThreadToolCall>,
+  run: (tool: ChatTool, input: unknown, call: ThreadToolCall, signal: AbortSignal) => Promise<ThreadToolCall>,
 ): Promise<ThreadToolCall> {
   const tool = tools.find(({ name }) => name === call.name);
   if (!tool) {
@@ -181,9 +176,9 @@ async function withTool(
     known = { ...call, input };
     const checked = tool.schema ? await checkBySchema(tool.schema, input) : { value: input };
     if (checked.issues) throw new Error(`the arguments do not fit: ${issuesText(checked.issues)}`);
-    // a storage needs JSON, and the output of a schema may be anything
+    // a storage needs JSON, and the output of a schema may be any value
     if (!problemOf(checked.value)) known = { ...call, input: checked.value };
-    return goOn(tool, checked.value, known, span.signal);
+    return run(tool, checked.value, known, span.signal);
   };
   try {
     return await unlessAborted(work(), span.signal);
@@ -201,10 +196,10 @@ function inputOf({ arguments: text }: ThreadToolCall): unknown {
   return input;
 }
 
-/** Largest nesting of a result. A deeper value could overflow the stack as a part of a larger one. */
+/** Deepest nesting of a result. A deeper value could overflow the stack as a part of a larger one. */
 const MAX_DEPTH = 500;
 
-/** The reason why a value cannot be written as JSON; undefined if it can. */
+/** Returns the reason why a value cannot be written as JSON; undefined if it can. */
 function problemOf(value: unknown): string | undefined {
   const depths = new Map<unknown, number>();
   try {

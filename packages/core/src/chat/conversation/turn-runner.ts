@@ -16,34 +16,34 @@ import type { ChatStoreOptions } from "./options.js";
 import { requestOf } from "./prompt.js";
 import { admitCall, type CallContext, runCall } from "./tools.js";
 
-/** A turn under way. While it runs, it alone writes answers into the thread. */
+/** A turn in flight. While it runs, only this turn writes answers into the thread. */
 export interface Run {
   readonly turn: Promise<ThreadTurn>;
   /** The answer that is streaming. */
   readonly answer: Answer | undefined;
   readonly runsTools: boolean;
   readonly start: () => void;
-  /** A tool call was approved, denied or answered from outside. */
+  /** Reports that a tool call was approved, denied or answered. */
   readonly callChanged: () => void;
-  /** Ends the turn at once: what came stays, and nothing of it is written any more. */
+  /** Ends the turn at once. The text so far stays, and no later text is written. */
   readonly stop: () => void;
 }
 
-/** Everything that a run needs. */
+/** Parts that a run needs. */
 export interface RunContext {
   readonly client: Client;
   readonly thread: Thread;
   readonly options: () => ChatStoreOptions;
-  /** Ends the run: once its signal has aborted, the run writes nothing into the thread. */
+  /** Ends the run. After its signal has aborted, the run writes nothing into the thread. */
   readonly owner: AbortController;
   readonly place: Place | Promise<Place>;
-  /** The answer to begin with, where it is one that a page was left with. */
+  /** The first answer of the run, if a closed tab has left it unfinished. */
   readonly left?: ThreadMessage | undefined;
-  /** The run is about to add an answer with this id. */
+  /** Called before an answer with this id is added. */
   readonly onDraft: (id: string) => void;
-  /** More of the answer came. */
+  /** Called when the answer has grown. */
   readonly onDelta: () => void;
-  /** A message was added, or is whole, or a tool call got on. */
+  /** Called when a message was added or completed, or a tool call has changed. */
   readonly onChange: () => void;
   readonly onEnd: (turn: ThreadTurn) => void;
 }
@@ -51,8 +51,8 @@ export interface RunContext {
 const MAX_STEPS = 8;
 
 /**
- * Creates a turn: asks, runs the tools that are called, asks again, until an answer calls none, a call waits for
- * somebody, or `maxSteps` is reached.
+ * Creates a turn. It requests an answer, runs the tools that the answer calls, and repeats this. It ends with an answer
+ * without calls, a call that waits for the user or the app, or after `maxSteps` answers.
  */
 export function createRun(context: RunContext): Run {
   const { client, thread, options, owner, place, left, onDraft, onDelta, onChange, onEnd } = context;
@@ -94,8 +94,8 @@ export function createRun(context: RunContext): Run {
   };
 
   async function steps(): Promise<void> {
-    const { below, added: asked } = place instanceof Promise ? await place : place;
-    added.push(...asked);
+    const { below, added: questions } = place instanceof Promise ? await place : place;
+    added.push(...questions);
     let leaf = below;
     for (let step = 1; ; step += 1) {
       if (leaf !== undefined && callsOf(leaf).some(isOpen)) {
@@ -104,7 +104,7 @@ export function createRun(context: RunContext): Run {
         runsTools = false;
       }
       if (signal.aborted || callsOf(leaf).some(isOpen)) return;
-      leaf = left && step === 1 ? await readAnswer(left, undefined) : await ask(leaf);
+      leaf = left && step === 1 ? await readAnswer(left, undefined) : await requestAnswer(leaf);
       if (signal.aborted || leaf === undefined) return;
       const { outcome, toolCalls } = thread.node(leaf)?.message ?? {};
       if (outcome !== "tool-calls" || !toolCalls?.length) return;
@@ -113,31 +113,31 @@ export function createRun(context: RunContext): Run {
     }
   }
 
-  async function ask(below: string | undefined): Promise<string | undefined> {
+  async function requestAnswer(below: string | undefined): Promise<string | undefined> {
     const made = requestOf(client, options(), thread.pathTo(below));
-    const asked = made instanceof Promise ? await made : made;
+    const chatRequest = made instanceof Promise ? await made : made;
     if (signal.aborted) return below;
     const draft: ThreadMessage = {
       id: createMessageId(),
       role: "assistant",
       content: "",
-      model: asked.model,
+      model: chatRequest.model,
       createdAt: Date.now(),
     };
     onDraft(draft.id);
     thread.add(draft, below);
     added.push(draft.id);
-    return readAnswer(draft, asked);
+    return readAnswer(draft, chatRequest);
   }
 
-  async function readAnswer(draft: ThreadMessage, asked: ChatRequest | undefined): Promise<string> {
+  async function readAnswer(draft: ThreadMessage, chatRequest: ChatRequest | undefined): Promise<string> {
     const { schema, request = {} } = options();
-    answer = createAnswer(client, draft, asked, { ...request, schema });
+    answer = createAnswer(client, draft, chatRequest, { ...request, schema });
     onChange();
     const message = await answer.read(onDelta);
     if (signal.aborted) return draft.id;
     const { error } = message;
-    if (asked && isGatewayError(error) && error.outcome === "not-sent") {
+    if (chatRequest && isGatewayError(error) && error.outcome === "not-sent") {
       answer = undefined;
       thread.remove(draft.id);
       throw error;
@@ -146,7 +146,7 @@ export function createRun(context: RunContext): Run {
     if (signal.aborted) return draft.id;
     answer = undefined;
     thread.put(admitted);
-    // where nothing follows, the end of the run is the one change to be seen
+    // without a next step, the end of the run is the only change to show
     if (admitted.outcome === "tool-calls") onChange();
     return draft.id;
   }
@@ -159,9 +159,11 @@ export function createRun(context: RunContext): Run {
     return { ...message, toolCalls: admitted };
   }
 
-  /** Runs all calls that may run, side by side, until none is left. Those that wait for somebody stay open. */
+  /**
+   * Runs all calls that may run, in parallel, until none is left. Calls that wait for the user or the app stay open.
+   */
   function settleCalls(id: string): Promise<void> {
-    // by their places: a careless model gives two calls one id
+    // by position, because a model may give two calls the same id
     const running = new Set<number>();
     let settled = new Map<number, ThreadToolCall>();
     return new Promise((resolve) => {
@@ -196,7 +198,9 @@ export function createRun(context: RunContext): Run {
     });
   }
 
-  /** Works on one call, under a signal of its own: a listener for each call on ours would cost their square. */
+  /**
+   * Works on one call, under its own signal. A listener for each call on the run's signal would cost quadratic time.
+   */
   async function work(
     act: typeof runCall,
     call: ThreadToolCall,

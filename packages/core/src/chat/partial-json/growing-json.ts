@@ -1,9 +1,9 @@
 import type { PartialJSON } from "./parser.js";
 
-/** JSON that is still coming. */
+/** JSON text that is still arriving. */
 export interface GrowingJSON {
   push(text: string): void;
-  /** The part that has come; undefined before anything can be said of it, or the reader is loaded. */
+  /** Value of the text so far; undefined before the value begins, or before the reader is loaded. */
   readonly value: unknown;
 }
 
@@ -11,7 +11,7 @@ type Create = typeof import("./parser.js").createPartialJSON;
 let create: Create | undefined;
 let loading: Promise<void> | undefined;
 
-/** Loads the reader of partial JSON, which most chats never need. Where that fails, JSON is read when it is whole. */
+/** Loads the reader of partial JSON, which most chats never need. If that fails, JSON is read once it is whole. */
 export function loadJSONReader(): Promise<void> {
   loading ??= import("./parser.js").then(
     ({ createPartialJSON }) => {
@@ -24,7 +24,7 @@ export function loadJSONReader(): Promise<void> {
   return loading;
 }
 
-/** Creates JSON without any text yet. */
+/** Creates an empty document. */
 export function createGrowingJSON(): GrowingJSON {
   let unread = "";
   let reader: PartialJSON | undefined;

@@ -1,10 +1,11 @@
 /*
- * A number's shape is the number with each run of digits as one `1`, an integer part of zero as `0`, and a small `e`:
- * `-12.50E+3` has the shape `-1.1e+1`. It says what may come next without a look at the digits that came before.
+ * Shape of a number: each run of digits becomes one `1`, an integer part of zero becomes `0`, and `E` becomes `e`.
+ * `-12.50E+3` has the shape `-1.1e+1`. The shape decides which character may follow, without a look at the earlier
+ * digits.
  */
 const BEGINNING = /^-?(?:[01](?:\.1?|(?:\.1)?e[+-]?1?)?)?$/;
 
-/** The shape once `character` follows, or `undefined` where it cannot belong to the number. */
+/** Returns the shape after `character`; `undefined` where the number cannot continue with it. */
 export function numberShapeAfter(shape: string, character: string): string | undefined {
   const isDigit = character >= "0" && character <= "9";
   if (isDigit && shape.endsWith("1")) return shape;
@@ -13,7 +14,7 @@ export function numberShapeAfter(shape: string, character: string): string | und
   return BEGINNING.test(next) ? next : undefined;
 }
 
-/** Tells whether a number of this shape may end here. */
+/** Returns true if a number of this shape may end here. */
 export function isWholeNumber(shape: string): boolean {
   return shape.endsWith("1") || shape.endsWith("0");
 }

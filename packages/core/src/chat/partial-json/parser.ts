@@ -4,22 +4,22 @@ import { createGrowingText } from "./text.js";
 /**
  * A JSON document that arrives in pieces, readable at any time.
  *
- * While it is open, texts are as long as they have come (never half an escape or half a surrogate pair),
- * numbers and literals appear once they are whole, and an object has a key once its value has begun. In the
- * end the value is the one of `JSON.parse`.
+ * While the document is open, a text has all characters so far, but never half an escape or half a surrogate pair. A
+ * number or literal appears once it is whole. An object has a key once its value has begun. The final value equals that
+ * of `JSON.parse`.
  */
 export interface PartialJSON {
-  /** Reads the next piece of text, of any length. The cost grows with the length of the piece only. */
+  /** Reads the next piece of text, of any length. The cost depends only on the length of the piece. */
   push(piece: string): void;
   /**
-   * Value of the document so far; `undefined` before it has begun. It is plain data that never changes: after the next
-   * piece there is another value, in which unchanged parts keep their identity.
+   * Value of the document so far; `undefined` before it has begun. The value is plain data and never changes. The next
+   * piece makes a new value, in which unchanged parts keep their identity.
    */
   readonly value: unknown;
   /**
-   * `complete`: a whole document has come. `malformed`: it cannot become one any more; `value` keeps the part
-   * before the error. `open`: more has to come. A document that is a number, as `12`, is complete and may
-   * still continue.
+   * `complete`: a whole document has come. `malformed`: the text is not JSON; `value` keeps the part before the error.
+   * `open`: the document is not whole yet. A document that is a number, such as `12`, is complete and may still
+   * continue.
    */
   readonly state: "open" | "complete" | "malformed";
 }
@@ -32,7 +32,7 @@ export interface PartialJSONOptions {
 
 /** An array or object that is not closed yet. */
 interface Container {
-  /** Grows in place, and is handed out only when it is closed: until then, readings get copies. */
+  /** Grows in place. It is returned only after it is closed; until then, readings get copies. */
   readonly content: Record<PropertyKey, unknown> | unknown[];
   readonly closing: "]" | "}";
   readonly depth: number;
@@ -73,15 +73,15 @@ export function createPartialJSON({ maxDepth = 500 }: PartialJSONOptions = {}): 
   let inner: Container | undefined;
   /** Result of the last reading; the value of the document once it is whole. */
   let root: unknown;
-  /** True if the value has changed since the last reading. Every open container is then affected. */
+  /** True if the value has changed since the last reading. Then every open container has changed. */
   let changed = false;
 
   /** Reads one or more characters, and returns the index of the next one. */
   let read = readBetween;
-  /** Reader of the next token outside of strings, numbers and literals. */
+  /** Reader of the next token outside strings, numbers and literals. */
   let expected = value;
 
-  /** The open string or key. `token` is the open number or literal, which is read character by character. */
+  /** The open string or key. An open number or literal is in `token`, and is read character by character. */
   const text = createGrowingText();
   let underWay: "key" | "string" | "number" | undefined;
   let token = "";
@@ -110,7 +110,10 @@ export function createPartialJSON({ maxDepth = 500 }: PartialJSONOptions = {}): 
     }
   }
 
-  /** A number has no closing sign: outside of all containers it may be the document, or its beginning. */
+  /**
+   * Handles a number outside all containers. A number has no closing sign, so it may be the whole document or its
+   * beginning.
+   */
   function isWholeDocument(): boolean {
     return underWay === "number" && !inner && isWholeNumber(shape);
   }
@@ -152,7 +155,7 @@ export function createPartialJSON({ maxDepth = 500 }: PartialJSONOptions = {}): 
     else refuse();
   }
 
-  /** The document is whole. */
+  /** Ends the document. */
   function nothing(): void {
     refuse();
   }
@@ -179,7 +182,7 @@ export function createPartialJSON({ maxDepth = 500 }: PartialJSONOptions = {}): 
     give(changed ? content : snapshot);
   }
 
-  /** A value is whole. */
+  /** Ends a value. */
   function give(whole: unknown): void {
     underWay = undefined;
     read = readBetween;

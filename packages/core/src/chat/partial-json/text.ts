@@ -1,16 +1,16 @@
 const FIRST_HALF = 0xd800;
 const SECOND_HALF = 0xdc00;
-/** Length of a segment: few segments, and cheap to copy. */
+/** Length of a segment: small enough to copy, large enough to have few segments. */
 const SEGMENT = 4096;
 
-/** A string that grows by fragments, each at the cost of its own length, and can be read at any time. */
+/** A string that grows by fragments and can be read at any time. Each fragment costs time by its own length. */
 interface GrowingText {
   clear(): void;
-  /** Adds a fragment; returns true if there is more to read. */
+  /** Adds a fragment. Returns true if a reading would now return more. */
   append(fragment: string): boolean;
-  /** Ends the string; returns true if there is more to read: a surrogate without its other half. */
+  /** Ends the string. Returns true if a reading would now return more: a surrogate without its other half. */
   end(): boolean;
-  /** The text so far, without a last unit that may be half of a surrogate pair. */
+  /** Returns the text so far, without a last unit that may be half of a surrogate pair. */
   readonly readable: string;
 }
 
@@ -42,8 +42,8 @@ export function createGrowingText(): GrowingText {
   }
 
   /**
-   * Engines append by pointing at both parts, and copy when a character is asked for. Without that a long string is
-   * a tree of its fragments, several times its own size, and every garbage collection walks through it.
+   * Makes the engine copy the text, by reading one character. Engines append by reference to both parts. A long string
+   * would stay a tree of its fragments, which takes several times its size and slows down every garbage collection.
    */
   function settle(): void {
     recent.charCodeAt(0);

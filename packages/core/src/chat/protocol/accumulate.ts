@@ -25,7 +25,7 @@ export interface Fold {
   readonly message: ChatMessage;
 }
 
-/** Creates a fold, whose cost is linear in the deltas: the message is made only when it is read. */
+/** Creates a fold with linear cost: the message is made only when it is read. */
 export function createFold(start: ChatMessage = emptyMessage): Fold {
   let { content, reasoning_content: reasoning, tool_calls: shownCalls } = start;
   let message: ChatMessage | undefined = start;

@@ -13,10 +13,7 @@ export interface ChatToolCall {
   readonly name: string;
   /** The arguments as the model wrote them. */
   readonly arguments: string;
-  /**
-   * The arguments as a value; undefined where the text is no valid JSON, for example in an answer that was
-   * cut.
-   */
+  /** The arguments as a value; undefined where the text is not valid JSON, as in an answer that was cut. */
   readonly input: unknown;
 }
 
@@ -30,9 +27,9 @@ export interface ChatTiming {
   readonly tokensPerSecond?: number;
 }
 
-/** Another answer to the same request, from services that offer `n` > 1. */
+/** Another answer to the same request, from services that support `n` > 1. */
 export interface ChatAlternative {
-  /** The message, to be appended to `messages` instead of the first answer. */
+  /** The message. Append it to `messages` in place of the first answer. */
   readonly message: ChatMessage;
   /** `finish_reason` as the gateway sent it; null where it sent none. */
   readonly finishReason: string | null;
@@ -50,7 +47,7 @@ export interface ChatTurn {
   readonly outcome: ChatOutcome;
   /** Tokens that were used; absent where the gateway did not report them. */
   readonly usage?: ChatUsage;
-  /** Model that answered; the one of the request where the answer names none. */
+  /** Model that answered. The request's model where the answer names none. */
   readonly model: string;
   /** Id of the answer; empty where it has none. */
   readonly id: string;
@@ -58,7 +55,7 @@ export interface ChatTurn {
   readonly timing: ChatTiming;
   /** Reason why the model refused to answer, where it gave one. */
   readonly refusal?: string;
-  /** Further answers; absent where there is only one. */
+  /** The other answers of a request with `n` > 1; absent where there is only one. */
   readonly alternatives?: readonly ChatAlternative[];
   /** Answer of the gateway, unchanged, with unknown fields; of a stream, the last chunk. */
   readonly raw: unknown;
@@ -67,17 +64,20 @@ export interface ChatTurn {
 /** The counts that every model sends. */
 export const tokenCounts = ["prompt_tokens", "completion_tokens", "total_tokens"] as const;
 
-/** Reads the chunks of one answer; knows everything about it but the clock. */
+/** Reads the chunks of one answer into deltas. It does not know the time. */
 export interface AnswerReader {
   /** True once a part of an answer has come: a delta, a message, a `finish_reason` or usage. */
   readonly begun: boolean;
   /** True once a `finish_reason` has come. */
   readonly finished: boolean;
-  /** The first id and model of the answer; empty where it has none. `created`: seconds, 0 where it has none. */
+  /**
+   * Id, model and time of the answer, from its first chunk. Id and model are empty where it has none. `created`: Unix
+   * seconds, 0 where it has none.
+   */
   readonly head: { readonly id: string; readonly model: string; readonly created: number };
-  /** Reads a chunk; true if it carried content, a `finish_reason`, or usage after it. */
+  /** Reads a chunk. Returns true if it carried content, a `finish_reason`, or usage after it. */
   read(chunk: WireObject): boolean;
-  /** No more chunks come: emits what closes the answer, `finish` last. */
+  /** Ends the answer: emits the deltas that close it, `finish` last. */
   finish(): void;
   turn(message: ChatMessage, timing: ChatTiming): ChatTurn;
 }
@@ -85,8 +85,8 @@ export interface AnswerReader {
 /**
  * Creates the reader of one answer; `emit` gets the deltas of its first choice.
  *
- * @param warn gets an issue where the answer is not what it should be: one for unexpected types, one for absent calls
- * @param several true where more than one choice was asked for: the first is then choice 0, else the one that comes first
+ * @param warn gets one issue for fields of unexpected types, and one for tool calls that are missing
+ * @param several true for a request with `n` > 1: the answer is then choice 0, otherwise the choice that comes first
  */
 export function createAnswerReader(
   emit: (delta: ChatDelta) => void,
@@ -113,7 +113,7 @@ export function createAnswerReader(
     head,
     read(chunk) {
       raw = chunk;
-      // the first counts: the last chunk of some services has an id of its own
+      // the first one counts: some services give the last chunk another id
       head.id ||= text(chunk.id, "id");
       head.model ||= text(chunk.model, "model");
       if (head.created === 0 && typeof chunk.created === "number") head.created = chunk.created;

@@ -1,23 +1,23 @@
 import type { ChatDelta } from "./delta.js";
 import type { FieldReader, WireObject } from "./field-reader.js";
 
-/** Reads the tool calls of one answer, whose parts may be spread over many deltas. */
+/** Reads the tool calls of one answer. The parts of a call may come in many deltas. */
 export interface CallReader {
   /** Number of calls so far. */
   readonly count: number;
-  /** Reads the entry of `tool_calls` at `position`; true if it brought something new. */
+  /** Reads the entry of `tool_calls` at `position`. Returns true if it brought something new. */
   read(entry: unknown, position: number, delta: WireObject): boolean;
-  /** No more entries come: the calls are whole. */
+  /** Ends the tool calls: they are whole. */
   finish(): void;
 }
 
 interface OpenCall {
-  /** As the service gave it; `id` is another one where two calls share theirs. */
+  /** Id that the service gave. `id` differs from it where two calls have the same one. */
   wireId: string;
   id: string;
   name: string;
   text: string;
-  /** The delta that it was last part of. */
+  /** The last delta with a part of the call. */
   delta: WireObject;
 }
 
@@ -27,7 +27,7 @@ export function createCallReader(
   { text, record, entry }: FieldReader,
 ): CallReader {
   const calls: OpenCall[] = [];
-  // the last call of each index and id: a search through all calls would cost quadratic time
+  // the last call of each index and id: a search through all calls would take quadratic time
   const byIndex = new Map<string, number>();
   const byId = new Map<string, number>();
   const ids = new Set<string>();
@@ -44,7 +44,7 @@ export function createCallReader(
       const wireId = textOrNumber(part.id, "choices.delta.tool_calls.id");
       const name = text(fn.name, "choices.delta.tool_calls.function.name");
       const more = argumentsText(fn.arguments);
-      // a call is known by its index, else by its id, else by its position in the array
+      // a call is found by its index, otherwise by its id, otherwise by its position in the array
       const key = index || `${position}`;
       let at = (index === "" && wireId !== "" ? byId.get(wireId) : byIndex.get(key)) ?? calls.length;
       if (isAnother(calls[at], wireId, name, index === "" ? delta : undefined)) at = calls.length;
@@ -72,13 +72,16 @@ export function createCallReader(
     },
   };
 
-  /** An entry with an id and a name is another call if it has another id, or if its delta had that id before. */
+  /**
+   * Returns true if an entry with an id and a name begins another call: it has another id, or its delta already had
+   * this id.
+   */
   function isAnother(call: OpenCall | undefined, wireId: string, name: string, delta?: WireObject): boolean {
     if (!call?.wireId || !wireId || !name) return false;
     return call.wireId !== wireId || call.delta === delta;
   }
 
-  /** Sets id and name, and never appends: services repeat them, or send them empty later on. */
+  /** Sets id and name. Never appends to them: services repeat them, or send them empty later. */
   function identify(call: OpenCall, at: number, wireId: string, name: string): boolean {
     const isNamed = name !== "" && name !== call.name;
     if (isNamed) call.name = name;
@@ -90,15 +93,15 @@ export function createCallReader(
     return true;
   }
 
-  /** An id of ours, for a call that has none or the id of another one. */
+  /** Makes an id for a call that has none, or the id of another call. */
   function unused(id: string, at: number): string {
-    let own = `${id}-${at}`;
-    while (ids.has(own)) own += `-${at}`;
-    ids.add(own);
-    return own;
+    let unique = `${id}-${at}`;
+    while (ids.has(unique)) unique += `-${at}`;
+    ids.add(unique);
+    return unique;
   }
 
-  /** Ids and indexes are numbers at some services. */
+  /** Reads a text. Some services send ids and indexes as numbers. */
   function textOrNumber(value: unknown, path: string): string {
     return typeof value === "number" ? `${value}` : text(value, path);
   }

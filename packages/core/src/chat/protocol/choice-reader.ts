@@ -2,19 +2,19 @@ import { createCallReader } from "./call-reader.js";
 import type { ChatDelta, ChatOutcome } from "./delta.js";
 import type { FieldReader, WireObject } from "./field-reader.js";
 
-/** Turns the chunks of one choice into deltas. It holds what spans chunks: which tool calls are open. */
+/** Turns the chunks of one choice into deltas. It keeps what spans chunks: the open tool calls. */
 export interface ChoiceReader {
   readonly finishReason: string | null;
-  /** The model's words instead of an answer, where the service marks them so. */
+  /** Text of the model in place of an answer, where the service marks it as a refusal. */
   readonly refusal: string | undefined;
   readonly outcome: ChatOutcome;
-  /** True if the finish reason announces tool calls, and none came. */
+  /** True if the finish reason announced tool calls, and none came. */
   readonly lacksCalls: boolean;
   /** True once a delta, a message or a finish reason has come. */
   readonly begun: boolean;
-  /** Reads a choice of a chunk; true if it carried content or a finish reason. */
+  /** Reads a choice of a chunk. Returns true if it carried content or a finish reason. */
   read(choice: WireObject): boolean;
-  /** No more chunks come: the tool calls are whole. */
+  /** Ends the choice: its tool calls are whole. */
   finish(): void;
 }
 
@@ -26,7 +26,7 @@ export function createChoiceReader(emit: (delta: ChatDelta) => void, fields: Fie
   let refusal: string | undefined;
   let hasText = false;
   let begun = false;
-  /** True once the deltas have brought content; `carried`: this chunk's. */
+  /** True once the deltas have brought content. `carried` is the same for the current chunk. */
   let started = false;
   let carried = false;
 
@@ -39,7 +39,7 @@ export function createChoiceReader(emit: (delta: ChatDelta) => void, fields: Fie
     },
     get outcome() {
       if (lacksCalls()) return hasText ? "complete" : "error";
-      // services that say `stop` after tool calls mean the calls
+      // services that send `stop` after tool calls mean the calls
       return outcomes.get(finishReason) ?? (calls.count > 0 ? "tool-calls" : "complete");
     },
     get lacksCalls() {
@@ -52,7 +52,7 @@ export function createChoiceReader(emit: (delta: ChatDelta) => void, fields: Fie
       carried = false;
       const reason = text(choice.finish_reason, "choices.finish_reason");
       if (reason) finishReason = reason;
-      // some services repeat the whole message beside or after the deltas: it is read only in their stead
+      // some services repeat the whole message beside the deltas, or after them: it is read only where no delta came
       const delta =
         record(choice.delta, "choices.delta") ??
         (started ? undefined : record(choice.message, "choices.message"));
@@ -86,7 +86,7 @@ export function createChoiceReader(emit: (delta: ChatDelta) => void, fields: Fie
       list(delta.tool_calls, "choices.delta.tool_calls").forEach((entry, position) => {
         if (calls.read(entry, position, delta)) carried = true;
       });
-    // the older way to call a function: one in an answer, and without an id
+    // the older form of a call: at most one in an answer, and without an id
     else if (delta.function_call && calls.read({ function: delta.function_call }, 0, delta)) carried = true;
   }
 

@@ -2,29 +2,29 @@ import { type ErrorFields, errorFieldsOf, isRecord, parseJSON } from "../../tran
 import { createEventParser, MAX_LENGTH, type ServerSentEvent } from "../../transport/event-stream.js";
 import type { WireObject } from "./field-reader.js";
 
-/** End of the bytes of a stream, by their content. */
+/** End of the bytes of a stream, by the content before it. */
 export type StreamEnd =
-  /** `[DONE]`, or a whole JSON answer in the place of a stream. */
+  /** `[DONE]`, or a whole JSON answer in place of a stream. */
   | { readonly type: "done" }
-  /** The bytes are over, and none of them said that the answer is. */
+  /** The bytes ended without a sign that the answer has ended. */
   | { readonly type: "cut" }
-  /** An error was sent within the stream: in a frame, as an `error` event, or as a line. */
+  /** An error came in the stream: in a frame, as an `error` event, or as a line. */
   | { readonly type: "error"; readonly fields: ErrorFields }
-  /** No part of an answer came, whatever the HTTP status says: an error, a page, a text, or other JSON in its place. */
+  /** No part of an answer came, with any HTTP status. The body was an error, a page, a text, or other JSON. */
   | { readonly type: "refusal"; readonly body: string }
-  /** A part of the stream can't be read. */
+  /** A part of the stream could not be read. */
   | { readonly type: "malformed"; readonly problem: string; readonly cause?: unknown };
 
-/** The consumer of a chunk parser; after `onEnd` nothing more comes. */
+/** The consumer of a chunk parser. Nothing comes after `onEnd`. */
 export interface ChunkHandlers {
-  /** `eventId` is the last `id` of the stream at this chunk; empty where it has none. */
+  /** Receives a chunk. `eventId` is the last `id` of the stream up to this chunk; empty where it has none. */
   onChunk(chunk: WireObject, eventId: string): void;
-  /** Tells whether a part of an answer has come. */
+  /** Returns true once a part of an answer has come. */
   hasBegun(): boolean;
   onEnd(end: StreamEnd): void;
 }
 
-/** Turns a chat stream's bytes into chunks, and says how they ended. It never throws. */
+/** Turns the bytes of a chat stream into chunks, and reports how they ended. It never throws. */
 export function createChunkParser({ onChunk, hasBegun, onEnd }: ChunkHandlers) {
   const handlers = { onEvent: readEvent, onUnknownField: readStrayLine };
   let events = createEventParser(handlers);
@@ -32,11 +32,11 @@ export function createChunkParser({ onChunk, hasBegun, onEnd }: ChunkHandlers) {
   let isStream: boolean | undefined;
   let whole = "";
   let ended = false;
-  /** The first text that is no part of an answer. */
+  /** The first text that belongs to no answer. */
   let foreign: string | undefined;
 
   return {
-    /** Reads the next bytes; without any, the bytes are over. */
+    /** Reads the next bytes; without any, the bytes have ended. */
     push(bytes?: Uint8Array): void {
       try {
         if (bytes) readBytes(bytes);
@@ -45,7 +45,10 @@ export function createChunkParser({ onChunk, hasBegun, onEnd }: ChunkHandlers) {
         end({ type: "malformed", problem: `the stream can't be read: ${(cause as Error).message}`, cause });
       }
     },
-    /** Reads another connection's bytes from now on, from the start of an event: the rest of the last one is dropped. */
+    /**
+     * Continues with the bytes of another connection, from the start of an event. The unfinished event of the last one
+     * is dropped.
+     */
     restart(): void {
       events = createEventParser(handlers);
       ended = false;
@@ -64,7 +67,7 @@ export function createChunkParser({ onChunk, hasBegun, onEnd }: ChunkHandlers) {
     if (isStream === false) return readWhole(whole + decoder.decode());
     const unfinished = events.end();
     if (ended) return;
-    // an event without its blank line is whole if its JSON is; `[DONE]` often comes so
+    // an event without its blank line counts if its JSON is whole; `[DONE]` often comes so
     if (unfinished && (isDone(unfinished.data) || isRecord(parseJSON(unfinished.data))))
       readEvent(unfinished);
     end({ type: "cut" });
@@ -76,7 +79,7 @@ export function createChunkParser({ onChunk, hasBegun, onEnd }: ChunkHandlers) {
     if (isDone(data)) return end({ type: "done" });
     const chunk = parseJSON(data);
     if (!isRecord(chunk)) {
-      // an event of another name is none of the chat's, and may carry anything
+      // an event of another name is not part of the chat, and may carry anything
       const problem = chunk === undefined ? "no JSON" : "no JSON object";
       if (event === "message")
         end({ type: "malformed", problem: `a frame of the stream is ${problem}: ${data.slice(0, 80)}` });
@@ -87,11 +90,11 @@ export function createChunkParser({ onChunk, hasBegun, onEnd }: ChunkHandlers) {
     }
   }
 
-  /** Some gateways send an error as a bare line, `error: {…}`; one that was cut is a cut, not a message. */
+  /** Reads an error that a gateway sends as a bare line, `error: {…}`. A line that was cut is a cut, not an error. */
   function readStrayLine(name: string, value: string): void {
     const isCut = value.startsWith("{") && parseJSON(value) === undefined;
     if (name === "error" && !isCut) endWithError(value);
-    // what may be the start of a known field was cut; anything else is text in the place of a stream
+    // a text that may begin a known field was cut; any other text came in place of a stream
     else if (!FIELDS.some((field) => field.startsWith(name.trim())))
       foreign ??= value ? `${name}: ${value}` : name;
   }
@@ -100,7 +103,7 @@ export function createChunkParser({ onChunk, hasBegun, onEnd }: ChunkHandlers) {
     const json = parseJSON(text);
     const { choices } = isRecord(json) && !isErrorFrame(json) ? json : {};
     const [choice] = Array.isArray(choices) ? choices : [];
-    // a completion has a message: anything else that came with status 200 is the gateway's way to refuse
+    // a completion has a message; any other JSON with status 200 is an error of the gateway
     if (!isRecord(choice?.message ?? choice?.delta)) return end({ type: "refusal", body: text });
     onChunk(json as WireObject, "");
     end({ type: "done" });
@@ -125,9 +128,12 @@ export function createChunkParser({ onChunk, hasBegun, onEnd }: ChunkHandlers) {
 
 const FIELDS = ["data", "event", "error", "id", "retry"];
 
-/** No line of an event stream starts with a bracket: gateways send errors, pages and answers in its place. */
+/**
+ * Returns false for an error, a page or an answer in place of a stream: no line of an event stream begins with a
+ * bracket. Undefined where the bytes do not show it.
+ */
 function looksLikeStream(bytes: Uint8Array): boolean | undefined {
-  // of a mark of the encoding, which no other ASCII comes before, all bytes are beyond it
+  // skips a byte order mark: all its bytes are beyond ASCII
   const first = bytes.find((byte) => byte > 0x20 && byte < 0x80);
   return first === undefined ? undefined : !"<{[".includes(String.fromCharCode(first));
 }

@@ -5,9 +5,9 @@ import { createChunkParser, type StreamEnd } from "./chunk-parser.js";
 import type { ChatDelta, ChatMessage } from "./delta.js";
 import type { WireObject } from "./field-reader.js";
 
-/** Reads one answer: bytes go in, deltas come out. It knows neither the network nor the time. */
+/** Reads one answer: bytes go in, deltas come out. It does not know the network or the time. */
 export interface DeltaReader extends Pick<AnswerReader, "head"> {
-  /** The message as far as its deltas were taken. */
+  /** The message so far, made of the deltas that were taken. */
   readonly message: ChatMessage;
   /** Last `id` of an event that was read; empty where none had one. */
   readonly eventId: string;
@@ -15,19 +15,19 @@ export interface DeltaReader extends Pick<AnswerReader, "head"> {
   readonly end: StreamEnd | undefined;
   /** True once a `finish_reason` has come. */
   readonly isFinished: boolean;
-  /** True once the bytes have ended as a whole answer does. */
+  /** True once the bytes have ended as those of a whole answer do. */
   readonly isWhole: boolean;
-  /** Reads the next bytes; without any, the bytes are over. */
+  /** Reads the next bytes; without any, the bytes have ended. */
   push(bytes: Uint8Array | undefined): void;
   /**
-   * Takes the next delta, which is part of `message` from then on; undefined where more bytes are needed.
+   * Takes the next delta and adds it to `message`; undefined where more bytes are needed.
    *
    * @throws {RangeError} when the message is longer than a text can be
    */
   take(): ChatDelta | undefined;
-  /** Ends the bytes where the connection broke. */
+  /** Ends the bytes after a broken connection. */
   cut(): void;
-  /** Reads the bytes of another connection from now on. */
+  /** Continues with the bytes of another connection. */
   restart(): void;
   turn(timing: ChatTiming): ChatTurn;
 }
@@ -44,7 +44,7 @@ interface DeltaHandlers {
 /**
  * Creates the reader of one answer.
  *
- * @param several true where more than one choice was asked for
+ * @param several true for a request with `n` > 1
  */
 export function createDeltaReader(
   { onDelta, onContent, warn }: DeltaHandlers,

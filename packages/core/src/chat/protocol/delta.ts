@@ -64,7 +64,7 @@ export type ChatDelta =
       readonly text: string;
     }
   | {
-      /** The begin of a tool call. */
+      /** The beginning of a tool call. */
       readonly type: "tool-call-start";
       /** Position of the call in the message, from 0. */
       readonly index: number;
@@ -104,13 +104,13 @@ export type ChatDelta =
       readonly outcome: ChatOutcome;
     };
 
-/** Message of the model, in the form in which the next request sends it back. */
+/** Message of the model, in the form that the next request sends back. */
 export interface ChatMessage {
   /** Author of the message: the model. */
   readonly role: "assistant";
   /** Text of the answer; empty where it only calls tools. */
   readonly content: string;
-  /** Thinking of the model, where it showed any. Send it back unchanged. */
+  /** Thinking of the model; absent where the model showed none. Send it back unchanged. */
   readonly reasoning_content?: string;
   /** Tool calls of the answer, in the order of the model. */
   readonly tool_calls?: readonly ToolCall[];

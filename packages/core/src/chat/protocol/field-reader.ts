@@ -1,16 +1,16 @@
 import { isRecord } from "../../transport/error-response.js";
 
-/** An object of the wire. Any field may be missing, or be of any type. */
+/** An object of the answer's JSON. Any field may be missing, or have any type. */
 export type WireObject = Readonly<Record<string, unknown>>;
 
-/** Reads fields of any type: one of another type than expected is read as absent. */
+/** Reads fields of any type. A field of an unexpected type is read as absent. */
 export interface FieldReader {
-  /** Text; empty where absent. */
+  /** Text; empty where it is absent. */
   text(value: unknown, path: string): string;
-  /** Entries of an array; none where absent. */
+  /** Entries of an array; none where it is absent. */
   list(value: unknown, path: string): readonly unknown[];
   record(value: unknown, path: string): WireObject | undefined;
-  /** An entry of an array, where null is unexpected too. */
+  /** An entry of an array, where null is unexpected. */
   entry(value: unknown, path: string): WireObject | undefined;
 }
 

@@ -8,9 +8,9 @@ import { checkChatRequest } from "./schema.js";
 export const CHAT_PATH = "/v1/chat/completions";
 
 /**
- * The body to send for `request`: checked by the rules of its model, warnings reported, with `stream` as the
- * verb needs it. A stream of a model that reports usage only when asked is asked for it, unless the request says
- * otherwise. Nothing else is added, changed or left out. `newer` is as in `assertAccepted`.
+ * The body to send for `request`: Checks it by the rules of its model and reports warnings. Sets `stream`. Requests the
+ * usage of a stream, where the model reports it only on request and the request does not set it. Everything else stays
+ * unchanged. `newer` is as in `assertAccepted`.
  *
  * @throws {ValidationError}
  */

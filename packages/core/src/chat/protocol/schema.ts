@@ -37,7 +37,7 @@ export const imagePart = v.object({
   }),
 });
 
-/** Tells whether `url` is valid in an image part. */
+/** Returns true if `url` is valid in an image part. */
 export function isImageURL(url: string): boolean {
   return IMAGE_DATA_URL.test(url) || (/^https?:/i.test(url) && URL.canParse(url));
 }
@@ -50,7 +50,7 @@ const textParts = v.array(
   v.variant("type", [textPart], "images are accepted only in user messages of models with image input"),
 );
 
-// lazy, not union: a union would report "neither fits" where the path of the broken part is wanted
+// lazy instead of a union: a union would report "neither fits" and not the path of the broken part
 const textContent: v.GenericSchema<string | TextPart[]> = v.lazy((input) =>
   Array.isArray(input) ? textParts : v.string(),
 );
@@ -58,7 +58,7 @@ const partsContent: v.GenericSchema<string | (TextPart | ImagePart)[]> = v.lazy(
   Array.isArray(input) ? v.array(anyPart) : v.string(),
 );
 
-/** A tool call as the model made it and as it is sent back: `function.arguments` is JSON as text. */
+/** A tool call in the form in which the model made it and it is sent back: `function.arguments` is JSON as text. */
 export const toolCall = v.object({
   id: v.string(),
   type: v.literal("function"),
@@ -175,8 +175,8 @@ const gammaRequest = v.object({
 });
 
 /**
- * A request to `delta-5.3`. The spec mentions two numeric fields (0 to 1) and an array (at most 4) without
- * their names: `temperature`, `top_p` and `stop` are our assumption, and so is that tools work as elsewhere.
+ * A request to `delta-5.3`. The spec mentions two numeric fields (0 to 1) and an array (at most 4) without their names:
+ * `temperature`, `top_p` and `stop` are our assumption, and so are the tools.
  */
 const deltaRequest = v.object({
   model: v.literal("delta-5.3"),

@@ -1,6 +1,9 @@
 import type { Denied } from "../../base/validate.js";
 
-/* The body of a `beta` video request by hand, for the editor: `beta.ts` compares it with its schema. */
+/*
+ * The body of a `beta` video request, written by hand so that the editor shows its docs. `beta.ts` compares it with its
+ * schema.
+ */
 
 /** An image that is the first or the last frame of the video (spec, Family `beta`). */
 export interface BetaFrame {
@@ -12,7 +15,7 @@ export interface BetaFrame {
   readonly url: string;
 }
 
-/** An image that the video takes its subject or style from (spec, Family `beta`). At most 10. */
+/** An image from which the video takes its subject or style (spec, Family `beta`). At most 10. */
 export interface BetaReferenceImage {
   /** Kind of the reference. At most 10 images (spec, Family `beta`). */
   readonly type: "reference_image";
@@ -20,7 +23,7 @@ export interface BetaReferenceImage {
   readonly url: string;
 }
 
-/** A video, sound, file or web page that the video takes something from (spec, Family `beta`). */
+/** A video, audio, file or web page that the video uses as a reference (spec, Family `beta`). */
 export interface BetaPublicReference {
   /**
    * Kind of the reference. At most 5 videos and 5 audios of 15 seconds in total each; one `file` or one `link`, not
@@ -39,7 +42,7 @@ type BetaMedia = readonly BetaFrame[] | readonly (BetaReferenceImage | BetaPubli
 
 interface BetaPromptInput {
   /**
-   * Description of the video, in Chinese or English. At most 5,000 characters. It names references by kind and order:
+   * Description of the video, in Chinese or English. At most 5,000 characters. Write references by kind and order:
    * `Image 1`, `Video 1`, `Audio 1`. Required without `media` (spec, Family `beta`).
    */
   readonly prompt: string;
@@ -49,7 +52,7 @@ interface BetaPromptInput {
 
 interface BetaMediaInput {
   /**
-   * Description of the video, in Chinese or English. At most 5,000 characters. It names references by kind and order:
+   * Description of the video, in Chinese or English. At most 5,000 characters. Write references by kind and order:
    * `Image 1`, `Video 1`, `Audio 1` (spec, Family `beta`).
    */
   readonly prompt?: string | undefined;
@@ -59,7 +62,7 @@ interface BetaMediaInput {
 
 /** Parameters of a `beta` video (spec, Family `beta`). */
 export interface BetaVideoParameters {
-  /** Height of the video. Note the capital P, which gamma models do not have (spec, Family `beta`). @default "1080P" */
+  /** Height of the video. Written with a capital P, unlike gamma models (spec, Family `beta`). @default "1080P" */
   readonly resolution?: "1080P" | "720P" | "480P" | undefined;
   /**
    * Width to height. `"adaptive"` takes it from the images and the prompt (spec, Family `beta`).
@@ -112,7 +115,7 @@ interface NotForBeta {
  * the mode: text to video, first frame, first and last frame, references, a file, or a web page.
  */
 export interface BetaVideoRequest extends NotForBeta {
-  /** The model that makes the video. Both accept the same (spec, Family `beta`). */
+  /** The model that makes the video. Both accept the same fields (spec, Family `beta`). */
   readonly model: "beta3.0-video" | "beta3.0-video-prime";
   /** Content of the video: a prompt, media, or both (spec, Family `beta`). */
   readonly input: BetaPromptInput | BetaMediaInput;

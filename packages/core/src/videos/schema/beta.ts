@@ -30,7 +30,7 @@ const publicReference = v.object({
   type: v.picklist(["reference_video", "reference_audio", "file", "link"]),
   url: publicURL,
 });
-/** An `input.media` item that the video takes something from. */
+/** An `input.media` item that is a reference. */
 export const betaReference = v.variant("type", [referenceImage, publicReference]);
 
 type Frame = v.InferInput<typeof betaFrame>;
@@ -73,7 +73,7 @@ const anyMedia = v.pipe(
   atMost("reference_video"),
   atMost("reference_audio"),
 );
-// the type says what the rule says: no list holds both
+// the type has the same rule: a list has frames or references, not both
 const media = anyMedia as v.GenericSchema as v.GenericSchema<Frame[] | Reference[]>;
 
 const prompt = v.pipe(
@@ -120,7 +120,7 @@ export const betaVideoRequest: v.GenericSchema<BetaVideoRequest> = v.object(fiel
 /** Compares the declared request with its schema, both ways: a field that one of them lacks does not compile. */
 type _Declared = Same<BetaVideoRequest, v.ObjectSchema<typeof fields, undefined>>;
 
-/** Warns of fields that the spec neither lists nor forbids (wire, 1.54). */
+/** Warns about fields that the spec neither lists nor forbids (wire, 1.54). */
 export function warnOfBeta({ input: { prompt = "", media = [] } }: BetaVideoRequest, warn: Warn): void {
   for (const [type, name] of Object.entries(beta.promptNames)) {
     const given = count(media, type as MediaType);

@@ -1,13 +1,13 @@
 import * as v from "valibot";
 
-/** A row's `duration`: whole seconds from `min` to `max`, and `auto` where the model may choose. */
+/** The `duration` of a model: whole seconds from `min` to `max`, and `auto` where the model may choose. */
 interface DurationRange {
   readonly min: number;
   readonly max: number;
   readonly auto?: number;
 }
 
-/** The schema of a duration within `range`. */
+/** Makes the schema of a duration within `range`. */
 export function durationWithin({ min, max, auto }: DurationRange) {
   const choice = auto === undefined ? "" : `${auto} (the model chooses) or `;
   return v.pipe(

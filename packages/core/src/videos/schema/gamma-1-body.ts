@@ -1,6 +1,9 @@
 import type { Denied } from "../../base/validate.js";
 
-/* The bodies of `gamma-video-1` requests by hand, for the editor: `gamma-1.ts` compares each with its schema. */
+/*
+ * The bodies of `gamma-video-1` requests, written by hand so that the editor shows their docs. `gamma-1.ts` compares
+ * them with their schemas.
+ */
 
 /** A text item of `content` (spec, Family `gamma-video-1-5-pro-251215`). */
 export interface VideoText {
@@ -42,7 +45,7 @@ interface Gamma1Fields {
   /** Not for this model: a field of the beta models. Use `content` (spec, Family `gamma-video-1-5-pro-251215`). */
   readonly input?: undefined;
   /**
-   * Not for this model: a field of the beta models. Parameters stand at the top level here (spec, Family
+   * Not for this model: a field of the beta models. Here parameters are top-level fields (spec, Family
    * `gamma-video-1-5-pro-251215`).
    */
   readonly parameters?: undefined;
@@ -54,7 +57,7 @@ interface Gamma1Fields {
 
 interface TextToVideo {
   /**
-   * Content of the video: exactly one text item. Image to video has images beside it (spec, Family
+   * Content of the video: exactly one text item. For image to video, images as well (spec, Family
    * `gamma-video-1-5-pro-251215`).
    */
   readonly content: readonly [VideoText];
@@ -71,10 +74,7 @@ interface NoFixedCamera {
 }
 
 interface ProFields extends Gamma1Fields {
-  /**
-   * The model that makes the video. It decides which other fields there are (spec, Family
-   * `gamma-video-1-5-pro-251215`).
-   */
+  /** The model that makes the video. It decides the other fields (spec, Family `gamma-video-1-5-pro-251215`). */
   readonly model: "gamma-video-1-5-pro-251215";
   /**
    * Width to height. `"adaptive"` takes it from the image and the text (spec, Family `gamma-video-1-5-pro-251215`).
@@ -83,15 +83,14 @@ interface ProFields extends Gamma1Fields {
    */
   readonly ratio?: "adaptive" | "16:9" | "4:3" | "1:1" | "3:4" | "9:16" | "21:9" | undefined;
   /**
-   * Gives the video a sound track that fits the picture. Described for text to video (spec, Family
+   * Gives the video a sound track that fits the picture. The spec describes it for text to video (spec, Family
    * `gamma-video-1-5-pro-251215`).
    *
    * @default false
    */
   readonly generate_audio?: boolean | undefined;
   /**
-   * Height of the video. Note the small p; beta models have a capital one (spec, Family
-   * `gamma-video-1-5-pro-251215`).
+   * Height of the video. Written with a small p, unlike beta models (spec, Family `gamma-video-1-5-pro-251215`).
    *
    * @default "720p"
    */
@@ -118,14 +117,10 @@ export interface ProImageRequest extends ProFields, NoFixedCamera {
 }
 
 interface FastFields extends Gamma1Fields {
-  /**
-   * The model that makes the video. It decides which other fields there are (spec, Family
-   * `gamma-video-1-0-pro-fast-251015`).
-   */
+  /** The model that makes the video. It decides the other fields (spec, Family `gamma-video-1-0-pro-fast-251015`). */
   readonly model: "gamma-video-1-0-pro-fast-251015";
   /**
-   * Height of the video. Note the small p; beta models have a capital one (spec, Family
-   * `gamma-video-1-0-pro-fast-251015`).
+   * Height of the video. Written with a small p, unlike beta models (spec, Family `gamma-video-1-0-pro-fast-251015`).
    *
    * @default "1080p"
    */
@@ -141,7 +136,7 @@ interface FastFields extends Gamma1Fields {
 /** Text to video by `gamma-video-1-0-pro-fast-251015` (spec, Family `gamma-video-1-0-pro-fast-251015`). */
 export interface FastTextRequest extends FastFields, TextToVideo {
   /**
-   * Width to height. There is no `"adaptive"` in text to video (spec, Family `gamma-video-1-0-pro-fast-251015`).
+   * Width to height. `"adaptive"` is not possible in text to video (spec, Family `gamma-video-1-0-pro-fast-251015`).
    *
    * @default "16:9"
    */

@@ -29,7 +29,7 @@ function imageWith<const Roles extends readonly string[]>(roles: Roles) {
   });
 }
 
-/** An image item of `content` for `gamma-video-1-5-pro-251215`: `role` says which frame it is. */
+/** An image item of `content` for `gamma-video-1-5-pro-251215`: `role` names its frame. */
 export const proFrame = imageWith(pro.roles);
 /** An image item of `content` for `gamma-video-1-0-pro-fast-251015`: the first frame. */
 export const fastFrame = imageWith(fast.roles);
@@ -55,7 +55,7 @@ const once = (role: string) =>
     `has more than one ${role}; keep one`,
   );
 
-// the type is the same as the rule
+// the type has the same rule
 const textContent = v.pipe(v.array(videoText), oneText<Text[]>()) as v.GenericSchema as v.GenericSchema<
   [Text]
 >;
@@ -126,7 +126,7 @@ const fastFromImage = v.object({
   camera_fixed: notWithImages,
 });
 
-/** Tells whether a request has images: its mode decides the schema, and so the messages. */
+/** Returns true for a request with images. Its mode decides the schema, and so the messages. */
 function showsImages(request: unknown): boolean {
   const content = (request as { content?: unknown } | undefined)?.content;
   return Array.isArray(content) && content.some((item) => (item as Content[number] | null)?.type !== "text");
@@ -148,7 +148,7 @@ type _Declared = [
   Same<GammaVideo10ProFastRequest, typeof fastFromText | typeof fastFromImage>,
 ];
 
-/** Warns of fields that the spec neither lists nor forbids (wire, 1.60). */
+/** Warns about fields that the spec neither lists nor forbids (wire, 1.60). */
 export function warnOfPro({ content, generate_audio }: GammaVideo15ProRequest, warn: Warn): void {
   const items: Content = content;
   if (generate_audio && count(items, "image_url") > 0)

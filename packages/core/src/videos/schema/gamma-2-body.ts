@@ -1,7 +1,10 @@
 import type { Denied } from "../../base/validate.js";
 import type { VideoText } from "./gamma-1-body.js";
 
-/* The bodies of `gamma-video-2.0` and `-fast` requests by hand, for the editor: `gamma-2.ts` compares each with its schema. */
+/*
+ * The bodies of `gamma-video-2.0` and `-fast` requests, written by hand so that the editor shows their docs.
+ * `gamma-2.ts` compares them with their schemas.
+ */
 
 /** An image item of `content` (spec, Family `gamma-video-2.0` and `gamma-video-fast`). */
 export interface Gamma2Image {
@@ -16,8 +19,8 @@ export interface Gamma2Image {
     readonly url: string;
   };
   /**
-   * Use of the image: `first_frame`, `last_frame` or `reference_image`. The spec shows no list; others are sent with
-   * a warning (spec, Family `gamma-video-2.0`).
+   * Use of the image: `first_frame`, `last_frame` or `reference_image`. The spec shows no list; other values are sent
+   * with a warning (spec, Family `gamma-video-2.0`).
    */
   readonly role?: string | undefined;
 }
@@ -88,7 +91,7 @@ interface Gamma2Fields {
   /** Not for this model: a field of the beta models. Use `content` (spec, Family `gamma-video-2.0`). */
   readonly input?: undefined;
   /**
-   * Not for this model: a field of the beta models. Parameters stand at the top level here (spec, Family
+   * Not for this model: a field of the beta models. Here parameters are top-level fields (spec, Family
    * `gamma-video-2.0`).
    */
   readonly parameters?: undefined;
@@ -96,10 +99,10 @@ interface Gamma2Fields {
 
 /** Body of a request to `gamma-video-2.0` (spec, Family `gamma-video-2.0` and `gamma-video-fast`). */
 export interface GammaVideo20Request extends Gamma2Fields {
-  /** The model that makes the video. It decides which other fields there are (spec, Family `gamma-video-2.0`). */
+  /** The model that makes the video. It decides the other fields (spec, Family `gamma-video-2.0`). */
   readonly model: "gamma-video-2.0";
   /**
-   * Height of the video. Note the small p; beta models have a capital one. The spec shows no default (spec, Family
+   * Height of the video. Written with a small p, unlike beta models. The spec shows no default (spec, Family
    * `gamma-video-2.0`).
    */
   readonly resolution?: "480p" | "720p" | "1080p" | "4k" | undefined;
@@ -112,10 +115,10 @@ export interface GammaVideo20Request extends Gamma2Fields {
 
 /** Body of a request to `gamma-video-fast` (spec, Family `gamma-video-2.0` and `gamma-video-fast`). */
 export interface GammaVideoFastRequest extends Gamma2Fields {
-  /** The model that makes the video. It decides which other fields there are (spec, Family `gamma-video-2.0`). */
+  /** The model that makes the video. It decides the other fields (spec, Family `gamma-video-2.0`). */
   readonly model: "gamma-video-fast";
   /**
-   * Height of the video. Note the small p; beta models have a capital one. The spec shows no default (spec, Family
+   * Height of the video. Written with a small p, unlike beta models. The spec shows no default (spec, Family
    * `gamma-video-2.0`).
    */
   readonly resolution?: "480p" | "720p" | undefined;

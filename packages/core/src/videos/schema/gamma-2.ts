@@ -24,7 +24,7 @@ const imageURL = v.pipe(
 );
 const fileURL = v.pipe(v.string(), v.check(isHTTP, "must be an http(s) URL that the gateway can download"));
 
-/** An image item of `content`; `role` may say what it is for: `first_frame`, `last_frame`, `reference_image`. */
+/** An image item of `content`. `role` may name its use: `first_frame`, `last_frame`, `reference_image`. */
 export const gamma2Image = v.object({
   type: v.literal("image_url"),
   image_url: v.object({ url: imageURL }),
@@ -68,7 +68,7 @@ function fieldsOf(row: typeof full | typeof fast) {
     duration: v.optional(durationWithin(row.duration)),
     tools: v.optional(v.array(v.object({ type: v.literal("web_search") }))),
     watermark: v.optional(v.boolean()),
-    // not listed for these models: let through with a warning
+    // not listed for these models: sent with a warning
     seed: v.optional(wholeNumber()),
     camera_fixed: v.optional(v.boolean()),
   };
@@ -112,7 +112,7 @@ type _Declared = [
   Same<GammaVideoFastRequest, v.ObjectSchema<typeof fastFields, undefined>>,
 ];
 
-/** Warns of fields that the spec neither lists nor forbids (wire, 1.63). */
+/** Warns about fields that the spec neither lists nor forbids (wire, 1.63). */
 export function warnOfGamma2(request: GammaVideo20Request | GammaVideoFastRequest, warn: Warn): void {
   const roles: readonly string[] = full.roles;
   for (const field of ["seed", "camera_fixed"] as const)

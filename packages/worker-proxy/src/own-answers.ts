@@ -4,7 +4,7 @@ import { errorBody, textOf } from "./refusals.js";
 import { logError } from "./report.js";
 import type { Settings } from "./settings.js";
 
-/* Loaded when a request is refused, a setting is wrong, or `/health` is asked. */
+/* Loaded when the proxy itself answers: refusals, preflights and `/health`. */
 
 /** The paths of a proxy. */
 interface Served {
@@ -167,4 +167,23 @@ export async function healthOf<Env>(
 /** Tells whether the value of a header of this name lets somebody in somewhere. */
 export function isCredential(name: string): boolean {
   return /auth|cookie|token|key|secret|session|jwt|signature/i.test(name);
+}
+
+const HEADER_NAMES = /^[\w\-, ]{1,1000}$/;
+
+/**
+ * The answer to a preflight: the methods and headers that the page may send. No user is authenticated here. A path that
+ * is not served allows all methods of the proxy, so that the page can read why its request is refused.
+ */
+export function preflight(request: Request, methods: string): Response {
+  // an allowed page may send any header, since none is forwarded; client libraries add a dozen of their own
+  const asked = request.headers.get("access-control-request-headers") ?? "";
+  return new Response(null, {
+    status: 204,
+    headers: {
+      "access-control-allow-methods": methods || "GET, POST, DELETE",
+      "access-control-allow-headers": HEADER_NAMES.test(asked) ? asked : "authorization, content-type",
+      "access-control-max-age": "7200",
+    },
+  });
 }

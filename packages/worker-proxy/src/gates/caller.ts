@@ -1,6 +1,52 @@
 import type { Admitted, Checked, RouteName, User } from "../admitted.js";
-import { decided, readBinding, tooMany } from "../refusal.js";
+import { decided, misconfigured, Refusal, readBinding, tooMany } from "../refusal.js";
 import { isPoll, type Route } from "./path.js";
+
+const EXPOSED = "retry-after, x-request-id, x-sluice-dropped, x-sluice-offers, x-sluice-source, x-stream-id";
+
+/**
+ * The headers that every answer to this request carries. CORS keeps other pages from reading answers; it is not
+ * authentication, and a request without an `Origin` is as good as what `authenticate` says of it.
+ */
+export function corsHeadersOf(
+  origin: string | null,
+  allowed: readonly string[],
+  credentials: boolean,
+): Record<string, string> {
+  const always = { vary: "Origin" };
+  if (origin === null || !allowed.includes(origin)) return always;
+  return {
+    ...always,
+    "access-control-allow-origin": origin,
+    "access-control-expose-headers": EXPOSED,
+    ...(credentials && { "access-control-allow-credentials": "true" }),
+  };
+}
+
+/** @throws {Refusal} 403 for a page that is not allowed to call */
+export function checkOrigin(origin: string | null, allowed: readonly string[]): void {
+  if (origin !== null && !allowed.includes(origin))
+    throw new Refusal("origin_not_allowed", { advice: origin });
+}
+
+/** @throws {Refusal} 401 for nobody, 503 where `authenticate` fails */
+export async function userOf<Env>(
+  authenticate: ((request: Request, env: Env) => User | null | Promise<User | null>) | "public",
+  request: Request,
+  env: Env,
+): Promise<User> {
+  const address = request.headers.get("cf-connecting-ip");
+  const from = address === null ? {} : { address };
+  if (authenticate === "public") return { ...from, id: "public" };
+  // two headers arrive joined, and which of them a check would read is anybody's guess
+  const isJoined = request.headers.get("authorization")?.includes(",");
+  const ask = () => (isJoined ? null : authenticate(request, env));
+  const user = await decided("authenticate", "authentication_unavailable", ask);
+  if (!user) throw new Refusal("unauthenticated");
+  if (typeof user.id !== "string" || user.id === "")
+    throw misconfigured("authenticate: must return { id }, a text, or null");
+  return { ...from, ...user };
+}
 
 /** A request that a limiter decides about. */
 export interface RateLimited {

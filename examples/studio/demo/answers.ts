@@ -1,0 +1,69 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** A scripted answer: a Markdown file of `answers/` with a small head. */
+export interface Answer {
+  /** Name of the file, without `.md`. */
+  readonly id: string;
+  /** Prompts that it answers, normalized. */
+  readonly prompts: readonly string[];
+  /** Groups of words: a prompt that has all words of one group fits. */
+  readonly keywords: readonly (readonly string[])[];
+  /** Tool whose result it answers, and how the call ended: `save_note`, `save_note denied`. */
+  readonly resultOf: string | undefined;
+  /** Situation that it is for: `picture`, `no-picture`, `tools-off`. */
+  readonly situation: string | undefined;
+  /** Answer after which the words of `replies` mean this one. */
+  readonly after: string | undefined;
+  readonly replies: readonly string[];
+  /** Thinking before the answer. */
+  readonly reasoning: string;
+  /** Tool call instead of a text; `{{…}}` is filled in. */
+  readonly call: { readonly name: string; readonly arguments: string } | undefined;
+  /** Text in Markdown; `{{…}}` is filled in. */
+  readonly content: string;
+}
+
+const FILE = /^---\n(.*?)\n---\n(.*)$/s;
+
+/** Reads all files of `answers/`. */
+export function readAnswers(): readonly Answer[] {
+  const folder = join(import.meta.dirname, "answers");
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".md"))
+    .sort()
+    .map((name) => parseAnswer(name.slice(0, -3), readFileSync(join(folder, name), "utf8")));
+}
+
+function parseAnswer(id: string, file: string): Answer {
+  const [, head = "", content = ""] = FILE.exec(file) ?? [];
+  const fields = head.split("\n").map((line): readonly [string, string] => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon), line.slice(colon + 1).trim()];
+  });
+  const all = (name: string) => fields.flatMap(([field, value]) => (field === name ? [value] : []));
+  const [call, text = "{}"] = all("call")[0]?.split(/ (.*)/s) ?? [];
+  return {
+    id,
+    prompts: all("prompt").map(normalize),
+    keywords: all("keywords").flatMap((groups) =>
+      groups.split(";").map((group) => group.split(",").map(normalize)),
+    ),
+    resultOf: all("result-of")[0],
+    situation: all("for")[0],
+    after: all("after")[0],
+    replies: all("reply").map(normalize),
+    reasoning: all("think").join(" "),
+    call: call === undefined ? undefined : { name: call, arguments: text },
+    content: content.trim(),
+  };
+}
+
+/** Makes prompts comparable: without scenes, case, punctuation and double spaces. */
+export function normalize(text: string): string {
+  return text
+    .replace(/\[\[[^\]]*\]\]/g, " ")
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{N}_]+/gu, " ")
+    .trim();
+}

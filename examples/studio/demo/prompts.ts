@@ -1,0 +1,201 @@
+/** A prompt that the demo offers. The demo's emulator has an answer for it in `answers/`, or draws what it says. */
+export interface DemoPrompt {
+  /** Name of the prompt; of a chat, also the name of its answer's file. */
+  readonly id: string;
+  readonly room: "chat" | "images" | "video";
+  /** Two or three words for a card. */
+  readonly title: string;
+  /** Text to send. */
+  readonly prompt: string;
+  /** Tool that the answer calls. The request must offer it. */
+  readonly tool?: "roll_dice" | "save_note" | "pick_color";
+  /** True if a picture must be attached. */
+  readonly needsPicture?: true;
+  /** Id of the prompt that comes before, in the same chat. */
+  readonly after?: string;
+  /** Ratio that suits the picture or video. */
+  readonly ratio?: "1:1" | "3:4" | "4:3" | "16:9" | "9:16" | "21:9";
+  /** Length of an image set. */
+  readonly count?: number;
+}
+
+/** Prompts with an answer, in the order in which a page should offer them. */
+export const demoPrompts: readonly DemoPrompt[] = [
+  { id: "show-me", room: "chat", title: "Code, table, formula", prompt: "Show me what you can do" },
+  {
+    id: "save-note",
+    room: "chat",
+    title: "Ask before it acts",
+    prompt: 'Keep a note: "Ask the lock keeper about the upper gate"',
+    tool: "save_note",
+  },
+  {
+    id: "roll-dice",
+    room: "chat",
+    title: "Run a tool",
+    prompt: "Roll three six-sided dice",
+    tool: "roll_dice",
+  },
+  {
+    id: "pick-color",
+    room: "chat",
+    title: "Ask me back",
+    prompt: "Help me choose a color for my boat",
+    tool: "pick_color",
+  },
+  {
+    id: "debounce",
+    room: "chat",
+    title: "Write code",
+    prompt: "Write a debounce function in TypeScript",
+  },
+  {
+    id: "throttle",
+    room: "chat",
+    title: "And now throttle",
+    prompt: "Write throttle in the same style",
+    after: "debounce",
+  },
+  { id: "quadratic", room: "chat", title: "Explain a formula", prompt: "Explain the quadratic formula" },
+  { id: "canal-lock", room: "chat", title: "Draw a diagram", prompt: "How does a canal lock work?" },
+  { id: "sql-nosql", room: "chat", title: "Compare two things", prompt: "Compare SQL and NoSQL" },
+  {
+    id: "small-steps",
+    room: "chat",
+    title: "Three scripts",
+    prompt: "Say 'small steps' in Chinese, Arabic and Hindi",
+  },
+  {
+    id: "weekend",
+    room: "chat",
+    title: "Make a plan",
+    prompt: "Plan a quiet weekend in a town by a river",
+  },
+  {
+    id: "server-sent-events",
+    room: "chat",
+    title: "Look inside",
+    prompt: "How does streaming work here?",
+  },
+  {
+    id: "picture",
+    room: "chat",
+    title: "Attach a picture",
+    prompt: "What is in this picture?",
+    needsPicture: true,
+  },
+  {
+    id: "mountains",
+    room: "images",
+    title: "Mountains at dawn",
+    prompt: "Misty mountains at dawn, with a lake in the valley",
+    ratio: "16:9",
+  },
+  {
+    id: "city",
+    room: "images",
+    title: "City in the rain",
+    prompt: "A city skyline at night in the rain",
+    ratio: "16:9",
+  },
+  {
+    id: "reef",
+    room: "images",
+    title: "Under water",
+    prompt: "A coral reef under water, with rays of sunlight",
+    ratio: "4:3",
+  },
+  {
+    id: "aurora",
+    room: "images",
+    title: "Northern lights",
+    prompt: "Northern lights over a snowy forest",
+    ratio: "3:4",
+  },
+  {
+    id: "dunes",
+    room: "images",
+    title: "Desert dusk",
+    prompt: "Desert dunes at dusk under the first stars",
+    ratio: "21:9",
+  },
+  {
+    id: "forest",
+    room: "images",
+    title: "Forest in mist",
+    prompt: "A pine forest in the morning mist",
+    ratio: "3:4",
+  },
+  {
+    id: "galaxy",
+    room: "images",
+    title: "Deep space",
+    prompt: "A nebula in deep space, violet and gold",
+    ratio: "1:1",
+  },
+  {
+    id: "light",
+    room: "images",
+    title: "Portrait of light",
+    prompt: "An abstract portrait of light in teal and coral",
+    ratio: "1:1",
+  },
+  {
+    id: "seasons",
+    room: "images",
+    title: "Four seasons",
+    prompt: "One valley in four seasons",
+    ratio: "4:3",
+    count: 4,
+  },
+  {
+    id: "waves",
+    room: "video",
+    title: "Sea at sunset",
+    prompt: "Waves on the open sea at sunset",
+    ratio: "16:9",
+  },
+  {
+    id: "ridges",
+    room: "video",
+    title: "Over the ridges",
+    prompt: "A slow flight past misty mountain ridges at dawn",
+    ratio: "16:9",
+  },
+  {
+    id: "night-city",
+    room: "video",
+    title: "City by night",
+    prompt: "Past a city skyline at night, with lit windows",
+    ratio: "16:9",
+  },
+  {
+    id: "night-sky",
+    room: "video",
+    title: "Aurora",
+    prompt: "Northern lights over a frozen lake",
+    ratio: "16:9",
+  },
+];
+
+/** A failure that the demo's emulator plays on request. */
+export interface DemoFailure {
+  readonly id: string;
+  readonly title: string;
+  /** Text to send. */
+  readonly prompt: string;
+}
+
+/** Failures of a chat, in the order in which a page should offer them. */
+export const demoFailures: readonly DemoFailure[] = [
+  { id: "429", title: "Too many requests, twice", prompt: "[[429:2]] How does a canal lock work?" },
+  { id: "500", title: "Server error, once", prompt: "[[500:1]] Compare SQL and NoSQL" },
+  { id: "refused", title: "Too many requests", prompt: "[[429]] Compare SQL and NoSQL" },
+  { id: "truncate", title: "Cut off", prompt: "[[truncate]] Explain the quadratic formula" },
+  { id: "drop", title: "Connection lost", prompt: "[[drop]] Explain the quadratic formula" },
+  { id: "stall", title: "Silence", prompt: "[[stall]] Plan a quiet weekend in a town by a river" },
+  { id: "error-frame", title: "Error inside", prompt: "[[error-frame]] Compare SQL and NoSQL" },
+  { id: "length", title: "Token limit", prompt: "[[length]] Write a debounce function in TypeScript" },
+  { id: "filter", title: "Filtered", prompt: "[[filter]] Plan a quiet weekend in a town by a river" },
+  { id: "slow", title: "Slow", prompt: "[[slow]] Show me what you can do" },
+];

@@ -1,0 +1,88 @@
+import type { ChatRequest, ChatRequestMessage } from "@sluice/core";
+import { demoPrompts } from "./prompts.ts";
+
+const MOST_TEXT = 240;
+const MOST_MESSAGES = 4;
+const DATA_URI = /^(data:[^;,]*;base64,).{24,}$/s;
+
+/** Describes a request for which no answer is scripted: what the gateway read, and prompts that have an answer. */
+export function requestCard(request: ChatRequest): string {
+  return [
+    "This is the **offline emulator**. It has no model behind it. Here is the request that you sent, as the gateway read it:",
+    tableOf(request),
+    `\`\`\`json\n${JSON.stringify(shortened(request), null, 2)}\n\`\`\``,
+    `These prompts have a real answer:\n\n${suggestions(request).join("\n")}`,
+  ].join("\n\n");
+}
+
+/** Text of a message. */
+export function textOf({ content }: ChatRequestMessage): string {
+  if (content === null || typeof content === "string") return content ?? "";
+  return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+}
+
+/** URLs of the pictures of a message. */
+export function picturesOf({ content }: ChatRequestMessage): string[] {
+  if (content === null || typeof content === "string") return [];
+  return content.flatMap((part) => (part.type === "image_url" ? [part.image_url.url] : []));
+}
+
+function tableOf({ model, messages, ...fields }: ChatRequest): string {
+  const { tools = [], ...options } = "tools" in fields ? fields : { ...fields, tools: [] };
+  const pictures = messages.flatMap(picturesOf).length;
+  const names = tools.map((tool) => `\`${tool.function.name}\``);
+  const set = Object.entries(options).map(([name, value]) => `\`${name}: ${inCell(JSON.stringify(value))}\``);
+  const rows = [
+    ["Model", `\`${model}\``],
+    ["Messages", rolesOf(messages)],
+    ["Options", set.join(" ") || "none"],
+    ["Tools", names.join(", ") || "none"],
+    ["Pictures", pictures === 0 ? "none" : String(pictures)],
+  ];
+  return ["| Part | Value |", "| --- | --- |", ...rows.map(([part, value]) => `| ${part} | ${value} |`)].join(
+    "\n",
+  );
+}
+
+function rolesOf(messages: readonly ChatRequestMessage[]): string {
+  const roles = [...new Set(messages.map(({ role }) => role))];
+  const count = (wanted: string) => messages.filter(({ role }) => role === wanted).length;
+  return `${messages.length} (${roles.map((role) => `${count(role)} ${role}`).join(", ")})`;
+}
+
+function inCell(json: string): string {
+  return json.replace(/[`|]/g, "").slice(0, 60);
+}
+
+/** The request with its last messages, and with long texts and Base64 cut. */
+function shortened({ messages, ...fields }: ChatRequest): unknown {
+  const left = messages.length - MOST_MESSAGES;
+  const note = left > 0 ? [`… ${left} earlier messages`] : [];
+  return cutTexts({ ...fields, messages: [...note, ...messages.slice(-MOST_MESSAGES)] });
+}
+
+function cutTexts(value: unknown): unknown {
+  if (typeof value === "string") return cutText(value);
+  if (Array.isArray(value)) return value.map(cutTexts);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, cutTexts(part)]));
+}
+
+function cutText(text: string): string {
+  const [, start] = DATA_URI.exec(text) ?? [];
+  if (start !== undefined) return `${text.slice(0, start.length + 16)}… (${text.length} characters)`;
+  // whole code points, so that the JSON stays readable
+  const signs = [...text.slice(0, 2 * MOST_TEXT)];
+  return text.length > MOST_TEXT
+    ? `${signs.slice(0, MOST_TEXT).join("")}… (${text.length} characters)`
+    : text;
+}
+
+/** Three prompts of the chat, other ones each turn. */
+function suggestions({ messages }: ChatRequest): string[] {
+  const offered = demoPrompts.filter(
+    ({ room, tool, needsPicture, after }) => room === "chat" && !tool && !needsPicture && !after,
+  );
+  const start = messages.length - 1;
+  return [0, 1, 2].map((step) => `- *${offered[(start + step) % offered.length]?.prompt}*`);
+}

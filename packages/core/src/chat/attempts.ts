@@ -1,0 +1,110 @@
+import { after } from "../base/clock.js";
+import type { Client } from "../client.js";
+import { isGatewayError, TimeoutError } from "../errors.js";
+import type { ByteHandlers } from "../transport/read-body.js";
+import type { Exchange } from "../transport/send.js";
+import { type Attempt, openAttempt } from "./attempt.js";
+import type { KeptAnswer } from "./kept-answer.js";
+import type { DeltaReader } from "./protocol/delta-reader.js";
+import type { Settlement } from "./settlement.js";
+
+/** The parts of one answer. */
+export interface AnswerParts {
+  readonly client: Client;
+  readonly exchange: Exchange;
+  /** The part of the answer that was read. */
+  readonly answer: DeltaReader;
+  /** The copy that the proxy keeps, if it keeps one. */
+  readonly kept: KeptAnswer;
+  /** The end of the answer. */
+  readonly settlement: Settlement;
+}
+
+/** The attempts at one answer, in a row: one, or several where the proxy keeps the answer. */
+export interface Attempts<Out> {
+  /** The last attempt. */
+  readonly current: Attempt<Out>;
+  /** The first response; undefined before the gateway has answered. */
+  readonly opened: Response | undefined;
+  /** Notes that content came: text, thinking or a tool call. */
+  advance(): void;
+  /** Drops the connection and asks the proxy for the rest of the answer. `cause` ended the last attempt. */
+  resume(cause: unknown): void;
+}
+
+/**
+ * Opens the first attempt.
+ *
+ * @param request sends the request
+ * @param handlers get the bytes of each attempt, and the reason why there are no more
+ */
+export function openAttempts<Out>(
+  { client, exchange, answer, kept, settlement }: AnswerParts,
+  request: () => Promise<Response>,
+  handlers: ByteHandlers<Out>,
+): Attempts<Out> {
+  let hasContent = false;
+  /** True where content came since the last read. */
+  let isAlive = false;
+
+  limitFirstChunk();
+  const attempts = {
+    opened: undefined as Response | undefined,
+    current: open(firstResponse()),
+    advance() {
+      isAlive = hasContent = true;
+      kept.advance();
+    },
+    resume(cause: unknown) {
+      const { dropped } = attempts.current;
+      // the connection may be open still
+      attempts.current.drop();
+      answer.restart();
+      const rest = kept.rest(answer.eventId, isGatewayError(cause) ? cause : undefined).catch(() => {
+        throw dropped ?? cause;
+      });
+      attempts.current = open(rest);
+      if (dropped && !hasContent) limitFirstChunk();
+    },
+  };
+  return attempts;
+
+  async function firstResponse(): Promise<Response> {
+    const response = await request();
+    if (response.body === undefined)
+      client.warn({ path: "", message: NO_BODY, rule: "chat.stream.no-body" }, exchange.callId);
+    kept.takeId(response);
+    attempts.opened = response;
+    return response;
+  }
+
+  function open(response: Promise<Response>): Attempt<Out> {
+    isAlive = hasContent;
+    return openAttempt(client, { ...exchange, abort: late }, response, { ...handlers, resetsSilence });
+  }
+
+  function resetsSilence(): boolean {
+    const wasAlive = isAlive;
+    isAlive = false;
+    return wasAlive;
+  }
+
+  /** Limits the time from sending to the first content. It also counts while the stream is not read. */
+  function limitFirstChunk(): void {
+    const { firstChunkMs } = exchange;
+    const text = `nothing of the answer came in ${firstChunkMs} ms (timeouts.firstChunkMs)`;
+    after(client.clock, firstChunkMs, settlement.signal, () => {
+      if (!hasContent) late(new TimeoutError(text, "first-chunk"));
+    });
+  }
+
+  /** Reacts to a limit. The connection may have broken unnoticed: a kept answer gets another attempt. */
+  function late(reason: unknown): void {
+    const { current } = attempts;
+    if (current.state === "opening" || !(kept.isKept || answer.isFinished)) exchange.abort(reason);
+    else current.drop(reason);
+  }
+}
+
+const NO_BODY =
+  "this fetch does not stream: the answer comes at its end; give createClient a fetch that streams, as expo/fetch does";

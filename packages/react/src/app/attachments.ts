@@ -1,0 +1,224 @@
+import type { Store } from "@sluice/core";
+import { createStore, systemClock } from "@sluice/core/internal";
+
+/** An image that goes with the next message. */
+export interface Attachment {
+  /** Id of the attachment in this list. */
+  readonly id: string;
+  /** The file as the user chose it. */
+  readonly file: File;
+  /** The image as it is sent: the file, or a smaller copy. */
+  readonly image: Blob;
+  /** Address of a preview, for `src`. It is revoked when the attachment is removed or its component is unmounted. */
+  readonly previewUrl: string;
+  /** True while the file is checked and made smaller. */
+  readonly isPreparing: boolean;
+}
+
+/**
+ * Reason why a file was not taken.
+ *
+ * - `type`: it is no image that models see; its bytes decide, not its name
+ * - `size`: it is larger than `maxBytes`, and `downscale` is off
+ * - `number`: there are `max` attachments already
+ * - `unreadable`: it is empty or damaged, or could not be read any more
+ */
+export type AttachmentProblemKind = "type" | "size" | "number" | "unreadable";
+
+/** A file that was not taken, and the reason. */
+export interface AttachmentProblem {
+  /** Id of the problem in this list. */
+  readonly id: string;
+  /** The file. */
+  readonly file: File;
+  /** Reason why it was not taken. */
+  readonly problem: AttachmentProblemKind;
+  /** The reason in words, with the file's name. */
+  readonly message: string;
+}
+
+/** Words of {@link AttachmentProblem}. `{name}`, `{max}` and `{megabytes}` stand for the file's name and the limits. */
+export type AttachmentWords = Readonly<Record<AttachmentProblemKind, string>>;
+
+/** English words of the problems of attachments. Spread them to replace some. */
+export const attachmentWords: AttachmentWords = {
+  type: "“{name}” is not a JPEG, PNG, GIF or WebP image.",
+  size: "“{name}” is too large. Limit: {megabytes} MB.",
+  number: "“{name}” was not added. Limit: {max} images.",
+  unreadable: "“{name}” can't be read.",
+};
+
+/** Options of `useAttachments`. All may change at any time. */
+export interface UseAttachmentsOptions {
+  /** Most attachments of one message. The spec gives no limit. @default 10 */
+  readonly max?: number | undefined;
+  /** Largest size of one image, in bytes. The spec gives no limit. @default 5_242_880 */
+  readonly maxBytes?: number | undefined;
+  /** Longest side of an image, in pixels; used by `downscale`. @default 2048 */
+  readonly maxSide?: number | undefined;
+  /**
+   * Makes larger images fit `maxSide` and `maxBytes`. A copy is a JPEG without transparency and animation; an image
+   * within the limits is sent as it is. Where there is no canvas, nothing is made smaller.
+   *
+   * @default true
+   */
+  readonly downscale?: boolean | undefined;
+  /** Words of the problems, in any language. @default attachmentWords */
+  readonly words?: AttachmentWords | undefined;
+}
+
+/** Snapshot of the attachments. */
+export interface AttachmentState {
+  /** The attachments, in the order in which they were added. */
+  readonly attachments: readonly Attachment[];
+  /** Files that were not taken, until `dismiss`, `clear` or the next `add`. */
+  readonly problems: readonly AttachmentProblem[];
+}
+
+/** Store of the attachments of one message. */
+export interface AttachmentStore extends Store<AttachmentState> {
+  /** Checks files and adds those that fit. The others become `problems`. */
+  readonly add: (files: Iterable<File>) => void;
+  /** Removes an attachment by its id. */
+  readonly remove: (id: string) => void;
+  /** Removes all attachments and problems, after the message was sent. */
+  readonly clear: () => void;
+  /** Removes all problems. */
+  readonly dismiss: () => void;
+  /** Keeps the previews until the returned function was called and `LINGER_MS` have passed. */
+  readonly hold: () => () => void;
+}
+
+/** Types of images that models see (spec, Model `alpha-v4.1-flash`), for `accept` of an input. */
+export const acceptedTypes: readonly string[] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+/** Time that previews are kept without a component: it covers the moment between two mounts. */
+const LINGER_MS = 1000;
+
+/** Creates the store of the attachments of one message; `read` returns the options at the time of their use. */
+export function createAttachmentStore(read: () => UseAttachmentsOptions): AttachmentStore {
+  let attachments: readonly Attachment[] = [];
+  let problems: readonly AttachmentProblem[] = [];
+  let count = 0;
+  let holders = 0;
+  let leaving: ReturnType<typeof setTimeout> | undefined;
+  const store = createStore<AttachmentState>(() => ({ attachments, problems }), {
+    throttleMs: 0,
+    clock: systemClock,
+  });
+  return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, add, remove, clear, dismiss, hold };
+
+  function add(files: Iterable<File>): void {
+    problems = [];
+    for (const file of files) {
+      const { max = 10 } = read();
+      if (file.type !== "" && !acceptedTypes.includes(file.type)) refuse(file, "type");
+      else if (attachments.length >= max) refuse(file, "number");
+      else attach(file);
+    }
+    store.flush();
+  }
+
+  function attach(file: File): void {
+    const id = nextId();
+    const previewUrl = URL.createObjectURL(file);
+    attachments = [...attachments, { id, file, image: file, previewUrl, isPreparing: true }];
+    prepare(file, read()).then(
+      (ready) => settle(id, file, ready),
+      () => settle(id, file, "unreadable"),
+    );
+  }
+
+  function settle(id: string, file: File, ready: Blob | AttachmentProblemKind): void {
+    if (!attachments.some((attachment) => attachment.id === id)) return;
+    if (typeof ready === "string") {
+      remove(id);
+      refuse(file, ready);
+    } else
+      attachments = attachments.map((attachment) =>
+        attachment.id === id ? { ...attachment, image: ready, isPreparing: false } : attachment,
+      );
+    store.flush();
+  }
+
+  function refuse(file: File, problem: AttachmentProblemKind): void {
+    const { max = 10, maxBytes = MAX_BYTES, words = attachmentWords } = read();
+    const details: Record<string, string> = {
+      name: file.name,
+      max: String(max),
+      megabytes: String(Math.round((maxBytes / MEGABYTE) * 10) / 10),
+    };
+    const message = words[problem].replace(/\{(\w+)\}/g, (whole, name: string) => details[name] ?? whole);
+    problems = [...problems, { id: nextId(), file, problem, message }];
+  }
+
+  function remove(id: string): void {
+    for (const { previewUrl } of attachments.filter((attachment) => attachment.id === id))
+      URL.revokeObjectURL(previewUrl);
+    attachments = attachments.filter((attachment) => attachment.id !== id);
+    store.flush();
+  }
+
+  function clear(): void {
+    revokeAll();
+    attachments = [];
+    problems = [];
+    store.flush();
+  }
+
+  function dismiss(): void {
+    problems = [];
+    store.flush();
+  }
+
+  function hold(): () => void {
+    holders += 1;
+    clearTimeout(leaving);
+    if (leaving !== undefined && attachments.some(({ previewUrl }) => previewUrl === "")) showAgain();
+    leaving = undefined;
+    return () => {
+      holders -= 1;
+      if (holders === 0) leaving = setTimeout(revokeAll, LINGER_MS);
+    };
+  }
+
+  /** Revokes all previews. A hidden component that is shown again gets new ones. */
+  function revokeAll(): void {
+    for (const { previewUrl } of attachments) URL.revokeObjectURL(previewUrl);
+    attachments = attachments.map((attachment) => ({ ...attachment, previewUrl: "" }));
+  }
+
+  function showAgain(): void {
+    attachments = attachments.map((attachment) => ({
+      ...attachment,
+      previewUrl: URL.createObjectURL(attachment.file),
+    }));
+    store.flush();
+  }
+
+  function nextId(): string {
+    count += 1;
+    return String(count);
+  }
+}
+
+const MEGABYTE = 1_048_576;
+const MAX_BYTES = 5 * MEGABYTE;
+
+/** Checks a file by its bytes, and makes it smaller where that is wanted. */
+async function prepare(
+  file: File,
+  { maxBytes = MAX_BYTES, maxSide = 2048, downscale = true }: UseAttachmentsOptions,
+): Promise<Blob | AttachmentProblemKind> {
+  // loaded with the first file: most messages have none
+  const { checkMedia, fitImage, mediaLimits } = await import("@sluice/core/media");
+  const [issue] = await checkMedia(file, "chat_image");
+  if (issue) return issue.rule.endsWith(".format") ? "type" : "unreadable";
+  if (!downscale || !hasCanvas()) return file.size > maxBytes ? "size" : file;
+  const limits = { ...mediaLimits.chat_image, side: { min: 1, max: maxSide }, bytes: maxBytes };
+  return (await fitImage(file, limits)).blob;
+}
+
+function hasCanvas(): boolean {
+  return typeof createImageBitmap === "function";
+}

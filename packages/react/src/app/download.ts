@@ -1,0 +1,90 @@
+/**
+ * Result of {@link downloadMedia}.
+ *
+ * - `saved`: the browser saves the file
+ * - `opened`: its server lets no page read it, so that it was opened in a new tab. A browser may block that tab: show
+ *   the link, too
+ * - `expired`: its link does not work any more
+ */
+export type DownloadResult = "saved" | "opened" | "expired";
+
+/** Options of {@link downloadMedia}. */
+export interface DownloadOptions {
+  /** Aborts the download; then it rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** Time until the address of a saved file is revoked, in milliseconds. Some browsers begin to save late. */
+const REVOKE_AFTER_MS = 60_000;
+
+/**
+ * Saves an image or a video to the user's disk. Call it in the handler of a click, because it may open a tab.
+ *
+ * A link alone would open a file of another server instead of saving it. The file is read into memory first.
+ *
+ * @param name begin of the file's name, of any text: a prompt will do. The extension follows from the file's type.
+ * @throws the signal's reason after an abort; nothing else
+ * @example
+ * ```tsx
+ * function Picture({ url, prompt }: { url: string; prompt: string }) {
+ *   const [result, setResult] = useState<DownloadResult>();
+ *   const download = async () => setResult(await downloadMedia(url, prompt));
+ *   if (result === "expired") return <p>This image has expired.</p>;
+ *   return <button onClick={() => void download()}>Download</button>;
+ * }
+ * ```
+ */
+export async function downloadMedia(
+  url: string,
+  name: string,
+  { signal }: DownloadOptions = {},
+): Promise<DownloadResult> {
+  try {
+    const answer = await fetch(url, {
+      credentials: "omit",
+      referrerPolicy: "no-referrer",
+      ...(signal && { signal }),
+    });
+    if (!answer.ok) return "expired";
+    save(await answer.blob(), name, url);
+    return "saved";
+  } catch {
+    signal?.throwIfAborted();
+    return openInTab(url);
+  }
+}
+
+function save(file: Blob, name: string, url: string): void {
+  const href = URL.createObjectURL(file);
+  Object.assign(document.createElement("a"), { href, download: fileNameOf(name, file.type, url) }).click();
+  setTimeout(() => URL.revokeObjectURL(href), REVOKE_AFTER_MS);
+}
+
+function openInTab(url: string): DownloadResult {
+  // the address comes from elsewhere: no `javascript:`
+  if (!/^https?:$/.test(new URL(url, location.href).protocol)) return "expired";
+  open(url, "_blank", "noopener,noreferrer");
+  return "opened";
+}
+
+const extensions: Readonly<Record<string, string>> = {
+  "image/png": "png",
+  "image/jpeg": "jpg",
+  "image/webp": "webp",
+  "image/gif": "gif",
+  "video/mp4": "mp4",
+  "video/quicktime": "mov",
+  "video/webm": "webm",
+};
+
+/** Most characters of a file's name, before its extension. */
+const LONGEST_NAME = 60;
+
+/** Makes a name that every system accepts: `a-reef-at-dawn.png`. */
+function fileNameOf(name: string, type: string, url: string): string {
+  const words = name.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+  const stem = [...words.join("-")].slice(0, LONGEST_NAME).join("").replace(/-$/, "") || "untitled";
+  const extension =
+    extensions[type.replace(/;.*/, "")] ?? /\.(\w{1,5})$/.exec(new URL(url, location.href).pathname)?.[1];
+  return extension ? `${stem}.${extension}` : stem;
+}

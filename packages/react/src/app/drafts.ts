@@ -1,0 +1,128 @@
+import { type Client, type RecordStorage, type Store, webStorage } from "@sluice/core";
+import { createStore, reportStorageFailure, waitForStorage } from "@sluice/core/internal";
+
+/** Snapshot of a draft. */
+export interface DraftState<Value> {
+  /** The draft as it stands; the initial value until the storage was read. */
+  readonly value: Value;
+  /** True until the storage was read, for at most 3 s. A value that is set meanwhile stays. */
+  readonly isRestoring: boolean;
+}
+
+/** Store of one draft, shared by the components that show it. */
+export interface DraftStore<Value> extends Store<DraftState<Value>> {
+  /** Replaces the value. It is written soon. */
+  readonly set: (change: Value | ((value: Value) => Value)) => void;
+  /** Goes back to the initial value, and removes the record. */
+  readonly clear: () => void;
+}
+
+/** Options of {@link createDraftStore}. */
+export interface DraftStoreOptions<Value> {
+  readonly key: string;
+  readonly initial: Value;
+  readonly storage: RecordStorage;
+  readonly parse: (stored: unknown) => Value | undefined;
+}
+
+const COLLECTION = "drafts";
+/** Time from a change to its write, in milliseconds. */
+const WRITE_MS = 400;
+
+/** Creates the store of one draft. It reads its record when it is shown for the first time. */
+export function createDraftStore<Value>(
+  client: Client,
+  { key, initial, storage, parse }: DraftStoreOptions<Value>,
+): DraftStore<Value> {
+  const { clock } = client;
+  let value = initial;
+  let isRestoring = true;
+  let isTouched = false;
+  let isRead = false;
+  let scheduled: AbortController | undefined;
+  let leaving: AbortController | undefined;
+  const store = createStore<DraftState<Value>>(() => ({ value, isRestoring }), {
+    throttleMs: 0,
+    clock,
+    onFirst() {
+      void restore();
+      leaving = new AbortController();
+      const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
+      listen?.("pagehide", flush, { signal: leaving.signal });
+    },
+    onLast() {
+      leaving?.abort();
+      flush();
+    },
+  });
+  return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, set, clear };
+
+  function set(change: Value | ((value: Value) => Value)): void {
+    value = typeof change === "function" ? (change as (value: Value) => Value)(value) : change;
+    isTouched = true;
+    store.flush();
+    if (scheduled) return;
+    scheduled = new AbortController();
+    clock.sleep(WRITE_MS, scheduled.signal).then(flush, () => {});
+  }
+
+  function clear(): void {
+    set(initial);
+    flush();
+  }
+
+  /** Writes what is scheduled, now. */
+  function flush(): void {
+    if (!scheduled) return;
+    scheduled.abort();
+    scheduled = undefined;
+    const record = value === initial ? undefined : value;
+    storage.write(COLLECTION, new Map([[key, record]])).catch(report);
+  }
+
+  async function restore(): Promise<void> {
+    if (isRead) return;
+    isRead = true;
+    try {
+      take(await waitForStorage(clock, () => storage.read(COLLECTION), take));
+    } catch (error) {
+      report(error);
+    }
+    isRestoring = false;
+    store.flush();
+  }
+
+  function take(records: ReadonlyMap<string, unknown>): void {
+    const stored = records.get(key);
+    if (!isTouched && stored !== undefined) value = parse(stored) ?? initial;
+    store.flush();
+  }
+
+  function report(error: unknown): void {
+    reportStorageFailure(client, error);
+  }
+}
+
+let local: RecordStorage | undefined;
+
+/** The storage of drafts that name none. Its writes are done when they return, also in a page that is being left. */
+export function localDrafts(): RecordStorage {
+  local ??= webStorage(() => localStorage);
+  return local;
+}
+
+const stores = new WeakMap<Client, WeakMap<RecordStorage, Map<string, unknown>>>();
+
+/** The store of a draft: one for all components that show it. On a server each gets its own. */
+export function draftStoreOf<Value>(client: Client, options: DraftStoreOptions<Value>): DraftStore<Value> {
+  if (typeof window === "undefined") return createDraftStore(client, options);
+  const { storage, key } = options;
+  const ofClient = stores.get(client) ?? new WeakMap<RecordStorage, Map<string, unknown>>();
+  stores.set(client, ofClient);
+  const ofStorage = ofClient.get(storage) ?? new Map<string, unknown>();
+  ofClient.set(storage, ofStorage);
+  // a key stands for one type of draft
+  const store = (ofStorage.get(key) as DraftStore<Value> | undefined) ?? createDraftStore(client, options);
+  ofStorage.set(key, store);
+  return store;
+}

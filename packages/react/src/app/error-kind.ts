@@ -1,0 +1,92 @@
+import type { ErrorKind } from "./error-words.js";
+
+/** Fields of an error that tell its kind. A storage keeps all of them but `outcome`, `handle` and `issues`. */
+export interface ErrorFacts {
+  readonly name?: unknown;
+  readonly status?: unknown;
+  readonly apiCode?: unknown;
+  readonly source?: unknown;
+  readonly phase?: unknown;
+  readonly reason?: unknown;
+  readonly outcome?: unknown;
+  readonly handle?: unknown;
+  readonly issues?: unknown;
+  readonly retryAfterMs?: unknown;
+}
+
+/** Finds the kind of an error by its fields, which an error of an earlier page load has, too. */
+export function kindOf(facts: ErrorFacts): ErrorKind {
+  switch (facts.name) {
+    case "APIError":
+      return kindOfAnswer(facts);
+    case "ConnectionError":
+      if (globalThis.navigator?.onLine === false) return "offline";
+      return facts.outcome === "not-sent" ? "unreachable" : "connectionLost";
+    case "TimeoutError":
+      if (facts.phase === "deadline") return "videoLate";
+      return facts.phase === "chunk" ? "stalled" : "timedOut";
+    case "StreamError":
+      return kindOfStream(facts.reason);
+    case "ValidationError":
+      return isAboutSight(facts.issues) ? "blindModel" : "invalidInput";
+    case "ConfigurationError":
+      return "setup";
+    case "ResponseError":
+      return "unreadable";
+    case "TaskFailedError":
+      return facts.reason === "result-missing" ? "videoMissing" : "videoFailed";
+    case "TaskExpiredError":
+      return "videoExpired";
+    case "AssetFailedError":
+      return "assetFailed";
+    case "AbortError":
+      return "stopped";
+    case "QuotaExceededError":
+      return "storageFull";
+    case undefined:
+      return "message" in facts ? "imageFailed" : "unexpected";
+    default:
+      return "unexpected";
+  }
+}
+
+/** Codes of `@sluice/worker-proxy` that say more than their status. */
+const proxyKinds: Readonly<Record<string, ErrorKind>> = {
+  model_not_allowed: "modelNotAllowed",
+  budget_exhausted: "budgetUsed",
+  misconfigured: "setup",
+  upstream_auth: "setup",
+  upstream_cut: "cutOff",
+  upstream_idle: "stalled",
+  upstream_timeout: "timedOut",
+};
+
+const kindsOfStatus: Readonly<Record<number, ErrorKind>> = {
+  401: "signedOut",
+  403: "forbidden",
+  404: "notFound",
+  408: "timedOut",
+  413: "tooLong",
+  429: "rateLimited",
+};
+
+function kindOfAnswer({ status, apiCode }: ErrorFacts): ErrorKind {
+  const known = typeof apiCode === "string" && Object.hasOwn(proxyKinds, apiCode) && proxyKinds[apiCode];
+  if (known) return known;
+  if (typeof status !== "number") return "unexpected";
+  // a 2xx answer with an error in it came from the model
+  if (status < 400) return "modelFailed";
+  return kindsOfStatus[status] ?? (status >= 500 ? "serviceDown" : "refusedInput");
+}
+
+function kindOfStream(reason: unknown): ErrorKind {
+  if (reason === "truncated") return "cutOff";
+  return reason === "malformed" ? "damaged" : "modelFailed";
+}
+
+/** True for the issue of a chat whose model sees no images; an issue about one image has its number in the path. */
+function isAboutSight(issues: unknown): boolean {
+  return (
+    Array.isArray(issues) && issues.some(({ path, rule }) => path === "images" && rule === "chat.images")
+  );
+}

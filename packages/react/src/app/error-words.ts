@@ -1,0 +1,81 @@
+/** One kind of error in words: a title of at most five words, and a hint of at most twelve. */
+export interface ErrorText {
+  /** Short name of what happened. */
+  readonly title: string;
+  /** Advice on what to do; empty where there is none. */
+  readonly hint: string;
+}
+
+/** Kind of an error, as a user tells errors apart. */
+export type ErrorKind =
+  | "offline"
+  | "unreachable"
+  | "connectionLost"
+  | "timedOut"
+  | "stalled"
+  | "cutOff"
+  | "damaged"
+  | "modelFailed"
+  | "unreadable"
+  | "invalidInput"
+  | "blindModel"
+  | "refusedInput"
+  | "tooLong"
+  | "signedOut"
+  | "forbidden"
+  | "modelNotAllowed"
+  | "notFound"
+  | "rateLimited"
+  | "budgetUsed"
+  | "serviceDown"
+  | "setup"
+  | "imageFailed"
+  | "assetFailed"
+  | "videoFailed"
+  | "videoMissing"
+  | "videoExpired"
+  | "videoLate"
+  | "storageFull"
+  | "stopped"
+  | "unexpected";
+
+/** All words of {@link describeError}: one text for each kind of error. A missing kind is a type error. */
+export interface ErrorWords extends Readonly<Record<ErrorKind, ErrorText>> {
+  /** Sentence that follows the hint where the failed request may be billed. */
+  readonly mayBeBilled: string;
+}
+
+/** English words of {@link describeError}. Spread them to replace some. */
+export const errorWords: ErrorWords = {
+  offline: { title: "You are offline", hint: "Connect to the internet, then try again." },
+  unreachable: { title: "Can't connect", hint: "Check your internet, then try again." },
+  connectionLost: { title: "Connection lost", hint: "Check your internet, then try again." },
+  timedOut: { title: "No answer in time", hint: "Try again, or choose another model." },
+  stalled: { title: "The answer stopped coming", hint: "Try again." },
+  cutOff: { title: "The answer was cut off", hint: "Try again to get all of it." },
+  damaged: { title: "The answer was damaged", hint: "Try again." },
+  modelFailed: { title: "The model had an error", hint: "Try again." },
+  unreadable: { title: "Unknown answer", hint: "Try again, or report it." },
+  invalidInput: { title: "Please check your input", hint: "Nothing was sent. Fix what is marked." },
+  blindModel: { title: "This model can't see images", hint: "Choose another model, or remove the images." },
+  refusedInput: { title: "Request not accepted", hint: "Change your input, then try again." },
+  tooLong: { title: "Too much to send", hint: "Shorten it, or start a new chat." },
+  signedOut: { title: "Please sign in", hint: "Sign in, then try again." },
+  forbidden: { title: "Not allowed", hint: "Ask for access, or choose another model." },
+  modelNotAllowed: { title: "Model not available", hint: "Choose another model." },
+  notFound: { title: "Not found", hint: "It may have been removed." },
+  rateLimited: { title: "Too many requests", hint: "Wait a moment, then try again." },
+  budgetUsed: { title: "Limit reached", hint: "You can go on when it resets." },
+  serviceDown: { title: "The service has a problem", hint: "Try again in a few minutes." },
+  setup: { title: "Setup error", hint: "Tell the people who run this app." },
+  imageFailed: { title: "This image failed", hint: "Change your input, then try again." },
+  assetFailed: { title: "Image not accepted", hint: "Choose another image." },
+  videoFailed: { title: "The video failed", hint: "Change your input, then try again." },
+  videoMissing: { title: "The video is missing", hint: "Check again later, or report it." },
+  videoExpired: { title: "The video has expired", hint: "Make it again to see it." },
+  videoLate: { title: "The video takes too long", hint: "It may still finish. Check again later." },
+  storageFull: { title: "Storage is full", hint: "Delete old chats to make room." },
+  stopped: { title: "Stopped", hint: "" },
+  unexpected: { title: "Something went wrong", hint: "Try again, or report it." },
+  mayBeBilled: "You may have been charged.",
+};

@@ -1,0 +1,178 @@
+"use client";
+import { type ChatModel, chatModels } from "@sluice/core/schemas";
+import {
+  type ChangeEvent,
+  type ClipboardEvent,
+  type DragEvent,
+  useEffect,
+  useMemo,
+  useState,
+  useSyncExternalStore,
+} from "react";
+import { useLatest } from "../use-latest.js";
+import {
+  type AttachmentState,
+  type AttachmentStore,
+  acceptedTypes,
+  createAttachmentStore,
+  type UseAttachmentsOptions,
+} from "./attachments.js";
+
+/** Props of an `<input>` that adds files. */
+export interface AttachmentInputProps {
+  /** Makes it a file input. */
+  readonly type: "file";
+  /** Types of images that models see. */
+  readonly accept: string;
+  /** Lets the user choose several files. */
+  readonly multiple: true;
+  /** Adds the chosen files, and empties the input so that the same file can be chosen again. */
+  readonly onChange: (event: ChangeEvent<HTMLInputElement>) => void;
+}
+
+/** Props of an element that files can be dropped on. */
+export interface AttachmentDropProps {
+  /** Allows the drop of files. */
+  readonly onDragOver: (event: DragEvent) => void;
+  /** Ends `isDragging` when the files leave the element. */
+  readonly onDragLeave: (event: DragEvent) => void;
+  /** Adds the dropped files. */
+  readonly onDrop: (event: DragEvent) => void;
+}
+
+/** Result of `useAttachments`: the attachments, and verbs and props that keep their identity. */
+export interface UseAttachmentsResult
+  extends AttachmentState,
+    Pick<AttachmentStore, "add" | "remove" | "clear" | "dismiss"> {
+  /** The images that are ready, for `images` of `send`. */
+  readonly images: readonly Blob[];
+  /** True while a file is checked or made smaller: wait with `send`. */
+  readonly isPreparing: boolean;
+  /** True while there are attachments and the model sees no images. `send` would refuse them. */
+  readonly isBlind: boolean;
+  /** Models that see images, while `isBlind`; else empty. */
+  readonly switchTo: readonly ChatModel[];
+  /** True while files are dragged over the element that has `dropProps`. */
+  readonly isDragging: boolean;
+  /** Props of the `<input>` that adds files. */
+  readonly inputProps: AttachmentInputProps;
+  /** Props of the element that files can be dropped on. */
+  readonly dropProps: AttachmentDropProps;
+  /** Handler for `onPaste` of the text field. It takes images, and leaves pasted text alone. */
+  readonly onPaste: (event: ClipboardEvent) => void;
+}
+
+/**
+ * Collects the images of the next chat message from a picker, the clipboard or a drop. It checks their type, size and
+ * number, and the model's sight. Nothing is uploaded before `send`.
+ *
+ * @param model the model that gets the message. One that this version does not know counts as seeing.
+ * @example
+ * ```tsx
+ * function Composer({ send }: { send: (text: string, options: SendOptions) => void }) {
+ *   const [model, setModel] = useState<ChatModel>("alpha-v4.1-flash");
+ *   const { attachments, images, isPreparing, switchTo, remove, clear, inputProps, dropProps, onPaste } =
+ *     useAttachments(model);
+ *   const submit = (form: FormData) => {
+ *     send(String(form.get("text")), { images });
+ *     clear();
+ *   };
+ *   return (
+ *     <form action={submit} {...dropProps}>
+ *       {attachments.map(({ id, file, previewUrl }) => (
+ *         <button key={id} type="button" onClick={() => remove(id)}>
+ *           <img src={previewUrl} alt={`Remove ${file.name}`} />
+ *         </button>
+ *       ))}
+ *       <textarea name="text" onPaste={onPaste} />
+ *       <input {...inputProps} aria-label="Add images" />
+ *       {switchTo.map((other) => (
+ *         <button key={other} type="button" onClick={() => setModel(other)}>Switch to {other}</button>
+ *       ))}
+ *       <button disabled={isPreparing || switchTo.length > 0}>Send</button>
+ *     </form>
+ *   );
+ * }
+ * ```
+ */
+export function useAttachments(
+  model: ChatModel | (string & {}),
+  options: UseAttachmentsOptions = {},
+): UseAttachmentsResult {
+  const store = useLatest(options, createStoreOf).storeOf(page);
+  const { attachments, problems } = useSyncExternalStore(
+    store.subscribe,
+    store.getSnapshot,
+    store.getSnapshot,
+  );
+  useEffect(() => store.hold(), [store]);
+  const [isDragging, setDragging] = useState(false);
+  const handlers = useMemo(() => handlersOf(store, setDragging), [store]);
+  const isBlind = attachments.length > 0 && !canSee(model);
+  const { add, remove, clear, dismiss } = store;
+  return {
+    attachments,
+    problems,
+    images: useMemo(() => attachments.flatMap((one) => (one.isPreparing ? [] : one.image)), [attachments]),
+    isPreparing: attachments.some((one) => one.isPreparing),
+    isBlind,
+    switchTo: isBlind ? seeing : none,
+    isDragging,
+    ...handlers,
+    add,
+    remove,
+    clear,
+    dismiss,
+  };
+}
+
+/** Each component has one store of attachments. */
+const page = {};
+const none: readonly ChatModel[] = [];
+const seeing = (Object.keys(chatModels) as ChatModel[]).filter((model) => chatModels[model].imageInput);
+
+function createStoreOf(_: object, read: () => UseAttachmentsOptions): AttachmentStore {
+  return createAttachmentStore(read);
+}
+
+function canSee(model: string): boolean {
+  return !Object.hasOwn(chatModels, model) || chatModels[model as ChatModel].imageInput;
+}
+
+function handlersOf({ add }: AttachmentStore, setDragging: (isDragging: boolean) => void) {
+  const inputProps: AttachmentInputProps = {
+    type: "file",
+    accept: acceptedTypes.join(","),
+    multiple: true,
+    onChange({ currentTarget }) {
+      add([...(currentTarget.files ?? [])]);
+      currentTarget.value = "";
+    },
+  };
+  const dropProps: AttachmentDropProps = {
+    onDragOver(event) {
+      if (!event.dataTransfer.types.includes("Files")) return;
+      event.preventDefault();
+      setDragging(true);
+    },
+    onDragLeave({ currentTarget, relatedTarget }) {
+      // moving on to a child is leaving, too
+      if (!currentTarget.contains(relatedTarget as Node | null)) setDragging(false);
+    },
+    onDrop(event) {
+      setDragging(false);
+      const { files } = event.dataTransfer;
+      if (files.length === 0) return;
+      event.preventDefault();
+      add([...files]);
+    },
+  };
+  const onPaste = (event: ClipboardEvent) => {
+    const { files, types } = event.clipboardData;
+    // a text editor puts a picture of the text beside it
+    if (files.length === 0 || types.includes("text/plain")) return;
+    event.preventDefault();
+    add([...files]);
+  };
+  return { inputProps, dropProps, onPaste };
+}

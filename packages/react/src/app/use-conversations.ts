@@ -1,0 +1,153 @@
+"use client";
+import type { RecordStorage } from "@sluice/core";
+import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { useClient } from "../provider.js";
+import { useIsHydrated } from "../use-store.js";
+import type { ConversationListState } from "./conversation-listing.js";
+import type { Conversation } from "./conversation-record.js";
+import type { ConversationMatch } from "./conversation-search.js";
+import { type ConversationStore, conversationStoreOf } from "./conversations.js";
+
+/** Options of `useConversations`. All but `activeId` and `pageSize` are read once for each client and storage. */
+export interface UseConversationsOptions {
+  /**
+   * Storage of the list: the one of the chats. The same object from render to render.
+   *
+   * @default none: the list lasts as long as the page
+   */
+  readonly storage?: RecordStorage | undefined;
+  /** Id of the conversation that is shown. It is listed from its first question on, also after a reload. */
+  readonly activeId?: string | undefined;
+  /** Number of conversations that are shown at first, and more with each `showMore()`. @default 50 */
+  readonly pageSize?: number | undefined;
+  /** Makes the title of the first question. @default its first line, at most 60 characters */
+  readonly titleOf?: ((question: string) => string) | undefined;
+  /** Time that a removed conversation can be restored, in milliseconds. @default 10_000 */
+  readonly restoreMs?: number | undefined;
+}
+
+/** Result of `useConversations`: the list, and its verbs, which keep their identity. */
+export interface UseConversationsResult
+  extends ConversationListState,
+    Omit<ConversationStore, "getSnapshot" | "subscribe" | "track"> {
+  /** The conversation with `activeId`, also where it is not on the shown pages; undefined before it is listed. */
+  readonly active: Conversation | undefined;
+  /** Number of all conversations. */
+  readonly total: number;
+  /** True where `showMore()` shows more. */
+  readonly hasMore: boolean;
+  /** Shows another page. */
+  readonly showMore: () => void;
+}
+
+/**
+ * Lists the conversations of this browser, in step over all tabs: `useChatStream({ id, storage })` shows one of them.
+ * Titles come from the first question, and each conversation has a status. Use it in a component that stays mounted.
+ *
+ * Where the storage is refused, the list lasts as long as the page, and the client emits why. On a server it is empty.
+ *
+ * @throws {ConfigurationError} outside a `GatewayProvider`
+ * @example
+ * ```tsx
+ * function Sidebar({ id, open }: { id: string; open: (id: string) => void }) {
+ *   const { conversations, removed, create, remove, restore } = useConversations({ storage, activeId: id });
+ *   return (
+ *     <nav>
+ *       <button onClick={() => open(create())}>New chat</button>
+ *       {conversations.map(({ id, title, status }) => (
+ *         <p key={id}>
+ *           <button onClick={() => open(id)}>{title || "New chat"}</button> {status}
+ *           <button onClick={() => remove(id)}>Delete</button>
+ *         </p>
+ *       ))}
+ *       {removed.map(({ id, title }) => (
+ *         <button key={id} onClick={() => restore(id)}>Undo: delete {title}</button>
+ *       ))}
+ *     </nav>
+ *   );
+ * }
+ * ```
+ */
+export function useConversations(options: UseConversationsOptions = {}): UseConversationsResult {
+  const { activeId, pageSize = 50 } = options;
+  const store = useConversationStore(options);
+  const state = useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot);
+  const isHydrated = useIsHydrated();
+  const [pages, setPages] = useState(1);
+  useEffect(() => {
+    if (activeId !== undefined) store.track(activeId);
+  }, [store, activeId]);
+  const all = isHydrated ? state.conversations : none;
+  const conversations = useMemo(() => all.slice(0, pages * pageSize), [all, pages, pageSize]);
+  const { getSnapshot, subscribe, track, ...verbs } = store;
+  return {
+    conversations,
+    removed: isHydrated ? state.removed : none,
+    isRestoring: !isHydrated || state.isRestoring,
+    active: all.find(({ id }) => id === activeId),
+    total: all.length,
+    hasMore: conversations.length < all.length,
+    showMore: useMemo(() => () => setPages((count) => count + 1), []),
+    ...verbs,
+  };
+}
+
+/** Result of `useConversationSearch`. */
+export interface UseConversationSearchResult {
+  /** Conversations that were found; the last result while the next search is in flight. */
+  readonly matches: readonly ConversationMatch[];
+  /** True while the search for this text is in flight. */
+  readonly isSearching: boolean;
+}
+
+/** Time without another key press before the search begins, in milliseconds. */
+const PAUSE_MS = 150;
+
+/**
+ * Searches the titles and stored messages of the conversations while the user types.
+ *
+ * @param text words that must all be in a title or in one message; an empty text finds nothing
+ * @param options those of `useConversations`, with the same `storage`
+ * @throws {ConfigurationError} outside a `GatewayProvider`
+ * @example
+ * ```tsx
+ * function Results({ text }: { text: string }) {
+ *   const { matches } = useConversationSearch(text, { storage });
+ *   return matches.map(({ conversation, excerpt }) => (
+ *     <p key={conversation.id}>
+ *       {conversation.title} <small>{excerpt}</small>
+ *     </p>
+ *   ));
+ * }
+ * ```
+ */
+export function useConversationSearch(
+  text: string,
+  options: Pick<UseConversationsOptions, "storage" | "titleOf" | "restoreMs"> = {},
+): UseConversationSearchResult {
+  const store = useConversationStore(options);
+  const [found, setFound] = useState<{ text: string; matches: readonly ConversationMatch[] }>();
+  useEffect(() => {
+    const left = new AbortController();
+    const search = async () => {
+      const matches = await store.search(text, { signal: left.signal });
+      setFound({ text, matches });
+    };
+    const timer = setTimeout(() => search().catch(() => {}), text === "" ? 0 : PAUSE_MS);
+    return () => {
+      clearTimeout(timer);
+      left.abort();
+    };
+  }, [store, text]);
+  if (text.trim() === "") return { matches: noMatches, isSearching: false };
+  return { matches: found?.matches ?? noMatches, isSearching: found?.text !== text };
+}
+
+function useConversationStore({ storage, titleOf, restoreMs }: UseConversationsOptions): ConversationStore {
+  const client = useClient();
+  const [first] = useState(() => ({ titleOf, restoreMs }));
+  return useMemo(() => conversationStoreOf(client, { storage, ...first }), [client, storage, first]);
+}
+
+const none: readonly Conversation[] = [];
+const noMatches: readonly ConversationMatch[] = [];

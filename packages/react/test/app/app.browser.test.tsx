@@ -1,0 +1,116 @@
+import { createClient, indexedDBStorage } from "@sluice/core";
+import { GatewayProvider, type UseChatStreamResult, useChatStream } from "@sluice/react";
+import {
+  type UseAttachmentsResult,
+  type UseConversationsResult,
+  useAttachments,
+  useConversations,
+  useDraft,
+} from "@sluice/react/app";
+import { createRoot, type Root } from "react-dom/client";
+import { afterEach, expect, test } from "vitest";
+import { textAnswer } from "../../../core/test/support/chat.js";
+import { openBody, streamAnswer } from "../../../core/test/support/gateway.js";
+
+/* What only a browser has: IndexedDB and its channel, Web Locks, a canvas, and previews that load. */
+
+interface Tab {
+  list?: UseConversationsResult;
+  chat?: UseChatStreamResult;
+  attachments?: UseAttachmentsResult;
+  setDraft?: (draft: string) => void;
+}
+
+const roots: Root[] = [];
+afterEach(() => {
+  for (const root of roots.splice(0)) root.unmount();
+  document.body.replaceChildren();
+  localStorage.clear();
+});
+
+/** Opens a tab with a client, a storage and a React root of its own. */
+function open({ name, id, answer = new Response() }: { name: string; id: string; answer?: Response }): Tab {
+  const tab: Tab = {};
+  const client = createClient({ baseURL: "https://gateway.test", fetch: async () => answer });
+  const storage = indexedDBStorage({ name });
+  const root = createRoot(document.body.appendChild(document.createElement("main")));
+  roots.push(root);
+  root.render(
+    <GatewayProvider client={client}>
+      <Page tab={tab} id={id} storage={storage} />
+    </GatewayProvider>,
+  );
+  return tab;
+}
+
+function Page({ tab, id, storage }: { tab: Tab; id: string; storage: ReturnType<typeof indexedDBStorage> }) {
+  tab.list = useConversations({ storage, activeId: id });
+  tab.chat = useChatStream({ id, model: "delta-5.3", storage });
+  tab.attachments = useAttachments("alpha-v4.1-flash", { maxSide: 64 });
+  const { draft, setDraft } = useDraft(`chat/${id}`, "");
+  tab.setDraft = setDraft;
+  return (
+    <>
+      <output>{draft}</output>
+      {tab.attachments.attachments.map(({ id, previewUrl, file }) => (
+        <img key={id} src={previewUrl} alt={file.name} />
+      ))}
+    </>
+  );
+}
+
+const shows = <T,>(read: () => T) => expect.poll(read, { timeout: 15_000 });
+const rows = (tab: Tab) => tab.list?.conversations.map(({ title, status }) => `${title}: ${status}`);
+const isOpen = (tab: Tab) =>
+  shows(() => [tab.list?.isRestoring, tab.chat?.isRestoring]).toEqual([false, false]);
+
+test("two tabs share the list through IndexedDB, and each shows that the other answers", async () => {
+  const name = `list-${Math.random()}`;
+  const id = `chat-${Math.random()}`;
+  const line = openBody();
+  const one = open({ name, id, answer: streamAnswer(line.body) });
+  const two = open({ name, id: "another" });
+  await isOpen(one);
+  await isOpen(two);
+  void one.chat?.send("Why is the sky blue?");
+  await shows(() => rows(one)).toEqual(["Why is the sky blue?: answering"]);
+  await shows(() => rows(two)).toEqual(["Why is the sky blue?: answering-elsewhere"]);
+  line.send(textAnswer("Short waves scatter more."));
+  line.end();
+  await shows(() => rows(two)).toEqual(["Why is the sky blue?: ready"]);
+  await shows(async () => (await two.list?.search("scatter"))?.length).toBe(1);
+  two.list?.remove(id);
+  await shows(() => [rows(one), one.list?.removed.length]).toEqual([[], 1]);
+  one.list?.restore(id);
+  await shows(() => rows(two)).toEqual(["Why is the sky blue?: ready"]);
+});
+
+test("a large picture is made smaller, and its preview loads until it is removed", async () => {
+  const tab = open({ name: `images-${Math.random()}`, id: "a" });
+  await isOpen(tab);
+  const canvas = Object.assign(document.createElement("canvas"), { width: 300, height: 100 });
+  canvas.getContext("2d")?.fillRect(0, 0, 300, 100);
+  const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
+  tab.attachments?.add([new File([blob as Blob], "wide.png", { type: "image/png" })]);
+  await shows(() => tab.attachments?.images.map(({ type }) => type)).toEqual(["image/jpeg"]);
+  const { width, height } = await createImageBitmap(tab.attachments?.images[0] as Blob);
+  expect([width, height]).toEqual([64, 21]);
+  const preview = document.querySelector("img") as HTMLImageElement;
+  await shows(() => preview.naturalWidth).toBe(300);
+  tab.attachments?.clear();
+  await shows(() => document.querySelectorAll("img").length).toBe(0);
+  await expect(fetch(preview.src)).rejects.toThrow();
+});
+
+test("a draft is there after a reload", async () => {
+  const name = `draft-${Math.random()}`;
+  const before = open({ name, id: "a" });
+  await isOpen(before);
+  before.setDraft?.("Why is");
+  await shows(() => document.querySelector("output")?.textContent).toBe("Why is");
+  dispatchEvent(new PageTransitionEvent("pagehide"));
+  for (const root of roots.splice(0)) root.unmount();
+  document.body.replaceChildren();
+  open({ name, id: "a" });
+  await shows(() => document.querySelector("output")?.textContent).toBe("Why is");
+});

@@ -1,0 +1,192 @@
+import * as core from "@sluice/core";
+import {
+  APIError,
+  AssetFailedError,
+  ConfigurationError,
+  ConnectionError,
+  createChatStore,
+  memoryStorage,
+  type Outcome,
+  ResponseError,
+  StreamError,
+  TaskExpiredError,
+  TaskFailedError,
+  TimeoutError,
+  ValidationError,
+} from "@sluice/core";
+import { describeError, type ErrorKind, errorWords } from "@sluice/react/app";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { until } from "../../../core/test/support/chat.js";
+import { clientOf } from "../../../core/test/support/gateway.js";
+
+afterEach(() => vi.unstubAllGlobals());
+
+const handle = { id: "t-1" };
+const answer = (status: number, fields: object = {}) => new APIError("no", { status, body: "", ...fields });
+const issue = (path: string, rule: string) => new ValidationError([{ path, message: "no", rule }]);
+const withOutcome = (error: Error, outcome: Outcome) => Object.assign(error, { outcome });
+const pending = { id: "t-1", state: "running" } as never;
+
+const cases = [
+  ["ConfigurationError", new ConfigurationError("no"), "setup", "contact", false],
+  ["ValidationError", issue("prompt", "image.prompt"), "invalidInput", "check-input", false],
+  ["ValidationError of a blind model", issue("images", "chat.images"), "blindModel", "switch-model", false],
+  ["ValidationError of one image", issue("images.0", "chat.images"), "invalidInput", "check-input", false],
+  ["APIError 400", answer(400), "refusedInput", "check-input", false],
+  ["APIError 401", answer(401), "signedOut", "sign-in", false],
+  ["APIError 403", answer(403), "forbidden", "contact", false],
+  [
+    "APIError 403 of a model",
+    answer(403, { apiCode: "model_not_allowed" }),
+    "modelNotAllowed",
+    "switch-model",
+    false,
+  ],
+  ["APIError 404", answer(404), "notFound", "none", false],
+  ["APIError 413", answer(413), "tooLong", "check-input", false],
+  ["APIError 422", answer(422), "refusedInput", "check-input", false],
+  ["APIError 429", answer(429), "rateLimited", "wait", false],
+  ["APIError 429 of a budget", answer(429, { apiCode: "budget_exhausted" }), "budgetUsed", "wait", false],
+  ["APIError 500", answer(500), "serviceDown", "retry", true],
+  ["APIError 502 of the proxy's key", answer(502, { apiCode: "upstream_auth" }), "setup", "contact", false],
+  ["APIError 504 of a silent gateway", answer(504, { apiCode: "upstream_idle" }), "stalled", "retry", true],
+  ["APIError in a 200", answer(200), "modelFailed", "retry", true],
+  ["ConnectionError, not sent", new ConnectionError("no", "not-sent"), "unreachable", "retry", false],
+  ["ConnectionError", new ConnectionError("no", "unknown"), "connectionLost", "retry", true],
+  ["TimeoutError until headers", new TimeoutError("no", "headers"), "timedOut", "retry", true],
+  ["TimeoutError between chunks", new TimeoutError("no", "chunk"), "stalled", "retry", true],
+  [
+    "TimeoutError of a task",
+    Object.assign(new TimeoutError("no", "deadline"), { handle }),
+    "videoLate",
+    "wait",
+    false,
+  ],
+  [
+    "StreamError, truncated",
+    new StreamError("no", { reason: "truncated", partial: {} }),
+    "cutOff",
+    "retry",
+    true,
+  ],
+  [
+    "StreamError, malformed",
+    new StreamError("no", { reason: "malformed", partial: {} }),
+    "damaged",
+    "retry",
+    true,
+  ],
+  [
+    "StreamError of the server",
+    new StreamError("no", { reason: "server-error", partial: {} }),
+    "modelFailed",
+    "retry",
+    true,
+  ],
+  ["ResponseError", new ResponseError("no", { path: "data", body: "" }), "unreadable", "retry", true],
+  [
+    "TaskFailedError",
+    new TaskFailedError("no", { reason: "failed", task: pending }),
+    "videoFailed",
+    "check-input",
+    true,
+  ],
+  [
+    "TaskFailedError without a URL",
+    new TaskFailedError("no", { reason: "result-missing", task: pending }),
+    "videoMissing",
+    "wait",
+    true,
+  ],
+  ["TaskExpiredError", new TaskExpiredError("no", handle as never), "videoExpired", "retry", false],
+  ["AssetFailedError", new AssetFailedError("no", pending), "assetFailed", "check-input", true],
+  ["an image that failed", { message: "the gateway gave no image" }, "imageFailed", "check-input", true],
+  ["a storage that is full", new DOMException("no", "QuotaExceededError"), "storageFull", "none", false],
+  ["an abort", new DOMException("no", "AbortError"), "stopped", "none", true],
+  ["an error of somebody else", new RangeError("no"), "unexpected", "retry", false],
+  ["something that is no error", "no", "unexpected", "retry", false],
+] as const;
+
+test.each(cases)("%s is described", (_, error, kind, action, mayBeBilled) => {
+  expect(describeError(error)).toMatchObject({ kind, action, mayBeBilled });
+});
+
+test("every error of the family is among those that are described", () => {
+  const classes = Object.keys(core).filter((name) => name.endsWith("Error") && !/^(is|Gateway)/.test(name));
+  const described = cases.map(([name]) => name.split(/[ ,]/)[0]);
+  expect(classes.length).toBeGreaterThan(8);
+  expect(classes.filter((name) => !described.includes(name))).toEqual([]);
+});
+
+test("a page without a network is offline", () => {
+  vi.stubGlobal("navigator", { onLine: false });
+  expect(describeError(new ConnectionError("no", "not-sent")).title).toBe("You are offline");
+});
+
+describe("the bill", () => {
+  test("is mentioned where the outcome is unknown, and only there", () => {
+    const hintOf = (outcome: Outcome) => describeError(withOutcome(answer(500), outcome)).hint;
+    expect(hintOf("unknown")).toBe("Try again in a few minutes. You may have been charged.");
+    expect(hintOf("refused")).toBe("Try again in a few minutes.");
+  });
+
+  test("follows the outcome of a state where the error has none", () => {
+    const abort = new DOMException("no", "AbortError");
+    expect(describeError(abort, { outcome: "not-sent" })).toMatchObject({ hint: "", mayBeBilled: false });
+    expect(describeError(abort, { outcome: "unknown" }).hint).toBe("You may have been charged.");
+  });
+
+  test("is not mentioned where only a poll failed", () => {
+    const poll = Object.assign(new ConnectionError("no", "unknown"), { handle });
+    expect(describeError(poll)).toMatchObject({ kind: "connectionLost", mayBeBilled: false });
+  });
+});
+
+test("the time to wait counts from the first description of an error", () => {
+  vi.useFakeTimers({ now: 1000 });
+  const error = answer(429, { retryAfterMs: 5000 });
+  expect(describeError(error).retryAt).toBe(6000);
+  vi.setSystemTime(3000);
+  expect(describeError(error).retryAt).toBe(6000);
+  expect(describeError(answer(429))).not.toHaveProperty("retryAt");
+  vi.useRealTimers();
+});
+
+test("an error that a storage kept is described as before", async () => {
+  const storage = memoryStorage();
+  const open = () => {
+    const { client } = clientOf(() => Response.json({ error: { message: "no" } }, { status: 401 }));
+    return createChatStore(client, { id: "a", model: "delta-5.3", storage });
+  };
+  const before = open();
+  await before.send("Hi");
+  const failed = before.getSnapshot().error;
+  before.close();
+  const after = open();
+  await until(after, ({ isRestoring }) => !isRestoring);
+  const kept = after.getSnapshot().messages.at(-1)?.error;
+  expect(kept).not.toBe(failed);
+  expect(describeError(kept)).toEqual(describeError(failed));
+  expect(describeError(kept).kind).toBe("signedOut");
+});
+
+test("each text is short: a title of five words and a hint of twelve, with the bill", () => {
+  const { mayBeBilled, ...texts } = errorWords;
+  const kinds = Object.entries(texts) as [ErrorKind, (typeof texts)[ErrorKind]][];
+  for (const [kind, { title, hint }] of kinds) {
+    const count = (text: string) => text.split(" ").length;
+    expect.soft(count(title), `${kind}: ${title}`).toBeLessThanOrEqual(5);
+    expect.soft(count(`${hint} ${mayBeBilled}`), `${kind}: ${hint}`).toBeLessThanOrEqual(12);
+  }
+});
+
+test("the words can be replaced", () => {
+  const words = { ...errorWords, signedOut: { title: "Bitte anmelden", hint: "Dann noch einmal." } };
+  expect(describeError(answer(401), { words })).toMatchObject({
+    title: "Bitte anmelden",
+    hint: "Dann noch einmal.",
+  });
+  // @ts-expect-error a missing kind is no table
+  const incomplete: typeof errorWords = { signedOut: words.signedOut, mayBeBilled: "" };
+  expect(incomplete).toBeTruthy();
+});

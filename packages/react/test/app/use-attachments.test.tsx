@@ -1,0 +1,180 @@
+import { type UseAttachmentsOptions, type UseAttachmentsResult, useAttachments } from "@sluice/react/app";
+import { act, configure, createEvent, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { StrictMode } from "react";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { bytesOfBase64 } from "../../../core/test/support/gateway.js";
+
+// a slow machine takes longer than the usual second
+configure({ asyncUtilTimeout: 15_000 });
+
+const PIXEL = bytesOfBase64(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+);
+const png = (name = "reef.png") => new File([PIXEL as BlobPart], name, { type: "image/png" });
+
+/** Addresses of previews that are not revoked. */
+const open = new Set<string>();
+let made = 0;
+beforeEach(() => {
+  vi.spyOn(URL, "createObjectURL").mockImplementation(() => {
+    made += 1;
+    open.add(`blob:${made}`);
+    return `blob:${made}`;
+  });
+  vi.spyOn(URL, "revokeObjectURL").mockImplementation((url) => void open.delete(url));
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+  open.clear();
+});
+
+const held: { result?: UseAttachmentsResult } = {};
+
+function Composer({
+  model = "alpha-v4.1-flash",
+  options,
+}: {
+  model?: string;
+  options?: UseAttachmentsOptions;
+}) {
+  const result = useAttachments(model, options);
+  held.result = result;
+  const { attachments, problems, isDragging, inputProps, dropProps, onPaste, remove } = result;
+  return (
+    <form {...dropProps} aria-label={isDragging ? "drop here" : "composer"}>
+      {attachments.map(({ id, file, previewUrl }) => (
+        <button key={id} type="button" onClick={() => remove(id)}>
+          <img src={previewUrl} alt={file.name} />
+        </button>
+      ))}
+      {problems.map(({ id, message }) => (
+        <p key={id}>{message}</p>
+      ))}
+      <textarea onPaste={onPaste} />
+      <input {...inputProps} aria-label="images" />
+    </form>
+  );
+}
+
+const show = (model?: string, options?: UseAttachmentsOptions) => {
+  const composer = (model?: string) => (
+    <StrictMode>
+      <Composer {...(model && { model })} {...(options && { options })} />
+    </StrictMode>
+  );
+  const { rerender, unmount } = render(composer(model));
+  return { unmount, setModel: (model: string) => rerender(composer(model)) };
+};
+const add = (...files: File[]) => act(() => held.result?.add(files));
+const names = () => held.result?.attachments.map(({ file }) => file.name);
+const problems = () => held.result?.problems.map(({ file, problem }) => `${file.name}: ${problem}`);
+const isReady = () => waitFor(() => expect(held.result?.isPreparing).toBe(false));
+
+test("an image of the picker is checked, shown and ready to be sent", async () => {
+  show();
+  fireEvent.change(screen.getByLabelText("images"), { target: { files: [png()] } });
+  expect(held.result?.isPreparing).toBe(true);
+  expect(screen.getByRole("img").getAttribute("src")).toMatch(/^blob:/);
+  await isReady();
+  expect(held.result?.images).toEqual([expect.any(File)]);
+  expect(screen.getByLabelText("images").getAttribute("accept")).toBe(
+    "image/jpeg,image/png,image/gif,image/webp",
+  );
+});
+
+test("an image can be pasted, and text beside a picture stays text", async () => {
+  show();
+  const paste = (types: string[]) => {
+    const event = createEvent.paste(screen.getByRole("textbox"), {
+      clipboardData: { files: [png()], types },
+    });
+    fireEvent(screen.getByRole("textbox"), event);
+    return event.defaultPrevented;
+  };
+  expect([paste(["text/plain", "Files"]), names()]).toEqual([false, []]);
+  expect([paste(["Files"]), names()]).toEqual([true, ["reef.png"]]);
+  await isReady();
+});
+
+test("an image can be dropped, and the element shows that it takes it", async () => {
+  show();
+  const form = screen.getByRole("form");
+  fireEvent.dragOver(form, { dataTransfer: { types: ["text/plain"], files: [] } });
+  expect(form.getAttribute("aria-label")).toBe("composer");
+  fireEvent.dragOver(form, { dataTransfer: { types: ["Files"], files: [] } });
+  expect(form.getAttribute("aria-label")).toBe("drop here");
+  fireEvent.drop(form, { dataTransfer: { types: ["Files"], files: [png()] } });
+  expect([form.getAttribute("aria-label"), names()]).toEqual(["composer", ["reef.png"]]);
+  await isReady();
+});
+
+test("a file that is no image is refused, by its type or by its bytes", async () => {
+  show();
+  add(new File(["hello"], "notes.txt", { type: "text/plain" }), png());
+  expect([names(), problems()]).toEqual([["reef.png"], ["notes.txt: type"]]);
+  add(new File(["hello"], "fake.png", { type: "image/png" }));
+  await waitFor(() => expect(problems()).toEqual(["fake.png: type"]));
+  expect(names()).toEqual(["reef.png"]);
+  expect(screen.getByRole("paragraph").textContent).toBe("“fake.png” is not a JPEG, PNG, GIF or WebP image.");
+});
+
+test("an empty image is unreadable", async () => {
+  show();
+  add(new File([], "empty.png", { type: "image/png" }));
+  await waitFor(() => expect(problems()).toEqual(["empty.png: unreadable"]));
+  expect(names()).toEqual([]);
+});
+
+test("the number and the size have limits, which the message names", async () => {
+  show(undefined, { max: 1, maxBytes: 10, downscale: false });
+  add(png("one.png"), png("two.png"));
+  expect(problems()).toEqual(["two.png: number"]);
+  expect(held.result?.problems[0]?.message).toBe("“two.png” was not added. Limit: 1 images.");
+  await waitFor(() => expect(problems()).toEqual(["two.png: number", "one.png: size"]));
+  act(() => held.result?.dismiss());
+  expect(problems()).toEqual([]);
+});
+
+test("a model that sees nothing keeps the images and names the models that see", async () => {
+  const { setModel } = show("delta-5.3");
+  expect(held.result).toMatchObject({ isBlind: false, switchTo: [] });
+  add(png());
+  await isReady();
+  expect(held.result).toMatchObject({ isBlind: true, switchTo: ["alpha-v4.1-flash"] });
+  setModel("alpha-v4.1-flash");
+  expect(held.result).toMatchObject({ isBlind: false, switchTo: [] });
+  expect(names()).toEqual(["reef.png"]);
+  setModel("zeta-9");
+  expect(held.result?.isBlind).toBe(false);
+});
+
+test("a preview is revoked with its attachment", async () => {
+  show();
+  add(png("one.png"), png("two.png"));
+  await isReady();
+  expect(open.size).toBe(2);
+  fireEvent.click(screen.getByRole("button", { name: "one.png" }));
+  expect([open.size, names()]).toEqual([1, ["two.png"]]);
+  act(() => held.result?.clear());
+  expect([open.size, names()]).toEqual([0, []]);
+});
+
+test("a component that is unmounted revokes its previews", async () => {
+  const { unmount } = show();
+  add(png());
+  await isReady();
+  vi.useFakeTimers();
+  unmount();
+  expect(open.size).toBe(1);
+  vi.advanceTimersByTime(1000);
+  expect(open.size).toBe(0);
+});
+
+test("verbs and props keep their identity", async () => {
+  const { setModel } = show();
+  const { add: verb, inputProps, dropProps, onPaste } = held.result as UseAttachmentsResult;
+  setModel("delta-5.3");
+  expect(held.result).toMatchObject({ add: verb, inputProps, dropProps, onPaste });
+  expect(held.result?.inputProps).toBe(inputProps);
+});

@@ -1,0 +1,425 @@
+import { locks } from "node:worker_threads";
+import { memoryStorage, type RecordStorage } from "@sluice/core";
+import { GatewayProvider, useChatStream } from "@sluice/react";
+import {
+  type UseConversationsOptions,
+  type UseConversationsResult,
+  useConversationSearch,
+  useConversations,
+} from "@sluice/react/app";
+import { act, configure, render, waitFor } from "@testing-library/react";
+import { StrictMode } from "react";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { textAnswer } from "../../../core/test/support/chat.js";
+import {
+  clientOf,
+  openBody,
+  settled,
+  stoppedClock,
+  streamAnswer,
+} from "../../../core/test/support/gateway.js";
+
+// a slow machine takes longer than the usual second
+configure({ asyncUtilTimeout: 15_000 });
+
+// the tabs of this file share the locks of one process, as those of a browser do
+beforeAll(() => void Object.defineProperty(navigator, "locks", { value: locks, configurable: true }));
+afterAll(() => void Reflect.deleteProperty(navigator, "locks"));
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** A second passes between two questions. */
+const later = () => vi.setSystemTime(Date.now() + 1000);
+
+type Chat = ReturnType<typeof useChatStream>;
+interface Held {
+  readonly seen: Set<string>;
+  list?: UseConversationsResult;
+  chat?: Chat;
+  found?: ReturnType<typeof useConversationSearch>;
+}
+
+function Shell({ held, text, ...options }: UseConversationsOptions & { held: Held; text: string }) {
+  held.list = useConversations(options);
+  for (const { status } of held.list.conversations) held.seen.add(status);
+  held.found = useConversationSearch(text, options);
+  return options.activeId === undefined ? null : (
+    <Conversation held={held} id={options.activeId} storage={options.storage} />
+  );
+}
+
+function Conversation({ held, id, storage }: { held: Held; id: string; storage: RecordStorage | undefined }) {
+  held.chat = useChatStream({ id, model: "delta-5.3", ...(storage && { storage }) });
+  return null;
+}
+
+/** A tab of an app: another one over the same storage is another tab, or the page after a reload. */
+function tab(options: UseConversationsOptions = {}) {
+  const clock = stoppedClock();
+  const events: { type: string }[] = [];
+  const connections = Array.from({ length: 8 }, openBody);
+  const { client } = clientOf((_, nth) => streamAnswer(connections[nth - 1]?.body ?? ""), {
+    clock,
+    onEvent: (event) => events.push(event),
+  });
+  const held: Held = { seen: new Set() };
+  const page = (more: UseConversationsOptions & { text?: string } = {}) => (
+    <StrictMode>
+      <GatewayProvider client={client}>
+        <Shell held={held} text="" {...options} {...more} />
+      </GatewayProvider>
+    </StrictMode>
+  );
+  const { rerender, unmount } = render(page());
+  const show = (more: UseConversationsOptions & { text?: string }) => act(async () => rerender(page(more)));
+  const list = () => held.list as UseConversationsResult;
+  const rows = () => list().conversations.map(({ title, status }) => `${title}: ${status}`);
+  let sent = 0;
+  return { clock, events, show, unmount, list, rows, ask, answer, held, seen: held.seen };
+
+  /** Opens a conversation and asks. */
+  async function ask(id: string, question: string): Promise<void> {
+    await show({ activeId: id });
+    await waitFor(() => expect(held.chat?.isRestoring).toBe(false));
+    await act(async () => {
+      void held.chat?.send(question);
+      await settled();
+    });
+  }
+
+  async function answer(text: string): Promise<void> {
+    const line = connections[sent];
+    sent += 1;
+    await act(async () => {
+      line?.send(textAnswer(text));
+      line?.end();
+      await settled();
+    });
+  }
+}
+
+/** A storage that reports no writes of its own tab, as IndexedDB does not. */
+const alone = (): RecordStorage => ({ ...memoryStorage(), watch: () => () => {} });
+
+const opened = async (options: UseConversationsOptions = {}) => {
+  const page = tab(options);
+  await waitFor(() => expect(page.list().isRestoring).toBe(false));
+  return page;
+};
+const create = ({ list }: { list: () => UseConversationsResult }, title?: string): string => {
+  let id = "";
+  act(() => {
+    id = list().create(title === undefined ? {} : { title });
+  });
+  return id;
+};
+const shows = (page: ReturnType<typeof tab>, rows: readonly string[]) =>
+  waitFor(() => expect(page.rows()).toEqual(rows));
+
+test("a conversation is listed from its first question on, with the question as its title", async () => {
+  const page = await opened({ storage: memoryStorage() });
+  const id = create(page);
+  await page.show({ activeId: id });
+  expect([page.rows(), page.list().active]).toEqual([[], undefined]);
+  await page.ask(id, "# Why is   the sky blue?\nAnd why red?");
+  await shows(page, ["Why is the sky blue?: answering"]);
+  expect(page.list().active).toBe(page.list().conversations[0]);
+  await page.answer("Because");
+  await shows(page, ["Why is the sky blue?: ready"]);
+});
+
+test("the newest question comes first, and a pinned conversation before it", async () => {
+  const page = await opened({ storage: memoryStorage() });
+  const [one, two] = [create(page), create(page)] as const;
+  await page.ask(one, "One?");
+  await page.answer("1");
+  later();
+  await page.ask(two, "Two?");
+  await page.answer("2");
+  await shows(page, ["Two?: ready", "One?: ready"]);
+  act(() => page.list().pin(one));
+  await shows(page, ["One?: ready", "Two?: ready"]);
+  act(() => page.list().pin(one, false));
+  await shows(page, ["Two?: ready", "One?: ready"]);
+});
+
+test("a long question is cut between two words", async () => {
+  const page = await opened({ storage: memoryStorage() });
+  await page.ask(create(page), `Please explain ${"very ".repeat(20)}slowly`);
+  const title = page.list().conversations[0]?.title ?? "";
+  expect(title).toMatch(/^Please explain( very)+…$/);
+  expect(title.length).toBeLessThanOrEqual(60);
+});
+
+test("a title that a user gave stays, and an empty one changes nothing", async () => {
+  const page = await opened({ storage: memoryStorage() });
+  const id = create(page, "Sky");
+  await shows(page, ["Sky: ready"]);
+  await page.ask(id, "Why is the sky blue?");
+  await page.answer("Because");
+  await shows(page, ["Sky: ready"]);
+  act(() => page.list().rename(id, "  Colours  "));
+  act(() => page.list().rename(id, "  "));
+  await shows(page, ["Colours: ready"]);
+});
+
+test("a reload shows the list again, and the conversation of the address", async () => {
+  const storage = memoryStorage();
+  const before = await opened({ storage });
+  const id = create(before);
+  await before.ask(id, "Why?");
+  await before.answer("Because");
+  await shows(before, ["Why?: ready"]);
+  const [listed] = before.list().conversations;
+  const after = await opened({ storage, activeId: id });
+  await shows(after, ["Why?: ready"]);
+  expect(after.list().active).toEqual(listed);
+});
+
+test("a stored chat that no list knows is listed when it is shown", async () => {
+  const storage = memoryStorage();
+  const message = { role: "user", content: "Why?", createdAt: 7 };
+  await storage.write("chat/lost", new Map([["m", { message, parent: null, revision: 1 }]]));
+  const page = await opened({ storage, activeId: "lost" });
+  await shows(page, ["Why?: ready"]);
+  expect(page.list().active).toMatchObject({ createdAt: 7, updatedAt: 7 });
+});
+
+test("a search that read a stored chat finds what is said in it later", async () => {
+  const storage = alone();
+  const before = await opened({ storage });
+  const id = create(before);
+  await before.ask(id, "Why?");
+  await before.answer("Because");
+  await shows(before, ["Why?: ready"]);
+  const page = await opened({ storage });
+  expect(await page.list().search("because")).toHaveLength(1);
+  await page.ask(id, "And why red?");
+  await page.answer("Evening");
+  await page.show({ activeId: "another" });
+  expect(await page.list().search("evening")).toHaveLength(1);
+});
+
+describe("two tabs", () => {
+  test("show the same list, and that the other one answers", async () => {
+    const storage = memoryStorage();
+    const [one, two] = [await opened({ storage }), await opened({ storage })];
+    const id = create(one);
+    await one.ask(id, "Why?");
+    await shows(one, ["Why?: answering"]);
+    await shows(two, ["Why?: answering-elsewhere"]);
+    await one.answer("Because");
+    await shows(one, ["Why?: ready"]);
+    await shows(two, ["Why?: ready"]);
+    act(() => two.list().rename(id, "Reasons"));
+    await shows(one, ["Reasons: ready"]);
+  });
+
+  test("show that the other one answers also where they open in the middle", async () => {
+    const storage = memoryStorage();
+    const one = await opened({ storage });
+    await one.ask(create(one), "Why?");
+    await shows(one, ["Why?: answering"]);
+    const two = await opened({ storage });
+    await shows(two, ["Why?: answering-elsewhere"]);
+    await one.answer("Because");
+    await shows(two, ["Why?: ready"]);
+  });
+
+  test("do not take a tab that was closed for one that answers", async () => {
+    const storage = memoryStorage();
+    const record = { title: "Why?", createdAt: 1, updatedAt: 1, isAnswering: true, revision: 3 };
+    await storage.write("conversations", new Map([["closed", record]]));
+    const page = await opened({ storage });
+    const { title } = record;
+    expect(page.rows()).toEqual([`${title}: ready`]);
+    await act(() => settled());
+    expect(page.seen).not.toContain("answering-elsewhere");
+  });
+
+  test("an older copy of a conversation never wins", async () => {
+    const storage = memoryStorage();
+    const page = await opened({ storage });
+    const id = create(page, "One");
+    await shows(page, ["One: ready"]);
+    act(() => page.list().rename(id, "Two"));
+    const older = { title: "Old", createdAt: 1, updatedAt: 1, revision: 1 };
+    await act(() => storage.write("conversations", new Map([[id, older]])));
+    await act(() => settled());
+    await shows(page, ["Two: ready"]);
+  });
+
+  test("remove a conversation together, and each can bring it back", async () => {
+    const storage = memoryStorage();
+    const [one, two] = [await opened({ storage }), await opened({ storage })];
+    const id = create(one);
+    await one.ask(id, "Why?");
+    await one.answer("Because");
+    await shows(two, ["Why?: ready"]);
+    act(() => one.list().remove(id));
+    await shows(one, []);
+    await shows(two, []);
+    expect(two.list().removed.map(({ title }) => title)).toEqual(["Why?"]);
+    act(() => two.list().restore(id));
+    await shows(one, ["Why?: ready"]);
+    await act(() => one.clock.advance(20_000));
+    await shows(one, ["Why?: ready"]);
+    expect((await storage.read(`chat/${id}`)).size).toBeGreaterThan(1);
+  });
+});
+
+test("a removed conversation stops its answer, and loses its messages after its time", async () => {
+  const storage = alone();
+  const page = await opened({ storage, restoreMs: 5000 });
+  const id = create(page);
+  await page.ask(id, "Why?");
+  await shows(page, ["Why?: answering"]);
+  act(() => page.list().remove(id));
+  await waitFor(() => expect(page.held.chat?.status).toBe("ready"));
+  expect(page.list().removed).toHaveLength(1);
+  await act(() => page.clock.advance(4999));
+  expect((await storage.read(`chat/${id}`)).size).toBeGreaterThan(1);
+  await act(() => page.clock.advance(1));
+  await waitFor(async () => {
+    const left = [...(await storage.read(`chat/${id}`)).keys()].filter((key) => key !== "/leaf");
+    expect([left, (await storage.read("conversations")).size]).toEqual([[], 0]);
+  });
+  await waitFor(() => expect(page.held.chat?.messages).toEqual([]));
+  expect([page.list().removed, page.rows()]).toEqual([[], []]);
+});
+
+test("a question in a removed conversation brings it back, for its messages would be lost", async () => {
+  const storage = memoryStorage();
+  const page = await opened({ storage });
+  const id = create(page);
+  await page.ask(id, "Why?");
+  await page.answer("Because");
+  await shows(page, ["Why?: ready"]);
+  act(() => page.list().remove(id));
+  await shows(page, []);
+  later();
+  await page.ask(id, "And why red?");
+  await page.answer("Evening");
+  await shows(page, ["Why?: ready"]);
+  await act(() => page.clock.advance(20_000));
+  await shows(page, ["Why?: ready"]);
+  expect(page.held.chat?.messages).toHaveLength(4);
+});
+
+test("a conversation that was removed right before a reload is deleted later", async () => {
+  const storage = memoryStorage();
+  const record = { title: "Why?", createdAt: 1, updatedAt: 1, removedAt: 1, revision: 3 };
+  await storage.write("conversations", new Map([["old", record]]));
+  await storage.write("chat/old", new Map([["m", { message: { role: "user", content: "Why?" } }]]));
+  const page = await opened({ storage });
+  expect([page.rows(), page.list().removed]).toEqual([[], []]);
+  await act(() => page.clock.advance(2000));
+  await waitFor(async () => expect((await storage.read("chat/old")).size).toBe(0));
+});
+
+test("a search finds titles first, then messages, whatever the case and the accents", async () => {
+  const storage = memoryStorage();
+  const page = await opened({ storage });
+  const [one, two] = [create(page), create(page)] as const;
+  await page.ask(one, "Why is the sky blue?");
+  await page.answer("Short waves scatter more, as in a Café.");
+  await page.ask(two, "A café in Rome?");
+  await page.answer("Try Sant'Eustachio.");
+  const found = async (text: string) =>
+    (await page.list().search(text)).map(({ conversation, excerpt }) => [conversation.title, excerpt]);
+  expect(await found("CAFE")).toEqual([
+    ["A café in Rome?", undefined],
+    ["Why is the sky blue?", "Short waves scatter more, as in a Café."],
+  ]);
+  expect(await found("waves short")).toHaveLength(1);
+  expect(await found("waves eustachio")).toEqual([]);
+  expect(await found(" ")).toEqual([]);
+});
+
+test("a search of the page shows what was found, and finds what was said since", async () => {
+  const page = await opened({ storage: alone() });
+  await page.ask(create(page), "Why?");
+  await page.show({ text: "scatter" });
+  await waitFor(() => expect(page.held.found).toEqual({ matches: [], isSearching: false }));
+  await page.answer("Short waves scatter more.");
+  await page.show({ text: "SCATTER" });
+  expect(page.held.found?.isSearching).toBe(true);
+  await waitFor(() => expect(page.held.found?.matches[0]?.excerpt).toBe("Short waves scatter more."));
+});
+
+test("a search that is aborted rejects", async () => {
+  const page = await opened({ storage: memoryStorage() });
+  const id = create(page, "Sky");
+  await shows(page, ["Sky: ready"]);
+  expect(id).toMatch(/^\w+$/);
+  await expect(page.list().search("x", { signal: AbortSignal.abort() })).rejects.toThrow("abort");
+});
+
+test("a long list is shown in pages", async () => {
+  const storage = memoryStorage();
+  const records = Array.from({ length: 5 }, (_, nth) => {
+    const record = { title: String(nth), createdAt: nth, updatedAt: nth, revision: 1 };
+    return [`c${nth}`, record] as const;
+  });
+  await storage.write("conversations", new Map(records));
+  const page = await opened({ storage, pageSize: 2, activeId: "c0" });
+  const titles = () => page.list().conversations.map(({ title }) => title);
+  expect([titles(), page.list().hasMore, page.list().total]).toEqual([["4", "3"], true, 5]);
+  expect(page.list().active?.title).toBe("0");
+  act(() => page.list().showMore());
+  act(() => page.list().showMore());
+  expect([titles(), page.list().hasMore]).toEqual([["4", "3", "2", "1", "0"], false]);
+});
+
+test("records that cannot be read are left out", async () => {
+  const storage = memoryStorage();
+  const broken = [
+    null,
+    7,
+    "x",
+    {},
+    { title: 1, createdAt: 1, updatedAt: 1 },
+    { title: "x", createdAt: "1", updatedAt: 1 },
+  ];
+  await storage.write("conversations", new Map(broken.map((record, nth) => [`c${nth}`, record])));
+  const page = await opened({ storage });
+  expect(page.rows()).toEqual([]);
+});
+
+test("a storage that is refused leaves a list of this page, and is reported", async () => {
+  const refused = () => Promise.reject(new Error("the disk is broken"));
+  const storage: RecordStorage = {
+    read: refused,
+    write: refused,
+    watch() {
+      throw new Error("the disk is broken");
+    },
+  };
+  const page = await opened({ storage });
+  const id = create(page);
+  await page.ask(id, "Why?");
+  await page.answer("Because of waves");
+  await shows(page, ["Why?: ready"]);
+  expect(await page.list().search("waves")).toHaveLength(1);
+  expect(page.events.map(({ type }) => type)).toContain("storage-failure");
+});
+
+test("without a storage the list lasts as long as the page, also over a route change", async () => {
+  const page = await opened();
+  await page.ask(create(page), "Why?");
+  await page.answer("Because");
+  await page.show({ activeId: "another" });
+  await shows(page, ["Why?: ready"]);
+});
+
+test("a row that did not change is the same object", async () => {
+  const page = await opened({ storage: memoryStorage() });
+  const [one, two] = [create(page, "One"), create(page, "Two")] as const;
+  await waitFor(() => expect(page.rows()).toHaveLength(2));
+  const rowOf = (id: string) => page.list().conversations.find((row) => row.id === id);
+  const before = rowOf(one);
+  act(() => page.list().rename(two, "2"));
+  expect(rowOf(two)?.title).toBe("2");
+  expect(rowOf(one)).toBe(before);
+});

@@ -1,0 +1,161 @@
+import { memoryStorage, type RecordStorage } from "@sluice/core";
+import { GatewayProvider } from "@sluice/react";
+import { useDraft } from "@sluice/react/app";
+import { act, fireEvent, render, screen } from "@testing-library/react";
+import { StrictMode } from "react";
+import { afterEach, expect, test } from "vitest";
+import { clientOf, settled, stoppedClock } from "../../../core/test/support/gateway.js";
+
+afterEach(() => localStorage.clear());
+
+interface FieldProps {
+  readonly draftKey?: string;
+  readonly storage?: RecordStorage;
+}
+
+function Field({ draftKey = "chat/a", storage }: FieldProps) {
+  const { draft, setDraft, clearDraft, isRestoring } = useDraft(draftKey, "", { storage });
+  return (
+    <>
+      <textarea value={draft} aria-busy={isRestoring} onChange={({ target }) => setDraft(target.value)} />
+      <button type="button" onClick={clearDraft}>
+        send
+      </button>
+    </>
+  );
+}
+
+function Form({ name, storage }: { name: string; storage: RecordStorage }) {
+  const { draft } = useDraft(name, { text: "", size: "2K" }, { storage });
+  return <p>{JSON.stringify(draft)}</p>;
+}
+
+/** A page load: its own client, and the storage of the browser. */
+function page() {
+  const clock = stoppedClock();
+  const events: { type: string }[] = [];
+  const { client } = clientOf(() => new Response(), { clock, onEvent: (event) => events.push(event) });
+  const show = (props: FieldProps = {}) =>
+    render(
+      <StrictMode>
+        <GatewayProvider client={client}>
+          <Field {...props} />
+        </GatewayProvider>
+      </StrictMode>,
+    );
+  return { client, clock, events, show };
+}
+
+const field = () => screen.getByRole<HTMLTextAreaElement>("textbox");
+const type = (text: string) => fireEvent.change(field(), { target: { value: text } });
+const rest = () => act(() => settled());
+
+test("a draft is there again after a reload", async () => {
+  const before = page();
+  const shown = before.show();
+  await rest();
+  type("Why is");
+  await act(() => before.clock.advance(400));
+  shown.unmount();
+  page().show();
+  expect(field().value).toBe("");
+  await rest();
+  expect(field().value).toBe("Why is");
+});
+
+test("a draft is written when the page is left, without waiting", async () => {
+  const before = page();
+  before.show();
+  await rest();
+  type("Why is");
+  act(() => void window.dispatchEvent(new Event("pagehide")));
+  expect(Object.values(localStorage)).toEqual([JSON.stringify("Why is")]);
+});
+
+test("typing writes once in a while, not for each key", async () => {
+  const writes: unknown[] = [];
+  const kept = memoryStorage();
+  const storage: RecordStorage = {
+    ...kept,
+    write(collection, changes) {
+      writes.push(...changes.values());
+      return kept.write(collection, changes);
+    },
+  };
+  const { clock, show } = page();
+  show({ storage });
+  await rest();
+  for (const text of ["W", "Wh", "Why"]) type(text);
+  expect(writes).toEqual([]);
+  await act(() => clock.advance(400));
+  expect(writes).toEqual(["Why"]);
+});
+
+test("a draft that was sent leaves nothing behind", async () => {
+  const { clock, show } = page();
+  show();
+  await rest();
+  type("Why is");
+  await act(() => clock.advance(400));
+  fireEvent.click(screen.getByRole("button"));
+  expect([field().value, localStorage.length]).toEqual(["", 0]);
+});
+
+test("each conversation has its own draft, which survives a route change", async () => {
+  const { client, show } = page();
+  const { rerender } = show({ draftKey: "chat/a" });
+  await rest();
+  type("To a");
+  const other = (draftKey: string) =>
+    rerender(
+      <StrictMode>
+        <GatewayProvider client={client}>
+          <Field draftKey={draftKey} />
+        </GatewayProvider>
+      </StrictMode>,
+    );
+  other("chat/b");
+  await rest();
+  expect(field().value).toBe("");
+  other("chat/a");
+  expect(field().value).toBe("To a");
+});
+
+test("what is typed before the storage was read stays", async () => {
+  const storage = memoryStorage();
+  await storage.write("drafts", new Map([["chat/a", "old"]]));
+  page().show({ storage });
+  type("new");
+  await rest();
+  expect(field().value).toBe("new");
+});
+
+test("a storage that is refused leaves a draft of this page, and is reported", async () => {
+  const refused = () => Promise.reject(new Error("the disk is broken"));
+  const storage: RecordStorage = { read: refused, write: refused, watch: () => () => {} };
+  const { clock, events, show } = page();
+  show({ storage });
+  await rest();
+  type("Why is");
+  await act(() => clock.advance(400));
+  expect([field().value, field().getAttribute("aria-busy")]).toEqual(["Why is", "false"]);
+  expect(events.map(({ type }) => type)).toContain("storage-failure");
+});
+
+test("an object that was stored by an older app gets the fields that it lacks", async () => {
+  const storage = memoryStorage();
+  await storage.write("drafts", new Map([["form", { text: "A reef" }]]));
+  await storage.write("drafts", new Map([["broken", 7]]));
+  const { client } = page();
+  render(
+    <GatewayProvider client={client}>
+      <Form name="form" storage={storage} />
+      <Form name="broken" storage={storage} />
+    </GatewayProvider>,
+  );
+  await rest();
+  expect(screen.getAllByRole("paragraph").map(({ textContent }) => textContent)).toEqual([
+    '{"text":"A reef","size":"2K"}',
+    '{"text":"","size":"2K"}',
+  ]);
+});

@@ -1,0 +1,159 @@
+import {
+  type ChatRequest,
+  type ChatRequestMessage,
+  completeChat,
+  createClient,
+  streamChat,
+} from "@sluice/core";
+import { createEmulator } from "@sluice/emulator";
+import { describe, expect, test } from "vitest";
+import { readAnswers } from "../examples/studio/demo/answers.ts";
+import { demoFailures, demoPrompts } from "../examples/studio/demo/prompts.ts";
+import { createDemoScript } from "../examples/studio/demo/script.ts";
+
+/** One pixel. */
+const PNG =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const emulator = createEmulator({
+  apiKeys: ["sk-test"],
+  speed: Number.POSITIVE_INFINITY,
+  chat: createDemoScript(),
+});
+const client = createClient({ baseURL: "https://gateway.test", fetch: emulator.fetch, apiKey: "sk-test" });
+const files = new Map(readAnswers().map((answer) => [answer.id, answer]));
+const chats = demoPrompts.filter(({ room }) => room === "chat");
+const tools = ["roll_dice", "save_note", "pick_color"].map((name) => ({
+  type: "function",
+  function: { name, parameters: { type: "object", properties: {} } },
+}));
+
+const user = (content: string): ChatRequestMessage => ({ role: "user", content });
+const assistant = (content: string): ChatRequestMessage => ({ role: "assistant", content });
+
+function answerTo(messages: readonly ChatRequestMessage[], rest: object = {}) {
+  return completeChat(client, { model: "alpha-v4.1-flash", messages, ...rest } as ChatRequest);
+}
+
+async function textOf(messages: readonly ChatRequestMessage[], rest: object = {}): Promise<string> {
+  return String((await answerTo(messages, rest)).message.content);
+}
+
+/** An answer to the result of a tool that the model has called. */
+function afterTool(prompt: string, name: string, result: unknown) {
+  const call = { id: "call_1", type: "function", function: { name, arguments: "{}" } } as const;
+  const messages: ChatRequestMessage[] = [
+    user(prompt),
+    { role: "assistant", content: null, tool_calls: [call] },
+    { role: "tool", tool_call_id: "call_1", content: JSON.stringify(result) },
+  ];
+  return textOf(messages, { tools });
+}
+
+test("the prompts have unique ids, titles and texts", () => {
+  expect(chats.length).toBeGreaterThanOrEqual(10);
+  for (const field of ["id", "title", "prompt"] as const)
+    expect(new Set(demoPrompts.map((prompt) => prompt[field])).size).toBe(demoPrompts.length);
+});
+
+describe("a prompt that the demo offers", () => {
+  test.each(chats.filter(({ tool, needsPicture }) => !tool && !needsPicture))(
+    "gets its answer: $prompt",
+    async ({ id, prompt, after }) => {
+      const before = after ? [user(promptOf(after)), assistant(contentOf(after))] : [];
+      const { message, outcome } = await answerTo([...before, user(prompt)]);
+      expect(outcome).toBe("complete");
+      expect(message.content).toBe(contentOf(id));
+      expect(message.reasoning_content).toBe(files.get(id)?.reasoning);
+    },
+  );
+
+  test.each(chats.filter(({ tool }) => tool))("calls $tool: $prompt", async ({ prompt, tool }) => {
+    const { toolCalls } = await answerTo([user(prompt)], { tools });
+    expect(toolCalls).toMatchObject([{ name: tool, input: expect.any(Object) }]);
+  });
+
+  test.each(chats.filter(({ tool }) => tool))("needs an offered tool: $prompt", async ({ prompt }) => {
+    expect(await textOf([user(prompt)])).toBe(contentOf("tools-off"));
+  });
+
+  test.each(demoFailures)("has a scripted answer behind $id", async ({ prompt }) => {
+    const text = await textOf([user(prompt.replace(/\[\[.*?\]\]/, ""))]);
+    expect([...files.values()].map(({ content }) => content)).toContain(text);
+  });
+});
+
+test("the arguments of a tool come from the prompt", async () => {
+  const inputOf = async (prompt: string) => (await answerTo([user(prompt)], { tools })).toolCalls[0]?.input;
+  expect(await inputOf("Roll three six-sided dice")).toEqual({ count: 3, sides: 6 });
+  expect(await inputOf("Roll 2 dice with 20 sides")).toEqual({ count: 2, sides: 20 });
+  expect(await inputOf('Keep a note: "say \\"hi\\""')).toEqual({ text: expect.stringContaining("say") });
+  expect(await inputOf("Keep a note: water the plants")).toEqual({ text: "water the plants" });
+});
+
+test("a tool's result becomes text, and so does a refusal", async () => {
+  expect(await afterTool("Roll 3d6", "roll_dice", { rolls: [2, 5, 6], total: 13 })).toMatch(
+    /^You rolled \*\*2, 5, 6\*\*, together \*\*13\*\*/,
+  );
+  expect(await afterTool("Color?", "pick_color", { name: "reed", hex: "#6f8f3a" })).toContain("`#6f8f3a`");
+  expect(await afterTool("Color?", "pick_color", { name: "none" })).toBe(contentOf("pick-color-none"));
+  expect(await afterTool("Keep", "save_note", { saved: true })).toBe(contentOf("save-note-result"));
+  expect(await afterTool("Keep", "save_note", { error: "no" })).toBe(contentOf("save-note-denied"));
+});
+
+test("a picture is described by its header only", async () => {
+  const url = `data:image/png;base64,${PNG}`;
+  const picture = { type: "image_url", image_url: { url } } as const;
+  const text = await textOf([
+    { role: "user", content: [{ type: "text", text: "What is in this picture?" }, picture] },
+  ]);
+  expect(text).toContain("| 1 | `image/png` | 70 bytes | 1 × 1 pixels |");
+  expect(await textOf([user("What is in this picture?")])).toBe(contentOf("no-picture"));
+});
+
+test("an answer that ended at a limit continues at its cut", async () => {
+  const question = user("[[length]] Write a debounce function in TypeScript");
+  const cut = await answerTo([question]);
+  expect(cut.outcome).toBe("length");
+  const said = String(cut.message.content);
+  const more = await textOf([question, assistant(said), user("Continue")], { max_tokens: 60 });
+  const rest = await textOf([question, assistant(said), user("Continue"), assistant(more), user("Go on")]);
+  expect(said + more + rest).toBe(contentOf("debounce"));
+});
+
+test("a second question is answered separately, and a short yes by the question before", async () => {
+  const chat = [user("Write a debounce function in TypeScript"), assistant(contentOf("debounce"))];
+  expect(await textOf([...chat, user("Compare SQL and NoSQL")])).toBe(contentOf("sql-nosql"));
+  expect(await textOf([...chat, user("Yes, please!")])).toBe(contentOf("throttle"));
+});
+
+test("any other prompt gets the request that was sent, without Base64, and prompts that have an answer", async () => {
+  const stream = streamChat(client, {
+    model: "alpha-v4.1-flash",
+    temperature: 0.5,
+    messages: [user("How tall is the | Eiffel Tower?")],
+  });
+  const text = (await stream.result()).message.content;
+  expect(text).toContain("This is the **offline emulator**. It has no model behind it.");
+  expect(text).toContain("| Model | `alpha-v4.1-flash` |");
+  expect(text).toContain("`temperature: 0.5`");
+  const json = /```json\n(.*?)\n```/s.exec(String(text))?.[1] ?? "";
+  expect(JSON.parse(json)).toMatchObject({ messages: [user("How tall is the | Eiffel Tower?")] });
+  const offered = [...String(text).matchAll(/^- \*(.*)\*$/gm)].map(([, prompt]) => prompt);
+  expect(offered).toHaveLength(3);
+  for (const prompt of offered) expect(demoPrompts.map((known) => known.prompt)).toContain(prompt);
+  const long = await textOf([user("x"), assistant("y"), user(`data:image/png;base64,${"A".repeat(5000)}`)]);
+  expect(long.length).toBeLessThan(2500);
+});
+
+test("JSON is left to the emulator", async () => {
+  const text = await textOf([user("Compare SQL and NoSQL")], { response_format: { type: "json_object" } });
+  expect(JSON.parse(text)).toBeTypeOf("object");
+});
+
+function contentOf(id: string): string {
+  return files.get(id)?.content ?? `no file ${id}`;
+}
+
+function promptOf(id: string): string {
+  return demoPrompts.find((prompt) => prompt.id === id)?.prompt ?? `no prompt ${id}`;
+}
