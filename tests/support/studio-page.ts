@@ -27,6 +27,7 @@ export interface StudioPage {
 
 /** A chat request, as far as tests look into it. */
 interface ChatBody {
+  readonly model: string;
   readonly messages: readonly unknown[];
   readonly tools?: readonly unknown[];
 }

@@ -35,7 +35,8 @@ export const client = createClient({
   // the gateway's specification has no lookup of assets; the emulator has this one, and the Worker lets it through
   assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
   onEvent(event) {
-    if (event.type === "storage-failure") noteStorageFailure();
+    const isRefusal = event.type === "platform-limit" && event.feature === "indexed-db";
+    if (isRefusal || event.type === "storage-failure") noteStorageFailure();
     if (event.type === "retry") noteRetry(event.callId);
     recordEvent(event);
   },

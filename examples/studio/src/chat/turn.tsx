@@ -10,6 +10,8 @@ import { Question } from "./question.js";
 import { Steps } from "./steps.js";
 
 const Markdown = later(async () => (await import("./markdown.js")).Markdown);
+// before the first answer comes
+void Markdown.preload();
 
 /** A question and the answers to it: several where the model calls tools. */
 export interface TurnMessages {
@@ -114,5 +116,6 @@ function Prose({ text, isLive, isNear }: ProseProps) {
     </p>
   );
   if (!isNear) return plain;
-  return <Markdown text={text} isLive={isLive} fallback={plain} />;
+  // a text that grows would show unfinished Markdown
+  return <Markdown text={text} isLive={isLive} fallback={isLive ? null : plain} />;
 }

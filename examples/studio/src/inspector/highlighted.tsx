@@ -1,7 +1,11 @@
 import { code as highlighter } from "@streamdown/code";
 import { type CSSProperties, useEffect, useState } from "react";
 
+/** Themes of which each colour has enough contrast. */
+const themes: Themes = ["github-light-default", "github-dark-default"];
+
 type Result = NonNullable<ReturnType<typeof highlighter.highlight>>;
+type Themes = ReturnType<typeof highlighter.getThemes>;
 type Language = "tsx" | "shellscript" | "json";
 
 /** Code with its colours; plain until the highlighter is there. */
@@ -11,7 +15,7 @@ export function Highlighted({ code, language }: { readonly code: string; readonl
   useEffect(() => {
     let isCurrent = true;
     const show = (result: Result) => isCurrent && setDone({ code, result });
-    const ready = highlighter.highlight({ code, language, themes: highlighter.getThemes() }, show);
+    const ready = highlighter.highlight({ code, language, themes }, show);
     if (ready) show(ready);
     return () => {
       isCurrent = false;
@@ -23,7 +27,7 @@ export function Highlighted({ code, language }: { readonly code: string; readonl
       aria-label="Code"
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by the keyboard
       tabIndex={0}
-      className="overflow-x-auto p-4 font-mono text-xs -outline-offset-2"
+      className="overflow-x-auto bg-canvas p-4 font-mono text-xs -outline-offset-2"
     >
       <pre className="font-mono">
         <code>{done?.code === code ? <Lines result={done.result} /> : code}</code>
