@@ -58,11 +58,12 @@ async function recording(): Promise<void> {
   const frames = await record(devtools);
   await page.waitForTimeout(800);
   await page.getByRole("button", { name: "Offline" }).click();
-  await page.getByText("Resume").first().waitFor();
-  await page.waitForTimeout(4500);
+  // the second success is the answer that goes on
+  await page.getByLabel("Timeline").getByText("200").nth(1).waitFor();
+  await page.waitForTimeout(2000);
   await page.reload();
   await page.getByRole("tab", { name: "Network" }).click();
-  await settled(page);
+  await page.getByText("complete", { exact: true }).waitFor({ timeout: 120_000 });
   await page.waitForTimeout(1500);
   await devtools.send("Page.stopScreencast");
   await save("resume.webp", await animated(frames));

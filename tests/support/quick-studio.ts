@@ -55,6 +55,7 @@ const types: Readonly<Record<string, string>> = {
   ".css": "text/css",
   ".svg": "image/svg+xml",
   ".woff2": "font/woff2",
+  ".webp": "image/webp",
 };
 
 async function assetAt(pathname: string): Promise<Response | undefined> {

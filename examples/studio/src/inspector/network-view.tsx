@@ -122,17 +122,27 @@ function Timeline({ call }: { readonly call: Call }) {
   const isOver = call.steps.some(({ type }) => type === "end");
   const now = useNow(!isOver);
   const stretches = timelineOf(call, now);
-  const total = Math.max(1, ...stretches.map(({ to }) => to));
+  const total = Math.max(1, ...stretches.map(({ to, waitUntil = 0 }) => Math.max(to, waitUntil)));
+  const place = (from: number, to: number) => ({
+    left: `${(from / total) * 100}%`,
+    width: `${(Math.max(0, to - from) / total) * 100}%`,
+  });
   return (
     <ol aria-label="Timeline" className="flex flex-col gap-1.5 pt-1">
-      {stretches.map(({ label, from, to, tone, note, isOpen }, at) => (
-        <li key={at} className="grid grid-cols-[4.5rem_1fr_5.5rem] items-center gap-2">
-          <span className="text-muted">{label}</span>
+      {stretches.map(({ label, from, to, tone, note, isOpen, waitUntil, count = 1 }, at) => (
+        <li key={at} className="grid grid-cols-[5rem_1fr_6.5rem] items-center gap-2">
+          <span className="text-muted">
+            {label}
+            {count > 1 && ` ×${count}`}
+          </span>
           <span className="relative h-2 rounded-full bg-hover">
             <span
               className={`absolute inset-y-0 min-w-1 rounded-full ${bars[tone]} ${isOpen ? "animate-pulse" : ""}`}
-              style={{ left: `${(from / total) * 100}%`, width: `${((to - from) / total) * 100}%` }}
+              style={place(from, to)}
             />
+            {waitUntil !== undefined && (
+              <span className="absolute inset-y-0.75 rounded-full bg-edge" style={place(to, waitUntil)} />
+            )}
           </span>
           <span className="text-right tabular-nums">{note || seconds(to - from)}</span>
         </li>

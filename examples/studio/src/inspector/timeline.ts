@@ -6,20 +6,49 @@ export interface Stretch {
   readonly from: number;
   readonly to: number;
   readonly tone: "neutral" | "good" | "bad";
-  /** Result of the stretch: "429", "1.0 s", "58 tokens/s". */
+  /** Result of the stretch: "429", "58 tokens/s"; while it waits to be repeated, the time that is left. */
   readonly note: string;
   /** Says that it is not over. */
   readonly isOpen: boolean;
+  /** End of the wait before the next attempt. */
+  readonly waitUntil?: number;
+  /** Number of attempts that are drawn as one. */
+  readonly count?: number;
 }
 
-/** Lays the steps of a call out in time: attempts, waits, and the streaming of the answer. */
+/** Lays the steps of a call out in time: attempts with the waits after them, and the streaming of the answer. */
 export function timelineOf({ steps, path }: Call, now: number): readonly Stretch[] {
   const began = steps[0]?.at ?? now;
-  return steps.flatMap((step, at): Stretch[] => {
+  const stretches: Stretch[] = [];
+  for (const [at, step] of steps.entries()) {
     const later = steps.slice(at + 1);
+    const last = stretches.at(-1);
+    if (step.type === "retry" && last) stretches[stretches.length - 1] = waiting(last, step, began, now);
     const stretch = stretchOf(step, later, path, now);
-    return stretch ? [{ ...stretch, from: step.at - began, to: stretch.to - began }] : [];
-  });
+    if (!stretch) continue;
+    const moved = { ...stretch, from: step.at - began, to: stretch.to - began };
+    if (last && isFailedResume(last) && isFailedResume(moved))
+      stretches[stretches.length - 1] = { ...moved, from: last.from, count: (last.count ?? 1) + 1 };
+    else stretches.push(moved);
+  }
+  return stretches;
+}
+
+const RESUME = "Resume";
+
+function isFailedResume({ label, tone }: Stretch): boolean {
+  return label === RESUME && tone === "bad";
+}
+
+function waiting(
+  stretch: Stretch,
+  { at, delayMs }: Extract<RecordedStep, { readonly type: "retry" }>,
+  began: number,
+  now: number,
+): Stretch {
+  const left = at + delayMs - now;
+  const waitUntil = at + delayMs - began;
+  return left > 0 ? { ...stretch, waitUntil, note: `again in ${seconds(left)}` } : { ...stretch, waitUntil };
 }
 
 function stretchOf(
@@ -28,44 +57,34 @@ function stretchOf(
   path: string,
   now: number,
 ): Omit<Stretch, "from"> | undefined {
-  switch (step.type) {
-    case "request": {
-      const over = later.find(({ type }) => type === "response" || type === "retry" || type === "end");
-      const status = over?.type === "response" ? over.status : undefined;
-      const isGood = status !== undefined && status < 400;
-      return {
-        label: step.path === path ? `Attempt ${step.attempt}` : "Resume",
-        to: over?.at ?? now,
-        tone: over === undefined ? "neutral" : isGood ? "good" : "bad",
-        note: status === undefined ? (over ? "no answer" : "waiting") : String(status),
-        isOpen: over === undefined,
-      };
-    }
-    case "retry": {
-      const until = step.at + step.delayMs;
-      const isOpen = now < until && !later.some(({ type }) => type === "request" || type === "end");
-      return {
-        label: "Wait",
-        to: until,
-        tone: "neutral",
-        note: isOpen ? `${seconds(until - now)} left` : seconds(step.delayMs),
-        isOpen,
-      };
-    }
-    case "first-chunk": {
-      const over = later.find(({ type }) => type === "end" || type === "request");
-      const speed = over?.type === "end" ? over.timing?.tokensPerSecond : undefined;
-      return {
-        label: "Stream",
-        to: over?.at ?? now,
-        tone: "good",
-        note: speed === undefined ? "" : `${Math.round(speed)} tokens/s`,
-        isOpen: over === undefined,
-      };
-    }
-    default:
-      return undefined;
+  const isResumption = step.path !== path;
+  if (step.type === "request") {
+    const over = later.find(({ type }) => type === "response" || type === "retry" || type === "end");
+    const next = later.find(({ type }) => type === "request");
+    // a resumption that finds no network is repeated without a `retry`
+    const end = over && next && next.at < over.at ? next : (over ?? next);
+    const status = end?.type === "response" ? end.status : undefined;
+    const isGood = status !== undefined && status < 400;
+    return {
+      label: isResumption ? RESUME : `Attempt ${step.attempt}`,
+      to: end?.at ?? now,
+      tone: end === undefined ? "neutral" : isGood ? "good" : "bad",
+      note: status === undefined ? (end ? "no answer" : "waiting") : String(status),
+      isOpen: end === undefined,
+    };
   }
+  const isStream =
+    step.type === "first-chunk" || (step.type === "response" && isResumption && step.status < 400);
+  if (!isStream) return undefined;
+  const over = later.find(({ type }) => type === "end" || type === "request");
+  const speed = over?.type === "end" ? over.timing?.tokensPerSecond : undefined;
+  return {
+    label: "Stream",
+    to: over?.at ?? now,
+    tone: "good",
+    note: speed === undefined ? "" : `${Math.round(speed)} tokens/s`,
+    isOpen: over === undefined,
+  };
 }
 
 /** Writes a time for people: `340 ms`, `1.2 s`. */

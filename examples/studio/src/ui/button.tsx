@@ -2,7 +2,7 @@ import clsx from "clsx";
 import type { ComponentProps } from "react";
 
 const looks = {
-  primary: "bg-accent text-on-accent hover:opacity-90",
+  primary: "bg-accent text-on-accent hover:brightness-95",
   secondary: "border border-edge/50 bg-raised hover:bg-hover",
   quiet: "text-muted hover:bg-hover hover:text-ink",
   link: "text-accent hover:bg-hover",
