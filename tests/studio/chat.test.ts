@@ -7,7 +7,7 @@ import { type Demo, startDemo } from "../support/demo.ts";
 import { reopenStudio, type StudioPage } from "../support/studio-page.ts";
 import { PNG } from "../support/studio-suite.ts";
 
-const LONG_NOTE = Array.from({ length: 60 }, (_, index) => `word ${index}`).join(" and ");
+const LONG_NOTE = Array.from({ length: 24 }, (_, index) => `word ${index}`).join(" and ");
 const COMPLETIONS = "**/v1/chat/completions";
 
 describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where there is none)", () => {
