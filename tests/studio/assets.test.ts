@@ -70,7 +70,9 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     expect(await studio.page.evaluate(() => navigator.clipboard.readText())).toMatch(/^asset:\/\/asset-/);
     await card("hero.png").getByRole("button", { name: "Delete" }).click();
     await card("hero.png").waitFor({ state: "detached" });
-    await button("Undo").click();
+    // by keyboard: a message that is in motion can't be clicked
+    await button("Undo").focus();
+    await studio.page.keyboard.press("Enter");
     await card("hero.png").waitFor();
   });
 

@@ -14,7 +14,7 @@ import {
   Square,
   Trash2,
 } from "lucide-react";
-import { lazy, type ReactNode, Suspense, useLayoutEffect, useRef, useState } from "react";
+import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { type MediaDraft, urlsOf, useImageForm, useVideoForm } from "../media/use-media-form.js";
 import { shortTime, useNow } from "../media/words.js";
 import { openRoute } from "../routes.js";
@@ -22,8 +22,7 @@ import { Button, IconButton } from "../ui/button.js";
 import { Menu, type MenuItem } from "../ui/popups.js";
 import { toast } from "../ui/toast.js";
 import { removeImage, type Sheet, type Shown, sidesOf, sizeOf } from "./gallery.js";
-
-const Viewer = lazy(async () => ({ default: (await import("./viewer.js")).Viewer }));
+import type { Viewer } from "./viewer.js";
 
 interface WallProps {
   readonly sheets: readonly Sheet[];
@@ -39,6 +38,11 @@ interface WallProps {
 /** All images, newest first, in columns; a click opens one. */
 export function Wall({ sheets, pending, onStop, onReuse, onVary }: WallProps) {
   const [open, setOpen] = useState<string>();
+  const [viewer, setViewer] = useState<{ readonly Viewer: typeof Viewer }>();
+  const view = (key: string) => {
+    setOpen(key);
+    if (!viewer) import("./viewer.js").then(setViewer, () => toast("Check your connection"));
+  };
   const actionsOf = useActions(onReuse, onVary);
   const shown = sheets.flatMap((sheet) =>
     sheet.images.map((image, at): Shown & { key: string } => ({
@@ -60,19 +64,17 @@ export function Wall({ sheets, pending, onStop, onReuse, onVary }: WallProps) {
         {pending && <Waiting {...pending} span={span} onStop={onStop} />}
         {shown.map((one) => (
           <li key={one.key} aria-label={one.sheet.prompt} style={span(sizeOf(one))}>
-            <Tile shown={one} actions={actionsOf(one)} onOpen={() => setOpen(one.key)} />
+            <Tile shown={one} actions={actionsOf(one)} onOpen={() => view(one.key)} />
           </li>
         ))}
       </ul>
-      {open !== undefined && (
-        <Suspense>
-          <Viewer
-            shown={shown.filter(({ image }) => image.url)}
-            open={open}
-            actionsOf={actionsOf}
-            onClose={() => setOpen(undefined)}
-          />
-        </Suspense>
+      {open !== undefined && viewer && (
+        <viewer.Viewer
+          shown={shown.filter(({ image }) => image.url)}
+          open={open}
+          actionsOf={actionsOf}
+          onClose={() => setOpen(undefined)}
+        />
       )}
     </>
   );

@@ -2,7 +2,7 @@
 export interface ToastOptions {
   /** What a press on "Undo" does. */
   readonly onUndo?: () => void;
-  /** Milliseconds until it goes. @default 6000 */
+  /** Milliseconds until it goes. @default 6000, and 10000 with "Undo" */
   readonly timeout?: number;
 }
 

@@ -132,7 +132,7 @@ export function VideosRoom() {
 /** Keys of videos that were deleted a moment ago: "Undo" brings them back. */
 const deleted = createValue<ReadonlySet<string>>(new Set());
 /** Milliseconds in which a deleted video can come back. */
-const UNDO_MS = 6000;
+const UNDO_MS = 10_000;
 
 function hide(key: string, remove: (key: string) => void): void {
   deleted.set((keys) => new Set([...keys, key]));

@@ -1,12 +1,22 @@
 import { Toast } from "@base-ui/react/toast";
 import { X } from "lucide-react";
+import { useEffect } from "react";
 import { Button, IconButton } from "../button.js";
 import type { ToastOptions } from "../toast.js";
 
 const manager = Toast.createToastManager();
 
+/** Messages that came before there was a place for them. */
+const waiting: (() => void)[] = [];
+let isShown = false;
+
 /** Adds a message to the list; `toast` calls it. */
-export function showToast(title: string, { onUndo, timeout = 6000 }: ToastOptions = {}): void {
+export function showToast(title: string, options: ToastOptions): void {
+  if (isShown) add(title, options);
+  else waiting.push(() => add(title, options));
+}
+
+function add(title: string, { onUndo, timeout = onUndo ? 10_000 : 6000 }: ToastOptions): void {
   const id = manager.add({
     title,
     timeout,
@@ -24,6 +34,13 @@ export function showToast(title: string, { onUndo, timeout = 6000 }: ToastOption
 
 /** The messages that are shown; stands once in the page. */
 export function Toasts() {
+  useEffect(() => {
+    isShown = true;
+    for (const show of waiting.splice(0)) show();
+    return () => {
+      isShown = false;
+    };
+  }, []);
   return (
     <Toast.Provider toastManager={manager}>
       <Toast.Portal>
