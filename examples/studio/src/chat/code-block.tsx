@@ -13,6 +13,7 @@ import {
 import { type ExtraProps, useIsCodeFenceIncomplete } from "streamdown";
 import { IconButton } from "../ui/button.js";
 import { CopyButton } from "./actions.js";
+import { soon } from "./near.js";
 
 const Diagram = lazy(async () => ({ default: (await import("./diagram.js")).Diagram }));
 
@@ -102,18 +103,21 @@ function useHighlight({ code, language, isIncomplete }: CodeProps) {
   const [result, setResult] = useState<{ code: string; tokens: HighlightResult["tokens"] }>();
   useEffect(() => {
     let isLeft = false;
-    const show = ({ tokens }: HighlightResult) => !isLeft && setResult({ code, tokens });
     highlighter ??= import("@streamdown/code").then(({ createCodePlugin }) =>
       createCodePlugin({ themes: [...themes] }),
     );
-    void highlighter.then((plugin) => {
+    const show = ({ tokens }: HighlightResult) => !isLeft && setResult({ code, tokens });
+    const highlight = (plugin: CodeHighlighterPlugin) => {
+      if (isLeft) return;
       const known = plugin.supportsLanguage(language as never) ? language : "text";
       const ready = plugin.highlight(
         { code, language: known as never, themes: [...themes], isIncomplete },
         show,
       );
       if (ready) show(ready);
-    });
+    };
+    // code that grows is not put off
+    void highlighter.then((plugin) => (isIncomplete ? highlight(plugin) : soon(() => highlight(plugin))));
     return () => {
       isLeft = true;
     };

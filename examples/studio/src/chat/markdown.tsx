@@ -4,6 +4,7 @@ import { type ComponentProps, type ElementType, memo, useEffect, useState } from
 import { type Components, type ExtraProps, type PluginConfig, Streamdown } from "streamdown";
 import { Button } from "../ui/button.js";
 import { CodeBlock } from "./code-block.js";
+import { soon } from "./near.js";
 
 interface MarkdownProps {
   readonly text: string;
@@ -40,7 +41,7 @@ function useMath(hasMath: boolean): PluginConfig | undefined {
     if (!hasMath || loadedMath) return;
     let isLeft = false;
     void loadMath().then((plugins) => {
-      if (!isLeft) setMath(plugins);
+      soon(() => !isLeft && setMath(plugins));
     });
     return () => {
       isLeft = true;
