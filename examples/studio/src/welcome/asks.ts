@@ -1,4 +1,5 @@
 import { useEffect } from "react";
+import { demoPrompts } from "../../demo/prompts.js";
 import { openRoute, routeOf } from "../routes.js";
 import { createValue, useValue } from "../value.js";
 
@@ -25,4 +26,9 @@ export function useAsks(onAsk: (question: Ask) => void): void {
     waiting.set(undefined);
     onAsk(question);
   }, [question, onAsk]);
+}
+
+/** Text of an offered prompt: the emulator of the demo has an answer for it. */
+export function promptOf(id: string): string {
+  return demoPrompts.find((it) => it.id === id)?.prompt ?? "";
 }

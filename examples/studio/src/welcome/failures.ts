@@ -1,6 +1,6 @@
 import { calls } from "../inspector/calls.js";
 import { cutConnection } from "../network.js";
-import { ask } from "./asks.js";
+import { ask, promptOf } from "./asks.js";
 
 /** A failure to try, and the chip that plays it. */
 export interface Failure {
@@ -20,24 +20,24 @@ export const failures: readonly Failure[] = [
   {
     label: "429",
     hint: "Refused twice, then answered",
-    play: () => ask({ prompt: "[[429:2]] How does a canal lock work?" }),
+    play: () => ask({ prompt: `[[429:2]] ${promptOf("canal-lock")}` }),
   },
   {
     label: "Cut",
     hint: "The stream ends too early",
-    play: () => ask({ prompt: "[[truncate]] Explain the quadratic formula" }),
+    play: () => ask({ prompt: `[[truncate]] ${promptOf("quadratic")}` }),
   },
   {
     label: "Stall",
     hint: "The stream falls silent",
-    play: () => ask({ prompt: "[[stall]] Plan a quiet weekend in a town by a river" }),
+    play: () => ask({ prompt: `[[stall]] ${promptOf("weekend")}` }),
   },
   {
     label: "Offline",
     hint: "No network for 4 seconds, then resumed",
     play() {
       whileStreaming(() => cutConnection(OFFLINE_MS));
-      ask({ prompt: "[[slow]] Show me what you can do" });
+      ask({ prompt: `[[slow]] ${promptOf("show-me")}` });
     },
   },
   {
@@ -45,7 +45,7 @@ export const failures: readonly Failure[] = [
     hint: "The page reloads in mid-answer",
     play() {
       whileStreaming(() => location.reload());
-      ask({ prompt: "[[slow]] Show me what you can do" });
+      ask({ prompt: `[[slow]] ${promptOf("show-me")}` });
     },
   },
 ];

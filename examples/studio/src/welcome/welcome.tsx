@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { overlay } from "../shell/overlay.js";
 import { Button } from "../ui/button.js";
 import { Chip } from "../ui/chip.js";
-import { ask } from "./asks.js";
+import { ask, promptOf } from "./asks.js";
 import { failures } from "./failures.js";
 import { AnswerSketch, ApprovalSketch, RetrySketch } from "./sketches.js";
 
@@ -27,16 +27,14 @@ export function Welcome() {
           text="Code, a table and a formula."
           icon={<Sparkles aria-hidden />}
           sketch={<AnswerSketch />}
-          onPress={() => ask({ prompt: "Show me what you can do" })}
+          onPress={() => ask({ prompt: promptOf("show-me") })}
         />
         <Card
           title="Approve a tool"
           text="The model asks before it acts."
           icon={<Hand aria-hidden />}
           sketch={<ApprovalSketch />}
-          onPress={() =>
-            ask({ prompt: 'Keep a note: "Ask the lock keeper about the upper gate"', needsTools: true })
-          }
+          onPress={() => ask({ prompt: promptOf("save-note"), needsTools: true })}
         />
         <Card
           title="Break it"
