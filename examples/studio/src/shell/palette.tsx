@@ -19,10 +19,9 @@ import { type ReactNode, useState } from "react";
 import { chatListOptions } from "../client.js";
 import { openRoute } from "../routes.js";
 import { Dialog } from "../ui/popups.js";
-import { failures } from "../welcome/failures.js";
+import { failures } from "../welcome/asks.js";
 import { keysOf } from "./keys.js";
-import { closeOverlay, overlay } from "./overlay.js";
-import { toggleInspector, toggleRail } from "./panels.js";
+import { closeOverlay, overlay, toggleInspector, toggleRail } from "./panels.js";
 import { theme } from "./theme.js";
 
 interface Action {

@@ -1,6 +1,6 @@
 import readme from "../../../../README.md?raw";
 import { Markdown } from "../chat/markdown.js";
-import { closeOverlay } from "../shell/overlay.js";
+import { closeOverlay } from "../shell/panels.js";
 import { Dialog } from "../ui/popups.js";
 
 /** Links of the README lead to files of the repository, which this page does not have: their text is left. */
