@@ -22,7 +22,8 @@ interface Frame {
 
 const executablePath = findChromium();
 if (!executablePath) throw new Error("no Chromium here: install one, or set CHROMIUM to its path");
-const demo = await startDemo(0);
+// slow enough for an answer to outlast a cut and a reload
+const demo = await startDemo(0, 0.5);
 const browser = await chromium.launch({ executablePath, args: chromiumFlags });
 mkdirSync(folder, { recursive: true });
 try {
@@ -60,7 +61,7 @@ async function recording(): Promise<void> {
   await page.getByRole("button", { name: "Offline" }).click();
   // the second success is the answer that goes on
   await page.getByLabel("Timeline").getByText("200").nth(1).waitFor();
-  await page.waitForTimeout(2000);
+  await page.waitForTimeout(1500);
   await page.reload();
   await page.getByRole("tab", { name: "Network" }).click();
   await page.getByText("complete", { exact: true }).waitFor({ timeout: 120_000 });

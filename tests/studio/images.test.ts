@@ -93,7 +93,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     expect(studio.created(PATH)).toEqual([]);
     await studio.page.getByRole("button", { name: /^Mountains at dawn/ }).click();
     await tile("Misty mountains at dawn").getByRole("img").waitFor();
-    expect(studio.created(PATH)).toMatchObject([{ size: "2848x1600" }]);
+    expect(studio.created(PATH)).toMatchObject([{ size: "1312x736" }]);
     await expect.poll(() => studio.page.getByText("Add a prompt.").count()).toBe(0);
   });
 

@@ -3,6 +3,7 @@ import { useImages } from "@sluice/react";
 import { imageForm, imageRequestOf, type MediaField, useLeaveWarning } from "@sluice/react/app";
 import { ImagePlus, Lock, LockOpen } from "lucide-react";
 import { type RefObject, useRef } from "react";
+import type { DemoPrompt } from "../../demo/prompts.js";
 import { useInspected } from "../inspector/inspected.js";
 import { AddMedia } from "../media/add-media.js";
 import { Examples, Failure, focusProblem, GenerateButton, PromptInput } from "../media/composer.js";
@@ -95,7 +96,7 @@ export function ImagesRoom() {
               room="images"
               title="Your images appear here. Try one of these."
               most={9}
-              onPick={(example) => fillAndStart(draftOf(form.model, example))}
+              onPick={(example) => fillAndStart(draftOf(example))}
             />
           ) : (
             <Wall
@@ -115,11 +116,12 @@ export function ImagesRoom() {
   );
 }
 
+/** The model with the smallest sizes: its images are there first. */
+const QUICK_MODEL: ImageModel = "gamma-image-4-0-250828";
+
 /** The form of an example: its words, and the smallest size of its shape. */
-function draftOf(
-  model: ImageModel,
-  { prompt, ratio, count }: { readonly prompt: string; readonly ratio?: string; readonly count?: number },
-): Draft {
+function draftOf({ prompt, ratio, count }: DemoPrompt): Draft {
+  const model = QUICK_MODEL;
   const size = fieldOf(imageForm(model), "choice", "size")?.choices.find((choice) => choice.ratio === ratio);
   return {
     model,

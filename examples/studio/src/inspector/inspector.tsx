@@ -2,7 +2,7 @@ import { useState } from "react";
 import { Tabs } from "../ui/tabs.js";
 import { CodeView } from "./code-view.js";
 import { NetworkView } from "./network-view.js";
-import { StateView } from "./state-view.js";
+import { StateView } from "./tree.js";
 
 type View = "code" | "network" | "state";
 

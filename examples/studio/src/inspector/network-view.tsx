@@ -69,10 +69,10 @@ function CallHead({ call, count, isOpen, onToggle }: CallHeadProps) {
       className="control flex w-full items-center gap-2 px-4 py-2 text-left text-sm -outline-offset-2 hover:bg-hover"
     >
       <span className="min-w-0 grow truncate">
-        {call.model ?? call.path}
+        {call.model ?? (call.path.startsWith("/v1/chat/streams/") ? "Resumed answer" : call.path)}
         {count > 1 && <span className="text-muted"> ×{count}</span>}
       </span>
-      {end && <span className="text-xs text-muted tabular-nums">{seconds(end.ms)}</span>}
+      {end && <span className="shrink-0 text-xs text-muted tabular-nums">{seconds(end.ms)}</span>}
       <Badge tone={end ? (isGood ? "accent" : "danger") : "neutral"}>{end?.outcome ?? "in flight"}</Badge>
     </button>
   );

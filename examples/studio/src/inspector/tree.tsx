@@ -1,5 +1,7 @@
 import { ChevronRight } from "lucide-react";
-import { useState } from "react";
+import { useDeferredValue, useState } from "react";
+import { useValue } from "../value.js";
+import { inspected } from "./inspected.js";
 
 interface TreeProps {
   readonly name: string;
@@ -68,4 +70,15 @@ function textOf(value: unknown): string {
   if (typeof value === "object" && value !== null) return Array.isArray(value) ? "[]" : "{}";
   const text = typeof value === "string" ? JSON.stringify(value) : String(value);
   return text.length > LONG ? `${text.slice(0, LONG)}… (${text.length})` : text;
+}
+
+/** The snapshot of the store of the room, live. */
+export function StateView() {
+  const shown = useDeferredValue(useValue(inspected));
+  if (!shown) return null;
+  return (
+    <div className="p-3 font-mono text-xs">
+      <Tree key={shown.work.room} name={shown.work.room} value={shown.state} depth={1} />
+    </div>
+  );
 }

@@ -1,3 +1,4 @@
+import { useConversationSearch } from "@sluice/react/app";
 import { Command } from "cmdk";
 import {
   BookOpen,
@@ -14,13 +15,13 @@ import {
   Sun,
   Unplug,
 } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
+import { chatListOptions } from "../client.js";
 import { openRoute } from "../routes.js";
 import { Dialog } from "../ui/popups.js";
-import { failures } from "../welcome/failures.js";
+import { failures } from "../welcome/asks.js";
 import { keysOf } from "./keys.js";
-import { closeOverlay, overlay } from "./overlay.js";
-import { toggleInspector, toggleRail } from "./panels.js";
+import { closeOverlay, overlay, toggleInspector, toggleRail } from "./panels.js";
 import { theme } from "./theme.js";
 
 interface Action {
@@ -70,16 +71,34 @@ const groups: readonly { readonly heading: string; readonly actions: readonly Ac
 
 /** Search over chats, and every command of the shell. */
 export function Palette() {
+  const [text, setText] = useState("");
+  const { matches } = useConversationSearch(text, chatListOptions);
   return (
     <Dialog title="Search and commands" isPlain isOpen onOpenChange={closeOverlay}>
       <Command label="Search and commands" className="flex min-h-0 flex-col">
         <Command.Input
           autoFocus
+          value={text}
+          onValueChange={setText}
           placeholder="Search or run a command"
           className="h-12 shrink-0 border-b bg-transparent px-4 outline-none"
         />
         <Command.List className="max-h-[60vh] overflow-y-auto p-2 [&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-muted">
           <Command.Empty className="p-4 text-center text-sm text-muted">Nothing found</Command.Empty>
+          {matches.length > 0 && (
+            <Command.Group heading="Chats" forceMount>
+              {matches.map(({ conversation: { id, title }, messageId, excerpt }) => (
+                <Row
+                  key={`${id} ${messageId}`}
+                  id={`${id} ${messageId}`}
+                  label={title || "New chat"}
+                  note={excerpt}
+                  icon={<MessageSquare />}
+                  run={() => openRoute({ room: "chat", id })}
+                />
+              ))}
+            </Command.Group>
+          )}
           {groups.map(({ heading, actions }) => (
             <Command.Group key={heading} heading={heading}>
               {actions.map((action) => (
@@ -93,19 +112,29 @@ export function Palette() {
   );
 }
 
-function Row({ label, icon, keys, run }: Action) {
+interface RowProps extends Action {
+  /** Identity of a row that was found elsewhere: it is shown whatever its label says. */
+  readonly id?: string;
+  readonly note?: string | undefined;
+}
+
+function Row({ id, label, note, icon, keys, run }: RowProps) {
   const onSelect = () => {
     closeOverlay();
     run();
   };
   return (
     <Command.Item
-      value={label}
+      value={id ?? label}
+      forceMount={id !== undefined}
       onSelect={onSelect}
       className="control flex items-center gap-3 rounded-lg px-2 text-sm data-[selected=true]:bg-hover [&_svg]:size-4 [&_svg]:text-muted"
     >
       {icon}
-      <span className="grow">{label}</span>
+      <span className="min-w-0 grow">
+        {label}
+        {note && <span className="block truncate text-xs text-muted">{note}</span>}
+      </span>
       {keys && <kbd className="font-sans text-xs text-muted">{keys}</kbd>}
     </Command.Item>
   );

@@ -32,3 +32,11 @@ export function toggleInspector(): void {
   const value = matchMedia("(width >= 72rem)").matches ? inspectorIsOpen : inspectorSheetIsOpen;
   value.set((isOpen) => !isOpen);
 }
+
+/** The box of the shell that lies over the page. */
+export const overlay = createValue<"palette" | "shortcuts" | "readme" | undefined>(undefined);
+
+/** Closes the box. */
+export function closeOverlay(): void {
+  overlay.set(undefined);
+}

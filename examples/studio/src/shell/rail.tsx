@@ -3,8 +3,7 @@ import { hrefOf, type RoomName, useRoute } from "../routes.js";
 import { IconButton } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { keysOf } from "./keys.js";
-import { overlay } from "./overlay.js";
-import { railDrawerIsOpen, toggleRail } from "./panels.js";
+import { overlay, railDrawerIsOpen, toggleRail } from "./panels.js";
 import { preloadRoom } from "./rooms.js";
 import { ThemeButton } from "./theme.js";
 

@@ -6,10 +6,10 @@ import { Tooltips } from "../ui/tooltips.js";
 import { useValue, type Value } from "../value.js";
 import { Banner } from "./banner.js";
 import { useShortcuts } from "./keys.js";
-import { overlay } from "./overlay.js";
 import {
   inspectorIsOpen,
   inspectorSheetIsOpen,
+  overlay,
   railDrawerIsOpen,
   railIsOpen,
   toggleInspector,

@@ -1,6 +1,6 @@
 import { Dialog } from "../ui/popups.js";
 import { keysOf } from "./keys.js";
-import { closeOverlay } from "./overlay.js";
+import { closeOverlay } from "./panels.js";
 
 const shortcuts: readonly (readonly [keys: string, action: string])[] = [
   [keysOf("k"), "Search and commands"],

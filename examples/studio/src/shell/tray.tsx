@@ -2,17 +2,21 @@ import type { VideoTaskEntry } from "@sluice/core";
 import { useVideoTasks } from "@sluice/react";
 import { LoaderCircle } from "lucide-react";
 import { useEffect, useRef } from "react";
+import { registrations } from "../assets/registered.js";
 import { videoOptions } from "../client.js";
 import { hrefOf, useRoute } from "../routes.js";
 import { Button } from "../ui/button.js";
 import { Popover } from "../ui/popups.js";
 import { toast } from "../ui/toast.js";
+import { useValue } from "../value.js";
 
 /** The tasks that run at the gateway. */
 export function Tray() {
   const { tasks } = useVideoTasks(videoOptions);
   const running = tasks.filter(isRunning);
-  if (running.length === 0) return null;
+  const sending = useValue(registrations).filter(({ state }) => state === "sending");
+  const count = running.length + sending.length;
+  if (count === 0) return null;
   return (
     <Popover
       title="Running tasks"
@@ -20,7 +24,7 @@ export function Tray() {
       trigger={
         <Button look="quiet">
           <LoaderCircle aria-hidden className="animate-spin text-accent" />
-          {running.length} running
+          {count} running
         </Button>
       }
     >
@@ -33,6 +37,11 @@ export function Tray() {
               value={task?.progress}
               className="h-1.5 w-full accent-accent"
             />
+          </li>
+        ))}
+        {sending.map(({ id, name }) => (
+          <li key={id} className="truncate text-sm">
+            {name} · Registering…
           </li>
         ))}
       </ul>

@@ -28,7 +28,7 @@ export function NumberField({ label, value, onChange, placeholder, ...bounds }: 
         <Base.Input
           aria-label={label}
           placeholder={placeholder}
-          className="control w-20 border-x bg-transparent text-center text-sm tabular-nums -outline-offset-2"
+          className="control field-sizing-content min-w-10 border-x px-2 bg-transparent text-center text-sm tabular-nums -outline-offset-2"
         />
         <Base.Increment className={stepButton} aria-label="More">
           <Plus className="size-4" aria-hidden />

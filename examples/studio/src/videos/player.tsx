@@ -6,13 +6,15 @@ import { useMedia } from "../value.js";
 interface PlayerProps {
   readonly video: SucceededVideoTask;
   readonly label: string;
+  /** Picture that is shown until the first frame is there. */
+  readonly poster: string | undefined;
   /** True once the link has expired. */
   readonly isOver: boolean;
   readonly onGone: () => void;
 }
 
 /** A finished video: its first frame, a silent loop under the pointer, and a player after a press. */
-export function Player({ video, label, isOver, onGone }: PlayerProps) {
+export function Player({ video, label, poster, isOver, onGone }: PlayerProps) {
   const element = useRef<HTMLVideoElement>(null);
   const [isOpen, setOpen] = useState(false);
   const isCalm = useMedia("(prefers-reduced-motion: reduce)");
@@ -40,7 +42,8 @@ export function Player({ video, label, isOver, onGone }: PlayerProps) {
         // the fragment makes browsers show the first frame before anyone presses play
         src={`${video.url}#t=0.01`}
         aria-label={label}
-        className="size-full bg-black object-contain"
+        poster={poster}
+        className="size-full bg-sunken object-contain"
         preload="metadata"
         playsInline
         loop={!isOpen}

@@ -44,7 +44,15 @@ export function TaskCard({ entry, order, usualMs, onReuse, onRetry, onRemove }: 
       </p>
       <div className="relative aspect-video overflow-hidden bg-sunken">
         {isRunning && <Running entry={entry} order={order} usualMs={usualMs} now={now} />}
-        {video && <Player video={video} label={label} isOver={isOver} onGone={() => setGone(true)} />}
+        {video && (
+          <Player
+            video={video}
+            label={label}
+            poster={posterOf(order)}
+            isOver={isOver}
+            onGone={() => setGone(true)}
+          />
+        )}
         {failed && <Failed task={failed} onEdit={draft && (() => onReuse(draft))} />}
         {!failed && !isRunning && !video && <Lost entry={entry} onRetry={draft && (() => onRetry(draft))} />}
       </div>

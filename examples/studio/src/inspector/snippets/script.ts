@@ -1,6 +1,6 @@
 import type { Work } from "../inspected.js";
 import { chatRequestOf } from "./chat-body.js";
-import { importOf, literal } from "./literal.js";
+import { importOf, json, literal } from "./literal.js";
 
 /** Writes a script for Node, Deno or Bun. */
 export function scriptOf(work: Work, baseURL: string): string {
@@ -60,4 +60,22 @@ console.log(uri);
 `,
       };
   }
+}
+
+const paths = {
+  chat: "/v1/chat/completions",
+  images: "/v1/images/generations",
+  videos: "/v1/video/generations",
+  assets: "/gamma/asset/CreateAsset",
+};
+
+/** Writes the request as a curl command. */
+export function curlOf(work: Work, baseURL: string): string {
+  const body = work.room === "chat" ? { ...chatRequestOf(work), stream: true } : work.request;
+  // a quote in a quoted word of the shell: close, escape, open
+  const quoted = json(body).replaceAll("'", "'\\''");
+  return `curl ${work.room === "chat" ? "-N " : ""}${baseURL}${paths[work.room]} \\
+  -H 'content-type: application/json' \\
+  -d '${quoted}'
+`;
 }

@@ -1,7 +1,7 @@
 import type { Work } from "../inspected.js";
-import { curlOf } from "./curl.js";
+
 import { reactOf } from "./react.js";
-import { scriptOf } from "./script.js";
+import { curlOf, scriptOf } from "./script.js";
 import { workerOf } from "./worker.js";
 
 /** Places where code of Sluice runs, and the program that has no Sluice: curl. */
