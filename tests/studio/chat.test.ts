@@ -73,10 +73,11 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await studio.answer().getByRole("table").waitFor();
       await expect.poll(() => studio.answer().locator(".katex").count()).toBeGreaterThan(3);
       for (const colorScheme of ["light", "dark"] as const) {
-        await page.emulateMedia({ colorScheme });
+        // without motion, so that no color is on its way to another
+        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
         expect(await problemsOf(page)).toEqual([]);
       }
-      await page.emulateMedia({ colorScheme: null });
+      await page.emulateMedia({ colorScheme: null, reducedMotion: null });
     });
 
     test("shows its diagram as an image", async () => {
