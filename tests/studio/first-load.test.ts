@@ -24,7 +24,7 @@ function closureOf(names: readonly string[], known = new Set<string>()): Readonl
   return known;
 }
 
-test("the scripts of the first screen are at most 120 kB, compressed", () => {
+test("the scripts that the first paint waits for are at most 120 kB, compressed", () => {
   const entries = [...html.matchAll(/assets\/([^"]+\.js)"/g)].map(([, name]) => name as string);
   const room = scripts.filter((name) => name.startsWith("chat-room-"));
   expect(entries.length).toBeGreaterThan(0);

@@ -148,7 +148,7 @@ describe.skipIf(!findChromium())("the shell of the studio in Chromium (skipped w
     }
   }
 
-  test("gives axe nothing to find", { timeout: 60_000 }, async () => {
+  test("gives axe nothing to find", { tags: ["long"] }, async () => {
     studio.spend();
     await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
     await everywhere(async (place) => expect(await problemsOf(page), place).toEqual([]));

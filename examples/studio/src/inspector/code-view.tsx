@@ -67,7 +67,7 @@ type Themes = ReturnType<typeof highlighter.getThemes>;
 type Language = "tsx" | "shellscript" | "json";
 
 /** Code with its colours; plain until the highlighter is there. */
-export function Highlighted({ code, language }: { readonly code: string; readonly language: Language }) {
+function Highlighted({ code, language }: { readonly code: string; readonly language: Language }) {
   const [done, setDone] = useState<{ readonly code: string; readonly result: Result }>();
 
   useEffect(() => {

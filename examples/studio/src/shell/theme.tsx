@@ -23,7 +23,7 @@ const looks = {
 };
 
 /** Chooses the next theme: system, light, dark. */
-export function nextTheme(): void {
+function nextTheme(): void {
   theme.set((chosen) => themes[(themes.indexOf(chosen) + 1) % themes.length] ?? "system");
 }
 

@@ -95,7 +95,7 @@ export function Sheet(props: SheetProps) {
 }
 
 /** One choice of a select. */
-export interface Option<Value extends string> {
+interface Option<Value extends string> {
   readonly value: Value;
   readonly label: string;
   /** A second line below the label in the list. */

@@ -104,7 +104,7 @@ function Bars({ bars }: { readonly bars: readonly string[] }) {
 }
 
 /** Drawing of an answer with code and a formula. */
-export function AnswerSketch() {
+function AnswerSketch() {
   return (
     <div className="flex flex-col gap-2">
       <div className="flex flex-col gap-1.5 rounded-lg bg-sunken p-2">
@@ -126,7 +126,7 @@ export function AnswerSketch() {
 }
 
 /** Drawing of a tool that waits for approval. */
-export function ApprovalSketch() {
+function ApprovalSketch() {
   return (
     <div className="flex flex-col gap-3 rounded-lg border bg-surface p-3">
       <span className="font-mono text-xs">save_note(…)</span>
@@ -139,7 +139,7 @@ export function ApprovalSketch() {
 }
 
 /** Drawing of two attempts that fail, and one that works. */
-export function RetrySketch() {
+function RetrySketch() {
   return (
     <div className="flex flex-col gap-2 pt-1 font-mono text-xs">
       {[

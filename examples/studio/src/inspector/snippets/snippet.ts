@@ -4,9 +4,8 @@ import { reactOf } from "./react.js";
 import { curlOf, scriptOf } from "./script.js";
 import { workerOf } from "./worker.js";
 
-/** Places where code of Sluice runs, and the program that has no Sluice: curl. */
-export const targets = ["react", "script", "worker", "curl"] as const;
-export type Target = (typeof targets)[number];
+/** A place where code of Sluice runs; or curl, which has no Sluice. */
+export type Target = "react" | "script" | "worker" | "curl";
 
 const writers: Readonly<Record<Target, (work: Work, baseURL: string) => string>> = {
   react: reactOf,
