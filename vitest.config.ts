@@ -115,7 +115,7 @@ export default defineConfig({
           ...sharedWorkers,
           name: "together",
           environment: "node",
-          include: ["tests/*.test.ts"],
+          include: ["tests/*.test.ts", "tests/studio/*.test.ts"],
         },
       },
       {

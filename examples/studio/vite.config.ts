@@ -1,7 +1,9 @@
+import { join } from "node:path";
+import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig, loadEnv, type Plugin } from "vite";
 
-/** Where `pnpm demo` has it. */
+/** Address of the Worker that `pnpm demo` starts. */
 const worker = "http://127.0.0.1:8787";
 /** The emulator serves its files at a port of its own. */
 const thisMachine = "http://127.0.0.1:*";
@@ -9,16 +11,38 @@ const thisMachine = "http://127.0.0.1:*";
 export default defineConfig(({ mode }) => {
   const { VITE_GATEWAY } = loadEnv(mode, import.meta.dirname);
   return {
-    plugins: [react(), contentSecurityPolicy(VITE_GATEWAY)],
+    plugins: [react(), tailwind(), parseWithoutDOM(), contentSecurityPolicy(VITE_GATEWAY), firstScreen()],
+    build: {
+      rolldownOptions: {
+        input: ["index.html", "diagram.html"].map((page) => join(import.meta.dirname, page)),
+      },
+      // the policy refuses fonts that are part of a style sheet
+      assetsInlineLimit: 0,
+      // browsers that lack it are older than what the page needs
+      modulePreload: { polyfill: false },
+    },
     server: { proxy: { "/v1": worker, "/gamma": worker } },
   };
 });
 
-/** In the built page alone: the development server needs inline scripts and a socket. */
+/** Parses formulas in JavaScript: the browser's parser reports each style attribute as a breach of the policy. */
+function parseWithoutDOM(): Plugin {
+  return {
+    name: "parse-without-dom",
+    enforce: "pre",
+    async resolveId(source, importer, options) {
+      if (source !== "hast-util-from-html-isomorphic") return null;
+      const found = await this.resolve(source, importer, { ...options, skipSelf: true });
+      return found && { ...found, id: found.id.replace("lib/browser.js", "index.js") };
+    },
+  };
+}
+
+/** Adds the policy to the built page. The development server needs inline scripts and a socket. */
 function contentSecurityPolicy(gateway: string | undefined): Plugin {
   const policy = [
     "default-src 'self'",
-    // to save a file the page fetches it, from wherever the gateway keeps it
+    // to save a file, the page fetches it from the gateway's storage
     ["connect-src 'self' https:", thisMachine, gateway && new URL(gateway).origin].filter(Boolean).join(" "),
     `img-src 'self' blob: data: https: ${thisMachine}`,
     `media-src 'self' https: ${thisMachine}`,
@@ -30,12 +54,54 @@ function contentSecurityPolicy(gateway: string | undefined): Plugin {
   return {
     name: "content-security-policy",
     apply: "build",
-    transformIndexHtml: () => [
+    transformIndexHtml: (_, { filename }) => [
       {
         tag: "meta",
-        attrs: { "http-equiv": "Content-Security-Policy", content: policy },
+        attrs: {
+          "http-equiv": "Content-Security-Policy",
+          // the hidden frame that draws diagrams: Mermaid writes style elements
+          content: filename.endsWith("diagram.html")
+            ? policy.replace(/style-src/, "$& 'unsafe-inline'")
+            : policy,
+        },
         injectTo: "head-prepend",
       },
     ],
+  };
+}
+
+/** Loads the first room and its font beside the entry, instead of after it. */
+function firstScreen(): Plugin {
+  return {
+    name: "first-screen",
+    apply: "build",
+    transformIndexHtml: {
+      order: "post",
+      handler: (html, { filename, bundle = {} }) => {
+        if (filename.endsWith("diagram.html")) return [];
+        const files = Object.values(bundle);
+        const room = files.find(
+          (file) => file.type === "chunk" && /chat-room\.tsx$/.test(file.facadeModuleId ?? ""),
+        );
+        const scripts = room?.type === "chunk" ? [room.fileName, ...room.imports] : [];
+        const font = files.find(({ fileName }) => /geist-latin-wght-normal/.test(fileName));
+        return [
+          ...scripts
+            .filter((name) => !html.includes(name))
+            .map((name) => ({
+              tag: "link",
+              attrs: { rel: "modulepreload", crossorigin: true, href: `/${name}` },
+            })),
+          ...(font
+            ? [
+                {
+                  tag: "link",
+                  attrs: { rel: "preload", as: "font", crossorigin: true, href: `/${font.fileName}` },
+                },
+              ]
+            : []),
+        ];
+      },
+    },
   };
 }

@@ -54,6 +54,8 @@ const types: Readonly<Record<string, string>> = {
   ".js": "text/javascript",
   ".css": "text/css",
   ".svg": "image/svg+xml",
+  ".woff2": "font/woff2",
+  ".webp": "image/webp",
 };
 
 async function assetAt(pathname: string): Promise<Response | undefined> {

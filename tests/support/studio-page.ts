@@ -27,6 +27,7 @@ export interface StudioPage {
 
 /** A chat request, as far as tests look into it. */
 interface ChatBody {
+  readonly model: string;
   readonly messages: readonly unknown[];
   readonly tools?: readonly unknown[];
 }
@@ -40,10 +41,15 @@ export async function openStudio(browser: Browser, address: string): Promise<Stu
 }
 
 /** Opens the studio in the tab of the test before, emptied: a tab of its own would cost each test a second. */
-export async function reopenStudio(browser: Browser, address: string): Promise<StudioPage> {
+export async function reopenStudio(
+  browser: Browser,
+  address: string,
+  width = viewport.width,
+): Promise<StudioPage> {
   const kept = idle?.page.context().browser() === browser ? idle : undefined;
   idle = undefined;
   const tab = kept ?? (await openTab(browser));
+  await tab.page.setViewportSize({ ...viewport, width });
   return open(tab, address, async () => {
     tab.notes = emptyNotes();
     if (tab.isSpent || tab.page.isClosed()) return tab.page.context().close();

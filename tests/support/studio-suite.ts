@@ -8,9 +8,12 @@ import { reopenStudio, type StudioPage } from "./studio-page.ts";
 
 export const hasChromium = findChromium() !== undefined;
 export const MINUTE = 60_000;
-/** One pixel, in Base64. */
+/** One pixel, as a PNG in Base64. */
 export const PNG =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/** Too narrow for the inspector, whose tests are elsewhere. */
+const WIDTH = 1100;
 
 /** A room of the studio, open in a browser, and the gateway behind it. */
 export interface StudioSuite {
@@ -36,7 +39,7 @@ export interface StudioSuite {
  * its page reported a problem, unless that is expected. The gateway never waits, unless it is given a `speed`.
  */
 export function openRoom(
-  room: "video" | "images" | "assets",
+  room: "videos" | "images" | "assets",
   options: Omit<EmulatorOptions, "apiKeys"> = {},
   // the browser tells of every answer that is not 200
   expected = /Failed to load resource/,
@@ -55,7 +58,7 @@ export function openRoom(
   beforeEach(async () => {
     ahead = 0;
     server.emulator.reset();
-    studio = await reopenStudio(browser, `${server.address}/#${room}`);
+    studio = await reopenStudio(browser, `${server.address}/#/${room}`, WIDTH);
   });
   afterEach(async () => {
     await studio.close();

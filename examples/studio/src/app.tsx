@@ -1,22 +1,27 @@
-import { Suspense } from "react";
-import { lazyRoom } from "./lazy-room.js";
-import { Masthead } from "./masthead.js";
-import { type Room, useRoom } from "./rooms.js";
+import { Activity } from "react";
+import { RouteContext } from "./routes.js";
+import { useRooms } from "./shell/rooms.js";
+import { Shell } from "./shell/shell.js";
+import { Button } from "./ui/button.js";
 
-/** Each comes when it is first entered: who makes images never fetches what shows Markdown. */
-const shown: Readonly<Record<Room, ReturnType<typeof lazyRoom>>> = {
-  chat: lazyRoom(async () => (await import("./chat/chat.js")).Chat),
-  images: lazyRoom(async () => (await import("./image-room/image-room.js")).ImageRoom),
-  video: lazyRoom(async () => (await import("./video-room/video-room.js")).VideoRoom),
-  assets: lazyRoom(async () => (await import("./asset-room/asset-room.js")).AssetRoom),
-};
-
-/** The rooms of the studio; the chat is the first. */
+/** The rooms of the studio, in their frame. A room that is left keeps its state and its place. */
 export function App() {
-  const Shown = shown[useRoom()];
+  const { route, visited, missing, tryAgain } = useRooms();
   return (
-    <Suspense fallback={<Masthead />}>
-      <Shown />
-    </Suspense>
+    <RouteContext value={route}>
+      <Shell>
+        {[...visited].map(([name, Room]) => (
+          <Activity key={name} mode={name === route.room && !missing ? "visible" : "hidden"}>
+            <Room />
+          </Activity>
+        ))}
+        {missing && (
+          <div role="alert" className="m-auto flex flex-col items-center gap-4 p-8 text-center">
+            <p>This room could not load. Check your connection.</p>
+            <Button onClick={tryAgain}>Try again</Button>
+          </div>
+        )}
+      </Shell>
+    </RouteContext>
   );
 }

@@ -1,4 +1,4 @@
 interface ImportMetaEnv {
-  /** The gateway's proxy, where it is not the server that this page came from. */
+  /** Address of the gateway's proxy, where it is not the server of this page. */
   readonly VITE_GATEWAY?: string;
 }

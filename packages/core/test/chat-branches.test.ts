@@ -195,6 +195,23 @@ describe("a message during an answer", () => {
     expect(requests).toHaveLength(1);
   });
 
+  test("that is queued can be dropped, and the others are sent", async () => {
+    const { chat, connections } = liveChat({ whenBusy: "queue" });
+    const turns = ["one", "two", "three"].map((text) => chat.send(text));
+    chat.dequeue(0);
+    expect(chat.getSnapshot().queued).toEqual(["three"]);
+    for (const connection of connections.slice(0, 2)) {
+      connection.send(textAnswer("answer"));
+      connection.end();
+    }
+    expect(await Promise.all(turns)).toMatchObject([
+      { outcome: "complete" },
+      { outcome: "not-sent", error: { name: "AbortError" } },
+      { outcome: "complete" },
+    ]);
+    expect(texts(chat.getSnapshot().messages)).toEqual(["one", "answer", "three", "answer"]);
+  });
+
   test('replaces the answer with "replace": its text stays, and the new answer gets none of it', async () => {
     const { chat, clock, connections } = liveChat({ whenBusy: "replace" });
     const [one, two] = connections;

@@ -1,91 +1,218 @@
-import { useEffect } from "react";
-import { flushSync } from "react-dom";
-import { openNew } from "../conversations/address.js";
-import type { Conversation as Entry } from "../conversations/list.js";
-import { Topic } from "../conversations/topic.js";
-import { conversations } from "../conversations/use-conversations.js";
-import { blindnessOf } from "../images/accepted.js";
-import { DropZone } from "../images/drop-zone.js";
-import { useAttachments } from "../images/use-attachments.js";
-import { ActionsContext, BusyContext } from "./actions.js";
+import type { ChatStatus, ThreadMessage } from "@sluice/core";
+import { useAttachments, useConversations } from "@sluice/react/app";
+import { Columns2, StickyNote } from "lucide-react";
+import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useMemo, useRef } from "react";
+import { chatListOptions, isKeeping, storage } from "../client.js";
+import { useInspected } from "../inspector/inspected.js";
+import { openRoute } from "../routes.js";
+import { RoomHeader } from "../shell/room-header.js";
+import { IconButton } from "../ui/button.js";
+import { later } from "../ui/later.js";
+import { Popover } from "../ui/popups.js";
+import { useValue } from "../value.js";
+import { type Ask, useAsks } from "../welcome/asks.js";
 import { Composer } from "./composer.js";
-import { MessageList } from "./message-list.js";
-import { ModelPicker } from "./model-picker.js";
-import { type ChatSettings, withTools } from "./settings.js";
-import { StatusLine } from "./status-line.js";
-import { titleOf } from "./title.js";
-import { useConversation } from "./use-conversation.js";
+import { ModelMenu, SettingsMenu } from "./model-menu.js";
+import { changeSettings, chatSettings, notes, offerTools, targetOf, toolNamesOf } from "./settings.js";
+import { type ChatVerbs, useChat } from "./use-chat.js";
+
+const Log = later(async () => (await import("./log.js")).Log);
+const gap = <div className="grow" />;
 
 interface ConversationProps {
   readonly id: string;
-  /** How the list knows it; undefined until something was asked. */
-  readonly entry: Entry | undefined;
-  readonly settings: ChatSettings;
-  readonly onSettings: (settings: ChatSettings) => void;
+  /** Says if nothing was sent yet. */
+  readonly isNew: boolean;
+  /** Content of an empty chat. */
+  readonly welcome: ReactNode;
+  readonly onCompare: () => void;
 }
 
-/** One conversation: what was said, and where to say more. */
-export function Conversation({ id, entry, settings, onSettings }: ConversationProps) {
-  const chat = useConversation(id, settings);
-  const { messages, status, isBusy, field, box } = chat;
+/** One conversation: its messages, and the place to write more. */
+export function Conversation({ id, isNew, welcome, onCompare }: ConversationProps) {
+  const settings = useValue(chatSettings);
+  const chat = useChat(id, settings, storage);
+  const { messages, status, isBusy, queued, stop, dequeue, verbs } = chat;
+  const { active } = useConversations({ ...chatListOptions, activeId: id });
   const attachments = useAttachments(settings.model);
-  const { title, askedAt } = titleOf(messages) ?? {};
-  useEffect(() => {
-    if (title !== undefined && askedAt !== undefined) conversations.note({ id, title, askedAt });
-  }, [id, title, askedAt]);
-  const askWithTools = (text: string) => {
-    // before the question, which reads what is offered as soon as it is sent
-    flushSync(() => onSettings(withTools(settings)));
-    void chat.ask(text);
-  };
-  const forget = () => {
-    chat.reset();
-    conversations.forget(id);
-    openNew();
-  };
+  const field = useRef<HTMLTextAreaElement>(null);
+  const title = active?.title || "Chat";
+  usePageTitle(isBusy ? `Answering… ${title}` : title);
+  const question = messages.findLast(({ role }) => role === "user")?.content;
+  useInspected(
+    {
+      room: "chat",
+      target: targetOf(settings),
+      question,
+      instructions: settings.instructions.trim() || undefined,
+      tools: toolNamesOf(settings),
+    },
+    { messages, status, queued, error: chat.error, usage: chat.usage, timing: chat.timing },
+  );
 
+  const send = useCallback(
+    async (text: string, images: readonly Blob[] = []) => {
+      if (isNew) openRoute({ room: "chat", id }, { isReplaced: true });
+      const { outcome, messages, error } = await verbs.send(text, { images });
+      return outcome !== "not-sent" || messages.length > 0 || error?.name === "AbortError";
+    },
+    [isNew, id, verbs],
+  );
+  const ask = useCallback(
+    async ({ prompt, needsTools }: Ask) => {
+      if (needsTools) await offerTools();
+      // the tools are offered from the next render on
+      setTimeout(() => void send(prompt));
+    },
+    [send],
+  );
+  useAsks(ask);
+  // the button that was pressed goes away
+  const acts = useMemo(() => withFocus(verbs, () => focus(field.current)), [verbs]);
+  useEffect(() => {
+    const idle = setTimeout(() => void Log.preload(), 800);
+    return () => clearTimeout(idle);
+  }, []);
+
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
+    // events of popups come through here, too
+    if (event.key !== "Escape" || !isBusy || !event.currentTarget.contains(event.target as Node)) return;
+    stop();
+    focus(field.current);
+  };
   return (
-    <ActionsContext value={chat.actions}>
-      <BusyContext value={isBusy}>
-        <main>
-          {entry && (
-            <Topic
-              conversation={entry}
-              onRename={(title) => conversations.rename(id, title)}
-              onDelete={forget}
-            />
-          )}
-          <MessageList
-            box={box}
-            messages={messages}
-            isBusy={isBusy}
-            isRestoring={chat.isRestoring}
-            error={chat.error}
-            onAsk={chat.ask}
-            onAskWithTools={askWithTools}
-          />
-          <footer className={isBusy ? "dock flows" : "dock"}>
-            {chat.isAway && (
-              <button type="button" className="jump" onClick={chat.catchUp}>
-                Jump to latest
-              </button>
-            )}
-            <StatusLine status={status} last={messages.at(-1)} />
-            <Composer
-              chatId={id}
-              field={field}
-              isBusy={isBusy}
-              attachments={attachments}
-              blindness={blindnessOf(settings.model)}
-              onSend={chat.ask}
-              onStop={chat.halt}
-            >
-              <ModelPicker settings={settings} onChange={onSettings} />
-            </Composer>
-          </footer>
-          <DropZone onFiles={attachments.add} />
-        </main>
-      </BusyContext>
-    </ActionsContext>
+    <>
+      <RoomHeader title={title}>
+        <Notes />
+        <IconButton label="Compare models" onClick={onCompare}>
+          <Columns2 aria-hidden />
+        </IconButton>
+      </RoomHeader>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: it takes drops, and Escape from what is inside */}
+      <div className="relative flex min-h-0 grow flex-col" onKeyDown={onKeyDown} {...attachments.dropProps}>
+        {messages.length === 0 && !chat.isRestoring ? (
+          welcome
+        ) : (
+          <Log chat={{ ...chat, verbs: acts }} fallback={isNew ? welcome : gap} />
+        )}
+        <Status status={status} last={messages.at(-1)} />
+        <Composer
+          draftKey={isNew ? "new" : id}
+          field={field}
+          settings={settings}
+          attachments={attachments}
+          isBusy={isBusy}
+          queued={queued}
+          onSend={send}
+          onStop={() => {
+            stop();
+            focus(field.current);
+          }}
+          onDequeue={dequeue}
+        >
+          <ModelMenu model={settings.model} onChange={(model) => changeSettings({ model })} />
+          <SettingsMenu />
+        </Composer>
+        {attachments.isDragging && (
+          <div className="pointer-events-none absolute inset-2 flex items-center justify-center rounded-2xl border-2 border-dashed border-accent bg-accent-soft/90 font-medium">
+            Drop images here
+          </div>
+        )}
+      </div>
+    </>
+  );
+}
+
+/** Moves the focus to the text field, but not on touch: that would open the keyboard. */
+function focus(field: HTMLElement | null): void {
+  if (!matchMedia("(pointer: coarse)").matches) field?.focus();
+}
+
+/** Makes verbs that move the focus when their button goes away. */
+function withFocus(verbs: ChatVerbs, moveFocus: () => void): ChatVerbs {
+  const then =
+    <Inputs extends readonly unknown[], Result>(act: (...inputs: Inputs) => Result) =>
+    (...inputs: Inputs) => {
+      moveFocus();
+      return act(...inputs);
+    };
+  return {
+    ...verbs,
+    retry: then(verbs.retry),
+    regenerate: then(verbs.regenerate),
+    edit: then(verbs.edit),
+    approve: then(verbs.approve),
+    deny: then(verbs.deny),
+    addToolResult: then(verbs.addToolResult),
+  };
+}
+
+/** Sets the title of the tab while the room is shown. */
+function usePageTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Sluice`;
+    return () => {
+      document.title = "Sluice Studio";
+    };
+  }, [title]);
+}
+
+interface StatusProps {
+  readonly status: ChatStatus;
+  readonly last: ThreadMessage | undefined;
+}
+
+/** The status for screen readers, which are not told every word, and a note where nothing is kept. */
+function Status({ status, last }: StatusProps) {
+  const keeps = useValue(isKeeping);
+  return (
+    <>
+      <p role="status" className="sr-only">
+        {wordsOf(status, last)}
+      </p>
+      {!keeps && (
+        <p className="px-4 pb-1 text-center text-xs text-warn">This browser does not keep your chats.</p>
+      )}
+    </>
+  );
+}
+
+function wordsOf(status: ChatStatus, last: ThreadMessage | undefined): string {
+  switch (status) {
+    case "submitted":
+      return "Waiting for the answer…";
+    case "streaming":
+      return "Answering…";
+    case "requires-action":
+      return "The model waits for you.";
+    case "error":
+      return "";
+    case "ready":
+      return last?.role === "assistant" && last.outcome === "complete" ? "The answer is complete." : "";
+  }
+}
+
+/** The notes that `save_note` kept. */
+function Notes() {
+  const kept = useValue(notes);
+  if (kept.length === 0) return null;
+  return (
+    <Popover
+      title="Notes"
+      align="end"
+      trigger={
+        <IconButton label={`Notes: ${kept.length}`}>
+          <StickyNote aria-hidden />
+        </IconButton>
+      }
+    >
+      <ul aria-label="Notes" className="flex flex-col gap-2 text-sm">
+        {kept.map((text, index) => (
+          <li key={index} dir="auto" className="rounded-lg bg-warn-soft px-3 py-2 wrap-anywhere">
+            {text}
+          </li>
+        ))}
+      </ul>
+    </Popover>
   );
 }

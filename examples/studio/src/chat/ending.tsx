@@ -1,74 +1,165 @@
 import type { MessageOutcome, ThreadMessage } from "@sluice/core";
-import { CopyButton } from "../copy-button.js";
-import { useConversationActions, useIsBusy } from "./actions.js";
-import { BranchArrows } from "./branch-arrows.js";
-import { Failure } from "./failure.js";
-import { Stats } from "./stats.js";
-import "./ending.css";
+import { describeError, type ErrorAction } from "@sluice/react/app";
+import clsx from "clsx";
+import { CircleAlert, Info, RotateCw, StepForward, Timer } from "lucide-react";
+import { type ReactNode, useEffect, useState } from "react";
+import { calls } from "../inspector/calls.js";
+import { retryNow } from "../network.js";
+import { Button } from "../ui/button.js";
+import { useValue } from "../value.js";
+import { changeSettings, modelWords } from "./settings.js";
+import { useVerbs } from "./use-chat.js";
 
-/** What stands under an answer that has ended: how it ended, what it took, and what one can do now. */
-export function Ending({ message, isLast }: { message: ThreadMessage; isLast: boolean }) {
-  const { outcome = "complete", error, content } = message;
-  const note = notes[outcome];
-  const canRetry = isLast && (error !== undefined || unfinished.has(outcome));
-  return (
-    <footer className="ending">
-      {note && (
-        <p className="note">
-          {note} {canRetry && <Retry />}
-        </p>
-      )}
-      {error && (
-        <Failure error={error} isCut={outcome === "truncated"} isFresh={isLast}>
-          {canRetry && <Retry />}
-        </Failure>
-      )}
-      <div className="after">
-        <BranchArrows message={message} />
-        {content !== "" && <CopyButton name="Copy answer" textOf={() => content} />}
-        {!canRetry && !isWaiting(message) && <Regenerate messageId={message.id} />}
-        {outcome !== "tool-calls" && <Stats message={message} />}
-      </div>
-    </footer>
-  );
-}
+/** Text of the message that asks for the rest of an answer. */
+export const CONTINUE = "Continue";
 
-function Retry() {
-  const { retry } = useConversationActions();
-  return (
-    <button type="button" className="small" disabled={useIsBusy()} onClick={retry}>
-      Try again
-    </button>
-  );
-}
-
-function Regenerate({ messageId }: { messageId: string }) {
-  const { regenerate } = useConversationActions();
-  return (
-    <button
-      type="button"
-      className="quiet small"
-      disabled={useIsBusy()}
-      onClick={() => regenerate(messageId)}
-    >
-      Regenerate
-    </button>
-  );
-}
-
-/** Whether a call waits for a person: there is something more urgent to press then. */
-function isWaiting({ toolCalls = [] }: ThreadMessage): boolean {
-  return toolCalls.some(({ state }) => state === "needs-approval" || state === "needs-result");
-}
-
-/** The endings after which one may want the rest. */
-const unfinished: ReadonlySet<MessageOutcome> = new Set(["stopped", "interrupted", "insufficient-resource"]);
-
-/** The endings that are no error; those say more than a line. */
-const notes: { readonly [Kind in MessageOutcome]?: string } = {
-  stopped: "Stopped.",
-  interrupted: "Interrupted: the page was left while this answer came.",
-  length: "Ended at the token limit: there would have been more.",
-  "content-filter": "Filtered: the gateway left out the rest of this answer.",
-  "insufficient-resource": "Ended early: the model ran out of resources.",
+const notes: { readonly [Outcome in MessageOutcome]?: string } = {
+  length: "The answer reached its length limit.",
+  stopped: "Stopped",
+  interrupted: "Interrupted: the page was closed.",
+  "content-filter": "The rest was removed by a filter.",
+  "insufficient-resource": "The model ran out of capacity.",
 };
+
+interface EndingProps {
+  readonly message: ThreadMessage;
+  readonly isLast: boolean;
+}
+
+/** The end of an answer that is not whole: the reason, and one way on. */
+export function Ending({ message, isLast }: EndingProps) {
+  const { send, retry } = useVerbs();
+  const { outcome, error, content } = message;
+  if (error) return <ErrorNote error={error} canRetry={isLast} onRetry={() => void retry()} />;
+  const note = outcome && notes[outcome];
+  if (!note) return null;
+  const canContinue = content !== "" && outcome !== "content-filter";
+  return (
+    <Note icon={<Info aria-hidden />} title={note}>
+      {isLast &&
+        (canContinue ? (
+          <Button onClick={() => void send(CONTINUE)}>
+            <StepForward aria-hidden />
+            Continue
+          </Button>
+        ) : (
+          <Button onClick={() => void retry()}>
+            <RotateCw aria-hidden />
+            Try again
+          </Button>
+        ))}
+    </Note>
+  );
+}
+
+/** The place of an answer that never began. */
+export function Unanswered({ error }: { readonly error: Error | undefined }) {
+  const { retry } = useVerbs();
+  if (error) return <ErrorNote error={error} canRetry onRetry={() => void retry()} />;
+  return (
+    <Note icon={<Info aria-hidden />} title="No answer yet">
+      <Button onClick={() => void retry()}>
+        <RotateCw aria-hidden />
+        Try again
+      </Button>
+    </Note>
+  );
+}
+
+interface ErrorNoteProps {
+  readonly error: Error;
+  readonly canRetry: boolean;
+  readonly onRetry: () => void;
+}
+
+/** An error in words, with the one action that helps. */
+function ErrorNote({ error, canRetry, onRetry }: ErrorNoteProps) {
+  const { title, hint, action, retryAt } = describeError(error);
+  const seconds = useSecondsUntil(retryAt);
+  return (
+    <div role="alert">
+      <Note isError icon={<CircleAlert aria-hidden />} title={title} hint={hint}>
+        {canRetry && isRepeatable(action) && (
+          <Button onClick={onRetry}>
+            <RotateCw aria-hidden />
+            Try again{seconds > 0 && ` (${seconds} s)`}
+          </Button>
+        )}
+        {canRetry && action === "switch-model" && (
+          <Button
+            onClick={() => {
+              changeSettings({ model: "alpha-v4.1-flash" });
+              // after the render that has the new model
+              setTimeout(onRetry);
+            }}
+          >
+            Switch to {modelWords["alpha-v4.1-flash"].name}
+          </Button>
+        )}
+      </Note>
+    </div>
+  );
+}
+
+function isRepeatable(action: ErrorAction): boolean {
+  return action === "retry" || action === "wait" || action === "check-input";
+}
+
+interface NoteProps {
+  readonly icon: ReactNode;
+  readonly title: string;
+  readonly hint?: string;
+  readonly isError?: boolean;
+  readonly children?: ReactNode;
+}
+
+function Note({ icon, title, hint, isError = false, children }: NoteProps) {
+  return (
+    <div
+      className={clsx(
+        "flex flex-wrap items-center gap-x-3 gap-y-2 rounded-xl px-3 py-2 text-sm [&>svg]:size-4 [&>svg]:shrink-0",
+        isError ? "bg-danger-soft [&>svg]:text-danger" : "border [&>svg]:text-muted",
+      )}
+    >
+      {icon}
+      <p className="min-w-40 grow basis-0">
+        <span className={clsx(isError && "font-medium")}>{title}</span>
+        {hint && <span className="block text-muted">{hint}</span>}
+      </p>
+      {children}
+    </div>
+  );
+}
+
+/** The wait for the first word, and for the next attempt of a request that failed. */
+export function Waiting({ model }: { readonly model?: string | undefined }) {
+  const wait = useValue(calls).find((call) => call.kind === "chat" && (!model || call.model === model));
+  const step = wait?.steps.at(-1);
+  const seconds = useSecondsUntil(step?.type === "retry" ? step.at + step.delayMs : undefined);
+  if (wait && step?.type === "retry")
+    return (
+      <p className="flex flex-wrap items-center gap-x-2 self-start rounded-xl bg-warn-soft py-1 pr-1 pl-3 text-sm">
+        <Timer aria-hidden className="size-4 text-warn" />
+        <span role="timer" className="tabular-nums">
+          {describeError(step.error).title}. Retrying in {Math.max(1, seconds)} s
+        </span>
+        <Button look="quiet" onClick={() => retryNow(wait.callId)}>
+          Retry now
+        </Button>
+      </p>
+    );
+  return <span aria-hidden className="my-2 size-2.5 animate-pulse rounded-full bg-ink" />;
+}
+
+/** Seconds until a time, rounded up; 0 from then on, and without a time. */
+function useSecondsUntil(time: number | undefined): number {
+  const [now, setNow] = useState(Date.now);
+  const isPast = time === undefined || time <= now;
+  useEffect(() => {
+    if (time === undefined) return;
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), 250);
+    return () => clearInterval(timer);
+  }, [time]);
+  return isPast ? 0 : Math.ceil((time - now) / 1000);
+}

@@ -1,67 +1,169 @@
-import { memo, type ReactNode, useId } from "react";
-import ReactMarkdown, { type Components } from "react-markdown";
-import remarkGfm from "remark-gfm";
-import { splitBlocks } from "./blocks.js";
+import type { MathPlugin } from "@streamdown/math";
+import clsx from "clsx";
+import { type ComponentProps, type ElementType, memo, useEffect, useState } from "react";
+import { type Components, type ExtraProps, type PluginConfig, Streamdown } from "streamdown";
+import { Button } from "../ui/button.js";
 import { CodeBlock } from "./code-block.js";
-import { RemoteImage } from "./remote-image.js";
-import "./markdown.css";
+import { soon } from "./near.js";
 
-/** A model's Markdown. Its HTML stays text, and nothing in it makes the browser fetch anything by itself. */
-export function Markdown({ text, isLive }: { text: string; isLive: boolean }) {
-  const prefix = useId();
+interface MarkdownProps {
+  readonly text: string;
+  /** Says if the text still grows: Markdown that is not finished is closed then. */
+  readonly isLive: boolean;
+}
+
+/** An answer's text: Markdown with code, formulas and diagrams. */
+export const Markdown = memo(function Markdown({ text, isLive }: MarkdownProps) {
+  const tex = withTeX(isLive ? withoutTableHead(text) : text);
+  const math = useMath(tex.includes("$$"));
   return (
-    <div className={isLive ? "markdown live" : "markdown"}>
-      {splitBlocks(text).map((block, place) => (
-        // the text only grows: a block keeps its place
-        <Block key={place} text={block} prefix={prefix} />
-      ))}
+    <Streamdown
+      className="flex min-w-0 flex-col gap-3 wrap-anywhere"
+      dir="auto"
+      parseIncompleteMarkdown={isLive}
+      isAnimating={isLive}
+      components={components}
+      plugins={math ?? noPlugins}
+      controls={false}
+    >
+      {tex}
+    </Streamdown>
+  );
+});
+
+const noPlugins: PluginConfig = {};
+let loadedMath: { readonly math: MathPlugin } | undefined;
+
+/** The plugin for formulas; loaded with the first formula. */
+function useMath(hasMath: boolean): PluginConfig | undefined {
+  const [math, setMath] = useState<PluginConfig | undefined>(loadedMath);
+  useEffect(() => {
+    if (!hasMath || loadedMath) return;
+    let isLeft = false;
+    void loadMath().then((plugins) => {
+      soon(() => !isLeft && setMath(plugins));
+    });
+    return () => {
+      isLeft = true;
+    };
+  }, [hasMath]);
+  return math;
+}
+
+async function loadMath(): Promise<PluginConfig> {
+  const [{ createMathPlugin }] = await Promise.all([
+    import("@streamdown/math"),
+    import("katex/dist/katex.min.css"),
+  ]);
+  loadedMath ??= { math: createMathPlugin({ errorColor: "var(--color-danger)" }) };
+  return loadedMath;
+}
+
+/** Leaves out the head of a table until its second line is there: before, it would be a line of bars. */
+function withoutTableHead(text: string): string {
+  const lines = text.split("\n");
+  const before = lines.findLastIndex((line) => !line.trimStart().startsWith("|"));
+  const rows = lines.length - before - 1;
+  // the second line is whole when a third one has begun
+  return rows === 1 || rows === 2 ? lines.slice(0, before + 1).join("\n") : text;
+}
+
+/** Code, where a `$` or a `\\(` means nothing. */
+const CODE = /(```[\s\S]*?(?:```|$)|`[^`\n]*`)/;
+/** A formula between single dollars: no space inside them, and no price. */
+const INLINE = /(?<![\\$\w])\$(?![\s$])([^$\n]*?[^\s$\\])\$(?![\d$])/g;
+
+/** Writes all formulas between `$$`: `\\( \\)`, `\\[ \\]` and `$ $` become that. */
+function withTeX(text: string): string {
+  if (!/\$|\\[([]/.test(text)) return text;
+  return text
+    .split(CODE)
+    .map((part, index) =>
+      index % 2 === 1
+        ? part
+        : part
+            .replace(/\\\[([\s\S]*?)\\\]/g, (_, tex: string) => `\n$$\n${tex.trim()}\n$$\n`)
+            .replace(/\\\((.*?)\\\)/g, (_, tex: string) => `$$${tex.trim()}$$`)
+            .replace(INLINE, (_, tex: string) => `$$${tex}$$`),
+    )
+    .join("");
+}
+
+/** Makes a component of an element and its classes. */
+function styled<Tag extends keyof React.JSX.IntrinsicElements>(Tag: Tag, classes: string) {
+  const Element = Tag as ElementType;
+  return ({ node: _, className, ...rest }: ComponentProps<Tag> & ExtraProps) => (
+    <Element className={clsx(classes, className)} {...rest} />
+  );
+}
+
+const heading = "font-semibold tracking-tight text-balance";
+
+/** The elements of an answer. Its headings stand below the one of the turn. */
+const components: Components = {
+  h1: styled("h3", `${heading} mt-3 text-2xl`),
+  h2: styled("h3", `${heading} mt-3 text-lg`),
+  h3: styled("h4", `${heading} mt-2`),
+  h4: styled("h5", `${heading} mt-1`),
+  h5: styled("h6", heading),
+  h6: styled("h6", heading),
+  p: styled("p", "[unicode-bidi:plaintext]"),
+  ul: styled("ul", "flex list-disc flex-col gap-1.5 ps-6 marker:text-muted"),
+  ol: styled("ol", "flex list-decimal flex-col gap-1.5 ps-6 marker:text-muted"),
+  li: styled("li", "[&>figure]:mt-2 [&>p]:inline [&>ol]:mt-1.5 [&>ul]:mt-1.5 [&>input]:me-2"),
+  blockquote: styled("blockquote", "border-s-2 border-accent ps-4 text-muted"),
+  hr: styled("hr", "my-2"),
+  strong: styled("strong", "font-semibold"),
+  em: styled("em", "italic"),
+  del: styled("del", "line-through"),
+  sup: styled("sup", "text-xs"),
+  sub: styled("sub", "text-xs"),
+  section: styled("section", "mt-2 border-t pt-3 text-sm text-muted"),
+  inlineCode: styled("code", "rounded-md bg-hover px-1.5 py-0.5 font-mono text-[0.875em]"),
+  a: Link,
+  img: RemoteImage,
+  pre: CodeBlock,
+  table: Table,
+  thead: styled("thead", "bg-surface text-start"),
+  tbody: styled("tbody", "divide-y"),
+  tr: styled("tr", ""),
+  th: styled("th", "px-3 py-2 text-start font-medium whitespace-nowrap"),
+  td: styled("td", "px-3 py-2 align-top tabular-nums"),
+};
+
+function Link({ node: _, children, href, ...rest }: ComponentProps<"a"> & ExtraProps) {
+  const isOutside = /^https?:/.test(href ?? "");
+  return (
+    <a
+      href={href}
+      {...(isOutside && { target: "_blank", rel: "noreferrer" })}
+      {...rest}
+      className="text-accent underline underline-offset-4"
+    >
+      {children}
+    </a>
+  );
+}
+
+function Table({ node: _, children, className, ...rest }: ComponentProps<"table"> & ExtraProps) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls a wide table
+    <div tabIndex={0} className="max-w-full overflow-x-auto rounded-xl border">
+      <table className="w-full border-collapse text-sm" {...rest}>
+        {children}
+      </table>
     </div>
   );
 }
 
-const plugins = [remarkGfm];
-
-const Block = memo(function Block({ text, prefix }: { text: string; prefix: string }) {
+/** An image of another server. It is loaded when the user wants it: the server learns who reads this. */
+function RemoteImage({ node: _, src, alt }: ComponentProps<"img"> & ExtraProps) {
+  const [isShown, setIsShown] = useState(false);
+  if (typeof src !== "string" || src === "") return null;
+  if (isShown) return <img src={src} alt={alt ?? ""} className="max-w-full rounded-xl" />;
   return (
-    // the prefix keeps the footnotes of two answers apart
-    <ReactMarkdown
-      remarkPlugins={plugins}
-      remarkRehypeOptions={{ clobberPrefix: prefix }}
-      components={components}
-    >
-      {text}
-    </ReactMarkdown>
-  );
-});
-
-const components: Components = {
-  // the page's own heading is the first level, and a message is no chapter of it
-  h1: "h3",
-  h2: "h4",
-  h3: "h5",
-  h4: "h6",
-  h5: "h6",
-  a: ({ href, children }) => <Link href={href}>{children}</Link>,
-  img: ({ src, alt }) => <RemoteImage src={src} alt={alt} />,
-  input: ({ checked }) => (
-    <input type="checkbox" checked={checked ?? false} disabled aria-label={checked ? "Done" : "Not done"} />
-  ),
-  pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
-  table: ({ children }) => (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by those who scroll with keys
-    <section className="table" aria-label="Table" tabIndex={0}>
-      <table>{children}</table>
-    </section>
-  ),
-};
-
-function Link({ href, children }: { href: string | undefined; children: ReactNode }) {
-  if (href?.startsWith("#")) return <a href={href}>{children}</a>;
-  // what is left of a `javascript:` address, and paths, which would lead into this page
-  if (!href || !/^(?:https?|mailto):/i.test(href)) return children;
-  return (
-    <a href={href} target="_blank" rel="noopener noreferrer nofollow">
-      {children}
-    </a>
+    <Button onClick={() => setIsShown(true)}>
+      Show image from {URL.canParse(src, location.href) ? new URL(src, location.href).host : "the web"}
+    </Button>
   );
 }

@@ -1,65 +1,153 @@
 import type { ThreadMessage } from "@sluice/core";
-import { useRef, useState } from "react";
-import { SentImages } from "../images/sent-images.js";
-import { useConversationActions, useIsBusy } from "./actions.js";
-import { BranchArrows } from "./branch-arrows.js";
-import { QuestionEditor } from "./question-editor.js";
-import { type Reason, reasonOf } from "./reason.js";
+import clsx from "clsx";
+import { Pencil } from "lucide-react";
+import { useLayoutEffect, useRef, useState } from "react";
+import { flushSync } from "react-dom";
+import { Button, IconButton } from "../ui/button.js";
+import { Dialog } from "../ui/popups.js";
+import { CopyButton, Versions } from "./actions.js";
+import { CONTINUE } from "./ending.js";
+import { useVerbs } from "./use-chat.js";
 
-/** What a person asked. Its text can be edited in place; the old version stays beside the new one. */
-export function Question({ message }: { message: ThreadMessage }) {
+/** Length from which a question is shown in part. */
+const LONG_LINES = 12;
+const LONG_CHARACTERS = 900;
+
+interface QuestionProps {
+  readonly message: ThreadMessage;
+  readonly isBusy: boolean;
+}
+
+/** A message of the user: a bubble that can be edited. */
+export function Question({ message, isBusy }: QuestionProps) {
+  const { content, images = [], branches = [] } = message;
+  const [isEditing, setIsEditing] = useState(false);
+  const editButton = useRef<HTMLButtonElement>(null);
+  const close = () => {
+    flushSync(() => setIsEditing(false));
+    editButton.current?.focus();
+  };
+  if (isEditing) return <Editor message={message} onClose={close} />;
   return (
-    <article className="question" aria-label="Your message">
-      <Body key={message.id} message={message} />
+    <article
+      aria-label="Your message"
+      className="relative flex min-w-0 max-w-[85%] flex-col items-end gap-1 self-end"
+    >
+      <h2 className="sr-only">You</h2>
+      {images.length > 0 && <Images images={images} />}
+      {content === CONTINUE ? (
+        <p className="text-xs text-muted">Continue</p>
+      ) : (
+        content !== "" && <Bubble text={content} />
+      )}
+      <div
+        className={clsx(
+          "-mr-1 flex items-center text-muted transition-opacity group-focus-within/turn:opacity-100 group-hover/turn:opacity-100 pointer-coarse:opacity-100",
+          branches.length < 2 && "opacity-0 pointer-fine:absolute pointer-fine:top-full pointer-fine:right-0",
+        )}
+      >
+        {branches.length > 1 && <Versions message={message} />}
+        {content !== "" && <CopyButton text={content} label="Copy message" />}
+        <IconButton ref={editButton} label="Edit" disabled={isBusy} onClick={() => setIsEditing(true)}>
+          <Pencil aria-hidden />
+        </IconButton>
+      </div>
     </article>
   );
 }
 
-function Body({ message }: { message: ThreadMessage }) {
-  const { id, content, images = [] } = message;
-  const { edit } = useConversationActions();
-  const [edited, setEdited] = useState<{ text: string; reason?: Reason | undefined }>();
-  const editButton = useRef<HTMLButtonElement>(null);
-
-  const save = async (text: string) => {
-    setEdited(undefined);
-    const turn = await edit(id, text);
-    if (turn.messages.length === 0) setEdited({ text, reason: reasonOf(turn) });
-  };
-  const cancel = () => {
-    setEdited(undefined);
-    // the button is back when React is done
-    requestAnimationFrame(() => editButton.current?.focus());
-  };
-
+function Bubble({ text }: { readonly text: string }) {
+  const isLong = text.length > LONG_CHARACTERS || text.split("\n").length > LONG_LINES;
+  const [isOpen, setIsOpen] = useState(false);
+  const isCut = isLong && !isOpen;
   return (
-    <>
-      {images.length > 0 && <SentImages urls={images} />}
-      {edited ? (
-        <QuestionEditor {...edited} mayBeBlank={images.length > 0} onSave={save} onCancel={cancel} />
-      ) : (
-        <div className="row">
-          {content !== "" && <p className="said">{content}</p>}
-          <div className="after">
-            <BranchArrows message={message} />
-            <EditButton ref={editButton} onClick={() => setEdited({ text: content })} />
-          </div>
-        </div>
+    <div className="max-w-full rounded-2xl bg-hover px-4 py-2">
+      <p
+        dir="auto"
+        className={clsx(
+          "wrap-anywhere whitespace-pre-wrap",
+          isCut && "max-h-72 overflow-hidden mask-b-from-70%",
+        )}
+      >
+        {text}
+      </p>
+      {isLong && (
+        <Button look="quiet" className="-ml-3" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+          {isOpen ? "Show less" : "Show more"}
+        </Button>
       )}
-    </>
+    </div>
   );
 }
 
-interface EditButtonProps {
-  readonly ref: React.RefObject<HTMLButtonElement | null>;
-  readonly onClick: () => void;
+function Images({ images }: { readonly images: readonly string[] }) {
+  return (
+    <ul aria-label="Images" className="flex flex-wrap justify-end gap-2">
+      {images.map((url, index) => (
+        <li key={url}>
+          <Dialog
+            title={`Image ${index + 1}`}
+            trigger={
+              <button type="button" aria-label={`Open image ${index + 1}`} className="block">
+                <img src={url} alt="" className="size-32 rounded-xl border object-cover" />
+              </button>
+            }
+          >
+            <img src={url} alt={`Attachment ${index + 1}`} className="mx-auto max-h-[65vh] rounded-lg" />
+          </Dialog>
+        </li>
+      ))}
+    </ul>
+  );
 }
 
-function EditButton({ ref, onClick }: EditButtonProps) {
-  const isBusy = useIsBusy();
+function Editor({ message, onClose }: { readonly message: ThreadMessage; readonly onClose: () => void }) {
+  const { edit } = useVerbs();
+  const [text, setText] = useState(message.content);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useLayoutEffect(() => {
+    field.current?.focus();
+    field.current?.setSelectionRange(field.current.value.length, field.current.value.length);
+  }, []);
+  const canSend = text.trim() !== "" || Boolean(message.images?.length);
+  const save = () => {
+    if (!canSend) return;
+    onClose();
+    void edit(message.id, text);
+  };
   return (
-    <button ref={ref} type="button" className="quiet small edit" disabled={isBusy} onClick={onClick}>
-      Edit
-    </button>
+    <form
+      className="flex w-full flex-col gap-2 self-end rounded-2xl bg-hover p-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        save();
+      }}
+    >
+      <textarea
+        ref={field}
+        dir="auto"
+        aria-label="Edit your message"
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+        onKeyDown={(event) => {
+          if (event.nativeEvent.isComposing) return;
+          if (event.key === "Escape") {
+            event.stopPropagation();
+            onClose();
+          }
+          if (event.key === "Enter" && !event.shiftKey) {
+            event.preventDefault();
+            save();
+          }
+        }}
+        className="field-sizing-content max-h-72 resize-none bg-transparent px-1 outline-none"
+      />
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" look="primary" disabled={!canSend}>
+          Send
+        </Button>
+      </div>
+    </form>
   );
 }

@@ -1,100 +1,113 @@
-import type { ChatTarget } from "@sluice/core";
+import type { ChatTarget, ChatTool } from "@sluice/core";
 import { type ChatModel, chatModels } from "@sluice/core/schemas";
-import { useEffect, useState } from "react";
-import { recall, remember } from "../stored.js";
+import { chatModelInfo, chatTargetOf, type FormValues } from "@sluice/react/app";
+import { createKeptValue, createValue } from "../value.js";
 
-/** The efforts that one can choose; `none` is what the thinking switch is for. */
-export type Effort = "low" | "high" | "max";
-
-/** What a person set: kept when the model changes, used where the model has it. */
+/** Settings of the chat. They are kept when the model changes, and used where the model has them. */
 export interface ChatSettings {
   readonly model: ChatModel;
-  readonly thinks: boolean;
-  /** Undefined leaves it to the model. */
-  readonly effort: Effort | undefined;
+  /** Values of the model's form: thinking, effort, temperature, … */
+  readonly values: FormValues;
+  /** Says if the tools of the studio are offered. */
   readonly offersTools: boolean;
+  /** Says if the answer is a JSON object. */
+  readonly wantsJSON: boolean;
+  /** System prompt. */
+  readonly instructions: string;
 }
 
-export const models = Object.keys(chatModels) as ChatModel[];
+/** A chat model in words. */
+export interface ModelWords {
+  readonly name: string;
+  readonly note: string;
+}
 
-const KEY = "sluice-chat-settings";
-const initial: ChatSettings = {
-  model: "alpha-v4.1-flash",
-  thinks: true,
-  effort: undefined,
-  offersTools: false,
+/** Names of the chat models, in the order of the menu. */
+export const modelWords: Readonly<Record<ChatModel, ModelWords>> = {
+  "alpha-v4.1-flash": { name: "Alpha 4.1 Flash", note: "Fast, and sees images" },
+  "delta-5.3": { name: "Delta 5.3", note: "Thinks before each answer" },
+  "gamma-chat-1-6-251015": { name: "Gamma Chat 1.6", note: "Short answers, text only" },
 };
 
-/** The settings, as they were on the last visit. */
-export function useSettings() {
-  const [settings, setSettings] = useState(() => settingsFrom(recall(KEY)));
-  useEffect(() => remember(KEY, JSON.stringify(settings)), [settings]);
-  return [settings, setSettings] as const;
+/** Ids of the chat models, in the order of the menu. */
+export const models = Object.keys(modelWords) as ChatModel[];
+
+/** The chat settings of this browser. */
+export const chatSettings = createKeptValue<ChatSettings>(
+  "sluice-chat",
+  { model: "alpha-v4.1-flash", values: {}, offersTools: false, wantsJSON: false, instructions: "" },
+  isSettings,
+);
+
+/** Changes some of the settings. */
+export function changeSettings(changes: Partial<ChatSettings>): void {
+  chatSettings.set((settings) => ({ ...settings, ...changes }));
 }
 
-/** Whether the model thinks, and why nobody is asked where nobody is. */
-export function thinkingOf({ model, thinks }: ChatSettings): { isOn: boolean; fixed?: string } {
-  const kinds: readonly string[] = chatModels[model].thinking;
-  if (kinds.length === 0) return { isOn: false, fixed: "This model never thinks out loud." };
-  if (kinds.length === 1) return { isOn: true, fixed: "This model always thinks." };
-  return { isOn: thinks };
+/** The tools of the studio, once they are loaded: they bring a schema library. */
+export const tools = createValue<readonly ChatTool[]>([]);
+
+/** Loads the tools. */
+async function loadTools(): Promise<void> {
+  tools.set((await import("./tools.js")).tools);
+}
+const loadOffered = () => {
+  if (chatSettings.getSnapshot().offersTools) void loadTools();
+};
+chatSettings.subscribe(loadOffered);
+loadOffered();
+
+/** Offers the tools, if need be with a model that calls tools. */
+export async function offerTools(): Promise<void> {
+  await loadTools();
+  chatSettings.set((settings) => ({
+    ...settings,
+    offersTools: true,
+    model: chatModelInfo(settings.model).tools === "no" ? "alpha-v4.1-flash" : settings.model,
+  }));
 }
 
-/** Whether the model is offered tools, and what a person should know about it. */
-export function toolsOf({ model, offersTools }: ChatSettings): {
-  isOn: boolean;
-  fixed?: string;
-  note?: string;
-} {
-  const { tools } = chatModels[model];
-  if (tools === false) return { isOn: false, fixed: "This model calls no tools." };
-  if (tools === "unlisted" && offersTools)
-    return { isOn: true, note: "Tools are not listed for this model: it may ignore them." };
-  return { isOn: offersTools };
+/** True if the model is offered the tools. */
+export function hasTools({ model, offersTools }: ChatSettings): boolean {
+  return offersTools && chatModelInfo(model).tools !== "no";
 }
 
-/** The same, with tools offered, if need be to another model. */
-export function withTools(settings: ChatSettings): ChatSettings {
-  const model = chatModels[settings.model].tools ? settings.model : initial.model;
-  return { ...settings, model, offersTools: true };
+/** Names of the tools that the model is offered; undefined where there are none. */
+export function toolNamesOf(settings: ChatSettings): readonly string[] | undefined {
+  return hasTools(settings) ? Object.keys(toolTitles) : undefined;
 }
 
-/** The efforts that the model accepts; none where it does not have any. */
-export function effortsOf(model: ChatModel): readonly Effort[] {
-  const known: readonly string[] = chatModels[model].reasoningEffort;
-  return (["low", "high", "max"] as const).filter((effort) => known.includes(effort));
+/** Makes the model and the parameters that it has. */
+export function targetOf({ model, values, wantsJSON }: ChatSettings): ChatTarget {
+  const target = chatTargetOf(model, values);
+  const row = chatModels[model];
+  const params = {
+    ...target.params,
+    ...("usageOnRequest" in row && { stream_options: { include_usage: true } }),
+    ...(wantsJSON && row.jsonMode && { response_format: { type: "json_object" } }),
+  };
+  return { model, params } as ChatTarget;
 }
 
-/** The model and exactly the parameters that it has. */
-export function targetOf({ model, thinks, effort }: ChatSettings): ChatTarget {
-  const chosen = effort && { reasoning_effort: effort };
-  switch (model) {
-    case "alpha-v4.1-flash":
-      return {
-        model,
-        params: {
-          stream_options: { include_usage: true },
-          thinking: { type: thinks ? "enabled" : "disabled" },
-          ...(thinks && chosen),
-        },
-      };
-    case "gamma-chat-1-6-251015":
-      return { model };
-    case "delta-5.3":
-      return { model, params: { ...chosen } };
-  }
+function isSettings(kept: unknown): kept is ChatSettings {
+  if (typeof kept !== "object" || kept === null) return false;
+  const { model, values, offersTools, wantsJSON, instructions } = kept as Record<string, unknown>;
+  return (
+    models.some((known) => known === model) &&
+    typeof values === "object" &&
+    values !== null &&
+    typeof offersTools === "boolean" &&
+    typeof wantsJSON === "boolean" &&
+    typeof instructions === "string"
+  );
 }
 
-function settingsFrom(text: string | undefined): ChatSettings {
-  try {
-    const { model, thinks, effort, offersTools } = JSON.parse(text ?? "") as Partial<ChatSettings>;
-    return {
-      model: models.find((known) => known === model) ?? initial.model,
-      thinks: thinks !== false,
-      effort: effort === "low" || effort === "high" || effort === "max" ? effort : undefined,
-      offersTools: offersTools === true,
-    };
-  } catch {
-    return initial;
-  }
-}
+/** Names of the tools on their cards. */
+export const toolTitles: Readonly<Record<string, string>> = {
+  roll_dice: "Roll dice",
+  save_note: "Save a note",
+  pick_color: "Pick a color",
+};
+
+/** Notes that the model was allowed to keep. They are gone when the page is left. */
+export const notes = createValue<readonly string[]>([]);

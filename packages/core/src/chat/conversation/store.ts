@@ -54,6 +54,8 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
    * dropped. A turn that waits for the storage or another tab is `not-sent`.
    */
   stop(): void;
+  /** Drops one message of `queued`, by its index. Its turn is `not-sent`. */
+  dequeue(index: number): void;
   /**
    * Repeats the request whose answer failed or was stopped; results of tools are kept. With nothing to retry
    * the turn is `not-sent`, and the chat stays as it is.
@@ -171,6 +173,11 @@ export function createChatStore<Output = unknown>(
               : startIfFree(read, again),
           );
         }),
+      dequeue(index) {
+        queue[index]?.drop();
+        setQueue(queue.filter((_, place) => place !== index));
+        store.flush();
+      },
       regenerate: (messageId) => whenFree(read, () => placeOfVersion(thread, messageId)),
       edit: (messageId, content, { images } = {}) =>
         whenFree(

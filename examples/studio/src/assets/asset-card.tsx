@@ -1,0 +1,186 @@
+import { redact } from "@sluice/core";
+import { type VideoModel, videoModels } from "@sluice/core/schemas";
+import { useAsset } from "@sluice/react";
+import { describeError } from "@sluice/react/app";
+import { Clapperboard, Copy, Image, ImageOff, LoaderCircle, Trash2 } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { urlsOf, useImageForm, useVideoForm } from "../media/use-media-form.js";
+import { openRoute } from "../routes.js";
+import { Button, IconButton } from "../ui/button.js";
+import { Badge } from "../ui/chip.js";
+import { toast } from "../ui/toast.js";
+import { dismiss, type RegisteredAsset, type Registration, register, registered } from "./registered.js";
+
+/** An asset that was registered here, and if it can be used. */
+export function AssetCard({ asset }: { readonly asset: RegisteredAsset }) {
+  const { uri, error, asset: seen, refetch } = useAsset({ assetId: asset.id });
+  const images = useImageForm();
+  const videos = useVideoForm();
+  const hasFailed = seen?.state === "failed";
+  const useInImage = () => {
+    const known = urlsOf(images.values, "image").filter((url) => url !== asset.picture);
+    images.set("image", [...known, asset.picture]);
+    openRoute({ room: "images" });
+  };
+  const useInVideo = () => {
+    const known = urlsOf(videos.values, "reference_image").filter((url) => url !== asset.uri);
+    const { first_frame: _, last_frame: __, ...values } = videos.values;
+    videos.fill({
+      model: takesAssets(videos.model) ? videos.model : "gamma-video-2.0",
+      values: { ...values, reference_image: [...known, asset.uri] },
+    });
+    openRoute({ room: "videos" });
+  };
+  return (
+    <Card name={asset.name} picture={asset.picture}>
+      <p className="flex items-center gap-2">
+        <span dir="auto" className="min-w-0 grow truncate text-sm font-medium">
+          {asset.name}
+        </span>
+        <Chip isReady={uri !== undefined} hasFailed={hasFailed} isUnknown={error !== undefined} />
+      </p>
+      {error && (
+        <p className="text-xs text-danger">
+          {hasFailed ? "This picture can't be used. Choose another one." : describeError(error).hint}
+        </p>
+      )}
+      <div className="flex flex-wrap items-center gap-1">
+        {uri && (
+          <>
+            <Button onClick={useInVideo}>
+              <Clapperboard aria-hidden />
+              Video
+            </Button>
+            <Button onClick={useInImage}>
+              <Image aria-hidden />
+              Image
+            </Button>
+          </>
+        )}
+        {error && !hasFailed && <Button onClick={refetch}>Check again</Button>}
+        <span className="ml-auto flex">
+          <IconButton label="Copy URI" onClick={() => void copy(asset.uri)}>
+            <Copy aria-hidden />
+          </IconButton>
+          <IconButton label="Delete" onClick={() => remove(asset)}>
+            <Trash2 aria-hidden />
+          </IconButton>
+        </span>
+      </div>
+    </Card>
+  );
+}
+
+/** A picture on its way to the gateway, or why it is not there. */
+export function RegistrationCard({ registration }: { readonly registration: Registration }) {
+  const { id, name, picture, groupId, state, error } = registration;
+  const { title, hint, mayBeBilled } = describeError(error);
+  return (
+    <Card name={name} picture={picture}>
+      <p className="flex items-center gap-2">
+        <span dir="auto" className="min-w-0 grow truncate text-sm font-medium">
+          {name}
+        </span>
+        {state === "sending" ? (
+          <Badge role="status">
+            <LoaderCircle className="animate-spin" aria-hidden />
+            Sending
+          </Badge>
+        ) : (
+          <Badge tone="danger">Not added</Badge>
+        )}
+      </p>
+      {state === "failed" && (
+        <>
+          <p role="alert" className="text-xs text-danger">
+            {redact(`${title}. ${hint}`)}
+          </p>
+          <div className="flex gap-1">
+            <Button
+              onClick={({ detail }) => {
+                if (detail > 1) return;
+                dismiss(id);
+                void register(picture, name, groupId);
+              }}
+            >
+              {mayBeBilled ? "Retry anyway" : "Try again"}
+            </Button>
+            <Button look="quiet" onClick={() => dismiss(id)}>
+              Dismiss
+            </Button>
+          </div>
+        </>
+      )}
+    </Card>
+  );
+}
+
+interface CardProps {
+  readonly name: string;
+  readonly picture: string;
+  readonly children: ReactNode;
+}
+
+function Card({ name, picture, children }: CardProps) {
+  const [isBroken, setBroken] = useState(false);
+  return (
+    <article aria-label={name} className="flex h-full flex-col overflow-hidden rounded-xl border bg-raised">
+      <div className="flex aspect-4/3 items-center justify-center bg-sunken text-muted">
+        {isBroken ? (
+          <ImageOff className="size-6" aria-hidden />
+        ) : (
+          <img
+            src={picture}
+            alt=""
+            className="size-full object-cover"
+            referrerPolicy="no-referrer"
+            onError={() => setBroken(true)}
+          />
+        )}
+      </div>
+      <div className="flex grow flex-col gap-2 p-3">{children}</div>
+    </article>
+  );
+}
+
+interface ChipProps {
+  readonly isReady: boolean;
+  readonly hasFailed: boolean;
+  readonly isUnknown: boolean;
+}
+
+function Chip({ isReady, hasFailed, isUnknown }: ChipProps) {
+  if (isReady)
+    return (
+      <Badge role="status" tone="accent">
+        Ready
+      </Badge>
+    );
+  if (isUnknown)
+    return (
+      <Badge role="status" tone="danger">
+        {hasFailed ? "Failed" : "Unknown"}
+      </Badge>
+    );
+  return (
+    <Badge role="status">
+      <LoaderCircle className="animate-spin" aria-hidden />
+      Preparing
+    </Badge>
+  );
+}
+
+async function copy(uri: string): Promise<void> {
+  await navigator.clipboard.writeText(uri);
+  toast("URI copied");
+}
+
+function remove(asset: RegisteredAsset): void {
+  registered.remove(asset.id);
+  toast("Asset deleted", { onUndo: () => registered.put(asset) });
+}
+
+function takesAssets(model: VideoModel): boolean {
+  const { family } = videoModels[model];
+  return family === "2-0" || family === "fast";
+}

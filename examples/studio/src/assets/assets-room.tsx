@@ -1,0 +1,161 @@
+import { useLeaveWarning } from "@sluice/react/app";
+import { Upload } from "lucide-react";
+import { useRef, useState } from "react";
+import { useInspected } from "../inspector/inspected.js";
+import { focusProblem } from "../media/composer.js";
+import { Problem, useDrop } from "../media/sources.js";
+import { RoomHeader } from "../shell/room-header.js";
+import { Button } from "../ui/button.js";
+import { Field, TextInput } from "../ui/field.js";
+import { useValue } from "../value.js";
+import { AssetCard, RegistrationCard } from "./asset-card.js";
+import { register, registered, registrations } from "./registered.js";
+
+const ACCEPT = "image/png,image/jpeg,image/webp";
+
+/** The room for pictures that videos are made of. Pictures can be dropped anywhere. */
+export function AssetsRoom() {
+  const assets = useValue(registered);
+  const sending = useValue(registrations);
+  const [groupId, setGroupId] = useState("studio");
+  const [link, setLink] = useState("");
+  const [problem, setProblem] = useState<string>();
+  const [linkProblem, setLinkProblem] = useState<string>();
+  const input = useRef<HTMLInputElement>(null);
+  const section = useRef<HTMLElement>(null);
+  // they would be registered, perhaps, and nobody could name them
+  useLeaveWarning(sending.some(({ state }) => state === "sending"));
+  const isGroupless = groupId.trim() === "";
+  useInspected(
+    {
+      room: "assets",
+      request: {
+        model: "gamma-asset",
+        GroupId: groupId,
+        Name: "hero.png",
+        AssetType: "Image",
+        URL: link || "https://example.com/hero.png",
+      },
+    },
+    { assets, registrations: sending },
+  );
+
+  const canAdd = () => {
+    setProblem(undefined);
+    setLinkProblem(undefined);
+    if (isGroupless) focusProblem(section.current);
+    return !isGroupless;
+  };
+  const addFiles = async (files: readonly File[]) => {
+    if (!canAdd()) return;
+    const { checkMedia, toDataURI } = await import("@sluice/core/media");
+    for (const file of files)
+      if ((await checkMedia(file, "chat_image")).length > 0) setProblem(`“${file.name}” is not a picture.`);
+      else void register(await toDataURI(file), file.name, groupId.trim());
+  };
+  const addLinks = (links: readonly string[]) => {
+    const urls = links.map((one) => one.trim()).filter((one) => one !== "");
+    if (!canAdd() || urls.length === 0) return;
+    if (!urls.every((url) => /^https?:\/\/./.test(url))) {
+      setLinkProblem("Use a link: https://…");
+      return focusProblem(section.current);
+    }
+    for (const url of urls) void register(url, nameOf(url), groupId.trim());
+    setLink("");
+  };
+  const { dropProps, isOver } = useDrop((files) => void addFiles(files), addLinks);
+
+  return (
+    <>
+      <RoomHeader title="Assets" />
+      <div {...dropProps} className="relative flex grow flex-col overflow-y-auto">
+        <div className="mx-auto flex w-full max-w-6xl flex-col gap-6 p-4 md:p-6">
+          <section
+            ref={section}
+            aria-label="New asset"
+            className="mx-auto flex w-full max-w-3xl flex-col gap-4 rounded-2xl border bg-raised p-4 shadow-sm"
+          >
+            <div className="flex flex-wrap items-center gap-3">
+              <p className="grow text-sm text-muted">Add a picture once. Use it in many videos.</p>
+              <Button look="primary" onClick={() => input.current?.click()}>
+                <Upload aria-hidden />
+                Choose pictures
+              </Button>
+              <input
+                ref={input}
+                type="file"
+                hidden
+                multiple
+                accept={ACCEPT}
+                onChange={({ currentTarget }) => {
+                  void addFiles([...(currentTarget.files ?? [])]);
+                  currentTarget.value = "";
+                }}
+              />
+            </div>
+            {problem && <Problem text={problem} />}
+            <div className="grid gap-3 sm:grid-cols-2">
+              <Field label="Link" issues={linkProblem ? [linkProblem] : []}>
+                <span className="flex gap-2">
+                  <TextInput
+                    type="url"
+                    placeholder="https://…"
+                    value={link}
+                    onChange={(event) => setLink(event.target.value)}
+                    onKeyDown={(event) => event.key === "Enter" && !event.repeat && addLinks([link])}
+                  />
+                  <Button onClick={({ detail }) => detail < 2 && addLinks([link])}>Add</Button>
+                </span>
+              </Field>
+              <Field label="Group" issues={isGroupless ? ["Add a group."] : []}>
+                <TextInput value={groupId} onChange={(event) => setGroupId(event.target.value)} />
+              </Field>
+            </div>
+          </section>
+          {assets.length + sending.length === 0 ? (
+            <Empty />
+          ) : (
+            <ul
+              aria-label="Assets"
+              className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,15rem),1fr))] gap-4"
+            >
+              {sending.map((registration) => (
+                <li key={registration.id}>
+                  <RegistrationCard registration={registration} />
+                </li>
+              ))}
+              {assets.map((asset) => (
+                <li key={asset.id}>
+                  <AssetCard asset={asset} />
+                </li>
+              ))}
+            </ul>
+          )}
+        </div>
+        {isOver && (
+          <div className="pointer-events-none absolute inset-2 flex items-center justify-center rounded-2xl border-2 border-dashed border-accent bg-accent-soft/80 font-medium">
+            Drop pictures here
+          </div>
+        )}
+      </div>
+    </>
+  );
+}
+
+function Empty() {
+  return (
+    <div className="flex flex-col items-center gap-2 rounded-2xl border border-dashed border-edge/60 p-10 text-center text-sm text-muted">
+      <Upload className="size-6" aria-hidden />
+      <p>No assets yet. Drop a picture anywhere.</p>
+    </div>
+  );
+}
+
+/** Names a link by its last part. */
+function nameOf(url: string): string {
+  const last = url
+    .replace(/[?#].*/, "")
+    .split("/")
+    .at(-1);
+  return last || url;
+}

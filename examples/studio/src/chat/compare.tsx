@@ -1,0 +1,90 @@
+import { chatModelInfo, useAttachments } from "@sluice/react/app";
+import { X } from "lucide-react";
+import { useId, useRef, useState } from "react";
+import { useInspected } from "../inspector/inspected.js";
+import { RoomHeader } from "../shell/room-header.js";
+import { Button } from "../ui/button.js";
+import { useValue } from "../value.js";
+import { Composer } from "./composer.js";
+import { Log } from "./log.js";
+import { ModelMenu, SettingsMenu } from "./model-menu.js";
+import { type ChatSettings, chatSettings, models, targetOf, toolNamesOf } from "./settings.js";
+import { type Chat, useChat } from "./use-chat.js";
+
+/** Two models side by side. Each question goes to both; nothing of it is kept. */
+export function Compare({ onClose }: { readonly onClose: () => void }) {
+  const settings = useValue(chatSettings);
+  const id = useId();
+  const field = useRef<HTMLTextAreaElement>(null);
+  const [left, setLeft] = useState(settings.model);
+  const [right, setRight] = useState(models.find((model) => model !== settings.model) ?? settings.model);
+  const sides = [
+    { ...useSide(`compare/left${id}`, settings, left), choose: setLeft, label: "Left model" },
+    { ...useSide(`compare/right${id}`, settings, right), choose: setRight, label: "Right model" },
+  ];
+  const chats = sides.map(({ chat }) => chat);
+  // both get the same question: the model that is blind decides
+  const blind = [left, right].find((model) => !chatModelInfo(model).seesImages) ?? left;
+  const attachments = useAttachments(blind);
+  useInspected(
+    {
+      room: "chat",
+      target: targetOf({ ...settings, model: left }),
+      question: chats[0]?.messages.findLast(({ role }) => role === "user")?.content,
+      tools: toolNamesOf(settings),
+    },
+    Object.fromEntries(
+      sides.map(({ model, chat }) => [model, { messages: chat.messages, status: chat.status }]),
+    ),
+  );
+  const send = async (text: string, images: readonly Blob[]) => {
+    const turns = await Promise.all(chats.map(({ verbs }) => verbs.send(text, { images })));
+    return turns.some(({ outcome, messages }) => outcome !== "not-sent" || messages.length > 0);
+  };
+  return (
+    <>
+      <RoomHeader title="Compare models">
+        <Button look="quiet" onClick={onClose}>
+          <X aria-hidden />
+          Close
+        </Button>
+      </RoomHeader>
+      <div className="grid min-h-0 grow grid-cols-1 grid-rows-2 divide-y md:grid-cols-2 md:grid-rows-1 md:divide-x md:divide-y-0">
+        {sides.map(({ chat, model, choose, label }) => (
+          <div key={label} className="flex min-h-0 min-w-0 flex-col">
+            <div className="flex shrink-0 border-b px-2 py-1">
+              <ModelMenu label={label} model={model} onChange={choose} />
+            </div>
+            <Log
+              chat={chat}
+              label={`Messages: ${label.toLowerCase()}`}
+              empty={<p className="m-auto p-4 text-sm text-muted">Ask both models one question</p>}
+            />
+          </div>
+        ))}
+      </div>
+      <Composer
+        draftKey="compare"
+        field={field}
+        settings={{ ...settings, model: blind }}
+        attachments={{ ...attachments, switchTo: [] }}
+        isBusy={chats.some(({ isBusy }) => isBusy)}
+        queued={chats[0]?.queued ?? []}
+        onSend={send}
+        onStop={() => {
+          for (const { stop } of chats) stop();
+        }}
+        onDequeue={(index) => {
+          for (const { dequeue } of chats) dequeue(index);
+        }}
+      >
+        <SettingsMenu />
+      </Composer>
+    </>
+  );
+}
+
+function useSide(id: string, settings: ChatSettings, model: ChatSettings["model"]) {
+  const chat: Chat = useChat(id, { ...settings, model });
+  return { chat, model };
+}

@@ -1,0 +1,107 @@
+import type { ThreadMessage } from "@sluice/core";
+import clsx from "clsx";
+import { ArrowDown } from "lucide-react";
+import { type ReactNode, useDeferredValue, useEffect, useMemo } from "react";
+import { useStickToBottom } from "use-stick-to-bottom";
+import { useMedia } from "../value.js";
+import { CONTINUE } from "./ending.js";
+import { NearContext } from "./near.js";
+import { Turn, type TurnMessages } from "./turn.js";
+import { type Chat, ChatContext } from "./use-chat.js";
+
+/** Number of turns that are shown at once; a longer chat gets its older turns when the browser has time. */
+const FIRST_TURNS = 12;
+
+interface LogProps {
+  readonly chat: Chat;
+  /** Name of the log, for screen readers. */
+  readonly label?: string;
+  /** Content in place of an empty chat. */
+  readonly empty?: ReactNode;
+}
+
+/** The messages of a chat. It stays at the end while an answer grows, until the user scrolls up. */
+export function Log({ chat, label = "Messages", empty }: LogProps) {
+  const { messages, isBusy, isRestoring, error, verbs } = chat;
+  const isStill = useMedia("(prefers-reduced-motion: reduce)");
+  const { scrollRef, contentRef, isAtBottom, scrollToBottom } = useStickToBottom({
+    initial: "instant",
+    resize: isStill ? "instant" : "smooth",
+  });
+  const turns = useMemo(() => grouped(messages), [messages]);
+  const all = useDeferredValue(turns);
+  const shown = turns.length - all.length > FIRST_TURNS ? turns.slice(-FIRST_TURNS) : turns;
+  const asked = messages.findLast(({ role }) => role === "user")?.id;
+  useEffect(() => {
+    if (asked !== undefined) void scrollToBottom("instant");
+  }, [asked, scrollToBottom]);
+  const near = useMemo(() => ({ root: scrollRef }), [scrollRef]);
+
+  return (
+    <ChatContext value={verbs}>
+      <NearContext value={near}>
+        <div className="relative flex min-h-0 grow flex-col">
+          <div
+            ref={scrollRef}
+            role="log"
+            aria-label={label}
+            aria-live="off"
+            aria-busy={isBusy}
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
+            tabIndex={0}
+            className="flex grow flex-col overflow-y-auto overscroll-contain -outline-offset-2"
+          >
+            <div ref={contentRef} className="flex grow flex-col">
+              {turns.length === 0 && !isRestoring && empty}
+              {shown.map((turn, index) => {
+                const isLast = index === shown.length - 1;
+                return (
+                  <Turn
+                    key={turn.id}
+                    turn={turn}
+                    isLast={isLast}
+                    isBusy={isBusy && isLast}
+                    error={isLast ? error : undefined}
+                  />
+                );
+              })}
+            </div>
+          </div>
+          <button
+            type="button"
+            aria-label="Jump to latest"
+            onClick={() => void scrollToBottom()}
+            className={clsx(
+              "control-square absolute bottom-2 left-1/2 inline-flex -translate-x-1/2 items-center justify-center rounded-full border bg-raised shadow-pop transition-opacity hover:bg-hover",
+              (isAtBottom || turns.length === 0) && "invisible opacity-0",
+            )}
+          >
+            <ArrowDown className="size-4" aria-hidden />
+          </button>
+        </div>
+      </NearContext>
+    </ChatContext>
+  );
+}
+
+/** Groups messages to turns: a question, and the answers to it. */
+function grouped(messages: readonly ThreadMessage[]): TurnMessages[] {
+  const turns: { id: string; question?: ThreadMessage; answers: ThreadMessage[]; fence: string }[] = [];
+  for (const message of messages) {
+    if (message.role === "user") {
+      const fence = message.content === CONTINUE ? openFence(turns.at(-1)) : "";
+      turns.push({ id: message.id, question: message, answers: [], fence });
+    } else if (message.role === "assistant") {
+      if (turns.length === 0) turns.push({ id: message.id, answers: [], fence: "" });
+      turns.at(-1)?.answers.push(message);
+    }
+  }
+  return turns;
+}
+
+/** The first line of the code block that the answer of a turn ends in, so that the rest can be shown as code. */
+function openFence(turn: TurnMessages | undefined): string {
+  const text = (turn?.fence ?? "") + (turn?.answers.at(-1)?.content ?? "");
+  const fences = text.match(/^ *(?:```|~~~).*$/gm) ?? [];
+  return fences.length % 2 === 1 ? `${fences.at(-1)}\n` : "";
+}

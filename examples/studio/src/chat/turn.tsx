@@ -1,0 +1,121 @@
+import type { ThreadMessage } from "@sluice/core";
+import clsx from "clsx";
+import { memo } from "react";
+import { Badge } from "../ui/chip.js";
+import { later } from "../ui/later.js";
+import { Actions } from "./actions.js";
+import { Ending, Unanswered, Waiting } from "./ending.js";
+import { useNear } from "./near.js";
+import { Question } from "./question.js";
+import { Steps } from "./steps.js";
+
+const Markdown = later(async () => (await import("./markdown.js")).Markdown);
+// before the first answer comes
+void Markdown.preload();
+
+/** A question and the answers to it: several where the model calls tools. */
+export interface TurnMessages {
+  readonly id: string;
+  readonly question?: ThreadMessage;
+  readonly answers: readonly ThreadMessage[];
+  /** Code fence that the text begins in, where it continues an answer; else empty. */
+  readonly fence: string;
+}
+
+interface TurnProps {
+  readonly turn: TurnMessages;
+  readonly isLast: boolean;
+  /** Says if this turn is in flight in this tab. */
+  readonly isBusy: boolean;
+  /** Error of the turn that has no answer. */
+  readonly error: Error | undefined;
+}
+
+/** One turn. A turn that did not change does not render again; one that is far away is not laid out. */
+export const Turn = memo(function Turn({ turn, isLast, isBusy, error }: TurnProps) {
+  const { question, answers } = turn;
+  const { ref, isNear } = useNear<HTMLDivElement>(isLast);
+  return (
+    <div
+      ref={ref}
+      className={clsx(
+        "group/turn mx-auto flex w-full max-w-3xl shrink-0 flex-col gap-3 px-4 py-3 [contain-intrinsic-size:auto_24rem]",
+        !isLast && "[content-visibility:auto]",
+      )}
+    >
+      {question && <Question message={question} isBusy={isBusy} />}
+      {answers.length > 0 && <Answer turn={turn} isLast={isLast} isBusy={isBusy} isNear={isNear} />}
+      {answers.length === 0 && isBusy && <Waiting />}
+      {answers.length === 0 && !isBusy && isLast && <Unanswered error={error} />}
+    </div>
+  );
+}, isSame);
+
+function isSame(one: TurnProps, other: TurnProps): boolean {
+  const { turn } = one;
+  return (
+    one.isLast === other.isLast &&
+    one.isBusy === other.isBusy &&
+    one.error === other.error &&
+    turn.fence === other.turn.fence &&
+    turn.question === other.turn.question &&
+    turn.answers.length === other.turn.answers.length &&
+    turn.answers.every((answer, index) => answer === other.turn.answers[index])
+  );
+}
+
+interface AnswerProps {
+  readonly turn: TurnMessages;
+  readonly isLast: boolean;
+  readonly isBusy: boolean;
+  readonly isNear: boolean;
+}
+
+/** The answers of a turn: its steps in one box, the text, and one row of actions. */
+function Answer({ turn: { answers, fence }, isLast, isBusy, isNear }: AnswerProps) {
+  const last = answers.at(-1) as ThreadMessage;
+  const isInFlight = last.outcome === undefined;
+  const isElsewhere = isInFlight && !isBusy;
+  const isSilent = isBusy && last.content === "" && !last.reasoning && !last.toolCalls?.length;
+  // an answer that began before this page was loaded
+  const isResumed =
+    isBusy && isInFlight && (last.createdAt ?? Number.POSITIVE_INFINITY) < performance.timeOrigin;
+  const hasCalls = Boolean(last.toolCalls?.length);
+  return (
+    <article aria-label="Assistant's answer" aria-busy={isBusy} className="flex min-w-0 flex-col gap-3">
+      <h2 className="sr-only">Answer</h2>
+      <Steps answers={answers} isBusy={isBusy} />
+      {/* the text before a tool call is one of the steps */}
+      {last.content !== "" && !hasCalls && (
+        <Prose text={fence + last.content} isLive={isInFlight && (isBusy || isElsewhere)} isNear={isNear} />
+      )}
+      {(isResumed || isElsewhere) && (
+        <Badge tone="accent" className="self-start">
+          <span aria-hidden className="size-2 animate-pulse rounded-full bg-accent" />
+          {isResumed ? "Resumed" : "Answering in another tab"}
+        </Badge>
+      )}
+      {isSilent && <Waiting model={last.model} />}
+      {!isBusy && !isElsewhere && <Ending message={last} isLast={isLast} />}
+      {!isBusy && !isElsewhere && <Actions answers={answers} isLast={isLast} />}
+    </article>
+  );
+}
+
+interface ProseProps {
+  readonly text: string;
+  readonly isLive: boolean;
+  readonly isNear: boolean;
+}
+
+/** An answer's text: plain where it is far away or Markdown is still loading. */
+function Prose({ text, isLive, isNear }: ProseProps) {
+  const plain = (
+    <p dir="auto" className="whitespace-pre-wrap">
+      {text}
+    </p>
+  );
+  if (!isNear) return plain;
+  // a text that grows would show unfinished Markdown
+  return <Markdown text={text} isLive={isLive} fallback={isLive ? null : plain} />;
+}

@@ -1,0 +1,229 @@
+import type { ImageModel } from "@sluice/core/schemas";
+import { useImages } from "@sluice/react";
+import { imageForm, imageRequestOf, type MediaField, useLeaveWarning } from "@sluice/react/app";
+import { ImagePlus, Lock, LockOpen } from "lucide-react";
+import { type RefObject, useRef } from "react";
+import type { DemoPrompt } from "../../demo/prompts.js";
+import { useInspected } from "../inspector/inspected.js";
+import { AddMedia } from "../media/add-media.js";
+import { Examples, Failure, focusProblem, GenerateButton, PromptInput } from "../media/composer.js";
+import { fieldOf, ModelSelect, MoreSettings, ResolutionChips, ShapeChips } from "../media/settings.js";
+import { Problem, References, useDrop, useSources } from "../media/sources.js";
+import { type MediaDraft, type MediaForm, useImageForm } from "../media/use-media-form.js";
+import { RoomHeader } from "../shell/room-header.js";
+import { IconButton } from "../ui/button.js";
+import { Chip } from "../ui/chip.js";
+import { NumberField } from "../ui/number-field.js";
+import { useValue } from "../value.js";
+import { gallery, keepSheet } from "./gallery.js";
+import { Wall } from "./wall.js";
+
+type Draft = MediaDraft<ImageModel>;
+
+/** The room where images are made. A request goes on while one is in another room. */
+export function ImagesRoom() {
+  const form = useImageForm();
+  const { generate, stop, reset, ...state } = useImages<ImageModel>({ id: "studio", model: form.model });
+  const { status, error, outcome, variables, submittedAt } = state;
+  const sheets = useValue(gallery);
+  const composer = useRef<HTMLElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  const isPending = status === "pending";
+  // nothing brings the answer back
+  useLeaveWarning(isPending);
+  useInspected({ room: "images", request: form.request }, state);
+  const sources = useSources(form);
+  const references = fieldOf(form, "media", "image") as MediaField;
+  const { dropProps, isOver } = useDrop(
+    (files) => void sources.addFiles(references, files),
+    (links) => sources.addLinks(references, links),
+  );
+
+  const start = async (draft: Draft) => {
+    const settled = await generate(imageRequestOf(draft.model, draft.values));
+    if (settled.status === "success") keepSheet(draft, settled.data);
+  };
+  const submit = () => {
+    if (isPending) return;
+    if (form.check()) void start({ model: form.model, values: form.values });
+    else focusProblem(composer.current);
+  };
+  /** Fills the form, and shows it. */
+  const fill = (draft: Draft) => {
+    form.fill(draft);
+    composer.current?.scrollIntoView({ block: "end", behavior: "smooth" });
+  };
+  const fillAndStart = (draft: Draft) => {
+    fill(draft);
+    if (!isPending) void start(draft);
+  };
+  /** Before a button goes, the focus moves to the one that stays. */
+  const focusButton = () => button.current?.focus();
+
+  return (
+    <>
+      <RoomHeader title="Images" />
+      <div {...dropProps} className="grow overflow-y-auto">
+        <div className="mx-auto flex max-w-6xl flex-col gap-6 p-4 md:p-6">
+          <Composer
+            form={form}
+            sources={sources}
+            isOver={isOver}
+            region={composer}
+            button={button}
+            isBusy={isPending}
+            onSubmit={submit}
+          />
+          {error && (
+            <Failure
+              error={error}
+              outcome={outcome}
+              onRetry={() => {
+                focusButton();
+                submit();
+              }}
+              onDismiss={() => {
+                focusButton();
+                reset();
+              }}
+            />
+          )}
+          <p role="status" className="sr-only">
+            {isPending ? "Generating" : status === "success" && "Done"}
+          </p>
+          {sheets.length === 0 && !isPending ? (
+            <Examples
+              room="images"
+              title="Your images appear here. Try one of these."
+              most={9}
+              onPick={(example) => fillAndStart(draftOf(example))}
+            />
+          ) : (
+            <Wall
+              sheets={sheets}
+              pending={isPending ? { request: variables, since: submittedAt } : undefined}
+              onStop={() => {
+                focusButton();
+                stop();
+              }}
+              onReuse={fill}
+              onVary={(draft) => fillAndStart({ ...draft, values: { ...draft.values, seed: randomSeed() } })}
+            />
+          )}
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** The model with the smallest sizes: its images are there first. */
+const QUICK_MODEL: ImageModel = "gamma-image-4-0-250828";
+
+/** The form of an example: its words, and the smallest size of its shape. */
+function draftOf({ prompt, ratio, count }: DemoPrompt): Draft {
+  const model = QUICK_MODEL;
+  const size = fieldOf(imageForm(model), "choice", "size")?.choices.find((choice) => choice.ratio === ratio);
+  return {
+    model,
+    values: {
+      prompt,
+      size: size?.value,
+      ...(count && { sequential_image_generation: true, max_images: count }),
+    },
+  };
+}
+
+interface ComposerProps {
+  readonly form: MediaForm<ImageModel>;
+  readonly sources: ReturnType<typeof useSources>;
+  /** True while files are held over the room. */
+  readonly isOver: boolean;
+  readonly region: RefObject<HTMLElement | null>;
+  readonly button: RefObject<HTMLButtonElement | null>;
+  readonly isBusy: boolean;
+  readonly onSubmit: () => void;
+}
+
+/** The prompt and what goes with it. */
+function Composer({ form, sources, isOver, region, button, isBusy, onSubmit }: ComposerProps) {
+  const references = fieldOf(form, "media", "image") as MediaField;
+  const { objection, addFiles, addLinks } = sources;
+  return (
+    <section
+      ref={region}
+      aria-label="New image"
+      data-over={isOver || undefined}
+      className="mx-auto flex w-full max-w-3xl flex-col gap-3 rounded-2xl border bg-raised p-4 shadow-sm transition-colors focus-within:border-edge data-over:border-accent data-over:bg-accent-soft"
+    >
+      <References fields={[references]} form={form} />
+      {objection && <Problem text={objection} />}
+      <PromptInput form={form} placeholder="Describe an image" onSubmit={onSubmit} />
+      <ShapeChips form={form} />
+      <div className="flex flex-wrap items-center gap-2">
+        <AddMedia
+          title="Reference images"
+          fields={[references]}
+          onFiles={addFiles}
+          onLinks={addLinks}
+          trigger={
+            <IconButton label="Add references">
+              <ImagePlus aria-hidden />
+            </IconButton>
+          }
+        />
+        <ModelSelect form={form} />
+        <ResolutionChips form={form} />
+        <SetSize form={form} />
+        <SeedLock form={form} />
+        <MoreSettings form={form} />
+        <span className="ml-auto">
+          <GenerateButton button={button} isBusy={isBusy} onPress={onSubmit}>
+            {isBusy ? "Generating…" : "Generate"}
+          </GenerateButton>
+        </span>
+      </div>
+    </section>
+  );
+}
+
+/** The number of images: more than one is a set of images that match. */
+function SetSize({ form }: { readonly form: MediaForm<ImageModel> }) {
+  const { sequential_image_generation: isSet, max_images: most } = form.values;
+  return (
+    <NumberField
+      label="Number of images"
+      min={1}
+      value={isSet === true && typeof most === "number" ? most : 1}
+      onChange={(count = 1) =>
+        form.fill({
+          model: form.model,
+          values: {
+            ...form.values,
+            sequential_image_generation: count > 1,
+            max_images: count > 1 ? count : undefined,
+          },
+        })
+      }
+    />
+  );
+}
+
+/** Keeps the seed, so that the next image is like the last one. */
+function SeedLock({ form }: { readonly form: MediaForm<ImageModel> }) {
+  const { seed } = form.values;
+  const isLocked = typeof seed === "number";
+  return (
+    <Chip
+      isPressed={isLocked}
+      data-tip="The same seed gives a similar image"
+      onClick={() => form.set("seed", isLocked ? undefined : randomSeed())}
+    >
+      {isLocked ? <Lock aria-hidden /> : <LockOpen aria-hidden />}
+      {isLocked ? `Seed ${seed}` : "Seed"}
+    </Chip>
+  );
+}
+
+function randomSeed(): number {
+  return Math.floor(Math.random() * 1_000_000);
+}

@@ -1,0 +1,277 @@
+import type { ImageRequestOf } from "@sluice/core";
+import type { ImageModel } from "@sluice/core/schemas";
+import { downloadMedia } from "@sluice/react/app";
+import {
+  CircleAlert,
+  Clapperboard,
+  Copy,
+  Download,
+  Ellipsis,
+  ImagePlus,
+  Link,
+  RotateCcw,
+  Shuffle,
+  Square,
+  Trash2,
+} from "lucide-react";
+import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
+import { type MediaDraft, urlsOf, useImageForm, useVideoForm } from "../media/use-media-form.js";
+import { shortTime, useNow } from "../media/words.js";
+import { openRoute } from "../routes.js";
+import { Button, IconButton } from "../ui/button.js";
+import { Menu, type MenuItem } from "../ui/popups.js";
+import { toast } from "../ui/toast.js";
+import { removeImage, type Sheet, type Shown, sidesOf, sizeOf } from "./gallery.js";
+import type { Viewer } from "./viewer.js";
+
+interface WallProps {
+  readonly sheets: readonly Sheet[];
+  /** The request in flight. */
+  readonly pending:
+    | { readonly request: ImageRequestOf<ImageModel> | undefined; readonly since: number | undefined }
+    | undefined;
+  readonly onStop: () => void;
+  readonly onReuse: (draft: MediaDraft<ImageModel>) => void;
+  readonly onVary: (draft: MediaDraft<ImageModel>) => void;
+}
+
+/** All images, newest first, in columns; a click opens one. */
+export function Wall({ sheets, pending, onStop, onReuse, onVary }: WallProps) {
+  const [open, setOpen] = useState<string>();
+  const [viewer, setViewer] = useState<{ readonly Viewer: typeof Viewer }>();
+  const view = (key: string) => {
+    setOpen(key);
+    if (!viewer) import("./viewer.js").then(setViewer, () => toast("Check your connection"));
+  };
+  const actionsOf = useActions(onReuse, onVary);
+  const shown = sheets.flatMap((sheet) =>
+    sheet.images.map((image, at): Shown & { key: string } => ({
+      sheet,
+      image,
+      place: at + 1,
+      key: `${sheet.id} ${image.url ?? at}`,
+    })),
+  );
+  const { ref, columns, span } = useColumns();
+  return (
+    <>
+      <ul
+        ref={ref}
+        aria-label="Images"
+        className="grid grid-flow-dense gap-x-4"
+        style={{ gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`, gridAutoRows: `${ROW}px` }}
+      >
+        {pending && <Waiting {...pending} span={span} onStop={onStop} />}
+        {shown.map((one) => (
+          <li key={one.key} aria-label={one.sheet.prompt} style={span(sizeOf(one))}>
+            <Tile shown={one} actions={actionsOf(one)} onOpen={() => view(one.key)} />
+          </li>
+        ))}
+      </ul>
+      {open !== undefined && viewer && (
+        <viewer.Viewer
+          shown={shown.filter(({ image }) => image.url)}
+          open={open}
+          actionsOf={actionsOf}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
+    </>
+  );
+}
+
+/** Height of a row of the grid, in pixels. Each tile takes as many as its image needs. */
+const ROW = 4;
+const GAP = 16;
+/** Least width of an image, in pixels. */
+const LEAST = 320;
+
+function useColumns() {
+  const ref = useRef<HTMLUListElement>(null);
+  const [width, setWidth] = useState(LEAST);
+  useLayoutEffect(() => {
+    const list = ref.current;
+    if (!list) return;
+    // a hidden room has no width: it keeps the last one
+    const measure = () => list.clientWidth > 0 && setWidth(list.clientWidth);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(list);
+    return () => observer.disconnect();
+  }, []);
+  const columns = Math.max(1, Math.floor((width + GAP) / (LEAST + GAP)));
+  const each = (width - GAP * (columns - 1)) / columns;
+  const span = (size: string | undefined) => {
+    const [across, down] = sidesOf(size);
+    return { gridRowEnd: `span ${Math.ceil(((each * down) / across + GAP) / ROW)}` };
+  };
+  return { ref, columns, span };
+}
+
+interface TileProps {
+  readonly shown: Shown;
+  readonly actions: readonly (MenuItem | "line")[];
+  readonly onOpen: () => void;
+}
+
+function Tile({ shown, actions, onOpen }: TileProps) {
+  const { sheet, image, place } = shown;
+  const [isGone, setGone] = useState(false);
+  const [width, height] = sidesOf(sizeOf(shown));
+  if (image.error || isGone)
+    return (
+      <div
+        className="flex flex-col items-center justify-center gap-2 rounded-xl border bg-surface p-4 text-center text-sm"
+        style={{ aspectRatio: `${width} / ${height}` }}
+      >
+        <CircleAlert className="size-5 text-muted" aria-hidden />
+        <p>
+          <strong className="block font-medium">
+            {isGone ? "No longer available" : `Image ${place} failed`}
+          </strong>
+          <span className="text-muted">{image.error?.message ?? sheet.prompt}</span>
+        </p>
+        <Button look="quiet" onClick={() => remove(shown)}>
+          <Trash2 aria-hidden />
+          Delete
+        </Button>
+      </div>
+    );
+  return (
+    <div className="group relative overflow-hidden rounded-xl bg-hover">
+      <button
+        type="button"
+        aria-label={`Open ${sheet.prompt}`}
+        onClick={onOpen}
+        className="block w-full -outline-offset-2"
+      >
+        <img
+          src={image.url}
+          alt={sheet.prompt}
+          width={width}
+          height={height}
+          loading="lazy"
+          referrerPolicy="no-referrer"
+          className="w-full"
+          style={{ aspectRatio: `${width} / ${height}` }}
+          onError={() => setGone(true)}
+        />
+      </button>
+      <Overlay>
+        <p dir="auto" className="line-clamp-2 min-w-0 grow text-sm">
+          {sheet.prompt}
+        </p>
+        <span className="pointer-events-auto flex gap-1 text-ink">
+          <IconButton look="secondary" label="Download" onClick={() => void download(shown)}>
+            <Download aria-hidden />
+          </IconButton>
+          <Menu
+            align="end"
+            trigger={
+              <IconButton look="secondary" label="Actions">
+                <Ellipsis aria-hidden />
+              </IconButton>
+            }
+            items={actions}
+          />
+        </span>
+      </Overlay>
+    </div>
+  );
+}
+
+function Overlay({ children }: { readonly children: ReactNode }) {
+  return (
+    <div className="pointer-events-none absolute inset-x-0 bottom-0 flex items-end gap-2 bg-linear-to-t from-black/80 to-transparent p-3 pt-10 text-white opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 group-has-data-popup-open:opacity-100 pointer-coarse:opacity-100">
+      {children}
+    </div>
+  );
+}
+
+/** The images that are on their way, in their shape. */
+function Waiting({
+  request,
+  since,
+  span,
+  onStop,
+}: NonNullable<WallProps["pending"]> &
+  Pick<WallProps, "onStop"> & { readonly span: (size: string | undefined) => object }) {
+  const now = useNow(1000);
+  const count = request?.sequential_image_generation_options?.max_images ?? 1;
+  const [width, height] = sidesOf(request?.size);
+  return Array.from({ length: count }, (_, at) => (
+    <li key={at} aria-label="Generating" style={span(request?.size)}>
+      <div
+        className="relative flex flex-col items-center justify-center gap-3 overflow-hidden rounded-xl border bg-surface p-4 text-sm text-muted"
+        style={{ aspectRatio: `${width} / ${height}` }}
+      >
+        <div
+          aria-hidden
+          className="absolute inset-0 animate-pulse bg-linear-to-br from-accent-soft to-hover"
+        />
+        <span className="relative tabular-nums">Generating · {shortTime(now - (since ?? now))}</span>
+        {at === 0 && (
+          <Button className="relative" onClick={onStop}>
+            <Square aria-hidden />
+            Stop
+          </Button>
+        )}
+      </div>
+    </li>
+  ));
+}
+
+async function copy(text: string, done: string): Promise<void> {
+  await navigator.clipboard.writeText(text);
+  toast(done);
+}
+
+async function download({ image, sheet }: Shown): Promise<void> {
+  if (image.url && (await downloadMedia(image.url, sheet.prompt)) === "expired") toast("No longer available");
+}
+
+function remove(shown: Shown): void {
+  toast("Image deleted", { onUndo: removeImage(shown) });
+}
+
+/** What can be done with an image. */
+function useActions(onReuse: WallProps["onReuse"], onVary: WallProps["onVary"]) {
+  const images = useImageForm();
+  const videos = useVideoForm();
+  return (shown: Shown): readonly (MenuItem | "line")[] => {
+    const { draft, prompt } = shown.sheet;
+    const { url } = shown.image;
+    if (!url) return [];
+    return [
+      { label: "Reuse settings", icon: <RotateCcw aria-hidden />, onSelect: () => onReuse(draft) },
+      { label: "Vary", icon: <Shuffle aria-hidden />, onSelect: () => onVary(draft) },
+      {
+        label: "Use as reference",
+        icon: <ImagePlus aria-hidden />,
+        onSelect: () =>
+          onReuse({
+            ...images,
+            values: { ...images.values, image: [...urlsOf(images.values, "image"), url] },
+          }),
+      },
+      {
+        label: "Make a video",
+        icon: <Clapperboard aria-hidden />,
+        onSelect() {
+          videos.fill({ model: videos.model, values: { ...videos.values, prompt, first_frame: [url] } });
+          openRoute({ room: "videos" });
+        },
+      },
+      "line",
+      {
+        label: "Copy prompt",
+        icon: <Copy aria-hidden />,
+        onSelect: () => void copy(prompt, "Prompt copied"),
+      },
+      { label: "Copy link", icon: <Link aria-hidden />, onSelect: () => void copy(url, "Link copied") },
+      { label: "Download", icon: <Download aria-hidden />, onSelect: () => void download(shown) },
+      "line",
+      { label: "Delete", icon: <Trash2 aria-hidden />, isDanger: true, onSelect: () => remove(shown) },
+    ];
+  };
+}

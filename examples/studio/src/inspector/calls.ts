@@ -1,0 +1,99 @@
+import type { ClientEvent, Issue } from "@sluice/core";
+import { createValue } from "../value.js";
+
+type CallEvent = Extract<ClientEvent, { readonly callId: string; readonly path: string }>;
+/** A step of a call with the time at which it was recorded, in milliseconds since 1970. */
+export type RecordedStep = CallEvent & { readonly at: number };
+
+/** A request as it left the page. */
+export interface SentRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** JSON of the body with long strings shortened; absent from a query, and until it is read. */
+  readonly body?: unknown;
+}
+
+/** A call of the client: its steps and its requests, one for each attempt. */
+export interface Call {
+  readonly callId: string;
+  readonly kind: CallEvent["kind"];
+  readonly model?: string | undefined;
+  readonly path: string;
+  readonly steps: readonly RecordedStep[];
+  readonly requests: readonly SentRequest[];
+  readonly warnings: readonly Issue[];
+}
+
+/** Largest number of calls that are kept. */
+const MOST_CALLS = 60;
+/** Largest number of steps and of requests that are kept of one call. */
+const MOST_STEPS = 60;
+/** Length from which a string of a request is shortened: data URIs of pictures. */
+const LONG = 2000;
+
+/** The latest calls of the client, newest first. */
+export const calls = createValue<readonly Call[]>([]);
+
+/** The call whose `request` event came last: the client fetches right after it. */
+let sending: string | undefined;
+
+/** Records one event of the client. */
+export function recordEvent(event: ClientEvent): void {
+  if (event.type === "warning" && event.callId !== undefined) {
+    const { issue } = event;
+    return change(event.callId, (call) => ({ ...call, warnings: [...call.warnings, issue] }));
+  }
+  if (!("path" in event)) return;
+  const { callId, kind, model, path } = event;
+  if (event.type === "request") sending = callId;
+  const step = { ...event, at: Date.now() };
+  calls.set((known) =>
+    known.some((call) => call.callId === callId)
+      ? known
+      : [{ callId, kind, model, path, steps: [], requests: [], warnings: [] }, ...known].slice(0, MOST_CALLS),
+  );
+  change(callId, (call) => ({ ...call, steps: [...call.steps, step].slice(-MOST_STEPS) }));
+}
+
+/** Records a request that the client is about to fetch, under the call that announced it. */
+export function recordRequest(request: Request): void {
+  const callId = sending;
+  sending = undefined;
+  if (callId === undefined) return;
+  const sent: SentRequest = {
+    method: request.method,
+    url: request.url,
+    headers: [...request.headers].map(([name, value]) => [name, isSecret(name) ? "[redacted]" : value]),
+  };
+  change(callId, (call) => ({ ...call, requests: [...call.requests, sent].slice(-MOST_STEPS) }));
+  if (request.method === "GET") return;
+  void request
+    .clone()
+    .json()
+    .then((body: unknown) =>
+      change(callId, (call) => ({
+        ...call,
+        requests: call.requests.map((it) => (it === sent ? { ...it, body: shortened(body) } : it)),
+      })),
+    )
+    .catch(() => {
+      // a form or an aborted request: its head is enough
+    });
+}
+
+function change(callId: string, next: (call: Call) => Call): void {
+  calls.set((known) => known.map((call) => (call.callId === callId ? next(call) : call)));
+}
+
+function isSecret(name: string): boolean {
+  return /authorization|cookie|key|token/i.test(name);
+}
+
+function shortened(value: unknown): unknown {
+  if (typeof value === "string")
+    return value.length > LONG ? `${value.slice(0, 80)}… (${value.length} characters)` : value;
+  if (Array.isArray(value)) return value.map(shortened);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, shortened(item)]));
+}

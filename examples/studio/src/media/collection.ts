@@ -1,0 +1,79 @@
+import type { Store } from "@sluice/core";
+import { noteStorageFailure, storage } from "../client.js";
+import { createValue } from "../value.js";
+
+/** What every kept item has. */
+interface Kept {
+  readonly id: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+}
+
+/** A list that this browser keeps between visits, newest first, the same in all tabs. */
+export interface Collection<Item extends Kept> extends Store<readonly Item[]> {
+  /** Adds an item, or replaces the one with its id. */
+  readonly put: (item: Item) => void;
+  readonly remove: (id: string) => void;
+}
+
+/** Creates the list of a name; `isItem` checks what was kept by an older version. */
+export function createCollection<Item extends Kept>(
+  name: string,
+  isItem: (kept: unknown) => kept is Item,
+): Collection<Item> {
+  const items = new Map<string, Item>();
+  const value = createValue<readonly Item[]>([]);
+  // what changed here before the storage was read is newer than what it has
+  const touched = new Set<string>();
+  let isRead = false;
+
+  return {
+    getSnapshot: value.getSnapshot,
+    subscribe(listener) {
+      read();
+      return value.subscribe(listener);
+    },
+    put: (item) => change(item.id, item),
+    remove: (id) => change(id, undefined),
+  };
+
+  function change(id: string, item: Item | undefined): void {
+    touched.add(id);
+    take(new Map([[id, item]]));
+    storage.write(name, new Map([[id, item]])).catch(noteStorageFailure);
+  }
+
+  function read(): void {
+    if (isRead) return;
+    isRead = true;
+    storage.watch(name, take, noteStorageFailure);
+    storage
+      .read(name)
+      .then((records) => take(new Map([...records].filter(([id]) => !touched.has(id)))))
+      .catch(noteStorageFailure);
+  }
+
+  function take(records: ReadonlyMap<string, unknown>): void {
+    for (const [id, record] of records)
+      if (isItem(record)) items.set(id, record);
+      else items.delete(id);
+    value.set([...items.values()].sort((a, b) => b.at - a.at));
+  }
+}
+
+/** Links live for a day or so; what is kept for much longer is of no use. */
+const OLDEST_MS = 7 * 24 * 3_600_000;
+
+/** Removes the items whose links have long expired. */
+export function forgetOld<Item extends Kept>({ getSnapshot, remove }: Collection<Item>): void {
+  for (const { id, at } of getSnapshot()) if (at < Date.now() - OLDEST_MS) remove(id);
+}
+
+/** Checks the fields that every kept item has, and some texts. */
+export function hasTexts(kept: unknown, ...names: readonly string[]): kept is Record<string, unknown> & Kept {
+  if (typeof kept !== "object" || kept === null) return false;
+  const record = kept as Record<string, unknown>;
+  return (
+    typeof record["at"] === "number" && ["id", ...names].every((name) => typeof record[name] === "string")
+  );
+}

@@ -1,0 +1,215 @@
+import type { MediaField } from "@sluice/react/app";
+import clsx from "clsx";
+import { Box, FileText, Film, Globe, ImageOff, Music, Plus, X } from "lucide-react";
+import { type DragEvent, useRef, useState } from "react";
+import { useDropzone } from "react-dropzone";
+import { registered } from "../assets/registered.js";
+import { useValue } from "../value.js";
+import { AddMedia } from "./add-media.js";
+import { type FormControls, urlsOf } from "./use-media-form.js";
+
+/** Adds files to a field as data URIs; says why it does not take one. */
+export function useSources({ add }: Pick<FormControls, "add">) {
+  const [objection, setObjection] = useState<string>();
+
+  async function addFiles(field: MediaField, files: readonly File[]): Promise<void> {
+    setObjection(undefined);
+    for (const file of files)
+      try {
+        if (!field.accept) setObjection("This model takes links only.");
+        else add(field, [await dataURIOf(file, field)]);
+      } catch {
+        setObjection(`“${file.name}” is not a picture.`);
+      }
+  }
+
+  function addLinks(field: MediaField, links: readonly string[]): void {
+    setObjection(undefined);
+    add(field, links);
+  }
+
+  return { objection, addFiles, addLinks };
+}
+
+/** The uses that the table has limits for. */
+const fitted = ["first_frame", "last_frame", "reference_image"] as const;
+
+async function dataURIOf(file: File, { name }: MediaField): Promise<string> {
+  const { checkMedia, fitImage, toDataURI } = await import("@sluice/core/media");
+  const use = fitted.find((known) => known === name);
+  if (use) return toDataURI((await fitImage(file, use)).blob);
+  const [issue] = await checkMedia(file, "chat_image");
+  if (issue) throw new TypeError(issue.message);
+  return toDataURI(file);
+}
+
+/** Takes what is dropped on an element: files, or the link of a picture of this page or another. */
+export function useDrop(onFiles: (files: readonly File[]) => void, onLinks: (links: string[]) => void) {
+  // the link has to be read while the event runs; files come later
+  const links = useRef<string[]>([]);
+  const { getRootProps, isDragActive } = useDropzone({
+    noClick: true,
+    noKeyboard: true,
+    noDragEventsBubbling: true,
+    onDrop(files) {
+      if (links.current.length > 0) onLinks(links.current);
+      else if (files.length > 0) onFiles(files);
+    },
+  });
+  const { role: _, onDrop: onDropOfFiles, ...rest } = getRootProps();
+  const dropProps = {
+    ...rest,
+    onDrop(event: DragEvent<HTMLElement>) {
+      const { dataTransfer } = event;
+      links.current = dataTransfer
+        .getData("text/uri-list")
+        .split(/\s+/)
+        .filter((url) => /^https?:/.test(url));
+      // without files the library does not call its own `onDrop`
+      if (!dataTransfer.types.includes("Files") && links.current.length > 0) onLinks(links.current);
+      onDropOfFiles?.(event);
+    },
+  };
+  return { dropProps, isOver: isDragActive };
+}
+
+interface TileProps {
+  readonly field: MediaField;
+  readonly form: FormControls;
+}
+
+/** A frame of the video: a tile to drop a picture on. */
+export function FrameTile({ field, form }: TileProps) {
+  const { objection, addFiles, addLinks } = useSources(form);
+  const { dropProps, isOver } = useDrop(
+    (files) => void addFiles(field, files.slice(0, 1)),
+    (links) => addLinks(field, links.slice(0, 1)),
+  );
+  const [url] = urlsOf(form.values, field.name);
+  const problem = objection ?? form.problems.get(field.name);
+  return (
+    <fieldset {...dropProps} aria-label={field.label} className="flex min-w-0 flex-col gap-1">
+      {url ? (
+        <Thumbnail
+          url={url}
+          media={field.media}
+          label={field.label}
+          className="aspect-video w-full"
+          onRemove={() => form.remove(field.name, url)}
+        />
+      ) : (
+        <AddMedia
+          title={field.label}
+          fields={[field]}
+          onFiles={addFiles}
+          onLinks={addLinks}
+          trigger={
+            <button
+              type="button"
+              data-invalid={problem ? "" : undefined}
+              className={clsx(
+                "flex aspect-video w-full flex-col items-center justify-center gap-1 rounded-xl border border-dashed text-sm text-muted transition-colors hover:border-accent hover:text-ink data-invalid:border-danger",
+                isOver ? "border-accent bg-accent-soft" : "border-edge",
+              )}
+            >
+              <Plus className="size-4" aria-hidden />
+              {field.label}
+            </button>
+          }
+        />
+      )}
+      {problem && <Problem text={problem} />}
+    </fieldset>
+  );
+}
+
+/** What goes wrong with a field, below it. */
+export function Problem({ text, id }: { readonly text: string; readonly id?: string }) {
+  return (
+    <p id={id} role="alert" className="text-xs text-danger">
+      {text}
+    </p>
+  );
+}
+
+interface ThumbnailProps {
+  readonly url: string;
+  readonly media: MediaField["media"];
+  /** Name of what it is: "First frame". */
+  readonly label: string;
+  readonly className?: string;
+  readonly onRemove: () => void;
+}
+
+const icons = { image: ImageOff, video: Film, audio: Music, file: FileText, link: Globe };
+
+/** A file or link of a request, and the button that takes it out. */
+function Thumbnail({ url, media, label, className, onRemove }: ThumbnailProps) {
+  const [isBroken, setBroken] = useState(false);
+  const assets = useValue(registered);
+  const isAsset = url.startsWith("asset:");
+  const asset = assets.find(({ uri }) => uri === url);
+  const shown = isAsset ? asset?.picture : media === "image" && isShowable(url) ? url : undefined;
+  const Icon = isAsset ? Box : icons[media];
+  const name = url.startsWith("data:") ? label : url.replace(/^\w+:\/\//, "");
+  return (
+    <div className={clsx("group relative shrink-0 overflow-hidden rounded-xl border bg-sunken", className)}>
+      {shown && !isBroken ? (
+        <img
+          src={shown}
+          alt={label}
+          className="size-full object-cover"
+          referrerPolicy="no-referrer"
+          onError={() => setBroken(true)}
+        />
+      ) : (
+        <span className="flex size-full flex-col items-center justify-center gap-1 p-1 text-xs text-muted">
+          <Icon className="size-4 shrink-0" aria-hidden />
+          <span className="w-full truncate text-center">{name}</span>
+        </span>
+      )}
+      <button
+        type="button"
+        aria-label={`Remove ${name}`}
+        data-tip="Remove"
+        onClick={onRemove}
+        className="absolute top-1 right-1 flex size-6 items-center justify-center rounded-full bg-raised text-ink shadow-pop pointer-coarse:size-11"
+      >
+        <X className="size-3.5" aria-hidden />
+      </button>
+    </div>
+  );
+}
+
+/** The policy of the page lets no other address be shown. */
+function isShowable(url: string): boolean {
+  return /^(https?|data):/.test(url);
+}
+
+/** The references of a request, in a row of small tiles. Nothing is shown while there are none. */
+export function References({ fields, form }: { fields: readonly MediaField[]; form: FormControls }) {
+  const given = fields.flatMap((field) => urlsOf(form.values, field.name).map((url) => ({ field, url })));
+  const problems = fields.flatMap(({ name }) => form.problems.get(name) ?? []);
+  return (
+    <>
+      {given.length > 0 && (
+        <ul aria-label="References" className="flex flex-wrap gap-2">
+          {given.map(({ field, url }) => (
+            <li key={`${field.name} ${url}`}>
+              <Thumbnail
+                url={url}
+                media={field.media}
+                label={field.label}
+                className="size-16 pointer-coarse:size-20"
+                onRemove={() => form.remove(field.name, url)}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      {problems.map((problem) => (
+        <Problem key={problem} text={problem} />
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,155 @@
+import {
+  checkImageRequest,
+  checkVideoRequest,
+  type ImageModel,
+  imageModels,
+  type VideoModel,
+  videoModels,
+} from "@sluice/core/schemas";
+import {
+  type FieldName,
+  type FormField,
+  type FormValue,
+  type FormValues,
+  imageForm,
+  imageRequestOf,
+  type MediaField,
+  useDraft,
+  videoForm,
+  videoRequestOf,
+} from "@sluice/react/app";
+import { useState } from "react";
+import { storage } from "../client.js";
+import { type Problems, problemsOf } from "./problems.js";
+
+/** A form as it is filled in. Values stay when the model changes; those that it does not have are not sent. */
+export interface MediaDraft<Model extends string> {
+  readonly model: Model;
+  readonly values: FormValues;
+}
+
+/** The fields of a form, and how they are filled in. */
+export interface FormControls {
+  readonly values: FormValues;
+  /** Fields that are shown. */
+  readonly fields: readonly FormField[];
+  /** Problems to show: all of them after a try, before that none about what is still empty. */
+  readonly problems: Problems;
+  readonly set: (name: FieldName, value: FormValue) => void;
+  /** Adds files and links to a field, as many as it takes. */
+  readonly add: (field: MediaField, urls: readonly string[]) => void;
+  readonly remove: (name: FieldName, url: string) => void;
+}
+
+/** A form with its model. */
+export interface MediaForm<Model extends string> extends FormControls {
+  readonly model: Model;
+  readonly models: readonly Model[];
+  readonly setModel: (model: Model) => void;
+  readonly fill: (draft: MediaDraft<Model>) => void;
+  /** Checks the form: true if it can be sent. Shows the problems otherwise. */
+  readonly check: () => boolean;
+}
+
+const emptyImages: MediaDraft<ImageModel> = { model: "gamma-image-5-0-260128", values: {} };
+const emptyVideos: MediaDraft<VideoModel> = { model: "beta3.0-video", values: {} };
+const imageModelNames = Object.keys(imageModels) as ImageModel[];
+const videoModelNames = Object.keys(videoModels) as VideoModel[];
+
+/** The form of the images room. The draft is the same wherever it is used, and survives a reload. */
+export function useImageForm() {
+  const draft = useMediaDraft("images", emptyImages, imageModelNames);
+  const { model, values } = draft.draft;
+  const request = imageRequestOf(model, values);
+  const { issues, warnings } = checkImageRequest(request);
+  // an empty prompt is a warning of the library: here it is always a mistake
+  const blank = [...issues, ...warnings].filter((issue) => issue.rule.endsWith("prompt-empty"));
+  return { ...useForm(draft, imageModelNames, imageForm, [...issues, ...blank]), request };
+}
+
+/** The form of the videos room. */
+export function useVideoForm() {
+  const draft = useMediaDraft("videos", emptyVideos, videoModelNames);
+  const { model, values } = draft.draft;
+  const request = videoRequestOf(model, values);
+  return { ...useForm(draft, videoModelNames, videoForm, checkVideoRequest(request).issues), request };
+}
+
+function useMediaDraft<Model extends string>(
+  key: string,
+  initial: MediaDraft<Model>,
+  models: readonly Model[],
+) {
+  return useDraft<MediaDraft<Model>>(key, initial, {
+    storage,
+    parse(stored) {
+      const { model, values } = (stored ?? {}) as Partial<MediaDraft<Model>>;
+      return models.some((known) => known === model) && typeof values === "object"
+        ? (stored as MediaDraft<Model>)
+        : undefined;
+    },
+  });
+}
+
+function useForm<Model extends string>(
+  { draft, setDraft }: ReturnType<typeof useDraft<MediaDraft<Model>>>,
+  models: readonly Model[],
+  formOf: (model: Model, values: FormValues) => { readonly fields: readonly FormField[] },
+  issues: Parameters<typeof problemsOf>[0],
+): MediaForm<Model> {
+  const [isTried, setTried] = useState(false);
+  const { model, values } = draft;
+  const fields = formOf(model, values).fields.filter(({ isShown }) => isShown);
+  const media = fields
+    .filter((field): field is MediaField => field.kind === "media")
+    .flatMap(({ name }) => urlsOf(values, name).map(() => name));
+  const hasText = typeof values.prompt === "string" && values.prompt.trim() !== "";
+  const isList = fields.some(({ name, path }) => name === "prompt" && path === "content");
+  const all = problemsOf(issues, fields, media, hasText && isList ? 1 : 0);
+  return {
+    model,
+    values,
+    models,
+    fields,
+    problems: isTried ? all : new Map([...all].filter(([name]) => name !== "prompt" || hasText)),
+    set: (name, value) => setDraft((known) => ({ ...known, values: { ...known.values, [name]: value } })),
+    setModel: (next) =>
+      setDraft((known) => ({ model: next, values: within(formOf(next, known.values).fields, known.values) })),
+    add: ({ name, max = Number.POSITIVE_INFINITY }, urls) =>
+      change(name, (known) => [...known.filter((url) => !urls.includes(url)), ...urls].slice(-max)),
+    remove: (name, url) => change(name, (known) => known.filter((one) => one !== url)),
+    fill(next) {
+      setTried(false);
+      setDraft(next);
+    },
+    check() {
+      setTried(all.size > 0);
+      return all.size === 0;
+    },
+  };
+
+  function change(name: FieldName, edit: (urls: readonly string[]) => readonly string[]): void {
+    setDraft((known) => ({
+      ...known,
+      values: { ...known.values, [name]: edit(urlsOf(known.values, name)) },
+    }));
+  }
+}
+
+/** Brings numbers into the bounds of another model. */
+function within(fields: readonly FormField[], values: FormValues): FormValues {
+  const changed: Record<string, FormValue> = { ...values };
+  for (const field of fields) {
+    const value = values[field.name];
+    if (field.kind !== "number" || typeof value !== "number" || value === field.auto) continue;
+    const { min = value, max = value } = field;
+    changed[field.name] = Math.min(Math.max(value, min), max);
+  }
+  return changed;
+}
+
+/** The files and links of a field. */
+export function urlsOf(values: FormValues, name: FieldName): readonly string[] {
+  const value = values[name];
+  return Array.isArray(value) ? value : [];
+}

@@ -1,0 +1,75 @@
+import type { SucceededVideoTask } from "@sluice/core";
+import { Play, VideoOff } from "lucide-react";
+import { useRef, useState } from "react";
+import { useMedia } from "../value.js";
+
+interface PlayerProps {
+  readonly video: SucceededVideoTask;
+  readonly label: string;
+  /** Picture that is shown until the first frame is there. */
+  readonly poster: string | undefined;
+  /** True once the link has expired. */
+  readonly isOver: boolean;
+  readonly onGone: () => void;
+}
+
+/** A finished video: its first frame, a silent loop under the pointer, and a player after a press. */
+export function Player({ video, label, poster, isOver, onGone }: PlayerProps) {
+  const element = useRef<HTMLVideoElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  const isCalm = useMedia("(prefers-reduced-motion: reduce)");
+  if (isOver)
+    return (
+      <p className="absolute inset-0 flex flex-col items-center justify-center gap-2 text-sm text-muted">
+        <VideoOff className="size-5" aria-hidden />
+        No longer available
+      </p>
+    );
+  const preview = (isOn: boolean) => {
+    if (isOpen || isCalm || !element.current) return;
+    // a browser may refuse to play; then the first frame stays
+    if (isOn) void element.current.play().catch(() => {});
+    else element.current.pause();
+  };
+  return (
+    <div
+      className="absolute inset-0"
+      onPointerEnter={({ pointerType }) => pointerType === "mouse" && preview(true)}
+      onPointerLeave={() => preview(false)}
+    >
+      <video
+        ref={element}
+        // the fragment makes browsers show the first frame before anyone presses play
+        src={`${video.url}#t=0.01`}
+        aria-label={label}
+        poster={poster}
+        className="size-full bg-sunken object-contain"
+        preload="metadata"
+        playsInline
+        loop={!isOpen}
+        muted={!isOpen}
+        controls={isOpen}
+        onError={onGone}
+      />
+      {!isOpen && (
+        <button
+          type="button"
+          aria-label={`Play ${label}`}
+          onClick={() => {
+            setOpen(true);
+            const { current } = element;
+            if (!current) return;
+            current.currentTime = 0;
+            current.focus();
+            void current.play().catch(() => {});
+          }}
+          className="group/play absolute inset-0 flex items-center justify-center -outline-offset-2"
+        >
+          <span className="flex size-12 items-center justify-center rounded-full bg-black/60 text-white transition-transform group-hover/play:scale-110">
+            <Play className="size-5 translate-x-px fill-current" aria-hidden />
+          </span>
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,159 @@
+import clsx from "clsx";
+import { ArrowUpRight, Hand, Sparkles, Unplug } from "lucide-react";
+import type { ReactNode } from "react";
+import { overlay } from "../shell/panels.js";
+import { Button } from "../ui/button.js";
+import { Chip } from "../ui/chip.js";
+import { ask, failures, promptOf } from "./asks.js";
+
+/** The first screen of an empty chat: what this is, and three things to try. */
+export function Welcome() {
+  return (
+    <section aria-label="Welcome" className="m-auto flex w-full max-w-3xl flex-col gap-6 p-4 short:gap-3">
+      <div className="flex flex-col items-start gap-2">
+        <h2 className="text-2xl font-semibold tracking-tight text-balance">
+          Sluice is a TypeScript client for chat, images and video models
+        </h2>
+        <p className="text-muted">It streams, retries and resumes. This page runs offline and is free.</p>
+        <Button look="link" className="-ml-3" onClick={() => overlay.set("readme")}>
+          Read the README
+          <ArrowUpRight aria-hidden />
+        </Button>
+      </div>
+      <div className="grid gap-4 md:grid-cols-3">
+        <Card
+          title="Stream and render"
+          text="Code, a table and a formula."
+          icon={<Sparkles aria-hidden />}
+          sketch={<AnswerSketch />}
+          onPress={() => ask({ prompt: promptOf("show-me") })}
+        />
+        <Card
+          title="Approve a tool"
+          text="The model asks before it acts."
+          icon={<Hand aria-hidden />}
+          sketch={<ApprovalSketch />}
+          onPress={() => ask({ prompt: promptOf("save-note"), needsTools: true })}
+        />
+        <Card
+          title="Break it"
+          text="Watch it retry, fail and resume."
+          icon={<Unplug aria-hidden />}
+          sketch={<RetrySketch />}
+        >
+          <div className="flex flex-wrap gap-1.5 px-4 pb-4">
+            {failures.map(({ label, hint, play }) => (
+              <Chip key={label} data-tip={hint} onClick={play}>
+                {label}
+              </Chip>
+            ))}
+          </div>
+        </Card>
+      </div>
+    </section>
+  );
+}
+
+interface CardProps {
+  readonly title: string;
+  readonly text: string;
+  readonly icon: ReactNode;
+  readonly sketch: ReactNode;
+  /** Makes the whole card one button. */
+  readonly onPress?: () => void;
+  readonly children?: ReactNode;
+}
+
+function Card({ title, text, icon, sketch, onPress, children }: CardProps) {
+  return (
+    <div className="group relative flex flex-col overflow-hidden rounded-xl border bg-surface transition-colors has-[h3>button:hover]:border-accent">
+      <div
+        aria-hidden
+        className="flex min-h-28 grow flex-col justify-center overflow-hidden border-b bg-canvas p-4 max-md:hidden short:hidden"
+      >
+        {sketch}
+      </div>
+      <div className="flex gap-3 p-4">
+        <span className="text-accent [&_svg]:size-5">{icon}</span>
+        <div>
+          <h3 className="font-medium">
+            {onPress ? (
+              // stretched over the card, so that all of it can be pressed
+              <button
+                type="button"
+                className="after:absolute after:inset-0 after:rounded-xl"
+                onClick={onPress}
+              >
+                {title}
+              </button>
+            ) : (
+              title
+            )}
+          </h3>
+          <p className="text-sm text-muted">{text}</p>
+        </div>
+      </div>
+      {children}
+    </div>
+  );
+}
+
+/** Bars in place of words, each with its width and colour. */
+function Bars({ bars }: { readonly bars: readonly string[] }) {
+  return bars.map((bar) => <span key={bar} className={clsx("h-1.5 rounded-full", bar)} />);
+}
+
+/** Drawing of an answer with code and a formula. */
+function AnswerSketch() {
+  return (
+    <div className="flex flex-col gap-2">
+      <div className="flex flex-col gap-1.5 rounded-lg bg-sunken p-2">
+        <div className="flex gap-1.5">
+          <Bars bars={["w-8 bg-accent", "w-14 bg-edge", "w-6 bg-warn"]} />
+        </div>
+        <div className="flex gap-1.5 pl-3">
+          <Bars bars={["w-10 bg-edge", "w-12 bg-accent/60", "w-4 bg-edge/60"]} />
+        </div>
+        <div className="flex gap-1.5 pl-3">
+          <Bars bars={["w-6 bg-warn", "w-16 bg-edge"]} />
+        </div>
+      </div>
+      <p className="text-center font-serif text-sm whitespace-nowrap italic">
+        x = (−b ± √<span className="border-t border-ink">b² − 4ac</span>) / 2a
+      </p>
+    </div>
+  );
+}
+
+/** Drawing of a tool that waits for approval. */
+function ApprovalSketch() {
+  return (
+    <div className="flex flex-col gap-3 rounded-lg border bg-surface p-3">
+      <span className="font-mono text-xs">save_note(…)</span>
+      <div className="flex gap-2 text-xs font-medium">
+        <span className="rounded-md bg-accent px-2 py-1 text-on-accent">Approve</span>
+        <span className="rounded-md border px-2 py-1">Deny</span>
+      </div>
+    </div>
+  );
+}
+
+/** Drawing of two attempts that fail, and one that works. */
+function RetrySketch() {
+  return (
+    <div className="flex flex-col gap-2 pt-1 font-mono text-xs">
+      {[
+        { label: "429", bar: "w-1/4 bg-danger" },
+        { label: "429", bar: "ml-[35%] w-1/4 bg-danger" },
+        { label: "200", bar: "ml-[70%] w-[30%] bg-accent" },
+      ].map(({ label, bar }) => (
+        <div key={bar} className="flex items-center gap-2">
+          <span className="w-7 text-muted">{label}</span>
+          <span className="grow">
+            <span className={clsx("block h-2 rounded-full", bar)} />
+          </span>
+        </div>
+      ))}
+    </div>
+  );
+}

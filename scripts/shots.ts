@@ -1,0 +1,120 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { type CDPSession, chromium, type Page } from "playwright";
+import sharp from "sharp";
+import { startDemo } from "../tests/support/demo.ts";
+import { chromiumFlags, findChromium } from "./chromium.ts";
+
+/*
+ * The pictures of the README, made from the demo as it runs: an answer beside the inspector, and a short recording in
+ * which the connection is cut, the page is reloaded, and the answer goes on. Build first: `pnpm build`.
+ */
+
+const folder = new URL("../docs/pictures/", import.meta.url).pathname;
+/** Longest time that one frame of the recording stands, in milliseconds. */
+const LONGEST_MS = 1500;
+const FRAME_MS = 120;
+
+interface Frame {
+  readonly image: Buffer;
+  /** Seconds since 1970. */
+  readonly at: number;
+}
+
+const executablePath = findChromium();
+if (!executablePath) throw new Error("no Chromium here: install one, or set CHROMIUM to its path");
+// slow enough for an answer to outlast a cut and a reload
+const demo = await startDemo(0, 0.5);
+const browser = await chromium.launch({ executablePath, args: chromiumFlags });
+mkdirSync(folder, { recursive: true });
+try {
+  await hero();
+  await recording();
+} finally {
+  await browser.close();
+  await demo.interrupt();
+}
+
+/** An answer with code, and the code behind the room. */
+async function hero(): Promise<void> {
+  const page = await open(1440, 900);
+  await page.getByRole("button", { name: "Stream and render" }).click();
+  await settled(page);
+  await page.getByRole("region", { name: "Code" }).waitFor();
+  await page.mouse.move(0, 0);
+  await page.waitForTimeout(1000);
+  await save(
+    "studio.webp",
+    await sharp(await page.screenshot())
+      .webp({ quality: 85 })
+      .toBuffer(),
+  );
+  await page.context().close();
+}
+
+/** The same answer, cut and reloaded, and whole in the end. */
+async function recording(): Promise<void> {
+  const page = await open(1200, 750);
+  await page.getByRole("tab", { name: "Network" }).click();
+  const devtools = await page.context().newCDPSession(page);
+  const frames = await record(devtools);
+  await page.waitForTimeout(800);
+  await page.getByRole("button", { name: "Offline" }).click();
+  // the second success is the answer that goes on
+  await page.getByLabel("Timeline").getByText("200").nth(1).waitFor();
+  await page.waitForTimeout(1500);
+  await page.reload();
+  await page.getByRole("tab", { name: "Network" }).click();
+  await page.getByText("complete", { exact: true }).waitFor({ timeout: 120_000 });
+  await page.waitForTimeout(1500);
+  await devtools.send("Page.stopScreencast");
+  await save("resume.webp", await animated(frames));
+  await page.context().close();
+}
+
+async function open(width: number, height: number): Promise<Page> {
+  const page = await (
+    await browser.newContext({ viewport: { width, height }, colorScheme: "dark" })
+  ).newPage();
+  await page.goto(demo.address);
+  await page.getByRole("heading", { name: /^Sluice is/ }).waitFor();
+  return page;
+}
+
+/** Waits until no answer is in flight. */
+async function settled(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Stop" }).waitFor();
+  await page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached", timeout: 120_000 });
+}
+
+/** Collects the frames that the browser paints. */
+async function record(devtools: CDPSession): Promise<Frame[]> {
+  const frames: Frame[] = [];
+  devtools.on("Page.screencastFrame", ({ data, metadata, sessionId }) => {
+    frames.push({ image: Buffer.from(data, "base64"), at: metadata.timestamp ?? 0 });
+    void devtools.send("Page.screencastFrameAck", { sessionId });
+  });
+  await devtools.send("Page.startScreencast", { format: "png", maxWidth: 960, maxHeight: 600 });
+  return frames;
+}
+
+/** Makes one picture of the frames; those that came too fast are left out. */
+async function animated(frames: readonly Frame[]): Promise<Buffer> {
+  const kept: Frame[] = [];
+  for (const frame of frames)
+    if (kept.length === 0 || (frame.at - (kept.at(-1)?.at ?? 0)) * 1000 >= FRAME_MS) kept.push(frame);
+  const delay = kept.map(({ at }, index) => {
+    const next = kept[index + 1]?.at;
+    return Math.round(Math.min(LONGEST_MS, next === undefined ? LONGEST_MS : (next - at) * 1000));
+  });
+  const images = await Promise.all(
+    kept.map(({ image }) => sharp(image).resize(960, 600, { fit: "fill" }).png().toBuffer()),
+  );
+  return sharp(images, { join: { animated: true } })
+    .webp({ quality: 60, effort: 4, loop: 0, delay })
+    .toBuffer();
+}
+
+async function save(name: string, data: Buffer): Promise<void> {
+  writeFileSync(folder + name, data);
+  console.log(`${name.padEnd(16)} ${Math.round(data.length / 1000)} kB`);
+}

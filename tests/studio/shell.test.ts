@@ -1,0 +1,161 @@
+import type { Browser, Page } from "playwright";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { findChromium } from "../../scripts/chromium.ts";
+import { problemsOf } from "../support/axe.ts";
+import { sharedBrowser } from "../support/browser.ts";
+import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
+import { reopenStudio, type StudioPage } from "../support/studio-page.ts";
+
+const rooms = ["Chat", "Images", "Videos", "Assets"] as const;
+
+describe.skipIf(!findChromium())("the shell of the studio in Chromium (skipped where there is none)", () => {
+  let server: QuickStudio;
+  let browser: Browser;
+  let studio: StudioPage;
+  let page: Page;
+  /** Messages of the console that a test causes. */
+  let expected: RegExp | undefined;
+
+  beforeAll(async () => {
+    [server, browser] = await Promise.all([
+      startQuickStudio({ speed: Number.POSITIVE_INFINITY }),
+      sharedBrowser(),
+    ]);
+  }, 60_000);
+  afterAll(() => server.close());
+  beforeEach(async () => {
+    expected = undefined;
+    studio = await reopenStudio(browser, server.address);
+    page = studio.page;
+    await title("Chat").waitFor();
+  });
+  afterEach(async () => {
+    await studio.close();
+    expect(studio.problems.filter((text) => !expected?.test(text))).toEqual([]);
+  });
+
+  const title = (name: string) => page.getByRole("heading", { level: 1, name, exact: true });
+  const rail = () => page.getByRole("navigation", { name: "Studio" });
+  const visit = (room: string) => rail().getByRole("link", { name: room, exact: true }).click();
+  const theme = () => page.evaluate(() => document.documentElement.dataset["theme"]);
+
+  test("shows no empty page between two rooms", async () => {
+    await page.evaluate(() => {
+      const seen = { empty: 0, frames: 0 };
+      const look = () => {
+        seen.frames += 1;
+        if (![...document.querySelectorAll("main h1")].some((it) => it.checkVisibility())) seen.empty += 1;
+        requestAnimationFrame(look);
+      };
+      look();
+      Object.assign(globalThis, { seen });
+    });
+    for (const room of [...rooms].reverse()) {
+      await visit(room);
+      await title(room).waitFor();
+    }
+    const { empty, frames } = await page.evaluate(
+      () => (globalThis as unknown as { seen: { empty: number; frames: number } }).seen,
+    );
+    expect(frames).toBeGreaterThan(0);
+    expect(empty).toBe(0);
+  });
+
+  test("says that a room could not load, and loads it on a second try", async () => {
+    expected = /Failed to load resource|ERR_FAILED|dynamically imported module/;
+    const script = /\/videos-room-[^/]*\.js$/;
+    await page.route(script, (route) => route.abort());
+    // before the page is idle, and loads it by itself
+    await page.reload();
+    await visit("Videos");
+    const alert = page.getByRole("alert");
+    await alert.getByText("This room could not load").waitFor();
+    await page.unroute(script);
+    await alert.getByRole("button", { name: "Try again" }).click();
+    await title("Videos").waitFor();
+  });
+
+  test("opens every room and command by the keyboard alone", async () => {
+    await page.keyboard.press("Control+k");
+    const search = page.getByRole("combobox", { name: "Search and commands" });
+    await search.waitFor();
+    await page.keyboard.type("images");
+    await page.keyboard.press("Enter");
+    await title("Images").waitFor();
+    await search.waitFor({ state: "detached" });
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Shortcuts" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.keyboard.press("Control+Shift+o");
+    await title("Chat").waitFor();
+  });
+
+  test("keeps the theme and the panels over a reload", async () => {
+    await page.getByRole("button", { name: "Theme: system" }).click();
+    await page.getByRole("button", { name: "Theme: light" }).click();
+    expect(await theme()).toBe("dark");
+    await page.keyboard.press("Control+b");
+    await rail().waitFor({ state: "hidden" });
+    await page.keyboard.press("Control+.");
+    await page.getByRole("complementary", { name: "Inspector" }).waitFor({ state: "detached" });
+    await page.reload({ waitUntil: "commit" });
+    // set before the first paint, by a script of its own
+    await expect.poll(theme).toBe("dark");
+    await title("Chat").waitFor();
+    expect(await rail().isVisible()).toBe(false);
+    expect(await page.getByRole("complementary", { name: "Inspector" }).count()).toBe(0);
+  });
+
+  test("has its sidebar in a drawer on a small screen, which closes when a room is chosen", async () => {
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.getByRole("button", { name: "Open the sidebar" }).click();
+    await visit("Assets");
+    await title("Assets").waitFor();
+    await rail().waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Inspector" }).click();
+    await page.getByRole("dialog", { name: "Inspector" }).waitFor();
+  });
+
+  test("fits 320 × 256, the size of 400 % zoom, without scrolling sideways", async () => {
+    await page.setViewportSize({ width: 320, height: 256 });
+    for (const room of rooms) {
+      await page.goto(`${server.address}/#/${room.toLowerCase()}`);
+      await title(room).waitFor();
+      const overflow = () =>
+        page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      await expect.poll(overflow).toBe(0);
+    }
+  });
+
+  /** Calls `look` in each room and box, with its name. */
+  async function everywhere(look: (place: string) => Promise<void>): Promise<void> {
+    for (const room of rooms) {
+      await visit(room);
+      await title(room).waitFor();
+      await look(room);
+    }
+    for (const view of ["Network", "State"]) {
+      await page.getByRole("tab", { name: view }).click();
+      await look(view);
+    }
+    for (const key of ["Control+k", "?"]) {
+      await page.keyboard.press(key);
+      await page.getByRole("dialog").waitFor();
+      await look(key);
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    }
+  }
+
+  test("gives axe nothing to find", { tags: ["long"] }, async () => {
+    studio.spend();
+    await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+    await everywhere(async (place) => expect(await problemsOf(page), place).toEqual([]));
+    // the themes differ in colours alone
+    await page.emulateMedia({ colorScheme: "dark" });
+    await everywhere(async (place) =>
+      expect(await problemsOf(page, ["color-contrast"]), `${place}, dark`).toEqual([]),
+    );
+  });
+});

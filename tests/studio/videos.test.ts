@@ -1,0 +1,276 @@
+import type { Page } from "playwright";
+import { describe, expect, test } from "vitest";
+import { problemsOf } from "../support/axe.ts";
+import { hasChromium, MINUTE, openRoom } from "../support/studio-suite.ts";
+
+const PATH = "/v1/video/generations";
+const HOUR = 60 * MINUTE;
+
+describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where there is none)", () => {
+  const studio = openRoom("videos", { cors: true }, /Failed to load resource|ERR_/);
+  const { button, field } = studio;
+  const card = (name: string, page: Page = studio.page) => page.getByRole("article", { name, exact: true });
+  const bar = (page: Page = studio.page) => page.getByRole("progressbar", { name: "Progress", exact: true });
+  const polls = () =>
+    studio.emulator.requests.filter(({ method, path }) => method === "GET" && path.startsWith(PATH));
+
+  /** Sends a prompt, and waits until the gateway has it and was asked about it. */
+  async function film(prompt: string): Promise<void> {
+    const before = studio.created(PATH).length;
+    await field("Prompt").fill(prompt);
+    await button("Generate").click();
+    await isFilming(before + 1);
+  }
+  async function isFilming(count: number): Promise<void> {
+    await expect.poll(() => studio.created(PATH).length).toBe(count);
+    await expect.poll(() => new Set(polls().map(({ path }) => path)).size).toBe(count);
+  }
+  /** Makes the page poll at once: it does when it is seen again. */
+  async function look(page: Page = studio.page): Promise<void> {
+    for (const state of ["hidden", "visible"])
+      await page.evaluate((value) => {
+        Object.defineProperty(document, "visibilityState", { value, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+      }, state);
+  }
+  async function finish(prompt: string): Promise<void> {
+    studio.ahead += 10 * MINUTE;
+    await look();
+    await card(prompt).locator("video").waitFor();
+  }
+  /** By keyboard: a message that is in motion can't be clicked. */
+  async function undo(): Promise<void> {
+    await button("Undo").focus();
+    await studio.page.keyboard.press("Enter");
+  }
+  async function choose(model: string): Promise<void> {
+    await studio.page.getByRole("combobox", { name: "Model" }).click();
+    await studio.page.getByRole("option", { name: model }).click();
+  }
+  async function link(name: string, url: string): Promise<void> {
+    await field(`${name}: link`).fill(url);
+    await field(`${name}: link`).press("Enter");
+  }
+  /** Drops a picture with sides of so many pixels, or another file. */
+  async function drop(name: string, file: string, type: string, side = 0): Promise<void> {
+    const transfer = await studio.page.evaluateHandle(
+      async (given) => {
+        const picture = given.side ? new OffscreenCanvas(given.side, given.side) : undefined;
+        picture?.getContext("2d")?.fillRect(0, 0, 9, 9);
+        const bytes = (await picture?.convertToBlob({ type: given.type })) ?? new Uint8Array(9);
+        const dragged = new DataTransfer();
+        dragged.items.add(new File([bytes], given.file, { type: given.type }));
+        return dragged;
+      },
+      { file, type, side },
+    );
+    const tile = studio.page.getByRole("group", { name, exact: true });
+    for (const event of ["dragenter", "dragover", "drop"])
+      await tile.dispatchEvent(event, { dataTransfer: transfer });
+  }
+
+  test("are made with progress on the way, played, and deleted with a way back", async () => {
+    await button("720p").click();
+    await studio.page.getByRole("slider", { name: "Length" }).press("ArrowLeft");
+    await film("A reef at dawn");
+    studio.ahead = MINUTE / 2;
+    await look();
+    await card("A reef at dawn")
+      .getByText(/^About \d+ s left|^Almost done/)
+      .waitFor();
+    await expect.poll(async () => Number(await bar().getAttribute("aria-valuenow"))).toBeGreaterThan(0);
+    await finish("A reef at dawn");
+    await card("A reef at dawn").getByText("Saved link · 24 h").waitFor();
+    await button("Play A reef at dawn").click();
+    const player = card("A reef at dawn").locator("video");
+    await expect.poll(() => player.evaluate((it) => (it as HTMLVideoElement).controls)).toBe(true);
+    await expect.poll(() => player.evaluate((it) => (it as HTMLVideoElement).duration)).toBeCloseTo(2, 0);
+    expect(studio.created(PATH)).toEqual([
+      {
+        model: "beta3.0-video",
+        input: { prompt: "A reef at dawn" },
+        parameters: { resolution: "720P", duration: 4 },
+      },
+    ]);
+    await card("A reef at dawn").getByRole("button", { name: "Delete" }).click();
+    await card("A reef at dawn").waitFor({ state: "detached" });
+    await undo();
+    await card("A reef at dawn").waitFor();
+  });
+
+  test("are paid for once by a double click, also if the answer comes between its clicks", async () => {
+    await field("Prompt").fill("A reef at dawn");
+    await button("Generate").dblclick();
+    await isFilming(1);
+    await field("Prompt").fill("A reef at noon");
+    await button("Generate").hover();
+    const { mouse } = studio.page;
+    await mouse.down({ clickCount: 1 });
+    await mouse.up({ clickCount: 1 });
+    await isFilming(2);
+    await mouse.down({ clickCount: 2 });
+    await mouse.up({ clickCount: 2 });
+    await film("A reef at dusk");
+    const prompts = studio.created(PATH).map((body) => (body as { input: { prompt: string } }).input.prompt);
+    expect(prompts).toEqual(["A reef at dawn", "A reef at noon", "A reef at dusk"]);
+  });
+
+  test("are found again by a reload in mid-task and in another tab, and go on", async () => {
+    await film("A reef at dawn");
+    studio.ahead = MINUTE / 2;
+    await look();
+    await expect.poll(async () => Number(await bar().getAttribute("aria-valuenow"))).toBeGreaterThan(0);
+    await studio.page.reload();
+    await card("A reef at dawn").waitFor();
+    expect(Number(await bar().getAttribute("aria-valuenow"))).toBeGreaterThan(0);
+    const tab = await studio.page.context().newPage();
+    await tab.goto(studio.page.url());
+    await card("A reef at dawn", tab).waitFor();
+    await finish("A reef at dawn");
+    await card("A reef at dawn", tab).locator("video").waitFor();
+    expect(studio.created(PATH)).toHaveLength(1);
+  });
+
+  test("go on after the network was away", async () => {
+    await film("A reef at dawn");
+    // the shell has loaded all its parts
+    await button("1 running").waitFor();
+    await studio.page.context().setOffline(true);
+    await card("A reef at dawn").getByText("Offline. It goes on later.").waitFor();
+    studio.ahead = 10 * MINUTE;
+    await studio.page.context().setOffline(false);
+    await card("A reef at dawn").locator("video").waitFor();
+  });
+
+  test("that fail say why, and fill the form again", async () => {
+    await film("A reef [[fail]]");
+    studio.ahead = 10 * MINUTE;
+    await look();
+    await card("A reef [[fail]]").getByText("The video failed").waitFor();
+    await card("A reef [[fail]]").getByText("rejected by the upstream check").waitFor();
+    await field("Prompt").fill("");
+    await button("Edit and retry").click();
+    await expect.poll(() => field("Prompt").inputValue()).toBe("A reef [[fail]]");
+    expect(studio.created(PATH)).toHaveLength(1);
+  });
+
+  test("that were lost on their way may be billed, and are sent again only when told to", async () => {
+    await field("Prompt").fill("A reef [[stall]]");
+    await button("Generate").click();
+    await expect.poll(() => studio.created(PATH).length).toBe(1);
+    expect(await studio.leave()).toEqual(["beforeunload"]);
+    const lost = card("A reef [[stall]]");
+    await lost.getByText("You may have been charged. A retry may cost twice.").waitFor();
+    expect(studio.created(PATH)).toHaveLength(1);
+    await lost.getByRole("button", { name: "Retry anyway" }).click();
+    await expect.poll(() => studio.created(PATH).length).toBe(2);
+    expect(studio.created(PATH)[1]).toEqual(studio.created(PATH)[0]);
+    await studio.leave();
+  });
+
+  test("that still run are deleted after a question", async () => {
+    await film("A reef at dawn");
+    const remove = card("A reef at dawn").getByRole("button", { name: "Delete" });
+    const dialog = studio.page.getByRole("dialog", { name: "Delete this video?" });
+    await remove.click();
+    await dialog.getByRole("button", { name: "Keep" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await remove.click();
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await card("A reef at dawn").waitFor({ state: "detached" });
+  });
+
+  test("whose link works no more say so", async () => {
+    await film("A reef at dawn");
+    await finish("A reef at dawn");
+    studio.ahead += 25 * HOUR;
+    await studio.page.reload();
+    await card("A reef at dawn").getByText("No longer available").waitFor();
+  });
+
+  test("begin and end with frames, and a form without any says what is missing", async () => {
+    await button("Generate").click();
+    await studio.page.getByText("Add a prompt or a picture.").waitFor();
+    await expect.poll(() => field("Prompt").evaluate((it) => it === document.activeElement)).toBe(true);
+    await drop("Last frame", "last.txt", "text/plain");
+    await studio.page.getByText("“last.txt” is not a picture.").waitFor();
+    await drop("Last frame", "last.jpg", "image/jpeg", 300);
+    await button("Remove Last frame").waitFor();
+    await studio.page.getByText("Add a first frame, too.").waitFor();
+    await button("Generate").click();
+    await expect.poll(() => button("First frame").evaluate((it) => it === document.activeElement)).toBe(true);
+    await button("First frame").click();
+    await link("First frame", "https://example.com/first.png");
+    await studio.page.getByText("Add a first frame, too.").waitFor({ state: "detached" });
+    expect(await button("References").count()).toBe(0);
+    await button("Generate").click();
+    await isFilming(1);
+    expect(studio.created(PATH)).toMatchObject([
+      {
+        input: {
+          media: [
+            { type: "first_frame", url: "https://example.com/first.png" },
+            { type: "last_frame", url: expect.stringContaining("data:image/jpeg;base64,") },
+          ],
+        },
+      },
+    ]);
+  });
+
+  test("have a form of what the model takes: references, web search and the last frame", async () => {
+    await choose("gamma-video-2.0");
+    await field("Prompt").fill("She waves");
+    await studio.page.getByRole("button", { name: "Web search" }).waitFor();
+    await button("References").click();
+    await link("Reference sounds", "https://example.com/steps.mp3");
+    await studio.page.getByText("Add a picture or a video, too.").waitFor();
+    await link("Reference videos", "https://example.com/walk.mp4");
+    await studio.page.getByText("Add a picture or a video, too.").waitFor({ state: "detached" });
+    await studio.page.keyboard.press("Escape");
+    expect(await studio.page.getByRole("button", { name: "Web search" }).count()).toBe(0);
+    await button("More settings").click();
+    await studio.page.getByRole("switch", { name: "Return last frame" }).click();
+    await studio.page.keyboard.press("Escape");
+    await button("Sound").click();
+    await button("Generate").click();
+    await isFilming(1);
+    expect(studio.created(PATH)).toEqual([
+      {
+        model: "gamma-video-2.0",
+        content: [
+          { type: "text", text: "She waves" },
+          { type: "video_url", video_url: { url: "https://example.com/walk.mp4" } },
+          { type: "audio_url", audio_url: { url: "https://example.com/steps.mp3" } },
+        ],
+        generate_audio: true,
+        return_last_frame: true,
+      },
+    ]);
+    await finish("She waves");
+    await card("She waves").getByRole("link", { name: "Last frame" }).waitFor();
+  });
+
+  test("begin with one click on an example, and are saved under the name of their prompt", async () => {
+    await studio.page.getByRole("button", { name: /^Sea at sunset/ }).click();
+    await isFilming(1);
+    await finish("Waves on the open sea at sunset");
+    const download = studio.page.waitForEvent("download");
+    await button("Download").click();
+    expect((await download).suggestedFilename()).toBe("waves-on-the-open-sea-at-sunset.mp4");
+  });
+
+  test.for(["light", "dark"] as const)("have no barrier that axe finds, in %s", async (colorScheme) => {
+    await studio.page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await button("Generate").click();
+    await studio.page.getByText("Add a prompt or a picture.").waitFor();
+    await button("More settings").waitFor();
+    expect(await problemsOf(studio.page)).toEqual([]);
+    await film("A reef [[fail]]");
+    await film("A reef at dawn");
+    await finish("A reef at dawn");
+    await card("A reef [[fail]]").getByText("The video failed").waitFor();
+    await film("A reef at dusk");
+    expect(await problemsOf(studio.page)).toEqual([]);
+    await studio.page.emulateMedia({ colorScheme: null, reducedMotion: null });
+  });
+});
