@@ -110,7 +110,7 @@ async function animated(frames: readonly Frame[]): Promise<Buffer> {
     kept.map(({ image }) => sharp(image).resize(960, 600, { fit: "fill" }).png().toBuffer()),
   );
   return sharp(images, { join: { animated: true } })
-    .webp({ quality: 60, effort: 4, loop: 0, delay })
+    .webp({ quality: 85, effort: 4, loop: 0, delay })
     .toBuffer();
 }
 

@@ -1,7 +1,15 @@
 import type { ChatStatus, ThreadMessage } from "@sluice/core";
 import { useAttachments, useConversations } from "@sluice/react/app";
 import { Columns2, StickyNote } from "lucide-react";
-import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useMemo, useRef } from "react";
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+} from "react";
 import { chatListOptions, isKeeping, storage } from "../client.js";
 import { useInspected } from "../inspector/inspected.js";
 import { openRoute } from "../routes.js";
@@ -68,7 +76,7 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
   );
   useAsks(ask);
   // the button that was pressed goes away
-  const acts = useMemo(() => withFocus(verbs, () => focus(field.current)), [verbs]);
+  const acts = useVerbsWithFocus(verbs, field);
   useEffect(() => {
     const idle = setTimeout(() => void Log.preload(), 800);
     return () => clearTimeout(idle);
@@ -128,7 +136,12 @@ function focus(field: HTMLElement | null): void {
   if (!matchMedia("(pointer: coarse)").matches) field?.focus();
 }
 
-/** Makes verbs that move the focus when their button goes away. */
+/** Makes verbs that move the focus to the field when their button goes away. */
+function useVerbsWithFocus(verbs: ChatVerbs, field: RefObject<HTMLTextAreaElement | null>): ChatVerbs {
+  const moveFocus = useCallback(() => focus(field.current), [field]);
+  return useMemo(() => withFocus(verbs, moveFocus), [verbs, moveFocus]);
+}
+
 function withFocus(verbs: ChatVerbs, moveFocus: () => void): ChatVerbs {
   const then =
     <Inputs extends readonly unknown[], Result>(act: (...inputs: Inputs) => Result) =>

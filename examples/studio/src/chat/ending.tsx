@@ -157,9 +157,13 @@ function useSecondsUntil(time: number | undefined): number {
   const isPast = time === undefined || time <= now;
   useEffect(() => {
     if (time === undefined) return;
-    setNow(Date.now());
-    const timer = setInterval(() => setNow(Date.now()), 250);
-    return () => clearInterval(timer);
+    const update = () => setNow(Date.now());
+    const first = setTimeout(update);
+    const timer = setInterval(update, 250);
+    return () => {
+      clearTimeout(first);
+      clearInterval(timer);
+    };
   }, [time]);
   return isPast ? 0 : Math.ceil((time - now) / 1000);
 }

@@ -119,13 +119,18 @@ export const selectButton =
 /** One of several values, chosen from a list. */
 export function Select<Value extends string>(props: SelectProps<Value>) {
   const { label, value, options, className } = props;
+  const chosen = options.find((option) => option.value === value)?.label ?? "";
   // `lazy` forgets the type parameter
   const Loaded = parts.Select as unknown as (props: SelectProps<Value>) => ReactNode;
   return (
     <Suspense
       fallback={
-        <Button aria-label={label} className={clsx(selectButton, className)} disabled>
-          {options.find((option) => option.value === value)?.label}
+        <Button
+          aria-label={label && `${label}: ${chosen}`}
+          className={clsx(selectButton, className)}
+          disabled
+        >
+          {chosen}
           <ChevronDown aria-hidden />
         </Button>
       }
