@@ -1,3 +1,4 @@
+/** @module-tag long */
 import type { Browser, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";

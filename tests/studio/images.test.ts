@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { problemsOf } from "../support/axe.ts";
 import { hasChromium, openRoom, PNG } from "../support/studio-suite.ts";

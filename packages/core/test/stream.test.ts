@@ -594,7 +594,7 @@ describe("reading", () => {
     const refused = clientOf(() => Response.json({ error: { message: "no" } }, { status: 403 }));
     expect((await streamChat(refused.client, question).toResponse()).status).toBe(403);
     const own = clientOf(() => streamAnswer(whole), {
-      apiKey: () => {
+      headers: () => {
         throw new Error("signed out");
       },
     });

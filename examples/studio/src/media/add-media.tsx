@@ -1,11 +1,11 @@
 import type { MediaField } from "@sluice/react/app";
 import { Upload } from "lucide-react";
-import { type ReactElement, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { registered } from "../assets/registered.js";
 import { gallery } from "../images/gallery.js";
 import { Button } from "../ui/button.js";
 import { TextInput } from "../ui/field.js";
-import { Popover } from "../ui/popups.js";
+import { Popover, type Trigger } from "../ui/popups.js";
 import { useValue } from "../value.js";
 
 interface AddMediaProps {
@@ -15,7 +15,7 @@ interface AddMediaProps {
   readonly onFiles: (field: MediaField, files: readonly File[]) => void;
   readonly onLinks: (field: MediaField, links: readonly string[]) => void;
   /** The button that opens the box. */
-  readonly trigger: ReactElement;
+  readonly trigger: Trigger;
 }
 
 /** A box to add files, links, and pictures that were made here. */

@@ -1,11 +1,11 @@
 import clsx from "clsx";
 import { ChevronDown } from "lucide-react";
-import { lazy, type ReactElement, type ReactNode, Suspense } from "react";
+import { cloneElement, lazy, type ReactElement, type ReactNode, Suspense, useState } from "react";
 import { Button } from "./button.js";
 
 /*
  * Everything that opens above the page. The library behind it is half as large as React, so it loads after the first
- * paint: until then the trigger stands there alone.
+ * paint. Until then the trigger stands there alone; a press on it opens the popup once it is there.
  */
 const parts = {
   Menu: lazy(async () => ({ default: (await import("./popups/menu.js")).Menu })),
@@ -14,6 +14,21 @@ const parts = {
   Sheet: lazy(async () => ({ default: (await import("./popups/dialog.js")).Sheet })),
   Select: lazy(async () => ({ default: (await import("./popups/select.js")).Select })),
 };
+
+/** The button that opens a popup. */
+export type Trigger = ReactElement<{ onClick?: () => void }>;
+
+/** The trigger of a popup that is not there yet, and whether it was pressed meanwhile. */
+function useStandIn(trigger: Trigger | undefined) {
+  const [isPressed, setPressed] = useState(false);
+  return { standIn: trigger && cloneElement(trigger, { onClick: () => setPressed(true) }), isPressed };
+}
+
+/** A part that is loaded. */
+export interface LoadedProps {
+  /** True where its trigger was pressed before it was loaded. */
+  readonly startsOpen: boolean;
+}
 
 /** One action of a menu. */
 export interface MenuItem {
@@ -27,7 +42,7 @@ export interface MenuItem {
 
 export interface MenuProps {
   /** The button that opens it; a `Button` or `IconButton`. */
-  readonly trigger: ReactElement;
+  readonly trigger: Trigger;
   /** The actions; "line" separates groups. */
   readonly items: readonly (MenuItem | "line")[];
   readonly align?: "start" | "center" | "end";
@@ -35,9 +50,10 @@ export interface MenuProps {
 
 /** A list of actions behind a button. */
 export function Menu(props: MenuProps) {
+  const { standIn, isPressed } = useStandIn(props.trigger);
   return (
-    <Suspense fallback={props.trigger}>
-      <parts.Menu {...props} />
+    <Suspense fallback={standIn}>
+      <parts.Menu {...props} startsOpen={isPressed} />
     </Suspense>
   );
 }
@@ -46,16 +62,17 @@ export interface PopoverProps {
   /** Name of the box, for screen readers. */
   readonly title: string;
   /** The button that opens it. */
-  readonly trigger: ReactElement;
+  readonly trigger: Trigger;
   readonly align?: "start" | "center" | "end";
   readonly children: ReactNode;
 }
 
 /** A small box of controls beside a button. */
 export function Popover(props: PopoverProps) {
+  const { standIn, isPressed } = useStandIn(props.trigger);
   return (
-    <Suspense fallback={props.trigger}>
-      <parts.Popover {...props} />
+    <Suspense fallback={standIn}>
+      <parts.Popover {...props} startsOpen={isPressed} />
     </Suspense>
   );
 }
@@ -63,7 +80,7 @@ export function Popover(props: PopoverProps) {
 export interface DialogProps {
   readonly title: string;
   /** The button that opens it. Leave it out where `isOpen` comes from elsewhere. */
-  readonly trigger?: ReactElement;
+  readonly trigger?: Trigger;
   readonly isOpen?: boolean;
   readonly onOpenChange?: (isOpen: boolean) => void;
   readonly children: ReactNode;
@@ -73,9 +90,10 @@ export interface DialogProps {
 
 /** A box above the page that has to be closed first. */
 export function Dialog(props: DialogProps) {
+  const { standIn, isPressed } = useStandIn(props.trigger);
   return (
-    <Suspense fallback={props.trigger}>
-      <parts.Dialog {...props} />
+    <Suspense fallback={standIn}>
+      <parts.Dialog {...props} startsOpen={isPressed} />
     </Suspense>
   );
 }
@@ -87,9 +105,10 @@ export interface SheetProps extends DialogProps {
 
 /** A panel that slides in over the page, where the screen has no room for it beside. */
 export function Sheet(props: SheetProps) {
+  const { standIn, isPressed } = useStandIn(props.trigger);
   return (
-    <Suspense fallback={props.trigger}>
-      <parts.Sheet {...props} />
+    <Suspense fallback={standIn}>
+      <parts.Sheet {...props} startsOpen={isPressed} />
     </Suspense>
   );
 }

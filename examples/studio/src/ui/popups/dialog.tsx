@@ -3,13 +3,13 @@ import clsx from "clsx";
 import { X } from "lucide-react";
 import { useRef } from "react";
 import { IconButton } from "../button.js";
-import type { DialogProps, SheetProps } from "../popups.js";
+import type { DialogProps, LoadedProps, SheetProps } from "../popups.js";
 
 const backdrop =
   "fixed inset-0 z-40 bg-black/50 transition-opacity data-ending-style:opacity-0 data-starting-style:opacity-0";
 
 /** A box above the page that has to be closed first. */
-export function Dialog({ title, trigger, isPlain = false, children, ...rest }: DialogProps) {
+export function Dialog({ title, trigger, isPlain = false, children, ...rest }: DialogProps & LoadedProps) {
   const box = useRef<HTMLDivElement>(null);
   return (
     <Root {...rest}>
@@ -36,7 +36,14 @@ const sides = {
 };
 
 /** A panel that slides in over the page, where a screen is too small to have it beside. */
-export function Sheet({ title, trigger, side, isPlain = false, children, ...rest }: SheetProps) {
+export function Sheet({
+  title,
+  trigger,
+  side,
+  isPlain = false,
+  children,
+  ...rest
+}: SheetProps & LoadedProps) {
   return (
     <Root {...rest}>
       {trigger && <Base.Trigger render={trigger} />}
@@ -56,9 +63,15 @@ export function Sheet({ title, trigger, side, isPlain = false, children, ...rest
   );
 }
 
-function Root({ isOpen, onOpenChange, children }: Pick<DialogProps, "isOpen" | "onOpenChange" | "children">) {
+function Root({
+  isOpen,
+  onOpenChange,
+  startsOpen,
+  children,
+}: Pick<DialogProps, "isOpen" | "onOpenChange" | "children"> & LoadedProps) {
   return (
     <Base.Root
+      defaultOpen={startsOpen}
       {...(isOpen !== undefined && { open: isOpen })}
       {...(onOpenChange && { onOpenChange: (open: boolean) => onOpenChange(open) })}
     >

@@ -1,11 +1,11 @@
 import { Menu as Base } from "@base-ui/react/menu";
 import clsx from "clsx";
-import type { MenuProps } from "../popups.js";
+import type { LoadedProps, MenuProps } from "../popups.js";
 
 /** A list of actions behind a button. */
-export function Menu({ trigger, items, align = "start" }: MenuProps) {
+export function Menu({ trigger, items, align = "start", startsOpen }: MenuProps & LoadedProps) {
   return (
-    <Base.Root modal={false}>
+    <Base.Root modal={false} defaultOpen={startsOpen}>
       <Base.Trigger render={trigger} />
       <Base.Portal>
         <Base.Positioner sideOffset={4} align={align} className="z-50">

@@ -1,10 +1,16 @@
 import { Popover as Base } from "@base-ui/react/popover";
-import type { PopoverProps } from "../popups.js";
+import type { LoadedProps, PopoverProps } from "../popups.js";
 
 /** A small box of controls beside a button. */
-export function Popover({ title, trigger, align = "start", children }: PopoverProps) {
+export function Popover({
+  title,
+  trigger,
+  align = "start",
+  startsOpen,
+  children,
+}: PopoverProps & LoadedProps) {
   return (
-    <Base.Root>
+    <Base.Root defaultOpen={startsOpen}>
       <Base.Trigger render={trigger} />
       <Base.Portal>
         <Base.Positioner sideOffset={6} align={align} className="z-50">
