@@ -164,14 +164,14 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
   test.for(["light", "dark"] as const)("have no barrier that axe finds, in %s", async (colorScheme) => {
     await studio.page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     await field("Link").waitFor();
-    expect(await problemsOf(studio.page)).toEqual([]);
+    await expect.poll(() => problemsOf(studio.page)).toEqual([]);
     await pick("hero.png", "villain [[drop]].png");
     await card("hero.png").getByText("Preparing").waitFor();
     await card("villain [[drop]].png").getByText("Not added").waitFor();
     studio.ahead = MINUTE;
     await look();
     await card("hero.png").getByText("Ready").waitFor();
-    expect(await problemsOf(studio.page)).toEqual([]);
+    await expect.poll(() => problemsOf(studio.page)).toEqual([]);
     await studio.page.emulateMedia({ colorScheme: null, reducedMotion: null });
   });
 });

@@ -75,8 +75,9 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await expect.poll(() => studio.answer().locator(".katex").count()).toBeGreaterThan(3);
       for (const colorScheme of ["light", "dark"] as const) {
         // without motion, so that no color is on its way to another
-        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-        expect(await problemsOf(page)).toEqual([]);
+        await page.emulateMedia({ reducedMotion: "reduce" });
+        await page.emulateMedia({ colorScheme });
+        await expect.poll(() => problemsOf(page)).toEqual([]);
       }
       await page.emulateMedia({ colorScheme: null, reducedMotion: null });
     });
@@ -188,7 +189,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       const before = await length();
       await expect.poll(length, { timeout: 15_000 }).toBeGreaterThan(before);
       await button("Approve").waitFor({ timeout: 20_000 });
-      expect(await problemsOf(page)).toEqual([]);
+      await expect.poll(() => problemsOf(page)).toEqual([]);
       expect(studio.bodies).toHaveLength(1);
       await button("Approve").press("Enter");
       await studio.answer().getByText("The page has your note now").waitFor();
@@ -428,7 +429,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
     await studio.ask("Hello");
     await expect.poll(() => button("Regenerate").count()).toBe(2);
     expect(studio.bodies.map(({ model }) => model).sort()).toEqual(["alpha-v4.1-flash", "delta-5.3"]);
-    expect(await problemsOf(page)).toEqual([]);
+    await expect.poll(() => problemsOf(page)).toEqual([]);
     await button("Close").click();
     await page.getByRole("region", { name: "Welcome" }).waitFor();
   });

@@ -20,9 +20,18 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await tile(text, page).first().waitFor();
   }
   async function act(name: string, action: string): Promise<void> {
-    await tile(name).first().hover();
-    await tile(name).first().getByRole("button", { name: "Actions" }).click();
-    await studio.page.getByRole("menuitem", { name: action }).click();
+    const item = studio.page.getByRole("menuitem", { name: action });
+    await expect
+      .poll(async () => {
+        // a tile that is drawn anew takes its open menu with it
+        await tile(name).first().hover();
+        await tile(name).first().getByRole("button", { name: "Actions" }).click();
+        return item.click({ timeout: 2000 }).then(
+          () => true,
+          () => false,
+        );
+      })
+      .toBe(true);
   }
 
   beforeEach(() => serveFiles());
@@ -241,17 +250,17 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await button("Generate").click();
     await studio.page.getByText("Add a prompt.").waitFor();
     await button("More settings").waitFor();
-    expect(await problemsOf(studio.page)).toEqual([]);
+    await expect.poll(() => problemsOf(studio.page)).toEqual([]);
     await make("Waves");
     const release = await studio.hold(`**${PATH}`);
     await button("Generate").click();
     await button("Stop").click();
     await alert().waitFor();
-    expect(await problemsOf(studio.page)).toEqual([]);
+    await expect.poll(() => problemsOf(studio.page)).toEqual([]);
     await release();
     await button("Open Waves").click();
     await studio.page.locator(".yarl__slide_current").getByText("Waves").waitFor();
-    expect(await problemsOf(studio.page)).toEqual([]);
+    await expect.poll(() => problemsOf(studio.page)).toEqual([]);
     await studio.page.emulateMedia({ colorScheme: null, reducedMotion: null });
   });
 });

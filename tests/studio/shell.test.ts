@@ -151,11 +151,11 @@ describe.skipIf(!findChromium())("the shell of the studio in Chromium (skipped w
   test("gives axe nothing to find", { tags: ["long"] }, async () => {
     studio.spend();
     await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
-    await everywhere(async (place) => expect(await problemsOf(page), place).toEqual([]));
+    await everywhere(async (place) => expect.poll(() => problemsOf(page), { message: place }).toEqual([]));
     // the themes differ in colours alone
     await page.emulateMedia({ colorScheme: "dark" });
     await everywhere(async (place) =>
-      expect(await problemsOf(page, ["color-contrast"]), `${place}, dark`).toEqual([]),
+      expect.poll(() => problemsOf(page, ["color-contrast"]), { message: `${place}, dark` }).toEqual([]),
     );
   });
 });

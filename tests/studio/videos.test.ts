@@ -267,13 +267,13 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await button("Generate").click();
     await studio.page.getByText("Add a prompt or a picture.").waitFor();
     await button("More settings").waitFor();
-    expect(await problemsOf(studio.page)).toEqual([]);
+    await expect.poll(() => problemsOf(studio.page)).toEqual([]);
     await film("A reef [[fail]]");
     await film("A reef at dawn");
     await finish("A reef at dawn");
     await card("A reef [[fail]]").getByText("The video failed").waitFor();
     await film("A reef at dusk");
-    expect(await problemsOf(studio.page)).toEqual([]);
+    await expect.poll(() => problemsOf(studio.page)).toEqual([]);
     await studio.page.emulateMedia({ colorScheme: null, reducedMotion: null });
   });
 });

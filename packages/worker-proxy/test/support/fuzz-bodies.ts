@@ -79,9 +79,9 @@ export function unlistedBody({ one, rarely }: Random): Tree {
 /** A chat's body of up to 8 MB of small values, as text. */
 export function manyValues({ one, below }: Random): string {
   const piece = one(small);
-  const values = Array(Math.floor(((1 + below(7)) * 1_000_000) / (piece.length + 1)))
-    .fill(piece)
-    .join(",");
+  // more than the 200,000 that a body may have
+  const count = Math.max(250_000, Math.floor(((1 + below(7)) * 1_000_000) / (piece.length + 1)));
+  const values = Array(count).fill(piece).join(",");
   return one([
     `{"model":"delta-5.3","messages":[${values}]}`,
     `{"model":"delta-5.3","messages":[],"stop":[${values}]}`,
