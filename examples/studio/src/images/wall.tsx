@@ -234,7 +234,7 @@ function remove(shown: Shown): void {
   toast("Image deleted", { onUndo: removeImage(shown) });
 }
 
-/** What can be done with an image. */
+/** Actions on an image. */
 function useActions(onReuse: WallProps["onReuse"], onVary: WallProps["onVary"]) {
   const images = useImageForm();
   const videos = useVideoForm();

@@ -2,7 +2,7 @@ import type { Store } from "@sluice/core";
 import { noteStorageFailure, storage } from "../client.js";
 import { createValue } from "../value.js";
 
-/** What every kept item has. */
+/** Fields of every kept item. */
 interface Kept {
   readonly id: string;
   /** Unix milliseconds. */

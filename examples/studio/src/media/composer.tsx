@@ -118,7 +118,7 @@ export function Failure({ error, outcome, onRetry, onDismiss }: FailureProps) {
   );
 }
 
-/** What the emulator paints for each example, by the path of its file. */
+/** Pictures that the emulator paints for the examples, by the path of the file. */
 const thumbnails = import.meta.glob<string>("../../demo/thumbnails/*.webp", {
   eager: true,
   query: "?url",

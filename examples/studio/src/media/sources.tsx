@@ -123,7 +123,7 @@ export function FrameTile({ field, form }: TileProps) {
   );
 }
 
-/** What goes wrong with a field, below it. */
+/** Problem of a field, shown below it. */
 export function Problem({ text, id }: { readonly text: string; readonly id?: string }) {
   return (
     <p id={id} role="alert" className="text-xs text-danger">

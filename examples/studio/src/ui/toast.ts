@@ -1,6 +1,6 @@
 /** Options of a toast. */
 export interface ToastOptions {
-  /** What a press on "Undo" does. */
+  /** Called by a press on "Undo". */
   readonly onUndo?: () => void;
   /** Milliseconds until it goes. @default 6000, and 10000 with "Undo" */
   readonly timeout?: number;

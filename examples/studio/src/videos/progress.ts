@@ -1,7 +1,7 @@
 import type { VideoTaskEntry } from "@sluice/core";
 import { shortTime } from "../media/words.js";
 
-/** How far a video is, for a bar and a line of text. */
+/** Progress of a video, for a bar and a line of text. */
 export interface Progress {
   /** From 0 to 1; undefined where nobody knows. */
   readonly share: number | undefined;

@@ -38,7 +38,7 @@ export function promptOf(id: string): string {
 /** A failure to try, and the chip that plays it. */
 export interface Failure {
   readonly label: string;
-  /** What happens, for the tooltip. */
+  /** Effect, for the tooltip. */
   readonly hint: string;
   readonly play: () => void;
 }
