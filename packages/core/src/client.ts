@@ -99,13 +99,12 @@ const MOST_KEYS = 1000;
 export function createClient(options: ClientOptions): Client {
   const { apiKey, credentials, timeouts = {}, retry, onEvent, clock = systemClock } = options;
   const baseURL = checkedBaseURL(options.baseURL);
-  if ("apiKey" in options && apiKey === undefined) checkedKey(apiKey);
   if (apiKey !== undefined && inBrowser() && !options.dangerouslyAllowBrowser)
     throw new ConfigurationError(
       "apiKey: a key given in a browser can be read by every visitor. Let @sluice/worker-proxy add it and set " +
-        "baseURL to the proxy; or, if nobody else opens this page, set dangerouslyAllowBrowser: true",
+        "baseURL to the proxy; or, in a tool of your own, set dangerouslyAllowBrowser: true",
     );
-  if (typeof apiKey === "string") checkedKey(apiKey);
+  if ("apiKey" in options && typeof apiKey !== "function") checkedKey(apiKey);
   checkTimes("timeouts", timeouts);
   checkTimes("retry", retry);
   const keys = new Set<string>();
@@ -121,7 +120,10 @@ export function createClient(options: ClientOptions): Client {
     normalizeVideoTask: options.normalizeVideoTask,
     // called without its object: a `fetch` taken from an object would lose its `this`, and the global one throws with
     // another `this`
-    fetch: options.fetch ?? ((request) => globalThis.fetch(request)),
+    fetch: (options.fetch ?? ((...given) => globalThis.fetch(...given))) as typeof globalThis.fetch,
+    // the platform would copy a `Request`, body and all, which takes longer than all else before a call is sent; but
+    // only a `Request` shows at once that `credentials` are refused
+    prepare: (...given) => (options.fetch || credentials ? [new Request(...given)] : given),
     headers,
     scrub,
     emit,
@@ -199,16 +201,16 @@ function checkedBaseURL(given: unknown): string {
   ) => {
     throw new ConfigurationError(`baseURL: ${problem}; ${remedy}`);
   };
-  const baseURL = typeof given === "string" ? given.trim().replace(/\/+$/, "") : "";
-  if (typeof given !== "string" || given.trim() === "") return fail("is missing");
+  const text = typeof given === "string" ? given.trim() : "";
+  if (text === "") return fail("is missing");
+  const baseURL = text.replace(/\/+$/, "");
   // a path is resolved at the first request, when there may be a page
-  const isPath = /^\.{0,2}\//.test(given.trim());
+  const isPath = /^\.{0,2}\//.test(text);
   if (!(isPath || URL.canParse(baseURL))) return fail(`${JSON.stringify(given)} is no URL`);
   const { protocol, username, password, search, hash } = new URL(baseURL, "https://page.invalid");
   if (!/^https?:$/.test(protocol)) return fail(`has the protocol ${protocol} instead of https:`);
-  if (username || password)
-    return fail("carries a name or password, which would end up in logs; use `headers`");
-  if (search || hash) return fail("has a query or a fragment, which would be lost");
+  if (username || password) return fail("has a name or password; use `headers`");
+  if (search || hash) return fail("has a query or a fragment");
   if (ROUTE.test(baseURL))
     return fail(
       "ends with the path of one endpoint",

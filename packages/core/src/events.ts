@@ -4,7 +4,7 @@ import type { Issue } from "./errors.js";
 export type PlatformFeature = "web-locks" | "broadcast-channel" | "indexed-db" | "web-storage";
 
 /** Purpose of a call. */
-export type CallKind = "chat" | "image" | "video" | "asset" | "epsilon";
+export type CallKind = "chat" | "image" | "video" | "asset" | "epsilon" | "upload" | "archive";
 
 /**
  * The end of a call.

@@ -10,4 +10,17 @@ export { type FitOptions, type FittedImage, fitImage, type ImageChange } from ".
 export type { MediaKind } from "./media/formats.js";
 export { inputAndOutputSeconds, type MediaLimits, type MediaUse, mediaLimits } from "./media/limits.js";
 export { type MediaProbe, type ProbeOptions, probeMedia } from "./media/probe.js";
+export { type ArchivedMedia, type ArchivedMediaQuery, archivedMedia } from "./uploads/archived.js";
+export {
+  createUploadStore,
+  type UploadState,
+  type UploadStore,
+  type UploadStoreOptions,
+} from "./uploads/store.js";
+export {
+  type UploadedMedia,
+  type UploadOptions,
+  type UploadProgress,
+  uploadMedia,
+} from "./uploads/upload.js";
 export { checkVideoMedia, type VideoMediaOptions } from "./videos/check-media.js";

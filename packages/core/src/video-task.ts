@@ -11,6 +11,11 @@ export interface VideoTaskReference {
    * hours.
    */
   readonly queryableUntil?: number | undefined;
+  /**
+   * `proxy`: the proxy watches the task, also while no page is open, and is told when the user removes it. Absent for
+   * other gateways.
+   */
+  readonly watchedBy?: "proxy" | undefined;
 }
 
 /** A created video task. Plain JSON: keep it to continue with the task after a reload or elsewhere. */
@@ -59,10 +64,20 @@ export interface SucceededVideoTask extends VideoTaskFacts {
   readonly state: "succeeded";
   /** Temporary address of the video. Fetch it without the gateway's headers, and keep a copy. */
   readonly url: string;
+  /** Temporary address of the film's last frame, an image; absent unless `return_last_frame` was asked for. */
+  readonly lastFrameURL?: string;
   /** The field that `url` was found in: `data.result_url`, `content.video_url`, … `data.fail_reason` is a last resort. */
   readonly urlSource: string;
-  /** End of the life of `url`; Unix milliseconds. An estimate for `beta` models: 24 hours after the end. */
+  /**
+   * End of the life of `url`; Unix milliseconds. An estimate for `beta` models and with an archive: 24 hours after the
+   * end.
+   */
   readonly expiresAt?: number;
+  /**
+   * End of the time for which the proxy's archive keeps a copy; Unix milliseconds. Until then a store or a list renews
+   * `url` and `lastFrameURL` when they expire, with a request to the proxy alone. Absent without an archive.
+   */
+  readonly keptUntil?: number;
 }
 
 /** A task that failed, or that was cancelled or expired at the gateway. */

@@ -7,7 +7,7 @@ import {
   watchAsset,
 } from "@sluice/core";
 import { afterEach, describe, expect, test } from "vitest";
-import { clientOf, eventLoopTurn, settled, shows, stoppedClock } from "./support/gateway.js";
+import { clientOf, eventLoopTurn, listenersOn, settled, shows, stoppedClock } from "./support/gateway.js";
 
 const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
 const dataURI = `data:image/png;base64,${btoa(String.fromCharCode(...PNG))}`;
@@ -225,21 +225,21 @@ describe("an asset", () => {
   });
 
   test("reset before the request is sent sends nothing", async () => {
-    const told: unknown[] = [];
-    const { store, creates } = storeOf(["Active"], { onError: (error) => told.push(error) });
+    const reported: unknown[] = [];
+    const { store, creates } = storeOf(["Active"], { onError: (error) => reported.push(error) });
     const registered = store.create(file());
     store.reset();
     expect(await registered).toMatchObject({ status: "idle" });
     await settled();
-    expect([creates().length, told]).toEqual([0, []]);
+    expect([creates().length, reported]).toEqual([0, []]);
     expect(store.getSnapshot()).toMatchObject({ status: "idle", phase: undefined });
   });
 
   test("onSuccess is called once for an attached asset, however many stores show it", async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const { client, clock } = storeOf(["Processing", "Active"]);
     const tellers = ["a", "b"].map((name) => {
-      const onSuccess = ({ uri }: { uri: string }) => told.push(`${name} ${uri}`);
+      const onSuccess = ({ uri }: { uri: string }) => reported.push(`${name} ${uri}`);
       return createAssetStore(client, { presence: present, onSuccess });
     });
     // the first has nobody to tell
@@ -252,17 +252,20 @@ describe("an asset", () => {
     await clock.advance(3000);
     await Promise.all(stores.map((store) => shows(store, ({ status }) => status === "success")));
     await settled();
-    expect(told).toEqual(["a asset://a-1"]);
+    expect(reported).toEqual(["a asset://a-1"]);
   });
 
   test("onError is called once for each failed lookup, by one of the stores that show the asset", async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const { client } = clientOf(() => Response.json({ error: { message: "no" } }, { status: 403 }), {
       baseURL: `https://gateway-${Math.random()}.test`,
       assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
     });
     const stores = ["a", "b"].map((name) =>
-      createAssetStore(client, { presence: present, onError: (error) => told.push(`${name} ${error.name}`) }),
+      createAssetStore(client, {
+        presence: present,
+        onError: (error) => reported.push(`${name} ${error.name}`),
+      }),
     );
     for (const store of stores) {
       leaves.push(store.subscribe(() => {}));
@@ -271,7 +274,7 @@ describe("an asset", () => {
     for (const times of [1, 2]) {
       await Promise.all(stores.map((store) => shows(store, ({ status }) => status === "error")));
       await settled();
-      expect(told).toEqual(Array.from({ length: times }, () => "a APIError"));
+      expect(reported).toEqual(Array.from({ length: times }, () => "a APIError"));
       stores[1]?.refetch();
     }
   });
@@ -295,19 +298,19 @@ describe("an asset", () => {
   });
 
   test("callbacks get the state of the store, after a success and after a failure", async () => {
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const { store } = storeOf(["Active"], {
-      onSuccess: (asset, state) => told.push(state.status, state.uri === asset.uri, state.data === asset),
+      onSuccess: (asset, state) => reported.push(state.status, state.uri === asset.uri, state.data === asset),
     });
     await store.create(file());
     await shows(store, ({ status }) => status === "success");
     const refused = storeOf([], {
       create: () => Response.json({}, { status: 400 }),
-      onError: (error, state) => told.push(state.status, state.error === error),
+      onError: (error, state) => reported.push(state.status, state.error === error),
     });
     await refused.store.create(file());
     await settled();
-    expect(told).toEqual(["success", true, true, "error", true]);
+    expect(reported).toEqual(["success", true, true, "error", true]);
   });
 
   test("detach stops polling and keeps the state, until refetch", async () => {
@@ -357,7 +360,7 @@ describe("an asset", () => {
 describe("reset while an asset is being sent", () => {
   /** A store whose create is answered when the test says; what it tells. */
   function sending(options: AssetStoreOptions & { onEvent?: ClientOptions["onEvent"] } = {}) {
-    const told: string[] = [];
+    const reported: string[] = [];
     const answers: ((answer: Response | Promise<Response>) => void)[] = [];
     const arrivals: (() => void)[] = [];
     const signals: AbortSignal[] = [];
@@ -379,21 +382,21 @@ describe("reset while an asset is being sent", () => {
     const store = createAssetStore(client, {
       groupId: "group-1",
       presence: present,
-      onCreate: ({ uri }) => told.push(`registered ${uri}`),
-      onSuccess: ({ uri }) => told.push(`success ${uri}`),
-      onError: (error) => told.push(`${error.name} ${(error as { outcome?: string }).outcome}`),
+      onCreate: ({ uri }) => reported.push(`registered ${uri}`),
+      onSuccess: ({ uri }) => reported.push(`success ${uri}`),
+      onError: (error) => reported.push(`${error.name} ${(error as { outcome?: string }).outcome}`),
       ...options,
     });
     leaves.push(store.subscribe(() => {}));
     const arrived = () => new Promise<void>((resolve) => arrivals.push(resolve));
     const answer = (answered: Response | Promise<Response>) => answers.shift()?.(answered);
-    return { store, told, requests, signals, clock, arrived, answer };
+    return { store, reported, requests, signals, clock, arrived, answer };
   }
 
   const broken = () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } }));
 
   test("does not stop the registration: onCreate gets the handle, and the state does not show it", async () => {
-    const { store, told, signals, arrived, answer } = sending();
+    const { store, reported, signals, arrived, answer } = sending();
     const arrival = arrived();
     const registered = store.create(file());
     await arrival;
@@ -402,7 +405,7 @@ describe("reset while an asset is being sent", () => {
     answer(Response.json({ Id: "a-1" }));
     expect(await registered).toMatchObject({ status: "idle", handle: undefined });
     await settled();
-    expect([told, store.getSnapshot().status]).toEqual([["registered asset://a-1"], "idle"]);
+    expect([reported, store.getSnapshot().status]).toEqual([["registered asset://a-1"], "idle"]);
   });
 
   test.each([
@@ -411,7 +414,7 @@ describe("reset while an asset is being sent", () => {
   ] as const)(
     "reports a failure with the outcome %s, and the state does not show it",
     async (outcome, fail) => {
-      const { store, told, requests, arrived, answer } = sending();
+      const { store, reported, requests, arrived, answer } = sending();
       const arrival = arrived();
       const registered = store.create(file());
       await arrival;
@@ -419,13 +422,13 @@ describe("reset while an asset is being sent", () => {
       answer(fail());
       expect(await registered).toMatchObject({ status: "idle", error: undefined });
       await settled();
-      expect(told).toEqual([expect.stringContaining(outcome)]);
+      expect(reported).toEqual([expect.stringContaining(outcome)]);
       expect(requests).toHaveLength(1);
     },
   );
 
   test("does not write into the next registration", async () => {
-    const { store, told, arrived, answer } = sending();
+    const { store, reported, arrived, answer } = sending();
     const arrival = arrived();
     const first = store.create(file());
     await arrival;
@@ -440,7 +443,7 @@ describe("reset while an asset is being sent", () => {
     expect(await second).toMatchObject({ handle: { id: "a-2" } });
     await shows(store, ({ status }) => status === "success");
     await settled();
-    expect(told).toEqual([
+    expect(reported).toEqual([
       expect.stringContaining("unknown"),
       "registered asset://a-2",
       "success asset://a-2",
@@ -452,7 +455,7 @@ describe("reset while an asset is being sent", () => {
     const retried = new Promise<void>((resolve) => {
       onRetry = resolve;
     });
-    const { store, told, requests, clock, arrived, answer } = sending({
+    const { store, reported, requests, clock, arrived, answer } = sending({
       onEvent: ({ type }) => type === "retry" && onRetry(),
     });
     const arrival = arrived();
@@ -472,13 +475,13 @@ describe("reset while an asset is being sent", () => {
     answer(refusal);
     expect(await again).toMatchObject({ status: "idle" });
     await clock.advance(60_000);
-    expect([requests.length, told]).toEqual([2, []]);
+    expect([requests.length, reported]).toEqual([2, []]);
   });
 
   test("sends and reports nothing before the file is prepared", async () => {
     const signals: AbortSignal[] = [];
     const ends: ((file: Blob) => void)[] = [];
-    const { store, told, requests } = sending({
+    const { store, reported, requests } = sending({
       request: { upload: "multipart" },
       prepare: (_, signal) => {
         signals.push(signal);
@@ -498,26 +501,24 @@ describe("reset while an asset is being sent", () => {
     store.reset();
     await next;
     await settled();
-    expect([requests.length, told, store.getSnapshot().status]).toEqual([0, [], "idle"]);
+    expect([requests.length, reported, store.getSnapshot().status]).toEqual([0, [], "idle"]);
   });
 
   test("a registered asset leaves no listener on the caller's signal", async () => {
     const { signal } = new AbortController();
-    const listening: (AbortSignal | undefined)[] = [];
-    signal.addEventListener = (_: string, __: unknown, options?: AddEventListenerOptions | boolean) =>
-      void listening.push(typeof options === "object" ? options.signal : undefined);
+    const listeners = listenersOn(signal);
     const { store, arrived, answer } = sending({ request: { signal } });
     const arrival = arrived();
     const registered = store.create(file());
     await arrival;
     answer(Response.json({ Id: "a-1" }));
     await registered;
-    expect(listening.map((until) => until?.aborted)).toEqual([true]);
+    expect([...listeners]).toEqual([]);
   });
 
   test("the caller's signal aborts the request, and the asset may be registered", async () => {
     const caller = new AbortController();
-    const { store, told, signals, arrived } = sending({ request: { signal: caller.signal } });
+    const { store, reported, signals, arrived } = sending({ request: { signal: caller.signal } });
     const arrival = arrived();
     const registered = store.create(file());
     await arrival;
@@ -525,6 +526,6 @@ describe("reset while an asset is being sent", () => {
     expect(signals[0]?.aborted).toBe(true);
     expect(await registered).toMatchObject({ status: "error", error: { name: "AbortError" } });
     await settled();
-    expect(told).toEqual([expect.stringContaining("AbortError")]);
+    expect(reported).toEqual([expect.stringContaining("AbortError")]);
   });
 });

@@ -107,8 +107,8 @@ describe("createAsset", () => {
 describe("getAsset", () => {
   test("without an assetLookup names the missing option, and keeps the id", async () => {
     const { client } = clientOf(found("Active"));
-    for (const asked of [getAsset(client, handle), waitForAsset(client, "a-1")]) {
-      const error = await rejectionOf(asked);
+    for (const waiting of [getAsset(client, handle), waitForAsset(client, "a-1")]) {
+      const error = await rejectionOf(waiting);
       expect(error).toMatchObject({ name: "ConfigurationError", handle });
       expect((error as Error).message).toMatch(/a-1.*assetLookup/);
     }
@@ -176,7 +176,7 @@ describe("waitForAsset", () => {
     polled(steps, 300_000, { assetLookup: lookup, ...options });
 
   test("polls every 3 seconds until the asset is active, through failures that pass", async () => {
-    const { client, advance, track, askedAt } = waiting([
+    const { client, advance, track, polledAt } = waiting([
       refusal(404),
       found("Processing"),
       refusal(503),
@@ -186,7 +186,7 @@ describe("waitForAsset", () => {
     const done = track(waitForAsset(client, handle));
     await advance(60_000);
     expect(await done).toMatchObject({ ...handle, state: "active" });
-    expect(askedAt).toEqual([0, 3, 6, 9, 12]);
+    expect(polledAt).toEqual([0, 3, 6, 9, 12]);
   });
 
   test("throws the failure with the asset and its handle", async () => {

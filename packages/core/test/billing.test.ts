@@ -43,13 +43,13 @@ const creates: [string, Create, object][] = [
   ],
 ];
 
-/** A promise, and what fulfils it. */
+/** A promise, and the function that resolves it. */
 function signalled() {
-  let tell: () => void = () => {};
-  const told = new Promise<void>((resolve) => {
-    tell = resolve;
+  let resolve: () => void = () => {};
+  const promise = new Promise<void>((resolved) => {
+    resolve = resolved;
   });
-  return { told, tell: () => tell() };
+  return { promise, resolve: () => resolve() };
 }
 
 const refusal = (status: number, headers: Record<string, string> = {}) =>
@@ -169,13 +169,13 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
       const answerBody = openBody();
       const { client, requests } = clientOf(
         () => {
-          arrived.tell();
+          arrived.resolve();
           return hasHeaders ? new Response(answerBody.body) : new Promise<Response>(() => {});
         },
         { clock },
       );
       const failed = rejectionOf(create(client, { timeouts }));
-      await (hasHeaders ? answerBody.wanted() : arrived.told);
+      await (hasHeaders ? answerBody.wanted() : arrived.promise);
       await clock.advance(5000);
       expect(await failed).toMatchObject({ name: "TimeoutError", phase, outcome: "unknown" });
       expect(requests).toHaveLength(1);
@@ -184,16 +184,16 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
 
   test("is not billed if the key does not come in time", async () => {
     const clock = stoppedClock();
-    const asked = signalled();
+    const requested = signalled();
     const { client, requests } = clientOf(() => Response.json(answer), {
       clock,
       headers: () => {
-        asked.tell();
+        requested.resolve();
         return new Promise<HeadersInit>(() => {});
       },
     });
     const failed = rejectionOf(create(client, { timeouts: { totalMs: 1000 } }));
-    await asked.told;
+    await requested.promise;
     await clock.advance(5000);
     expect(await failed).toMatchObject({ name: "TimeoutError", phase: "total", outcome: "not-sent" });
     expect(requests).toHaveLength(0);
@@ -204,10 +204,10 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     const waiting = signalled();
     const { client, requests } = clientOf(() => refusal(429, { "retry-after": "20" }), {
       clock,
-      onEvent: ({ type }) => type === "retry" && waiting.tell(),
+      onEvent: ({ type }) => type === "retry" && waiting.resolve(),
     });
     const failed = rejectionOf(create(client, { timeouts: { totalMs: 1000 } }));
-    await waiting.told;
+    await waiting.promise;
     await clock.advance(5000);
     expect(await failed).toMatchObject({ name: "TimeoutError", phase: "total", outcome: "refused" });
     expect(requests).toHaveLength(1);

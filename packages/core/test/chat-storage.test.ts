@@ -14,7 +14,7 @@ import { clientOf, frame, settled, streamAnswer } from "./support/gateway.js";
 import { slowTags } from "./support/runtime.js";
 import { page, shown } from "./support/tabs.js";
 
-/** What a page that is gone left behind: the same records, at a place where nobody is at work. */
+/** Records that a closed page left behind, in a storage that no tab uses. */
 async function leftBy(storage: RecordStorage): Promise<{ storage: RecordStorage; id: string }> {
   const id = `left-${Math.random()}`;
   const copy = memoryStorage();
@@ -344,6 +344,14 @@ describe("a chat with a storage", () => {
     expect(second.chat.getSnapshot().messages[0]).not.toHaveProperty("branches");
   });
 
+  test("prefers a single stored message to initial ones", async () => {
+    const storage = memoryStorage();
+    const message = { role: "assistant", content: "Welcome" };
+    await storage.write("chat/a", new Map([["w", { message, parent: null, revision: 0 }]]));
+    const initialMessages = [{ id: "x", role: "assistant", content: "Good day" }] as const;
+    expect((await shown(storage, { initialMessages })).texts()).toEqual(["Welcome"]);
+  });
+
   test("reads 10,000 messages in one call, and writes them in two", { tags: slowTags }, async () => {
     const kept = memoryStorage();
     const calls: string[] = [];
@@ -461,6 +469,20 @@ describe("a chat with a storage", () => {
     });
   });
 
+  test("shows messages whose stored parent is no id, each behind the older ones", async () => {
+    const storage = memoryStorage();
+    const kept = (id: string, createdAt: number, parent: unknown) =>
+      [id, { message: { role: "user", content: id, createdAt }, parent, revision: 0 }] as const;
+    const records = [
+      kept("one", 1, null),
+      kept("two", 2, undefined),
+      kept("three", 3, 7),
+      kept("four", 4, 7),
+    ];
+    await storage.write("chat/a", new Map(records));
+    expect((await shown(storage)).texts()).toEqual(["one", "two", "three", "four"]);
+  });
+
   test.each([
     ["[null]", [null]],
     ["[{}]", [{}]],
@@ -510,21 +532,43 @@ describe("a chat with a storage", () => {
     chat.stop();
   });
 
-  test.skipIf(typeof dispatchEvent === "undefined")(
-    "writes pending changes when the page is closed (in Node no page is)",
-    async () => {
-      const storage = memoryStorage();
-      const { chat, connections } = await shown(storage);
-      void chat.send("Hello");
-      const [connection] = connections;
-      await connection?.wanted();
-      connection?.send(frame({ content: "Half an ans" }));
-      await connection?.wanted();
-      await settled();
-      dispatchEvent(new Event("pagehide"));
-      await settled();
-      expect((await shown(storage)).texts()).toEqual(["Hello", "Half an ans"]);
-      chat.stop();
+  describe.skipIf(typeof dispatchEvent === "undefined")(
+    "when the page is closed (in Node no page is)",
+    () => {
+      async function textsAfterClose(
+        storage: RecordStorage,
+        opened: RecordStorage,
+      ): Promise<readonly string[]> {
+        const { chat, connections } = await shown(opened);
+        void chat.send("Hello");
+        const [connection] = connections;
+        await connection?.wanted();
+        connection?.send(frame({ content: "Half an ans" }));
+        await connection?.wanted();
+        await settled();
+        dispatchEvent(new Event("pagehide"));
+        await settled();
+        const texts = (await shown(storage)).texts();
+        chat.stop();
+        return texts;
+      }
+
+      test("writes pending changes", async () => {
+        const storage = memoryStorage();
+        expect(await textsAfterClose(storage, storage)).toEqual(["Hello", "Half an ans"]);
+      });
+
+      test("writes pending changes while an earlier write is in flight", async () => {
+        const storage = memoryStorage();
+        const endless: RecordStorage = {
+          ...storage,
+          async write(collection, changes) {
+            await storage.write(collection, changes);
+            await new Promise(() => {});
+          },
+        };
+        expect(await textsAfterClose(storage, endless)).toEqual(["Hello", "Half an ans"]);
+      });
     },
   );
 
@@ -606,10 +650,10 @@ describe("a chat with a storage", () => {
   test("stops waiting for the storage after 3 s, and merges its late answer: the old thread first", async () => {
     const { storage, release } = heldStorage();
     const first = page(storage.inner);
-    const asked = first.chat.send("Hello");
+    const sending = first.chat.send("Hello");
     await settled();
     first.answer(0, textAnswer("Hi"));
-    await asked;
+    await sending;
     await settled();
     const initialMessages = [{ role: "assistant", content: "Welcome" }] as const;
     const second = page(storage, { initialMessages });
@@ -635,10 +679,10 @@ describe("a chat with a storage", () => {
   test("reads a storage that failed once again; after two failures, as soon as it works", async () => {
     const inner = memoryStorage();
     const first = page(inner);
-    const asked = first.chat.send("Hello");
+    const sending = first.chat.send("Hello");
     await settled();
     first.answer(0, textAnswer("Hi"));
-    await asked;
+    await sending;
     await settled();
     let failing = 1;
     const storage: RecordStorage = {

@@ -63,22 +63,22 @@ describe("a chat", () => {
 
   test("publishes a burst of deltas once in throttleMs, and the end at once", async () => {
     const { chat, clock, connection } = live({ throttleMs: 50 });
-    let told = 0;
+    let notified = 0;
     const answer = chat.send("Hello?");
     await connection.wanted();
-    chat.subscribe(() => (told += 1));
+    chat.subscribe(() => (notified += 1));
     connection.send(frame({ content: "." }).repeat(500));
     await connection.wanted();
     await clock.advance(10);
     connection.send(frame({ content: "." }).repeat(500));
     await connection.wanted();
     await clock.advance(49);
-    expect(told).toBeLessThanOrEqual(2);
+    expect(notified).toBeLessThanOrEqual(2);
     expect(chat.getSnapshot().messages.at(-1)?.content).toHaveLength(1000);
     connection.send(frame({}, "stop") + DONE);
     connection.end();
     await answer;
-    expect(told).toBeLessThanOrEqual(3);
+    expect(notified).toBeLessThanOrEqual(3);
     expect(chat.getSnapshot()).toMatchObject({ status: "ready" });
   });
 

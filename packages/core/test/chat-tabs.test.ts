@@ -10,7 +10,7 @@ const hasLocks = globalThis.navigator?.locks !== undefined;
 const place = { parameters: { type: "object" } };
 const asked = defineTool({ name: "asked", ...place });
 
-/** What an app does with a client tool: an effect that answers each pending action, in every tab. */
+/** Answers each pending action in every tab, as the effect of an app does for a client tool. */
 function answersAll({ chat }: { chat: ChatStore }): void {
   chat.subscribe(() => {
     for (const { toolCallId } of chat.getSnapshot().pendingActions)
@@ -181,6 +181,92 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     expect(sent.messages.at(-1)).toMatchObject({ role: "tool", content: "theirs" });
   });
 
+  /** The storages of two tabs over one, with what the first passes on. */
+  function passingStorages() {
+    const kept = memoryStorage();
+    let receive: (changes: ReadonlyMap<string, unknown>) => void = () => {};
+    const passed: ReadonlyMap<string, unknown>[] = [];
+    const writes: ReadonlyMap<string, unknown>[] = [];
+    const left: RecordStorage = {
+      ...kept,
+      write(collection, changes) {
+        writes.push(changes);
+        return kept.write(collection, changes);
+      },
+      pass(_, changes) {
+        passed.push(structuredClone(changes));
+        receive(structuredClone(changes));
+      },
+    };
+    const right: RecordStorage = {
+      ...kept,
+      watch(collection, listener) {
+        receive = listener;
+        return kept.watch(collection, listener);
+      },
+    };
+    return { left, right, passed, writes, deliver: (...given: typeof passed) => given.forEach(receive) };
+  }
+
+  test("shows the text of an answer in flight in the other tabs before it is written", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storages = passingStorages();
+    const [left, right] = [await shown(storages.left, { id }), await shown(storages.right, { id })];
+    void left.chat.send("Hello");
+    const [connection] = left.connections;
+    await connection?.wanted();
+    await until(right.chat, ({ messages }) => messages.length === 2);
+    const written = storages.writes.length;
+    for (const [piece, text] of [
+      ["One", "One"],
+      [", two", "One, two"],
+    ] as const) {
+      connection?.send(frame({ content: piece }));
+      await connection?.wanted();
+      await left.clock.advance(150);
+      expect(right.texts()).toEqual(["Hello", text]);
+    }
+    expect(storages.writes).toHaveLength(written);
+    left.chat.stop();
+    await until(right.chat, ({ messages }) => messages.at(-1)?.outcome === "stopped");
+    expect(right.texts()).toEqual(left.texts());
+  });
+
+  test("ignores text of an answer that arrives late, and never writes the answer of another tab", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storages = passingStorages();
+    const rightWrites: unknown[] = [];
+    const right = await shown(
+      {
+        ...storages.right,
+        async write(_, changes) {
+          rightWrites.push(changes);
+        },
+      },
+      { id },
+    );
+    const left = await shown(storages.left, { id });
+    void left.chat.send("Hello");
+    const [connection] = left.connections;
+    await connection?.wanted();
+    for (const text of ["One", ", two"]) {
+      connection?.send(frame({ content: text }));
+      await connection?.wanted();
+      await left.clock.advance(150);
+    }
+    storages.deliver(...storages.passed.slice(0, 1));
+    expect(right.texts()).toEqual(["Hello", "One, two"]);
+    await right.clock.advance(5000);
+    expect(rightWrites).toEqual([]);
+    left.chat.stop();
+    await until(right.chat, ({ messages }) => messages.at(-1)?.outcome === "stopped");
+    storages.deliver(...storages.passed);
+    expect(right.chat.getSnapshot().messages.at(-1)).toMatchObject({
+      content: "One, two",
+      outcome: "stopped",
+    });
+  });
+
   test("ends an answer in flight if another tab resets the chat", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
@@ -232,7 +318,7 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
   });
 });
 
-test("the lock of a first turn is asked for before other tabs can read that the turn is in flight", async () => {
+test("the lock of a first turn is requested before other tabs can read that the turn is in flight", async () => {
   const order: string[] = [];
   const aWhile = async () => {
     for (let nth = 0; nth < 4; nth += 1) await settled();

@@ -322,16 +322,16 @@ describe("a chat with tools", () => {
   });
 
   test("fails a call whose needsApproval does not answer within the time limit", async () => {
-    let asked: () => void = () => {};
+    let called: () => void = () => {};
     const isAsked = new Promise<void>((resolve) => {
-      asked = resolve;
+      called = resolve;
     });
     const slow = defineTool({
       name: "slow",
       parameters: { type: "object" },
       execute: () => "",
       needsApproval() {
-        asked();
+        called();
         return new Promise(() => {});
       },
       timeoutMs: 1000,
@@ -470,6 +470,7 @@ describe("a tool call that needs approval", () => {
 
   test("waits while other calls run, and continues once after several approvals", async () => {
     const { chat, requests, sent } = chatOf([deletes, textAnswer("Gone.")], { tools: [guarded] });
+    const nothing = chat.getSnapshot().pendingActions;
     const finished: unknown[] = [];
     expect(await chat.send("Delete")).toMatchObject({ outcome: "tool-calls" });
     expect(chat.getSnapshot()).toMatchObject({
@@ -484,6 +485,8 @@ describe("a tool call that needs approval", () => {
     finished.push(...(await Promise.all(turns)));
     expect(finished).toMatchObject([{ outcome: "complete" }, { outcome: "complete" }]);
     expect(chat.getSnapshot()).toMatchObject({ status: "ready", pendingActions: [] });
+    // the same list, so that a component of it does not render again
+    expect(chat.getSnapshot().pendingActions).toBe(nothing);
     expect(requests).toHaveLength(2);
     expect((await sent(1))?.slice(2)).toMatchObject([{ content: "deleted all" }, { content: "deleted tmp" }]);
     expect(await chat.approve("a")).toMatchObject({ outcome: "not-sent" });
@@ -550,7 +553,7 @@ describe("a tool call that needs approval", () => {
   test("does not wait for approval if the chat was stopped during needsApproval", async () => {
     let decide: (needed: boolean) => void = () => {};
     let ask: () => void = () => {};
-    const asked = new Promise<void>((resolve) => {
+    const requested = new Promise<void>((resolve) => {
       ask = resolve;
     });
     const doubtful = defineTool({
@@ -564,7 +567,7 @@ describe("a tool call that needs approval", () => {
     });
     const { chat } = chatOf([callAnswer({ a: ["doubtful", "{}"] })], { tools: [doubtful] });
     const turn = chat.send("Go");
-    await asked;
+    await requested;
     chat.stop();
     decide(true);
     expect(await turn).toMatchObject({ outcome: "stopped" });
@@ -581,13 +584,13 @@ describe("a tool call that needs approval", () => {
     await chat.send("Delete");
     expect(await banner.approve("a")).toMatchObject({ outcome: "complete" });
     await banner.send("And you?");
-    const asked = await Promise.all(requests.map((request) => request.json()));
-    expect(asked).toMatchObject([
+    const bodies = await Promise.all(requests.map((request) => request.json()));
+    expect(bodies).toMatchObject([
       { model: "alpha-v4.1-flash", tools: [{}] },
       { model: "alpha-v4.1-flash", tools: [{}] },
       { model: "delta-5.3" },
     ]);
-    expect(asked[2]).not.toHaveProperty("tools");
+    expect(bodies[2]).not.toHaveProperty("tools");
     expect(banner.getSnapshot()).toBe(chat.getSnapshot());
   });
 

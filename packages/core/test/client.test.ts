@@ -1,4 +1,11 @@
-import { type ClientEvent, completeChat, createClient, isGatewayError, streamChat } from "@sluice/core";
+import {
+  type Client,
+  type ClientEvent,
+  completeChat,
+  createClient,
+  isGatewayError,
+  streamChat,
+} from "@sluice/core";
 import { describe, expect, test, vi } from "vitest";
 import {
   clientOf,
@@ -49,6 +56,25 @@ describe("createClient", () => {
     const { client, requests } = clientOf(() => json(completion), { baseURL });
     await completeChat(client, question);
     expect(requests[0]?.url).toBe(url);
+  });
+
+  test.skipIf(globalThis.location).each(["/", "/api"])(
+    "names the base URL %s as relative when a request is made where there is no page",
+    async (baseURL) => {
+      const { client, requests } = clientOf(() => json(completion), { baseURL });
+      expect(await rejectionOf(completeChat(client, question))).toMatchObject({
+        name: "ConfigurationError",
+        message: expect.stringContaining(`baseURL: ${baseURL} is relative`),
+      });
+      expect(requests).toEqual([]);
+    },
+  );
+
+  test("is named by a function that is called without a client", async () => {
+    expect(await rejectionOf(completeChat({} as Client, question))).toMatchObject({
+      name: "ConfigurationError",
+      message: expect.stringContaining("made by createClient()"),
+    });
   });
 
   test.each([
@@ -146,9 +172,26 @@ describe("signing", () => {
     );
     const error = await rejectionOf(completeChat(client, question));
     expect(error).toMatchObject({ name: "APIError", status: 307 });
-    expect((error as Error).message).toMatch(/redirects.*baseURL/);
+    expect((error as Error).message).toMatch(/^HTTP 307: .*redirects.*baseURL/);
     expect(requests).toHaveLength(1);
     expect(requests[0]?.redirect).toBe("manual");
+  });
+
+  test("names a redirect whose status a browser hides", async () => {
+    const hidden = () =>
+      Object.defineProperties(new Response(), {
+        type: { value: "opaqueredirect" },
+        status: { value: 0 },
+        ok: { value: false },
+      });
+    const error = await rejectionOf(completeChat(clientOf(hidden, withKey).client, question));
+    expect((error as Error).message).toMatch(/^HTTP redirect: /);
+  });
+
+  test.runIf("cache" in Request.prototype)("leaves a request with a body to the usual cache", async () => {
+    const { client, requests } = clientOf(() => json(completion), withKey);
+    await completeChat(client, question);
+    expect(requests[0]?.cache).toBe(new Request("https://gateway.example.com").cache);
   });
 });
 
@@ -343,6 +386,24 @@ describe("completeChat", () => {
       name: "ValidationError",
     });
     expect(requests).toHaveLength(0);
+  });
+
+  test("reads 32 MB of an answer at most, and closes the connection", async () => {
+    const connection = openBody();
+    const { client } = clientOf(() => new Response(connection.body));
+    const error = rejectionOf(completeChat(client, question));
+    connection.send('{"choices":"');
+    for (let part = 0; part < 8; part += 1) {
+      await connection.wanted();
+      connection.send("x".repeat(4 * 1024 * 1024));
+    }
+    expect(await error).toMatchObject({
+      name: "ResponseError",
+      outcome: "unknown",
+      message: "the answer is longer than 32 MB",
+      body: expect.stringMatching(/^.{8192}…$/),
+    });
+    expect(connection.cancelled).toBe(true);
   });
 
   test("aborts in the middle of the body, and before an answer", async () => {

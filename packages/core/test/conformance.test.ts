@@ -122,7 +122,7 @@ describe.skipIf(!streams)("recorded streams (skipped where the data is absent)",
     });
 
     test(`${recorded.id} cut before its end is truncated, and keeps what came`, { tags }, async () => {
-      await expectTruncated(recorded, bytes, 64);
+      await expectTruncated(recorded, bytes, 16);
     });
 
     test(`${recorded.id} cut in many places is truncated, and keeps what came`, {

@@ -47,6 +47,8 @@ describe("the message of an error body", () => {
     ['{"errors":[{"message":"no such size","code":"bad_size"}]}', "no such size", "bad_size"],
     ['{"message":"two errors","errors":[]}', "two errors", undefined],
     ['{"code":7,"error":{},"message":"outside"}', "outside", undefined],
+    ['{"error":"","message":"outside"}', "outside", undefined],
+    ['[""]', "HTTP", undefined],
     ['{"status":"maintenance","message":"back at noon"}', "back at noon", undefined],
     ['{"error":"busy","code":9}', "busy", "9"],
     ['{"detail":[{"loc":["body"],"msg":"missing"}]}', '[{"loc":["body"],"msg":"missing"}]', undefined],
@@ -54,7 +56,7 @@ describe("the message of an error body", () => {
     for (const status of [200, 400]) {
       const { client } = clientOf(() => new Response(body, { status }));
       const error = await rejectionOf(completeChat(client, question));
-      expect(error).toMatchObject({ name: "APIError", status, message });
+      expect(error).toMatchObject({ name: "APIError", status, message: expect.stringContaining(message) });
       expect((error as APIError).apiCode).toBe(apiCode);
     }
   });
@@ -69,6 +71,42 @@ describe("the message of an error body", () => {
       expect(JSON.stringify(error).length).toBeLessThan(50_000);
     }
   });
+});
+
+test("a fetch that rejects with nothing is a failed connection", async () => {
+  const { client } = clientOf(() => Promise.reject(), { retry: { limit: 0 } });
+  const error = await rejectionOf(completeChat(client, question));
+  expect(error).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
+  expect((error as Error).cause).toBeUndefined();
+});
+
+test("an error keeps 8,192 characters of the body, and marks a longer one as cut", async () => {
+  const whole = "x".repeat(8192);
+  for (const [body, kept] of [
+    [whole, whole],
+    [`${whole}x`, `${whole}…`],
+  ]) {
+    const { client } = clientOf(() => new Response(body, { status: 400 }));
+    expect(await rejectionOf(completeChat(client, question))).toMatchObject({ body: kept });
+  }
+});
+
+describe("the id of a request", () => {
+  test.each([
+    ["r-1", { "x-request-id": "r-1" }],
+    [undefined, {}],
+  ])("is %j for an answer with the headers %j", async (requestId, headers) => {
+    const { client } = clientOf(() => new Response("{}", { status: 400, headers }));
+    const error = await rejectionOf(completeChat(client, question));
+    expect((error as APIError).requestId).toBe(requestId);
+  });
+});
+
+test.skipIf(globalThis.location)("a failed connection has no advice about CORS outside a page", async () => {
+  const { client } = clientOf(() => Promise.reject(new TypeError("failed")), { retry: { limit: 0 } });
+  const error = (await rejectionOf(completeChat(client, question))) as Error;
+  expect(error).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
+  expect(error.message).not.toContain("CORS");
 });
 
 describe("the error family", () => {

@@ -98,6 +98,8 @@ describe("the events of a call", () => {
           : streamAnswer(chat.body),
       { clock },
     );
+    // the times of a call begin with the call
+    await clock.advance(7000);
     const streamed = streamChat(client, question).result();
     const image = generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" });
     await chat.wanted();
@@ -120,6 +122,7 @@ describe("the events of a call", () => {
       { outcome: "complete", ms: 1500, timing: { firstTokenMs: 1000, totalMs: 1500 } },
     ]);
     expect(typesOf(lineOf("image"))).toEqual(["request", "response", "end"]);
+    expect(lineOf("image")[1]).toMatchObject({ ms: 1500 });
     expect(lineOf("image")[2]).toMatchObject({
       model: "gamma-image-5-0-260128",
       outcome: "success",

@@ -6,7 +6,7 @@ import {
   unchecked,
 } from "@sluice/core";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { clientOf, settled, stoppedClock } from "./support/gateway.js";
+import { clientOf, listenersOn, settled, stoppedClock } from "./support/gateway.js";
 
 const model = "gamma-image-5-0-260128";
 type Options = ImageStoreOptions<typeof model>;
@@ -59,13 +59,13 @@ function live(options: Options | (() => Options) = { model }, clientOptions: Par
   };
 }
 
-/** Everything that the callbacks were told. */
+/** Everything that the callbacks were reported. */
 function witness() {
-  const told: string[] = [];
+  const reported: string[] = [];
   return {
-    told,
-    onSuccess: (_: unknown, { status }: SettledImages) => told.push(status),
-    onError: (error: Error, { outcome }: SettledImages) => told.push(`${error.name}, ${outcome}`),
+    reported,
+    onSuccess: (_: unknown, { status }: SettledImages) => reported.push(status),
+    onError: (error: Error, { outcome }: SettledImages) => reported.push(`${error.name}, ${outcome}`),
   };
 }
 
@@ -75,13 +75,13 @@ describe("an image store", () => {
     const { store, requests, state, bodies, answers } = live({ model, params });
     expect(state()).toEqual({ status: "idle", failures: 0 });
     const before = Date.now();
-    const asked = store.generate({ ...reef, watermark: true });
+    const generated = store.generate({ ...reef, watermark: true });
     const variables = { model, prompt: "A reef", size: "2048x2048", watermark: true };
     expect(state()).toMatchObject({ status: "pending", variables });
     expect(state().submittedAt).toBeGreaterThanOrEqual(before);
     expect(state().submittedAt).toBeLessThanOrEqual(Date.now());
     await answers(1, answer(first));
-    expect(await asked).toMatchObject({ status: "success", data: { images: [first], model }, variables });
+    expect(await generated).toMatchObject({ status: "success", data: { images: [first], model }, variables });
     const { submittedAt } = state();
     expect(state()).toMatchObject({ status: "success", data: { images: [first] }, failures: 0, variables });
     expect(submittedAt).toBeGreaterThanOrEqual(before);
@@ -91,20 +91,20 @@ describe("an image store", () => {
 
   test("changes twice for a request, and keeps its state object in between", async () => {
     const { store, state, statuses, arrived, answers } = live();
-    const asked = store.generate(reef);
+    const generated = store.generate(reef);
     const pending = state();
     await arrived(1);
     expect(state()).toBe(pending);
     await answers(1, answer(first));
-    await asked;
+    await generated;
     expect(statuses).toEqual(["pending", "success"]);
   });
 
   test("keeps the images of a sequence in order with the failed ones, and counts those", async () => {
     const { store, state, answers } = live();
-    const asked = store.generate({ ...reef, sequential_image_generation: "auto" });
+    const generated = store.generate({ ...reef, sequential_image_generation: "auto" });
     await answers(1, answer(first, withheld, second));
-    await asked;
+    await generated;
     expect(state()).toMatchObject({
       status: "success",
       data: { images: [first, withheld, second] },
@@ -113,9 +113,9 @@ describe("an image store", () => {
   });
 
   test("sends a double click once, and refuses the second", async () => {
-    const { told, ...callbacks } = witness();
+    const { reported, ...callbacks } = witness();
     const { store, state, requests, answers } = live({ model, ...callbacks });
-    const asked = store.generate(reef);
+    const generated = store.generate(reef);
     const pending = state();
     expect(await store.generate(wreck)).toMatchObject({
       status: "error",
@@ -125,12 +125,12 @@ describe("an image store", () => {
     });
     expect(state()).toBe(pending);
     await answers(1, answer(first));
-    expect(await asked).toMatchObject({ status: "success" });
-    expect([requests.length, told]).toEqual([1, ["success"]]);
+    expect(await generated).toMatchObject({ status: "success" });
+    expect([requests.length, reported]).toEqual([1, ["success"]]);
   });
 
   test("checks before it sends, and returns the issues", async () => {
-    const { told, ...callbacks } = witness();
+    const { reported, ...callbacks } = witness();
     const { store, state, statuses, requests } = live({ model, ...callbacks });
     // @ts-expect-error a size of the other model
     const refused = await store.generate({ ...reef, size: "1024x1024" });
@@ -143,7 +143,7 @@ describe("an image store", () => {
     expect(refused).toMatchObject(expected);
     expect(state()).toMatchObject(expected);
     expect(state().submittedAt).toBeTypeOf("number");
-    expect([requests.length, statuses, told]).toEqual([0, ["error"], ["ValidationError, not-sent"]]);
+    expect([requests.length, statuses, reported]).toEqual([0, ["error"], ["ValidationError, not-sent"]]);
   });
 
   test("sends an unchecked request unchanged, also to an unknown model", async () => {
@@ -170,7 +170,7 @@ describe("an image store", () => {
   });
 
   test("reads its options at each use", async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     let options: ImageStoreOptions = { model: "gamma-image-4-0-250828" };
     const { client, requests } = clientOf(() => answer(first));
     const store = createImageStore(client, () => options);
@@ -178,14 +178,14 @@ describe("an image store", () => {
       model,
       params: { size: "2048x2048" },
       request: { headers: { "x-team": "reef" } },
-      onSuccess: () => told.push("too early"),
+      onSuccess: () => reported.push("too early"),
     };
-    const asked = store.generate(reef);
-    options = { ...options, onSuccess: ({ images }) => told.push(`${images.length} for ${model}`) };
-    await asked;
+    const generated = store.generate(reef);
+    options = { ...options, onSuccess: ({ images }) => reported.push(`${images.length} for ${model}`) };
+    await generated;
     await settled();
     expect(await requests[0]?.json()).toEqual({ model, ...reef, size: "2048x2048" });
-    expect([requests[0]?.headers.get("x-team"), told]).toEqual(["reef", [`1 for ${model}`]]);
+    expect([requests[0]?.headers.get("x-team"), reported]).toEqual(["reef", [`1 for ${model}`]]);
   });
 
   test("types its request by its model", () => {
@@ -221,23 +221,23 @@ describe("images that failed", () => {
   ])(
     "after HTTP %i have the outcome %s; the request is sent once, and the last images stay",
     async (status, outcome) => {
-      const { told, ...callbacks } = witness();
+      const { reported, ...callbacks } = witness();
       const { store, state, requests, statuses, answers } = live({ model, ...callbacks });
       const made = store.generate(reef);
       await answers(1, answer(first, withheld));
       const { data } = await made;
-      const asked = store.generate(wreck);
+      const generated = store.generate(wreck);
       expect(state()).toMatchObject({ status: "pending", failures: 1 });
       expect(state().data).toBe(data);
       await answers(2, refusal(status));
       const expected = { status: "error", error: { name: "APIError", status }, outcome };
-      expect(await asked).toMatchObject(expected);
-      expect((await asked).data).toBeUndefined();
+      expect(await generated).toMatchObject(expected);
+      expect((await generated).data).toBeUndefined();
       await settled();
       expect(state()).toMatchObject({ ...expected, failures: 1, variables: wreck });
       expect(state().data).toBe(data);
       expect(requests).toHaveLength(2);
-      expect(told).toEqual(["success", `APIError, ${outcome}`]);
+      expect(reported).toEqual(["success", `APIError, ${outcome}`]);
 
       const again = store.generate(reef);
       expect(state()).toMatchObject({ status: "pending", error: undefined, outcome: undefined });
@@ -251,9 +251,9 @@ describe("images that failed", () => {
 
   test("are requested again by generate(variables)", async () => {
     const { store, state, bodies, answers } = live({ model, params: { seed: 7 } });
-    const asked = store.generate(reef);
+    const generated = store.generate(reef);
     await answers(1, refusal(500));
-    await asked;
+    await generated;
     const again = store.generate(state().variables ?? wreck);
     await answers(2, answer(first));
     await again;
@@ -294,9 +294,9 @@ describe("images that failed", () => {
 
 describe("stop", () => {
   test("ends the request at once as an error that may be billed, and ignores a late answer", async () => {
-    const { told, ...callbacks } = witness();
+    const { reported, ...callbacks } = witness();
     const { store, state, statuses, answers, arrived } = live({ model, ...callbacks });
-    const asked = store.generate(reef);
+    const generated = store.generate(reef);
     await arrived(1);
     store.stop();
     const expected = {
@@ -307,12 +307,12 @@ describe("stop", () => {
     };
     const stopped = state();
     expect(stopped).toMatchObject(expected);
-    expect(await asked).toMatchObject(expected);
+    expect(await generated).toMatchObject(expected);
     await answers(1, answer(first));
     store.stop();
     await settled();
     expect(state()).toBe(stopped);
-    expect([statuses, told]).toEqual([["pending", "error"], ["AbortError, unknown"]]);
+    expect([statuses, reported]).toEqual([["pending", "error"], ["AbortError, unknown"]]);
     void store.generate(wreck);
     expect(state().status).toBe("pending");
   });
@@ -358,71 +358,73 @@ describe("stop", () => {
     for (let steps = 0; steps < 100; steps += 1) {
       const { client } = clientOf(() => answer(first));
       const store = createImageStore(client, { model });
-      const asked = store.generate(reef);
+      const generated = store.generate(reef);
       for (let step = 0; step < steps; step += 1) await Promise.resolve();
       store.stop();
       const { status } = store.getSnapshot();
-      expect([steps, (await asked).status, store.getSnapshot().status]).toEqual([steps, status, status]);
+      expect([steps, (await generated).status, store.getSnapshot().status]).toEqual([steps, status, status]);
       ends.add(status);
     }
     expect(ends).toContain("error");
   });
 
   test("does nothing without a request in flight", async () => {
-    const { told, ...callbacks } = witness();
+    const { reported, ...callbacks } = witness();
     const { store, state, statuses } = live({ model, ...callbacks });
     store.stop();
     await settled();
-    expect([state().status, statuses, told]).toEqual(["idle", [], []]);
+    expect([state().status, statuses, reported]).toEqual(["idle", [], []]);
   });
 
   test("by the caller's signal is an error, too, and may be billed", async () => {
     const controller = new AbortController();
     const { store, state, arrived } = live({ model, request: { signal: controller.signal } });
-    const asked = store.generate(reef);
+    const generated = store.generate(reef);
     await arrived(1);
     controller.abort();
-    expect(await asked).toMatchObject({ status: "error", outcome: "unknown" });
+    expect(await generated).toMatchObject({ status: "error", outcome: "unknown" });
     expect(state()).toMatchObject({ status: "error", error: controller.signal.reason });
   });
 
   test("leaves no listener on the caller's signal after the images", async () => {
     const { signal } = new AbortController();
-    const listening: (AbortSignal | undefined)[] = [];
-    signal.addEventListener = (_: string, __: unknown, options?: AddEventListenerOptions | boolean) =>
-      void listening.push(typeof options === "object" ? options.signal : undefined);
+    const listeners = listenersOn(signal);
     const { client } = clientOf(() => answer(first));
     await createImageStore(client, { model, request: { signal } }).generate(reef);
-    expect(listening.map((until) => until?.aborted)).toEqual([true]);
+    expect([...listeners]).toEqual([]);
   });
 });
 
 describe("reset", () => {
   test("deletes the state", async () => {
     const { store, state, answers } = live();
-    const asked = store.generate(reef);
+    const generated = store.generate(reef);
     await answers(1, answer(first, withheld));
-    await asked;
+    await generated;
     store.reset();
     expect(state()).toEqual({ status: "idle", failures: 0 });
   });
 
   test("ends the request in flight, and reports it only to its caller", async () => {
-    const { told, ...callbacks } = witness();
+    const { reported, ...callbacks } = witness();
     const { store, state, answers, arrived } = live({ model, ...callbacks });
-    const asked = store.generate(reef);
+    const generated = store.generate(reef);
     await arrived(1);
     store.reset();
     expect(state().status).toBe("idle");
-    expect(await asked).toMatchObject({ status: "error", error: { name: "AbortError" }, outcome: "unknown" });
+    expect(await generated).toMatchObject({
+      status: "error",
+      error: { name: "AbortError" },
+      outcome: "unknown",
+    });
     await answers(1, answer(first));
-    expect([state().status, told]).toEqual(["idle", []]);
+    expect([state().status, reported]).toEqual(["idle", []]);
   });
 });
 
 describe('whenBusy: "replace"', () => {
   test("ends the request in flight, and its late answer does not reach the new one", async () => {
-    const { told, ...callbacks } = witness();
+    const { reported, ...callbacks } = witness();
     const { store, state, requests, statuses, answers, arrived } = live({
       model,
       whenBusy: "replace",
@@ -443,13 +445,17 @@ describe('whenBusy: "replace"', () => {
     await answers(2, answer(second));
     expect(await newer).toMatchObject({ data: { images: [second] } });
     expect(state()).toMatchObject({ status: "success", data: { images: [second] }, variables: wreck });
-    expect([requests.length, statuses, told]).toEqual([2, ["pending", "pending", "success"], ["success"]]);
+    expect([requests.length, statuses, reported]).toEqual([
+      2,
+      ["pending", "pending", "success"],
+      ["success"],
+    ]);
   });
 
   test("keeps the request in flight if the new one breaks a rule", async () => {
-    const { told, ...callbacks } = witness();
+    const { reported, ...callbacks } = witness();
     const { store, state, answers } = live({ model, whenBusy: "replace", ...callbacks });
-    const asked = store.generate(reef);
+    const generated = store.generate(reef);
     const pending = state();
     expect(await store.generate({ ...wreck, seed: 0.5 })).toMatchObject({
       error: { name: "ValidationError" },
@@ -457,7 +463,7 @@ describe('whenBusy: "replace"', () => {
     });
     expect(state()).toBe(pending);
     await answers(1, answer(first));
-    expect(await asked).toMatchObject({ status: "success" });
-    expect(told).toEqual(["success"]);
+    expect(await generated).toMatchObject({ status: "success" });
+    expect(reported).toEqual(["success"]);
   });
 });

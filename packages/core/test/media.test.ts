@@ -505,13 +505,13 @@ describe("data URIs", () => {
 
   test("progress is reported in bytes, and the blob is read in pieces", async () => {
     const { file, reads } = sparseFile("a.bin", 3 * MB, []);
-    const told: number[] = [];
+    const reported: number[] = [];
     await toDataURI(file, {
       type: "image/png",
-      onProgress: ({ loadedBytes, totalBytes }) => told.push(loadedBytes, totalBytes),
+      onProgress: ({ loadedBytes, totalBytes }) => reported.push(loadedBytes, totalBytes),
     });
-    expect(told.slice(0, 2)).toEqual([393_216, 3 * MB]);
-    expect(told.slice(-2)).toEqual([3 * MB, 3 * MB]);
+    expect(reported.slice(0, 2)).toEqual([393_216, 3 * MB]);
+    expect(reported.slice(-2)).toEqual([3 * MB, 3 * MB]);
     expect(reads).toEqual({ bytes: 3 * MB, largest: 393_216 });
   });
 

@@ -11,7 +11,7 @@ function read(...pieces: readonly string[]) {
 
 const characters = (text: string) => text.split("");
 
-/** Whether `value` is a part of `whole`: strings are beginnings, literals whole, and what is there is in order. */
+/** Checks that `value` is a part of `whole`: strings are beginnings, literals are whole, and the order is the same. */
 function isPartOf(value: unknown, whole: unknown): boolean {
   if (typeof value === "string" && typeof whole === "string") return whole.startsWith(value);
   if (Array.isArray(value) && Array.isArray(whole))
@@ -511,7 +511,7 @@ describe("random documents in random cuts", () => {
     }
   }
 
-  /** What is equal in two readings is the same. */
+  /** Expects that equal values of two readings are one object. */
   function expectShared(before: unknown, after: unknown): void {
     if (typeof before !== "object" || before === null || before === after) return;
     expect(before).not.toStrictEqual(after);

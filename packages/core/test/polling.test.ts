@@ -28,13 +28,13 @@ const cut = () => Promise.reject(new TypeError("fetch failed", { cause: { code: 
 const envelope = () => Response.json({ code: "db_error", message: "try later", data: null });
 const nonsense = () => Response.json({ code: "success", message: "", data: { status: 5 } });
 
-/** A watched task whose queries are answered by `steps`, the last one for ever; no jitter unless told. */
+/** A watched task whose queries are answered by `steps`, the last one for ever; no jitter by default. */
 function watched(
   steps: readonly Step[],
   options: VideoTaskWatchOptions = {},
   clientOptions: Partial<ClientOptions> = {},
 ) {
-  const { client, askedAt, advance, track, gateway } = polled(
+  const { client, polledAt, advance, track, gateway } = polled(
     steps,
     options.deadlineMs ?? 1_800_000,
     clientOptions,
@@ -50,17 +50,17 @@ function watched(
   })();
   track(over).catch(() => {});
   const minutes = (count: number) => advance(count * 60_000);
-  return { askedAt, seen, over, minutes, advance, gateway, hasEnded: () => ended };
+  return { polledAt, seen, over, minutes, advance, gateway, hasEnded: () => ended };
 }
 
 /** The same task, for a test that waits for it in its own way. */
-function asked(...steps: readonly Step[]) {
+function polledBy(...steps: readonly Step[]) {
   return polled(steps, 1_800_000);
 }
 
 describe("watching", () => {
   test("polls at once and every 15 seconds, yields a snapshot per change, and ends with the final one", async () => {
-    const { askedAt, seen, over, minutes } = watched([
+    const { polledAt, seen, over, minutes } = watched([
       queued,
       queued,
       running("10%"),
@@ -69,7 +69,7 @@ describe("watching", () => {
     ]);
     await minutes(2);
     await over;
-    expect(askedAt).toEqual([0, 15, 30, 45, 60]);
+    expect(polledAt).toEqual([0, 15, 30, 45, 60]);
     expect(seen.map(({ state, progress }) => [state, progress])).toEqual([
       ["queued", undefined],
       ["running", 0.1],
@@ -86,8 +86,8 @@ describe("watching", () => {
     await early.minutes(1);
     const late = watched([queued, success], { intervalMs: 1000 }, { random: () => 0.999_999 });
     await late.minutes(1);
-    expect([early.askedAt[1], slow.askedAt[1]]).toEqual([13.5, 15]);
-    expect(late.askedAt[1]).toBeCloseTo(1.1, 4);
+    expect([early.polledAt[1], slow.polledAt[1]]).toEqual([13.5, 15]);
+    expect(late.polledAt[1]).toBeCloseTo(1.1, 4);
   });
 
   test("ends at once if a proxy does not serve the path, and names the fix", async () => {
@@ -96,7 +96,7 @@ describe("watching", () => {
         { error: { message: "there is nothing at this path", type: "proxy_error", code: "not_found" } },
         { status: 404, headers: { "x-sluice-source": "proxy" } },
       );
-    const { askedAt, over, minutes } = watched([closed]);
+    const { polledAt, over, minutes } = watched([closed]);
     await minutes(1);
     expect(await rejectionOf(over)).toMatchObject({
       name: "APIError",
@@ -104,7 +104,7 @@ describe("watching", () => {
       message: expect.stringMatching(/add videos to its `routes`/),
       handle,
     });
-    expect(askedAt).toEqual([0]);
+    expect(polledAt).toEqual([0]);
   });
 
   test("waits for an answer before it counts the interval", async () => {
@@ -114,7 +114,7 @@ describe("watching", () => {
     };
     const task = watched([slow, success]);
     await task.minutes(1);
-    expect(task.askedAt).toEqual([0, 35]);
+    expect(task.polledAt).toEqual([0, 35]);
   });
 
   test("never shows progress going back", async () => {
@@ -133,9 +133,9 @@ describe("watching", () => {
   test("yields no change if only the trace id changed", async () => {
     let trace = 0;
     const traced = () => answer({ status: "QUEUED", request_id: `r-${++trace}` });
-    const { seen, askedAt, minutes } = watched([traced, traced, traced, success]);
+    const { seen, polledAt, minutes } = watched([traced, traced, traced, success]);
     await minutes(2);
-    expect(askedAt).toHaveLength(4);
+    expect(polledAt).toHaveLength(4);
     expect(seen.map(({ state }) => state)).toEqual(["queued", "succeeded"]);
   });
 
@@ -163,32 +163,32 @@ describe("continues after every failure that may pass", () => {
     ["425", refusal(425)],
     ["a dropped connection", cut],
   ])("backs off during a storm of %s, and the task still succeeds", async (_, step) => {
-    const { askedAt, seen, over, minutes } = watched([queued, ...Array(6).fill(step), success]);
+    const { polledAt, seen, over, minutes } = watched([queued, ...Array(6).fill(step), success]);
     await minutes(15);
     await over;
     expect(seen.at(-1)?.state).toBe("succeeded");
-    expect(askedAt).toEqual([0, 15, 30, 60, 120, 240, 360, 480]);
+    expect(polledAt).toEqual([0, 15, 30, 60, 120, 240, 360, 480]);
   });
 
   test("waits at least Retry-After, also with the jitter", async () => {
-    const { askedAt, minutes } = watched(
+    const { polledAt, minutes } = watched(
       [refusal(429, { "retry-after": "600" }), success],
       {},
       { random: () => 0 },
     );
     await minutes(15);
-    expect(askedAt[0]).toBe(0);
-    expect(askedAt[1]).toBeGreaterThanOrEqual(600);
-    expect(askedAt[1]).toBeLessThan(601);
+    expect(polledAt[0]).toBe(0);
+    expect(polledAt[1]).toBeGreaterThanOrEqual(600);
+    expect(polledAt[1]).toBeLessThan(601);
   });
 
   test("polls again after a query without an answer in time", async () => {
     const never = () => new Promise<Response>(() => {});
-    const { askedAt, seen, over, minutes } = watched([never, success]);
+    const { polledAt, seen, over, minutes } = watched([never, success]);
     await minutes(5);
     await over;
     expect(seen.at(-1)?.state).toBe("succeeded");
-    expect(askedAt).toEqual([0, 75.001]);
+    expect(polledAt).toEqual([0, 75.001]);
   });
 
   test("treats an answer nested 20,000 levels deep as unreadable", async () => {
@@ -206,18 +206,27 @@ describe("continues after every failure that may pass", () => {
     expect(seen.at(-1)?.state).toBe("succeeded");
   });
 
+  test("continues after a 404 of the gateway itself that has the proxy's code", async () => {
+    const unknown = () =>
+      Response.json({ error: { message: "no such task", code: "not_found" } }, { status: 404 });
+    const { seen, over, minutes } = watched([unknown, success]);
+    await minutes(2);
+    await over;
+    expect(seen.at(-1)?.state).toBe("succeeded");
+  });
+
   test("ends with a 404 after 30 seconds, with the handle", async () => {
-    const { askedAt, over, minutes } = watched([refusal(404)]);
+    const { polledAt, over, minutes } = watched([refusal(404)]);
     await minutes(2);
     expect(await rejectionOf(over)).toMatchObject({ name: "APIError", status: 404, handle });
-    expect(askedAt).toEqual([0, 15, 30]);
+    expect(polledAt).toEqual([0, 15, 30]);
   });
 
   test("ends at once with a 404 for a task that was seen before", async () => {
-    const { askedAt, over, minutes } = watched([queued, refusal(404)]);
+    const { polledAt, over, minutes } = watched([queued, refusal(404)]);
     await minutes(2);
     expect(await rejectionOf(over)).toMatchObject({ status: 404 });
-    expect(askedAt).toEqual([0, 15]);
+    expect(polledAt).toEqual([0, 15]);
   });
 
   test.each([
@@ -230,14 +239,14 @@ describe("continues after every failure that may pass", () => {
     const lasting = watched([step]);
     await lasting.minutes(5);
     expect(await rejectionOf(lasting.over)).toMatchObject({ ...error, handle });
-    expect(lasting.askedAt).toHaveLength(4);
+    expect(lasting.polledAt).toHaveLength(4);
   });
 
   test.each([401, 403])("ends at once with %i", async (status) => {
-    const { askedAt, over, minutes } = watched([queued, refusal(status)]);
+    const { polledAt, over, minutes } = watched([queued, refusal(status)]);
     await minutes(1);
     expect(await rejectionOf(over)).toMatchObject({ name: "APIError", status, handle });
-    expect(askedAt).toHaveLength(2);
+    expect(polledAt).toHaveLength(2);
   });
 });
 
@@ -250,7 +259,7 @@ describe("a success without a URL", () => {
   });
 
   test("is a failure after three more polls, with the task and its handle", async () => {
-    const { askedAt, over, minutes } = watched([running("90%"), noURL]);
+    const { polledAt, over, minutes } = watched([running("90%"), noURL]);
     await minutes(5);
     expect(await rejectionOf(over)).toMatchObject({
       name: "TaskFailedError",
@@ -259,18 +268,18 @@ describe("a success without a URL", () => {
       task: { state: "result-pending", rawStatus: "SUCCESS" },
       handle,
     });
-    expect(askedAt).toHaveLength(5);
+    expect(polledAt).toHaveLength(5);
   });
 });
 
 describe("the end of waiting", () => {
   test("waitForVideoTask returns the video", async () => {
-    const { client } = asked(success);
+    const { client } = polledBy(success);
     expect((await waitForVideoTask(client, handle)).url).toBe(video);
   });
 
   test("waitForVideoTask throws the failure, with the task and its handle", async () => {
-    const { client } = asked(() => answer({ status: "FAILURE", fail_reason: "policy" }));
+    const { client } = polledBy(() => answer({ status: "FAILURE", fail_reason: "policy" }));
     const error = await rejectionOf(waitForVideoTask(client, handle));
     expect(error).toMatchObject({
       name: "TaskFailedError",
@@ -313,24 +322,24 @@ describe("the end of waiting", () => {
       controller.abort(reason);
       expect(await rejectionOf(over)).toBe(reason);
     }
-    const { over, askedAt } = watched([queued], { signal: AbortSignal.abort() });
+    const { over, polledAt } = watched([queued], { signal: AbortSignal.abort() });
     expect(await rejectionOf(over)).toMatchObject({ name: "AbortError" });
-    expect(askedAt).toEqual([]);
+    expect(polledAt).toEqual([]);
   });
 
   test("leaving the loop ends the polling, and leaves no timer", async () => {
-    const { client, gateway, askedAt } = asked(running("1%"));
+    const { client, gateway, polledAt } = polledBy(running("1%"));
     for await (const task of watchVideoTask(client, handle)) {
       expect(task.state).toBe("running");
       break;
     }
     expect(gateway.sleeping()).toBe(0);
     await gateway.advance(600_000);
-    expect(askedAt).toEqual([0]);
+    expect(polledAt).toEqual([0]);
   });
 
   test("a task whose time is over has expired after 30 seconds of 404, with its handle", async () => {
-    const { client, track, advance } = asked(refusal(404));
+    const { client, track, advance } = polledBy(refusal(404));
     const old = { ...handle, queryableUntil: 1 };
     const failed = track(rejectionOf(waitForVideoTask(client, old)));
     await advance(60_000);
@@ -344,15 +353,15 @@ describe("the end of waiting", () => {
   });
 
   test("a task that was seen before has expired at its first 404 after its time", async () => {
-    const { client, askedAt } = asked(refusal(404));
+    const { client, polledAt } = polledBy(refusal(404));
     const old = { ...handle, queryableUntil: 1 };
     const failed = waitForVideoTask(client, old, { seenBefore: true });
     expect(await rejectionOf(failed)).toMatchObject({ name: "TaskExpiredError", handle: old });
-    expect(askedAt).toHaveLength(1);
+    expect(polledAt).toHaveLength(1);
   });
 
   test("a clock that is a day ahead does not expire a new task", async () => {
-    const { client, track, advance } = asked(refusal(404), refusal(404), success);
+    const { client, track, advance } = polledBy(refusal(404), refusal(404), success);
     const made = { ...handle, queryableUntil: Date.now() - 1000 };
     const finished = track(waitForVideoTask(client, made));
     await advance(60_000);
@@ -360,17 +369,17 @@ describe("the end of waiting", () => {
   });
 
   test("a Retry-After beyond the deadline is cut there, and the error has it", async () => {
-    const { askedAt, over, minutes } = watched([refusal(429, { "retry-after": "86400" })]);
+    const { polledAt, over, minutes } = watched([refusal(429, { "retry-after": "86400" })]);
     await minutes(31);
     const error = await rejectionOf(over);
     expect(error).toMatchObject({ name: "TimeoutError", phase: "deadline", handle, cause: { status: 429 } });
     expect((error as Error).message).toMatch(/watch it again .*Retry-After: 86400 s.*refused with 429/);
-    expect(askedAt).toEqual([0]);
+    expect(polledAt).toEqual([0]);
   });
 
   test("an error as JSON has the handle, and no signature", async () => {
     const failed = () => answer({ status: "FAILURE", fail_reason: "policy", result_url: video });
-    const { client } = asked(failed);
+    const { client } = polledBy(failed);
     const json = JSON.stringify(await rejectionOf(waitForVideoTask(client, handle)));
     expect(JSON.parse(json)).toMatchObject({ name: "TaskFailedError", handle, task: { state: "failed" } });
     expect(json).not.toContain("sig=1");

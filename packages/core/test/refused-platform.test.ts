@@ -12,7 +12,7 @@ import {
   type Store,
   webStorage,
 } from "@sluice/core";
-import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { textAnswer } from "./support/chat.js";
 import { clientOf, settled, stoppedClock, streamAnswer } from "./support/gateway.js";
 
@@ -27,14 +27,6 @@ const silent = () => new Promise<never>(() => {});
 const isWorkerd = globalThis.navigator?.userAgent === "Cloudflare-Workers";
 
 afterEach(() => vi.unstubAllGlobals());
-
-// a chat loads its storage's part when it needs it, in real time, which a stopped clock would outrun
-beforeAll(async () => {
-  const { client } = clientOf(() => streamAnswer(textAnswer("Hello")));
-  const chat = createChatStore(client, { id: "first", model: "delta-5.3", storage: memoryStorage() });
-  await chat.send("Hello");
-  chat.close();
-});
 
 /** A tab of a gateway that answers everything at once. */
 function openTab() {
@@ -65,7 +57,7 @@ function openTab() {
   return { client, clock, limits, failures, posts };
 }
 
-/** Resolves when a store shows what is wanted. A second of the clock passes in many turns, so that no import is outrun. */
+/** Resolves when a store shows what is wanted. A second of the clock passes in many turns. */
 async function shows<State>(
   { clock }: Pick<ReturnType<typeof openTab>, "clock">,
   store: Store<State>,
@@ -105,12 +97,12 @@ async function makeEverything(tab: ReturnType<typeof openTab>, storage?: RecordS
 }
 
 describe.skipIf(isWorkerd)("Web Locks (workerd has none) that", () => {
-  const asked = { held: [], pending: [] };
+  const noLocks = { held: [], pending: [] };
   test.each([
     ["reject", { request: rejected, query: rejected }],
     ["throw", { request: denied, query: denied }],
-    ["reject requests alone", { request: rejected, query: async () => asked }],
-    ["throw on requests alone", { request: denied, query: async () => asked }],
+    ["reject requests alone", { request: rejected, query: async () => noLocks }],
+    ["throw on requests alone", { request: denied, query: async () => noLocks }],
     ["never answer", { request: silent, query: silent }],
     ["are of another kind", {}],
   ])("%s let each tab work separately, which is reported once", async (_, locks) => {
@@ -171,7 +163,7 @@ describe.skipIf(isWorkerd)("Web Locks (workerd has none) that", () => {
     });
     vi.stubGlobal("navigator", {
       locks: {
-        query: async () => asked,
+        query: async () => noLocks,
         request: async (_: string, __: object, act: () => Promise<void>) => granted.then(act),
       },
     });
@@ -210,13 +202,13 @@ describe.skipIf(isWorkerd)("a BroadcastChannel (workerd has none) that", () => {
   });
 
   test("brings a message of any other script is not disturbed", async () => {
-    const heard: EventTarget[] = [];
+    const channels: EventTarget[] = [];
     vi.stubGlobal(
       "BroadcastChannel",
       class extends EventTarget {
         constructor() {
           super();
-          heard.push(this);
+          channels.push(this);
         }
         postMessage() {}
         close() {}
@@ -227,7 +219,7 @@ describe.skipIf(isWorkerd)("a BroadcastChannel (workerd has none) that", () => {
     task.subscribe(() => {});
     task.attach("t-1");
     for (const data of [null, 5, "news", {}, { type: "hello" }, { type: "other" }, []])
-      for (const channel of heard) channel.dispatchEvent(new MessageEvent("message", { data }));
+      for (const channel of channels) channel.dispatchEvent(new MessageEvent("message", { data }));
     await shows(tab, task, isOver);
   });
 });

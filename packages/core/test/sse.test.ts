@@ -2,6 +2,7 @@ import { sseCases } from "virtual:conformance";
 import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
 import { describe, expect, test } from "vitest";
 import { bytesOfBase64, inPieces, seeded } from "./support/gateway.js";
+import { slowTags } from "./support/runtime.js";
 
 function read(pieces: readonly Uint8Array[]) {
   const events: ServerSentEvent[] = [];
@@ -33,7 +34,9 @@ describe.skipIf(!sseCases)("recorded event streams (skipped where the data is ab
         ]
       : [];
 
-    test(`${id} gives the standard's events, in its own reads and in ${cuts.length} other cuts`, () => {
+    test(`${id} gives the standard's events, in its own reads and in ${cuts.length} other cuts`, {
+      tags: cuts.length > 500 ? slowTags : [],
+    }, () => {
       for (const pieces of [chunks, ...cuts]) {
         const { events, retry } = read(pieces);
         expect(events).toEqual(expected);
@@ -82,6 +85,11 @@ describe("cases that the standard leaves open", () => {
       expect(readText("data: 你好 🧑‍🚀\n\n", size).events[0]?.data).toBe("你好 🧑‍🚀");
   });
 
+  test("a character that is cut at the end of the stream is shown as a replacement character", () => {
+    const bytes = new TextEncoder().encode("data: Gr\u00fc");
+    expect(read([bytes.slice(0, -1)]).unfinished?.data).toBe("Gr\ufffd");
+  });
+
   test("an event of eight megabytes arrives whole in reads of four kilobytes", () => {
     const large = "x".repeat(8 * 1024 * 1024);
     expect(readText(`data: ${large}\n\n`, 4096).events[0]?.data).toHaveLength(large.length);
@@ -89,6 +97,13 @@ describe("cases that the standard leaves open", () => {
 
   test("a retry field without its line end is dropped, as the standard says", () => {
     expect([readText("retry: 1\n").retry, readText("data: one\n\nretry: 1").retry]).toEqual([1, null]);
+  });
+
+  test("an event as long as the bound is given", () => {
+    const events: string[] = [];
+    const parser = createEventParser({ maxLength: 9, onEvent: ({ data }) => events.push(data) });
+    parser.push(new TextEncoder().encode("data: 012345678\n\n"));
+    expect(events).toEqual(["012345678"]);
   });
 
   test.each([

@@ -52,16 +52,16 @@ const kinds = [
 
 const records = (object: Record<string, unknown>) => new Map(Object.entries(object));
 
-/** What a watcher is told: `seen` so far, and `next` waits for each in turn. */
-function ear(storage: RecordStorage, collection: string) {
+/** Changes that a watcher gets: `seen` so far, and `next` waits for each in turn. */
+function watcherOf(storage: RecordStorage, collection: string) {
   const { readable, writable } = new TransformStream<unknown, unknown>(undefined, { highWaterMark: 100 });
-  const [heard, told] = [readable.getReader(), writable.getWriter()];
+  const [reader, writer] = [readable.getReader(), writable.getWriter()];
   const seen: unknown[] = [];
   const stop = storage.watch(collection, (changes) => {
     seen.push([...changes]);
-    void told.write([...changes]);
+    void writer.write([...changes]);
   });
-  return { seen, stop, next: async () => (await heard.read()).value };
+  return { seen, stop, next: async () => (await reader.read()).value };
 }
 
 afterEach(async () => {
@@ -175,7 +175,7 @@ for (const { kind, owners, absent } of kinds)
 describe.each(kinds.filter(({ kind }) => kind !== "webStorage"))("watching: $kind", ({ owners, absent }) => {
   test.skipIf(absent)("reports writes and removals of other owners, in its collection only", async () => {
     const [mine, yours] = owners();
-    const { next, stop } = ear(mine, "chat");
+    const { next, stop } = watcherOf(mine, "chat");
     await yours.write("task", records({ a: 1 }));
     await yours.write("chat", records({ a: { text: "Hello" }, b: 1 }));
     await yours.write("chat", records({ a: undefined }));
@@ -189,7 +189,7 @@ describe.each(kinds.filter(({ kind }) => kind !== "webStorage"))("watching: $kin
 
   test.skipIf(absent)("reports nothing about a refused write", async () => {
     const [mine, yours] = owners();
-    const { next, stop } = ear(mine, "chat");
+    const { next, stop } = watcherOf(mine, "chat");
     await expect(yours.write("chat", records({ a: 1, b: 1n }))).rejects.toThrow();
     await yours.write("chat", records({ a: 2 }));
     expect(await next()).toEqual([["a", 2]]);
@@ -198,13 +198,13 @@ describe.each(kinds.filter(({ kind }) => kind !== "webStorage"))("watching: $kin
 
   test.skipIf(absent)("ends only for the caller who ends it, also when ended twice", async () => {
     const [mine, yours] = owners();
-    const [stopped, open] = [ear(mine, "chat"), ear(mine, "chat")];
+    const [stopped, open] = [watcherOf(mine, "chat"), watcherOf(mine, "chat")];
     stopped.stop();
     stopped.stop();
     await yours.write("chat", records({ a: 1 }));
     expect(await open.next()).toEqual([["a", 1]]);
     open.stop();
-    const again = ear(mine, "chat");
+    const again = watcherOf(mine, "chat");
     await yours.write("chat", records({ a: 2 }));
     expect(await again.next()).toEqual([["a", 2]]);
     again.stop();
@@ -218,7 +218,7 @@ describe.each(kinds.filter(({ kind }) => kind !== "webStorage"))("watching: $kin
       (changes.get("a") as { n: number }).n += 1;
       seen.push(changes.get("a"));
     });
-    const { next, stop } = ear(mine, "chat");
+    const { next, stop } = watcherOf(mine, "chat");
     await yours.write("chat", records({ a: { n: 1 } }));
     expect(await next()).toEqual([["a", { n: 1 }]]);
     expect(seen).toEqual([{ n: 2 }]);
@@ -230,7 +230,7 @@ describe.each(kinds.filter(({ kind }) => kind !== "webStorage"))("watching: $kin
 describe("memoryStorage", () => {
   test("reports its own writes, too, and none after the watch has ended", async () => {
     const storage = memoryStorage();
-    const { next } = ear(storage, "chat");
+    const { next } = watcherOf(storage, "chat");
     await storage.write("chat", records({ a: 1 }));
     expect(await next()).toEqual([["a", 1]]);
     const late: unknown[] = [];
@@ -246,7 +246,7 @@ describe("memoryStorage", () => {
     const stop = storage.watch("chat", (changes) => {
       if (changes.has("a")) void storage.write("chat", records({ b: 1 }));
     });
-    const { next } = ear(storage, "chat");
+    const { next } = watcherOf(storage, "chat");
     await storage.write("chat", records({ a: 1 }));
     expect([await next(), await next()]).toEqual([[["a", 1]], [["b", 1]]]);
     expect((await memoryStorage().read("chat")).size).toBe(0);
@@ -323,7 +323,7 @@ describe.skipIf(!inBrowser)("webStorage, watching (only browsers have storage ev
   test("reports writes and removals of other pages, in its collection only", async () => {
     const page = otherPage();
     const [mine, yours] = [webStorage(() => localStorage), webStorage(() => page.localStorage)];
-    const { next, stop } = ear(mine, "chat");
+    const { next, stop } = watcherOf(mine, "chat");
     await mine.write("chat", records({ a: "my own" }));
     await yours.write("task", records({ a: 1 }));
     page.localStorage.setItem("token", "secret");
@@ -337,7 +337,10 @@ describe.skipIf(!inBrowser)("webStorage, watching (only browsers have storage ev
 
   test("ends only for the caller who ends it", async () => {
     const yours = webStorage(otherPage().localStorage);
-    const [stopped, open] = [ear(webStorage(localStorage), "chat"), ear(webStorage(localStorage), "chat")];
+    const [stopped, open] = [
+      watcherOf(webStorage(localStorage), "chat"),
+      watcherOf(webStorage(localStorage), "chat"),
+    ];
     stopped.stop();
     await yours.write("chat", records({ a: 1 }));
     expect(await open.next()).toEqual([["a", 1]]);
@@ -347,7 +350,10 @@ describe.skipIf(!inBrowser)("webStorage, watching (only browsers have storage ev
 
   test("separates the two storages of a page, and ignores clear()", async () => {
     const page = otherPage();
-    const [local, session] = [ear(webStorage(localStorage), "chat"), ear(webStorage(sessionStorage), "chat")];
+    const [local, session] = [
+      watcherOf(webStorage(localStorage), "chat"),
+      watcherOf(webStorage(sessionStorage), "chat"),
+    ];
     await webStorage(page.localStorage).write("chat", records({ a: "local" }));
     expect(await local.next()).toEqual([["a", "local"]]);
     await webStorage(page.sessionStorage).write("chat", records({ a: "session" }));
@@ -447,7 +453,7 @@ describe.skipIf(!hasIndexedDB)("indexedDBStorage (only where there is IndexedDB)
   test("keeps the old records if the platform stops a write, and reports nothing", async () => {
     const name = newName();
     const [mine, yours] = [indexedDBStorage({ name }), indexedDBStorage({ name })];
-    const { next, stop } = ear(yours, "chat");
+    const { next, stop } = watcherOf(yours, "chat");
     await mine.write("chat", records({ a: 1, b: 1 }));
     vi.spyOn(IDBTransaction.prototype, "commit").mockImplementationOnce(function (this: IDBTransaction) {
       this.abort();
@@ -470,13 +476,22 @@ describe.skipIf(!hasIndexedDB)("indexedDBStorage (only where there is IndexedDB)
   test("never receives its own messages, with or without a watch", async () => {
     const name = newName();
     const [mine, yours] = [indexedDBStorage({ name }), indexedDBStorage({ name })];
-    const [first, second] = [ear(mine, "chat"), ear(mine, "chat")];
+    const [first, second] = [watcherOf(mine, "chat"), watcherOf(mine, "chat")];
     await mine.write("chat", records({ a: "my own" }));
     await yours.write("chat", records({ a: "yours" }));
     expect(await first.next()).toEqual([["a", "yours"]]);
     expect(await second.next()).toEqual([["a", "yours"]]);
     first.stop();
     second.stop();
+  });
+
+  test("passes records to the watchers of other pages, and keeps none", async () => {
+    const [mine, yours] = inIndexedDB();
+    const { next, stop } = watcherOf(yours, "chat");
+    mine.pass?.("chat", records({ a: { text: "Hel" } }));
+    expect(await next()).toEqual([["a", { text: "Hel" }]]);
+    expect([...(await mine.read("chat"))]).toEqual([]);
+    stop();
   });
 
   test("opens a channel only while there is a watch", async () => {

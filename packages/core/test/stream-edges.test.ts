@@ -15,6 +15,7 @@ import {
   event,
   frame,
   inPieces,
+  listenersOn,
   openBody,
   question,
   rejectionOf,
@@ -32,7 +33,7 @@ const json = (body: unknown) =>
   });
 
 /** A stream of `content`, and the events of its client. */
-function told(content: Parameters<typeof streamAnswer>[0], options: Partial<ClientOptions> = {}) {
+function streamed(content: Parameters<typeof streamAnswer>[0], options: Partial<ClientOptions> = {}) {
   const events: ClientEvent[] = [];
   const { client, requests } = clientOf(() => streamAnswer(content), {
     onEvent: (each) => events.push(each),
@@ -43,13 +44,22 @@ function told(content: Parameters<typeof streamAnswer>[0], options: Partial<Clie
   return { stream: streamChat(client, question), client, requests, events, warnings };
 }
 
-const turnOf = (content: Parameters<typeof streamAnswer>[0]) => told(content).stream.result();
+const turnOf = (content: Parameters<typeof streamAnswer>[0]) => streamed(content).stream.result();
 
 async function all(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
   const deltas: ChatDelta[] = [];
   for await (const delta of stream) deltas.push(delta);
   return deltas;
 }
+
+test("choices whose indexes are texts stay apart", async () => {
+  const choice = (index: string, content: string) => event({ choices: [{ index, delta: { content } }] });
+  const { stream } = streamed(choice("0", "Red") + choice("1", "Blue") + choice("0", "dish") + end);
+  expect(await stream.result()).toMatchObject({
+    message: { content: "Reddish" },
+    alternatives: [{ message: { content: "Blue" } }],
+  });
+});
 
 describe("a field of an unexpected type", () => {
   const odd = (delta: object) => event({ choices: [{ index: 0, delta }] });
@@ -74,7 +84,9 @@ describe("a field of an unexpected type", () => {
     ["usage", event({ choices: [], usage: 7 })],
     ["usage.total_tokens", event({ choices: [], usage: { total_tokens: "5" } })],
   ])("is read as absent with one warning: %s in %s", async (path, one) => {
-    const { stream, warnings } = told(frame({ content: "Hel" }) + one + one + frame({ content: "lo" }) + end);
+    const { stream, warnings } = streamed(
+      frame({ content: "Hel" }) + one + one + frame({ content: "lo" }) + end,
+    );
     const deltas = await all(stream);
     expect(deltas.map(({ type }) => type)).toEqual(["text-delta", "text-delta", "finish"]);
     expect(await stream.result()).toMatchObject({ outcome: "complete", message: { content: "Hello" } });
@@ -82,7 +94,7 @@ describe("a field of an unexpected type", () => {
   });
 
   test("has a warning with the id of the call", async () => {
-    const { stream, events } = told(frame({ content: 5 }) + end);
+    const { stream, events } = streamed(frame({ content: 5 }) + end);
     await stream.result();
     const [request, warning] = ["request", "warning"].map((type) => events.find((one) => one.type === type));
     expect((warning as { callId?: string }).callId).toBe((request as { callId?: string }).callId);
@@ -90,34 +102,26 @@ describe("a field of an unexpected type", () => {
 });
 
 describe("an unreadable part", () => {
-  test.each([
-    ["null", "no JSON object"],
-    ["[]", "no JSON object"],
-    ["123", "no JSON object"],
-    ['{"choices"', "no JSON:"],
-  ])("data: %s is malformed, with the right reason, after the text of the same read", async (data, words) => {
-    const { stream } = told(`${frame({ content: "Hello" })}data: ${data}\n\n`);
-    const seen: ChatDelta[] = [];
-    const error = await rejectionOf(
-      (async () => {
-        for await (const delta of stream) seen.push(delta);
-      })(),
-    );
-    expect(seen).toEqual([{ type: "text-delta", text: "Hello" }]);
-    expect(error).toMatchObject({ reason: "malformed", partial: { content: "Hello" } });
-    expect((error as Error).message).toContain(words);
-  });
+  test.each(["null", "[]", "123", '{"choices"'])(
+    "data: %s is malformed, with the reason, after the text of the same read",
+    async (data) => {
+      const { stream } = streamed(`${frame({ content: "Hello" })}data: ${data}\n\n`);
+      const seen: ChatDelta[] = [];
+      const error = await rejectionOf(
+        (async () => {
+          for await (const delta of stream) seen.push(delta);
+        })(),
+      );
+      expect(seen).toEqual([{ type: "text-delta", text: "Hello" }]);
+      expect(error).toMatchObject({ reason: "malformed", partial: { content: "Hello" } });
+      expect((error as Error).message).toContain("no JSON object");
+    },
+  );
 
   test("a line beyond 16 MB is malformed: the text so far stays, and the connection is closed", async () => {
     const connection = openBody();
     const caller = new AbortController();
-    let listeners = 0;
-    const add = caller.signal.addEventListener.bind(caller.signal);
-    caller.signal.addEventListener = (...args: Parameters<typeof add>) => {
-      listeners += 1;
-      (args[2] as { signal?: AbortSignal }).signal?.addEventListener("abort", () => (listeners -= 1));
-      return add(...args);
-    };
+    const listeners = listenersOn(caller.signal);
     const clock = stoppedClock();
     const events: string[] = [];
     const { client } = clientOf(() => streamAnswer(connection.body), {
@@ -137,8 +141,20 @@ describe("an unreadable part", () => {
       message: expect.stringContaining("16777216"),
     });
     await settled();
-    expect([connection.cancelled, listeners, clock.sleeping()]).toEqual([true, 0, 0]);
+    expect([connection.cancelled, listeners.size, clock.sleeping()]).toEqual([true, 0, 0]);
     expect(events.filter((type) => type === "end")).toHaveLength(1);
+  });
+
+  test("a body beyond 16 MB in place of a stream is malformed, and the connection is closed", async () => {
+    const connection = openBody();
+    const error = rejectionOf(turnOf(connection.body));
+    connection.send('{"x":"');
+    for (let megabyte = 0; megabyte < 16; megabyte += 1) {
+      await connection.wanted();
+      connection.send("x".repeat(1024 * 1024));
+    }
+    expect(await error).toMatchObject({ name: "StreamError", reason: "malformed" });
+    expect(connection.cancelled).toBe(true);
   });
 });
 
@@ -179,7 +195,7 @@ describe("a tool call", () => {
   });
 
   test("is read among 8,000, and earlier snapshots do not change", { tags: slowTags }, async () => {
-    const { stream } = told(
+    const { stream } = streamed(
       Array.from({ length: 8000 }, (_, index) => call({ index, id: `c${index}`, ...weather })).join("") + end,
     );
     const iterator = stream[Symbol.asyncIterator]();
@@ -219,7 +235,9 @@ describe("an answer", () => {
   });
 
   test("is done for a reader that reads again after leaving", async () => {
-    const iterator = told(frame({ content: "a" }) + frame({ content: "b" })).stream[Symbol.asyncIterator]();
+    const iterator = streamed(frame({ content: "a" }) + frame({ content: "b" })).stream[
+      Symbol.asyncIterator
+    ]();
     await iterator.next();
     expect(await iterator.return?.()).toEqual({ done: true, value: undefined });
     expect(await iterator.next()).toEqual({ done: true, value: undefined });
@@ -236,6 +254,34 @@ describe("an answer", () => {
     });
     expect((await streamChat(client, question).result()).message.content).toBe("Hello");
     expect(messages).toEqual([expect.stringContaining("expo/fetch")]);
+  });
+
+  test("of JSON that breaks off leaves no timer behind", async () => {
+    const clock = stoppedClock();
+    const connection = openBody();
+    const { client } = clientOf(() => new Response(connection.body), { clock });
+    const error = rejectionOf(completeChat(client, question));
+    await connection.wanted();
+    connection.drop();
+    expect(await error).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
+    await settled();
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  test("of JSON is read once without a body to stream", async () => {
+    const texts = [JSON.stringify({ choices: [{ message: { role: "assistant", content: "Hello" } }] })];
+    const response = new Response();
+    Object.defineProperty(response, "body", { value: undefined });
+    response.text = async () => {
+      const text = texts.shift();
+      if (text === undefined) throw new TypeError("the body was read before");
+      return text;
+    };
+    const clock = stoppedClock();
+    const { client } = clientOf(() => response, { clock });
+    expect((await completeChat(client, question)).message.content).toBe("Hello");
+    await settled();
+    expect(clock.sleeping()).toBe(0);
   });
 });
 
@@ -289,15 +335,18 @@ describe("a body with status 200 is not an answer", () => {
   });
 
   test("and a JSON error after a byte order mark is that error, in any cut", async () => {
-    const text = '\uFEFF{"error":{"message":"no quota","code":"quota"}}';
-    for (const size of [1, 2, 1000])
-      expect(await rejectionOf(turnOf(inPieces(text, size)))).toMatchObject({ apiCode: "quota" });
+    const error = { error: { message: "no quota", code: "quota" } };
+    for (const text of [JSON.stringify(error), `\n${JSON.stringify(error, null, 2)}`])
+      for (const size of [1, 2, 1000])
+        expect(await rejectionOf(turnOf(inPieces(`\uFEFF${text}`, size)))).toMatchObject({
+          apiCode: "quota",
+        });
   });
 });
 
 describe("a finish_reason of tool calls without a call", () => {
   test.each(["tool_calls", "function_call"])("is an answer if there is text: %s", async (reason) => {
-    const { stream, warnings } = told(frame({ content: "Hi" }, reason) + DONE);
+    const { stream, warnings } = streamed(frame({ content: "Hi" }, reason) + DONE);
     expect(await stream.result()).toMatchObject({ outcome: "complete", finishReason: reason });
     expect(warnings()).toEqual([["chat.stream.calls-missing", "choices.finish_reason"]]);
   });

@@ -6,6 +6,7 @@ import {
   event,
   frame,
   inPieces,
+  listenersOn,
   openBody,
   question,
   rejectionOf,
@@ -65,6 +66,19 @@ describe("a whole answer", () => {
       message: { content: "Red" },
       alternatives: [{ message: { content: "Blue" }, finishReason: "stop" }],
     });
+  });
+
+  test("has its alternatives by their indexes, in whatever order they come", async () => {
+    const choices = [0, 2, 10, 1].map((index) => ({ index, delta: { content: `nr ${index}` } }));
+    const turn = await streaming(frame({}, null, { choices }) + frame({}, "stop") + DONE).result();
+    const texts = turn.alternatives?.map(({ message }) => message.content);
+    expect(texts).toEqual(["nr 1", "nr 2", "nr 10"]);
+  });
+
+  test("has no rate of tokens if it came at once", async () => {
+    const { client } = clientOf(() => streamAnswer(whole), { clock: stoppedClock() });
+    const { timing } = await streamChat(client, question).result();
+    expect(timing).toEqual({ firstTokenMs: 0, totalMs: 0 });
   });
 
   test("has its refusal whole, in however many frames it came", async () => {
@@ -393,18 +407,11 @@ describe("stopping", () => {
 
   test("leaves no listener on a signal that outlives its requests", async () => {
     const { signal } = new AbortController();
-    let listeners = 0;
-    const add = signal.addEventListener.bind(signal);
-    signal.addEventListener = (...args: Parameters<typeof add>) => {
-      listeners += 1;
-      const options = args[2] as { signal?: AbortSignal };
-      options.signal?.addEventListener("abort", () => (listeners -= 1));
-      return add(...args);
-    };
+    const listeners = listenersOn(signal);
     for (let turn = 0; turn < 3; turn += 1) {
       await streamChat(clientOf(() => streamAnswer(whole)).client, question, { signal }).result();
     }
-    expect(listeners).toBe(0);
+    expect([...listeners]).toEqual([]);
   });
 });
 
@@ -593,12 +600,79 @@ describe("reading", () => {
   test("gives a refusal as a response with its status, and throws an error of the client's own", async () => {
     const refused = clientOf(() => Response.json({ error: { message: "no" } }, { status: 403 }));
     expect((await streamChat(refused.client, question).toResponse()).status).toBe(403);
+    const invalid = { ...question, messages: [] };
+    expect((await streamChat(refused.client, invalid).toResponse()).status).toBe(400);
     const own = clientOf(() => streamAnswer(whole), {
       headers: () => {
         throw new Error("signed out");
       },
     });
     await expect(streamChat(own.client, question).toResponse()).rejects.toThrow("signed out");
+  });
+
+  test("gives its response the headers of a stream, and the caller's own", async () => {
+    const plain = await streaming(whole).toResponse();
+    expect(Object.fromEntries(plain.headers)).toEqual({
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-cache",
+    });
+    const own = { status: 201, headers: { "cache-control": "private", "x-mine": "1" } };
+    const { status, headers } = await streaming(whole).toResponse(own);
+    expect(status).toBe(201);
+    expect(Object.fromEntries(headers)).toEqual({
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "private",
+      "x-mine": "1",
+    });
+  });
+
+  test("gives chunks with the role once, and with all that the answer has", async () => {
+    const call = (fields: object) => frame({ tool_calls: [{ index: 0, ...fields }] });
+    const content =
+      frame({ reasoning_content: "Hm." }) +
+      frame({ content: "Hi" }) +
+      call({ id: "a", type: "function", function: { name: "f", arguments: "" } }) +
+      call({ function: { arguments: "{}" } }) +
+      frame({}, "tool_calls", { usage }) +
+      DONE;
+    const text = await (await streaming(content).toResponse()).text();
+    const events = text.split("\n\n").map((part) => part.replace("data: ", ""));
+    expect(events.slice(-2)).toEqual(["[DONE]", ""]);
+    const chunk = {
+      id: "chat-1",
+      object: "chat.completion.chunk",
+      created: 1_755_000_000,
+      model: "delta-5.3",
+    };
+    const choice = (delta: object, finish_reason: string | null = null) => ({
+      ...chunk,
+      choices: [{ index: 0, delta, finish_reason }],
+    });
+    const made = (fields: object) => choice({ tool_calls: [{ index: 0, ...fields }] });
+    expect(events.slice(0, -2).map((data) => JSON.parse(data))).toEqual([
+      choice({ role: "assistant", reasoning_content: "Hm." }),
+      choice({ content: "Hi" }),
+      made({ id: "a", type: "function", function: { name: "f", arguments: "" } }),
+      made({ function: { arguments: "{}" } }),
+      { ...chunk, choices: [], usage },
+      choice({}, "tool_calls"),
+    ]);
+  });
+
+  test.each([
+    [{ status: 429, headers: { "retry-after": "1.5", "x-request-id": "r-1" } }, 429, "2", "r-1"],
+    [{ status: 307 }, 502, null, null],
+  ])("gives the answer %j as a response with its status and headers", async (init, status, wait, id) => {
+    const refusal = () =>
+      Response.json({ error: { message: "no", type: "t", code: "c", param: "p" } }, { ...init });
+    const { client } = clientOf(refusal, { retry: { limit: 0 } });
+    const response = await streamChat(client, question).toResponse();
+    expect(response.status).toBe(status);
+    expect(response.headers.get("retry-after")).toBe(wait);
+    expect(response.headers.get("x-request-id")).toBe(id);
+    expect(response.headers.get("content-type")).toBe("application/json");
+    if (status === 429)
+      expect(await response.json()).toEqual({ error: { message: "no", type: "t", code: "c", param: "p" } });
   });
 
   test("gives the same answer to the next client as a response, and a cut stays a cut", async () => {

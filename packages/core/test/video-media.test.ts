@@ -57,16 +57,16 @@ describe("the media of a beta video request", () => {
     ];
     const request = { model, input: { media }, parameters: { duration: 5 } };
     expect(await see(request)).toEqual([]);
-    const asked: string[] = [];
+    const checked: string[] = [];
     const mediaAt = async (url: string) => {
-      asked.push(url);
+      checked.push(url);
       return url.endsWith("mp4") ? clip : undefined;
     };
     expect(await see(request, { mediaAt })).toEqual([
       "input.media.1 media.reference-video.seconds",
       "input.media media.reference-video.seconds-in-all",
     ]);
-    expect(asked).toEqual(["https://files.test/clip.mp4", "https://files.test/song.wav"]);
+    expect(checked).toEqual(["https://files.test/clip.mp4", "https://files.test/song.wav"]);
   });
 
   test("have a limit for their total seconds, alone and with the result", async () => {
@@ -132,15 +132,15 @@ describe("the media of a gamma video request", () => {
       { type: "audio_url", audio_url: { url: "https://files.test/song.wav" } },
       image("asset://a-1"),
     ];
-    const asked: string[] = [];
+    const checked: string[] = [];
     const mediaAt = (url: string) => {
-      asked.push(url);
+      checked.push(url);
       return new Blob([wav(2)]);
     };
     expect(await see({ model: "gamma-video-fast", content }, { mediaAt })).toEqual([
       "content.1 media.video.format",
     ]);
-    expect(asked).toEqual(["https://files.test/clip.mp4", "https://files.test/song.wav"]);
+    expect(checked).toEqual(["https://files.test/clip.mp4", "https://files.test/song.wav"]);
     const song = await probeMedia(new Blob([wav(2)]));
     expect(await see({ model: "gamma-video-fast", content }, { mediaAt: () => song })).toHaveLength(1);
     const unknown = new Blob(["?"]);

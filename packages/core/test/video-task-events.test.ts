@@ -36,34 +36,34 @@ function watched(
   clientOptions: Partial<ClientOptions> = {},
 ) {
   const clock = stoppedClock();
-  const asked: string[] = [];
+  const requested: string[] = [];
   const { client, requests } = clientOf(
     (request) => {
       const path = new URL(request.url).pathname;
-      asked.push(`${path === EVENTS ? "events" : "poll"} ${clock.now() / 1000}`);
+      requested.push(`${path === EVENTS ? "events" : "poll"} ${clock.now() / 1000}`);
       const answers = path === EVENTS ? streams : polls;
-      const nth = asked.filter((line) => line.startsWith(path === EVENTS ? "events" : "poll")).length;
+      const nth = requested.filter((line) => line.startsWith(path === EVENTS ? "events" : "poll")).length;
       return (answers[Math.min(nth, answers.length) - 1] as Answer)();
     },
     { clock, random: () => 0.5, ...clientOptions },
   );
-  const told: PollEvent[] = [];
+  const emitted: PollEvent[] = [];
   let rested: () => void = () => {};
   let passed = 0;
   const tasks = watchVideoTask(client, "t-1", {
     ...options,
     onPoll(event) {
-      told.push(event);
+      emitted.push(event);
       if (event.type === "wait") rested();
     },
   });
   return {
     clock,
-    asked,
+    requested,
     requests,
-    told,
+    emitted,
     tasks,
-    /** What the next snapshot shows. */
+    /** Waits for the next snapshot. */
     async next() {
       const { value } = await tasks.next();
       const { state, progress } = (value ?? {}) as VideoTask;
@@ -73,7 +73,7 @@ function watched(
     async pause() {
       passed += 1;
       await new Promise<void>((resolve) => {
-        rested = () => told.filter(({ type }) => type === "wait").length >= passed && resolve();
+        rested = () => emitted.filter(({ type }) => type === "wait").length >= passed && resolve();
         rested();
       });
       await clock.advance(PAUSE_MS);
@@ -86,7 +86,7 @@ const events = (...texts: string[]) => streamAnswer(texts.join(""));
 describe("if a proxy offers events", () => {
   test("changes are pushed to the end, and nothing is polled meanwhile", async () => {
     const body = openBody();
-    const { next, asked, told, tasks, requests } = watched(
+    const { next, requested, emitted, tasks, requests } = watched(
       [() => offering(queued)],
       [() => streamAnswer(body.body)],
       { headers: { "x-team": "reef" } },
@@ -97,8 +97,8 @@ describe("if a proxy offers events", () => {
     body.send(`event: other\ndata: {}\n\n${pushed(running(60))}${pushed(success)}${END}`);
     expect([await next(), await next()]).toEqual(["running 0.6", "succeeded 0.6"]);
     expect(await tasks.next()).toEqual({ done: true, value: undefined });
-    expect(asked).toEqual(["poll 0", "events 0"]);
-    expect(told).toEqual([{ type: "poll" }]);
+    expect(requested).toEqual(["poll 0", "events 0"]);
+    expect(emitted).toEqual([{ type: "poll" }]);
     expect(requests.map(({ headers }) => headers.get("x-team"))).toEqual(["reef", "reef"]);
     expect(body.cancelled).toBe(true);
   });
@@ -109,11 +109,11 @@ describe("if a proxy offers events", () => {
     const over = plain.next();
     await plain.pause();
     expect(await over).toBe("succeeded");
-    expect(plain.asked).toEqual(["poll 0", "poll 15"]);
+    expect(plain.requested).toEqual(["poll 0", "poll 15"]);
 
     const final = watched([() => offering(success)], []);
     expect([await final.next(), (await final.tasks.next()).done]).toEqual(["succeeded", true]);
-    expect(final.asked).toEqual(["poll 0"]);
+    expect(final.requested).toEqual(["poll 0"]);
   });
 
   test("pushed changes pass through the client's normalizeVideoTask", async () => {
@@ -171,17 +171,17 @@ describe("polling continues at the usual interval", () => {
     ["are no JSON", () => events("event: task\ndata: {\n\n")],
     ["show no task", () => events(pushed({ code: "success", data: { status: 5 } }))],
   ])("when events %s", async (_, answer) => {
-    const { next, pause, asked } = watched([() => offering(queued), () => offering(success)], [answer]);
+    const { next, pause, requested } = watched([() => offering(queued), () => offering(success)], [answer]);
     expect(await next()).toBe("queued");
     const over = next();
     await pause();
     expect(await over).toBe("succeeded");
-    expect(asked).toEqual(["poll 0", "events 0", "poll 15"]);
+    expect(requested).toEqual(["poll 0", "events 0", "poll 15"]);
   });
 
   test("when events break off in the middle, and no change is lost", async () => {
     const body = openBody();
-    const { next, pause, asked, told } = watched(
+    const { next, pause, requested, emitted } = watched(
       [() => offering(queued), () => offering(running(40)), () => offering(success)],
       [() => streamAnswer(body.body)],
     );
@@ -192,17 +192,17 @@ describe("polling continues at the usual interval", () => {
     body.drop();
     await pause();
     expect(await polled).toBe("running 0.4");
-    expect(told).toEqual([
+    expect(emitted).toEqual([
       { type: "poll" },
       { type: "wait", ms: PAUSE_MS, failure: undefined },
       { type: "poll" },
     ]);
-    expect(asked).toEqual(["poll 0", "events 0", "poll 15"]);
+    expect(requested).toEqual(["poll 0", "events 0", "poll 15"]);
   });
 
   test("when events fall silent", async () => {
     const body = openBody();
-    const { next, clock, asked, pause } = watched(
+    const { next, clock, requested, pause } = watched(
       [() => offering(queued), () => offering(success)],
       [() => streamAnswer(body.body)],
     );
@@ -210,18 +210,18 @@ describe("polling continues at the usual interval", () => {
     const over = next();
     await body.wanted();
     await clock.advance(59_999);
-    expect(asked).toHaveLength(2);
+    expect(requested).toHaveLength(2);
     const paused = pause();
     await clock.advance(1);
     await paused;
     expect(await over).toBe("succeeded");
     expect(body.cancelled).toBe(true);
-    expect(asked).toEqual(["poll 0", "events 0", "poll 75"]);
+    expect(requested).toEqual(["poll 0", "events 0", "poll 75"]);
   });
 
   test("and events are requested again after a minute, if the task has changed", async () => {
     const polls = [0, 10, 20, 30, 40, 40, 50].map((percent) => () => offering(running(percent)));
-    const { next, pause, asked } = watched(polls, [() => events(), () => events(pushed(success))]);
+    const { next, pause, requested } = watched(polls, [() => events(), () => events(pushed(success))]);
     await next();
     for (let count = 0; count < 4; count += 1) {
       const polled = next();
@@ -229,22 +229,30 @@ describe("polling continues at the usual interval", () => {
       await polled;
     }
     expect(await next()).toBe("succeeded 0.4");
-    expect(asked).toEqual(["poll 0", "events 0", "poll 15", "poll 30", "poll 45", "poll 60", "events 60"]);
+    expect(requested).toEqual([
+      "poll 0",
+      "events 0",
+      "poll 15",
+      "poll 30",
+      "poll 45",
+      "poll 60",
+      "events 60",
+    ]);
   });
 
   test("and events are not requested again after an answer without a change", async () => {
     const polls = [0, 0, 0, 0, 0, 0, 5].map((percent) => () => offering(running(percent)));
-    const { next, pause, asked } = watched(polls, [() => events(), () => events(pushed(success))]);
+    const { next, pause, requested } = watched(polls, [() => events(), () => events(pushed(success))]);
     await next();
     const polled = next();
     for (let count = 0; count < 6; count += 1) await pause();
     expect([await polled, await next()]).toEqual(["running 0.05", "succeeded 0.05"]);
-    expect(asked.filter((line) => line.startsWith("events"))).toEqual(["events 0", "events 90"]);
+    expect(requested.filter((line) => line.startsWith("events"))).toEqual(["events 0", "events 90"]);
   });
 
   test("and a success without a URL is polled three more times, pushed or not", async () => {
     const noURL = envelope({ status: "SUCCESS" });
-    const { next, pause, tasks, asked } = watched(
+    const { next, pause, tasks, requested } = watched(
       [() => offering(queued), () => offering(noURL)],
       [() => events(pushed(noURL), END)],
     );
@@ -252,7 +260,7 @@ describe("polling continues at the usual interval", () => {
     const failed = rejectionOf(tasks.next());
     for (let count = 0; count < 3; count += 1) await pause();
     expect(await failed).toMatchObject({ name: "TaskFailedError", reason: "result-missing" });
-    expect(asked).toHaveLength(5);
+    expect(requested).toHaveLength(5);
   });
 });
 
@@ -268,20 +276,20 @@ describe("watching ends during pushed changes", () => {
   }
 
   test("at the deadline", async () => {
-    const { clock, over, body, told } = await listening({ deadlineMs: 50_000 });
+    const { clock, over, body, emitted } = await listening({ deadlineMs: 50_000 });
     await clock.advance(50_000);
     expect(await over).toMatchObject({ name: "TimeoutError", phase: "deadline", handle: { id: "t-1" } });
     expect(body.cancelled).toBe(true);
-    expect(told).toEqual([{ type: "poll" }]);
+    expect(emitted).toEqual([{ type: "poll" }]);
   });
 
   test("by an abort with the caller's reason, and the connection is closed", async () => {
     const controller = new AbortController();
-    const { over, body, told, asked } = await listening({ signal: controller.signal });
+    const { over, body, emitted, requested } = await listening({ signal: controller.signal });
     controller.abort("enough");
     expect(await over).toBe("enough");
     expect(body.cancelled).toBe(true);
-    expect([told.length, asked.length]).toEqual([1, 2]);
+    expect([emitted.length, requested.length]).toEqual([1, 2]);
   });
 
   test("by leaving the loop, and the connection and the timers are closed", async () => {
@@ -306,7 +314,8 @@ test("a store shows pushed changes, and no time of a next poll", async () => {
     { clock, random: () => 0.5 },
   );
   const store = createVideoTaskStore(client, { storage: memoryStorage() });
-  store.attach("t-1");
+  // an id of its own: the tabs of other tests in this process share what they know of theirs
+  store.attach("t-pushed");
   const stop = store.subscribe(() => {});
   await body.wanted();
   expect(store.getSnapshot()).toMatchObject({ fetchStatus: "idle", nextPollAt: undefined });

@@ -46,7 +46,7 @@ function failed(video: VideoTaskStore): Promise<void> {
   });
 }
 
-/** A storage whose writes wait until `answer` is called; `asked` resolve when the first and the second begin. */
+/** A storage whose writes wait until `answer` is called; `writing` resolve when the first and the second begin. */
 function slowStorage() {
   const kept = memoryStorage();
   let answer: () => void = () => {};
@@ -54,7 +54,7 @@ function slowStorage() {
     answer = resolve;
   });
   const tell: (() => void)[] = [];
-  const asked = [0, 1].map(
+  const writing = [0, 1].map(
     (nth) =>
       new Promise<void>((resolve) => {
         tell[nth] = resolve;
@@ -67,7 +67,7 @@ function slowStorage() {
       return held.then(() => kept.write(...given));
     },
   };
-  return { storage, kept, asked, answer };
+  return { storage, kept, writing, answer };
 }
 
 describe("the id of a task that is billed", () => {
@@ -140,10 +140,10 @@ describe("an entry of a video", () => {
 
   test("is not sent after a reset while it is written", async () => {
     const { client, sent } = openTab({ id: "7" });
-    const { storage, kept, asked, answer } = slowStorage();
+    const { storage, kept, writing, answer } = slowStorage();
     const video = createVideoTaskStore(client, { storage });
     const submitted = video.create(request);
-    await asked[0];
+    await writing[0];
     video.reset();
     answer();
     await submitted;
@@ -168,13 +168,13 @@ describe("an entry of a video", () => {
 
   test("is sent after 3 seconds if the storage does not answer, and written when it answers", async () => {
     const { client, clock, sent, events } = openTab({ id: "7" });
-    const { storage, kept, asked, answer } = slowStorage();
+    const { storage, kept, writing, answer } = slowStorage();
     const submitted = createVideoTaskStore(client, { storage }).create(request);
-    await asked[0];
+    await writing[0];
     await clock.advance(2999);
     expect(sent("POST")).toEqual([]);
     await clock.advance(1);
-    await asked[1];
+    await writing[1];
     await clock.advance(3000);
     expect(await submitted).toMatchObject({ handle: { id: "7" } });
     expect(events).toContainEqual({

@@ -69,6 +69,23 @@ describe("the URL", () => {
   });
 });
 
+describe("the last frame", () => {
+  const frame = "https://cdn.test/last.png";
+  test.each([
+    ["beside the URL of the video", { content: { video_url: video, last_frame_url: frame } }],
+    ["in the answer of the model's own", { data: { content: { video_url: video, last_frame_url: frame } } }],
+    ["in the envelope", { result_url: video, last_frame_url: frame }],
+  ])("is found %s", (_, fields) => {
+    const task = normalizeVideoTask(enveloped({ status: "SUCCESS", ...fields }));
+    expect(task).toMatchObject({ state: "succeeded", url: video, lastFrameURL: frame });
+  });
+
+  test("is absent where it is no address", () => {
+    const content = { video_url: video, last_frame_url: "" };
+    expect(normalizeVideoTask(enveloped({ status: "SUCCESS", content }))).not.toHaveProperty("lastFrameURL");
+  });
+});
+
 describe("the reason of a failure", () => {
   test.each([
     [{ fail_reason: "content policy" }, "content policy"],

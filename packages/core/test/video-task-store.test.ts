@@ -104,11 +104,11 @@ function page(
   return { client, clock, queries, creates, becomes, listening, open, watch, presence };
 }
 
-/** A create that is answered when the test says; `asked` resolves as soon as it has been sent. */
+/** A create that is answered when the test says; `sent` resolves as soon as it has been sent. */
 function heldCreate() {
   let tell: () => void = () => {};
   let arrive: (response: Response) => void = () => {};
-  const asked = new Promise<void>((resolve) => {
+  const sent = new Promise<void>((resolve) => {
     tell = resolve;
   });
   const answer = new Promise<Response>((resolve) => {
@@ -118,7 +118,7 @@ function heldCreate() {
     tell();
     return answer;
   };
-  return { create, asked, arrive };
+  return { create, sent, arrive };
 }
 
 const hasPages =
@@ -126,11 +126,65 @@ const hasPages =
 
 const isResting = ({ nextPollAt }: { nextPollAt: number | undefined }) => nextPollAt !== undefined;
 
+test("sixty video tasks in one page start in turn, and are polled ten times in a second", async () => {
+  let tell: () => void = () => {};
+  const all = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  const answer = () => {
+    if (queries.length === 200) tell();
+    return running("10%")();
+  };
+  const { clock, queries, open, watch } = page([answer], { intervalMs: 1000 });
+  const stores = Array.from({ length: 60 }, (_, nth) => {
+    const store = open();
+    watch(store);
+    store.attach(`t-${nth}`);
+    return store;
+  });
+  await clock.advanceUntil(Promise.all(stores.slice(0, 20).map((store) => shows(store, isResting))), 0);
+  expect(queries).toHaveLength(20);
+
+  await clock.advanceUntil(Promise.all(stores.map((store) => shows(store, isResting))), 100);
+  expect(clock.now()).toBeGreaterThanOrEqual(4000);
+  expect(new Set(queries).size).toBe(60);
+
+  await clock.advanceUntil(all, 100);
+  expect(clock.now()).toBeGreaterThanOrEqual(14_000);
+});
+
+test.skipIf(!hasPages)(
+  "a task that is left before its turn is polled by another tab, while the others still wait",
+  async () => {
+    const baseURL = `https://gateway-${Math.random()}.test`;
+    const [here, there] = [page([running("10%")], { baseURL }), page([running("20%")], { baseURL })];
+    const opened = Array.from({ length: 60 }, (_, nth) => {
+      const store = here.open();
+      const leave = here.watch(store);
+      store.attach(`left-${nth}`);
+      return { store, leave };
+    });
+    const early = opened.slice(0, 20).map(({ store }) => shows(store, isResting));
+    await here.clock.advanceUntil(Promise.all(early), 0);
+    opened.at(-1)?.leave();
+    await here.clock.advance(1000); // a task is watched for a second longer
+
+    const store = there.open();
+    there.watch(store);
+    store.attach("left-59");
+    await there.clock.advanceUntil(
+      shows(store, ({ progress }) => progress === 0.2),
+      0,
+    );
+    expect(there.queries).toEqual(["/v1/video/generations/left-59"]);
+  },
+);
+
 describe("a video task", () => {
   test("is created once, polled every 15 seconds, and calls onSuccess once", async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const { open, watch, clock, queries, creates, becomes } = page([running("10%"), running("60%"), success]);
-    const video = open({ onSuccess: (done) => told.push(done.url) });
+    const video = open({ onSuccess: (done) => reported.push(done.url) });
     expect(video.getSnapshot()).toMatchObject({ status: "idle", isCreating: false, fetchStatus: "idle" });
     watch(video);
     const submitted = video.create(request);
@@ -152,7 +206,7 @@ describe("a video task", () => {
       nextPollAt: undefined,
     });
     await settled();
-    expect(told).toEqual([url]);
+    expect(reported).toEqual([url]);
     // it is over: nothing brings the asking back
     becomes("hidden");
     becomes(undefined);
@@ -242,10 +296,10 @@ describe("a video task", () => {
     expect(await listVideoTasks(unread.client, {})).toMatchObject([{ state: "unconfirmed" }]);
 
     const caller = new AbortController();
-    const { create, asked } = heldCreate();
+    const { create, sent } = heldCreate();
     const given = page([success], { create, request: { signal: caller.signal } });
     const submitted = given.open().create(request);
-    await asked;
+    await sent;
     caller.abort();
     expect(await submitted).toMatchObject({ status: "error", error: { name: "AbortError" } });
     expect(await listVideoTasks(given.client, {})).toMatchObject([{ state: "unconfirmed" }]);
@@ -402,10 +456,10 @@ describe("a video task", () => {
     ] as const) {
       const before = queries.length;
       becomes(absence);
-      const told: unknown[] = [];
-      const stop = video.subscribe(() => told.push(video.getSnapshot()));
+      const reported: unknown[] = [];
+      const stop = video.subscribe(() => reported.push(video.getSnapshot()));
       becomes(absence);
-      expect(told).toEqual([]);
+      expect(reported).toEqual([]);
       stop();
       expect(video.getSnapshot()).toMatchObject({
         fetchStatus: "paused",
@@ -476,19 +530,19 @@ describe("a video task", () => {
   });
 
   test("calls onCreate with its handle, then onSuccess or onError with the state", async () => {
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const { open, watch } = page([success]);
     const video = open({
-      onCreate: ({ id }) => told.push(id),
-      onSuccess: (task, state) => told.push(state.status, state.data === task),
-      onError: (error, state) => told.push(state.status, state.error === error),
+      onCreate: ({ id }) => reported.push(id),
+      onSuccess: (task, state) => reported.push(state.status, state.data === task),
+      onError: (error, state) => reported.push(state.status, state.error === error),
     });
     watch(video);
     await video.create({ model: "beta3.0-video", input: {} } as never);
     await video.create(request);
     await shows(video, ({ status }) => status === "success");
     await settled();
-    expect(told).toEqual(["error", true, "t-1", "success", true]);
+    expect(reported).toEqual(["error", true, "t-1", "success", true]);
   });
 
   test("is polled at the interval of intervalMs", async () => {
@@ -507,10 +561,10 @@ describe("a video task", () => {
   });
 
   test("has one poll loop for all stores, and calls back one of them", async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const { open, watch, queries, clock } = page([running("10%"), success]);
     // the first has nobody to tell
-    const stores = [open(), ...["a", "b", "c"].map((name) => open({ onSuccess: () => told.push(name) }))];
+    const stores = [open(), ...["a", "b", "c"].map((name) => open({ onSuccess: () => reported.push(name) }))];
     for (const store of stores) {
       watch(store);
       store.attach("t-1");
@@ -521,7 +575,7 @@ describe("a video task", () => {
     await Promise.all(stores.map((store) => shows(store, ({ status }) => status === "success")));
     await settled();
     expect(queries).toHaveLength(2);
-    expect(told).toEqual(["a"]);
+    expect(reported).toEqual(["a"]);
   });
 
   test("is polled for one more second after the last subscriber, and not twice after a remount", async () => {
@@ -562,11 +616,11 @@ describe("a video task", () => {
   });
 
   test("calls onError each time that polling turns out not to be allowed, in one store", async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const { open, watch } = page([refusal(401), refusal(403), failure]);
     const stores = [
-      open({ onSuccess: () => told.push("none") }),
-      ...["a", "b"].map((name) => open({ onError: (error) => told.push(`${name} ${error.name}`) })),
+      open({ onSuccess: () => reported.push("none") }),
+      ...["a", "b"].map((name) => open({ onError: (error) => reported.push(`${name} ${error.name}`) })),
     ];
     for (const store of stores) {
       watch(store);
@@ -575,18 +629,18 @@ describe("a video task", () => {
     for (const ends of [1, 2, 3]) {
       await Promise.all(stores.map((store) => shows(store, ({ status }) => status === "error")));
       await settled();
-      expect(told).toHaveLength(ends);
+      expect(reported).toHaveLength(ends);
       stores[1]?.refetch();
     }
-    expect(told).toEqual(["a APIError", "a APIError", "a TaskFailedError"]);
+    expect(reported).toEqual(["a APIError", "a APIError", "a TaskFailedError"]);
   });
 
   test("is forgotten by a reset during its creation, and is in the list", async () => {
-    const { create, asked, arrive } = heldCreate();
+    const { create, sent, arrive } = heldCreate();
     const { open, client } = page([success], { create });
     const video = open();
     const submitted = video.create(request);
-    await asked;
+    await sent;
     video.reset();
     arrive(receipt());
     expect(await submitted).toMatchObject({ status: "idle" });
@@ -663,9 +717,12 @@ describe("checkMedia", () => {
   });
 
   test("is stopped by reset: nothing is sent or reported, and the next request is independent", async () => {
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const { checkMedia, signals, end } = heldCheck();
-    const { open, creates, client } = page([success], { checkMedia, onError: (error) => told.push(error) });
+    const { open, creates, client } = page([success], {
+      checkMedia,
+      onError: (error) => reported.push(error),
+    });
     const video = open();
     const first = video.create(request);
     await settled();
@@ -680,7 +737,7 @@ describe("checkMedia", () => {
     end();
     expect(await second).toMatchObject({ handle: { id: "t-1" } });
     await settled();
-    expect([creates.length, told]).toEqual([1, []]);
+    expect([creates.length, reported]).toEqual([1, []]);
   });
 
   test("is followed by nothing after the caller's signal has aborted", async () => {
@@ -720,8 +777,8 @@ describe("stored video tasks", () => {
     expect(await listVideoTasks(third.client, { storage })).toMatchObject([
       { task: { state: "succeeded", url } },
     ]);
-    const told: string[] = [];
-    const again = third.open({ storage, onSuccess: (done) => told.push(done.url) });
+    const reported: string[] = [];
+    const again = third.open({ storage, onSuccess: (done) => reported.push(done.url) });
     third.watch(again);
     again.attach("t-1");
     expect(again.getSnapshot()).toMatchObject({
@@ -731,8 +788,8 @@ describe("stored video tasks", () => {
     });
     await settled();
     expect(third.queries).toHaveLength(0);
-    // that was told before the reload
-    expect(told).toEqual([]);
+    // that was reported before the reload
+    expect(reported).toEqual([]);
     createVideoTaskList(third.client, { storage }).remove(list.getSnapshot()[0]?.key ?? "");
     await settled();
     expect(await listVideoTasks(page([success]).client, { storage })).toEqual([]);
@@ -941,9 +998,9 @@ describe("stored video tasks", () => {
     "are shown as submitting while another tab creates them (where there are Web Locks)",
     async () => {
       const storage = memoryStorage();
-      const { create, asked, arrive } = heldCreate();
+      const { create, sent, arrive } = heldCreate();
       const submitted = page([success], { storage, create }).open({ storage }).create(request);
-      await asked;
+      await sent;
       expect(await listVideoTasks(page([success]).client, { storage })).toMatchObject([
         { state: "submitting" },
       ]);

@@ -35,6 +35,14 @@ type Step = () => Response | Promise<Response>;
 /** A task whose queries are all answered by `step`. */
 const taskOf = ([step]: readonly [Step]) => clientOf(step);
 
+test("a query has no body, and no type of one", async () => {
+  const { client, requests } = taskOf([queued]);
+  await getVideoTask(client, handle);
+  expect(requests.map(({ method, headers }) => [method, headers.get("content-type")])).toEqual([
+    ["GET", null],
+  ]);
+});
+
 describe("createVideoTask", () => {
   test("returns a handle that is plain JSON, with the time until which a beta task can be queried", async () => {
     vi.spyOn(Date, "now").mockReturnValue(seconds * 1000);

@@ -19,7 +19,12 @@ export interface AssetStoreOptions {
   readonly whenBusy?: "join" | "reject" | undefined;
   /** Headers, timeouts, retry and form of upload of the create request. */
   readonly request?: CreateAssetOptions | undefined;
-  /** Milliseconds from an answer to the next poll, or a function of the asset. @default 3_000 */
+  /**
+   * Milliseconds from an answer to the next poll, or a function of the asset. It grows where a page polls more than
+   * 20 assets and tasks, so that all together are polled ten times in a second at most.
+   *
+   * @default 3_000
+   */
   readonly intervalMs?: AssetWatchOptions["intervalMs"];
   /** Polls while the page is hidden, too. @default false */
   readonly pollInBackground?: boolean | undefined;

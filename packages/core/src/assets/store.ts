@@ -1,6 +1,7 @@
 import type { ActiveAsset, Asset, AssetHandle } from "../asset.js";
 import { readerOf, type Store } from "../base/store.js";
 import type { Client } from "../client.js";
+import { spaced } from "../polling/pace.js";
 import { sharedWatch, type Watch, type WatchesInUse, type WatchState } from "../polling/shared-poller.js";
 import { createTaskStore } from "../polling/task-store.js";
 import { pagePresence } from "../tabs/page-activity.js";
@@ -134,7 +135,7 @@ function watchOf(
         signal,
         intervalMs(asset) {
           const { intervalMs = INTERVAL_MS } = settings();
-          return typeof intervalMs === "function" ? intervalMs(asset) : intervalMs;
+          return spaced(client.clock, typeof intervalMs === "function" ? intervalMs(asset) : intervalMs);
         },
       }),
     merge: newerAsset,

@@ -59,7 +59,7 @@ export function createStore<State>(
   };
 
   function flush(): void {
-    scheduled?.abort();
+    scheduled?.abort(null);
     scheduled = undefined;
     publishedAt = clock.now();
     snapshot = compute();

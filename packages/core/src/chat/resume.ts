@@ -1,9 +1,10 @@
 import type { Client } from "../client.js";
 import type { StreamError } from "../errors.js";
 import type { HeadersInput } from "../transport/headers.js";
+import { requestOnce } from "../transport/request-once.js";
 import type { Exchange, send } from "../transport/send.js";
 
-// imports types only: a bundler can then load this file alone, for the few proxies that keep answers
+// loaded for the few proxies that keep answers
 
 /** An answer that the proxy keeps. */
 interface KeptAnswer {
@@ -76,21 +77,10 @@ function isOfConnection({ cause, resumed }: KeptPlace): boolean {
 
 /** Stops an answer that is no longer needed, so that it is not billed further. */
 export async function stopStream(answer: KeptAnswer): Promise<void> {
-  const { client } = answer;
-  const { credentials } = client;
-  const headers = await client.headers();
-  for (const [name, value] of new Headers(answer.headers)) headers.set(name, value);
-  const request = new Request(client.baseURL + pathOf(answer), {
-    method: "DELETE",
-    headers,
-    // no redirect, as everywhere: the key goes only to the configured address
-    redirect: "manual",
-    // the request survives the end of the page
-    keepalive: true,
-    ...(credentials && { credentials }),
-  });
-  const response = await client.fetch(request);
-  await response.body?.cancel();
+  const { client, headers } = answer;
+  // the request survives the end of the page
+  const init = { method: "DELETE", keepalive: true, ...(headers && { headers }) };
+  await requestOnce(client, pathOf(answer), init, ({ body }) => body?.cancel());
 }
 
 /** Checks an id that comes from an answer, or from a storage that any script may write to. */

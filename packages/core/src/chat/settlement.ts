@@ -64,7 +64,7 @@ export function createSettlement(client: Client, exchange: Exchange): Settlement
   function settle(): void {
     settlement.state = "settled";
     totalMs = elapsedMs();
-    ended.abort();
+    ended.abort(null);
   }
 
   function elapsedMs(): number {

@@ -39,9 +39,9 @@ export function relayed({ failure, init = {}, ...answer }: RelayedAnswer): Respo
 }
 
 function statusOf(error: unknown): number | undefined {
-  const { name, status = 0 } = error as { name?: string; status?: number };
+  const { name = "", status } = error as { name?: string; status: number };
   if (name === "APIError") return status >= 400 ? status : 502;
-  return name === undefined ? undefined : statuses[name];
+  return statuses[name];
 }
 
 const statuses: { readonly [name: string]: number } = {

@@ -131,7 +131,7 @@ export function openStream(
 
   async function leave(): Promise<Step> {
     if (answer.isWhole) await readToEnd();
-    else exchange.abort(abortError("The loop over the stream was left before its end"));
+    else exchange.abort(abortError("The loop over the stream was left"));
     hasLeft = true;
     return over;
   }

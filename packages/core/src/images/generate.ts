@@ -1,13 +1,15 @@
 import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { errorFieldsOf, isRecord } from "../transport/error-response.js";
-import { fieldOf, requestRecord } from "../transport/json-response.js";
+import { archiveMs, fieldOf, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { ImageRequest } from "./request-body.js";
 import { checkImageRequest } from "./schema.js";
 
 /** Ten minutes: an image takes minutes, and a sequence takes several times that. */
 const HEADERS_MS = 600_000;
+/** Life of a link, in milliseconds: the gateway gives none. */
+const DAY_MS = 86_400_000;
 
 /** An image that was made. */
 export interface GeneratedImage {
@@ -15,6 +17,13 @@ export interface GeneratedImage {
   readonly url: string;
   /** `<width>x<height>`, in pixels. */
   readonly size?: string;
+  /** End of the life of `url`; Unix milliseconds. An estimate: 24 hours after the answer. Absent without an archive. */
+  readonly expiresAt?: number;
+  /**
+   * End of the time for which the proxy's archive keeps a copy; Unix milliseconds. Until then a store renews `url` when it
+   * expires, and `archivedMedia` gives a new link for this one. Absent without an archive.
+   */
+  readonly keptUntil?: number;
   /** Absent: this image was made. */
   readonly error?: undefined;
 }
@@ -100,9 +109,17 @@ export async function generateImages(
       },
       headersMs: HEADERS_MS,
       repeat: "refused-only",
-      read({ json, misfit }) {
+      read({ json, misfit, headers }) {
         if (!Array.isArray(json.data)) throw misfit("data");
-        return resultOf(client, { ...json, data: json.data }, (request as ImageRequest).model);
+        const result = resultOf(client, { ...json, data: json.data }, (request as ImageRequest).model);
+        const keepMs = archiveMs(headers);
+        if (keepMs === undefined) return result;
+        const now = Date.now();
+        const times = { expiresAt: now + DAY_MS, keptUntil: now + keepMs };
+        return {
+          ...result,
+          images: result.images.map((image) => (image.url ? { ...image, ...times } : image)),
+        };
       },
       summary: ({ usage }: ImageResult) => ({ ...(usage && { usage }) }),
     },

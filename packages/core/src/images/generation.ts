@@ -4,6 +4,7 @@ import type { Client } from "../client.js";
 import { asError, isGatewayError, type Outcome } from "../errors.js";
 import { trackOutcome } from "../transport/billing-outcome.js";
 import type { RequestOptions } from "../transport/send.js";
+import { hasFiles } from "../uploads/files.js";
 import { generateImages } from "./generate.js";
 import { checkImageRequest } from "./schema.js";
 import type { ImageRequestOf, SettledImages } from "./state.js";
@@ -16,12 +17,16 @@ export interface Run<Model extends string> {
   readonly stop: (why: string) => SettledImages<Model>;
 }
 
-/** Sends a request that {@link refusalOf} has accepted. `onEnd` is called when it ends by result. */
+/**
+ * Sends a request that {@link refusalOf} has accepted, its files first. `onEnd` is called when it ends by result,
+ * `onUpload` with the share of the files that is stored.
+ */
 export function createRun<Model extends string>(
   client: Client,
   variables: ImageRequestOf<Model>,
   { signal: caller, ...options }: RequestOptions,
   onEnd: (settled: SettledImages<Model>) => void,
+  onUpload: (share: number | undefined) => void,
 ): Run<Model> {
   const { signal, abort, end } = openSpan(client.clock, caller, Number.POSITIVE_INFINITY, () => undefined);
   let outcome: Outcome = "not-sent";
@@ -34,7 +39,10 @@ export function createRun<Model extends string>(
   const tracked = trackOutcome(client, (soFar) => {
     outcome = soFar;
   });
-  generateImages(tracked, unchecked(variables), { ...options, signal }).then(
+  const generate = (ready: ImageRequestOf<Model>) =>
+    generateImages(tracked, unchecked(ready), { ...options, signal });
+  const sent = hasFiles(variables) ? uploaded().then(generate) : generate(variables);
+  sent.then(
     (data) => ended({ status: "success", data, variables }),
     (cause) => ended(failureOf(cause, outcome, variables)),
   );
@@ -50,6 +58,16 @@ export function createRun<Model extends string>(
     },
   };
 
+  async function uploaded(): Promise<ImageRequestOf<Model>> {
+    const { uploadFiles, withPlaces } = await import("../uploads/in-request.js");
+    assertAccepted(withPlaces(variables), checkImageRequest, client.warn, UNCHECKED);
+    const ready = await uploadFiles(client, variables, signal, (share) => {
+      if (!isStopped) onUpload(share);
+    });
+    if (!isStopped) onUpload(undefined);
+    return ready;
+  }
+
   function ended(result: SettledImages<Model>): void {
     end();
     if (isStopped) return;
@@ -58,13 +76,19 @@ export function createRun<Model extends string>(
   }
 }
 
-/** Makes the result of a request that breaks a rule and is not sent; undefined for a valid one. */
+const UNCHECKED = "generate(unchecked({ … }))";
+
+/**
+ * Makes the result of a request that breaks a rule and is not sent; undefined for a valid one, and for one with files,
+ * which is checked before they are uploaded.
+ */
 export function refusalOf<Model extends string>(
   client: Client,
   variables: ImageRequestOf<Model>,
 ): SettledImages<Model> | undefined {
+  if (hasFiles(variables)) return undefined;
   try {
-    assertAccepted(variables, checkImageRequest, client.warn, "generate(unchecked({ … }))");
+    assertAccepted(variables, checkImageRequest, client.warn, UNCHECKED);
     return undefined;
   } catch (error) {
     return failureOf(error, "not-sent", variables);

@@ -48,8 +48,12 @@ export interface ImageState<Model extends string = ImageModel> {
   readonly error: Error | undefined;
   /** Outcome of the failed request. `"unknown"`: it may be billed. */
   readonly outcome: Outcome | undefined;
-  /** Last request, with `model` and `params`. `generate(variables)` sends it again. */
+  /**
+   * Last request, with `model` and `params`, and with its files where it had some. `generate(variables)` sends it again.
+   */
   readonly variables: ImageRequestOf<Model> | undefined;
+  /** Share of the request's files that is stored, from 0 to 1; undefined while none is uploaded. */
+  readonly uploadProgress: number | undefined;
   /** Time of the last request; Unix milliseconds. */
   readonly submittedAt: number | undefined;
 }

@@ -1,8 +1,12 @@
+import { after } from "../base/clock.js";
 import { createStore, readerOf, type Store } from "../base/store.js";
 import type { UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { ConfigurationError } from "../errors.js";
 import type { ImageModel } from "../models.js";
+import { renewalAt, renewedLater } from "../uploads/expiring-link.js";
+import type { WithFiles } from "../uploads/files.js";
+import type { FailedImage, GeneratedImage, ImageResult } from "./generate.js";
 import { createRun, failureOf, type Run, refusalOf } from "./generation.js";
 import type { ImageStoreOptions, RequestWithoutModel } from "./options.js";
 import type { ImageRequestOf, ImageState, SettledImages } from "./state.js";
@@ -11,7 +15,8 @@ import type { ImageRequestOf, ImageState, SettledImages } from "./state.js";
 export interface ImageStore<Model extends string = ImageModel> extends Store<ImageState<Model>> {
   /**
    * Checks the request, sends it and waits for its images. Never rejects: resolves to the images or the
-   * error. A `model` in the request wins over the one of the store.
+   * error. A `model` in the request wins over the one of the store. A `File` or `Blob` in `image` is uploaded first, with
+   * `uploadMedia`; if that fails, the request is `not-sent`.
    *
    * The request is repeated only after a 429, which is not billed. If another request is in flight and
    * `whenBusy` is `reject`, nothing is sent and the state stays as it is: only the promise reports it.
@@ -23,7 +28,10 @@ export interface ImageStore<Model extends string = ImageModel> extends Store<Ima
    * ```
    */
   generate(
-    request: RequestWithoutModel<ImageRequestOf<Model>> | UncheckedRequest,
+    request:
+      | RequestWithoutModel<ImageRequestOf<Model>>
+      | WithFiles<RequestWithoutModel<ImageRequestOf<Model>>>
+      | UncheckedRequest,
   ): Promise<SettledImages<Model>>;
   /** Stops the request in flight, which becomes an `error`. Its `outcome` shows if it may be billed. */
   stop(): void;
@@ -52,7 +60,20 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   let run: Run<Model> | undefined;
   // the options of the last request
   let readLast = readerOf(options);
-  const store = createStore(() => state, { throttleMs: 0, clock: client.clock });
+  /** The wait until the next link expires, while there are subscribers. */
+  let waking: AbortController | undefined;
+  const store = createStore(() => state, {
+    throttleMs: 0,
+    clock: client.clock,
+    onFirst() {
+      waking = new AbortController();
+      renewInTime();
+    },
+    onLast() {
+      waking?.abort();
+      waking = undefined;
+    },
+  });
 
   return withReader(readLast);
 
@@ -82,7 +103,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   }
 
   function variablesOf(
-    request: RequestWithoutModel<ImageRequestOf<Model>> | UncheckedRequest,
+    request: object,
     { model: storeModel, params }: ImageStoreOptions<Model>,
   ): ImageRequestOf<Model> {
     const { model = storeModel } = request as { readonly model?: string };
@@ -96,10 +117,12 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   ): Promise<SettledImages<Model>> {
     stopRun("replaced by a newer one");
     readLast = read;
-    const started = createRun(client, variables, read().request ?? {}, (settled) => {
+    const onEnd = (settled: SettledImages<Model>) => {
       run = undefined;
       show(settled, read);
-    });
+    };
+    const onUpload = (uploadProgress: number | undefined) => set({ ...state, uploadProgress });
+    const started = createRun(client, variables, read().request ?? {}, onEnd, onUpload);
     run = started;
     const { data, failures } = state;
     set({ ...idle, status: "pending", data, failures, variables, submittedAt: Date.now() });
@@ -119,7 +142,8 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   ): void {
     const { status, data = state.data, error, outcome, variables } = settled;
     const failures = data?.images.filter((image) => image.error).length ?? 0;
-    set({ status, data, failures, error, outcome, variables, submittedAt });
+    set({ ...idle, status, data, failures, error, outcome, variables, submittedAt });
+    renewInTime();
     // a separate task: the store does not fail by an error of the app
     queueMicrotask(() => {
       const { onSuccess, onError } = read();
@@ -128,11 +152,37 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
     });
   }
 
+  /** Waits until a link of the shown images expires, and renews it. */
+  function renewInTime(): void {
+    const { data } = state;
+    if (!waking || !data) return;
+    waking.abort();
+    waking = new AbortController();
+    const due = Math.min(...data.images.map(dueAt));
+    after(client.clock, Math.max(0, due - Date.now()), waking.signal, () => void renew(data));
+  }
+
+  async function renew(data: ImageResult): Promise<void> {
+    const renewed = await import("./archive.js")
+      .then(({ renewedImages }) => renewedImages(client, data))
+      .catch(() => ({ ...data, images: data.images.map(deferred) }));
+    // other images may be there meanwhile
+    if (state.data !== data) return;
+    set({ ...state, data: renewed });
+    renewInTime();
+  }
+
   function set(next: ImageState<Model>): void {
     state = next;
     store.flush();
   }
 }
+
+const dueAt = (image: GeneratedImage | FailedImage) =>
+  image.url === undefined ? Number.POSITIVE_INFINITY : renewalAt(image);
+
+const deferred = (image: GeneratedImage | FailedImage) =>
+  image.url !== undefined && renewalAt(image) <= Date.now() ? renewedLater(image) : image;
 
 const idle = {
   status: "idle",
@@ -141,6 +191,7 @@ const idle = {
   error: undefined,
   outcome: undefined,
   variables: undefined,
+  uploadProgress: undefined,
   submittedAt: undefined,
 } as const;
 

@@ -1,11 +1,8 @@
-import { CustomSource, Input, MP3, MP4, QTFF, WAVE } from "mediabunny";
-import { isGatewayError } from "../errors.js";
+import type { Input } from "mediabunny";
+import { ConfigurationError, isGatewayError } from "../errors.js";
 import { boxesProblem } from "./boxes.js";
 import type { BlobReader } from "./bytes.js";
 import type { SignedFormat } from "./formats.js";
-
-// mediabunny is imported only here and by name, and this file only by `import()`. A bundler then makes one lazy chunk
-// of the four demuxers that are used.
 
 /** Facts about the tracks of a container. */
 export interface ContainerHeader {
@@ -24,10 +21,12 @@ export interface ContainerHeader {
  */
 const EXACT_MP3_BYTES = 4_194_304;
 
-const demuxers = { mp4: MP4, m4a: MP4, mov: QTFF, wav: WAVE, mp3: MP3 } as const;
-
 /** The formats that {@link containerHeader} reads. */
-export type ContainerFormat = keyof typeof demuxers & SignedFormat;
+export type ContainerFormat = Extract<SignedFormat, "mp4" | "m4a" | "mov" | "wav" | "mp3">;
+
+const MISSING =
+  "videos and audio files are measured by mediabunny, which could not be loaded: install it beside @sluice/core " +
+  "(npm install mediabunny)";
 
 /** Measures a video or an audio file from its index, without decoding. */
 export async function containerHeader(
@@ -37,6 +36,7 @@ export async function containerHeader(
 ): Promise<ContainerHeader> {
   const problem = format === "wav" || format === "mp3" ? undefined : await boxesProblem(reader);
   if (problem) return { problem };
+  const { CustomSource, Input, demuxers } = await loadMediabunny();
   const source = new CustomSource({
     getSize: () => reader.size,
     read: (start, end) => reader.read(start, end),
@@ -52,6 +52,19 @@ export async function containerHeader(
     return { problem: `can't be measured (${error instanceof Error ? error.message : error})` };
   } finally {
     input.dispose();
+  }
+}
+
+/**
+ * Loads the demuxers that are used. Names taken out of an `import()` leave the others out of the chunk. A static import of
+ * them would fail or warn in the build of an app without mediabunny.
+ */
+async function loadMediabunny() {
+  try {
+    const { CustomSource, Input, MP3, MP4, QTFF, WAVE } = await import("mediabunny");
+    return { CustomSource, Input, demuxers: { mp4: MP4, m4a: MP4, mov: QTFF, wav: WAVE, mp3: MP3 } };
+  } catch (cause) {
+    throw new ConfigurationError(MISSING, { cause });
   }
 }
 

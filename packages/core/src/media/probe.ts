@@ -1,6 +1,5 @@
-import { ConfigurationError } from "../errors.js";
 import { assertBlob, readerOf } from "./bytes.js";
-import type { ContainerFormat } from "./container.js";
+import { type ContainerFormat, containerHeader } from "./container.js";
 import {
   claimedFormat,
   extensionOf,
@@ -78,16 +77,9 @@ export async function probeMedia(blob: Blob, { signal }: ProbeOptions = {}): Pro
   if (headerOf) return { ...about, ...typeOf(format), ...(await headerOf(reader)) };
   if (!isContainer(format)) return { ...about, ...typeOf(format) };
 
-  const { containerHeader } = await import("./container.js").catch((cause) => {
-    throw new ConfigurationError(MISSING, { cause });
-  });
   const { hasVideo, ...header } = await containerHeader(format, reader, signal);
   return { ...about, ...typeOf(format === "mp4" && hasVideo === false ? "m4a" : format), ...header };
 }
-
-const MISSING =
-  "videos and audio files are measured by mediabunny, which could not be loaded: install it beside @sluice/core " +
-  "(npm install mediabunny)";
 
 function typeOf(format: SignedFormat) {
   const { kind, type } = signedFormats[format];

@@ -57,6 +57,12 @@ export function formatOf(head: Bytes): SignedFormat | undefined {
   return undefined;
 }
 
+/** Finds the MIME type of a file by its first bytes; undefined for a format without a signature. */
+export function signedTypeOf(head: Bytes): string | undefined {
+  const format = formatOf(head);
+  return format && signedTypes[format];
+}
+
 /** Returns true for an ID3v2 tag, or a frame header of layer III without reserved values. */
 function isMP3(head: Uint8Array): boolean {
   const [sync = 0, layer = 0, rates = 0, tagVersion = 0] = head;

@@ -6,6 +6,7 @@ import { openTabChannel, type TabChannel } from "../tabs/channel.js";
 import { withLock } from "../tabs/locks.js";
 import type { Absence, Presence } from "../tabs/page-activity.js";
 import type { Connection } from "../transport/send.js";
+import { startInTurn } from "./pace.js";
 import type { PollEvent } from "./poll.js";
 
 /** State of a polled task or asset. */
@@ -61,7 +62,10 @@ export interface WatchPlan<Snapshot> {
   ) => AsyncIterable<Snapshot>;
   /** Merges two snapshots. Returns the older object if both are equal. */
   readonly merge: (older: Snapshot | undefined, newer: Snapshot) => Snapshot;
+  /** Returns true if nothing is left to poll. */
   readonly isFinal: (snapshot: Snapshot) => boolean;
+  /** Returns the time at which a final snapshot is no longer final; Unix milliseconds, or infinity. @default never */
+  readonly dueAt?: (snapshot: Snapshot) => number;
   readonly onChange?: (state: WatchState<Snapshot>) => void;
   /** Called with true before the first subscriber is added, and with false some time after the last has left. */
   readonly onUse: (isUsed: boolean) => void;
@@ -122,6 +126,8 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
   let polling: AbortController | undefined;
   /** The poll loop that holds the lock, or held it last. */
   let leading: AbortController | undefined;
+  /** The wait for the time at which a final snapshot is to be polled again. */
+  let waking = new AbortController();
 
   return {
     getSnapshot: store.getSnapshot,
@@ -151,6 +157,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
 
   function close(): void {
     stopPresence?.();
+    waking.abort();
     channel?.close();
     channel = undefined;
     stopPolling();
@@ -163,7 +170,11 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     const { absence } = presence;
     const pauseReason = absence === "hidden" && inBackground() ? undefined : absence;
     const isOver = state.error !== undefined || (state.snapshot !== undefined && isFinal(state.snapshot));
-    if (isOver || !channel) return stopPolling();
+    waking.abort();
+    if (isOver || !channel) {
+      stopPolling();
+      return wakeLater();
+    }
     if (pauseReason) {
       stopPolling();
       return set({ fetchStatus: "paused", pauseReason, nextPollAt: undefined });
@@ -171,6 +182,13 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     if (polling) return;
     set({ fetchStatus: "idle", pauseReason: undefined });
     void startPolling();
+  }
+
+  function wakeLater(): void {
+    const { snapshot, error } = state;
+    if (!channel || error || snapshot === undefined || !plan.dueAt) return;
+    waking = new AbortController();
+    after(clock, plan.dueAt(snapshot) - Date.now(), waking.signal, reconsider);
   }
 
   function stopPolling(): void {
@@ -189,10 +207,15 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     try {
       await withLock(client, name, signal, async () => {
         leading = controller;
-        for await (const snapshot of poll(onPoll, signal, state.snapshot)) {
-          signal.throwIfAborted();
-          adopt(snapshot, { fetchStatus: "idle", failure: undefined });
-          postUpdate();
+        const end = await startInTurn(clock, signal);
+        try {
+          for await (const snapshot of poll(onPoll, signal, state.snapshot)) {
+            signal.throwIfAborted();
+            adopt(snapshot, { fetchStatus: "idle", failure: undefined });
+            postUpdate();
+          }
+        } finally {
+          end();
         }
         // sent before the lock is released: the next leader then has nothing left to poll
         await clock.sleep(LINGER_MS, signal);
@@ -203,6 +226,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
       set({ fetchStatus: "idle", nextPollAt: undefined, failure: undefined, error: asError(cause) });
     }
     polling = undefined;
+    reconsider();
   }
 
   function onPoll(event: PollEvent): void {

@@ -1,4 +1,4 @@
-import { type IDBPDatabase, openDB } from "idb";
+import type { IDBPDatabase } from "idb";
 import { refusalOf } from "../base/platform-limits.js";
 import { openTabChannel, type TabChannel } from "../tabs/channel.js";
 import type { RecordStorage } from "./storage.js";
@@ -61,6 +61,7 @@ export function indexedDBStorage({
       await Promise.all([done, ...requests]);
       post({ collection, texts });
     },
+    pass: (collection, changes) => post({ collection, texts: textsOf(changes) }),
     watch(collection, listener, onRefusal) {
       const receive = ({ collection: written, texts }: Notice) => {
         if (written === collection && texts instanceof Map) listener(recordsOf(texts));
@@ -86,6 +87,8 @@ export function indexedDBStorage({
 
   async function open(): Promise<IDBPDatabase> {
     try {
+      // loaded here: most pages of an app need no database
+      const { openDB } = await import("idb");
       const connection = await openDB(versioned, VERSION, {
         upgrade: (created) => void created.createObjectStore(RECORDS),
         blocking() {

@@ -3,7 +3,7 @@
  * record, so that two pages never overwrite each other's.
  *
  * A record is any value that has JSON, and is read as its JSON: a `Date` as text, a `Map` empty, and without fields
- * that are `undefined`. Collections and keys are any text. An app can write its own storage with these three functions.
+ * that are `undefined`. Collections and keys are any text. An app can write its own storage with the first three functions.
  */
 export interface RecordStorage {
   /**
@@ -29,4 +29,9 @@ export interface RecordStorage {
     listener: (changes: ReadonlyMap<string, unknown>) => void,
     onRefusal?: (error: unknown) => void,
   ): () => void;
+  /**
+   * Passes records to the watchers of other pages without keeping them. A chat calls it ten times a second for an answer
+   * in flight, and writes the answer once a second. Without it other tabs show the written text. It may lose records.
+   */
+  pass?(collection: string, changes: ReadonlyMap<string, unknown>): void;
 }

@@ -33,7 +33,6 @@ export function endsUnlessSent<Client extends Connection>(
   let outcome: Outcome = "not-sent";
   let isCancelled = false;
   unlessSent.addEventListener("abort", cancelUnlessSent);
-  cancelUnlessSent();
   const tracked = trackOutcome(client, (soFar) => {
     outcome = soFar;
     cancelUnlessSent();

@@ -45,12 +45,12 @@ export interface ErrorFields {
 /** Finds the error in a parsed body of any known form; undefined for other bodies. */
 export function errorFieldsOf(json: unknown): ErrorFields | undefined {
   const body: unknown = Array.isArray(json) ? json[0] : json;
-  if (typeof body === "string") return { message: body };
+  if (typeof body === "string") return { message: textOf(body) };
   if (!isRecord(body)) return undefined;
   const { error, errors, detail } = body;
   const inner: unknown = error ?? (Array.isArray(errors) ? errors[0] : undefined);
   const outer = fieldsOf(body);
-  if (typeof inner === "string") return { ...outer, message: inner };
+  if (typeof inner === "string") return { ...outer, message: inner || outer.message };
   const fields = isRecord(inner) ? fieldsOf(inner) : outer;
   return { ...fields, message: fields.message ?? outer.message ?? textOf(detail) ?? jsonOf(detail) };
 }

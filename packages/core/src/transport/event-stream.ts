@@ -98,9 +98,8 @@ export function createEventParser({
       lineEnd = text.indexOf("\n", lineStart);
     }
     while (lineEnd !== -1) {
-      if (lineEnd === lineStart) dispatch();
-      // nearly every line of a chat stream has this form: it is read without a copy
-      else if (data === undefined && text.startsWith("data: ", lineStart))
+      // nearly every line with data has this form: it is read without a copy
+      if (data === undefined && text.startsWith("data: ", lineStart))
         data = text.slice(lineStart + 6, lineEnd);
       else readLine(text.slice(lineStart, lineEnd));
       lineStart = lineEnd + 1;

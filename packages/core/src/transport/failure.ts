@@ -66,8 +66,7 @@ async function startOf(response: Response, clock: Clock, caller: AbortSignal): P
 
 /** Reads `Retry-After` as milliseconds: seconds, also with a fraction, or a date; undefined for other values. */
 function retryAfterOf({ headers }: Response): number | undefined {
-  const value = headers.get("retry-after")?.trim();
-  if (!value) return undefined;
+  const value = headers.get("retry-after")?.trim() ?? "";
   const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
   return Number.isNaN(ms) ? undefined : Math.max(0, Math.ceil(ms));
 }

@@ -130,6 +130,12 @@ export function idIn({ json, text }: Answer, ...names: readonly string[]): strin
   return undefined;
 }
 
+/** Reads the time for which a proxy keeps copies, in milliseconds; undefined without an archive. */
+export function archiveMs(headers: Headers): number | undefined {
+  const [, ms] = /\barchive=(\d+)/.exec(headers.get("x-sluice-offers") ?? "") ?? [];
+  return ms ? Number(ms) : undefined;
+}
+
 interface FieldTypes {
   string: string;
   number: number;

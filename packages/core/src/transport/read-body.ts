@@ -1,5 +1,6 @@
 import { after } from "../base/clock.js";
-import { TimeoutError } from "../errors.js";
+import { ResponseError, TimeoutError } from "../errors.js";
+import { excerpt } from "./error-response.js";
 import type { Connection, Exchange } from "./send.js";
 
 /** The bytes of an answer, read one piece at a time. */
@@ -61,18 +62,18 @@ export function readBody<Out>(
     isWaiting = false;
     // cancelling ends a pending read as the end of the body does, but the body has not ended
     if (isCancelled) return lose(signal.reason);
-    if (done) closed.abort();
+    if (done) closed.abort(null);
     return use(value);
   }
 
   function failed(error: unknown): Out | Promise<Out> {
-    closed.abort();
+    closed.abort(null);
     return lose(signal.aborted ? signal.reason : error);
   }
 
   function cancel(reason?: unknown): void {
     isCancelled = signal.aborted;
-    closed.abort();
+    closed.abort(null);
     reader.cancel(reason).catch(() => {});
   }
 
@@ -112,13 +113,22 @@ function wholeBodyOf(response: Response): Pick<ReadableStreamDefaultReader<Uint8
   };
 }
 
-/** Reads the whole body as text, and ends the exchange. */
+/** Longest answer that is read whole, in characters. Larger than any JSON of the spec. */
+const MAX_LENGTH = 32 * 1024 * 1024;
+
+/**
+ * Reads the whole body as text, and ends the exchange.
+ *
+ * @throws {ResponseError} for a body longer than 32 MB
+ */
 export async function readText(client: Connection, exchange: Exchange, response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   const reader = readBody(client, exchange, response, {
     use(bytes) {
       text += bytes ? decoder.decode(bytes, { stream: true }) : decoder.decode();
+      if (text.length > MAX_LENGTH)
+        throw new ResponseError("the answer is longer than 32 MB", { path: "", body: excerpt(text) });
       return bytes !== undefined;
     },
     lose(error): boolean {
@@ -129,6 +139,7 @@ export async function readText(client: Connection, exchange: Exchange, response:
     while (await reader.read());
     return text;
   } finally {
+    reader.cancel();
     exchange.end();
   }
 }

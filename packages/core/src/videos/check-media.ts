@@ -78,6 +78,8 @@ export async function checkVideoMedia(
   }
 
   async function blobAt(url: unknown): Promise<Blob | MediaProbe | undefined> {
+    // a file that is uploaded after this check
+    if (url instanceof Blob) return url;
     if (typeof url !== "string") return undefined;
     return blobOfDataURI(url) ?? (HTTP.test(url) ? await mediaAt?.(url, { signal }) : undefined);
   }

@@ -1,8 +1,9 @@
+import { randomId } from "../base/random-id.js";
 import { assertAccepted, type UncheckedRequest, unchecked } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { asError, ConnectionError, isGatewayError } from "../errors.js";
 import { videoModels } from "../models.js";
-import { isLocked, withLock } from "../tabs/locks.js";
+import { isLocked, shareLock, withLock } from "../tabs/locks.js";
 import { endsUnlessSent } from "../transport/billing-outcome.js";
 import { fieldOf, idIn, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
@@ -56,7 +57,9 @@ export async function createVideoTask(
       read(answer) {
         const id = idIn(answer, "id", "task_id");
         if (id === undefined) throw answer.misfit("id");
-        return handleOf(client, id, answer.json, (request as VideoRequest).model);
+        const handle = handleOf(client, id, answer.json, (request as VideoRequest).model);
+        const isWatched = answer.headers.get("x-sluice-offers")?.includes("video-watch");
+        return isWatched ? { ...handle, watchedBy: "proxy" } : handle;
       },
     },
     options,
@@ -107,7 +110,7 @@ export async function submitVideoTask(
   { label, unlessSent, ...options }: SubmissionOptions,
   { put, drop }: EntryKeeper,
 ): Promise<VideoTaskEntry> {
-  const key = crypto.getRandomValues(new Uint32Array(4)).join("-");
+  const key = randomId();
   const { model = "" } = request as Partial<VideoRequest>;
   const entry = { key, model, submittedAt: Date.now(), ...(label !== undefined && { label }) };
   let settled: VideoTaskEntry = { ...entry, state: "submitting" };
@@ -139,8 +142,19 @@ export async function submitVideoTask(
 
 /** Marks a submission whose tab was closed as `unconfirmed`: the gateway may have received it. */
 export async function afterReload(client: Client, entry: VideoTaskEntry): Promise<VideoTaskEntry> {
-  if (entry.state !== "submitting" || (await isLocked(client, SUBMISSION + entry.key))) return entry;
+  if (await isLocked(client, SUBMISSION + entry.key)) return entry;
   return { ...entry, state: "unconfirmed", error: new ConnectionError(LEFT, "unknown") };
+}
+
+/** Waits until the tab of a submission has settled it or was closed, and marks it as {@link afterReload} does. */
+export async function afterSubmission(client: Client, entry: VideoTaskEntry): Promise<VideoTaskEntry> {
+  const name = SUBMISSION + entry.key;
+  // tabs that can't see each other's locks can't know
+  if ((await isLocked(client, name)) === undefined) return entry;
+  await shareLock(client, name, Promise.resolve());
+  // the entry of a settled submission comes a moment later
+  await client.clock.sleep(1000);
+  return afterReload(client, entry);
 }
 
 const LEFT =

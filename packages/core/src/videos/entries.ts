@@ -2,6 +2,7 @@ import { reportStorageFailure } from "../base/platform-limits.js";
 import { createStore, type Store } from "../base/store.js";
 import type { UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
+import { spaced } from "../polling/pace.js";
 import {
   sharedWatch,
   unwatched,
@@ -13,13 +14,14 @@ import {
 import type { RecordStorage } from "../storage/storage.js";
 import { waitForStorage } from "../storage/wait.js";
 import { type Presence, pagePresence } from "../tabs/page-activity.js";
-import type { VideoTask, VideoTaskReference } from "../video-task.js";
-import { afterReload, type SubmissionOptions, submitVideoTask } from "./create.js";
+import { renewedLater } from "../uploads/expiring-link.js";
+import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video-task.js";
+import { afterReload, afterSubmission, type SubmissionOptions, submitVideoTask } from "./create.js";
 import type { VideoTaskStoreOptions, WatchSettings } from "./options.js";
 import { copyIn, recordOf } from "./records.js";
 import type { VideoRequest } from "./schema/request.js";
 import type { VideoTaskEntry } from "./state.js";
-import { newerTask, watchVideoTask } from "./watch.js";
+import { dismissVideoTask, isSettled, newerTask, renewalAt, watchVideoTask } from "./watch.js";
 
 /** All video tasks that the pages of an app know, kept in a storage. */
 export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
@@ -41,6 +43,8 @@ export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
   /** Returns the handle of a task that was submitted here. */
   readonly handleOf: (id: string) => VideoTaskReference | undefined;
   readonly remove: (key: string) => void;
+  /** Renews the links that have expired, where a proxy keeps copies. */
+  readonly renew: () => Promise<void>;
 }
 
 const INTERVAL_MS = 15_000;
@@ -74,8 +78,20 @@ export function createVideoTaskLedger(
       sharedWatch(watches, task.id, settings, (shared) => planOf(task, shared, known)),
     handleOf: (id) => entryOf(id)?.handle,
     remove(key) {
+      const { handle } = entries.get(key) ?? {};
+      if (handle) dismissVideoTask(client, handle);
       entries.delete(key);
       void keep(key);
+    },
+    async renew() {
+      const due = newestFirst().filter(({ task }) => isOutdated(task));
+      await Promise.all(
+        due.map(async (entry) => {
+          // an entry that was removed or changed meanwhile stays so
+          for await (const task of renewed(entry.task as SucceededVideoTask))
+            if (entries.get(entry.key) === entry) void put({ ...entry, task });
+        }),
+      );
     },
   };
 
@@ -96,15 +112,22 @@ export function createVideoTaskLedger(
       presence,
       known: { snapshot, error: known.error },
       inBackground: () => settings().pollInBackground ?? false,
-      poll: (onPoll, signal, seen) =>
-        watchVideoTask(client, entryOf(id)?.handle ?? task, {
+      async *poll(onPoll, signal, seen) {
+        if (isOutdated(seen)) return yield* renewed(seen);
+        const options = {
           onPoll,
           signal,
           seenBefore: seen !== undefined,
-          intervalMs: (snapshot) => intervalOf(settings().intervalMs, snapshot),
-        }),
+          intervalMs: (snapshot?: VideoTask) => spaced(clock, intervalOf(settings().intervalMs, snapshot)),
+        };
+        // a link that has expired before the page saw the end is not shown
+        for await (const next of watchVideoTask(client, entryOf(id)?.handle ?? task, options))
+          if (isOutdated(next)) yield* renewed(next);
+          else yield next;
+      },
       merge: newerTask,
-      isFinal: ({ state }) => state === "succeeded" || state === "failed",
+      isFinal: isSettled,
+      dueAt: renewalAt,
       onChange({ snapshot, error }) {
         const entry = entryOf(id);
         if (!entry || snapshot === undefined || (snapshot === entry.task && error === entry.error)) return;
@@ -112,6 +135,13 @@ export function createVideoTaskLedger(
         void put({ ...rest, task: snapshot, ...(error && { error }) });
       },
     };
+  }
+
+  /** Yields the task with a new link. Never throws: an old link is no reason to lose a video. */
+  async function* renewed(task: SucceededVideoTask): AsyncGenerator<VideoTask> {
+    yield await import("./archive.js")
+      .then(({ renewedTask }) => renewedTask(client, task))
+      .catch(() => renewedLater(task));
   }
 
   function entryOf(id: string): VideoTaskEntry | undefined {
@@ -139,27 +169,35 @@ export function createVideoTaskLedger(
 
   async function restore(): Promise<void> {
     if (!storage) return;
-    // a tab that writes the entry is open, and knows the state of its request
-    storage.watch(COLLECTION, (changes) => void merge(changes, (entry) => entry), report);
+    storage.watch(COLLECTION, (changes) => void merge(changes, false), report);
     await mergeAll(await waitForStorage(clock, () => storage.read(COLLECTION), mergeAll));
   }
 
   async function mergeAll(records: ReadonlyMap<string, unknown>): Promise<void> {
-    await merge(records, (entry) => afterReload(client, entry));
+    await merge(records, true);
     for (const { key, task } of entries.values()) if (hasExpired(task)) void drop(key);
   }
 
-  async function merge(
-    records: ReadonlyMap<string, unknown>,
-    found: (entry: VideoTaskEntry) => VideoTaskEntry | Promise<VideoTaskEntry>,
-  ): Promise<void> {
+  async function merge(records: ReadonlyMap<string, unknown>, isRestored: boolean): Promise<void> {
     for (const [key, record] of records) {
       if (record === undefined) entries.delete(key);
       const copy = copyIn(key, record);
       if (!copy || copy.revision <= (revisions.get(key) ?? -1)) continue;
       revisions.set(key, copy.revision);
-      entries.set(key, await found(copy.entry));
+      entries.set(key, copy.entry);
+      if (copy.entry.state !== "submitting") continue;
+      void adopt(copy.entry, afterSubmission(client, copy.entry));
+      // a tab that writes an entry is open; one that has written it may be closed
+      if (isRestored) await adopt(copy.entry, afterReload(client, copy.entry));
     }
+    store.flush();
+  }
+
+  /** Shows what became of a submission, unless another tab has changed or removed its entry meanwhile. */
+  async function adopt(entry: VideoTaskEntry, settled: Promise<VideoTaskEntry>): Promise<void> {
+    const known = await settled;
+    if (known === entry || entries.get(entry.key) !== entry) return;
+    entries.set(entry.key, known);
     store.flush();
   }
 
@@ -168,13 +206,19 @@ export function createVideoTaskLedger(
   }
 }
 
+/** Returns true for a video whose link has expired, and can be renewed. */
+function isOutdated(task: VideoTask | undefined): task is SucceededVideoTask {
+  return task?.state === "succeeded" && !isSettled(task);
+}
+
 function intervalOf(interval: WatchSettings["intervalMs"], task: VideoTask | undefined): number {
   return typeof interval === "function" ? interval(task) : (interval ?? INTERVAL_MS);
 }
 
-/** Returns the entry without a link that has expired. */
+/** Returns true if nothing of the video is left: its link has expired, and the copy of an archive is deleted. */
 function hasExpired(task: VideoTask | undefined): boolean {
-  return task?.state === "succeeded" && task.expiresAt !== undefined && task.expiresAt < Date.now();
+  const end = task?.state === "succeeded" ? (task.keptUntil ?? task.expiresAt) : undefined;
+  return end !== undefined && end < Date.now();
 }
 
 const ledgers = new WeakMap<Client, Map<RecordStorage | undefined, VideoTaskLedger>>();

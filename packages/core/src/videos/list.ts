@@ -1,8 +1,10 @@
+import { after } from "../base/clock.js";
 import { createStore, type Store } from "../base/store.js";
 import type { Client } from "../client.js";
 import { videoTaskLedgerOf } from "./entries.js";
 import type { VideoTaskListOptions, VideoTaskStoreOptions } from "./options.js";
 import type { VideoTaskEntry } from "./state.js";
+import { isSettled, renewalAt } from "./watch.js";
 
 /** The list of video tasks: all that were submitted and not removed, newest first. */
 export interface VideoTaskList extends Store<readonly VideoTaskEntry[]> {
@@ -24,6 +26,8 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
   const settings = () => options;
   const watching = new Map<string, () => void>();
   let stopLedger: (() => void) | undefined;
+  /** The wait until the next link expires. */
+  let waking = new AbortController();
   const store = createStore(ledger.getSnapshot, {
     throttleMs: 0,
     clock: client.clock,
@@ -34,6 +38,7 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
     },
     onLast() {
       stopLedger?.();
+      waking.abort();
       for (const leave of watching.values()) leave();
       watching.clear();
     },
@@ -43,12 +48,15 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
   function watchUnfinished(): void {
     watchAll();
     store.flush();
+    waking.abort();
+    waking = new AbortController();
+    const now = Date.now();
+    const lives = ledger.getSnapshot().map(({ task }) => renewalAt(task) - now);
+    after(client.clock, Math.min(...lives.filter((ms) => ms > 0)), waking.signal, watchUnfinished);
   }
 
   function watchAll(): void {
-    const open = ledger
-      .getSnapshot()
-      .filter(({ task }) => task?.state !== "succeeded" && task?.state !== "failed");
+    const open = ledger.getSnapshot().filter(({ task }) => !isSettled(task));
     const unfinished = new Map(open.flatMap(({ handle }) => (handle ? [[handle.id, handle] as const] : [])));
     for (const [id, leave] of watching) {
       if (unfinished.has(id)) continue;
@@ -64,12 +72,16 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
   }
 }
 
-/** Reads all video tasks of a storage, newest first, without a request to the gateway. */
+/**
+ * Reads all video tasks of a storage, newest first, without a request to the gateway. Links that have expired are renewed
+ * by the proxy where it keeps copies.
+ */
 export async function listVideoTasks(
   client: Client,
   options: Pick<VideoTaskStoreOptions, "storage">,
 ): Promise<readonly VideoTaskEntry[]> {
   const ledger = videoTaskLedgerOf(client, options);
   await ledger.restore();
+  await ledger.renew();
   return ledger.getSnapshot();
 }

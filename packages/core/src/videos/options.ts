@@ -13,7 +13,12 @@ export interface VideoTaskStoreOptions {
   readonly storage?: RecordStorage | undefined;
   /** Visibility and connection of the page. @default the page's own */
   readonly presence?: Presence | undefined;
-  /** Milliseconds from an answer to the next poll, or a function of the task. @default 15_000 */
+  /**
+   * Milliseconds from an answer to the next poll, or a function of the task. It grows where a page polls more than
+   * 20 tasks, so that all together are polled ten times in a second at most.
+   *
+   * @default 15_000
+   */
   readonly intervalMs?: VideoTaskWatchOptions["intervalMs"];
   /** Polls while the page is hidden, too. @default false */
   readonly pollInBackground?: boolean | undefined;

@@ -1,10 +1,12 @@
 import type { Client } from "../client.js";
+import { pagePresence } from "../tabs/page-activity.js";
 import { createEventParser } from "../transport/event-stream.js";
 import { readBody } from "../transport/read-body.js";
 import { closeExchange, openExchange, type RequestOptions, send } from "../transport/send.js";
 
 /**
- * Yields the snapshots of a task that a proxy pushes, until the connection ends. Only the last snapshot shows if the
+ * Yields the snapshots of a task that a proxy pushes, until the connection ends or the page is hidden: a page that is
+ * connected counts as one that shows the task, and its user gets no notification. Only the last snapshot shows if the
  * task has ended.
  *
  * @param path path of the events
@@ -22,12 +24,17 @@ export async function* videoEvents(
   );
   const received: unknown[] = [];
   let failure: { error: unknown } | undefined;
+  const leaveIfHidden = () => {
+    if (pagePresence.absence === "hidden") exchange.abort(new Error("the page is hidden"));
+  };
+  const leave = pagePresence.subscribe(leaveIfHidden);
   const parser = createEventParser({
     onEvent({ event, data }) {
       if (event === "task") received.push(JSON.parse(client.scrub(data)));
     },
   });
   try {
+    leaveIfHidden();
     const response = await send(client, exchange, { method: "get", headers: options.headers, repeat: "any" });
     const body = readBody(client, exchange, response, {
       use(bytes) {
@@ -43,6 +50,7 @@ export async function* videoEvents(
     failure = { error };
     throw error;
   } finally {
+    leave();
     // also if the consumer has left the loop
     exchange.abort(undefined);
     closeExchange(client, exchange, {}, failure);

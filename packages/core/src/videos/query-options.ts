@@ -18,8 +18,8 @@ export interface VideoTaskQueryOptions {
     readonly state: {
       /** Newest snapshot of the task. */
       readonly data: VideoTask | undefined;
-      /** Error of the last poll. */
-      readonly error: unknown;
+      /** Error of the last poll; null where it succeeded. */
+      readonly error: Error | null;
     };
   }) => number | false;
 }

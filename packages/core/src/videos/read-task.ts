@@ -60,6 +60,9 @@ export function normalizeVideoTask(
   return { ...facts, state: Object.hasOwn(PENDING, status) ? (PENDING[status] ?? "unknown") : "unknown" };
 }
 
+/** Fields that may have the URL of the last frame: they stand beside those of the video. */
+const FRAME_FIELDS = URL_FIELDS.map((path) => path.replace(/\w+$/, "last_frame_url"));
+
 type Facts = Omit<PendingVideoTask, "state">;
 
 function factsOf(
@@ -102,11 +105,13 @@ function succeeded(
     ? Object.entries(videoModels).some(([id, row]) => id === facts.model && row === beta)
     : fieldAt(task, "data.output") !== undefined;
   const { finishedAt } = facts;
+  const frame = FRAME_FIELDS.map((path) => fieldAt(task, path)).find(isURL) as string | undefined;
   return {
     ...facts,
     state: "succeeded",
     url: fieldAt(task, source) as string,
     urlSource: `${at}${source}`,
+    ...(frame && { lastFrameURL: frame }),
     ...(isBeta && finishedAt !== undefined && { expiresAt: finishedAt + beta.retentionHours * 3_600_000 }),
   };
 }

@@ -5,6 +5,8 @@ import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video
 export interface VideoTaskState extends TaskState<SucceededVideoTask, VideoTaskReference> {
   /** True from `create` until the gateway has answered, also during `checkMedia`. There is no task yet. */
   readonly isCreating: boolean;
+  /** Share of the request's files that is stored, from 0 to 1; undefined while none is uploaded. */
+  readonly uploadProgress: number | undefined;
   /** Newest snapshot; undefined before the first poll. */
   readonly task: VideoTask | undefined;
   /**

@@ -3,6 +3,7 @@ import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { type Issue, ValidationError } from "../errors.js";
 import { createTaskStore } from "../polling/task-store.js";
+import { hasFiles, type WithFiles } from "../uploads/files.js";
 import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video-task.js";
 import { videoTaskLedgerOf } from "./entries.js";
 import type { VideoTaskCreateOptions, VideoTaskStoreOptions } from "./options.js";
@@ -14,7 +15,8 @@ import { taskFailure } from "./watch.js";
 export interface VideoTaskStore extends Store<VideoTaskState> {
   /**
    * Checks the request, and its media with `checkMedia`, creates the task, and watches it. Never rejects: resolves to
-   * the state as soon as the gateway has answered. While a task has not ended, a second call sends nothing, so that a
+   * the state as soon as the gateway has answered. A `File` or `Blob` in the place of an address is uploaded first, with
+   * `uploadMedia`; if that fails, the task is `not-sent`. While a task has not ended, a second call sends nothing, so that a
    * double click pays once; `whenBusy` decides about its result.
    *
    * The entry is stored before the request is sent. If the storage has not answered after 3 s, the request is sent and
@@ -25,7 +27,10 @@ export interface VideoTaskStore extends Store<VideoTaskState> {
    * await video.create(unchecked({ model: "beta4.0-video", input: { prompt: "A reef at dawn" } }));
    * ```
    */
-  create(request: VideoRequest | UncheckedRequest, options?: VideoTaskCreateOptions): Promise<VideoTaskState>;
+  create(
+    request: VideoRequest | WithFiles<VideoRequest> | UncheckedRequest,
+    options?: VideoTaskCreateOptions,
+  ): Promise<VideoTaskState>;
   /** Watches a task that exists already, by its handle or id. */
   attach(task: VideoTaskReference | string): void;
   /** Polls now, also after an error. */
@@ -58,14 +63,21 @@ export function createVideoTaskStore(
   const read = readerOf(options);
   const ledger = videoTaskLedgerOf(client, read());
   const knownOf = (handle: VideoTaskReference) => ledger.handleOf(handle.id) ?? handle;
-  const task = createTaskStore<VideoTask, VideoTaskReference, SucceededVideoTask, VideoTaskState, boolean>({
+  const task = createTaskStore<
+    VideoTask,
+    VideoTaskReference,
+    SucceededVideoTask,
+    VideoTaskState,
+    true | number
+  >({
     clock: client.clock,
     watchOf: (handle, known) => ledger.watch(handle, read, known),
     dataOf: (video) => (video.state === "succeeded" ? video : undefined),
-    stateOf: ({ handle, ...state }, video, isCreating = false) => ({
+    stateOf: ({ handle, ...state }, video, sending) => ({
       ...state,
       handle: handle && knownOf(handle),
-      isCreating,
+      isCreating: sending !== undefined,
+      uploadProgress: typeof sending === "number" ? sending : undefined,
       task: video,
       progress: state.data ? 1 : video?.progress,
     }),
@@ -80,10 +92,11 @@ export function createVideoTaskStore(
     create: (request, { label } = {}) =>
       task.submit({
         sending: true,
-        async create(signal) {
+        async create(signal, advance) {
           const options = read();
           await assertSendable(client, request, options, signal);
-          const { handle } = await ledger.submit(request, { ...options.request, label, unlessSent: signal });
+          const sent = await uploaded(client, request as VideoRequest, signal, advance);
+          const { handle } = await ledger.submit(sent, { ...options.request, label, unlessSent: signal });
           return handle;
         },
         onSettled(created, isForgotten, state) {
@@ -102,10 +115,12 @@ export function createVideoTaskStore(
 /** Throws if a request or its media break a rule. Runs before the request is stored or sent. */
 async function assertSendable(
   client: Client,
-  request: VideoRequest | UncheckedRequest,
+  request: VideoRequest | WithFiles<VideoRequest> | UncheckedRequest,
   { checkMedia, request: { signal: caller } = {} }: VideoTaskStoreOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  const files = hasFiles(request) ? await import("../uploads/in-request.js") : undefined;
+  const withAddresses = files ? files.withPlaces(request) : request;
   let media: readonly Issue[] | Promise<readonly Issue[]> = [];
   const checkAll = (checked: unknown) => {
     const findings = checkVideoRequest(checked);
@@ -113,9 +128,23 @@ async function assertSendable(
     return findings;
   };
   // `assertAccepted` does not check an `unchecked` request, so its media are not checked, either
-  assertAccepted(request, checkAll, client.warn, "create(unchecked({ … }))");
+  assertAccepted(withAddresses, checkAll, client.warn, "create(unchecked({ … }))");
   const issues = await media;
   signal.throwIfAborted();
   caller?.throwIfAborted();
   if (issues.length > 0) throw new ValidationError(issues);
+}
+
+/** Uploads the files of a request, and returns the request with their addresses. */
+async function uploaded(
+  client: Client,
+  request: VideoRequest,
+  signal: AbortSignal,
+  advance: (progress: true | number) => void,
+): Promise<VideoRequest> {
+  if (!hasFiles(request)) return request;
+  const { uploadFiles } = await import("../uploads/in-request.js");
+  const sent = await uploadFiles(client, request, signal, advance);
+  advance(true);
+  return sent;
 }

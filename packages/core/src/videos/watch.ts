@@ -2,9 +2,10 @@ import type { Client } from "../client.js";
 import { isGatewayError, TaskExpiredError, TaskFailedError, withDetails } from "../errors.js";
 import { type PollEvent, poll } from "../polling/poll.js";
 import { isClosedRoute, withRoute } from "../transport/failure.js";
-import { requestRecord } from "../transport/json-response.js";
+import { archiveMs, requestRecord } from "../transport/json-response.js";
 import { assertClient, type RequestOptions } from "../transport/send.js";
 import { taskPath } from "../transport/task-path.js";
+import { renewalAt as linkRenewalAt } from "../uploads/expiring-link.js";
 import type {
   FailedVideoTask,
   PendingVideoTask,
@@ -18,8 +19,18 @@ const HEADERS_MS = 60_000;
 const ROUTE = "add videos to its `routes`";
 /** Time in milliseconds for which the task is polled after pushed events have ended. */
 const EVENTS_AGAIN_MS = 60_000;
+/** Life of a link, where the gateway gives none, in milliseconds. */
+const DAY_MS = 86_400_000;
 /** Number of further polls after a success without a URL. */
 const RESULT_QUERIES = 3;
+
+/** Says to a proxy that watches a task that its user has removed it. Other gateways get no request. */
+export function dismissVideoTask(client: Client, { id, watchedBy }: VideoTaskReference): void {
+  if (!watchedBy) return;
+  const path = `${videoTaskPath(id)}/events`;
+  // the task is gone here, also if the proxy can't be reached
+  import("./dismiss.js").then(({ dismissTask }) => dismissTask(client, path)).catch(() => {});
+}
 
 /** Options for watching a task. Times are milliseconds. */
 export interface VideoTaskWatchOptions extends RequestOptions {
@@ -74,7 +85,7 @@ async function query(
   client: Client,
   handle: VideoTaskReference,
   options: RequestOptions,
-): Promise<{ task: VideoTask; offers: string | null }> {
+): Promise<{ task: VideoTask; keepMs: number | undefined; offers: string | null }> {
   const path = videoTaskPath(handle.id);
   try {
     return await requestRecord(
@@ -88,7 +99,9 @@ async function query(
         repeat: "any",
         read({ json, reported, headers }) {
           if (isRefused(json)) throw reported();
-          return { task: readTask(client, json, handle), offers: headers.get("x-sluice-offers") };
+          const offers = headers.get("x-sluice-offers");
+          const keepMs = archiveMs(headers);
+          return { task: readTask(client, json, handle, keepMs), keepMs, offers };
         },
       },
       options,
@@ -100,8 +113,16 @@ async function query(
   }
 }
 
-function readTask(client: Client, json: unknown, handle: VideoTaskReference): VideoTask {
-  return (client.normalizeVideoTask ?? normalizeVideoTask)(json, handle);
+function readTask(
+  client: Client,
+  json: unknown,
+  handle: VideoTaskReference,
+  keepMs: number | undefined,
+): VideoTask {
+  const task = (client.normalizeVideoTask ?? normalizeVideoTask)(json, handle);
+  if (task.state !== "succeeded" || keepMs === undefined) return task;
+  const { finishedAt = Date.now() } = task;
+  return { expiresAt: finishedAt + DAY_MS, ...task, keptUntil: finishedAt + keepMs };
 }
 
 /**
@@ -150,13 +171,13 @@ async function* snapshotsOf(
   const { clock } = client;
   let last: VideoTask | undefined;
   let pushAgainAt = clock.now();
-  for await (const { task, listening } of answersOf(client, handle, options)) {
+  for await (const { task, keepMs, listening } of answersOf(client, handle, options)) {
     const before = last;
     last = newerTask(last, task);
     yield last;
     // only after an update: a subscriber shows `fetching` until the update
     if (!listening || last === before || clock.now() < pushAgainAt) continue;
-    for await (const pushed of pushedOf(client, handle, { ...options, signal: listening })) {
+    for await (const pushed of pushedOf(client, handle, { ...options, signal: listening }, keepMs)) {
       // the first pushed snapshot may be older than the answer
       if (pushed.state === "queued" && last.state !== "queued") continue;
       last = newerTask(last, pushed);
@@ -169,6 +190,7 @@ async function* snapshotsOf(
 /** An answer. Where changes are pushed, also the signal for listening to them. */
 interface Answer {
   readonly task: VideoTask;
+  readonly keepMs: number | undefined;
   readonly listening: AbortSignal | undefined;
 }
 
@@ -187,8 +209,12 @@ function answersOf(
     deadlineMs,
     late: `the video task was not over after ${deadlineMs} ms (deadlineMs); it goes on: watch it again by its handle`,
     async query(signal) {
-      const { task, offers } = await query(client, handle, { ...options, signal, retry: { limit: 0 } });
-      return { task, listening: offers?.includes("video-events") ? signal : undefined };
+      const { task, keepMs, offers } = await query(client, handle, {
+        ...options,
+        signal,
+        retry: { limit: 0 },
+      });
+      return { task, keepMs, listening: offers?.includes("video-events") ? signal : undefined };
     },
   });
 }
@@ -198,12 +224,13 @@ async function* pushedOf(
   client: Client,
   handle: VideoTaskReference,
   options: RequestOptions & { readonly signal: AbortSignal },
+  keepMs: number | undefined,
 ): AsyncGenerator<VideoTask, void> {
   try {
     const path = `${videoTaskPath(handle.id)}/events`;
     // few proxies push; if the code cannot be loaded, the task is polled
     const { videoEvents } = await import("./push.js");
-    for await (const json of videoEvents(client, path, options)) yield readTask(client, json, handle);
+    for await (const json of videoEvents(client, path, options)) yield readTask(client, json, handle, keepMs);
   } catch {
     // after any failure: the task can still be polled
     options.signal.throwIfAborted();
@@ -232,6 +259,16 @@ export async function waitForVideoTask(
     throw taskFailure(snapshot, handle);
   }
   throw new Error("unreachable: watching ends with a final snapshot or an error");
+}
+
+/** Returns the time from which the link of a task is renewed; infinity for a task without a copy. */
+export function renewalAt(task: VideoTask | undefined): number {
+  return task?.state === "succeeded" ? linkRenewalAt(task) : Number.POSITIVE_INFINITY;
+}
+
+/** Returns true if nothing is left to poll: the task is final, and its link works or can't be renewed. */
+export function isSettled(task: VideoTask | undefined): boolean {
+  return task?.state === "failed" || (task?.state === "succeeded" && renewalAt(task) > Date.now());
 }
 
 /** Makes the error of a failed task. */

@@ -57,7 +57,7 @@ export function until(chat: ChatStore, isReached: (state: ChatState) => boolean)
   });
 }
 
-/** Whether a tool call of the thread is in `state`. */
+/** Checks that a tool call of the thread is in `state`. */
 export function hasCall(wanted: string, id?: string): (state: ChatState) => boolean {
   return ({ messages }) =>
     messages.some(({ toolCalls }) =>

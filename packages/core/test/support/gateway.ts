@@ -1,3 +1,4 @@
+import "./loaded.js";
 import { type Client, type ClientOptions, type Clock, createClient, type Store } from "@sluice/core";
 
 const encoder = new TextEncoder();
@@ -10,7 +11,7 @@ export function inPieces(content: string | Uint8Array, size: number): Uint8Array
   return pieces;
 }
 
-/** A body that gives one piece for each read, and no piece before it is asked for. */
+/** A body that gives one piece for each read, and no piece before it is read. */
 function bodyOf(pieces: readonly Uint8Array[]): ReadableStream<Uint8Array> {
   let at = 0;
   return new ReadableStream(
@@ -119,7 +120,7 @@ export const question = {
   messages: [{ role: "user", content: "Why is the sky blue?" }],
 } as const;
 
-/** A clock that stands still until it is told. */
+/** A clock that stands still until a test moves it. */
 export function stoppedClock(): Clock & {
   /** Lets `ms` pass, waking whoever's time comes, in order. */
   advance(ms: number): Promise<void>;
@@ -127,7 +128,7 @@ export function stoppedClock(): Clock & {
   advanceToNext(until: number): Promise<void>;
   /** Lets steps of `ms` pass until `promise` has settled, and settles as it does. Fails after 1,000 steps. */
   advanceUntil<T>(promise: Promise<T>, ms: number): Promise<T>;
-  /** How many wait for their time. */
+  /** Number of sleeps that are not over. */
   sleeping(): number;
 } {
   let now = 0;
@@ -186,9 +187,16 @@ export function stoppedClock(): Clock & {
   }
 }
 
-/** Resolves when everything that waits for nothing but promises has run. */
+/** The platform's own locks, also while a test puts others in their place. */
+const locks = globalThis.navigator?.locks as LockManager | undefined;
+
+/**
+ * Resolves when everything has run that waits for nothing but promises and the platform's locks. A browser's locks live in
+ * another process, which answers in the order of the questions: a clock must not run ahead of them.
+ */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) {
+    await locks?.query();
     await new Promise<void>((resolve) => {
       const { port1, port2 } = new MessageChannel();
       port1.onmessage = () => {
@@ -198,6 +206,22 @@ export async function settled(): Promise<void> {
       port2.postMessage(undefined);
     });
   }
+}
+
+/** Notes the listeners that a signal has from now on. */
+export function listenersOn(signal: AbortSignal): ReadonlySet<unknown> {
+  const listeners = new Set<unknown>();
+  const add = signal.addEventListener.bind(signal);
+  const remove = signal.removeEventListener.bind(signal);
+  signal.addEventListener = (...given: Parameters<typeof add>) => {
+    listeners.add(given[1]);
+    add(...given);
+  };
+  signal.removeEventListener = (...given: Parameters<typeof remove>) => {
+    listeners.delete(given[1]);
+    remove(...given);
+  };
+  return listeners;
 }
 
 /** A turn of the whole event loop: workerd reads a body, and loads a module, in no lesser one. */
@@ -227,7 +251,7 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** What `promise` rejects with; fails if it does not. */
+/** Returns the error of `promise`; fails if it fulfils. */
 export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise;

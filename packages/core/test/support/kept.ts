@@ -3,10 +3,10 @@ import { streamAnswer } from "./gateway.js";
 
 const encoder = new TextEncoder();
 
-/** How a connection ends: as if the answer were over, with an error, not at all; or with the proxy's word for a cut. */
+/** End of a connection: as if the answer were over, with an error, not at all, or with the proxy's mark of a cut. */
 export type Ending = "end" | "drop" | "silence" | "upstream_cut";
 
-/** A connection that gives this many bytes of what was asked for, and then ends so. */
+/** A connection that gives this many bytes of what was requested, and then ends so. */
 export interface Cut {
   readonly bytes: number;
   readonly ending: Ending;
@@ -39,7 +39,7 @@ export function keptAnswer(
     },
     ...options,
   });
-  return { client, requests, asked: () => requests.map(described) };
+  return { client, requests, attempts: () => requests.map(described) };
 }
 
 /** The events of a kept answer, numbered, behind one of them. */

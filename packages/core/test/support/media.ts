@@ -143,7 +143,7 @@ export function mp3(frames: number, bitRates: readonly (32 | 128 | 320)[] = [128
   return bytesOf(...all);
 }
 
-/** How long {@link mp3} is, in seconds. */
+/** Length of {@link mp3}, in seconds. */
 export const mp3Seconds = (frames: number) => (frames * 1152) / 44_100;
 
 interface FilmOptions {
@@ -151,7 +151,7 @@ interface FilmOptions {
   readonly indexFirst?: boolean;
   readonly soundOnly?: boolean;
   readonly rotated?: boolean;
-  /** What the table of sample times says of its length, instead of the truth. */
+  /** Length by the table of sample times, instead of the true one. */
   readonly declaredSamples?: number;
   /** Bytes of picture and sound. */
   readonly content?: number;

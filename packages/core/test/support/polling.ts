@@ -22,14 +22,14 @@ export function polled(
   /** The gateway's own clock: sleeping by it is no pause of the loop. */
   readonly gateway: ReturnType<typeof stoppedClock>;
   /** The seconds at which queries came. */
-  readonly askedAt: number[];
+  readonly polledAt: number[];
   /** Lets time pass until `ms` later, or until `watching` is over. */
   advance(ms: number): Promise<void>;
-  /** What the time is for. */
+  /** Notes the promise that ends `advance` when it settles. */
   track<T>(watching: Promise<T>): Promise<T>;
 } {
   const gateway = stoppedClock();
-  const askedAt: number[] = [];
+  const polledAt: number[] = [];
   let pauses = 0;
   let woken = 0;
   let isPending = false;
@@ -47,7 +47,7 @@ export function polled(
   };
   const { client } = clientOf(
     async (request, nth) => {
-      askedAt.push(gateway.now() / 1000);
+      polledAt.push(gateway.now() / 1000);
       isPending = true;
       try {
         return await (steps[Math.min(nth, steps.length) - 1] as Step)(request);
@@ -66,7 +66,7 @@ export function polled(
   return {
     client,
     gateway,
-    askedAt,
+    polledAt,
     track(watching) {
       const end = () => {
         isOver = true;
@@ -85,7 +85,7 @@ export function polled(
   };
 
   function isWaiting(): boolean {
-    const isAsleep = askedAt.length === pauses && woken < pauses;
-    return isAsleep || (isPending && askedAt.length === pauses + 1);
+    const isAsleep = polledAt.length === pauses && woken < pauses;
+    return isAsleep || (isPending && polledAt.length === pauses + 1);
   }
 }

@@ -1,6 +1,7 @@
+import { randomId } from "../../base/random-id.js";
 import { ValidationError } from "../../errors.js";
 import { isRecord } from "../../transport/error-response.js";
-import { createMessageId, type ThreadMessage } from "./message.js";
+import type { ThreadMessage } from "./message.js";
 
 /**
  * A message of the thread to begin with. One without `id` gets an id; an answer without `outcome` counts as
@@ -24,7 +25,7 @@ export function threadMessagesOf(messages: readonly InitialMessage[], option: st
       const path = [option, index, field].filter((step) => step !== "").join(".");
       throw new ValidationError([{ path, message: problem, rule: "chat.messages" }]);
     }
-    const { id = createMessageId(), role, outcome, toolCalls } = message;
+    const { id = randomId(), role, outcome, toolCalls } = message;
     ids.add(id);
     if (role !== "assistant" || outcome) return message.id ? (message as ThreadMessage) : { ...message, id };
     return { ...message, id, outcome: toolCalls?.length ? "tool-calls" : "complete" };

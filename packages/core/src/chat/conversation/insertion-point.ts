@@ -1,6 +1,7 @@
+import { randomId } from "../../base/random-id.js";
 import { ConfigurationError, ValidationError } from "../../errors.js";
 import type { ImageInput } from "./attachments.js";
-import { createMessageId, isOpen, type ThreadMessage, withCallsClosed } from "./message.js";
+import { isOpen, type ThreadMessage, withCallsClosed } from "./message.js";
 import type { Thread } from "./message-tree.js";
 
 /** Point of a thread at which a turn begins. */
@@ -40,7 +41,7 @@ export function addQuestion(thread: Thread, question: Question, signal: AbortSig
 
   function add(shown: { images?: readonly string[] }): Place {
     closeCalls(thread, WENT_ON);
-    const id = createMessageId();
+    const id = randomId();
     thread.add({ id, role: "user", content, ...shown, createdAt: Date.now() }, below);
     return { below: id, added: [id] };
   }

@@ -15,7 +15,8 @@ export interface Thread {
   readonly path: readonly ThreadMessage[];
   /** The messages from the first one to `id`, shown or not. */
   pathTo(id: string | undefined): readonly ThreadMessage[];
-  node(id: string): ThreadNode | undefined;
+  /** Finds a message; no message has the id `undefined`. */
+  node(id: string | undefined): ThreadNode | undefined;
   /** Id of the message before `id`. */
   parentOf(id: string): string | undefined;
   ids(): string[];
@@ -52,7 +53,7 @@ export function createThread(onChange: (id: string, message?: ThreadMessage) => 
         .map((at) => (nodes.get(at) as ThreadNode).message),
     node(id) {
       grow();
-      return nodes.get(id);
+      return nodes.get(id as string);
     },
     parentOf: (id) => grow().parents.get(id),
     ids: () => [...nodes.keys()],

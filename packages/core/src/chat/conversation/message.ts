@@ -121,8 +121,3 @@ export function withCallsClosed(
   );
   return { ...message, toolCalls };
 }
-
-/** Makes an id of 128 random bits. Pages over plain http have no `randomUUID`. */
-export function createMessageId(): string {
-  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(36)).join("");
-}

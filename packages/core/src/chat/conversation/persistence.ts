@@ -52,6 +52,8 @@ export interface ThreadKeeperOptions {
 
 /** Time between two writes of an answer in flight, in milliseconds. */
 const LIVE_WRITE_MS = 1000;
+/** Time between two posts of an answer in flight to the other tabs, in milliseconds. */
+const LIVE_POST_MS = 100;
 
 type Change = readonly [id: string, record: unknown];
 
@@ -66,12 +68,16 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
   const unwritten = new Set(thread.ids().filter((id) => !initial.has(id)));
   /** Ids that could not be written. They are reported, and tried once more with the next change. */
   const failed = new Set<string>();
+  /** Ids of messages that this tab has removed. A slow storage may still return them. */
+  const removed = new Set<string>();
   /** Ids of messages that this tab works on, or waits for. */
   const watched = new Set<string>();
+  /** Ids that other tabs have removed since a read began; undefined while nothing is read. */
+  let removedMeanwhile: Set<string> | undefined;
   let isRead = false;
-  let isReading: boolean | undefined;
   let open = new AbortController();
   let scheduled: AbortController | undefined;
+  let posting: AbortController | undefined;
   let writing: Promise<unknown> = Promise.resolve();
 
   return {
@@ -91,11 +97,9 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
     },
     changed(id, message) {
       unwritten.add(id);
-      if (!isUnderWay(message)) queueMicrotask(write);
-      else if (!scheduled) {
-        scheduled = new AbortController();
-        after(clock, LIVE_WRITE_MS, scheduled.signal, write);
-      }
+      if (!isUnderWay(message)) return queueMicrotask(write);
+      scheduled ??= later(LIVE_WRITE_MS, write);
+      posting ??= later(LIVE_POST_MS, () => post(id));
     },
     hold(id, turn) {
       watched.add(id);
@@ -116,30 +120,52 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
       }),
     close() {
       write();
+      posting?.abort();
       open.abort();
     },
   };
 
+  function later(ms: number, act: () => void): AbortController {
+    const timer = new AbortController();
+    after(clock, ms, timer.signal, act);
+    return timer;
+  }
+
+  /** Shows the growth of an answer in the other tabs, between two writes. */
+  function post(id: string): void {
+    posting = undefined;
+    const node = thread.node(id);
+    if (!node || !isUnderWay(node.message)) return;
+    try {
+      storage.pass?.(collection, new Map([[id, recordOf(node)]]));
+    } catch (error) {
+      report(error);
+    }
+  }
+
+  function read(signal: AbortSignal): Promise<void> {
+    removedMeanwhile = new Set();
+    return load(signal).finally(() => {
+      if (!signal.aborted) removedMeanwhile = undefined;
+    });
+  }
+
   /** Tries again once: a browser that closed its database opens it again. */
-  async function read(signal: AbortSignal): Promise<void> {
-    isReading = true;
-    const records = await readAll()
-      .catch(() => yieldToHost().then(readAll))
-      .finally(() => {
-        isReading = false;
-      });
-    const nodes = nodesIn(records);
+  async function load(signal: AbortSignal): Promise<void> {
+    const records = await readAll().catch(() => yieldToHost().then(readAll));
+    const stored = nodesIn(records);
     const held = await Promise.all(
-      nodes.map(
+      stored.map(
         ({ message }) => isInFlight(message) && (isKept(message) || isLocked(client, lockOf(message.id))),
       ),
     );
     if (signal.aborted) return;
+    const nodes = stored
+      .map((node, at) => (held[at] ? node : { ...node, message: afterReload(node.message) }))
+      .filter(isThere);
     const last = thread.path.at(-1)?.id;
     if (!isRead && nodes.length > 0) for (const id of initial) drop(id);
-    thread.merge(
-      nodes.map((node, at) => (held[at] ? node : { ...node, message: afterReload(node.message) })),
-    );
+    thread.merge(nodes);
     const leaf = records.get(LEAF);
     if (typeof leaf === "string") thread.choose(leaf);
     // the storage may have been late, and a new turn may have begun
@@ -149,8 +175,13 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
     if (!isRead && nodes.length === 0) for (const id of initial) unwritten.add(id);
     isRead = true;
     initial = new Set();
-    watchEnds(nodes.filter((_, at) => held[at]));
+    watchEnds(nodes);
     onMerge();
+  }
+
+  /** False for a message that was removed after its record was read: here, or in another tab during the read. */
+  function isThere({ message: { id } }: ThreadNode): boolean {
+    return !removed.has(id) && !removedMeanwhile?.has(id);
   }
 
   async function readAll(): Promise<ReadonlyMap<string, unknown>> {
@@ -159,29 +190,43 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
 
   function leave(): void {
     onLeave();
+    // a page that is closed does not see the end of an earlier write
+    writing = Promise.resolve();
     write();
   }
 
   function merge(changes: ReadonlyMap<string, unknown>): void {
-    for (const [key, record] of changes) if (record === undefined) drop(key);
+    for (const [key, record] of changes) {
+      if (record === undefined) drop(key);
+      removedMeanwhile?.[record === undefined ? "add" : "delete"](key);
+    }
     // an answer in flight is shown only where other tabs can notice that its tab was closed
-    const nodes = nodesIn(changes).filter(({ message }) => hasLocks() || !isInFlight(message));
+    const nodes = nodesIn(changes).filter(
+      (node) => isThere(node) && (!isInFlight(node.message) || (hasLocks() && !isOutrun(node))),
+    );
     thread.merge(nodes);
     watchEnds(nodes);
     onMerge();
     readAgain();
   }
 
+  /** True for an older copy of an answer in flight: posts overtake writes. */
+  function isOutrun({ message, revision }: ThreadNode): boolean {
+    const known = thread.node(message.id);
+    return known !== undefined && isUnderWay(known.message) && known.revision >= revision;
+  }
+
   /** Reads the thread after a write: a storage that takes a record can perhaps be read by now. */
   function readAgain(): void {
-    if (!isRead && !isReading) void read(open.signal).catch(() => {});
+    if (!isRead && !removedMeanwhile) void read(open.signal).catch(() => {});
   }
 
   /** Waits until the other tabs have ended their work. */
   function watchEnds(nodes: readonly ThreadNode[]): void {
-    for (const { message } of nodes) {
-      const { id } = message;
-      if (watched.has(id) || !isInFlight(message)) continue;
+    for (const { id } of nodes.map(({ message }) => message)) {
+      // a record may be older than the message here, and never be written again
+      const message = thread.node(id)?.message;
+      if (!message || watched.has(id) || !isInFlight(message)) continue;
       watched.add(id);
       const { signal } = open;
       withLock(client, lockOf(id), signal, () => closeOrResume(id, signal))
@@ -198,6 +243,8 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
     await refresh();
     signal.throwIfAborted();
     const message = thread.node(id)?.message;
+    // the locks were found broken meanwhile: the message is shown again when its tab has ended it
+    if (message && isInFlight(message) && !hasLocks()) return drop(id);
     const turn = message && isKept(message) && resume(message);
     if (turn) await turn;
     else endLeft(id);
@@ -242,6 +289,8 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
     for (const id of unwritten) {
       const node = thread.node(id);
       changes.push([id, node && recordOf(node)]);
+      if (node) removed.delete(id);
+      else removed.add(id);
     }
     unwritten.clear();
     writing = writing

@@ -75,11 +75,12 @@ export function createPendingReader(): (message: ThreadMessage | undefined) => r
 }
 
 function pendingOf(message: ThreadMessage | undefined): readonly PendingAction[] {
-  const waiting = message?.toolCalls?.filter(isPending) ?? [];
-  if (!message || waiting.length === 0) return none;
+  const { id: messageId = "", toolCalls = [] } = message ?? {};
+  const waiting = toolCalls.filter(isPending);
+  if (waiting.length === 0) return none;
   return waiting.map(({ id, name, input, state }) => ({
     kind: state === "needs-approval" ? "approval" : "result",
-    messageId: message.id,
+    messageId,
     toolCallId: id,
     name,
     input,

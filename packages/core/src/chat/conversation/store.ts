@@ -1,6 +1,7 @@
 import { unlessAborted } from "../../base/clock.js";
 import { isolate } from "../../base/isolate.js";
 import { reportStorageFailure } from "../../base/platform-limits.js";
+import { randomId } from "../../base/random-id.js";
 import { createStore, readerOf, type Store } from "../../base/store.js";
 import type { Client } from "../../client.js";
 import { asError, ConfigurationError } from "../../errors.js";
@@ -18,14 +19,7 @@ import {
   placeOfRetry,
   placeOfVersion,
 } from "./insertion-point.js";
-import {
-  createMessageId,
-  isOpen,
-  isPending,
-  type ThreadMessage,
-  type ThreadToolCall,
-  type ThreadTurn,
-} from "./message.js";
+import { isOpen, isPending, type ThreadMessage, type ThreadToolCall, type ThreadTurn } from "./message.js";
 import { createThread } from "./message-tree.js";
 import type { ChatStoreOptions } from "./options.js";
 import type { ThreadKeeper } from "./persistence.js";
@@ -126,7 +120,7 @@ export function createChatStore<Output = unknown>(
   addAll(threadMessagesOf(initialMessages, "initialMessages"));
   const initial = thread.ids();
   // until the storage is read, new messages follow those that are read later
-  if (storage) thread.origin = `/${createMessageId()}`;
+  if (storage) thread.origin = `/${randomId()}`;
   const pendingOf = createPendingReader();
   let isRestoring = storage !== undefined;
   let queue: readonly { content: string; start: () => void; drop: () => void }[] = [];

@@ -1,10 +1,10 @@
+import { randomId } from "../../base/random-id.js";
 import type { Client } from "../../client.js";
 import { asError, isGatewayError } from "../../errors.js";
 import type { ChatRequest } from "../protocol/request-body.js";
 import { type Answer, createAnswer } from "./draft.js";
 import type { Place } from "./insertion-point.js";
 import {
-  createMessageId,
   isOpen,
   type ThreadMessage,
   type ThreadToolCall,
@@ -86,7 +86,6 @@ export function createRun(context: RunContext): Run {
     },
     callChanged: () => callChanged(),
     stop() {
-      if (signal.aborted) return;
       if (answer) thread.put(answer.stop());
       closeCalls(added.at(-1), "the user stopped the answer before the call had a result");
       end({ outcome: "stopped" });
@@ -118,7 +117,7 @@ export function createRun(context: RunContext): Run {
     const chatRequest = made instanceof Promise ? await made : made;
     if (signal.aborted) return below;
     const draft: ThreadMessage = {
-      id: createMessageId(),
+      id: randomId(),
       role: "assistant",
       content: "",
       model: chatRequest.model,
@@ -216,11 +215,11 @@ export function createRun(context: RunContext): Run {
   }
 
   function callsOf(id: string | undefined): readonly ThreadToolCall[] {
-    return (id !== undefined && thread.node(id)?.message.toolCalls) || [];
+    return thread.node(id)?.message.toolCalls ?? [];
   }
 
   function closeCalls(id: string | undefined, reason: string): void {
-    const message = id === undefined ? undefined : thread.node(id)?.message;
+    const message = thread.node(id)?.message;
     if (message) thread.put(withCallsClosed(message, reason));
   }
 

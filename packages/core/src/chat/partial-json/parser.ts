@@ -30,28 +30,56 @@ export interface PartialJSONOptions {
   readonly maxDepth?: number;
 }
 
-/** An array or object that is not closed yet. */
+/** An array or object that is not closed yet. Its content grows in place, and readings get copies of it. */
 interface Container {
-  /** Grows in place. It is returned only after it is closed; until then, readings get copies. */
-  readonly content: Record<PropertyKey, unknown> | unknown[];
-  readonly closing: "]" | "}";
+  /** Content of an array. */
+  readonly items: unknown[] | undefined;
+  /** Content of an object. */
+  readonly fields: Record<string, unknown>;
+  readonly closing: number;
   readonly depth: number;
   readonly outer: Container | undefined;
-  /** Key or index of the value that is being read. */
-  key: PropertyKey;
+  /** Key of the value that is being read. */
+  key: string;
+  /** Index of the value that is being read. */
+  index: number;
+  /** True if a key is `__proto__`, which an assignment would not copy. */
+  hasProto: boolean;
   /** Copy that the last reading returned. */
-  snapshot?: unknown;
+  snapshot: unknown;
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
+const TAB = 0x09;
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
 const SPACE = 0x20;
-const WHITESPACE = " \n\r\t";
-const LITERALS = ["true", "false", "null"];
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPENING_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSING_BRACKET = 0x5d;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+const LITERALS = [
+  ["true", true],
+  ["false", false],
+  ["null", null],
+] as const;
+/** A number with the character after it. */
+const NUMBER = /(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)[^\d.eE+-]/y;
 const HEX_DIGIT = /[\da-f]/i;
-/** Characters after a backslash; `MEANINGS` has the character that each one stands for, at the same index. */
-const ESCAPES = '"\\/bfnrt';
-const MEANINGS = '"\\/\b\f\n\r\t';
+/** Characters that an escape stands for, at the code of the character after the backslash. */
+const MEANINGS: readonly (string | undefined)[] = Object.assign([], {
+  [QUOTE]: '"',
+  [BACKSLASH]: "\\",
+  47: "/",
+  98: "\b",
+  102: "\f",
+  110: "\n",
+  114: "\r",
+  116: "\t",
+});
 
 /**
  * Reads a JSON document while it arrives, such as the arguments of a tool call.
@@ -81,7 +109,7 @@ export function createPartialJSON({ maxDepth = 500 }: PartialJSONOptions = {}): 
   /** Reader of the next token outside strings, numbers and literals. */
   let expected = value;
 
-  /** The open string or key. An open number or literal is in `token`, and is read character by character. */
+  /** A string or key that began in an earlier piece. An open number or literal is in `token`, and is read character by character. */
   const text = createGrowingText();
   let underWay: "key" | "string" | "number" | undefined;
   let token = "";
@@ -96,8 +124,8 @@ export function createPartialJSON({ maxDepth = 500 }: PartialJSONOptions = {}): 
       return root;
     },
     get state() {
-      if (read === refuseRest) return "malformed";
-      return expected === nothing || isWholeDocument() ? "complete" : "open";
+      if (read === refuse) return "malformed";
+      return expected === refuse || isWholeDocument() ? "complete" : "open";
     },
   };
 
@@ -106,7 +134,7 @@ export function createPartialJSON({ maxDepth = 500 }: PartialJSONOptions = {}): 
     root = underWay === "string" ? text.readable : isWholeDocument() ? Number(token) : undefined;
     for (let container = inner; container; container = container.outer) {
       if (root !== undefined) put(container, root);
-      root = container.snapshot = copyOf(container.content);
+      root = container.snapshot = copyOf(container);
     }
   }
 
@@ -118,68 +146,77 @@ export function createPartialJSON({ maxDepth = 500 }: PartialJSONOptions = {}): 
     return underWay === "number" && !inner && isWholeNumber(shape);
   }
 
-  function readBetween(piece: string, at: number): number {
-    const character = piece.charAt(at);
-    if (piece.charCodeAt(at) > SPACE || !WHITESPACE.includes(character)) expected(character);
+  function readBetween(piece: string, start: number): number {
+    let at = start;
+    while (at < piece.length && read === readBetween) {
+      const code = piece.charCodeAt(at);
+      if (code > SPACE) at = expected(piece, at, code);
+      else if (code === SPACE || code === LINE_FEED || code === CARRIAGE_RETURN || code === TAB) at += 1;
+      else refuse(piece);
+    }
+    return at;
+  }
+
+  function value(piece: string, at: number, code: number): number {
+    if (code === QUOTE) return beginText("string", piece, at + 1);
+    if (code === OPENING_BRACE) return open(undefined, piece, at);
+    if (code === OPENING_BRACKET) return open([], piece, at);
+    return beginToken(piece, at);
+  }
+
+  function firstEntry(piece: string, at: number, code: number): number {
+    return code === inner?.closing ? close(at) : entry(piece, at, code);
+  }
+
+  function entry(piece: string, at: number, code: number): number {
+    if (inner?.items) return value(piece, at, code);
+    return code === QUOTE ? beginText("key", piece, at + 1) : refuse(piece);
+  }
+
+  function colon(piece: string, at: number, code: number): number {
+    if (code !== COLON) return refuse(piece);
+    expected = value;
     return at + 1;
   }
 
-  function value(character: string): void {
-    if (character === "{") open({}, "}");
-    else if (character === "[") open([], "]");
-    else if (character === '"') {
-      beginText("string");
-      changed = true;
-    } else beginToken(character);
+  function commaOrEnd(piece: string, at: number, code: number): number {
+    if (code === inner?.closing) return close(at);
+    if (code !== COMMA) return refuse(piece);
+    expected = entry;
+    return at + 1;
   }
 
-  function firstEntry(character: string): void {
-    if (character === inner?.closing) close();
-    else entry(character);
-  }
-
-  function entry(character: string): void {
-    if (inner?.closing === "]") value(character);
-    else if (character === '"') beginText("key");
-    else refuse();
-  }
-
-  function colon(character: string): void {
-    if (character === ":") expected = value;
-    else refuse();
-  }
-
-  function commaOrEnd(character: string): void {
-    if (character === inner?.closing) close();
-    else if (character === ",") expected = entry;
-    else refuse();
-  }
-
-  /** Ends the document. */
-  function nothing(): void {
-    refuse();
-  }
-
-  function refuse(): void {
-    read = refuseRest;
-  }
-
-  function refuseRest(piece: string): number {
+  /** Ends the document where it is malformed, and drops the rest. */
+  function refuse(piece: string): number {
+    read = refuse;
     return piece.length;
   }
 
-  function open(content: Container["content"], closing: Container["closing"]): void {
+  function open(items: unknown[] | undefined, piece: string, at: number): number {
     const depth = (inner?.depth ?? 0) + 1;
-    if (depth > maxDepth) return refuse();
-    inner = { content, closing, depth, outer: inner, key: 0 };
+    if (depth > maxDepth) return refuse(piece);
+    const closing = items ? CLOSING_BRACKET : CLOSING_BRACE;
+    inner = {
+      items,
+      fields: {},
+      closing,
+      depth,
+      outer: inner,
+      key: "",
+      index: 0,
+      hasProto: false,
+      snapshot: undefined,
+    };
     expected = firstEntry;
     changed = true;
+    return at + 1;
   }
 
-  function close(): void {
-    const { content, snapshot, outer } = inner as Container;
+  function close(at: number): number {
+    const { items, fields, snapshot, outer } = inner as Container;
     inner = outer;
-    give(changed ? content : snapshot);
+    give(changed ? (items ?? fields) : snapshot);
+    return at + 1;
   }
 
   /** Ends a value. */
@@ -188,29 +225,38 @@ export function createPartialJSON({ maxDepth = 500 }: PartialJSONOptions = {}): 
     read = readBetween;
     if (inner) {
       put(inner, whole);
-      if (Array.isArray(inner.content)) inner.key = inner.content.length;
+      inner.index += 1;
       expected = commaOrEnd;
     } else {
       root = whole;
       changed = false;
-      expected = nothing;
+      expected = refuse;
     }
   }
 
-  function beginToken(character: string): void {
+  /** Begins a number or literal. Most end in the same piece. */
+  function beginToken(piece: string, at: number): number {
+    const literal = LITERALS.find(([word]) => piece.startsWith(word, at));
+    NUMBER.lastIndex = at;
+    const number = literal ? undefined : NUMBER.exec(piece)?.[1];
+    if (literal || number) {
+      changed = true;
+      give(literal ? literal[1] : Number(number));
+      return at + (literal ? literal[0] : (number as string)).length;
+    }
     token = "";
     shape = "";
-    read = LITERALS.some((literal) => literal.startsWith(character)) ? readLiteral : readNumber;
-    read(character, 0);
+    read = LITERALS.some(([word]) => word.startsWith(piece.charAt(at))) ? readLiteral : readNumber;
+    return read(piece, at);
   }
 
   function readLiteral(piece: string, at: number): number {
     token += piece.charAt(at);
-    const literal = LITERALS.find((word) => word.startsWith(token));
-    if (literal === undefined) refuse();
-    else if (literal === token) {
+    const literal = LITERALS.find(([word]) => word.startsWith(token));
+    if (!literal) return refuse(piece);
+    if (literal[0] === token) {
       changed = true;
-      give(JSON.parse(token));
+      give(literal[1]);
     }
     return at + 1;
   }
@@ -225,52 +271,68 @@ export function createPartialJSON({ maxDepth = 500 }: PartialJSONOptions = {}): 
     }
     token += piece.slice(start, at);
     if (!inner) changed = true;
-    if (at < piece.length) endNumber();
+    if (at === piece.length) return at;
+    if (!isWholeNumber(shape)) return refuse(piece);
+    changed = true;
+    give(Number(token));
     return at;
   }
 
-  function endNumber(): void {
-    if (!isWholeNumber(shape)) return refuse();
-    changed = true;
-    give(Number(token));
-  }
-
-  function beginText(what: "key" | "string"): void {
+  /** Begins a string or key. Most end in the same piece. */
+  function beginText(what: "key" | "string", piece: string, start: number): number {
     underWay = what;
+    if (what === "string") changed = true;
+    for (let at = start; at < piece.length; at += 1) {
+      const code = piece.charCodeAt(at);
+      if (code === QUOTE) {
+        giveText(piece.slice(start, at));
+        return at + 1;
+      }
+      if (code === BACKSLASH || code < SPACE) break;
+    }
     text.clear();
     read = readText;
+    return start;
   }
 
   function readText(piece: string, start: number): number {
-    let at = start;
-    let code = QUOTE;
-    for (; at < piece.length; at += 1) {
-      code = piece.charCodeAt(at);
-      if (code === QUOTE || code === BACKSLASH || code < SPACE) break;
+    let from = start;
+    for (let at = start; at < piece.length; at += 1) {
+      const code = piece.charCodeAt(at);
+      if (code >= SPACE && code !== QUOTE && code !== BACKSLASH) continue;
+      if (at > from) append(piece.slice(from, at));
+      if (code === QUOTE) endText();
+      else if (code !== BACKSLASH) refuse(piece);
+      else {
+        const meaning = at + 1 < piece.length ? MEANINGS[piece.charCodeAt(at + 1)] : undefined;
+        if (meaning !== undefined) {
+          append(meaning);
+          at += 1;
+          from = at + 1;
+          continue;
+        }
+        read = readEscape;
+      }
+      return at + 1;
     }
-    if (at > start) append(piece.slice(start, at));
-    if (at === piece.length) return at;
-    if (code === QUOTE) endText();
-    else if (code === BACKSLASH) read = readEscape;
-    else refuse();
-    return at + 1;
+    if (from < piece.length) append(piece.slice(from));
+    return piece.length;
   }
 
   function readEscape(piece: string, at: number): number {
-    const character = piece.charAt(at);
-    const meaning = MEANINGS.charAt(ESCAPES.indexOf(character));
-    if (meaning !== "") endEscape(meaning);
-    else if (character === "u") {
+    const meaning = MEANINGS[piece.charCodeAt(at)];
+    if (meaning !== undefined) endEscape(meaning);
+    else if (piece.charAt(at) === "u") {
       token = "";
       read = readCodeUnit;
-    } else refuse();
+    } else refuse(piece);
     return at + 1;
   }
 
   function readCodeUnit(piece: string, at: number): number {
     const character = piece.charAt(at);
     token += character;
-    if (!HEX_DIGIT.test(character)) refuse();
+    if (!HEX_DIGIT.test(character)) refuse(piece);
     else if (token.length === 4) endEscape(String.fromCharCode(Number.parseInt(token, 16)));
     return at + 1;
   }
@@ -286,19 +348,28 @@ export function createPartialJSON({ maxDepth = 500 }: PartialJSONOptions = {}): 
 
   function endText(): void {
     if (text.end() && underWay === "string") changed = true;
-    if (underWay === "string") return give(text.readable);
-    (inner as Container).key = text.readable;
+    giveText(text.readable);
+  }
+
+  function giveText(whole: string): void {
+    if (underWay === "string") return give(whole);
+    (inner as Container).key = whole;
     read = readBetween;
     expected = colon;
   }
 }
 
-function put({ content, key }: Container, value: unknown): void {
-  if (key === "__proto__")
-    Object.defineProperty(content, key, { value, writable: true, enumerable: true, configurable: true });
-  else (content as Record<PropertyKey, unknown>)[key] = value;
+function put(container: Container, value: unknown): void {
+  const { items, fields, key } = container;
+  if (items) items[container.index] = value;
+  else if (key === "__proto__") {
+    container.hasProto = true;
+    Object.defineProperty(fields, key, { value, writable: true, enumerable: true, configurable: true });
+  } else fields[key] = value;
 }
 
-function copyOf(content: Container["content"]): unknown {
-  return Array.isArray(content) ? content.slice() : { ...content };
+function copyOf({ items, fields, hasProto }: Container): unknown {
+  if (items) return items.slice();
+  // quicker than a spread, where objects have many shapes
+  return hasProto ? { ...fields } : Object.assign({}, fields);
 }

@@ -24,7 +24,9 @@ export function createGrowingText(): GrowingText {
       settled = recent = half = "";
     },
     append(fragment) {
-      const end = endsWithFirstHalf(fragment) ? fragment.length - 1 : fragment.length;
+      const isHalf = endsWithFirstHalf(fragment);
+      if (half === "" && !isHalf) return grow(fragment);
+      const end = isHalf ? fragment.length - 1 : fragment.length;
       const isMore = grow(half + fragment.slice(0, end));
       half = fragment.slice(end);
       return isMore;

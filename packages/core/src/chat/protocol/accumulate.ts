@@ -25,13 +25,23 @@ export interface Fold {
   readonly message: ChatMessage;
 }
 
+/**
+ * Deltas after which a text is copied into one piece. Engines append by reference: a long text would stay a tree of its
+ * deltas, which takes several times its size.
+ */
+const COPIED_AFTER = 1000;
+
 /** Creates a fold with linear cost: the message is made only when it is read. */
 export function createFold(start: ChatMessage = emptyMessage): Fold {
   let { content, reasoning_content: reasoning, tool_calls: shownCalls } = start;
   let message: ChatMessage | undefined = start;
   let calls: ToolCall[] | undefined;
+  let added = 0;
   return {
     add(delta) {
+      added += 1;
+      // reading a character makes the engine copy
+      if (added % COPIED_AFTER === 0) for (const text of [content, reasoning]) text?.charCodeAt(0);
       if (delta.type === "text-delta") content += delta.text;
       else if (delta.type === "reasoning-delta") reasoning = (reasoning ?? "") + delta.text;
       else if ("index" in delta) {

@@ -22,51 +22,39 @@ export interface ChoiceReader {
 export function createChoiceReader(emit: (delta: ChatDelta) => void, fields: FieldReader): ChoiceReader {
   const { text, list, record, entry } = fields;
   const calls = createCallReader(emit, fields);
-  let finishReason: string | null = null;
-  let refusal: string | undefined;
   let hasText = false;
-  let begun = false;
   /** True once the deltas have brought content. `carried` is the same for the current chunk. */
   let started = false;
   let carried = false;
 
-  return {
-    get finishReason() {
-      return finishReason;
-    },
-    get refusal() {
-      return refusal;
-    },
-    get outcome() {
-      if (lacksCalls()) return hasText ? "complete" : "error";
-      // services that send `stop` after tool calls mean the calls
-      return outcomes.get(finishReason) ?? (calls.count > 0 ? "tool-calls" : "complete");
-    },
+  const choice = {
+    finishReason: null as string | null,
+    refusal: undefined as string | undefined,
+    begun: false,
     get lacksCalls() {
-      return lacksCalls();
+      return calls.count === 0 && outcomes.get(choice.finishReason) === "tool-calls";
     },
-    get begun() {
-      return begun;
+    get outcome(): ChatOutcome {
+      if (choice.lacksCalls) return hasText ? "complete" : "error";
+      // services that send `stop` after tool calls mean the calls
+      return outcomes.get(choice.finishReason) ?? (calls.count > 0 ? "tool-calls" : "complete");
     },
-    read(choice) {
+    read(given: WireObject) {
       carried = false;
-      const reason = text(choice.finish_reason, "choices.finish_reason");
-      if (reason) finishReason = reason;
+      const reason = text(given.finish_reason, "choices.finish_reason");
+      if (reason) choice.finishReason = reason;
       // some services repeat the whole message beside the deltas, or after them: it is read only where no delta came
       const delta =
-        record(choice.delta, "choices.delta") ??
-        (started ? undefined : record(choice.message, "choices.message"));
+        record(given.delta, "choices.delta") ??
+        (started ? undefined : record(given.message, "choices.message"));
       if (delta) readDelta(delta);
-      begun ||= reason !== "" || delta !== undefined;
+      choice.begun ||= reason !== "" || delta !== undefined;
       started ||= carried;
       return carried || reason !== "";
     },
     finish: calls.finish,
   };
-
-  function lacksCalls(): boolean {
-    return calls.count === 0 && outcomes.get(finishReason) === "tool-calls";
-  }
+  return choice;
 
   function readDelta(delta: WireObject): void {
     const { content } = delta;
@@ -79,7 +67,7 @@ export function createChoiceReader(emit: (delta: ChatDelta) => void, fields: Fie
     else for (const part of list(content, "choices.delta.content")) readPart(part);
     const refused = text(delta.refusal, "choices.delta.refusal");
     if (refused) {
-      refusal = (refusal ?? "") + refused;
+      choice.refusal = (choice.refusal ?? "") + refused;
       carried = true;
     }
     if (delta.tool_calls != null)

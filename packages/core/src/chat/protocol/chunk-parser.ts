@@ -24,11 +24,25 @@ export interface ChunkHandlers {
   onEnd(end: StreamEnd): void;
 }
 
+/** Kept, because an import is work, also of a known module. The module, so that no Worker's request waits for another. */
+let frames: typeof import("./frame-json.js") | undefined;
+
 /** Turns the bytes of a chat stream into chunks, and reports how they ended. It never throws. */
 export function createChunkParser({ onChunk, hasBegun, onEnd }: ChunkHandlers) {
   const handlers = { onEvent: readEvent, onUnknownField: readStrayLine };
   let events = createEventParser(handlers);
   const decoder = new TextDecoder();
+  let parse = parseJSON;
+  // while the request is out: without it, frames are only read more slowly
+  if (frames) parse = frames.createFrameParser(parseJSON);
+  else
+    import("./frame-json.js").then(
+      (loaded) => {
+        frames = loaded;
+        parse = frames.createFrameParser(parseJSON);
+      },
+      () => {},
+    );
   let isStream: boolean | undefined;
   let whole = "";
   let ended = false;
@@ -77,12 +91,11 @@ export function createChunkParser({ onChunk, hasBegun, onEnd }: ChunkHandlers) {
     if (ended || data === "") return;
     if (event === "error") return endWithError(data);
     if (isDone(data)) return end({ type: "done" });
-    const chunk = parseJSON(data);
+    const chunk = parse(data);
     if (!isRecord(chunk)) {
       // an event of another name is not part of the chat, and may carry anything
-      const problem = chunk === undefined ? "no JSON" : "no JSON object";
       if (event === "message")
-        end({ type: "malformed", problem: `a frame of the stream is ${problem}: ${data.slice(0, 80)}` });
+        end({ type: "malformed", problem: `a frame of the stream is no JSON object: ${data.slice(0, 80)}` });
     } else if (isErrorFrame(chunk)) endWithError(data);
     else {
       onChunk(chunk, lastEventId);

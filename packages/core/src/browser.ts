@@ -1,0 +1,7 @@
+/*
+ * All that a page without a bundler needs, in one file with its dependencies: `dist/browser.js`. Only mediabunny, which
+ * measures videos and audio files, is loaded by its name.
+ */
+
+export * from "./index.js";
+export * from "./media.js";

@@ -1,0 +1,43 @@
+import type { Connection } from "./send.js";
+
+// imports types only: few pages load it
+
+/** Longest time of such a request in milliseconds: its connection may be lost without a sign. */
+const TOTAL_MS = 30_000;
+
+/**
+ * Sends one request beside the client's calls, with its headers: it is neither repeated nor reported.
+ *
+ * @param init further settings; its headers are added to the client's
+ * @param read reads or cancels the response's body
+ * @throws a `DOMException` named `TimeoutError` after 30 s
+ */
+export async function requestOnce<T>(
+  client: Connection,
+  path: string,
+  init: RequestInit,
+  read: (response: Response) => T | Promise<T>,
+): Promise<T> {
+  const { credentials } = client;
+  const headers = await client.headers();
+  for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
+  const late = new AbortController();
+  const ended = new AbortController();
+  const request = new Request(client.baseURL + path, {
+    ...init,
+    headers,
+    signal: late.signal,
+    // no redirect, as everywhere: the key goes only to the configured address
+    redirect: "manual",
+    ...(credentials && { credentials }),
+  });
+  client.clock.sleep(TOTAL_MS, ended.signal).then(
+    () => late.abort(new DOMException(`not finished after ${TOTAL_MS} ms`, "TimeoutError")),
+    () => {},
+  );
+  try {
+    return await read(await client.fetch(request));
+  } finally {
+    ended.abort(null);
+  }
+}

@@ -1,0 +1,109 @@
+import type { Client } from "../client.js";
+import { ResponseError } from "../errors.js";
+import { excerpt, isRecord, parseJSON } from "../transport/error-response.js";
+import { withRoute } from "../transport/failure.js";
+import { readText } from "../transport/read-body.js";
+import { closeExchange, openExchange, type RequestOptions, send } from "../transport/send.js";
+
+/** Copies that are looked for. */
+export interface ArchivedMediaQuery {
+  /** Ids of video tasks. @default none */
+  readonly tasks?: readonly string[] | undefined;
+  /** Links to images, as the gateway or the archive gave them; they may have expired. @default none */
+  readonly urls?: readonly string[] | undefined;
+}
+
+/** A copy of a film or an image, which the proxy keeps. */
+export interface ArchivedMedia {
+  /** Id of the copy, for its owner. */
+  readonly id: string;
+  /** New address of the copy. It works for everyone who has it, until `expiresAt`. */
+  readonly url: string;
+  /** End of the address; Unix milliseconds. */
+  readonly expiresAt: number;
+  /** Time at which the copy is deleted; Unix milliseconds. */
+  readonly keptUntil: number;
+  /** MIME type of the copy, as its first bytes show it. */
+  readonly type: string;
+  /** Size of the copy in bytes. */
+  readonly bytes: number;
+  /** The copy of a film's last frame, for a task that has one. */
+  readonly lastFrame?: ArchivedMedia;
+}
+
+const PATH = "/v1/archive";
+const HEADERS_MS = 60_000;
+/** Most names in one request. */
+const MOST = 100;
+
+/**
+ * Gets new links to the copies that a proxy keeps of films and images, by the ids of their tasks or by earlier links.
+ * The gateway is not asked. Needs a proxy with `archive` of `@sluice/worker-proxy/media`.
+ *
+ * @returns the copies by the names that were given; one that is missing is not copied, not yet, or was deleted
+ * @throws {APIError} if the proxy refuses, or has no archive
+ * @throws {ConnectionError} | {TimeoutError} | {ResponseError} as everywhere
+ * @example
+ * ```ts
+ * const kept = "https://cdn.example.com/reef.png";
+ * const copies = await archivedMedia(client, { urls: [kept] });
+ * show(copies.get(kept)?.url ?? kept);
+ * ```
+ */
+export async function archivedMedia(
+  client: Client,
+  { tasks = [], urls = [] }: ArchivedMediaQuery,
+  options: RequestOptions = {},
+): Promise<ReadonlyMap<string, ArchivedMedia>> {
+  const all = [...tasks.map((name) => ({ tasks: [name] })), ...urls.map((name) => ({ urls: [name] }))];
+  const found = new Map<string, ArchivedMedia>();
+  for (let at = 0; at < all.length; at += MOST) {
+    const names: ArchivedMediaQuery[] = all.slice(at, at + MOST);
+    const body = {
+      tasks: names.flatMap(({ tasks = [] }) => tasks),
+      urls: names.flatMap(({ urls = [] }) => urls),
+    };
+    for (const { name, ...copy } of await filesOf(client, body, options)) found.set(name, copy);
+  }
+  return found;
+}
+
+type Answered = ArchivedMedia & { readonly name: string };
+
+/** Sends one request. Not by `requestRecord`: a second chunk that needs it would make every page load more. */
+async function filesOf(client: Client, body: object, options: RequestOptions): Promise<readonly Answered[]> {
+  const call = { kind: "archive", method: "post", path: PATH, body: () => body, repeat: "any" } as const;
+  const exchange = openExchange(client, { ...call, headersMs: HEADERS_MS }, options);
+  let files: readonly Answered[];
+  try {
+    const response = await send(client, exchange, { ...call, headers: options.headers });
+    files = filesIn(client.scrub(await readText(client, exchange, response)));
+  } catch (error) {
+    withRoute(error, "its operator sets `archive` of `mediaStore` of @sluice/worker-proxy/media");
+    closeExchange(client, exchange, {}, { error });
+    throw error;
+  }
+  closeExchange(client, exchange, {});
+  return files;
+}
+
+function filesIn(text: string): readonly Answered[] {
+  const json = parseJSON(text);
+  const files = isRecord(json) ? json.files : undefined;
+  if (Array.isArray(files) && files.every(isAnswered)) return files;
+  throw new ResponseError("the answer of the archive has no files", { path: "files", body: excerpt(text) });
+}
+
+function isAnswered(file: unknown): file is Answered {
+  return isCopy(file) && typeof (file as Answered).name === "string";
+}
+
+function isCopy(file: unknown): boolean {
+  if (!isRecord(file)) return false;
+  const { id, url, type, expiresAt, keptUntil, bytes, lastFrame } = file;
+  return (
+    [id, url, type].every((text) => typeof text === "string") &&
+    [expiresAt, keptUntil, bytes].every(Number.isFinite) &&
+    (lastFrame === undefined || isCopy(lastFrame))
+  );
+}

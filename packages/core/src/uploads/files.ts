@@ -1,0 +1,18 @@
+/** A request that may have files in the place of addresses. */
+export type WithFiles<Request> = Request extends Blob
+  ? Request
+  : Request extends object
+    ? {
+        readonly [Field in keyof Request]: Field extends "url"
+          ? Request[Field] | Blob
+          : Field extends "image"
+            ? Request[Field] | readonly (string | Blob)[]
+            : WithFiles<Request[Field]>;
+      }
+    : Request;
+
+/** Returns true if a request has a file in it. */
+export function hasFiles(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return value instanceof Blob || Object.values(value).some(hasFiles);
+}
