@@ -20,7 +20,7 @@ const deltas = deltaTexts.map((content) => frame({ content }));
 const END = frame({}, "stop") + DONE;
 const encoder = new TextEncoder();
 
-/** What happened, in order: "frame", "commit streaming", "row past 7", "view settings". */
+/** Log of the page, in order: "frame", "commit streaming", "row past 7", "view settings". */
 const log: string[] = [];
 const latest = () => chat.messages.at(-1)?.content;
 const count = (what: string) => log.filter((entry) => entry.startsWith(what)).length;
@@ -125,7 +125,7 @@ function until(isEnough: () => boolean, { reads, apart }: { reads: number; apart
   return bodyOf((nth) => (nth < reads && !isEnough() ? read : undefined), { apart });
 }
 
-/** A body whose next read is there as soon as it is asked for or, with `apart`, in another frame. */
+/** A body whose next read is there at once or, with `apart`, in another frame. */
 function bodyOf(readAt: (nth: number) => string | undefined, { apart }: { apart: boolean }) {
   let nth = 0;
   return new ReadableStream<Uint8Array>({
@@ -149,7 +149,7 @@ describe("a burst of 5,000 deltas below 200 messages", () => {
     await open(body());
     const answer = await chat.send("Hello?");
     await frames(2);
-    // the question and the end are told at once; n frames part the time between them into n + 1
+    // the question and the end are notified at once; n frames part the time between them into n + 1
     expect(count("commit streaming")).toBeLessThanOrEqual(count("frame") + 1);
     expect([count("commit submitted"), count("commit ready"), count("row past")]).toEqual([1, 1, 0]);
     expect(chat.messages).toHaveLength(202);
@@ -165,8 +165,9 @@ describe("a burst of 5,000 deltas below 200 messages", () => {
 
 describe("a burst makes no long task", () => {
   test("the browser reports a long task if there is one", async () => {
-    const tasks = await longTasksOf(async () => work(120));
-    expect(tasks).toHaveLength(1);
+    await expect
+      .poll(() => longTasksOf(async () => work(120)))
+      .toContainEqual(expect.toSatisfy((ms: number) => ms >= 120));
   });
 
   test("and reports none for 40,000 deltas in one read", { tags: ["long"] }, async () => {
@@ -183,7 +184,7 @@ describe("a burst makes no long task", () => {
   });
 });
 
-/** How long each task of more than 50 ms took that began while `act` was under way. */
+/** Lengths of the tasks of more than 50 ms that began during `act`. */
 async function longTasksOf(act: () => Promise<unknown>): Promise<number[]> {
   const tasks: number[] = [];
   const observer = new PerformanceObserver((list) => {
@@ -200,7 +201,7 @@ async function longTasksOf(act: () => Promise<unknown>): Promise<number[]> {
 
 describe("while an answer streams", () => {
   test("shows another view, rendered in a transition, before the answer ends", async () => {
-    await open(until(() => count("view about") > 0, { reads: 200, apart: true }));
+    await open(until(() => count("view about") > 0, { reads: 2000, apart: true }));
     const answered = chat.send("Hello?");
     startTransition(() => show("about"));
     await answered;
@@ -209,7 +210,7 @@ describe("while an answer streams", () => {
   });
 
   test("shows another view that takes long to render, too", async () => {
-    await open(until(() => count("view settings") > 0, { reads: 200, apart: true }));
+    await open(until(() => count("view settings") > 0, { reads: 2000, apart: true }));
     const answered = chat.send("Hello?");
     startTransition(() => show("settings"));
     await answered;

@@ -1,5 +1,3 @@
-import "./support/fast-refresh.js";
-
 import { type Client, createVideoTaskStore, memoryStorage, type Presence } from "@sluice/core";
 import {
   GatewayProvider,
@@ -21,7 +19,7 @@ const film = "https://cdn.test/reef.mp4";
 const videoRequest = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
 let gateways = 0;
 
-/** What a component shows of its hooks, and its button. */
+/** Output of a component: the state of its hooks, and its button. */
 interface View {
   readonly shown: string;
   readonly act: () => void;

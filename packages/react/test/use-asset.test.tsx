@@ -79,14 +79,14 @@ test("watches an existing asset, and sends nothing on a server", async () => {
 test.each([
   ["Active", "asset://a-1", "success"],
   ["Failed", "error", "error AssetFailedError"],
-])("an asset that is %s calls back once, however many components show it", async (word, shows, tells) => {
+])("an asset that is %s calls back once, however many components show it", async (word, shows, expected) => {
   const { client, clock } = gatewayOf(["Processing", word]);
-  const told: string[] = [];
+  const reported: string[] = [];
   const hero = (
     <Hero
       assetId="a-1"
-      onSuccess={() => told.push("success")}
-      onError={(error) => told.push(`error ${error.name}`)}
+      onSuccess={() => reported.push("success")}
+      onError={(error) => reported.push(`error ${error.name}`)}
     />
   );
   render(
@@ -103,5 +103,5 @@ test.each([
     expect(screen.getAllByRole("status").map(({ textContent }) => textContent)).toEqual([shows, shows]);
   });
   await act(() => settled());
-  expect(told).toEqual([tells]);
+  expect(reported).toEqual([expected]);
 });

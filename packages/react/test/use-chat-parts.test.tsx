@@ -8,7 +8,7 @@ import { clientOf, frame, openBody, stoppedClock, streamAnswer } from "../../cor
 
 type Chat = ReturnType<typeof useChatStream>;
 
-/** What the components below leave for the test: how often each rendered, and the chat of the last render. */
+/** Notes of the components below: number of renders of each, and the chat of the last one. */
 const renders: Record<string, number> = {};
 const held: { chat?: Chat } = {};
 const ran: string[] = [];

@@ -186,11 +186,11 @@ describe("useChatStream", () => {
   });
 
   test("two components with one id send with their own options", async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const chat = (label: string, model: string, max_tokens: number) => (
       <Chat
         {...({ id: "a", label, model, params: { max_tokens } } as Partial<UseChatStreamOptions>)}
-        onFinish={() => told.push(label)}
+        onFinish={() => reported.push(label)}
       />
     );
     const { clock, connections, requests, show } = live(
@@ -211,10 +211,10 @@ describe("useChatStream", () => {
       </>,
     );
     await says(connections[0] as (typeof connections)[0], frame({}, "stop") + DONE, clock);
-    await waitFor(() => expect(told).toEqual(["left"]));
+    await waitFor(() => expect(reported).toEqual(["left"]));
     fireEvent.click(sends[1] as HTMLElement);
     await says(connections[1] as (typeof connections)[0], hello, clock);
-    await waitFor(() => expect(told).toEqual(["left", "right"]));
+    await waitFor(() => expect(reported).toEqual(["left", "right"]));
     expect(await Promise.all(requests.map((request) => request.json()))).toMatchObject([
       { model: "delta-5.3", max_tokens: 1 },
       { model: "alpha-v4.1-flash", max_tokens: 4 },

@@ -139,13 +139,13 @@ describe("useImages", () => {
   });
 
   test("parameters and callbacks are read at their use", async () => {
-    const told: string[] = [];
-    const { requests, ...app } = live(<Counted onImages={(text) => told.push(text)} />);
+    const reported: string[] = [];
+    const { requests, ...app } = live(<Counted onImages={(text) => reported.push(text)} />);
     press("count");
     press("paint");
     press("count");
     await app.answer(reef);
-    expect(told).toEqual(["1 image at 3"]);
+    expect(reported).toEqual(["1 image at 3"]);
     expect(await requests[0]?.json()).toMatchObject({ seed: 2 });
   });
 
@@ -165,18 +165,18 @@ describe("useImages", () => {
   });
 
   test("two components with one id send with their own options", async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const { requests, ...app } = live(
       <>
-        <Painter id="a" label="left" params={{ seed: 1 }} onSuccess={() => told.push("left")} />
-        <Painter id="a" label="right" params={{ seed: 2 }} onSuccess={() => told.push("right")} />
+        <Painter id="a" label="left" params={{ seed: 1 }} onSuccess={() => reported.push("left")} />
+        <Painter id="a" label="right" params={{ seed: 2 }} onSuccess={() => reported.push("right")} />
       </>,
     );
     for (const button of screen.getAllByRole("button", { name: "paint" })) {
       fireEvent.click(button);
       await app.answer(reef);
     }
-    expect(told).toEqual(["left", "right"]);
+    expect(reported).toEqual(["left", "right"]);
     expect(await Promise.all(requests.map((request) => request.json()))).toMatchObject([
       { seed: 1 },
       { seed: 2 },
@@ -200,15 +200,15 @@ describe("useImages", () => {
   });
 
   test("a request without an id is aborted soon after its component is removed", async () => {
-    const told: string[] = [];
-    const { clock, signals, unmount } = live(<Painter onError={({ name }) => told.push(name)} />);
+    const reported: string[] = [];
+    const { clock, signals, unmount } = live(<Painter onError={({ name }) => reported.push(name)} />);
     press("paint");
     await act(settled);
     unmount();
     await clock.advance(999);
     expect(signals[0]?.aborted).toBe(false);
     await clock.advance(1);
-    expect([signals[0]?.aborted, told]).toEqual([true, ["AbortError"]]);
+    expect([signals[0]?.aborted, reported]).toEqual([true, ["AbortError"]]);
   });
 });
 

@@ -135,15 +135,15 @@ test("taskId attaches to a task, in StrictMode and after a remount without a sec
 });
 
 test("callbacks are read at their use, and another taskId shows another task", async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const { app, clock } = gatewayOf([{ status: "IN_PROGRESS" }, { status: "SUCCESS", result_url: url }]);
-  const view = render(app(<Video taskId="t-0" onSuccess={() => told.push("stale")} />));
+  const view = render(app(<Video taskId="t-0" onSuccess={() => reported.push("stale")} />));
   await act(() => settled());
-  view.rerender(app(<Video taskId="t-0" onSuccess={(done) => told.push(done.id)} />));
+  view.rerender(app(<Video taskId="t-0" onSuccess={(done) => reported.push(done.id)} />));
   await act(() => clock.advance(15_000));
   await waitFor(() => expect(status()).toBe("success"));
   await act(() => settled());
-  expect(told).toEqual(["t-0"]);
+  expect(reported).toEqual(["t-0"]);
   view.rerender(app(<Video taskId="t-1" />));
   expect(status()).toBe("pending");
   view.rerender(app(<Video taskId="t-0" />));

@@ -36,6 +36,7 @@ export type {
 } from "./form-fields.js";
 export { type FieldName, type FieldText, type FormWords, formWords } from "./form-words.js";
 export { type ImageForm, imageForm, imageRequestOf } from "./image-form.js";
+export { createTextBlocks } from "./text-blocks.js";
 export {
   type AttachmentDropProps,
   type AttachmentInputProps,

@@ -8,6 +8,6 @@ declare module "react-refresh/runtime" {
     forceReset?: boolean,
     getCustomHooks?: () => readonly unknown[],
   ): void;
-  /** What was refreshed; `null` for nothing. */
+  /** Components that were refreshed; `null` for none. */
   export function performReactRefresh(): object | null;
 }

@@ -1,0 +1,6 @@
+export type { NotificationWords } from "./page-notices.js";
+export type {
+  TaskNotificationOptions,
+  TaskNotificationState,
+} from "./task-notifications.js";
+export { type UseTaskNotificationsResult, useTaskNotifications } from "./use-task-notifications.js";

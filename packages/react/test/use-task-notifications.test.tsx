@@ -1,0 +1,224 @@
+import { GatewayProvider } from "@sluice/react";
+import { useTaskNotifications } from "@sluice/react/notifications";
+import { fireEvent, render, screen } from "@testing-library/react";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { clientOf, settled, stoppedClock } from "../../core/test/support/gateway.js";
+
+const KEY = `B${"A".repeat(86)}`;
+const ENDPOINT = "https://fcm.googleapis.com/x";
+const keyBytes = () => Uint8Array.from(atob(KEY), (letter) => letter.charCodeAt(0)).buffer;
+
+/** A browser with notifications and push, which counts what is asked of it. */
+function openBrowser({
+  answer = "granted" as NotificationPermission,
+  withPush = true,
+  pushService = Promise.resolve(),
+} = {}) {
+  const asked: string[] = [];
+  let subscription: object | null = null;
+  const pushManager = {
+    getSubscription: async () => subscription,
+    async subscribe(options: object) {
+      asked.push(`subscribe ${JSON.stringify(options)}`);
+      await pushService;
+      subscription = {
+        endpoint: ENDPOINT,
+        options: { applicationServerKey: keyBytes() },
+        toJSON: () => ({ endpoint: ENDPOINT, keys: { p256dh: KEY, auth: "a" } }),
+        async unsubscribe() {
+          asked.push("unsubscribe");
+          subscription = null;
+        },
+      };
+      return subscription;
+    },
+  };
+  const Notification = {
+    permission: "default" as NotificationPermission,
+    async requestPermission() {
+      asked.push("permission");
+      Notification.permission = answer;
+      return answer;
+    },
+  };
+  vi.stubGlobal("Notification", Notification);
+  if (withPush) vi.stubGlobal("PushManager", {});
+  const register = async (path: string) => void asked.push(`register ${path}`);
+  const serviceWorker = {
+    register,
+    ready: Promise.resolve({ pushManager }),
+    getRegistration: async () => ({ pushManager }),
+  };
+  Object.defineProperty(navigator, "serviceWorker", { value: serviceWorker, configurable: true });
+  return asked;
+}
+
+function Notify() {
+  const { isSupported, permission, isEnabled, mode, error, enable, disable } = useTaskNotifications();
+  return (
+    <section>
+      <output>{`${isSupported} ${permission} ${isEnabled} ${mode} ${error?.message}`}</output>
+      <button type="button" onClick={() => void enable()}>
+        enable
+      </button>
+      <button type="button" onClick={() => void disable()}>
+        disable
+      </button>
+    </section>
+  );
+}
+
+function show(status = 200, held = Promise.resolve()) {
+  const clock = stoppedClock();
+  const { client, requests } = clientOf(
+    async ({ method }) => {
+      await held;
+      return method === "DELETE"
+        ? new Response(null, { status: 204 })
+        : Response.json(status === 200 ? { publicKey: KEY, id: "s-1" } : { error: {} }, { status });
+    },
+    { clock },
+  );
+  const page = render(
+    <GatewayProvider client={client}>
+      <Notify />
+    </GatewayProvider>,
+  );
+  return { ...page, clock, requests };
+}
+
+const press = (name: string) => fireEvent.click(screen.getByRole("button", { name }));
+const text = () => screen.getByRole("status").textContent;
+
+beforeEach(() => localStorage.clear());
+afterEach(() => {
+  vi.unstubAllGlobals();
+  Reflect.deleteProperty(navigator, "serviceWorker");
+});
+
+test("nothing is asked before a click; then this browser is subscribed, and the proxy has the subscription", async () => {
+  const asked = openBrowser();
+  const { requests } = show();
+  expect([text(), asked, requests]).toEqual(["true default false undefined undefined", [], []]);
+  press("enable");
+  await expect.poll(text).toBe("true granted true push undefined");
+  const subscribed = JSON.stringify({ userVisibleOnly: true, applicationServerKey: KEY });
+  expect(asked).toEqual(["permission", "register /notifications.js", `subscribe ${subscribed}`]);
+  expect(requests.map(({ method, url }) => [method, url])).toEqual([
+    ["GET", "https://gateway.test/v1/notifications"],
+    ["POST", "https://gateway.test/v1/notifications"],
+  ]);
+  expect(await requests[1]?.json()).toEqual({ endpoint: ENDPOINT, keys: { p256dh: KEY, auth: "a" } });
+});
+
+test("a user who refuses is not subscribed, and no request is sent", async () => {
+  const asked = openBrowser({ answer: "denied" });
+  const { requests } = show();
+  press("enable");
+  await expect.poll(text).toBe("true denied false undefined undefined");
+  expect([asked, requests]).toEqual([["permission"], []]);
+});
+
+test("after a reload the same subscription is sent again, and nothing is asked", async () => {
+  const asked = openBrowser();
+  const first = show();
+  press("enable");
+  await expect.poll(text).toContain("push");
+  first.unmount();
+  asked.length = 0;
+  const { requests } = show();
+  await expect.poll(text).toBe("true granted true push undefined");
+  expect(asked).toEqual(["register /notifications.js"]);
+  expect(requests.map(({ method }) => method)).toEqual(["GET", "POST"]);
+});
+
+test("disabling ends the subscription in the browser and at the proxy, also after a reload", async () => {
+  const asked = openBrowser();
+  const { requests, unmount } = show();
+  press("enable");
+  await expect.poll(text).toContain("push");
+  press("disable");
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(ENDPOINT)));
+  const id = [...hash].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  await expect.poll(() => requests.at(-1)?.url).toBe(`https://gateway.test/v1/notifications/${id}`);
+  expect([requests.at(-1)?.method, asked.at(-1), text()]).toEqual([
+    "DELETE",
+    "unsubscribe",
+    "true granted false undefined undefined",
+  ]);
+  unmount();
+  requests.length = 0;
+  show();
+  expect([text(), requests]).toEqual(["true granted false undefined undefined", []]);
+});
+
+test("disabling while this browser is being subscribed leaves no subscription", async () => {
+  const asked = openBrowser();
+  let answer: () => void = () => {};
+  const held = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const { requests } = show(200, held);
+  press("enable");
+  await expect.poll(() => requests.map(({ method }) => method)).toEqual(["GET"]);
+  press("disable");
+  answer();
+  await expect.poll(() => requests.map(({ method }) => method)).toEqual(["GET", "POST", "DELETE"]);
+  expect([asked.at(-1), text()]).toEqual(["unsubscribe", "true granted false undefined undefined"]);
+});
+
+test.each([
+  ["the browser has no push", { withPush: false }, 200, "undefined"],
+  ["the proxy has no push", {}, 404, "undefined"],
+  ["the proxy fails", {}, 503, "the proxy refused the notifications with 503; try again later"],
+])("where %s, the page notifies while it is open", async (_, browser, status, error) => {
+  openBrowser(browser);
+  show(status);
+  press("enable");
+  await expect.poll(text).toBe(`true granted true page ${error}`);
+});
+
+test("a browser without notifications is not asked", async () => {
+  vi.stubGlobal("Notification", undefined);
+  const { requests } = show();
+  press("enable");
+  expect([text(), requests]).toEqual(["false unsupported false undefined undefined", []]);
+});
+
+describe("a push service that does not answer", () => {
+  const openSilentBrowser = () => {
+    let answer = () => {};
+    const pushService = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    return { asked: openBrowser({ pushService }), answer };
+  };
+  const silent = "true granted true page the browser's push service did not answer within 5000 ms";
+
+  test("leaves the notifications to the page after 5 seconds, and has them once it answers", async () => {
+    const { asked, answer } = openSilentBrowser();
+    const { clock } = show();
+    press("enable");
+    await expect.poll(() => asked.at(-1)).toContain("subscribe");
+    await clock.advance(4999);
+    expect(text()).toBe("true granted false undefined undefined");
+    await clock.advance(1);
+    await expect.poll(text).toBe(silent);
+    answer();
+    await expect.poll(text).toBe("true granted true push undefined");
+  });
+
+  test("keeps no subscription that comes after the user has disabled it", async () => {
+    const { asked, answer } = openSilentBrowser();
+    const { clock, requests } = show();
+    press("enable");
+    await expect.poll(() => asked.at(-1)).toContain("subscribe");
+    await clock.advance(5000);
+    await expect.poll(text).toBe(silent);
+    press("disable");
+    await settled();
+    answer();
+    await expect.poll(() => requests.at(-1)?.method).toBe("DELETE");
+    expect([asked.at(-1), text()]).toEqual(["unsubscribe", "true granted false undefined undefined"]);
+  });
+});

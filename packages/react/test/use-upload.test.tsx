@@ -1,0 +1,72 @@
+import { GatewayProvider, useUpload } from "@sluice/react";
+import { act, fireEvent, render, screen } from "@testing-library/react";
+import { expect, test } from "vitest";
+import { clientOf } from "../../core/test/support/gateway.js";
+import { openUploads, refused } from "../../core/test/support/uploads.js";
+
+const file = new Blob([new Uint8Array(1000)]);
+
+function Upload() {
+  const { status, progress, data, error, upload, reset } = useUpload();
+  return (
+    <section>
+      <output>{status}</output>
+      <p>{data?.url ?? error?.message ?? String(progress)}</p>
+      <button type="button" onClick={() => void upload(file)}>
+        upload
+      </button>
+      <button type="button" onClick={reset}>
+        reset
+      </button>
+    </section>
+  );
+}
+
+function shown(uploads = openUploads()) {
+  const { client } = clientOf((request) => uploads.answer(request));
+  const page = render(
+    <GatewayProvider client={client}>
+      <Upload />
+    </GatewayProvider>,
+  );
+  return { ...uploads, ...page };
+}
+
+const press = (name: string) => fireEvent.click(screen.getByRole("button", { name }));
+const text = () => [screen.getByRole("status").textContent, screen.getByRole("paragraph").textContent];
+
+test("a component uploads a file, shows its address, and forgets it", async () => {
+  const { log } = shown();
+  expect([text(), log]).toEqual([["idle", "undefined"], []]);
+  press("upload");
+  expect(text()).toEqual(["pending", "0"]);
+  await expect.poll(text).toEqual(["success", "https://app.test/v1/media/file-1"]);
+  press("reset");
+  expect(text()).toEqual(["idle", "undefined"]);
+});
+
+test("a component shows the refusal of a file", async () => {
+  const { failures } = shown();
+  failures.push(() => refused(415, "file_type"));
+  press("upload");
+  await expect.poll(text).toEqual(["error", "file_type"]);
+});
+
+test("an upload is stopped when its component is gone", async () => {
+  let signal: AbortSignal | undefined;
+  const uploads = openUploads();
+  const { client } = clientOf((request) => {
+    signal = request.signal;
+    return new Promise(() => {});
+  });
+  const { unmount } = render(
+    <GatewayProvider client={client}>
+      <Upload />
+    </GatewayProvider>,
+  );
+  press("upload");
+  await expect.poll(() => signal).toBeDefined();
+  act(() => unmount());
+  expect(signal?.aborted).toBe(true);
+  expect(uploads.log).toEqual([]);
+});
