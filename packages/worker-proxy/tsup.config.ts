@@ -2,11 +2,22 @@ import { defineConfig } from "tsup";
 
 /** Bundled, unlike the other packages: the core's event reader goes in, so that nothing has to be installed. */
 export default defineConfig({
-  entry: ["src/index.ts", "src/auth/index.ts", "src/durable/index.ts"],
+  entry: [
+    "src/index.ts",
+    "src/auth/index.ts",
+    "src/durable/index.ts",
+    "src/media/index.ts",
+    "src/notify/index.ts",
+    "src/push/index.ts",
+  ],
   format: "esm",
   target: "es2022",
   platform: "neutral",
-  external: ["jose"],
+  external: ["jose", "@block65/webcrypto-web-push"],
   sourcemap: true,
+  // the maps lead to `src`, which is published too
+  esbuildOptions(options) {
+    options.sourcesContent = false;
+  },
   clean: true,
 });

@@ -4,8 +4,12 @@ import { defineConfig } from "vitest/config";
 const here = (path: string) => new URL(path, import.meta.url).pathname;
 const alias = {
   "@sluice/core/sse": here("../core/src/sse.ts"),
+  "@sluice/core/internal": here("../core/src/internal.ts"),
   "@sluice/worker-proxy/auth": here("./src/auth/index.ts"),
   "@sluice/worker-proxy/durable": here("./src/durable/index.ts"),
+  "@sluice/worker-proxy/media": here("./src/media/index.ts"),
+  "@sluice/worker-proxy/notify": here("./src/notify/index.ts"),
+  "@sluice/worker-proxy/push": here("./src/push/index.ts"),
   "@sluice/worker-proxy": here("./src/index.ts"),
 };
 /** Until a test counts as hanging: on two busy cores workerd and its sockets take their time. */
@@ -52,7 +56,11 @@ export default defineConfig({
                 BUDGET: { className: "Budget", useSQLite: true },
                 STREAM_LOG: { className: "StreamLog", useSQLite: true },
                 PAID_STREAM_LOG: { className: "PaidStreamLog", useSQLite: true },
+                COUNTED_WATCH: { className: "CountedWatch", useSQLite: true },
+                COUNTED_INDEX: { className: "CountedIndex", useSQLite: true },
+                COUNTED_PUSH: { className: "CountedPush", useSQLite: true },
               },
+              r2Buckets: ["COUNTED_MEDIA"],
             },
           }),
         ],

@@ -1,5 +1,5 @@
-/** A group of routes that can be opened: those of the spec's part of the same name, `GET /health` and `GET /v1/budget`. */
-export type RouteName = "chat" | "images" | "videos" | "assets" | "epsilon" | "health" | "budget";
+/** A group of routes: those of the spec's part of the same name, `GET /health`, `GET /v1/budget`, and the files of `/media`. */
+export type RouteName = "chat" | "images" | "videos" | "assets" | "epsilon" | "health" | "budget" | "media";
 
 /** The sender of a request. */
 export interface User {
@@ -72,7 +72,8 @@ export type CallOutcome = "not_reached" | "refused" | "answered" | "unknown";
 export interface ExtensionRoute<Env = unknown> {
   /** The group that has to be open. */
   readonly name: RouteName;
-  readonly method: "GET" | "DELETE";
+  /** The body of a `POST` is one JSON object, which the extension checks. */
+  readonly method: "GET" | "POST" | "DELETE";
   /** Below `basePath`; `{id}` stands for an id. */
   readonly path: string;
   /** `task`: signed for its user, like a task's; `own`: given out by the extension, which knows whose it is. */
@@ -92,6 +93,11 @@ export interface Extension<Env = unknown> extends Checked<Env> {
    * or refuse with 500.
    */
   send?(admitted: Admitted<Env>, isMetered: boolean): Promise<Response> | undefined;
+  /**
+   * Sees each JSON answer about a task or an asset before the client, which waits for it. `admitted` has the id, also of
+   * a new task, and a `body` where it was created. What is thrown is dropped: an answer that is paid for must arrive.
+   */
+  answered?(admitted: Admitted<Env>, json: unknown): Promise<void>;
 }
 
 /** Money, or what stands for it, that is set aside for one request. */

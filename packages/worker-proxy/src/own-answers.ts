@@ -1,6 +1,7 @@
+import { specRoutes } from "./gates/path.js";
 import { Refusal } from "./refusal.js";
 import { errorBody, textOf } from "./refusals.js";
-import { logError } from "./report.js";
+import { logError, type Report } from "./report.js";
 import type { Settings } from "./settings.js";
 
 /* Loaded when the proxy itself answers: refusals, preflights and `/health`. */
@@ -10,30 +11,32 @@ export interface Failed<Env> {
   readonly request: Request;
   readonly env: Env;
   readonly settings: Partial<Settings<Env>>;
-  /** Further values that the log must not show. */
-  readonly secrets?: readonly string[];
-  /** Names the request in the log. @default none */
-  readonly requestId?: string;
+  /** Names the request, and further values that the log must not show. @default none */
+  readonly report?: Report;
 }
 
 /** Returns the answer to a refused request, and logs the cause of a 5xx, or an option that is missing. */
-export async function refuse<Env>(
-  given: Refusal,
-  failed: Failed<Env>,
-): Promise<{ readonly response: Response; readonly status: number; readonly code: string }> {
-  const { request, settings, requestId } = failed;
+export async function refuse<Env>(given: Refusal, failed: Failed<Env>): Promise<Response> {
+  const { request, settings, report } = failed;
   const refusal = given.reason === "not_found" ? notServed(request.url, settings) : given;
   const { status, code, message } = textOf(refusal);
   const { advice, headers } = refusal.details;
+  const requestId = headers?.["x-request-id"] ?? report?.known.requestId;
   if (advice) advise(settings.advised, `${JSON.stringify(advice.slice(0, 100))}: ${message}`);
   if (status >= 500)
     await logCause(`${status} ${code}${requestId ? `, request ${requestId}` : ""}`, refusal, failed);
-  const response = new Response(errorBody(refusal), {
+  if (report && requestId) report.known.requestId = requestId;
+  report?.end(status, code);
+  return new Response(errorBody(refusal), {
     // 499 is for the log, since no client is left to read it
     status: status === 499 ? 408 : status,
-    headers: { "x-sluice-source": "proxy", ...headers, "content-type": "application/json" },
+    headers: {
+      "x-sluice-source": "proxy",
+      ...headers,
+      ...(requestId && { "x-request-id": requestId }),
+      "content-type": "application/json",
+    },
   });
-  return { response, status, code };
 }
 
 /** The largest number of different lines that callers, who choose their subjects, can put into a log. */
@@ -50,12 +53,9 @@ function advise(advised = new Set<string>(), line: string): void {
 const lookups = { name: "assets", path: "/gamma/asset/" } as const;
 
 /** Names the option that the operator may have forgotten, for the paths of the spec. */
-function notServed(
-  url: string,
-  { basePath = "", table = [], specRoutes = [] }: Partial<Settings<never>>,
-): Refusal {
+function notServed(url: string, { basePath = "", table = [] }: Partial<Settings<never>>): Refusal {
   // a host may hand over an address that can't be read
-  const pathname = URL.canParse(url) ? new URL(url).pathname : "";
+  const pathname = URL.parse(url)?.pathname ?? "";
   const known = [...specRoutes, lookups].find(({ path }) => pathname.includes(path));
   const start = known && pathname.slice(0, pathname.indexOf(known.path) + known.path.length);
   let option = "";
@@ -76,7 +76,7 @@ const KEY_LIKE = /\beyJ[\w-]+(?:\.[\w-]*)*|(?=[\w+-]*\d)(?=[\w+-]*[a-z])[\w+-]{1
 /** Logs an error in one line, without a value of `env`, a credential, a secret, or what looks like a key. */
 export async function logCause<Env>(subject: string, error: unknown, failed: Failed<Env>): Promise<void> {
   let safe = causeOf(error).slice(0, 10_000);
-  for (const [value, name] of await confidentialIn(failed)) safe = safe.replaceAll(value, `[${name}]`);
+  for (const { name, value } of await confidentialIn(failed)) safe = safe.replaceAll(value, `[${name}]`);
   safe = safe.replace(KEY_LIKE, "[…]").replace(/\p{Cc}+/gu, " ");
   logError(`${subject}: ${safe.slice(0, CAUSE_CHARACTERS)}`);
 }
@@ -91,18 +91,24 @@ function causeOf(error: unknown, depth = 0): string {
 }
 
 /** The values that no log may show, the longest first, each with the name that takes its place. */
-async function confidentialIn<Env>({ request, env, settings, secrets = [] }: Failed<Env>) {
+async function confidentialIn<Env>({ request, env, settings, report }: Failed<Env>) {
   const keys = await Promise.allSettled([settings.apiKey, settings.secret].map(async (read) => read?.(env)));
-  const known: [value: unknown, name: string][] = secrets.map((value) => [value, "secret"]);
-  for (const key of keys)
-    if (key.status === "fulfilled") for (const part of [key.value].flat()) known.push([part, "secret"]);
-  for (const [name, value] of Object.entries(env ?? {}))
-    for (const part of [value].flat()) known.push([part, `env.${name}`]);
-  for (const [name, value] of request.headers)
-    if (isCredential(name)) for (const part of value.split(/[\s;,=]+/)) known.push([part, name]);
-  const isLong = (entry: (typeof known)[0]): entry is [string, string] =>
-    typeof entry[0] === "string" && entry[0].length >= SECRET_CHARACTERS;
-  return known.filter(isLong).sort(([one], [other]) => other.length - one.length);
+  const headers = [...request.headers].filter(([name]) => isCredential(name));
+  const named: (readonly [name: string, values: unknown])[] = [
+    ["secret", report?.secrets],
+    ...keys.map((key) => ["secret", key.status === "fulfilled" && key.value] as const),
+    ...Object.entries(env ?? {}).map(([name, values]) => [`env.${name}`, values] as const),
+    ...headers.map(([name, value]) => [name, value.split(/[\s;,=]+/)] as const),
+  ];
+  const isLong = (value: unknown) => typeof value === "string" && value.length >= SECRET_CHARACTERS;
+  return named
+    .flatMap(([name, values]) =>
+      [values]
+        .flat()
+        .filter(isLong)
+        .map((value) => ({ name, value: value as string })),
+    )
+    .sort((one, other) => other.value.length - one.value.length);
 }
 
 /** Names what a function looks for in `env` and does not find: "; env.PROXY_SECRET is not set". */
@@ -122,27 +128,26 @@ export function missingIn<Env>(read: (env: Env) => unknown, env: Env): string {
   return missing.size > 0 ? `; ${[...missing].join(", ")} is not set` : "";
 }
 
-/**
- * Answers 503 as long as a setting or a binding is missing. The log names each, the answer none. No request is
- * sent.
- */
+/** Answers 503 as long as a setting or a binding is missing. Only the log names each; no request is sent. */
 export async function healthOf<Env>(
   settings: Settings<Env>,
   setup: readonly unknown[],
-  { request, env }: Pick<Failed<Env>, "request" | "env">,
+  failed: Failed<Env>,
 ): Promise<Response> {
-  const { authenticate, rateLimit, meter, extensions } = settings;
+  const { authenticate, rateLimit, meter, extensions, read } = settings;
+  const { env, report } = failed;
   const parts = [authenticate === "public" ? undefined : authenticate, rateLimit, meter, ...extensions];
   const checks = parts.flatMap((part) => part?.checks ?? []);
   const results = await Promise.allSettled<unknown>([
     ...setup,
-    settings.read.origins(env),
+    read.origins(env),
     ...checks.map(async (check) => check(env)),
   ]);
   const problems = results.filter((result) => result.status === "rejected");
-  for (const { reason } of problems) await logCause("health", reason, { request, env, settings });
-  if (problems.length > 0) return Response.json({ status: "misconfigured" }, { status: 503 });
-  return Response.json({ status: "ok" });
+  for (const { reason } of problems) await logCause("health", reason, failed);
+  const [status, code] = problems.length > 0 ? [503, "misconfigured"] : [200];
+  report?.end(status, code);
+  return Response.json({ status: code ?? "ok" }, { status });
 }
 
 /** Tells whether the value of a header of this name is a credential. */
@@ -152,10 +157,7 @@ export function isCredential(name: string): boolean {
 
 const HEADER_NAMES = /^[\w\-, ]{1,1000}$/;
 
-/**
- * The answer to a preflight: the methods and headers that the page may send. No user is authenticated here. A path that
- * is not served allows all methods of the proxy, so that the page can read why its request is refused.
- */
+/** The answer to a preflight. A path that is not served allows all methods: the page can then read the refusal. */
 export function preflight(request: Request, methods: string): Response {
   // an allowed page may send any header, since none is forwarded; client libraries add a dozen of their own
   const asked = request.headers.get("access-control-request-headers") ?? "";

@@ -2,10 +2,9 @@ import type { Admitted, ProxyContext } from "./admitted.js";
 import { checkOrigin, checkRate, corsHeadersOf, userOf } from "./gates/caller.js";
 import { find, isPoll, type Match, matchFor } from "./gates/path.js";
 import { admit } from "./gates/policy.js";
-import type { Account } from "./gateway/additions.js";
 import { passOn } from "./gateway/answer.js";
 import { openCall } from "./gateway/call.js";
-import { addedHeaders, ask, outgoingOf } from "./gateway/request.js";
+import { ask, type Exchange } from "./gateway/request.js";
 import type { ProxyOptions } from "./options.js";
 import { Refusal, refusalIn } from "./refusal.js";
 import { openReport, type Report } from "./report.js";
@@ -40,6 +39,9 @@ export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayP
 /** A request as it comes in. */
 type Incoming<Env> = Pick<Admitted<Env>, "request" | "env" | "context">;
 
+/** Headers that every answer has: nothing of it is kept anywhere, or taken for another type than it is. */
+const own = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
 /** Looks at path and origin, lets the other gates decide, and turns what they throw into an answer. */
 async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Promise<Response> {
   const { request, env, context } = incoming;
@@ -63,14 +65,8 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
     if (match) response = await serve(settings, incoming, match, found.host, report);
     else response = (await import("./own-answers.js")).preflight(request, found.methods);
   } catch (error) {
-    const refusal = refusalIn(error);
-    const { known, secrets } = report;
-    known.requestId = refusal.details.headers?.["x-request-id"] ?? known.requestId;
     const { refuse } = await import("./own-answers.js");
-    const refused = await refuse(refusal, { request, env, requestId: known.requestId, settings, secrets });
-    report.end(refused.status, refused.code);
-    response = refused.response;
-    response.headers.set("x-request-id", known.requestId);
+    response = await refuse(refusalIn(error), { request, env, settings, report });
   }
   for (const [name, value] of Object.entries({ ...cors, ...own })) response.headers.set(name, value);
   return response;
@@ -90,64 +86,60 @@ async function serve<Env>(
 ): Promise<Response> {
   const { request, env } = incoming;
   const { route } = match;
-  report.known.route = route.name;
+  const { known } = report;
+  known.route = route.name;
   if (route.name === "health") {
     const { healthOf } = await import("./own-answers.js");
-    const response = await healthOf(settings, partsOf(settings, env, host), incoming);
-    report.end(response.status, response.ok ? undefined : "misconfigured");
-    return response;
+    return await healthOf(settings, partsOf(settings, env, host), { request, env, settings, report });
   }
   const user = await userOf(settings.authenticate, request, env);
-  report.known.user = user.id;
+  known.user = user.id;
   await checkRate(settings.rateLimit, { ...incoming, user }, route);
-  const found = await setupOf(settings, env, host);
-  const tenancy =
-    found.secrets.length > 0
-      ? (await import("./gates/references.js")).tenancyOf(found.secrets, user)
-      : undefined;
-  const checked = await admit(settings, found, tenancy, match, { ...incoming, user, route: route.name });
-  if (checked.model !== undefined) report.known.model = checked.model;
+  const found = await setupOf(settings, env, host, user);
+  const checked = await admit(settings, found, match, { ...incoming, user, route: route.name });
+  if (checked.model !== undefined) known.model = checked.model;
   if (checked.body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
-  const { headers, keys } = await addedHeaders(settings, checked, report.known.requestId);
-  const admitted = { ...checked, headers };
+  const isMore = settings.upstreamHeaders || request.headers.has("traceparent");
+  const { addedHeaders } = isMore ? await import("./gateway/additions.js") : {};
+  const added = await addedHeaders?.(settings, checked);
+  const headers = { ...added?.headers, "x-request-id": known.requestId };
   report.secrets.push(...Object.values(headers));
-  const setup = { ...found, guarded: [...found.guarded, ...keys] };
-
+  const setup = { ...found, guarded: [...found.guarded, ...(added?.keys ?? [])] };
   const call = openCall(request.signal, route.extension ? undefined : settings.limits.totalMs);
-  let account: Account | undefined;
+  return await pass({ settings, setup, admitted: { ...checked, headers }, route, report, call });
+}
+
+/** Lets an extension or the gateway answer an admitted request, and passes the answer on. */
+async function pass<Env>(exchange: Exchange<Env>): Promise<Response> {
+  const { settings, setup, route, call } = exchange;
   try {
     const mayExtend = route.extension !== undefined || settings.extensions.length > 0;
     const { extensionAnswer } = mayExtend ? await import("./gateway/additions.js") : {};
-    const extensions = await extensionAnswer?.(settings, route, admitted, call);
-    const response = extensions ?? (await gateways());
-    const isExtensions = extensions !== undefined;
-    const parts = { settings, setup, tenancy, admitted, route, report, account };
-    if (response.ok) return await passOn({ ...parts, response, call, isExtensions });
+    const extensions = await extensionAnswer?.(exchange);
+    const response = extensions ?? (await gatewayAnswer(exchange));
+    if (response.ok) return await passOn(exchange, response, extensions !== undefined);
     const { refusalOf } = await import("./gateway/read-answer.js");
     throw await refusalOf({ response, call }, setup.guarded, settings.limits);
   } catch (error) {
-    account?.close((error instanceof Refusal && error.details.outcome) || "unknown");
+    exchange.account?.close((error instanceof Refusal && error.details.outcome) || "unknown");
     call.close();
     throw error;
   }
-
-  async function gateways(): Promise<Response> {
-    const outgoing = outgoingOf(route, admitted);
-    const asked = async () => {
-      const answer = await ask(settings, setup, outgoing, env, call);
-      report.known.upstreamStatus = answer.status;
-      return answer;
-    };
-    if (isPoll(route)) {
-      const { poll } = await call.wait(() => import("./gateway/polls.js"), "upstream_unreachable");
-      return await poll(settings, setup, outgoing, admitted, call, asked);
-    }
-    // reserved last: a request that the proxy or an extension refuses costs nothing
-    if (settings.meter)
-      account = await (await import("./gateway/additions.js")).openAccount(settings.meter, admitted);
-    return await asked();
-  }
 }
 
-/** Headers that every answer has: nothing of it is kept anywhere, or taken for another type than it is. */
-const own = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+async function gatewayAnswer<Env>(exchange: Exchange<Env>): Promise<Response> {
+  const { settings, admitted, route, call } = exchange;
+  const { id, body, headers, env } = admitted;
+  const path = id === undefined ? route.path : route.path.replace("{id}", id);
+  const outgoing = { method: route.method, path, body, headers };
+  if (isPoll(route)) {
+    const { poll } = await call.wait(() => import("./gateway/polls.js"), "upstream_unreachable");
+    return await poll(exchange, outgoing, () => ask(exchange, outgoing, env));
+  }
+  if (settings.meter) {
+    // reserved last: a request that the proxy or an extension refuses costs nothing
+    const { openAccount } = await import("./gateway/additions.js");
+    exchange.account = await openAccount(settings.meter, admitted);
+  }
+  return await ask(exchange, outgoing, env);
+}

@@ -11,7 +11,7 @@ const invalid = "invalid_request";
 const unsupported = "unsupported_media_type";
 const maybeDone = "what was asked may be done all the same";
 
-const refusals = {
+export const refusals = {
   // path and origin
   not_found: [404, "there is nothing at this path{what}"],
   query_not_allowed: [400, "remove the query: this path takes none"],
@@ -84,22 +84,8 @@ const refusals = {
   upstream_auth: [502, "the gateway refused the proxy's key; tell its operator"],
   upstream_refused: [502, "the gateway refused with {what}"],
 
-  // sign-in with Turnstile
-  turnstile_refused: [403, "{what}"],
-  turnstile_token_missing: [400, 'send { "token": "…" }, the token of the Turnstile widget', invalid],
-
-  // stream log and video watch
-  stream_not_found: [404, "there is no stream with this id, or not any more", "not_found"],
-  stream_stopped: [499, "the stream was stopped"],
-  stream_interrupted: [502, "the rest of this answer is lost; ask again"],
-  idempotency_key_invalid: [400, "idempotency-key: send 1 to 255 visible ASCII characters", invalid],
-  idempotency_mismatch: [422, "this idempotency-key was used for another request; use a new one"],
-  event_id_invalid: [400, "last-event-id: send the id of an event of this stream", invalid],
-  too_many_readers: [429, "this is open in {what} places already; close one, or try again later"],
-  task_unknown: [404, "the gateway does not know this task", "task_not_found"],
-  upstream_unreadable: [502, "the gateway's answers show no task; ask it yourself"],
-  watch_timeout: [504, "the task was not over after 24 hours"],
-  object_refused: [502, "{what}"],
+  // an error that was said elsewhere: by a Durable Object, or by a part of `/auth`
+  said: [502, "{what}"],
 } as const satisfies Record<string, Row>;
 
 /** The reason of a refusal: a row of the table. */
@@ -119,7 +105,7 @@ export interface Details {
   /** The problem in words for the operator's log alone. @default the message */
   readonly problem?: string | undefined;
   readonly cause?: unknown;
-  /** An error that was said elsewhere, in place of the table's: the gateway's, or a Durable Object's. */
+  /** An error in place of the table's: the gateway's, a Durable Object's, or that of a part of `/auth`. */
   readonly said?: Partial<ErrorText>;
 }
 
@@ -139,30 +125,27 @@ const TYPES: Readonly<Record<number, string>> = {
   429: "rate_limit_error",
 };
 
+/** The part of a refusal that its words depend on. */
+type Refused = { readonly reason: Reason; readonly details: Details };
+
 /** Returns the status and the words of a refusal. */
-export function textOf({
-  reason,
-  details,
-}: {
-  readonly reason: Reason;
-  readonly details: Details;
-}): ErrorText {
-  const row: Row = refusals[reason];
+export function textOf({ reason, details }: Refused): ErrorText {
   const { what = "", param = "an address", said } = details;
-  const [status, message, code = reason] = row;
+  const [usual, message, code = reason]: Row = refusals[reason];
+  const status = said?.status ?? usual;
   const text = message.replace("{param}", () => param).replace("{what}", () => String(what));
   const type = TYPES[status] ?? (status < 500 ? "invalid_request_error" : "proxy_error");
-  return { status, code, message: text, type, ...said };
+  return { code, message: text, type, ...said, status };
 }
 
 /** Returns the body of a refusal, and of an error inside a stream, in the gateway's own error shape (spec, Errors). */
-export function errorBody(refusal: { readonly reason: Reason; readonly details: Details }): string {
+export function errorBody(refusal: Refused): string {
   const { message, type, code } = textOf(refusal);
   const { param } = refusal.details;
   return JSON.stringify({ error: { message, type, code, ...(param && { param }) } });
 }
 
 /** Returns the event that ends a stream that failed; a blank line closes the event that may be open. */
-export function errorEvent(refusal: { readonly reason: Reason; readonly details: Details }): Uint8Array {
+export function errorEvent(refusal: Refused): Uint8Array {
   return new TextEncoder().encode(`\n\nevent: error\ndata: ${errorBody(refusal)}\n\n`);
 }

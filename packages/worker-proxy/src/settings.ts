@@ -1,8 +1,8 @@
-import type { RouteName } from "./admitted.js";
+import type { RouteName, User } from "./admitted.js";
 import { createStreamCount } from "./gates/caller.js";
 import type { Caps } from "./gates/fields.js";
 import { createTables, type FieldsOf, hasField, routeOf } from "./gates/models.js";
-import { specRoutes, tableOf } from "./gates/path.js";
+import { tableOf } from "./gates/path.js";
 import type { ProxyOptions } from "./options.js";
 import { ensure, misconfigured, readOption } from "./refusal.js";
 
@@ -30,60 +30,47 @@ const isFunction: Check = (value) => typeof value === "function";
 const isText = (value: unknown, form: RegExp) => typeof value === "string" && form.test(value);
 const isList = (value: unknown, holds: Check, least = 1): value is string[] =>
   Array.isArray(value) && value.length >= least && value.every(holds);
-const orNone =
-  (holds: Check): Check =>
-  (value) =>
-    value === undefined || holds(value);
-
-/** The options that are checked by themselves, and the words that say what to give. */
-const checks: { readonly [Name in keyof ProxyOptions]?: readonly [Check, words: string] } = {
-  authenticate: [
-    (value) => value === "public" || isFunction(value),
-    'give a function that says who asks, or "public" if everybody may spend',
-  ],
-  apiKey: [isFunction, "give a function, (env) => env.GATEWAY_API_KEY"],
-  secret: [orNone(isFunction), "give a function, (env) => env.PROXY_SECRET"],
-  basePath: [(value) => isText(value, /^(?:\/[\w-]+)*$/), 'give "" or a path like "/api"'],
-  routes: [
-    (value) => isList(value, (name) => ROUTES.some((route) => route === name)),
-    `give some of ${ROUTES.join(", ")}`,
-  ],
-  assetLookup: [
-    orNone((value) => isText(value, /^(?:\/[\w-]+)+$/)),
-    'give a path like "/gamma/asset/GetAsset"',
-  ],
-  media: [
-    (value) => value === "public" || value === "any" || isFunction(value),
-    'give "public", "any" or a function of the address',
-  ],
-  upstreamHeaders: [orNone(isFunction), 'give a function, (admitted) => ({ "x-name": "value" })'],
-  allowFields: [
-    (value) => isList(value, (path) => isText(path, /^\w+(?:\.\w+)*$/), 0),
-    'give names or paths of fields, ["n", "extra_body.top_k"]',
-  ],
-};
 
 /** The options with their defaults, and with what can be checked without a request checked. */
 export type Settings<Env = never> = ReturnType<typeof checkedOptions<Env>>;
 
 /** @throws {TypeError} when an option is missing or can't work; the message says what to give */
 export function checkedOptions<Env>(given: ProxyOptions<Env>) {
-  const { authenticate, secret, baseURL, origins, models, assetLookup, meter } = given;
+  const { authenticate, apiKey, secret, baseURL, origins, models, assetLookup, meter, upstreamHeaders } =
+    given;
   const { basePath = "", extensions = [], media = "public", allowFields = [], credentials = false } = given;
   const routes: readonly RouteName[] = given.routes ?? ["chat"];
-  const options = { ...given, basePath, extensions, media, allowFields, credentials, routes };
-  for (const [name, [holds, words]] of Object.entries(checks))
-    ensure(holds(options[name as keyof ProxyOptions]), `${name}: ${words}`);
+  ensure(
+    authenticate === "public" || isFunction(authenticate),
+    'authenticate: give a function that says who asks, or "public" if everybody may spend',
+  );
+  ensure(isFunction(apiKey), "apiKey: give a function, (env) => env.GATEWAY_API_KEY");
+  ensure(secret === undefined || isFunction(secret), "secret: give a function, (env) => env.PROXY_SECRET");
+  ensure(
+    upstreamHeaders === undefined || isFunction(upstreamHeaders),
+    'upstreamHeaders: give a function, (admitted) => ({ "x-name": "value" })',
+  );
+  ensure(isText(basePath, /^(?:\/[\w-]+)*$/), 'basePath: give "" or a path like "/api"');
+  ensure(
+    assetLookup === undefined || isText(assetLookup, /^(?:\/[\w-]+)+$/),
+    'assetLookup: give a path like "/gamma/asset/GetAsset"',
+  );
+  const areRoutes = isList(routes, (name) => ROUTES.some((route) => route === name));
+  ensure(areRoutes, `routes: give some of ${ROUTES.join(", ")}`);
+  const isMedia = media === "public" || media === "any" || isFunction(media);
+  ensure(isMedia, 'media: give "public", "any" or a function of the address');
+  const areFields = isList(allowFields, (path) => isText(path, /^\w+(?:\.\w+)*$/), 0);
+  ensure(areFields, 'allowFields: give names or paths of fields, ["n", "extra_body.top_k"]');
 
   const fieldsOf = createTables(allowFields);
+  const added = [...extensions, ...(meter ? [meter] : [])].flatMap((part) => part.routes ?? []);
   const read = {
     baseURL: readerOf("baseURL", baseURL, checkBaseURL),
     origins: readerOf("origins", origins, checkOrigins),
     models: readerOf("models", models, (value) => checkModels(value, fieldsOf)),
-    apiKeys: readerOf("apiKey", given.apiKey, checkKeys),
+    apiKeys: readerOf("apiKey", apiKey, checkKeys),
     secrets: secret ? readerOf("secret", secret, checkSecrets) : () => [],
   };
-  const added = [...extensions, ...(meter ? [meter] : [])].flatMap((part) => part.routes ?? []);
   ensure(
     !routes.includes("budget") || added.some(({ name }) => name === "budget"),
     "routes: budget needs a `meter` that can be read, as budget()",
@@ -99,38 +86,45 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     const isLimit = Number.isSafeInteger(value) && value >= least;
     ensure(isLimit, `limits.${name}: give a whole number from ${least} up`);
   }
-  const { streamsPerUser, totalMs } = limits;
   return {
-    ...options,
+    ...given,
+    basePath,
+    extensions,
+    media,
+    credentials,
     read,
     limits,
     fieldsOf,
-    specRoutes,
     table: tableOf(routes, assetLookup, added),
     /** Lines about options that an operator may have forgotten, each of which is logged once. */
     advised: new Set<string>(),
     /** Bounds the streams of a user. */
-    countStream: authenticate === "public" ? () => () => {} : createStreamCount(streamsPerUser, totalMs),
-    // called detached: the global fetch throws with another `this`
-    fetch: given.fetch ?? ((request: Request) => fetch(request)),
+    countStream:
+      authenticate === "public" ? () => () => {} : createStreamCount(limits.streamsPerUser, limits.totalMs),
+    /** Sends a request: the platform's own `fetch` needs no object for it. */
+    send: (url: string, init: RequestInit, env: Env) =>
+      given.fetch ? given.fetch(new Request(url, init), env) : fetch(url, init),
   };
 }
 
 /** The part of the setup that depends on the environment. Its problems are in the log, and in no answer. */
-export interface Setup {
-  readonly baseURL: string;
-  /** The one in use, and the one that follows it. */
-  readonly apiKeys: readonly string[];
-  /** Values that no answer may hold: the keys, and keys in further headers. */
-  readonly guarded: readonly string[];
-  readonly secrets: readonly string[];
-  readonly models: ReadonlyMap<string, Caps>;
-}
+export type Setup = Awaited<ReturnType<typeof setupOf>>;
 
 /** @throws {Refusal} 500 `misconfigured`; the log names what is wrong, without any value */
-export async function setupOf<Env>(settings: Settings<Env>, env: Env, host: string): Promise<Setup> {
+export async function setupOf<Env>(settings: Settings<Env>, env: Env, host: string, user?: User) {
   const [baseURL, apiKeys, secrets, models] = await Promise.all(partsOf(settings, env, host));
-  return { baseURL, apiKeys, guarded: apiKeys, secrets, models };
+  const isTenant = user && secrets.length > 0;
+  const tenancy = isTenant ? (await import("./gates/references.js")).tenancyOf(secrets, user) : undefined;
+  return {
+    baseURL,
+    /** The one in use, and the one that follows it. */
+    apiKeys,
+    /** Values that no answer may hold: the keys, and keys in further headers. */
+    guarded: apiKeys,
+    models,
+    /** The marks of this user's ids; undefined without a `secret`. */
+    tenancy,
+  };
 }
 
 /** The parts of a setup. Each fails for itself. */
@@ -141,7 +135,8 @@ export function partsOf<Env>({ read }: Settings<Env>, env: Env, host: string) {
 /** Refuses the host of the proxy, which would send requests to itself without end. */
 async function foreign(given: string | Promise<string>, host: string): Promise<string> {
   const baseURL = await given;
-  if (new URL(baseURL).host === host) throw misconfigured("baseURL: is the proxy's own address");
+  // as `checkBaseURL` writes it: protocol, nothing, host
+  if (baseURL.split("/", 3)[2] === host) throw misconfigured("baseURL: is the proxy's own address");
   return baseURL;
 }
 
@@ -158,18 +153,18 @@ function readerOf<Env, T>(
 }
 
 function checkBaseURL(given: unknown): string {
-  ensure(typeof given === "string" && URL.canParse(given), "baseURL: is no URL");
-  const { protocol, hostname, origin, username, password, pathname } = new URL(given);
+  const url = typeof given === "string" && URL.parse(given);
+  ensure(url, "baseURL: is no URL");
+  const { protocol, hostname, origin, username, password, pathname, href } = url;
   const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
   const isSafe = protocol === "https:" || (protocol === "http:" && isLocal);
-  const isPlain = !username && !password && !/[?#]/.test(given);
+  const isPlain = !username && !password && !/[?#]/.test(href);
   ensure(isSafe && isPlain, "baseURL: must be https, without a name, password, query or fragment");
   return origin + pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 
 function checkOrigins(given: unknown): readonly string[] {
-  const isOrigin = (text: unknown) =>
-    typeof text === "string" && URL.canParse(text) && new URL(text).origin === text;
+  const isOrigin = (text: unknown) => typeof text === "string" && URL.parse(text)?.origin === text;
   const words = 'origins: give exact origins, ["https://app.example.com"], without a path or wildcard';
   ensure(isList(given, isOrigin, 0), words);
   return given;

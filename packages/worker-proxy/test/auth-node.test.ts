@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { describe } from "vitest";
 
 /** The same sentences in Node, whose fetch, streams and Web Crypto are others than workerd's. */

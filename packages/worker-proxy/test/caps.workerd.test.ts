@@ -49,6 +49,7 @@ describe("case 28: within the caps a request passes as it is", () => {
     [lists, '"resolution":"480p","generate_audio":false', { resolution: "480p", generate_audio: false }],
     [{ duration: [4, -1] }, '"duration":-1', { duration: -1 }],
     [{ tools: 1 }, '"tools":[{"type":"web_search"}]', { tools: [{ type: "web_search" }] }],
+    [{ tools: 1 }, '"tools":{"type":"web_search"}', { tools: { type: "web_search" } }],
     [{ tools: 1 }, '"tools":[]', { tools: [] }],
     [{ tools: 0 }, '"tools":[]', { tools: [] }],
     [{ tools: 1 }, '"tools":null', { tools: null }],

@@ -102,6 +102,18 @@ test("case 59: a missing PROXY_SECRET and a missing JWT_SECRET have different li
   ]);
 });
 
+test("case 59: the log names an `authenticate` that reads the body", async () => {
+  const { ask, reached } = openProxy({
+    async authenticate(request) {
+      await request.text();
+      return { id: "user-1" };
+    },
+  });
+  expect(await ask(asked())).toMatchObject({ status: 500, error: { code: "misconfigured" } });
+  expect(lines()).toEqual([expect.stringContaining("authenticate: must leave the body unread")]);
+  expect(reached).toEqual([]);
+});
+
 test("case 59: a missing RATE_LIMITER names itself", async () => {
   const { ask } = openProxy({
     rateLimit: workersRateLimit((env: Env) => (env as unknown as { RATE_LIMITER: undefined }).RATE_LIMITER),

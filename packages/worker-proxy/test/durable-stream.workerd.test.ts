@@ -480,9 +480,9 @@ describe("a request with the key of a stream that is being forgotten", () => {
     later(600_000);
     const again = await runInDurableObject(object, async (instance) => {
       const forgetting = instance.alarm();
-      const asker = encodeURIComponent(JSON.stringify({ user: { id: "u" }, isMetered: false }));
+      const caller = encodeURIComponent(JSON.stringify({ user: { id: "u" }, isMetered: false }));
       const body = JSON.stringify({ ...chat, stream: true });
-      const request = { method: "POST", headers: { "x-sluice-asker": asker }, body };
+      const request = { method: "POST", headers: { "x-sluice-caller": caller }, body };
       const [answer] = await Promise.all([
         instance.fetch(new Request("https://stream-log.invalid/", request)),
         forgetting,

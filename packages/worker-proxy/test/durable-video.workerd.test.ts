@@ -40,7 +40,7 @@ function openWatch() {
       open.push(tab);
       return tab;
     },
-    /** When the alarm will ring, in seconds from the start. */
+    /** Time of the alarm, in seconds from the start; null for none. */
     alarmAt: () =>
       runInDurableObject(object, async (_, { storage }) => {
         const at = await storage.getAlarm();

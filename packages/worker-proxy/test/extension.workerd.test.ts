@@ -59,6 +59,16 @@ describe("a path of an extension", () => {
     expect(events).toMatchObject([{ route: "chat", method: "GET", status: 200, user: "user-1" }]);
   });
 
+  test("may have no id in it", async () => {
+    const serve = async (admitted: Admitted<Env>) => Response.json({ id: admitted.id ?? "none" });
+    const { request } = openExtended(
+      undefined,
+      { routes: ["budget"] },
+      { routes: [{ name: "budget", method: "GET", path: "/v1/budget", id: "own", serve }] },
+    );
+    expect((await request("GET", "/v1/budget")).text).toBe('{"id":"none"}');
+  });
+
   test("that names a task is given the gateway's own id, and is marked in the answer", async () => {
     const { watch, served } = openExtended(({ id }) => Response.json({ data: { task_id: id } }));
     const { text } = await watch(signed("t-1"));

@@ -22,7 +22,7 @@ const models = [
   "new-1",
 ];
 
-/** What reaches the gateway of a body, and which of its fields were left out; or why nothing does. */
+/** Returns the part of a body that reaches the gateway and the fields that were left out, or the refusal. */
 async function ask(body: Body, path: string = paths.chat, options: Options = {}) {
   const opened = openProxy({
     routes: ["chat", "images", "videos"],
@@ -288,6 +288,11 @@ describe("fields that OpenAI clients send are dropped, and named in the answer",
       code: "invalid_request",
       param: "max_completion_tokens",
     });
+  });
+
+  test("max_completion_tokens is refused by its name where the model has no tokens to limit", async () => {
+    const image = { model: "gamma-image-5-0-260128", prompt: "a", max_completion_tokens: 9 };
+    expect(await ask(image, paths.images)).toMatchObject({ status: 400, param: "max_completion_tokens" });
   });
 });
 

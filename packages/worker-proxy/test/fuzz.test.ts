@@ -8,7 +8,7 @@ import { runsOf, SEED } from "./support/random.js";
 import { done, finish, ok, type Recorded, says } from "./support/upstream.js";
 
 const REQUESTS = runsOf(640);
-const AT_ONCE = 16;
+const AT_ONCE = 40;
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => proxy.close());
 
 const json = { "content-type": "application/json" };
-/** What the gateway answers in turn: well, or with the key in each place where it could be. */
+/** Answers of the gateway, in turn: good ones, and ones with the key in each place where it could be. */
 const answers = [
   ok,
   says(200, { ...json, "x-request-id": KEY, "retry-after": KEY, "x-account": KEY }, '{"id":"task_9"}'),

@@ -94,7 +94,7 @@ describe("case 54: the whole key does not pass in a stream that is read", () => 
     }
   });
 
-  /** What a client makes of it: all contents of each choice, joined. */
+  /** Returns the text that a client reads: all contents of each choice, joined. */
   function decoded(text: string): string {
     const all = [...text.matchAll(/^data: (\{.*)$/gm)].flatMap(
       ([, data = ""]) => JSON.parse(data).choices ?? [],

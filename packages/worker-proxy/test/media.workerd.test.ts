@@ -12,7 +12,7 @@ const models = {
   "gamma-asset": { GroupId: ["g"] },
 };
 
-/** Whether a body passes, or why not. */
+/** Returns true if a body passes, or else the reason of its refusal. */
 async function passes(path: string, body: object, options: Options = {}) {
   const { ask, reached } = openProxy({
     routes: ["chat", "images", "videos", "assets"],

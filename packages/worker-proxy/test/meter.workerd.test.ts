@@ -43,7 +43,7 @@ function openMetered(answer?: Answer, options: Options = {}) {
       const response = await send(asked({ body, ...more }));
       return { status: response.status, headers: response.headers, text: await response.text() };
     },
-    /** What the meter was told, when nothing more is under way. */
+    /** Returns the calls of the meter, once nothing is in flight any more. */
     async told() {
       await Promise.all(waiting);
       return told;

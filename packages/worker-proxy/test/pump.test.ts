@@ -8,7 +8,7 @@ import { chunk, done, finish, says } from "./support/upstream.js";
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
-  proxy = await startProxy({ options: { limits: { totalMs: 1000 } } });
+  proxy = await startProxy({ options: { limits: { totalMs: 3000 } } });
 });
 afterAll(() => proxy.close());
 afterEach(() => proxy.forget());

@@ -1,8 +1,30 @@
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { asked, chat, openProxy } from "./support/in-process.js";
 
 const events = { "content-type": "text/event-stream" };
 const streamed = { ...chat, stream: true };
+
+const { setTimeout: realTimeout } = globalThis;
+
+/** Time stands still until `inTime` or the test lets it pass. */
+function stopTime(): void {
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+/** Lets time pass until `promise` has settled, 20 ms in each turn of the event loop. */
+async function inTime<T>(promise: Promise<T>): Promise<T> {
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+  };
+  promise.then(end, end);
+  for (let turn = 0; !isOver && turn < 10_000; turn += 1) {
+    await vi.advanceTimersByTimeAsync(20);
+    await new Promise((resolve) => realTimeout(resolve));
+  }
+  return promise;
+}
 
 /** With `stallMs` the proxy reads the whole stream; without it, the platform's own pump passes it on. */
 const read = { limits: { stallMs: 60_000 } };
@@ -95,6 +117,31 @@ test("case 41: so does one that does not hear the abort, where it is read", asyn
   expect(seen.isCancelled).toBe(true);
 });
 
+describe("behind the [DONE] of a stream that is read, the gateway's connection", () => {
+  test.each([
+    ["is kept where it ends", false, (controller: ReadableStreamDefaultController) => controller.close()],
+    ["is closed where more comes", true, (controller) => controller.enqueue(new Uint8Array([58, 10, 10]))],
+    ["is closed where nothing comes for two seconds", true, () => new Promise<void>(() => {})],
+  ])("%s", async (_, isClosed, next) => {
+    stopTime();
+    const done = new TextEncoder().encode("data: [DONE]\n\n");
+    const pulls = [(controller: ReadableStreamDefaultController) => controller.enqueue(done), next];
+    const body = new ReadableStream(
+      { pull: (controller) => pulls.shift()?.(controller) },
+      { highWaterMark: 0 },
+    );
+    let signal: AbortSignal | undefined;
+    const { ask, events: reported } = openProxy(read, (request) => {
+      signal = request.signal;
+      return new Response(body, { headers: events });
+    });
+    expect((await ask(asked({ body: streamed }))).text).toBe("data: [DONE]\n\n");
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(signal?.aborted).toBe(isClosed);
+    expect(reported).toMatchObject([{ status: 200, outcome: "complete" }]);
+  });
+});
+
 test("a client that left before it was forwarded costs nothing", async () => {
   const client = new AbortController();
   let signal: AbortSignal | undefined;
@@ -112,9 +159,10 @@ test("a client that left before it was forwarded costs nothing", async () => {
 test.each(both)(
   "with totalMs, an answer that goes on too long and is %s ends in an error event",
   async (_, { limits }: typeof read | { limits?: never }) => {
+    stopTime();
     const { answer } = endless();
-    const { send, events } = openProxy({ limits: { ...limits, totalMs: 20 } }, answer);
-    const text = await (await send(asked({ body: streamed }))).text();
+    const { send, events } = openProxy({ limits: { ...limits, totalMs: 100 } }, answer);
+    const text = await inTime((await send(asked({ body: streamed }))).text());
     expect(text).toMatch(/\n\nevent: error\ndata: {"error":{.*"code":"upstream_timeout"}}\n\n$/);
     expect(events).toMatchObject([{ status: 200, code: "upstream_timeout" }]);
   },
@@ -286,6 +334,8 @@ describe("the truth of endings", () => {
 });
 
 describe("stalls", () => {
+  beforeEach(stopTime);
+
   const beats: readonly [string, string][] = [
     ["comments", ": alive\n\n"],
     ["empty deltas", 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'],
@@ -294,31 +344,32 @@ describe("stalls", () => {
   ];
   test.each(beats)("case 67: %s do not keep a stream alive", async (_, beat) => {
     const { ask } = openProxy(
-      { limits: { stallMs: 40 } },
-      () => new Response(drip(beat, 5), { headers: events }),
+      { limits: { stallMs: 1000 } },
+      () => new Response(drip(beat, 100), { headers: events }),
     );
-    expect((await ask(asked({ body: streamed }))).text).toContain('"code":"upstream_idle"');
+    expect((await inTime(ask(asked({ body: streamed })))).text).toContain('"code":"upstream_idle"');
   });
 
   test("case 67: content does", async () => {
     const beat = 'data: {"choices":[{"index":0,"delta":{"reasoning_content":"a"}}]}\n\n';
     const { ask } = openProxy(
       { limits: { stallMs: 1000 } },
-      () => new Response(drip(beat, 60, 20), { headers: events }),
+      () => new Response(drip(beat, 500, 5), { headers: events }),
     );
-    const { text } = await ask(asked({ body: streamed }));
+    const { text } = await inTime(ask(asked({ body: streamed })));
     expect(text).not.toContain("upstream_idle");
-    expect(text.split("reasoning_content")).toHaveLength(21);
+    expect(text.split("reasoning_content")).toHaveLength(6);
   });
 
   test("case 58: a client that takes nothing loses its stream, and the gateway's is closed", async () => {
     const { seen, answer } = endless();
-    const { send, events: told } = openProxy({ limits: { stallMs: 30 } }, answer);
-    const reader = (await send(asked({ body: streamed }))).body?.getReader();
-    await reader?.read();
-    await expect.poll(() => told).toMatchObject([{ status: 499, code: "client_stalled" }]);
+    const { send, events: told } = openProxy({ limits: { stallMs: 1000 } }, answer);
+    const reader = bodyOf(await send(asked({ body: streamed })));
+    await inTime(reader.read());
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(told).toMatchObject([{ status: 499, code: "client_stalled" }]);
     expect(seen.isCancelled).toBe(true);
-    await expect(reader?.read()).rejects.toThrow();
+    await expect(reader.read()).rejects.toThrow();
   });
 
   test("a slow client does not count as a silent gateway", async () => {
@@ -332,16 +383,20 @@ describe("stalls", () => {
       },
       { highWaterMark: 0 },
     );
-    const { send } = openProxy({ limits: { stallMs: 400 } }, () => new Response(body, { headers: events }));
-    const reader = (await send(asked({ body: streamed }))).body?.getReader();
+    const { send } = openProxy({ limits: { stallMs: 1000 } }, () => new Response(body, { headers: events }));
+    const reader = bodyOf(await send(asked({ body: streamed })));
     let text = "";
-    for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+    for (let part = await inTime(reader.read()); !part.done; part = await inTime(reader.read())) {
       text += new TextDecoder().decode(part.value);
-      await new Promise((resolve) => setTimeout(resolve, 150));
+      await vi.advanceTimersByTimeAsync(350);
     }
     expect(text).toMatch(/^data: \{\}\n\n: a\n\n: b\n\n: c\n\ndata: \[DONE\]\n\n$/);
   });
 });
+
+function bodyOf({ body }: Response): ReadableStreamDefaultReader<Uint8Array> {
+  return (body as ReadableStream<Uint8Array>).getReader();
+}
 
 /** A body that says this, and then nothing more. */
 function open(text: string): ReadableStream<Uint8Array> {

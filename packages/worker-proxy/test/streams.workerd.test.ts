@@ -61,6 +61,16 @@ test("case 58: one stream too many is 429 `too_many_streams`, and does not reach
   for (const { body } of held) await body?.cancel();
 });
 
+test("case 58: a stream that ends makes room for one, beside those that are still open", async () => {
+  const { open, events: told } = openStreams(2, endless);
+  const [first, second] = [await open(), await open()];
+  await first.body?.cancel();
+  await expect.poll(() => told).toHaveLength(1);
+  const others = [second, await open(), await open()];
+  expect(others.map(({ status }) => status)).toEqual([200, 200, 429]);
+  for (const { body } of others) await body?.cancel();
+});
+
 test("case 58: each user has a count of their own, and what is no stream is not counted", async () => {
   const { open, ask } = openStreams(1, endless);
   const held = [await open("ann"), await open("bob")];

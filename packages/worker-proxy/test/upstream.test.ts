@@ -5,7 +5,7 @@ import { chunk, done, finish, ok, says, startUpstream } from "./support/upstream
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
-  proxy = await startProxy({ options: { limits: { headersMs: 300, stallMs: 300, bodyBytes: 1000 } } });
+  proxy = await startProxy({ options: { limits: { headersMs: 2000, stallMs: 1500, bodyBytes: 1000 } } });
 });
 afterAll(() => proxy.close());
 afterEach(() => proxy.forget());

@@ -8,7 +8,7 @@ import {
 } from "jose";
 import type { User } from "../admitted.js";
 import { openCall } from "../gateway/call.js";
-import { settled } from "../gateway/polls.js";
+import { type Flights, share } from "../gateway/polls.js";
 import { readText } from "../gateway/read-answer.js";
 import { ensure, Refusal, readOption } from "../refusal.js";
 import { textOf } from "../refusals.js";
@@ -55,7 +55,7 @@ export async function claimsOf(
   }
 }
 
-/** Returns the user of that id; nobody where it is none. */
+/** Returns the user of an id, or null where the id is not valid. */
 export function userOf(id: unknown): User | null {
   return typeof id === "string" && id !== "" && id.length <= 255 ? { id } : null;
 }
@@ -66,7 +66,7 @@ export type Secret<Env> = (env: Env) => string | undefined | Promise<string | un
 /**
  * Reads a secret.
  *
- * @throws {Refusal} 503 where there is none or it is too short; the log says which, and nothing of its value
+ * @throws {Refusal} 503 where it is missing or too short; the log says which, without its value
  */
 export async function secretOf<Env>(
   name: string,
@@ -88,7 +88,7 @@ export async function secretOf<Env>(
   }
 }
 
-/** The caller can't be identified, for a reason that is not the caller's: nobody gets in, and the log says why. */
+/** Makes the 503 for a caller that can't be identified now. The reason is in the log alone. */
 export function unknowable(problem = "a fault of the proxy", cause?: unknown): Refusal {
   const refusal = new Refusal("authentication_unavailable", { problem, cause });
   // seen by apps that call `authenticate` themselves
@@ -102,14 +102,14 @@ export function checkText(name: string, value: unknown, example: string): string
   return value;
 }
 
-/** @throws {TypeError} for neither a text nor a list of them; an empty list would let nobody in */
+/** @throws {TypeError} for neither a text nor a list of them, and for an empty list, which would refuse every token */
 export function checkTexts(name: string, value: unknown, example: string): string[] {
   const texts: unknown[] = Array.isArray(value) ? value : [value];
   ensure(texts.length > 0, `${name}: give at least one, ${example}`);
   return texts.map((text) => checkText(name, text, example));
 }
 
-/** Another way out than the global `fetch`: a service binding, a test. It must not follow redirects. */
+/** A replacement for the global `fetch`: a service binding, a test. It must not follow redirects. */
 export type Fetch = (request: Request) => Promise<Response>;
 
 const ANSWER_MS = 5000;
@@ -151,33 +151,24 @@ function parsed(text: string): unknown {
 const FRESH_MS = 600_000;
 /** Time in milliseconds for which an unknown `kid` causes no new fetch. */
 const COOLDOWN_MS = 30_000;
-/** Time in milliseconds for which a failure is kept: shorter, since no user gets in meanwhile. */
+/** Time in milliseconds for which a failure is kept: shorter, since every user is refused meanwhile. */
 const RETRY_MS = 5000;
-/** Time in milliseconds for which other requests wait for the one that fetches: a Worker drops it when its client leaves. */
-const FOLLOW_MS = 1000;
-
 interface Keys {
   readonly find: JWTVerifyGetKey;
   readonly readAt: number;
 }
 
-/** One fetch: under way, or the last that there was. */
-interface Attempt {
-  readonly keys: Promise<Keys>;
-  /** Until when nobody else asks. */
-  until: number;
-}
-
 /**
- * The public keys at an address, for `jwtVerify`. Kept in this isolate, and asked for at most once per cool-down, however
- * many tokens name a key that does not exist, and whether or not the address answers. (jose's own remote set asks again
- * for each request while the address fails and, in Workers, once for each of several requests at the same time.)
+ * The public keys at an address, for `jwtVerify`. Kept in this isolate, and fetched at most once per cool-down, however
+ * many tokens name a key that does not exist, and whether or not the address answers. (jose's own remote set fetches
+ * again for each request while the address fails and, in Workers, once for each of several requests at the same time.)
  *
  * The function throws a `Refusal` with 503 where the keys can't be had.
  */
 export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
+  const flights: Flights<Keys | Refusal> = new Map();
+  const keeping = { freshMs: (keys: Keys | Refusal) => (keys instanceof Refusal ? RETRY_MS : 0) };
   let held: Keys | undefined;
-  let attempt: Attempt | undefined;
 
   return async (header, token) => {
     const keys = held && Date.now() < held.readAt + FRESH_MS ? held : await load();
@@ -191,23 +182,10 @@ export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
   };
 
   async function load(): Promise<Keys> {
-    while (attempt && Date.now() < attempt.until) {
-      const keys = await settled(attempt.keys, attempt.until - Date.now());
-      if (keys) return keys;
-    }
-    return lead();
-  }
-
-  async function lead(): Promise<Keys> {
-    const own: Attempt = { keys: read(), until: Date.now() + FOLLOW_MS };
-    attempt = own;
-    try {
-      held = await own.keys;
-      return held;
-    } catch (error) {
-      own.until = Date.now() + RETRY_MS;
-      throw error;
-    }
+    const keys = await share(flights, url, keeping, () => read().catch((error: Refusal) => error));
+    if (keys instanceof Refusal) throw keys;
+    held = keys;
+    return keys;
   }
 
   async function read(): Promise<Keys> {
@@ -224,7 +202,7 @@ export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
   }
 }
 
-/** @throws {TypeError} for an address on whose way keys could be swapped */
+/** @throws {TypeError} for an address that is not https: its keys could be replaced on the way */
 export function checkKeysURL(value: unknown): string {
   const text = value instanceof URL ? value.href : value;
   ensure(typeof text === "string" && URL.canParse(text), "jwks: is no URL");

@@ -18,7 +18,7 @@ import {
 interface SharedOptions {
   /** The issuer: the token's `iss`, compared as an exact text. */
   readonly issuer: string;
-  /** For whom: one of these must be in the token's `aud`. */
+  /** The accepted audiences: the token's `aud` must have one of them. */
   readonly audience: string | readonly string[];
   /**
    * The `alg`s that may have signed. With `jwks` only those of public keys can be listed, with `secret` only HS*:
@@ -26,8 +26,8 @@ interface SharedOptions {
    */
   readonly algorithms?: readonly string[];
   /**
-   * Gives the user's id from the claims of a valid token. What is no text of 1 to 255 characters is
-   * nobody, so that null refuses. @default its `sub`
+   * Returns the user's id from the claims of a valid token. Anything but a text of 1 to 255 characters refuses the
+   * request with 401. @default its `sub`
    */
   readonly userId?: (claims: Readonly<JWTPayload>) => unknown;
 }
@@ -35,7 +35,7 @@ interface SharedOptions {
 interface KeysOptions<Env> extends SharedOptions {
   /** The address of the issuer's public keys: https, or http on this machine. */
   readonly jwks: string | URL | ((env: Env) => string | URL);
-  /** Another way to the keys. @default the global `fetch` */
+  /** Replaces `fetch` for the keys: a service binding, a test. @default the global `fetch` */
   readonly fetch?: Fetch;
   readonly secret?: never;
 }
@@ -54,11 +54,11 @@ const otherPublicKinds = ["RS384", "RS512", "PS384", "PS512", "ES384", "ES512", 
 const secretKinds = ["HS256", "HS384", "HS512"];
 
 /**
- * Knows users by the JWT in `Authorization: Bearer …`, as most sign-in services hand it out. Signature, `iss`, `aud`,
- * `exp` and `nbf` are checked, with 5 seconds for clocks that differ; a token without `exp` is refused.
+ * Authenticates users by the JWT in `Authorization: Bearer …`. Signature, `iss`, `aud`, `exp` and `nbf` are checked, with
+ * 5 seconds for clocks that differ; a token without `exp` is refused.
  *
- * A bad token is nobody's (401). Where keys or secret can't be had, nobody gets in (503). Keys are kept for 10
- * minutes; a `kid` that is not among them makes the proxy ask again at most every 30 seconds.
+ * A bad token is refused with 401. While keys or the secret are unavailable, every request is refused with 503. Keys are
+ * kept for 10 minutes; an unknown `kid` causes a new fetch at most every 30 seconds.
  *
  * @throws {TypeError} when an option is missing or can't work; the message names it
  * @example
@@ -82,7 +82,7 @@ export function jwt<Env = unknown>(options: JWTOptions<Env>): Authenticate<Env> 
   return bearer(options, "jwt: secret");
 }
 
-/** As {@link jwt}, with the name that the log has for the secret. */
+/** As {@link jwt}, with the name of the secret in the log. */
 export function bearer<Env>(options: JWTOptions<Env>, secretName: string): Authenticate<Env> {
   const expected = checkedExpected(options);
   const { userId = ({ sub }) => sub } = options;
@@ -147,18 +147,18 @@ export interface CloudflareAccessOptions {
   readonly teamDomain: string;
   /** The application's audience tag, from its page in the dashboard. */
   readonly audience: string | readonly string[];
-  /** The client ids of the service tokens that may ask as well, `….access`. @default none: people alone */
+  /** The client ids of the service tokens that are accepted too, `….access`. @default none: only people */
   readonly serviceTokens?: readonly string[];
-  /** Another way to the team's keys. @default the global `fetch` */
+  /** Replaces `fetch` for the team's keys: a service binding, a test. @default the global `fetch` */
   readonly fetch?: Fetch;
 }
 
 /**
- * Knows users by the token that Cloudflare Access adds to each request as `cf-access-jwt-assertion`. It is checked here
- * as well, so that a way around Access (a `workers.dev` address, a second route) leads nowhere. The cookie of the same
- * content is not read: browsers send it for any page that asks.
+ * Authenticates users by the token that Cloudflare Access adds to each request as `cf-access-jwt-assertion`. The token is
+ * checked here again, so that a request that bypasses Access (by a `workers.dev` address or a second route) is refused.
+ * The cookie of the same content is not read: browsers send it with the requests of any page.
  *
- * A person's id is the token's `sub`; that of a service token, which has none, is `service:` and its client id.
+ * The user's id is the token's `sub`. A service token has none; its id is `service:` and its client id.
  *
  * @throws {TypeError} when an option is missing or can't work; the message names it
  * @example
@@ -197,7 +197,7 @@ function idOf({ sub, common_name: name }: JWTPayload, serviceTokens: readonly st
   return service && `service:${service}`;
 }
 
-/** One label below Cloudflare's own domain: with anything else, keys would come from a stranger. */
+/** Returns the issuer of a team: one label below Cloudflare's own domain. Keys of any other host are not the team's. */
 function issuerOf(teamDomain: unknown): string {
   const [, domain] = /^(?:https:\/\/)?([a-z\d-]+\.cloudflareaccess\.com)\/?$/.exec(String(teamDomain)) ?? [];
   if (!domain) throw new TypeError('teamDomain: give the team\'s domain, "acme.cloudflareaccess.com"');

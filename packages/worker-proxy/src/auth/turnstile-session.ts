@@ -13,7 +13,7 @@ export interface TurnstileSessionOptions<Env = unknown> {
   readonly secretKey: Secret<Env>;
   /** The key that signs sessions, from a secret: at least 32 bytes, `openssl rand -base64 32`. */
   readonly sessionSecret: Secret<Env>;
-  /** The pages that may ask for a session, exactly as browsers name them: `https://app.example.com`. */
+  /** The pages that may request a session, exactly as browsers name them: `https://app.example.com`. */
   readonly origins: readonly string[];
   /** The hosts of the pages that hold the widget. @default those of `origins` */
   readonly hostnames?: readonly string[];
@@ -23,23 +23,23 @@ export interface TurnstileSessionOptions<Env = unknown> {
   readonly ttlSeconds?: number;
   /** Largest age of the check, in seconds. @default 300, the life of a Turnstile token */
   readonly maxAgeSeconds?: number;
-  /** Another way to Turnstile. @default the global `fetch` */
+  /** Replaces `fetch` for the calls to Turnstile: a test. @default the global `fetch` */
   readonly fetch?: Fetch;
 }
 
-/** Both ends of a session: where it is given out, and where it is known again. */
+/** The two sides of a session: the endpoint that issues it, and the check that accepts it. */
 export interface TurnstileSession<Env = unknown> {
   /**
    * Answers `POST` of `{ "token": "…" }`, as JSON, with `{ "session": "…", "expiresAt": 1767225600000 }` (milliseconds
    * since 1970), and preflights. Anything else is refused in the gateway's error shape: 403 for a token that Turnstile
-   * does not take, 503 where Turnstile can't be asked. Mount it at a path of your own.
+   * does not accept, 503 while Turnstile is unreachable. Mount it at a path of your own.
    */
   readonly exchange: (request: Request, env: Env) => Promise<Response>;
-  /** For `createProxy`: knows the session in `Authorization: Bearer …`. */
+  /** For `createProxy`: accepts the session in `Authorization: Bearer …`. */
   readonly authenticate: Authenticate<Env>;
 }
 
-/** Sessions are no one else's tokens, even under a shared secret. */
+/** The issuer of sessions. It tells them from other tokens under the same secret. */
 const ISSUER = "sluice:turnstile-session";
 
 interface Settings<Env> extends Wanted, Required<TurnstileSessionOptions<Env>> {
@@ -47,9 +47,9 @@ interface Settings<Env> extends Wanted, Required<TurnstileSessionOptions<Env>> {
 }
 
 /**
- * Lets anonymous visitors in: one Turnstile check is exchanged for a short session, so that not each request needs a
- * check of its own. Its user is new and random, `anon-…`. The page keeps the session in memory and sends it as a bearer
- * token; no cookie is set, so that no other page can send it.
+ * Signs anonymous visitors in: one Turnstile check is exchanged for a short session, which serves for many requests. Each
+ * session has a new random user id, `anon-…`. The page keeps the session in memory and sends it as a bearer token; no
+ * cookie is set, so that no other page can send it.
  *
  * @throws {TypeError} when an option is missing or can't work; the message names it
  * @example
@@ -115,7 +115,7 @@ function checkedOptions<Env>(options: TurnstileSessionOptions<Env>): Settings<En
       URL.canParse(origin) && new URL(origin).origin === origin,
       `origins: give exact origins, ${example}`,
     );
-  // without an action, a check made for anything else on the same page would do
+  // without an action, a check for another purpose on the same page would be accepted
   ensure(
     typeof action === "string" && /^[\w-]{1,32}$/.test(action),
     'action: give the widget\'s action, "chat"',
@@ -149,14 +149,14 @@ async function answer<Env>(settings: Settings<Env>, request: Request, env: Env):
     if (request.method === "OPTIONS" && origin !== null) response = preflight(request, "POST");
     else response = Response.json(await exchanged(settings, request, env));
   } catch (error) {
-    ({ response } = await refuse(refusalIn(error), { request, env, settings }));
+    response = await refuse(refusalIn(error), { request, env, settings });
   }
   const cors = corsHeadersOf(origin, settings.origins, false);
   for (const [name, value] of Object.entries({ ...cors, ...own })) response.headers.set(name, value);
   return response;
 }
 
-/** Headers that every answer has: a session is kept nowhere on its way. */
+/** Headers of every answer: no cache may keep a session. */
 const own = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 async function exchanged<Env>(settings: Settings<Env>, request: Request, env: Env) {
@@ -164,7 +164,7 @@ async function exchanged<Env>(settings: Settings<Env>, request: Request, env: En
   if (method !== "POST")
     throw new Refusal("method_not_allowed", { what: "POST", headers: { allow: "POST, OPTIONS" } });
   const token = await readToken(request);
-  // both first: a token that was spent for nothing can't be sent again
+  // both secrets first: Turnstile accepts a token only once
   const sessionSecret = await secretOf("turnstileSession: sessionSecret", settings.sessionSecret, env, 32);
   const secretKey = await secretKeyOf(settings, env);
   const [remoteIP] = /^[\da-f.:]{2,45}$/i.exec(headers.get("cf-connecting-ip") ?? "") ?? [];
@@ -185,7 +185,7 @@ async function exchanged<Env>(settings: Settings<Env>, request: Request, env: En
 
 const SITEVERIFY = "https://challenges.cloudflare.com/turnstile/v0/siteverify";
 
-/** Conditions for a check to count. */
+/** The conditions of a valid check. */
 interface Wanted {
   readonly hostnames: readonly string[];
   readonly action: string;
@@ -196,14 +196,14 @@ interface Wanted {
 interface Sent {
   readonly token: string;
   readonly secretKey: string;
-  /** The visitor's address, where the host tells it. */
+  /** The visitor's address, where the host has it. */
   readonly remoteIP: string | undefined;
 }
 
 /**
- * Asks Turnstile whether a token is good. It takes each token once.
+ * Checks a token at Turnstile, which accepts each token once.
  *
- * @throws {Refusal} 403 for a token that is not, 503 where that can't be told, 500 for a wrong secret key
+ * @throws {Refusal} 403 for an invalid token, 503 while Turnstile is unreachable, 500 for a wrong secret key
  */
 async function checkToken(sent: Sent, wanted: Wanted, fetch: Fetch): Promise<void> {
   const said = await verified(sent, fetch);
@@ -216,7 +216,7 @@ async function checkToken(sent: Sent, wanted: Wanted, fetch: Fetch): Promise<voi
   if (!(Math.abs(age) <= wanted.maxAgeSeconds * 1000)) throw refused("this check is too old; make a new one");
 }
 
-/** One more try, with the same key: if only the answer was lost, the token is not spent for nothing. */
+/** Tries twice with the same idempotency key: a lost answer does not waste the token. */
 async function verified(sent: Sent, fetch: Fetch): Promise<Record<string, unknown>> {
   const form = new URLSearchParams({
     secret: sent.secretKey,
@@ -249,11 +249,12 @@ function refusalOf(codes: readonly unknown[]): Refusal {
 }
 
 function refused(message: string): Refusal {
-  return new Refusal("turnstile_refused", { what: message });
+  return new Refusal("said", { said: { status: 403, code: "turnstile_refused", message } });
 }
 
 const BODY_BYTES = 8192;
 const BODY_MS = 10_000;
+const NO_TOKEN = 'send { "token": "…" }, the token of the Turnstile widget';
 /** A Turnstile token has at most as many characters. */
 const MAX_TOKEN = 2048;
 
@@ -265,6 +266,6 @@ const MAX_TOKEN = 2048;
 async function readToken(request: Request): Promise<string> {
   const { token } = { ...(await readBody(request, { bodyBytes: BODY_BYTES, bodyMs: BODY_MS })) };
   if (typeof token !== "string" || token === "" || token.length > MAX_TOKEN)
-    throw new Refusal("turnstile_token_missing");
+    throw new Refusal("said", { said: { status: 400, code: "invalid_request", message: NO_TOKEN } });
   return token;
 }

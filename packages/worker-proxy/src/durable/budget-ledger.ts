@@ -1,6 +1,6 @@
 import type { DurableObjectHandlers, ObjectState } from "./platform.js";
 
-/** One change of a ledger, or a look at it. */
+/** One change of a ledger, or a read. */
 export type LedgerEntry =
   | { readonly do: "reserve"; readonly id: string; readonly amount: number; readonly limit: number }
   | { readonly do: "settle"; readonly id: string; readonly amount: number }
@@ -51,7 +51,7 @@ function createLedger({ storage }: ObjectState): DurableObjectHandlers {
   async function enter({ windowMs, ...entry }: LedgerRequest): Promise<LedgerState> {
     const now = Date.now();
     const resetsAt = now - (now % windowMs) + windowMs;
-    // nothing is awaited between looking and writing
+    // nothing is awaited between the read and the write
     if (entry.do === "reserve") {
       const { spent, reserved, raised } = sums(now);
       if (spent + reserved + entry.amount > entry.limit + raised)
@@ -66,7 +66,7 @@ function createLedger({ storage }: ObjectState): DurableObjectHandlers {
     return state;
   }
 
-  /** Tells whether there is a table. What only reads or settles creates none: it would never be deleted. */
+  /** Returns true if the table exists. A read or a settlement creates none, which would never be deleted. */
   function hasRows(): boolean {
     return sql.exec("SELECT name FROM sqlite_master WHERE name = 'amounts'").toArray().length > 0;
   }

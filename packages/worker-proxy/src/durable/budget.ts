@@ -81,20 +81,20 @@ export interface BudgetMeter<Env = unknown> extends Meter<Env> {
   /** Reads the user's own budgets, as `GET /v1/budget` does. */
   read(reader: BudgetReader<Env>): Promise<readonly BudgetState[]>;
   /**
-   * Opens one budget, to read or change it. Whoever can call it can give money away: call it behind a sign-in of
-   * your operators, never for users.
+   * Opens one budget, to read or change it. It can raise limits: call it only behind a sign-in of your operators, never
+   * for users.
    *
    * @throws {TypeError} when `limits` has none of this kind
    */
   ledger(by: BudgetBy, reader: BudgetReader<Env>): BudgetLedger;
 }
 
-/** Narrow ones first: a user without money holds none of everybody's, not even for a moment. */
+/** All kinds, the narrow ones first: a user without budget reserves nothing of a shared one. */
 const KINDS: readonly BudgetBy[] = ["user", "session", "address", "all"];
 
 /**
  * Creates a meter whose budgets are Durable Objects, one for each user, session and address. The most that a request can
- * cost is reserved before the gateway is asked, so that requests at the same time can't spend the same money. A
+ * cost is reserved before the request is sent, so that requests at the same time can't spend the same money. A
  * reservation that is never settled, because the Worker or a ledger failed, stays spent until the window ends.
  *
  * @throws {TypeError} when `windowMs` is no whole number from 1 up, or `limits` has none or a wrong one
@@ -124,18 +124,18 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
   async function reserve(payable: Payable<Env>): Promise<Reservation | { readonly retryAfterMs: number }> {
     const id = crypto.randomUUID();
     const reserved = amountOf(reserveFor(payable) * answersIn(payable), "reserveFor");
-    const asked: Tell[] = [];
+    const senders: SendEntry[] = [];
     const settleFor = async (amount: number) => {
       // a second try, because objects restart; an entry that is settled twice counts once
-      const settle = (tell: Tell) => tell({ do: "settle", id, amount });
-      await Promise.all(asked.map((tell) => settle(tell).catch(() => settle(tell))));
+      const settle = (send: SendEntry) => send({ do: "settle", id, amount });
+      await Promise.all(senders.map((send) => settle(send).catch(() => settle(send))));
     };
     try {
       for (const by of kinds) {
-        const tell = await ledgerOf(by, payable);
-        asked.push(tell);
+        const send = await ledgerOf(by, payable);
+        senders.push(send);
         const limit = limitOf(by, payable);
-        const { retryAfterMs } = await tell({ do: "reserve", id, amount: reserved, limit });
+        const { retryAfterMs } = await send({ do: "reserve", id, amount: reserved, limit });
         if (retryAfterMs === undefined) continue;
         await settleFor(0);
         return { retryAfterMs };
@@ -151,7 +151,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     };
   }
 
-  /** The user's own. Those of an address and of all would tell what others spend. */
+  /** Reads the user's own budgets alone: those of an address and of all would show what others spend. */
   function read(reader: BudgetReader<Env>): Promise<readonly BudgetState[]> {
     const own = kinds.filter((by) => by === "user" || by === "session");
     return Promise.all(own.map((by) => ledger(by, reader).read()));
@@ -166,21 +166,21 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     };
 
     async function change(entry: LedgerEntry): Promise<BudgetState> {
-      const tell = await ledgerOf(by, reader);
-      const { raised, spent, reserved, resetsAt } = await tell(entry);
+      const send = await ledgerOf(by, reader);
+      const { raised, spent, reserved, resetsAt } = await send(entry);
       const limit = limitOf(by, reader) + raised;
       return { by, limit, spent, reserved, remaining: Math.max(0, limit - spent - reserved), resetsAt };
     }
   }
 
-  async function ledgerOf(by: BudgetBy, { env, user }: BudgetReader<Env>): Promise<Tell> {
+  async function ledgerOf(by: BudgetBy, { env, user }: BudgetReader<Env>): Promise<SendEntry> {
     const name = await hashOf(`${by}\n${keyOf[by](user)}`);
     return async (entry) => {
-      // a new one each time: one that has failed stays broken
+      // a new stub for each call: one that has failed stays broken
       const object = objectNamed(await bound(env), name);
       const body = JSON.stringify({ ...entry, windowMs } satisfies LedgerRequest);
       const response = await object.fetch(new Request("https://budget.invalid/", { method: "POST", body }));
-      // a request that nobody counts is none that may pass
+      // a request that is not counted must not pass
       if (!response.ok) throw new Error(`the budget answered with ${response.status}`);
       return (await response.json()) as LedgerState;
     };
@@ -200,7 +200,8 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
   }
 }
 
-type Tell = (entry: LedgerEntry) => Promise<LedgerState>;
+/** Sends one entry to a ledger. */
+type SendEntry = (entry: LedgerEntry) => Promise<LedgerState>;
 
 const keyOf: Record<BudgetBy, (user: User) => string> = {
   user: ({ id }) => id,

@@ -17,4 +17,12 @@ export type {
   ObjectStorage,
 } from "./platform.js";
 export { type StreamLogOptions, streamLog, streamLogObject } from "./stream-log.js";
-export { type VideoWatchOptions, videoEvents, videoWatch } from "./video-watch.js";
+export {
+  type EndedTask,
+  type EndHandler,
+  type EndProgress,
+  type VideoEventsOptions,
+  type VideoWatchOptions,
+  videoEvents,
+  videoWatch,
+} from "./video-watch.js";

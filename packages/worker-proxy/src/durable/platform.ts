@@ -1,5 +1,5 @@
 import { misconfigured, Refusal } from "../refusal.js";
-import { errorBody, textOf } from "../refusals.js";
+import { type Details, errorBody, textOf } from "../refusals.js";
 
 /*
  * The part of the Durable Objects' API that is used here, and the way from the proxy to an object. The types are
@@ -58,6 +58,31 @@ export async function hashOf(text: string): Promise<string> {
   return [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** The refusals of the stream log and the video watch: status, message, and the code where that is not the name. */
+const refusals = {
+  stream_not_found: [404, "there is no stream with this id, or not any more", "not_found"],
+  stream_stopped: [499, "the stream was stopped"],
+  stream_interrupted: [502, "the rest of this answer is lost; ask again"],
+  idempotency_key_invalid: [
+    400,
+    "idempotency-key: send 1 to 255 visible ASCII characters",
+    "invalid_request",
+  ],
+  idempotency_mismatch: [422, "this idempotency-key was used for another request; use a new one"],
+  event_id_invalid: [400, "last-event-id: send the id of an event of this stream", "invalid_request"],
+  too_many_readers: [429, "this is open in {what} places already; close one, or try again later"],
+  task_unknown: [404, "the gateway does not know this task", "task_not_found"],
+  upstream_unreadable: [502, "the gateway's answers show no task; ask it yourself"],
+  watch_timeout: [504, "the task was not over after 24 hours"],
+} as const satisfies Record<string, readonly [status: number, message: string, code?: string]>;
+
+/** Makes a refusal of an object's own. */
+export function objectRefusal(reason: keyof typeof refusals, details: Details = {}): Refusal {
+  const [status, message, code = reason]: readonly [number, string, string?] = refusals[reason];
+  const text = message.replace("{what}", String(details.what));
+  return new Refusal("said", { ...details, said: { status, code, message: text } });
+}
+
 /** Header of a refusal by an object itself; its value is the code. An answer of the gateway never has it. */
 const REFUSED = "x-sluice-object";
 
@@ -71,7 +96,7 @@ export async function askObject(object: ReturnType<typeof objectNamed>, request:
   if (answer.headers.get(REFUSED) === null) return answer;
   const { error } = (await answer.json()) as { error: Record<"message" | "type" | "code", string> };
   const retryAfter = answer.headers.get("retry-after");
-  throw new Refusal("object_refused", {
+  throw new Refusal("said", {
     said: { status: answer.status, ...error },
     headers: retryAfter === null ? {} : { "retry-after": retryAfter },
   });
@@ -119,6 +144,8 @@ export interface Readers {
   open(next: () => Next, signal: AbortSignal): Response;
   /** Makes each waiting reader call `next` again. */
   wake(): void;
+  /** Writes to each reader that waits, and returns the number of those that are still there a second later. */
+  probe(): Promise<number>;
   /** Ends all streams as they are. */
   close(): void;
 }
@@ -129,6 +156,7 @@ export type Next = Uint8Array | "wait" | "end";
 interface Reader {
   wake(): void;
   beat(): void;
+  probe(): void;
   end(): void;
 }
 
@@ -136,12 +164,14 @@ interface Reader {
 const BEAT_MS = 25_000;
 /** Size of what waits in memory for one client, give or take one part. */
 const QUEUE_BYTES = 64 * 1024;
+/** Time in which a write to a client that has left fails, in milliseconds. */
+const PROBE_MS = 1_000;
 const COMMENT = new TextEncoder().encode(":\n\n");
 
 /**
- * Lets up to `most` clients read, each at its own pace: a reader asks for what follows its own place, so nothing piles
- * up for a slow one, and no event can be lost between what is kept and what comes. A reader that takes nothing for two
- * beats is ended; it can come back and go on.
+ * Serves up to `most` readers, each at its own pace: each reader pulls what follows its own place, so that nothing is
+ * buffered for a slow one, and no event is lost between stored and new ones. A reader that takes nothing for two beats is
+ * ended; it can reconnect and go on.
  */
 export function openReaders(most: number): Readers {
   const readers = new Set<Reader>();
@@ -158,6 +188,11 @@ export function openReaders(most: number): Readers {
     hold,
     open,
     wake: () => all("wake"),
+    async probe() {
+      all("probe");
+      await new Promise((resolve) => setTimeout(resolve, PROBE_MS));
+      return readers.size;
+    },
     close: () => all("end"),
   };
 
@@ -166,7 +201,7 @@ export function openReaders(most: number): Readers {
   }
 
   function hold(signal: AbortSignal): () => void {
-    const reader: Reader = { wake() {}, beat() {}, end: () => void remove(reader) };
+    const reader: Reader = { wake() {}, beat() {}, probe() {}, end: () => void remove(reader) };
     add(reader, signal);
     return reader.end;
   }
@@ -179,7 +214,8 @@ export function openReaders(most: number): Readers {
     let sent = 0;
     let sentBefore = 0;
     let takenBefore = -1;
-    const reader: Reader = { wake: () => resume?.(), beat, end };
+    const probe = () => resume && send(COMMENT);
+    const reader: Reader = { wake: () => resume?.(), beat, probe, end };
     const start = (given: typeof controller) => {
       controller = given;
     };
@@ -244,5 +280,5 @@ export function openReaders(most: number): Readers {
 }
 
 function tooMany(most: number): Refusal {
-  return new Refusal("too_many_readers", { what: most, headers: { "retry-after": "60" } });
+  return objectRefusal("too_many_readers", { what: most, headers: { "retry-after": "60" } });
 }

@@ -1,11 +1,11 @@
 import type { ServerSentEvent } from "@sluice/core/sse";
 import type { Admitted, CallOutcome, Payable } from "../admitted.js";
-import { type Account, openAccount } from "../gateway/additions.js";
+import { openAccount } from "../gateway/additions.js";
 import { checkedType, passedHeadersOf } from "../gateway/answer.js";
 import { type Call, openCall } from "../gateway/call.js";
 import { outcomeOf, parsed, readText, refusalOf, STALL_MS, usageOf } from "../gateway/read-answer.js";
 import { relay, type StreamEnd } from "../gateway/relay.js";
-import { ask } from "../gateway/request.js";
+import { type Account, ask } from "../gateway/request.js";
 import { misconfigured, Refusal } from "../refusal.js";
 import { errorBody, textOf } from "../refusals.js";
 import { type Settings, setupOf } from "../settings.js";
@@ -15,6 +15,7 @@ import {
   hashOf,
   type Next,
   type ObjectState,
+  objectRefusal,
   openReaders,
   refusedBy,
 } from "./platform.js";
@@ -31,23 +32,23 @@ export interface StreamLogSetup<Env> {
 /** An event of the log; its id is its place. */
 type LoggedEvent = Pick<ServerSentEvent, "event" | "data">;
 
-/** The way an answer is kept. */
+/** The facts of a request that storing its answer needs. */
 interface Kept {
   readonly keys: readonly string[];
   readonly choices: number;
   readonly account: Account | undefined;
 }
 
-/** Header of a POST to the object: the JSON of an {@link Asker}, encoded as a part of an address. */
-export const ASKER = "x-sluice-asker";
+/** Header of a POST to the object: the JSON of an {@link Caller}, encoded as a part of an address. */
+export const CALLER = "x-sluice-caller";
 
 /** The part of an admitted request that is not its body. */
-export interface Asker extends Pick<Payable, "user" | "model">, Pick<Admitted, "headers"> {
+export interface Caller extends Pick<Payable, "user" | "model">, Pick<Admitted, "headers"> {
   /** True where the proxy has a meter. */
   readonly isMetered: boolean;
 }
 
-/** Time between two looks at an open stream. An object that gets no events is evicted after a minute or two. */
+/** Interval of the checks of an open stream, in milliseconds. An object that gets no events is evicted after a minute or two. */
 const BEAT_MS = 30_000;
 const MOST_READERS = 8;
 /** Larger than any answer that is no stream. */
@@ -56,8 +57,8 @@ const CHAT = { method: "POST", path: "/v1/chat/completions" };
 const UNMETERED = "streamLogObject: has no meter, but the proxy has one; give both the same `meter`";
 
 /**
- * Opens the stream of one object: it asks the gateway and pays once, writes down what comes, and lets every reader
- * begin at any event.
+ * Opens the stream of one object: one request to the gateway, reserved and settled once, whose events are stored. Each
+ * reader begins at any event.
  */
 export function openStreamLog<Env>(
   state: ObjectState,
@@ -75,7 +76,7 @@ export function openStreamLog<Env>(
   let headers: Readonly<Record<string, string>> = {};
   let keptUntil = 0;
 
-  // the connection to the gateway was lost with the memory; to ask again would be to pay again
+  // the gateway's connection was lost with the memory; a new request would cost again
   if (log.state === "open") end("interrupted");
   return { fetch, alarm };
 
@@ -83,7 +84,7 @@ export function openStreamLog<Env>(
     try {
       return await answer(request);
     } catch (error) {
-      // the proxy is told the refusal alone, not what is behind it
+      // the proxy gets the refusal without its cause
       if (!(error instanceof Refusal) || textOf(error).status >= 500) {
         const { logCause } = await import("../own-answers.js");
         await logCause("streamLogObject", error, { request, env, settings });
@@ -95,21 +96,21 @@ export function openStreamLog<Env>(
   async function answer(request: Request): Promise<Response> {
     checkLeavingIsReported();
     if (request.method === "POST") return await begin(request);
-    if (log.state === undefined) throw new Refusal("stream_not_found");
+    if (log.state === undefined) throw objectRefusal("stream_not_found");
     if (request.method === "GET") return read(Number(request.headers.get("last-event-id")), request.signal);
     stop();
     return new Response(null, { status: 204 });
   }
 
   async function begin(request: Request): Promise<Response> {
-    const asker = JSON.parse(decodeURIComponent(request.headers.get(ASKER) ?? "")) as Asker;
+    const caller = JSON.parse(decodeURIComponent(request.headers.get(CALLER) ?? "")) as Caller;
     const text = await request.text();
     const digest = await hashOf(text);
     await forgetting;
-    // from here to the first row nothing is awaited: of several requests with one key, one asks the gateway
-    if (log.state === undefined) opening = open(text, digest, asker);
-    else if (log.asked !== digest) throw new Refusal("idempotency_mismatch");
-    // a client that waits for the first word counts as a reader
+    // nothing is awaited before the first row: of several requests with one key, only one is sent to the gateway
+    if (log.state === undefined) opening = open(text, digest, caller);
+    else if (log.asked !== digest) throw objectRefusal("idempotency_mismatch");
+    // a client that waits for the first event counts as a reader
     const letGo = readers.hold(request.signal);
     const json = await Promise.resolve(opening).finally(letGo);
     if (json === undefined) return read(0, request.signal);
@@ -117,12 +118,12 @@ export function openStreamLog<Env>(
   }
 
   /**
-   * Asks the gateway. Returns undefined as soon as its answer streams, else the whole answer.
+   * Sends the request to the gateway. Returns undefined as soon as the answer streams, else the whole answer.
    *
    * @throws {Refusal} the proxy's own, or the gateway's; it is kept only where the gateway may have worked
    */
-  async function open(text: string, digest: string, asker: Asker): Promise<unknown> {
-    // written before the gateway is asked: an object that is restarted in between must not ask again
+  async function open(text: string, digest: string, caller: Caller): Promise<unknown> {
+    // stored before the request is sent: an object that restarts in between must not send it again
     log.begin(digest);
     void storage.setAlarm(Date.now() + BEAT_MS);
     const call = openCall(new AbortController().signal, limits.totalMs);
@@ -130,16 +131,14 @@ export function openStreamLog<Env>(
     let account: Account | undefined;
     let outcome: CallOutcome = "not_reached";
     try {
-      if (asker.isMetered && !meter) throw misconfigured(UNMETERED);
+      if (caller.isMetered && !meter) throw misconfigured(UNMETERED);
       const body = JSON.parse(text) as Readonly<Record<string, unknown>>;
       const setup = await setupOf(settings, env, "stream-log.invalid");
-      account = meter && (await openAccount(meter, { ...asker, body, env, route: "chat", context: state }));
+      account = meter && (await openAccount(meter, { ...caller, body, env, route: "chat", context: state }));
       outcome = "unknown";
-      const response = await ask(settings, setup, { ...CHAT, body, headers: asker.headers ?? {} }, env, call);
+      const response = await ask({ settings, setup, call }, { ...CHAT, body, headers: caller.headers }, env);
       headers = passedHeadersOf(response, setup.apiKeys);
-      if (!response.ok) {
-        throw await refusalOf({ response, call }, setup.guarded, limits);
-      }
+      if (!response.ok) throw await refusalOf({ response, call }, setup.guarded, limits);
       const { type, body: stream } = checkedType(response, true);
       if (type === "text/event-stream") {
         const choices = Number(body["n"] ?? 1);
@@ -155,7 +154,7 @@ export function openStreamLog<Env>(
       call.close();
       if (outcome === "unknown" && error instanceof Refusal) outcome = error.details.outcome ?? "unknown";
       account?.close(outcome);
-      // a stream that was stopped meanwhile tells its readers so
+      // the readers of a stream that was stopped meanwhile have its end
       if (log.state !== "open") return undefined;
       if (outcome === "unknown") endWith(error);
       else await forget();
@@ -177,18 +176,18 @@ export function openStreamLog<Env>(
   }
 
   function append(lines: string): void {
-    // a stopped stream takes no more
+    // a stopped stream stores nothing more
     if (log.state === "open") log.append(lines);
   }
 
   function endWith(error: unknown): void {
-    append(errorLines(error instanceof Refusal ? error : new Refusal("stream_interrupted")));
+    append(errorLines(error instanceof Refusal ? error : objectRefusal("stream_interrupted")));
     end("error");
   }
 
   function stop(): void {
     if (log.state !== "open") return;
-    log.append(errorLines(new Refusal("stream_stopped")));
+    log.append(errorLines(objectRefusal("stream_stopped")));
     // first the log, so that no other end is written
     end("cancelled");
     hangUp?.();
@@ -203,7 +202,7 @@ export function openStreamLog<Env>(
   }
 
   function read(after: number, signal: AbortSignal): Response {
-    if (after > log.last) throw new Refusal("event_id_invalid");
+    if (after > log.last) throw objectRefusal("event_id_invalid");
     if (log.state !== "open" && after === log.last) return new Response(null, { status: 204 });
     const response = readers.open(nextAfter(after), signal);
     for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
@@ -216,7 +215,7 @@ export function openStreamLog<Env>(
       const part = log.after(at);
       if (part === "lost") {
         at = Number.POSITIVE_INFINITY;
-        return new TextEncoder().encode(`${errorLines(new Refusal("stream_interrupted"))}\n\n`);
+        return new TextEncoder().encode(`${errorLines(objectRefusal("stream_interrupted"))}\n\n`);
       }
       if (!part) return log.state === "open" ? "wait" : "end";
       at = part.last;

@@ -76,7 +76,7 @@ export function openEventLog(sql: ObjectSQL, logBytes: number): EventLog {
   };
 
   function read(): Pick<EventLog, "state" | "asked" | "last"> {
-    // a look must not write: an id that was never given out would leave something behind
+    // a read must not write: an id that was never issued would leave rows behind
     const [table] = sql.exec("SELECT name FROM sqlite_master WHERE name = 'events'").toArray();
     const [row] = table ? sql.exec("SELECT state, asked, whole FROM stream").toArray() : [];
     if (!row) return { state: undefined, asked: undefined, last: 0 };

@@ -1,6 +1,6 @@
 import type { Admitted, Extension, Meter } from "../admitted.js";
 import type { ProxyOptions } from "../options.js";
-import { Refusal, readBinding } from "../refusal.js";
+import { readBinding } from "../refusal.js";
 import { checkedOptions } from "../settings.js";
 import {
   askObject,
@@ -10,8 +10,9 @@ import {
   type ObjectNamespace,
   type ObjectState,
   objectNamed,
+  objectRefusal,
 } from "./platform.js";
-import { ASKER, type Asker, openStreamLog } from "./stream-log-object.js";
+import { CALLER, type Caller, openStreamLog } from "./stream-log-object.js";
 
 /** Options of {@link streamLogObject}: the way to the gateway, as `createProxy` takes it, the meter, and times. */
 export interface StreamLogOptions<Env = unknown>
@@ -34,10 +35,10 @@ export interface StreamLogOptions<Env = unknown>
 }
 
 /**
- * Makes the class of Durable Objects of which each holds one chat stream. It asks the gateway once, writes down what
- * comes, and goes on when its reader leaves. It never asks twice: a stream whose object was restarted (a deploy, an
- * eviction) ends with the code `stream_interrupted`. The answer is kept in the object's storage; the request and the key
- * are not.
+ * Makes the class of Durable Objects that each hold one chat stream. An object sends one request to the gateway, stores
+ * the events, and goes on when its readers leave. It never sends the request again: a stream whose object was restarted
+ * (a deploy, an eviction) ends with the code `stream_interrupted`. The answer is kept in the object's storage; the request
+ * and the key are not.
  *
  * The object calls the gateway itself: give it the `baseURL`, `apiKey`, `fetch`, `limits` and `meter` of the proxy.
  *
@@ -99,10 +100,10 @@ export function streamLog<Env = unknown>(
   async function send(admitted: Admitted<Env>, isMetered: boolean): Promise<Response> {
     const { request, user, model, body, headers: added = {} } = admitted;
     const key = request.headers.get("idempotency-key");
-    if (key !== null && !/^[\x21-\x7e]{1,255}$/.test(key)) throw new Refusal("idempotency_key_invalid");
+    if (key !== null && !/^[\x21-\x7e]{1,255}$/.test(key)) throw objectRefusal("idempotency_key_invalid");
     const id = key === null ? randomId() : (await hashOf(`${user.id}\n${key}`)).slice(0, 32);
-    const asker: Asker = { user, isMetered, headers: added, ...(model !== undefined && { model }) };
-    const headers = { [ASKER]: encodeURIComponent(JSON.stringify(asker)) };
+    const caller: Caller = { user, isMetered, headers: added, ...(model !== undefined && { model }) };
+    const headers = { [CALLER]: encodeURIComponent(JSON.stringify(caller)) };
     const answer = await reach(admitted, id, { method: "POST", headers, body: JSON.stringify(body) });
     if (!answer.ok || answer.headers.get("content-type") !== "text/event-stream") return answer;
     const response = new Response(answer.body, answer);
@@ -112,10 +113,10 @@ export function streamLog<Env = unknown>(
 
   async function serve(admitted: Admitted<Env>): Promise<Response> {
     const { id = "", request } = admitted;
-    // an id that was never given out makes no object
-    if (!/^[0-9a-f]{32}$/.test(id)) throw new Refusal("stream_not_found");
+    // an id that was never issued creates no object
+    if (!/^[0-9a-f]{32}$/.test(id)) throw objectRefusal("stream_not_found");
     const seen = request.headers.get("last-event-id") ?? "0";
-    if (!/^\d{1,15}$/.test(seen)) throw new Refusal("event_id_invalid");
+    if (!/^\d{1,15}$/.test(seen)) throw objectRefusal("event_id_invalid");
     return reach(admitted, id, { method: request.method, headers: { "last-event-id": seen } });
   }
 

@@ -1,16 +1,22 @@
 import type { ProxyOptions } from "../options.js";
 import { createProxy } from "../proxy.js";
-import { Refusal } from "../refusal.js";
-import { errorBody } from "../refusals.js";
+import { errorBody, textOf } from "../refusals.js";
+import { objectRefusal } from "./platform.js";
 
 /** State of a watch in its storage: all that it needs to go on after it was evicted. */
 export interface WatchedTask {
   /** The gateway's own. */
   readonly id: string;
+  /** Present where the watch began with the task itself: it then goes on without a reader. */
+  readonly created?: CreatedTask;
+  /** True where two polls are never less than {@link PAUSE_MS} apart. */
+  readonly isSteady: boolean;
+  /** True after its user has removed the task: the user is not notified of its end. */
+  readonly isRemoved?: boolean;
   readonly startedAt: number;
   /** Time at which there was last a reader. */
-  readonly heardAt: number;
-  /** Time of the last poll; 0 before the first. */
+  readonly lastReaderAt: number;
+  /** Time of the last poll, stored before it is sent; 0 before the first. */
   readonly askedAt: number;
   /** The number of the newest event. Begins with the time, so that a later watch of the task never repeats one. */
   readonly seq: number;
@@ -22,18 +28,46 @@ export interface WatchedTask {
   readonly failures: number;
   /** Number of those whose answer was unreadable. */
   readonly unreadable: number;
+  /** The refusal that the last poll ended in, for a page that polls before there is an envelope. */
+  readonly failure?: FailedAnswer;
   /** Set when there are no more polls; `error` where there is no final state. */
-  readonly end?: { readonly error?: string };
+  readonly end?: TaskEnd;
+  /** State that the work after the end has saved. */
+  readonly progress?: unknown;
+  /** True when there is no more work after the end. */
+  readonly isDone?: boolean;
   /** Time of the alarm: to poll again, or to forget. */
   readonly nextAt: number;
 }
 
-/** Shortest pause between two polls, and the one after the first answer. */
-export const FIRST_PAUSE_MS = 5_000;
+/** The end of a watch. */
+export interface TaskEnd {
+  /** Absent where the task reached a final state. */
+  readonly error?: string;
+  /** HTTP status of the error. */
+  readonly status?: number;
+  readonly at: number;
+  /** Time at which the end is forgotten. */
+  readonly keepUntil: number;
+  /** True where a page with this task in view received the end. */
+  readonly isShown: boolean;
+}
+
+/** A task that was seen when it was created. */
+export interface CreatedTask {
+  /** The id that `authenticate` returned. */
+  readonly userId: string;
+  /** The task's id as its user knows it. */
+  readonly sentId: string;
+  readonly model?: string | undefined;
+}
+
+/** Shortest pause between two polls, and the one after the first answer, of a watch that is not steady. */
+const FIRST_PAUSE_MS = 5_000;
 const PAUSE_MS = 15_000;
 /** Pause without a reader, and the time without one after which it begins. */
-const UNHEARD_PAUSE_MS = 60_000;
-const UNHEARD_AFTER_MS = 5 * 60_000;
+const IDLE_PAUSE_MS = 60_000;
+const IDLE_AFTER_MS = 5 * 60_000;
 /** Time for which a watch goes on without a reader. */
 export const ABANDONED_AFTER_MS = 60 * 60_000;
 /** The longest pause that failures alone lead to. */
@@ -43,15 +77,23 @@ const LONGEST_WATCH_MS = 24 * 60 * 60_000;
 /** Time after the start in which the gateway may not know the task yet. */
 const GRACE_MS = 30_000;
 const UNREADABLE_IN_A_ROW = 3;
-/** Time for which an end is kept for later readers; an error for less, since it may have been mended. */
-const KEPT_MS = 10 * 60_000;
+/** Number of further polls after a success without a file. */
+const RESULT_POLLS = 3;
+/** Time for which an error is kept for later readers: less than an end, since it may have been mended. */
 const ERROR_KEPT_MS = 60_000;
 
-export function newTask(id: string, now: number): WatchedTask {
+/** Returns the time before which a task is not polled again, whatever happens. */
+export function soonestPoll({ isSteady, askedAt }: WatchedTask): number {
+  return askedAt + (isSteady ? PAUSE_MS : FIRST_PAUSE_MS);
+}
+
+/** Begins the watch of a task that is known by its id alone. */
+export function newTask(id: string, now: number, isSteady: boolean): WatchedTask {
   return {
     id,
+    isSteady,
     startedAt: now,
-    heardAt: now,
+    lastReaderAt: now,
     askedAt: 0,
     seq: now,
     answers: 0,
@@ -61,10 +103,27 @@ export function newTask(id: string, now: number): WatchedTask {
   };
 }
 
-/** Returns the state after another answer, with the time of the next poll. `random` in [0, 1). */
-export function afterAnswer(task: WatchedTask, answer: TaskAnswer, now: number, random: number): WatchedTask {
-  const asked = { ...task, askedAt: now };
-  const late = now - task.startedAt >= LONGEST_WATCH_MS;
+/** Returns the state of a task that was created now, or whose create is known only now. */
+export function createdTask(known: WatchedTask, created: CreatedTask, receipt: unknown): WatchedTask {
+  const envelope = known.envelope ?? envelopeIn(receipt)?.envelope;
+  const nextAt = known.askedAt === 0 ? known.startedAt + FIRST_PAUSE_MS : known.nextAt;
+  return { ...known, created, isSteady: true, nextAt, ...(envelope && { envelope }) };
+}
+
+/** The circumstances of one answer. */
+export interface Moment {
+  readonly now: number;
+  /** In [0, 1). */
+  readonly random: number;
+  /** Time for which the end is kept, in milliseconds. */
+  readonly keepMs: number;
+}
+
+/** Returns the state after another answer, with the time of the next poll. */
+export function afterAnswer(task: WatchedTask, answer: TaskAnswer, moment: Moment): WatchedTask {
+  const { now } = moment;
+  const { failure: _, ...asked } = { ...task, askedAt: now };
+  const isLate = now - task.startedAt >= LONGEST_WATCH_MS;
   if (answer.type === "task") {
     const isNews = faceOf(task.envelope) !== faceOf(answer.envelope);
     const { envelope, seq } = isNews ? { envelope: answer.envelope, seq: task.seq + 1 } : task;
@@ -76,35 +135,56 @@ export function afterAnswer(task: WatchedTask, answer: TaskAnswer, now: number, 
       failures: 0,
       unreadable: 0,
     };
-    if (answer.isFinal) return over(known, {});
-    return late ? over(known, { error: ended.late }) : paused(known, 0, random);
+    const hasNoFile = task.created && answer.isFinal && !answer.hasEnded && task.unreadable < RESULT_POLLS;
+    if (hasNoFile) return paused({ ...known, unreadable: task.unreadable + 1 }, 0, moment.random);
+    if (answer.isFinal) return over(known, moment);
+    return isLate ? over(known, moment, ended.late) : paused(known, 0, moment.random);
   }
   const failed = {
     ...asked,
+    failure: { status: answer.status, error: answer.error },
     failures: task.failures + 1,
     unreadable: task.unreadable + (answer.type === "unreadable" ? 1 : 0),
   };
-  if (answer.type === "refused") return over(failed, { error: answer.error });
-  const isNew = task.envelope === undefined && now - task.startedAt < GRACE_MS;
-  if (answer.type === "absent" && !isNew) return over(failed, { error: ended.absent });
-  if (failed.unreadable > UNREADABLE_IN_A_ROW) return over(failed, { error: ended.unreadable });
-  if (late) return over(failed, { error: ended.late });
-  return paused(failed, answer.type === "passing" ? answer.retryAfterMs : 0, random);
+  const end = endAfter(failed, answer, isLate, now);
+  if (end) return over(failed, moment, end);
+  return paused(failed, answer.type === "passing" ? answer.retryAfterMs : 0, moment.random);
 }
 
-function over(task: WatchedTask, end: { readonly error?: string }): WatchedTask {
-  return { ...task, end, nextAt: task.askedAt + (end.error === undefined ? KEPT_MS : ERROR_KEPT_MS) };
+/** Returns the error that a failed poll ends the watch with, if it does. */
+function endAfter(
+  task: WatchedTask,
+  { type, ...failure }: FailedPoll,
+  isLate: boolean,
+  now: number,
+): FailedAnswer | undefined {
+  const isNew = task.answers === 0 && now - task.startedAt < GRACE_MS;
+  if (type === "absent" && !isNew) return ended.absent;
+  // a task whose end is awaited outlasts an account that is empty for an hour
+  if (type === "refused" && !task.created) return failure;
+  if (task.unreadable > UNREADABLE_IN_A_ROW && !task.created) return ended.unreadable;
+  return isLate ? ended.late : undefined;
+}
+
+function over(task: WatchedTask, { now, keepMs }: Moment, failure?: FailedAnswer): WatchedTask {
+  const keepUntil = now + (failure && !task.created ? ERROR_KEPT_MS : keepMs);
+  const end = { at: now, keepUntil, isShown: false };
+  return {
+    ...task,
+    end: failure ? { ...end, error: failure.error, status: failure.status } : end,
+    nextAt: keepUntil,
+  };
 }
 
 /** Sets the next poll: slowly further apart, far apart without a reader, and never before the gateway allows. */
 function paused(task: WatchedTask, retryAfterMs: number, random: number): WatchedTask {
-  const { askedAt, heardAt, answers, failures, startedAt } = task;
-  const isHeard = askedAt - heardAt < UNHEARD_AFTER_MS;
-  const usual = isHeard
-    ? Math.min(PAUSE_MS, FIRST_PAUSE_MS * 1.5 ** Math.max(0, answers - 1))
-    : UNHEARD_PAUSE_MS;
-  const grown = Math.min(usual * 2 ** Math.max(0, failures - 1), LONGEST_PAUSE_MS);
-  const jittered = Math.max(grown, retryAfterMs / 0.9) * (0.9 + 0.2 * random);
+  const { askedAt, lastReaderAt, answers, failures, startedAt, isSteady } = task;
+  const hadReader = askedAt - lastReaderAt < IDLE_AFTER_MS;
+  const grown = isSteady ? PAUSE_MS : Math.min(PAUSE_MS, FIRST_PAUSE_MS * 1.5 ** Math.max(0, answers - 1));
+  const usual = hadReader ? grown : IDLE_PAUSE_MS;
+  const longer = Math.min(usual * 2 ** Math.max(0, failures - 1), LONGEST_PAUSE_MS);
+  const least = isSteady ? 1 : 0.9;
+  const jittered = Math.max(longer, retryAfterMs / least) * (least + 0.2 * random);
   return { ...task, nextAt: Math.min(askedAt + Math.ceil(jittered), startedAt + LONGEST_WATCH_MS) };
 }
 
@@ -121,26 +201,44 @@ function faceOf(envelope: string | undefined): string | undefined {
 /** The way to the gateway; the same as `createProxy` takes. */
 export type GatewayOptions<Env> = Pick<ProxyOptions<Env>, "baseURL" | "apiKey" | "fetch">;
 
-/** Result of one poll. */
-export type TaskAnswer =
-  /** `envelope`: the gateway's JSON, written anew. */
-  | { readonly type: "task"; readonly envelope: string; readonly isFinal: boolean }
-  /** 429, 5xx, the network: asking again is likely to help. */
-  | { readonly type: "passing"; readonly retryAfterMs: number }
-  /** There is no task in it, or it is too large; or it says, under HTTP 200, that the query failed. */
-  | { readonly type: "unreadable" }
-  /** The gateway does not know the task: normal right after its creation. */
-  | { readonly type: "absent" }
-  /** Asking again would not help. `error`: the body to tell clients, in the gateway's error shape. */
-  | { readonly type: "refused"; readonly error: string };
+/** A refusal as clients get it. `error`: the body, in the gateway's error shape. */
+export interface FailedAnswer {
+  readonly status: number;
+  readonly error: string;
+}
 
-/** A task's envelope has about a thousand; what one row can't keep is none. */
+/** Result of one poll. */
+export type TaskAnswer = ({ readonly type: "task" } & ReadTask) | FailedPoll;
+
+/** A task as an answer or a receipt shows it. */
+interface ReadTask {
+  /** The gateway's JSON, written anew. */
+  readonly envelope: string;
+  /** True for a final status. */
+  readonly isFinal: boolean;
+  /** True for a failure, and for a success that has the address of a file. */
+  readonly hasEnded: boolean;
+}
+
+type FailedPoll = FailedAnswer &
+  /** 429, 5xx, the network: a later poll is likely to succeed. */
+  (
+    | { readonly type: "passing"; readonly retryAfterMs: number }
+    /** There is no task in it, or it is too large; or it says, under HTTP 200, that the query failed. */
+    | { readonly type: "unreadable" }
+    /** The gateway does not know the task: normal right after its creation. */
+    | { readonly type: "absent" }
+    /** A later poll would fail too. */
+    | { readonly type: "refused" }
+  );
+
+/** Largest envelope, which one row can keep. A task's envelope has about a thousand characters. */
 const ENVELOPE_CHARACTERS = 256 * 1024;
 const LIMITS = { headersMs: 30_000, stallMs: 30_000, totalMs: 60_000, pollMemoMs: 0 };
 
 /**
- * Gives a function that asks the gateway once, whatever comes of it. It asks through a proxy of one route: the key, the
- * redirects, the timeouts and what may be said of a refusal are the same here as there.
+ * Creates a function that polls the gateway once, through a proxy of one route: key, redirects, timeouts and error texts
+ * are handled as in any proxy.
  *
  * @throws {TypeError} when an option is missing or can't work
  */
@@ -149,7 +247,7 @@ export function createTaskQuery<Env>({ baseURL, apiKey, fetch }: GatewayOptions<
     baseURL,
     apiKey,
     ...(fetch && { fetch }),
-    // nobody but this object asks, and it has been asked by a proxy that knows by whom
+    // only this object calls it, behind a proxy that has authenticated the user
     authenticate: "public",
     origins: [],
     models: ["none"],
@@ -164,25 +262,42 @@ export function createTaskQuery<Env>({ baseURL, apiKey, fetch }: GatewayOptions<
     if (response.headers.get("content-type") === "application/json")
       return response.ok ? taskIn(await response.text()) : failureOf(response, await response.text());
     await response.body?.cancel();
-    return { type: "unreadable" };
+    return unreadable;
   };
 }
 
 const FINAL = ["success", "succeeded", "failure", "failed", "cancelled", "canceled", "expired"];
+/** A field that may have the address of a video (spec, Video task). */
+const FILE = /"(?:result_url|url|video_url|fail_reason)":"https?:/;
 
-/** Only the status decides; one that is not known is none that ends. */
+const SUCCESS: readonly unknown[] = ["success", "succeeded"];
+
+/** Returns true for a task that has succeeded, bare or in its envelope. */
+export function isSucceeded(task: Readonly<Record<string, unknown>>): boolean {
+  return SUCCESS.includes(statusIn(task));
+}
+
 function taskIn(text: string): TaskAnswer {
-  const json = text.length > ENVELOPE_CHARACTERS ? undefined : recordOf(text);
-  const isBare = typeof json?.["status"] === "string";
-  const { status } = (isBare ? json : (json?.["data"] ?? {})) as { status?: unknown };
-  const code = json?.["code"] || "success";
-  if (!json || typeof status !== "string" || String(code).toLowerCase() !== "success")
-    return { type: "unreadable" };
-  return {
-    type: "task",
-    envelope: JSON.stringify(json),
-    isFinal: FINAL.includes(status.trim().toLowerCase()),
-  };
+  const known = text.length > ENVELOPE_CHARACTERS ? undefined : envelopeIn(recordOf(text));
+  return known ? { type: "task", ...known } : unreadable;
+}
+
+/** Reads a task by its status, in an answer or a receipt. An unknown status is not final. */
+function envelopeIn(given: unknown): ReadTask | undefined {
+  const json = { ...(given as Record<string, unknown> | undefined) };
+  const status = statusIn(json);
+  const code = json["code"] || "success";
+  if (status === undefined || String(code).toLowerCase() !== "success") return undefined;
+  const envelope = JSON.stringify(json);
+  const isFinal = FINAL.includes(status);
+  return { envelope, isFinal, hasEnded: isFinal && (!SUCCESS.includes(status) || FILE.test(envelope)) };
+}
+
+/** Returns the status of a task, bare or in its envelope, in lower case. */
+function statusIn(json: Readonly<Record<string, unknown>>): string | undefined {
+  const isBare = typeof json["status"] === "string";
+  const { status } = { ...((isBare ? json : json["data"]) as { status?: unknown } | undefined) };
+  return typeof status === "string" ? status.trim().toLowerCase() : undefined;
 }
 
 function recordOf(text: string): Record<string, unknown> | undefined {
@@ -194,17 +309,17 @@ function recordOf(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Refusals of the gateway's account and of this proxy's own setup: waiting mends none of them. */
+/** Refusals of the gateway's account and of this proxy's own setup: no later poll succeeds. */
 const HOPELESS = ["upstream_auth", "upstream_redirect", "misconfigured"];
 
 function failureOf({ status, headers }: Response, text: string): TaskAnswer {
   const { error } = (recordOf(text) ?? {}) as { error?: { code?: string } };
-  if (status === 404 || status === 400) return { type: "absent" };
-  if (error?.code === "upstream_type") return { type: "unreadable" };
+  if (status === 404 || status === 400) return { type: "absent", ...ended.absent };
+  if (error?.code === "upstream_type") return unreadable;
   const isPassing = status === 408 || status === 429 || status >= 500;
   if (isPassing && !HOPELESS.includes(error?.code ?? ""))
-    return { type: "passing", retryAfterMs: retryAfterOf(headers) };
-  return { type: "refused", error: text };
+    return { type: "passing", status, error: text, retryAfterMs: retryAfterOf(headers) };
+  return { type: "refused", status, error: text };
 }
 
 /** Seconds or a date, in milliseconds from now. */
@@ -214,9 +329,16 @@ function retryAfterOf(headers: Headers): number {
   return Math.max(0, ms) || 0;
 }
 
-/** Error bodies of a watch that ends without a final state. */
+/** Errors of a watch that ends without a final state. */
 const ended = {
-  absent: errorBody(new Refusal("task_unknown")),
-  unreadable: errorBody(new Refusal("upstream_unreadable")),
-  late: errorBody(new Refusal("watch_timeout")),
+  absent: failureIn("task_unknown"),
+  unreadable: failureIn("upstream_unreadable"),
+  late: failureIn("watch_timeout"),
 };
+
+const unreadable: TaskAnswer = { type: "unreadable", ...ended.unreadable };
+
+function failureIn(reason: Parameters<typeof objectRefusal>[0]): FailedAnswer {
+  const refusal = objectRefusal(reason);
+  return { status: textOf(refusal).status, error: errorBody(refusal) };
+}

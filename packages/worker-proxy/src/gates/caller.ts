@@ -1,13 +1,10 @@
-import type { Admitted, Checked, RouteName, User } from "../admitted.js";
+import type { Admitted, Checked, User } from "../admitted.js";
 import { decided, misconfigured, Refusal, readBinding, tooMany } from "../refusal.js";
 import { isPoll, type Route } from "./path.js";
 
 const EXPOSED = "retry-after, x-request-id, x-sluice-dropped, x-sluice-offers, x-sluice-source, x-stream-id";
 
-/**
- * The headers that every answer to this request carries. CORS keeps other pages from reading answers; it is not
- * authentication, and a request without an `Origin` is as good as what `authenticate` says of it.
- */
+/** The CORS headers of every answer to a request. They keep other pages from reading it, and authenticate nobody. */
 export function corsHeadersOf(
   origin: string | null,
   allowed: readonly string[],
@@ -49,13 +46,10 @@ export async function userOf<Env>(
 }
 
 /** A request that a limiter decides about. */
-export interface RateLimited {
-  readonly user: User;
-  readonly route: RouteName;
+export interface RateLimited extends Pick<Admitted, "user" | "route" | "request"> {
   readonly method: string;
   /** True for a poll of a task or an asset, which is free and comes often. */
   readonly isPoll: boolean;
-  readonly request: Request;
 }
 
 /**
@@ -125,18 +119,15 @@ export async function checkRate<Env>(
   if (verdict) throw tooMany("rate_limited", verdict.retryAfterMs);
 }
 
-/** Counts a stream of a user. The returned function gives the count back. */
-export type CountStream = (userId: string) => () => void;
-
 /**
- * Creates a bound on the streams that one user has open at a time, in this isolate. Each location and each isolate
- * counts for itself. A count that is never given back ends after `longestMs`, which no stream outlives.
+ * Bounds the streams that one user has open in this isolate. The returned function counts one stream, and returns the
+ * function that gives the count back. A count that is never given back ends after `longestMs`.
  *
  * @throws {Refusal} the function: 429 `too_many_streams`
  */
-export function createStreamCount(most: number, longestMs: number): CountStream {
+export function createStreamCount(most: number, longestMs: number) {
   const open = new Map<string, Set<{ readonly until: number }>>();
-  return (userId) => {
+  return (userId: string) => {
     const now = Date.now();
     const streams = open.get(userId) ?? new Set();
     for (const stream of streams) if (stream.until <= now) streams.delete(stream);

@@ -126,7 +126,7 @@ function holdIn(
   else if (isObject(owner)) {
     const field = table?.fields.get(name);
     if (rest.length === 0) {
-      const value = within(cap, owner[name] ?? undefined, path, field?.isList === true);
+      const value = within(cap, owner[name], path, field?.isList === true);
       if (value !== undefined) owner[name] = value;
       return;
     }

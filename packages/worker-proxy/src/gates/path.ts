@@ -61,26 +61,35 @@ export interface Match {
   readonly sentId: string | undefined;
 }
 
-/** The rows for an address. */
-export interface Found {
-  /** More than one where a path has several methods. */
-  readonly matches: readonly Match[];
-  /** The methods of the path, `GET, DELETE`. */
-  readonly methods: string;
-  readonly hasQuery: boolean;
-  /** The proxy's own host. */
-  readonly host: string;
-}
+/** Host, path and query of an address, as they were sent; a host that only writes paths has none. */
+const ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?#\\]*)?([^?]*)(\?)?/i;
 
-/** Looks a request's address up in the table. */
+/** The rows for an address: more than one where a path has several methods. */
+export type Found = ReturnType<typeof find>;
+
+/**
+ * Looks a request's address up in the table, exactly as it was sent. What parsing would change (`..`, `\`, `//host`, a
+ * control character) is no path of ours: to check one form and to send another is how a key gets lost.
+ */
 export function find(
   url: string,
   { basePath, table }: { readonly basePath: string; readonly table: readonly Route[] },
-): Found {
-  const { pathname, hasQuery, host } = sentPathOf(url);
-  const own = pathname.startsWith(basePath) ? pathname.slice(basePath.length) : "";
-  const matches = table.flatMap((route) => matchOf(route, own));
-  return { matches, methods: matches.map(({ route }) => route.method).join(", "), hasQuery, host };
+) {
+  const [, pathname = "", query] = ADDRESS.exec(url) ?? [];
+  const parsed = URL.parse(url);
+  const isOwn = parsed?.pathname === pathname && pathname.startsWith(basePath);
+  const path = pathname.slice(basePath.length);
+  const matches = isOwn
+    ? table.map((route) => matchOf(route, path)).filter((match) => match !== undefined)
+    : [];
+  return {
+    matches,
+    /** The methods of the path, `GET, DELETE`. */
+    methods: matches.map(({ route }) => route.method).join(", "),
+    hasQuery: query !== undefined,
+    /** The proxy's own host. */
+    host: parsed?.host ?? "",
+  };
 }
 
 /** @throws {Refusal} 404 for a path that is not served, 400 for a query, 405 for a method that the path does not have */
@@ -93,22 +102,10 @@ export function matchFor({ method }: Request, { matches, methods, hasQuery }: Fo
   throw new Refusal("method_not_allowed", { what: allow, headers: { allow } });
 }
 
-/**
- * The path exactly as it was sent. What parsing would change (`..`, `\`, `//host`, a control character) is no path
- * of ours: to check one form and to send another is how a key gets lost.
- */
-function sentPathOf(url: string): { pathname: string; hasQuery: boolean; host: string } {
-  const sent = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#\\]*/i, "");
-  const [pathname = ""] = sent.split("?", 1);
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  const isExact = parsed?.pathname === pathname;
-  return { pathname: isExact ? pathname : "", hasQuery: sent.includes("?"), host: parsed?.host ?? "" };
-}
-
-function matchOf(route: Route, path: string): Match[] {
-  if (route.path === path) return [{ route, sentId: undefined }];
+function matchOf(route: Route, path: string): Match | undefined {
+  if (route.path === path) return { route, sentId: undefined };
   const [before = "", after] = route.path.split("{id}");
-  if (after === undefined || !path.startsWith(before) || !path.endsWith(after)) return [];
+  if (after === undefined || !path.startsWith(before) || !path.endsWith(after)) return undefined;
   const sentId = path.slice(before.length, path.length - after.length);
-  return SENT_ID.test(sentId) ? [{ route, sentId }] : [];
+  return SENT_ID.test(sentId) ? { route, sentId } : undefined;
 }

@@ -5,7 +5,6 @@ import { readBody } from "./body.js";
 import { holdCaps, siftBody } from "./fields.js";
 import { belongsTo, hasOwnFields, tableOf } from "./models.js";
 import type { Match } from "./path.js";
-import type { Tenancy } from "./references.js";
 
 /**
  * Reads a request, and checks it against what the operator allows. The body becomes the one that is sent.
@@ -15,8 +14,7 @@ import type { Tenancy } from "./references.js";
  */
 export async function admit<Env>(
   settings: Settings<Env>,
-  { models }: Setup,
-  tenancy: Tenancy | undefined,
+  { models, tenancy }: Setup,
   { route, sentId: idInPath }: Match,
   asked: Omit<Admitted<Env>, "id" | "sentId" | "model" | "body">,
 ): Promise<Admitted<Env>> {
@@ -27,7 +25,7 @@ export async function admit<Env>(
     const { admitId } = await import("./references.js");
     return await admitId(route, idInPath, body, tenancy, asked);
   }
-  if (!body) return asked;
+  if (!body || route.extension) return { ...asked, ...(body && { body }) };
 
   // the models that a body names; what is no text is not listed anywhere
   const names =

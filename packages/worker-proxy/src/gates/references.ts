@@ -1,52 +1,56 @@
 import type { Admitted, User } from "../admitted.js";
 import type { Limits, Media } from "../options.js";
 import { decided, Refusal } from "../refusal.js";
-import type { Setup } from "../settings.js";
-import type { Address } from "./fields.js";
+import type { Address, Caps } from "./fields.js";
 import type { IdKind, Route } from "./path.js";
 
 /* Loaded where ids are signed, and for requests with ids or addresses of media in them, or for epsilon. */
 
 /** Keeps users apart who share one key: an id leaves the proxy with the mark of the user who made it. */
-export interface Tenancy {
-  sign(kind: IdKind, id: string): Promise<string>;
-  /** The gateway's own id; undefined where this user was not given it. */
-  verify(kind: IdKind, signed: string): Promise<string | undefined>;
-  /** The gateway's name for the user: always the same, and no way back to the user. */
-  pseudonym(): Promise<string>;
-}
+export type Tenancy = ReturnType<typeof tenancyOf>;
 
 /** Length of a mark: 132 bits. */
-const MARK = 22;
+export const MARK = 22;
 
-/** @param secrets the first one signs, each of them is known; without any, ids stay the gateway's */
-export function tenancyOf(secrets: readonly string[], { id: userId }: User): Tenancy | undefined {
-  const [first] = secrets;
-  if (first === undefined) return undefined;
+/** @param secrets the first one signs, each of them is known */
+export function tenancyOf(secrets: readonly string[], { id: userId }: User) {
+  const [first = ""] = secrets;
   return {
-    sign: async (kind, id) => `${id}_${await markOf(first, kind, id)}`,
-    async verify(kind, signed) {
+    sign: async (kind: IdKind, id: string) => `${id}_${await markOf(first, kind, id)}`,
+    /** Returns the gateway's own id; undefined where this user was not given it. */
+    async verify(kind: IdKind, signed: string): Promise<string | undefined> {
       const id = signed.slice(0, -MARK - 1);
       for (const secret of secrets) if (isSame(signed, `${id}_${await markOf(secret, kind, id)}`)) return id;
       return undefined;
     },
+    /** Returns the gateway's name for the user: always the same, and no way back to the user. */
     pseudonym: () => markOf(first, "user", ""),
   };
 
   // the user's id may hold anything, and comes last: nothing else can be read into it
-  async function markOf(secret: string, kind: string, id: string): Promise<string> {
-    const hash = { name: "HMAC", hash: "SHA-256" };
-    const key = await crypto.subtle.importKey("raw", encoder.encode(secret), hash, false, ["sign"]);
-    const mark = await crypto.subtle.sign("HMAC", key, encoder.encode(`${kind}:${id}:${userId}`));
-    const base64 = btoa(String.fromCharCode(...new Uint8Array(mark)));
-    return base64.slice(0, MARK).replaceAll("+", "-").replaceAll("/", "_");
+  function markOf(secret: string, kind: string, id: string): Promise<string> {
+    return signatureOf(secret, `${kind}:${id}:${userId}`);
   }
 }
 
 const encoder = new TextEncoder();
 
+/** Signs a text with a secret, in {@link MARK} letters that an address may have. */
+export async function signatureOf(secret: string, text: string): Promise<string> {
+  const hash = { name: "HMAC", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("raw", encoder.encode(secret), hash, false, ["sign"]);
+  const mark = await crypto.subtle.sign("HMAC", key, encoder.encode(text));
+  return lettersOf(new Uint8Array(mark));
+}
+
+/** The first {@link MARK} letters of bytes in Base64 for addresses. */
+export function lettersOf(bytes: Uint8Array): string {
+  const base64 = btoa(String.fromCharCode(...bytes));
+  return base64.slice(0, MARK).replaceAll("+", "-").replaceAll("/", "_");
+}
+
 /** Takes the same time wherever they differ. */
-function isSame(one: string, other: string): boolean {
+export function isSame(one: string, other: string): boolean {
   let difference = one.length ^ other.length;
   for (let at = 0; at < one.length; at += 1) difference |= one.charCodeAt(at) ^ other.charCodeAt(at);
   return difference === 0;
@@ -84,7 +88,7 @@ export async function admitId<Env>(
 }
 
 /** @throws {Refusal} 403 unless the operator has listed groups of assets: a cap alone says who may use which */
-export function checkGroups(model: string, models: Setup["models"]): void {
+export function checkGroups(model: string, models: ReadonlyMap<string, Caps>): void {
   if (Object.hasOwn(models.get(model) ?? {}, "GroupId")) return;
   throw new Refusal("no_groups", { what: model, param: "GroupId", advice: model });
 }
@@ -101,35 +105,27 @@ export function namesIn(body: Readonly<Record<string, unknown>>): readonly [stri
   return [first, ...others];
 }
 
-/**
- * An address that all parsers read alike. With a backslash, an `@`, a tab or a `#` behind the host some of them find
- * another host, and the gateway might fetch from another one than was checked.
- */
+/** An address in which all parsers find the same host; a backslash, an `@`, a tab or a `#` divides them. */
 const PLAIN = /^[a-z][a-z\d+.-]*:\/\/[\p{L}\p{M}\p{N}.:[\]-]+(?:\/\P{Cc}*)?$/iu;
 /** A file in the request itself. SVG is not listed: it can name further addresses. */
 const DATA = /^data:image\/(?:jpe?g|png|gif|webp|bmp|avif|hei[cf]);base64,/i;
 /** The first bytes of JPEG, PNG, GIF, WebP, BMP, AVIF and HEIC files. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a BMP has zeros there
 const IMAGE = /^(?:\xff\xd8\xff|\x89PNG\r\n\x1a\n|GIF8[79]a|RIFF.{4}WEBP|BM.{4}\0{4}|.{4}ftyp)/s;
-/**
- * Refuses what the gateway should not fetch for a user: addresses in private networks, files,
- * pages without TLS, and data that is too large.
- *
- * @throws {Refusal} 400 `media_not_allowed`
- */
+
+/** @throws {Refusal} 400 `media_not_allowed` for what the gateway should not fetch for a user */
 async function checkMedia(text: string, path: string, media: Media, mostBytes: number): Promise<void> {
   if (media === "any" || /^asset:/.test(text)) return;
-  if (DATA.test(text) || isBase64OfImage(text)) {
-    if (text.length * 0.75 > mostBytes) throw refused(path, "is too large");
-  } else if (!PLAIN.test(text) || !URL.canParse(text) || !(await isAllowed(new URL(text), media)))
-    throw refused(path, "must be a public https address, or an image in Base64");
-}
-
-async function isAllowed(url: URL, media: Media): Promise<boolean> {
-  if (typeof media !== "function") return isPublic(url);
+  const isFile = DATA.test(text) || isBase64OfImage(text);
+  const url = PLAIN.test(text) ? URL.parse(text) : null;
+  let what = "must be a public https address, or an image in Base64";
+  if (isFile && text.length * 0.75 <= mostBytes) return;
+  if (isFile) what = "is too large";
   // a promise is truthy, whatever it resolves to
-  const isTrue = () => media(url) === true;
-  return await decided("media", "media_unavailable", isTrue);
+  else if (url && typeof media === "function") {
+    if (await decided("media", "media_unavailable", () => media(url) === true)) return;
+  } else if (url && isPublic(url)) return;
+  throw new Refusal("media_not_allowed", { param: path || undefined, what });
 }
 
 /** Paths and names can be spelled in the letters of Base64: the first bytes have to be those of an image. */
@@ -144,7 +140,7 @@ function isBase64OfImage(text: string): boolean {
 }
 
 /** By name, and by one that is known everywhere. No number: those of private networks have many spellings. */
-function isPublic({ protocol, hostname, port }: URL): boolean {
+export function isPublic({ protocol, hostname, port }: URL): boolean {
   return (
     protocol === "https:" &&
     port === "" &&
@@ -153,10 +149,6 @@ function isPublic({ protocol, hostname, port }: URL): boolean {
       hostname,
     )
   );
-}
-
-function refused(param: string, problem: string): Refusal {
-  return new Refusal("media_not_allowed", { param: param || undefined, what: problem });
 }
 
 const SCHEME = "asset://";

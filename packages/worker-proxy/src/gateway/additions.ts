@@ -1,12 +1,10 @@
-import type { Admitted, CallOutcome, Extension, Meter, Payable, RouteName, Usage } from "../admitted.js";
-import type { Route } from "../gates/path.js";
-import type { ProxyOptions } from "../options.js";
+import type { Admitted, Extension, Meter, Payable, RouteName } from "../admitted.js";
 import { isCredential } from "../own-answers.js";
 import { decided, ensure, Refusal, readOption, tooMany } from "../refusal.js";
 import { logError } from "../report.js";
 import type { Settings } from "../settings.js";
-import type { Call } from "./call.js";
 import { openKeyWatch } from "./keys.js";
+import type { Account, Exchange } from "./request.js";
 
 /* Loaded where the operator adds something: a meter, extensions, or `upstreamHeaders`. */
 
@@ -15,12 +13,9 @@ import { openKeyWatch } from "./keys.js";
  *
  * @throws {Refusal} 503 where the extension fails
  */
-export async function extensionAnswer<Env>(
-  { extensions, limits, meter }: Settings<Env>,
-  route: Route,
-  admitted: Admitted<Env>,
-  call: Call,
-): Promise<Response | undefined> {
+export async function extensionAnswer<Env>(exchange: Exchange<Env>): Promise<Response | undefined> {
+  const { settings, route, admitted, call } = exchange;
+  const { extensions, limits, meter } = settings;
   const answered = async () => {
     try {
       let answer = route.extension?.serve(admitted as Admitted<never>);
@@ -52,13 +47,6 @@ export function extensionHeaders(
   };
 }
 
-/** Headers that are added to a request to the gateway. */
-export interface Added {
-  readonly headers: Readonly<Record<string, string>>;
-  /** Values of headers that are credentials: no answer may hold them, as with the key. */
-  readonly keys: readonly string[];
-}
-
 /** Headers that are the proxy's own, the platform's, or about one connection alone. */
 const RESERVED =
   /^(?:authorization|cookie|host|accept(?:-encoding)?|content-.*|proxy-.*|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|x-request-id|traceparent)$/i;
@@ -66,17 +54,18 @@ const RESERVED =
 const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
 /**
- * Reads `upstreamHeaders`, and adds a well-formed `traceparent`.
+ * Reads `upstreamHeaders`, and adds a well-formed `traceparent` of the client. `keys` are the values that are
+ * credentials: no answer may hold them, as with the gateway's key.
  *
  * @throws {Refusal} 500 `misconfigured` for a header that can't be sent
  */
-export async function readHeaders<Env>(
-  option: NonNullable<ProxyOptions<Env>["upstreamHeaders"]>,
+export async function addedHeaders<Env>(
+  { upstreamHeaders = () => ({}) }: Settings<Env>,
   admitted: Admitted<Env>,
-  trace: string,
-): Promise<Added> {
-  const given = await readOption("upstreamHeaders", option, admitted, checkHeaders);
+) {
+  const given = await readOption("upstreamHeaders", upstreamHeaders, admitted, checkHeaders);
   const keys = Object.entries(given).flatMap(([name, value]) => (isCredential(name) ? value : []));
+  const trace = admitted.request.headers.get("traceparent") ?? "";
   return { headers: { ...given, ...(TRACEPARENT.test(trace) && { traceparent: trace }) }, keys };
 }
 
@@ -90,15 +79,8 @@ function checkHeaders(given: unknown): Readonly<Record<string, string>> {
   return headers;
 }
 
-/** The reservation of one request. Only the first close counts. */
-export interface Account {
-  /** Settles or releases the reservation. `usage` counts for an answer that came to its end. */
-  close(outcome: CallOutcome, usage?: Usage): void;
-}
-
 /**
- * Reserves the most that a request can cost. Called right before the request is sent, by the proxy or by
- * a Durable Object in its place.
+ * Reserves the most that a request can cost, right before it is sent.
  *
  * @throws {Refusal} 429 when nothing is left, 503 when the meter fails
  */

@@ -1,40 +1,19 @@
-import type { Admitted } from "../admitted.js";
-import type { Route } from "../gates/path.js";
-import type { Tenancy } from "../gates/references.js";
 import { Refusal } from "../refusal.js";
-import type { Report } from "../report.js";
-import type { Settings, Setup } from "../settings.js";
-import type { Account } from "./additions.js";
-import type { Call } from "./call.js";
 import { openKeyWatch } from "./keys.js";
 import { pump } from "./pump.js";
-
-/** An answer of the gateway under way, and the call that it belongs to. */
-export interface Upstream {
-  readonly response: Response;
-  readonly call: Call;
-}
-
-/** The parts of a request that its answer needs. */
-export interface Passing<Env> extends Upstream {
-  /** True if an extension answered in the gateway's stead. */
-  readonly isExtensions: boolean;
-  readonly settings: Settings<Env>;
-  readonly setup: Setup;
-  readonly tenancy: Tenancy | undefined;
-  readonly admitted: Admitted<Env>;
-  readonly route: Route;
-  readonly report: Report;
-  readonly account: Account | undefined;
-}
+import type { Exchange } from "./request.js";
 
 /**
- * Makes the response to the client from a success of the gateway.
+ * Makes the response to the client from a success of the gateway, or of an extension.
  *
  * @throws {Refusal} 502 for what is no JSON and no event stream, or breaks off
  */
-export async function passOn<Env>(passing: Passing<Env>): Promise<Response> {
-  const { response, call, isExtensions, settings, setup, admitted, route, report } = passing;
+export async function passOn<Env>(
+  exchange: Exchange<Env>,
+  response: Response,
+  isExtensions: boolean,
+): Promise<Response> {
+  const { call, settings, setup, admitted, route, report } = exchange;
   const { meter, limits, extensions } = settings;
   const { status } = response;
   const passed = passedHeadersOf(response, setup.guarded);
@@ -64,8 +43,9 @@ export async function passOn<Env>(passing: Passing<Env>): Promise<Response> {
     return new Response(pump(body, call, options), { status, headers });
   }
   const { jsonOf, readStream } = await call.wait(() => import("./read-answer.js"), "upstream_cut");
-  if (type !== "application/json") return new Response(readStream(passing, body, onEnd), { status, headers });
-  const bytes = await jsonOf(passing);
+  if (type !== "application/json")
+    return new Response(readStream(exchange, body, onEnd), { status, headers });
+  const bytes = await jsonOf(exchange, response);
   call.close(true);
   report.known.bytes = bytes.byteLength;
   report.firstByte();
@@ -79,11 +59,11 @@ const PASSED = {
 };
 
 /** Returns the headers of an answer that may go on to the client, where they are well-formed. */
-export function passedHeadersOf({ headers }: Response, apiKeys: readonly string[]): Record<string, string> {
+export function passedHeadersOf({ headers }: Response, keys: readonly string[]): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const [name, shape] of Object.entries(PASSED)) {
     const value = headers.get(name);
-    if (value !== null && shape.test(value) && !openKeyWatch(apiKeys)(value)) passed[name] = value;
+    if (value !== null && shape.test(value) && !openKeyWatch(keys)(value)) passed[name] = value;
   }
   return passed;
 }

@@ -24,9 +24,8 @@ export function openBytes(expected = 0) {
     },
     /** All of it, until something is added or taken. */
     view: () => room.subarray(0, size),
-    /** Takes the first `end` bytes out; the rest stays. @default all of it */
+    /** Takes the first `end` bytes out, as a copy; the rest stays. @default all of it */
     take(end = size): Uint8Array<ArrayBuffer> {
-      // a copy, which the caller may keep
       const taken = room.slice(0, end);
       room.copyWithin(0, end, size);
       size -= end;
@@ -36,7 +35,7 @@ export function openBytes(expected = 0) {
 }
 
 /** The most that one read of a body takes, in bytes. By itself workerd takes 4 KB, which costs six times the CPU. */
-const READ_BYTES = 64 * 1024;
+export const READ_BYTES = 64 * 1024;
 
 /** Reads a stream in pieces as large as the platform has them, up to `most` bytes, for which it holds room. */
 export function openPieces(body: ReadableStream<Uint8Array>, most = READ_BYTES) {
@@ -56,18 +55,11 @@ export function openPieces(body: ReadableStream<Uint8Array>, most = READ_BYTES) 
   };
 }
 
-/** The common part of both kinds of reader. That of a stream made in JavaScript ignores the room. */
-interface Reader {
-  read(
-    room: Uint8Array<ArrayBuffer>,
-  ): Promise<{ done: boolean; value?: Uint8Array<ArrayBuffer> | undefined }>;
-  cancel(): Promise<void>;
-}
-
-function readerOf(body: ReadableStream<Uint8Array>): Reader {
+/** A reader for both kinds of stream: that of a stream made in JavaScript ignores the room. */
+function readerOf(body: ReadableStream<Uint8Array>) {
   try {
     return body.getReader({ mode: "byob" });
   } catch {
-    return body.getReader() as Reader;
+    return body.getReader() as unknown as ReadableStreamBYOBReader;
   }
 }

@@ -3,12 +3,8 @@ import { Refusal } from "../refusal.js";
 
 /** The end of a call before the last byte of its answer. */
 export type Failure =
-  | "client_left"
-  | "client_stalled"
-  | "upstream_unreachable"
-  | "upstream_cut"
-  | "upstream_idle"
-  | "upstream_timeout";
+  | `client_${"left" | "stalled"}`
+  | `upstream_${"unreachable" | "cut" | "idle" | "timeout"}`;
 
 /** The refusal that reports a failure. */
 export function failed(failure: Failure, outcome?: CallOutcome, cause?: unknown): Refusal {
@@ -23,76 +19,64 @@ interface Limit {
 }
 
 /** One call to the gateway, from sending to its last byte: what may end it, and why it ended. */
-export interface Call {
-  /** For the upstream `fetch`. */
-  readonly signal: AbortSignal;
-  readonly stopped: Failure | undefined;
-  /** Ends the call and closes the gateway's connection. The first reason stays. */
-  stop(reason: Failure): void;
-  /** Limits the present step from now on, in place of the last limit. @default no limit */
-  limit(step?: Limit): void;
-  /**
-   * Waits for one step, within its limit, until the call is stopped: not every body fails when its request does.
-   *
-   * @param broken the failure to report when the step itself fails
-   * @throws {Refusal} the reason of the stop, or `broken`
-   */
-  wait<T>(step: () => Promise<T>, broken: Failure, limit?: Limit): Promise<T>;
-  /**
-   * Ends a call of which nothing more is expected: releases the timer and the client, and closes the connection.
-   *
-   * @param isRead true where the answer was read to its end: an abort would only cost time
-   */
-  close(isRead?: boolean): void;
-}
+export type Call = ReturnType<typeof openCall>;
 
 /** The reason of each abort: a new error for each call takes longer than the rest of closing it. */
 const CLOSED = new Error("closed");
 
-/** Longest delay of a timer, in milliseconds. */
-const MOST_MS = 2 ** 31 - 1;
+/** Longest delay of a timer, in milliseconds. A limit that is further away needs no timer of its own. */
+const CHECK_MS = 30_000;
 
-/** Opens a call that ends when the client leaves, or after `totalMs`. */
-export function openCall(client: AbortSignal, totalMs = Infinity): Call {
+/** Opens a call that ends when the client leaves, or after `totalMs`, which is watched from the first step on. */
+export function openCall(client: AbortSignal, totalMs = Infinity) {
   const controller = new AbortController();
   const endsAt = Date.now() + totalMs;
   let stepEndsAt = Infinity;
   let late: Failure = "upstream_timeout";
   let timer: ReturnType<typeof setTimeout> | undefined;
   let timerAt = Infinity;
-  let stopped: Failure | undefined;
   let isOpen = true;
   let interrupt: (() => void) | undefined;
   const leave = () => stop("client_left");
   client.addEventListener("abort", leave);
-  if (client.aborted) leave();
-  watch();
-
-  return {
+  const call = {
+    /** For the `fetch` to the gateway. */
     signal: controller.signal,
-    get stopped() {
-      return stopped;
-    },
+    /** The reason of the stop; undefined for a call that was not stopped. */
+    stopped: undefined as Failure | undefined,
+    /** Runs when `signal` aborts: a listener of the platform's costs more than it does. */
+    onAbort: () => {},
     stop,
     limit,
     wait,
     close,
   };
+  if (client.aborted) leave();
+  return call;
 
+  /** Ends the call and closes the gateway's connection. The first reason stays. */
   function stop(reason: Failure): void {
     if (!isOpen) return;
-    stopped = reason;
+    call.stopped = reason;
     close();
     interrupt?.();
   }
 
+  /**
+   * Ends a call of which nothing more is expected: releases the timer and the client, and closes the connection.
+   *
+   * @param isRead true where the answer was read to its end: an abort would only cost time
+   */
   function close(isRead = false): void {
     isOpen = false;
     clearTimeout(timer);
     client.removeEventListener("abort", leave);
-    if (!isRead) controller.abort(CLOSED);
+    if (isRead) return;
+    controller.abort(CLOSED);
+    call.onAbort();
   }
 
+  /** Limits the present step from now on, in place of the last limit. @default no limit */
   function limit(step?: Limit): void {
     stepEndsAt = step ? Date.now() + step.ms : Infinity;
     late = step?.late ?? late;
@@ -105,7 +89,7 @@ export function openCall(client: AbortSignal, totalMs = Infinity): Call {
     if (!isOpen || end >= timerAt) return;
     clearTimeout(timer);
     const now = Date.now();
-    timerAt = Math.min(end, now + MOST_MS);
+    timerAt = Math.min(end, now + CHECK_MS);
     timer = setTimeout(check, timerAt - now);
   }
 
@@ -117,21 +101,37 @@ export function openCall(client: AbortSignal, totalMs = Infinity): Call {
     else watch();
   }
 
+  /**
+   * Waits for one step until the call is stopped: not every body fails when its request does.
+   *
+   * @param broken the failure to report when the step itself fails
+   * @throws {Refusal} the reason of the stop, or `broken`
+   */
   async function wait<T>(step: () => Promise<T>, broken: Failure, within?: Limit): Promise<T> {
     if (within) limit(within);
+    else watch();
     try {
       // one slot, not a race against one long promise, which would keep a reaction for each chunk of a stream
       return await new Promise<T>((resolve, reject) => {
-        interrupt = () => reject(stopped);
+        interrupt = () => reject(call.stopped);
         step().then(resolve, reject);
-        if (stopped) interrupt();
+        if (call.stopped) interrupt();
       });
     } catch (error) {
-      if (stopped) throw failed(stopped);
+      if (call.stopped) throw failed(call.stopped);
       // an error of the platform may name an address or a header: only the log has it
       throw error instanceof Refusal ? error : failed(broken, undefined, error);
     } finally {
       if (within) limit();
     }
   }
+}
+
+/** Returns the value of a promise, or undefined where it takes longer than `ms` milliseconds. */
+export async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined);
+  });
+  return await Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

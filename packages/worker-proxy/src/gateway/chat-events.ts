@@ -26,7 +26,7 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
   const held = openBytes();
   let searchedTo = 0;
   let alike: Alike | undefined;
-  let last: { readonly data: string; readonly json: unknown } | undefined;
+  let last = { data: "", json: undefined as unknown };
   let isWhole = false;
   let isEnded = false;
   const parser = createEventParser({
@@ -87,9 +87,8 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
         onEvent?.({ event: "message", data });
       return;
     }
-    last = undefined;
     parser.push(bytes);
-    alike = last && alikeOf(last);
+    alike = alikeOf(last);
   }
 
   function readEvent({ event, data }: Pick<ServerSentEvent, "event" | "data">): void {
@@ -136,31 +135,23 @@ function isLineEnd(byte: number | undefined): boolean {
 
 type JSONObject = Readonly<Record<string, unknown>>;
 
-/** The end and the content of a chat's event stream, as far as it has been read. */
-interface ChatState {
-  /** The last `usage` that was not null. */
-  readonly usage: Usage | undefined;
-  /** True once `[DONE]` or an error came: nothing that follows belongs to the answer. */
-  readonly isOver: boolean;
-  /** True once each choice has its `finish_reason`, or the stream is over. */
-  readonly isFinished: boolean;
-  /** True if the gateway said an error within the stream. */
-  readonly hasFailed: boolean;
-  /** Number of events that carried something: text, reasoning, tool calls, a finish reason, usage after it, an error. */
-  readonly contents: number;
-}
-
 /** @param choices the `n` of the request */
 function openChat(choices: number) {
   const finished = new Map<unknown, boolean>();
+  /** The end and the content of a chat's event stream, as far as it has been read. */
   const state = {
+    /** The last `usage` that was not null. */
     usage: undefined as Usage | undefined,
+    /** True once `[DONE]` or an error came: nothing that follows belongs to the answer. */
     isOver: false,
+    /** True once each choice has its `finish_reason`, or the stream is over. */
     isFinished: false,
+    /** True if the gateway said an error within the stream. */
     hasFailed: false,
+    /** Number of events that carried something: text, reasoning, tool calls, a finish reason, usage after it, an error. */
     contents: 0,
   };
-  return { state: state as ChatState, read, readText };
+  return { state, read, readText };
 
   /** @param json the event's data, parsed; undefined where it is no JSON */
   function read(event: string, data: string, json: unknown): void {
@@ -215,11 +206,8 @@ function isObject(value: unknown): value is JSONObject {
 
 /** The bytes around the text of an event. Most events of a chat differ from the one before in that text alone. */
 interface Alike {
-  /** The parts before and behind the text. */
   readonly head: string;
   readonly tail: string;
-  /** The part between the texts of two events. */
-  readonly between: string;
   /** Path of the text, as the key watch names it. */
   readonly place: string;
 }
@@ -228,14 +216,11 @@ interface Alike {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them in a string
 const NOT_PLAIN = /["\\\u0000-\u001f]/;
 
-/**
- * Returns the texts of events of which every other byte is alike; undefined where one differs. All of them are found by
- * one search, which takes a small part of the time of parsing each event.
- */
-function textsIn(events: string, { head, tail, between }: Alike): readonly string[] | undefined {
+/** Returns the texts of events of which every other byte is alike; undefined where one differs. Saves parsing each. */
+function textsIn(events: string, { head, tail }: Alike): readonly string[] | undefined {
   const end = events.length - tail.length;
   if (end < head.length || !events.startsWith(head) || !events.endsWith(tail)) return undefined;
-  const written = events.slice(head.length, end).split(between);
+  const written = events.slice(head.length, end).split(tail + head);
   if (!NOT_PLAIN.test(written.join(""))) return written;
   try {
     // no string of JSON goes on behind a line feed, so that each text is one string, or this fails
@@ -249,30 +234,20 @@ function textsIn(events: string, { head, tail, between }: Alike): readonly strin
 
 /** Returns what is around the text of an event that has one delta with one text, and no finish reason. */
 function alikeOf({ data, json }: { readonly data: string; readonly json: unknown }): Alike | undefined {
-  const found = textOfDelta(json);
-  if (!found) return undefined;
-  const quoted = `"${found.field}"`;
-  const at = data.indexOf(quoted);
-  // a field of the same name, or a text that is that name, may be the one that is found
-  if (at === -1 || data.includes(quoted, at + 1) || data.includes("\n")) return undefined;
-  const from = data.indexOf('"', at + quoted.length) + 1;
-  const written = JSON.stringify(found.text).slice(1, -1);
-  if (!data.startsWith(`${written}"`, from)) return undefined;
-  const head = `data: ${data.slice(0, from)}`;
-  const tail = `${data.slice(from + written.length)}\n\n`;
-  return { head, tail, between: tail + head, place: found.place };
-}
-
-const TEXTS = ["content", "reasoning_content"];
-
-function textOfDelta(json: unknown): { field: string; text: string; place: string } | undefined {
   const { choices, error, usage } = { ...(json as Record<string, unknown>) };
   if (error || usage || !Array.isArray(choices) || choices.length !== 1) return undefined;
-  const { index, delta, finish_reason } = choices[0] ?? {};
-  if (finish_reason || typeof delta !== "object" || delta === null) return undefined;
-  const [field, ...others] = Object.keys(delta).filter((key) => delta[key] !== null && key !== "role");
-  if (others.length > 0 || !TEXTS.includes(field as string)) return undefined;
-  const text: unknown = delta[field as string];
-  if (typeof text !== "string") return undefined;
-  return { field: field as string, text, place: `/choices/${index ?? 0}/delta/${field}` };
+  const { index, delta, finish_reason } = { ...choices[0] };
+  const said = Object.entries({ ...delta }).filter(([name, value]) => value !== null && name !== "role");
+  const [[field = "", text] = []] = said;
+  if (finish_reason || said.length !== 1 || typeof text !== "string") return undefined;
+  const quoted = `"${field}"`;
+  const at = data.indexOf(quoted);
+  // a field of the same name, or a text that is that name, may be the one that is found
+  if (!/^(?:reasoning_)?content$/.test(field) || data.includes(quoted, at + 1) || data.includes("\n"))
+    return undefined;
+  const from = data.indexOf('"', at + quoted.length) + 1;
+  const written = JSON.stringify(text).slice(1, -1);
+  if (at === -1 || !data.startsWith(`${written}"`, from)) return undefined;
+  const tail = `${data.slice(from + written.length)}\n\n`;
+  return { head: `data: ${data.slice(0, from)}`, tail, place: `/choices/${index ?? 0}/delta/${field}` };
 }

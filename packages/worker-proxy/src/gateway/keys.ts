@@ -6,23 +6,19 @@ const DEEPEST = 100;
 const MOST_PLACES = 1000;
 
 /**
- * Tells whether a text or a JSON value holds a whole key, together with the values that came before at the same place
- * (a path into JSON). @default the root
- */
-export type KeyWatch = (value: unknown, place?: string) => boolean;
-
-/**
  * Creates a search for whole keys, nothing less: in texts, and in the names and the decoded strings of JSON values. A
  * key that is split over several values is found where each part ends one string and the next part begins the string
  * at the same place of the next value, as in the deltas of a stream.
+ *
+ * @returns a function that returns true for a text or a JSON value with a key in it; `place` is a path into JSON
  */
-export function openKeyWatch(keys: readonly string[]): KeyWatch {
+export function openKeyWatch(keys: readonly string[]) {
   const sought = keys.filter((key) => key.length >= SHORTEST_KEY);
   /** The beginning of a key with which the last string at a place ended. */
   const begun = new Map<string, string>();
-  return (value, place = "") => sought.length > 0 && finds(value, place, 0);
+  return (value: unknown, place = "") => sought.length > 0 && finds(value, place);
 
-  function finds(value: unknown, place: string, depth: number): boolean {
+  function finds(value: unknown, place: string, depth = 0): boolean {
     if (typeof value === "string") return findsIn(value, place);
     if (typeof value !== "object" || value === null) return false;
     if (depth === DEEPEST) return true;

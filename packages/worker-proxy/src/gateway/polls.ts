@@ -1,45 +1,20 @@
-import type { Admitted } from "../admitted.js";
 import { Refusal } from "../refusal.js";
-import type { Settings, Setup } from "../settings.js";
 import { checkedType, passedHeadersOf } from "./answer.js";
-import type { Call } from "./call.js";
+import { within } from "./call.js";
 import { JSON_CHARACTERS, readText, refusalOf } from "./read-answer.js";
-import type { Outgoing } from "./request.js";
+import type { Exchange, Outgoing } from "./request.js";
 
-/** An answer as text. Nothing in it belongs to the request that fetched it: workerd forbids to share that. */
+/** An answer as text. It holds nothing of the request that read it, which workerd forbids to share. */
 interface Finished {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 }
 
-interface Poll {
-  /** Absent while a request for it is in flight. */
-  result?: Finished | Refusal;
-  /** End of the time in which the result is reused, or in which the others wait for the request in flight. */
-  until: number;
-  /** Resolves when there is a result, or when the request in flight came to nothing. */
-  changed: Promise<void>;
-  notify: () => void;
-  /** Characters that it counts for. */
-  size: number;
-}
+type Polled = Finished | Refusal;
 
-/** Time for which polls wait for the one in flight before the next of them is sent too, in milliseconds. */
-const WAIT_MS = 1000;
-/** Bounds of the memory: entries, and characters of their texts. */
-const MOST_POLLS = 1000;
-const MOST_CHARACTERS = 4_000_000;
-
-/** Answers to polls, in this isolate. */
-interface PollMemo {
-  readonly polls: Map<string, Poll>;
-  /** Characters of all answers. */
-  characters: number;
-}
-
-/** The memory of each proxy, by its settings. */
-const memos = new WeakMap<object, PollMemo>();
+/** The polls of each proxy, by its settings. */
+const memos = new WeakMap<object, Flights<Polled>>();
 
 /**
  * Polls a task or an asset, or returns the answer that the same user had a moment ago.
@@ -47,119 +22,130 @@ const memos = new WeakMap<object, PollMemo>();
  * @throws {Refusal} the gateway's refusal, which is shared like an answer
  */
 export async function poll<Env>(
-  settings: Settings<Env>,
-  setup: Setup,
+  exchange: Exchange<Env>,
   { path, body }: Outgoing,
-  { user }: Admitted<Env>,
-  call: Call,
   ask: () => Promise<Response>,
 ): Promise<Response> {
+  const { settings, setup, admitted, call } = exchange;
   const { limits } = settings;
-  const memo = memos.get(settings) ?? { polls: new Map(), characters: 0 };
-  memos.set(settings, memo);
-  const key = JSON.stringify([user.id, setup.baseURL, path, body]);
-  const read = async () => {
-    const response = await ask();
-    if (!response.ok) throw await refusalOf({ response, call }, setup.guarded, limits);
-    const { type } = checkedType(response, false);
-    const text = await readText({ response, call }, JSON_CHARACTERS, limits.stallMs);
-    const headers = { ...passedHeadersOf(response, setup.guarded), "content-type": type };
-    return { status: response.status, headers, text };
+  const flights: Flights<Polled> = memos.get(settings) ?? new Map();
+  memos.set(settings, flights);
+  const key = JSON.stringify([admitted.user.id, setup.baseURL, path, body]);
+  const keeping = {
+    freshMs: () => limits.pollMemoMs,
+    sizeOf: (polled: Polled) => (polled instanceof Refusal ? 0 : polled.text.length),
   };
-  const shared = () => (limits.pollMemoMs === 0 ? read() : share(memo, limits.pollMemoMs, key, read));
-  const { status, headers, text } = await call.wait(shared, "upstream_cut");
+  const read = () => readPoll(exchange, ask).catch(shareable);
+  const shared = () => (limits.pollMemoMs === 0 ? read() : share(flights, key, keeping, read));
+  const polled = await call.wait(shared, "upstream_cut");
+  if (polled instanceof Refusal) throw polled;
   // a 204 has no body, not even an empty one
-  return new Response(text || null, { status, headers });
+  return new Response(polled.text || null, polled);
 }
 
-/**
- * Polls, or returns the answer that another request with the same key has just had. An answer, or the gateway's refusal,
- * is reused for `freshMs`; requests that come while one is in flight wait for its answer. If that request fails because
- * its client left, the next one polls. The key has to name the user.
- */
-async function share(
-  memo: PollMemo,
-  freshMs: number,
-  key: string,
-  ask: () => Promise<Finished>,
+async function readPoll<Env>(
+  { settings, setup, call }: Exchange<Env>,
+  ask: () => Promise<Response>,
 ): Promise<Finished> {
-  const { polls } = memo;
-  for (;;) {
-    const poll = polls.get(key);
-    if (!poll || Date.now() >= poll.until) return unwrapped(await lead());
-    // its own timer: the request in flight may have ended with its client, without a result
-    if (!poll.result) await settled(poll.changed, poll.until - Date.now());
-    if (poll.result) return unwrapped(poll.result);
-  }
-
-  async function lead(): Promise<Finished | Refusal> {
-    const last = polls.get(key);
-    const poll: Poll = last && !last.result ? last : { until: 0, size: 0, ...signal() };
-    poll.until = Date.now() + WAIT_MS;
-    put(memo, key, poll);
-    try {
-      const result = await ask().catch(refusalIn);
-      poll.result = result;
-      poll.until = Date.now() + freshMs;
-      if (polls.get(key) === poll) put(memo, key, poll);
-      return result;
-    } catch (error) {
-      if (!poll.result) poll.until = 0;
-      throw error;
-    } finally {
-      poll.notify();
-      Object.assign(poll, signal());
-    }
-  }
+  const response = await ask();
+  if (!response.ok) throw await refusalOf({ response, call }, setup.guarded, settings.limits);
+  const { type } = checkedType(response, false);
+  const text = await readText({ response, call }, JSON_CHARACTERS, settings.limits.stallMs);
+  const headers = { ...passedHeadersOf(response, setup.guarded), "content-type": type };
+  return { status: response.status, headers, text };
 }
 
-/** Puts an entry behind all others, and drops from the front what is over or too much. */
-function put(memo: PollMemo, key: string, poll: Poll): void {
-  const { polls } = memo;
-  drop(memo, key);
-  polls.set(key, poll);
-  poll.size = poll.result instanceof Refusal ? 0 : (poll.result?.text.length ?? 0);
-  memo.characters += poll.size;
-  for (const [oldest, { until }] of polls) {
-    const isFull = polls.size > MOST_POLLS || memo.characters > MOST_CHARACTERS;
-    if (!isFull && until > Date.now()) return;
-    drop(memo, oldest);
-  }
-}
-
-function drop(memo: PollMemo, key: string): void {
-  memo.characters -= memo.polls.get(key)?.size ?? 0;
-  memo.polls.delete(key);
-}
-
-function signal(): Pick<Poll, "changed" | "notify"> {
-  let notify = () => {};
-  const changed = new Promise<void>((resolve) => {
-    notify = resolve;
-  });
-  return { changed, notify };
-}
-
-/** A refusal is an answer too, but for the one of a client that left. */
-function refusalIn(error: unknown): Refusal {
+/** Returns a refusal as a value that others share; that of a client that left is the client's own. */
+function shareable(error: unknown): Refusal {
   if (error instanceof Refusal && !error.reason.startsWith("client_")) return error;
   throw error;
 }
 
-function unwrapped(result: Finished | Refusal): Finished {
-  if (result instanceof Refusal) throw result;
-  return result;
+/** One read of a value: in flight, or settled and kept for a while. */
+interface Flight<T> {
+  /** Absent while the read is in flight. */
+  value?: T;
+  /** End of the time for which others wait for the read, or for which its value is reused. */
+  until: number;
+  /** Resolves when the read is settled, with a value or with an error. */
+  readonly settled: Promise<void>;
+  readonly settle: () => void;
 }
 
-/** Returns the value of a promise of another request, or undefined where it takes longer than that. */
-export async function settled<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
+/** The reads of one kind in this isolate, by key. */
+export type Flights<T> = Map<string, Flight<T>>;
+
+/** Time for which a value is kept, and its share of the memory. */
+interface Keeping<T> {
+  /** In milliseconds. */
+  freshMs(value: T): number;
+  /** In characters. @default 0 */
+  sizeOf?(value: T): number;
+}
+
+/** Time for which others wait for the read in flight before one more is begun, in milliseconds. */
+const WAIT_MS = 1000;
+/** Bounds of the memory: keys, and characters of all values. */
+const MOST_KEYS = 1000;
+const MOST_CHARACTERS = 4_000_000;
+
+/**
+ * Reads a value once for all requests that need it at the same time, and keeps it for those that come soon after.
+ *
+ * @throws the error of `read`, which is not shared: one of the requests that wait reads next
+ */
+export async function share<T>(
+  flights: Flights<T>,
+  key: string,
+  keeping: Keeping<T>,
+  read: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    const flight = flights.get(key);
+    if (!flight || Date.now() >= flight.until) return await lead(flight);
+    // a timer of its own: a Worker drops the reading request when its client leaves
+    if (flight.value === undefined) await within(flight.until - Date.now(), flight.settled);
+    if (flight.value !== undefined) return flight.value;
   }
+
+  async function lead(last: Flight<T> | undefined): Promise<T> {
+    // a slow read that is still in flight serves those that wait for this one too
+    const flight = last && last.value === undefined ? last : openFlight<T>();
+    flight.until = Date.now() + WAIT_MS;
+    put(flight);
+    try {
+      const value = await read();
+      flight.value = value;
+      flight.until = Date.now() + keeping.freshMs(value);
+      if (flights.get(key) === flight) put(flight);
+      return value;
+    } catch (error) {
+      if (flights.get(key) === flight && flight.value === undefined) flights.delete(key);
+      throw error;
+    } finally {
+      flight.settle();
+    }
+  }
+
+  /** Puts a flight behind all others, and drops from the front what is over or too much. */
+  function put(flight: Flight<T>): void {
+    flights.delete(key);
+    flights.set(key, flight);
+    const sizeOf = ({ value }: Flight<T>) => (value === undefined ? 0 : (keeping.sizeOf?.(value) ?? 0));
+    let size = 0;
+    for (const kept of flights.values()) size += sizeOf(kept);
+    for (const [oldest, kept] of flights) {
+      if (flights.size <= MOST_KEYS && size <= MOST_CHARACTERS && kept.until > Date.now()) return;
+      size -= sizeOf(kept);
+      flights.delete(oldest);
+    }
+  }
+}
+
+function openFlight<T>(): Flight<T> {
+  let settle = () => {};
+  const settled = new Promise<void>((resolve) => {
+    settle = resolve;
+  });
+  return { until: 0, settled, settle };
 }

@@ -20,7 +20,7 @@ export interface PumpOptions {
   /** True for a chat, whose end is said; the end of another stream is the end of its bytes. */
   readonly isChat: boolean;
   /** Called before the first piece goes on. */
-  readonly onFirstByte?: () => void;
+  readonly onFirstByte: () => void;
   /** Called when the stream is over, with the `error.code` of what went wrong, if anything did. Only the first call counts. */
   readonly onEnd: (code?: string) => void;
 }
@@ -37,10 +37,14 @@ export function pump(
   call: Call,
   { keys, isChat, onFirstByte, onEnd }: PumpOptions,
 ): ReadableStream<Uint8Array> {
-  const { readable, writable } = openPipe();
+  // workerd connects this pipe without a step in JavaScript; other hosts have the standard one alone
+  const { IdentityTransformStream: Pipe = TransformStream } = globalThis as {
+    IdentityTransformStream?: typeof TransformStream;
+  };
+  const { readable, writable } = new Pipe<Uint8Array, Uint8Array>();
   let head = "";
   // a client that takes nothing holds back the pump's own report
-  call.signal.addEventListener("abort", () => call.stopped && onEnd(call.stopped));
+  call.onAbort = () => call.stopped && onEnd(call.stopped);
   pass().catch((error) => end(false, error instanceof Refusal ? error : failed("upstream_cut")));
   return readable;
 
@@ -61,7 +65,7 @@ export function pump(
     try {
       for (;;) {
         const { done, value } = await call.wait(() => reader.read(), "upstream_cut");
-        if (read.size === 0) onFirstByte?.();
+        onFirstByte();
         if (value) read.add(value);
         head = utf8.decode(read.view());
         if (holdsKey(head) || holdsKey(unescaped(head.replace(/[\r\n]+data: ?/g, ""))))
@@ -70,7 +74,8 @@ export function pump(
         if (done && !isOver) throw failed("upstream_cut");
         const isRead = isOver || head.length >= HEAD_CHARACTERS || EVENT.test(head);
         if (read.size > sent && (isRead || BLANK_LINE.test(head))) {
-          await writer.write(read.view().slice(sent));
+          // not waited for: what follows queues behind it, and fails with it
+          writer.write(read.view().slice(sent)).catch(() => {});
           sent = read.size;
         }
         if (isRead) return isOver;
@@ -96,12 +101,4 @@ export function pump(
     writer?.close().catch(() => {});
     call.close(isRead);
   }
-}
-
-/** Opens a pipe that the platform connects without a step in JavaScript, where it has one (workerd). */
-function openPipe(): TransformStream<Uint8Array, Uint8Array> {
-  const { IdentityTransformStream = TransformStream } = globalThis as {
-    IdentityTransformStream?: typeof TransformStream;
-  };
-  return new IdentityTransformStream<Uint8Array, Uint8Array>();
 }

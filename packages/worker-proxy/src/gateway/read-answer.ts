@@ -2,11 +2,12 @@ import type { CallOutcome, Usage } from "../admitted.js";
 import type { Limits } from "../options.js";
 import { Refusal } from "../refusal.js";
 import type { Reason } from "../refusals.js";
-import { type Passing, passedHeadersOf, type Upstream } from "./answer.js";
+import { passedHeadersOf } from "./answer.js";
 import { openPieces } from "./bytes.js";
 import { failed } from "./call.js";
 import { openKeyWatch } from "./keys.js";
 import { relay } from "./relay.js";
+import type { Exchange, Upstream } from "./request.js";
 
 /* Loaded for an answer that the proxy reads: JSON, an error, and a stream where something needs it. */
 
@@ -16,24 +17,23 @@ export const STALL_MS = 60_000;
 /** Larger than any JSON of the spec's. */
 export const JSON_CHARACTERS = 32 * 1024 * 1024;
 
-/**
- * The bytes of a JSON answer, checked and written anew.
- *
- * @throws {Refusal} 502 for what is no JSON, or breaks off
- */
-export async function jsonOf<Env>(passing: Passing<Env>): Promise<Uint8Array<ArrayBuffer>> {
-  const { settings, setup, report, account } = passing;
-  const json = parsed(await readText(passing, JSON_CHARACTERS, settings.limits.stallMs));
+/** The bytes of a JSON answer, checked and written anew. @throws {Refusal} 502 for what is no JSON, or breaks off */
+export async function jsonOf<Env>(
+  exchange: Exchange<Env>,
+  response: Response,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { settings, setup, report, account, call } = exchange;
+  const json = parsed(await readText({ response, call }, JSON_CHARACTERS, settings.limits.stallMs));
   const usage = usageOf(json);
   account?.close(outcomeOf(json), usage);
   if (openKeyWatch(setup.guarded)(json)) throw new Refusal("upstream_type");
   if (usage) report.known.usage = usage;
-  return new TextEncoder().encode(await signed(json, passing));
+  return new TextEncoder().encode(await signed(json, exchange));
 }
 
 /** Passes on a stream that has to be read: for a meter, for its silences, or because an extension sent it. */
 export function readStream<Env>(
-  { call, settings, setup, report, account, admitted }: Passing<Env>,
+  { call, settings, setup, report, account, admitted }: Exchange<Env>,
   body: ReadableStream<Uint8Array>,
   onEnd: (code?: string) => void,
 ): ReadableStream<Uint8Array> {
@@ -106,11 +106,14 @@ export function usageOf(json: unknown): Usage | undefined {
 }
 
 /** The answer, written anew, with each id marked for its user: the id of the request, or a new task's or asset's. */
-async function signed<Env>(json: unknown, { route, tenancy, admitted }: Passing<Env>): Promise<string> {
-  if (!tenancy || !route.ids) return JSON.stringify(json);
+async function signed<Env>(json: unknown, exchange: Exchange<Env>): Promise<string> {
+  const { route, setup, admitted, settings } = exchange;
   const id = admitted.id ?? givenId(json);
-  const mark = id === undefined ? undefined : (admitted.sentId ?? (await tenancy.sign(route.ids, id)));
-  return JSON.stringify(json, (_, value) => (value === id && id !== undefined ? mark : value));
+  if (!route.ids || id === undefined) return JSON.stringify(json);
+  const mark = admitted.sentId ?? (await setup.tenancy?.sign(route.ids, id)) ?? id;
+  const seen = { ...admitted, id, sentId: mark };
+  await Promise.allSettled(settings.extensions.map(async (extension) => extension.answered?.(seen, json)));
+  return JSON.stringify(json, (_, value) => (value === id ? mark : value));
 }
 
 /** The id in a receipt (spec, Video task and Asset): some gateways wrap it in `data`. */
@@ -130,16 +133,10 @@ const REDIRECTS = [0, 301, 302, 303, 307, 308];
 /** Problems of the account behind the key. The gateway's message may name keys and balances, and is not passed on. */
 const ACCOUNT = [401, 402, 403, 407];
 
-/**
- * Statuses of a wait that ended before the work did, and of a connection that Cloudflare lost after it had been made.
- * The work may be done, and a user could choose requests that take that long.
- */
+/** Statuses of a wait or a connection that ended before the work did: it may be done all the same. */
 const MAY_HAVE_WORKED = [408, 504, 520, 524];
 
-/**
- * Makes a refusal of a gateway's answer that is no success. The caller's mistakes come with the gateway's message;
- * those of the operator (a wrong key, a wrong address) do not.
- */
+/** Makes a refusal of an answer that is no success. Only the caller's mistakes come with the gateway's message. */
 export async function refusalOf(
   upstream: Upstream,
   keys: readonly string[],
@@ -155,21 +152,19 @@ export async function refusalOf(
   if (status < 400) return refuse("upstream_no_answer");
   if (status >= 500) return refuse("upstream_error");
   if (ACCOUNT.includes(status)) return refuse("upstream_auth", `the gateway refused the key with ${status}`);
-  const text = await errorText(upstream, Math.min(stallMs, ERROR_MS), outcome);
-  const { param, ...said } = errorIn(text, keys);
+  const { param, ...said } = await errorIn(upstream, keys, Math.min(stallMs, ERROR_MS), outcome);
   return new Refusal("upstream_refused", {
     what: status,
     param,
     headers: { ...headers, "x-sluice-source": "upstream" },
     outcome,
-    said: { status, ...said },
+    said: { type: "proxy_error", ...said, status },
   });
 }
 
 /**
- * The time within which a connection fails that was never made, in milliseconds. workerd throws the same error
- * for a refused connection and for one that was cut after the request had been sent, so that only the time is left to
- * tell them apart. A gateway that works longer than this before a cut is paid.
+ * The time within which a connection fails that was never made, in milliseconds. workerd throws the same error for one
+ * that was cut after the request had been sent: only the time tells them apart.
  */
 const CONNECT_MS = 5000;
 /** Errors of other hosts that say that there was no connection. */
@@ -183,29 +178,21 @@ export function unanswered(error: unknown, ms: number): Refusal {
   return failed(isUnsent ? "upstream_unreachable" : "upstream_cut", undefined, error);
 }
 
-/** Reads the text of an error, or none where it can't be read: a refusal stays one, whatever its body does. */
-async function errorText(upstream: Upstream, idleMs: number, outcome: CallOutcome): Promise<string> {
-  try {
-    return await readText(upstream, ERROR_CHARACTERS, idleMs, Date.now() + idleMs);
-  } catch {
-    const { stopped } = upstream.call;
-    if (stopped === "client_left") throw failed(stopped, outcome);
-    return "";
-  }
-}
-
-/** Reads an error's body (spec, Errors); a part that quotes the key is left out. */
-function errorIn(
-  text: string,
+/** Reads what an error says (spec, Errors), without a part that quotes a key; nothing where it can't be read. */
+async function errorIn(
+  upstream: Upstream,
   keys: readonly string[],
-): Partial<Record<"message" | "type" | "code" | "param", string>> {
+  idleMs: number,
+  outcome: CallOutcome,
+): Promise<Partial<Record<"message" | "type" | "code" | "param", string>>> {
+  const isSaid = ([, value]: [string, unknown]) =>
+    typeof value === "string" && value !== "" && !openKeyWatch(keys)(value);
   try {
+    const text = await readText(upstream, ERROR_CHARACTERS, idleMs, Date.now() + idleMs);
     const { error } = JSON.parse(text) as { error: Record<string, unknown> };
-    const isSaid = ([, value]: [string, unknown]) =>
-      typeof value === "string" && value !== "" && !openKeyWatch(keys)(value);
     return Object.fromEntries(Object.entries(error).filter(isSaid));
   } catch {
-    // no JSON, or none of the spec's: the status alone speaks
+    if (upstream.call.stopped === "client_left") throw failed("client_left", outcome);
     return {};
   }
 }

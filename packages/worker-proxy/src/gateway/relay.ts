@@ -44,6 +44,8 @@ export function relay(
   const answer = openEventBytes(options);
   const { chat } = answer;
   let isEnded = false;
+  /** True once the gateway's connection has ended. */
+  let isRead = false;
   let passedAt = 0;
   let passedBytes = 0;
   let passing: ReturnType<typeof setTimeout> | undefined;
@@ -58,10 +60,10 @@ export function relay(
   let resume = () => {};
 
   limitStall();
-  call.signal.addEventListener("abort", () => {
-    pieces.cancel(); // an answer made in this process does not hear the abort
+  call.onAbort = () => {
+    pieces.cancel(); // an answer made in this process does not notice the abort
     if (call.stopped) fail(failed(call.stopped));
-  });
+  };
   return new ReadableStream(
     {
       start(controller) {
@@ -86,11 +88,12 @@ export function relay(
 
   /** Reads as long as the client waits. */
   async function passAll(): Promise<void> {
-    while (!isEnded) {
-      if (idleSince === undefined) {
+    while (!isRead) {
+      if (isEnded || idleSince === undefined) {
         const bytes = await pieces.next();
-        if (!bytes) break;
-        answer.push(bytes);
+        isRead = !bytes;
+        if (isEnded) return call.close(isRead);
+        if (bytes) answer.push(bytes);
       } else
         await new Promise<void>((resolve) => {
           resume = resolve;
@@ -102,12 +105,9 @@ export function relay(
     end(chat.isOver ? undefined : failed("upstream_cut"));
   }
 
-  /**
-   * Passes single pieces at once. Of a stream at full speed it collects what comes within a moment: to check and to write
-   * each piece would take several times as long.
-   */
+  /** Passes single pieces at once, and collects those of a stream at full speed: each check and write costs. */
   function passSoon(): void {
-    if (idleSince !== undefined) return;
+    if (isRead || isEnded || idleSince !== undefined) return;
     if (answer.size >= WRITE_BYTES || Date.now() - passedAt > MOMENT_MS) pass();
     else passing ??= setTimeout(pass, MOMENT_MS);
   }
@@ -153,17 +153,17 @@ export function relay(
     if (isEnded) return;
     isEnded = true;
     clearTimeout(passing);
-    const isWhole = chat.isFinished && ["upstream_cut", "upstream_idle"].includes(problem?.reason ?? "");
-    const failure = isWhole ? undefined : problem;
     const { usage, hasFailed, isFinished, contents } = chat;
+    const isWhole = isFinished && /^upstream_(?:cut|idle)$/.test(problem?.reason ?? "");
+    const failure = isWhole ? undefined : problem;
     const code = failure ? textOf(failure).code : hasFailed ? "upstream_error" : undefined;
+    const isAnswered = code === undefined || (isFinished && !hasFailed);
     const isRefused = code === "upstream_error" && contents === 1;
     onEnd({
       ...(code !== undefined && { code }),
       ...(failure && { problem: failure }),
       ...(usage && { usage }),
-      outcome:
-        code === undefined || (isFinished && !hasFailed) ? "answered" : isRefused ? "refused" : "unknown",
+      outcome: isAnswered ? "answered" : isRefused ? "refused" : "unknown",
       bytes: passedBytes,
     });
     if (failure?.reason === "client_stalled") out.error(failure);
@@ -171,7 +171,10 @@ export function relay(
       if (failure) out.enqueue(errorEvent(failure));
       out.close();
     }
-    call.close();
+    if (failure || isRead || !chat.isOver) return call.close(isRead);
+    // the end of the connection follows `[DONE]` at once: it can be used again once it is read
+    call.limit({ ms: GRACE_MS, late: "upstream_idle" });
+    resume();
   }
 }
 
@@ -179,7 +182,7 @@ export function relay(
 const MOMENT_MS = 1;
 /** The most that is collected, in bytes. */
 const WRITE_BYTES = 64 * 1024;
-/** Time to wait for usage and `[DONE]` behind the last finish reason, in milliseconds. */
+/** Time to wait for usage and `[DONE]` behind the last finish reason, and for the end behind those, in milliseconds. */
 const GRACE_MS = 2000;
 
 /** Room for each read, in bytes: what a gateway writes in chunks comes in no larger pieces. */

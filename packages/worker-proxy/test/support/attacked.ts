@@ -7,7 +7,7 @@ import { startWorkerd } from "./workerd-process.js";
 interface Attacked {
   /** Options of the proxy that can be written as JSON. */
   readonly options?: object;
-  /** What else the Worker of `fixture/attacked.ts` is told. */
+  /** Further settings of the Worker of `fixture/attacked.ts`. */
   readonly plan?: object;
   readonly key?: string;
   /** The largest heap of the isolate, in megabytes; Cloudflare's has 128. */
@@ -38,7 +38,7 @@ export async function startAttacked(attacked: Attacked = {}) {
     send,
     /** The same, read to its end; nothing of it has a part of the key. */
     ask: async (...asked: Parameters<typeof send>) => read(await send(...asked)),
-    /** What a user has spent, once nothing of it is open any more; the option `routes` has to have `budget`. */
+    /** Returns what a user has spent, once nothing is reserved any more; the option `routes` has to have `budget`. */
     async spent(user: string, by = "user"): Promise<number> {
       for (;;) {
         const { text } = await read(await send(user, undefined, { path: "/v1/budget" }));

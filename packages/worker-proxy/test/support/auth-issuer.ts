@@ -1,4 +1,12 @@
-import { CompactSign, type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
+import {
+  CompactSign,
+  type CryptoKey,
+  exportJWK,
+  type GenerateKeyPairResult,
+  generateKeyPair,
+  type JWK,
+  SignJWT,
+} from "jose";
 
 export const ISSUER = "https://sign-in.example/";
 export const AUDIENCE = "gateway-proxy";
@@ -28,14 +36,14 @@ export async function openIssuer(alg = "RS256") {
   const keys = (): JWK[] => pairs.map(({ jwk }) => jwk);
 
   return {
-    /** How often the keys were asked for. */
+    /** Requests for the keys so far. */
     asked,
     keys,
     fetch: async (request: Request) => {
       asked.push(request);
       return answer(request);
     },
-    /** What the keys' address answers from now on; without one, the keys again. */
+    /** Sets the answer of the keys' address from now on. @default the keys */
     answers(next: typeof answer = () => Response.json({ keys: keys() })) {
       answer = next;
     },
@@ -63,8 +71,17 @@ export function secretToken(secret: string, claims: Claims = {}) {
   return sign({ alg: "HS256", key: new TextEncoder().encode(secret), ...claims });
 }
 
+/** Number of key pairs of an algorithm. They are taken in turn, because RSA keys take long to make; no test needs as many. */
+const PAIRS = 5;
+const made = new Map<string, { taken: number; readonly pairs: GenerateKeyPairResult[] }>();
+
 async function pairOf(alg: string, kid: string) {
-  const { publicKey, privateKey } = await generateKeyPair(alg);
+  const ring = made.get(alg) ?? { taken: 0, pairs: [] };
+  made.set(alg, ring);
+  const at = ring.taken % PAIRS;
+  ring.taken += 1;
+  const { publicKey, privateKey } = ring.pairs[at] ?? (await generateKeyPair(alg));
+  ring.pairs[at] = { publicKey, privateKey };
   return { privateKey, jwk: { ...(await exportJWK(publicKey)), kid, use: "sig" } as JWK };
 }
 

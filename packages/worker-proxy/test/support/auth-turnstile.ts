@@ -8,7 +8,7 @@ export const PAGE = "https://app.example";
 
 type Answer = (form: URLSearchParams) => Response | Promise<Response>;
 
-/** What Turnstile says of a check that was made just now. */
+/** Turnstile's answer about a check that was made just now. */
 export const good = (changes: object = {}): Answer => {
   return () =>
     Response.json({
@@ -46,7 +46,7 @@ export function openVisitors(answers: Answer[] = [good()], options: Partial<Turn
     ...visitors,
     forms,
     requests,
-    /** What the exchange answers to a token from the page, but for what is said. */
+    /** Returns the exchange's answer to a token from the page; an argument changes a part of that request. */
     async exchanged({
       headers,
       body = { token: TOKEN },

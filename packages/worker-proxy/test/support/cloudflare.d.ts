@@ -1,4 +1,4 @@
-/** What the tests use of the platform's own modules; its package of types would redefine what DOM's defines. */
+/** Parts of the platform's own modules that the tests use; the platform's package of types would redefine what DOM's defines. */
 interface TestObject {
   readonly fetch: (request: Request | string, init?: RequestInit) => Promise<Response>;
 }
@@ -14,6 +14,10 @@ declare module "cloudflare:workers" {
     readonly BUDGET: TestNamespace;
     readonly STREAM_LOG: TestNamespace;
     readonly PAID_STREAM_LOG: TestNamespace;
+    readonly COUNTED_WATCH: TestNamespace;
+    readonly COUNTED_INDEX: TestNamespace;
+    readonly COUNTED_PUSH: TestNamespace;
+    readonly COUNTED_MEDIA: object;
   };
 }
 

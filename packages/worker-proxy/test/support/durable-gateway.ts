@@ -5,7 +5,7 @@ type Answer = (request: Request) => Response | Promise<Response>;
 
 /** The gateway of the Durable Objects under test, which run in the tests' own process. */
 export const gateway = {
-  /** What the operator has set. */
+  /** The key that the operator has set; undefined for none. */
   key: KEY as string | undefined,
   requests: [] as Request[],
   next: (() => task("QUEUED")) as Answer,

@@ -1,6 +1,6 @@
 import { expectNoKey } from "./key.js";
 
-/** What a stream sends: an event, a comment, or how it stopped. */
+/** One item of a stream: an event, a comment, or its end. */
 export interface Sent {
   readonly event?: string;
   readonly id?: string;

@@ -3,7 +3,7 @@ import { KEY } from "./key.js";
 import type { Random } from "./random.js";
 import { answered, done, said, stopped, streamHead, used } from "./raw-gateway.js";
 
-/** What a gateway does with one request, and what it asks for it. */
+/** Behaviour of a gateway for one request, and its bill for it. */
 export interface Behaviour {
   readonly name: string;
   answer(socket: Socket): void;

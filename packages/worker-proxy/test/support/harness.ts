@@ -9,7 +9,7 @@ interface Choice {
   /** Options of the proxy that can be written as JSON. */
   readonly options?: object;
   readonly keys?: readonly string[];
-  /** How many requests the platform's own rate limiter lets through in a minute. */
+  /** Number of requests that the platform's own rate limiter lets through in a minute. */
   readonly requestsPerMinute?: number;
 }
 

@@ -1,9 +1,10 @@
 import { createRequire } from "node:module";
 
-/** What is used of wrangler's own way to run workerd. */
+/** The part of wrangler's own way to run workerd that is used here. */
 export interface Miniflare {
   readonly ready: Promise<URL>;
   unsafeGetDirectURL(worker: string): Promise<URL>;
+  getR2Bucket(binding: string, worker: string): Promise<{ list(): Promise<{ objects: { key: string }[] }> }>;
   dispose(): Promise<void>;
 }
 

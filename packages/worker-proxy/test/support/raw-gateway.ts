@@ -47,7 +47,7 @@ export async function startRawGateway() {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
-    /** How many connections of the proxy are open. */
+    /** Returns the number of open connections of the proxy. */
     open: () => sockets.size,
     /** Forgets what was recorded, and answers the next requests so. */
     answers(next: RawAnswer) {

@@ -43,6 +43,8 @@ export async function startWorkerd(program: Program) {
   return {
     port,
     pid: running.pid as number,
+    /** Folder in which the objects keep their storage. */
+    folder: join(folder, "objects"),
     /** The lines that the Worker has logged. */
     logs,
     /** Waits until a line of the log is like this. */
@@ -64,7 +66,7 @@ export async function startWorkerd(program: Program) {
   };
 }
 
-/** Where workerd listens. */
+/** Waits for the port on which workerd listens. */
 async function portOf(running: ChildProcess): Promise<number> {
   for await (const line of createInterface(running.stdio[3] as Readable)) {
     const told = JSON.parse(line) as { event: string; port?: number };

@@ -16,22 +16,29 @@ const { default: workerd } = wrangler("workerd") as { default: string };
  * The proxy with its Durable Objects in a workerd of its own, whose storage is on disk: it can be killed as a machine
  * loses power, and started again. Behind it a gateway that answers as it is told.
  */
-export async function startDurableProxy({ stallMs = 60_000, flags = ["enable_request_signal"] } = {}) {
+export async function startDurableProxy({
+  stallMs = 60_000,
+  flags = ["enable_request_signal"],
+  fixture = "../fixture/durable-proxy.ts",
+  texts = {},
+  objects: classes = { STREAM_LOG: "StreamLog", VIDEO_WATCH: "VideoWatch" },
+}: DurableProxy = {}) {
   const upstream = await startUpstream();
   const folder = await mkdtemp(join(tmpdir(), "sluice-durable-"));
   const objects = join(folder, "objects");
   await mkdir(objects);
-  await writeFile(
-    join(folder, "worker.js"),
-    await bundle("../fixture/durable-proxy.ts", { STALL_MS: String(stallMs) }),
-  );
-  await writeFile(join(folder, "config.capnp"), configOf(upstream.url, objects, flags));
+  await writeFile(join(folder, "worker.js"), await bundle(fixture, { STALL_MS: String(stallMs) }));
+  const bindings = { UPSTREAM: upstream.url, GATEWAY_API_KEY: KEY, ...texts };
+  await writeFile(join(folder, "config.capnp"), configOf(bindings, classes, objects, flags));
+  const logs: string[] = [];
   let running: ChildProcess;
   let address = "";
   await start();
 
   return {
     upstream,
+    /** The lines that the Worker has logged as errors. */
+    logs,
     get address() {
       return address;
     },
@@ -54,8 +61,9 @@ export async function startDurableProxy({ stallMs = 60_000, flags = ["enable_req
   /** Starts it again, over the same storage and at another address. */
   async function start(): Promise<void> {
     running = spawn(workerd, ["serve", "--control-fd=3", "--experimental", join(folder, "config.capnp")], {
-      stdio: ["ignore", "ignore", "inherit", "pipe"],
+      stdio: ["ignore", "ignore", "pipe", "pipe"],
     });
+    createInterface(running.stderr as Readable).on("line", (line) => logs.push(line));
     for await (const line of createInterface(running.stdio[3] as Readable)) {
       const said = JSON.parse(line) as { event: string; port?: number };
       if (said.event !== "listen") continue;
@@ -75,7 +83,33 @@ export async function startDurableProxy({ stallMs = 60_000, flags = ["enable_req
   }
 }
 
-function configOf(upstream: string, objects: string, flags: readonly string[]): string {
+/** Options of {@link startDurableProxy}. */
+interface DurableProxy {
+  readonly stallMs?: number;
+  readonly flags?: readonly string[];
+  /** The Worker, of this folder's fixtures. */
+  readonly fixture?: string;
+  /** Bindings whose values are texts. */
+  readonly texts?: Readonly<Record<string, string>>;
+  /** Bindings to Durable Objects, with the names of their classes. */
+  readonly objects?: Readonly<Record<string, string>>;
+}
+
+function configOf(
+  texts: Readonly<Record<string, string>>,
+  classes: Readonly<Record<string, string>>,
+  objects: string,
+  flags: readonly string[],
+): string {
+  const bindings = [
+    ...Object.entries(texts).map(([name, text]) => `(name = "${name}", text = ${JSON.stringify(text)})`),
+    ...Object.entries(classes).map(
+      ([name, kind]) => `(name = "${name}", durableObjectNamespace = "${kind}")`,
+    ),
+  ];
+  const kinds = Object.values(classes).map(
+    (kind) => `(className = "${kind}", uniqueKey = "${kind}", enableSql = true)`,
+  );
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
@@ -83,16 +117,8 @@ const config :Workerd.Config = (
       modules = [(name = "worker.js", esModule = embed "worker.js")],
       compatibilityDate = "2026-10-01",
       compatibilityFlags = ${JSON.stringify(flags)},
-      bindings = [
-        (name = "UPSTREAM", text = "${upstream}"),
-        (name = "GATEWAY_API_KEY", text = "${KEY}"),
-        (name = "STREAM_LOG", durableObjectNamespace = "StreamLog"),
-        (name = "VIDEO_WATCH", durableObjectNamespace = "VideoWatch"),
-      ],
-      durableObjectNamespaces = [
-        (className = "StreamLog", uniqueKey = "stream-log", enableSql = true),
-        (className = "VideoWatch", uniqueKey = "video-watch", enableSql = true),
-      ],
+      bindings = [${bindings.join(", ")}],
+      durableObjectNamespaces = [${kinds.join(", ")}],
       durableObjectStorage = (localDisk = "objects"),
       globalOutbound = "network",
     )),

@@ -1,0 +1,144 @@
+import type { Meter } from "../admitted.js";
+import { ensure, Refusal } from "../refusal.js";
+import { textOf } from "../refusals.js";
+import { fetchSource } from "./archive-source.js";
+import type { MediaBucket } from "./bucket.js";
+import { openFile } from "./file-body.js";
+import type { CopyJob } from "./file-rows.js";
+import { typeOf } from "./file-type.js";
+import type { ArchiveSettings, MediaSettings } from "./options.js";
+import { discard, putPaid } from "./paid-file.js";
+import { mediaRefusal } from "./refusals.js";
+import type { Space } from "./space.js";
+import { putWhole } from "./uploads.js";
+
+/** A file whose host does not say its length is held in memory while it is copied: an object has 128 MB. */
+const MOST_IN_MEMORY = 33_554_432;
+
+/** Most attempts at one file. */
+export const MOST_ATTEMPTS = 5;
+
+/**
+ * A job in the object's storage. One that is over keeps its place, so that nothing is copied a second time. One whose copy
+ * was deleted has no `url` any more.
+ */
+export interface CopyRow extends CopyJob {
+  readonly attempts: number;
+  /** 1 where the file is paid for, also if an eviction has cut off the attempt that paid. */
+  readonly isPaid: 0 | 1;
+  /** Unix milliseconds of the next attempt; of the time to forget for a job that is over. */
+  readonly nextAt: number;
+}
+
+/** The parts of a copy. */
+export interface CopyPlace<Env> {
+  readonly env: Env;
+  readonly bucket: MediaBucket;
+  readonly space: Space;
+  readonly settings: MediaSettings<Env>;
+  readonly archive: ArchiveSettings<Env>;
+  /** Notes if the file is paid for. */
+  readonly notePaid: (isPaid: boolean) => void;
+}
+
+/**
+ * Copies one file of the gateway's into the bucket, in the space of its user.
+ *
+ * @throws {Refusal} the reason; `isHopeless` tells if another attempt may succeed
+ */
+export async function copyFile<Env>(job: CopyRow, place: CopyPlace<Env>): Promise<void> {
+  const { env, bucket, space, settings, archive } = place;
+  const { id, userId, source } = job;
+  const user = { id: userId };
+  if (job.attempts > 1) {
+    // of an attempt that was cut: it may have come to its end, or stored a file whose owner has deleted it
+    const { file } = await space.ask(userId, { do: "read", id });
+    if (file?.isWhole) return;
+    await discard({ user, bucket, space }, id);
+    if (job.url === "" || job.attempts > MOST_ATTEMPTS) return;
+  }
+  const signal = AbortSignal.timeout(archive.copyMs);
+  const response = await fetchSource(job.url, await hostsOf(archive, env), signal);
+  const body = await fileIn(response, archive.maxBytes, signal);
+  try {
+    const type = typeOf(await body.head());
+    if (!type || !/^(?:image|video)\//.test(type))
+      throw mediaRefusal("file_type", { what: "no picture or film" });
+    const meter = settings.meter && !job.isPaid ? paidOnce(settings.meter, place.notePaid) : undefined;
+    const { keepMs } = archive;
+    const file = { id, bytes: body.length, type, expiresAt: Date.now() + keepMs, source };
+    const paid = { env, context: undefined, user, bucket, space, meter, keepMs };
+    await putPaid(paid, file, () => putWhole(paid, body, file));
+  } finally {
+    body.cancel();
+  }
+}
+
+/** A meter that is asked by one attempt: what an eviction cuts off stays reserved, so that it is spent. */
+function paidOnce<Env>(meter: Meter<Env>, note: CopyPlace<Env>["notePaid"]): Meter<Env> {
+  return {
+    async reserve(payable) {
+      // first: it is better not to pay than to pay twice
+      note(true);
+      const reserved = await meter.reserve(payable).catch((error: unknown) => {
+        note(false);
+        throw error;
+      });
+      if ("retryAfterMs" in reserved) {
+        note(false);
+        return reserved;
+      }
+      return {
+        settle: (usage) => reserved.settle(usage),
+        async release() {
+          await reserved.release();
+          note(false);
+        },
+      };
+    },
+  };
+}
+
+async function hostsOf<Env>({ hosts }: ArchiveSettings<Env>, env: Env) {
+  const list = typeof hosts === "function" ? await hosts(env) : hosts;
+  // a list that is missing would allow every host
+  ensure(hosts === undefined || Array.isArray(list), "mediaStore: archive: hosts: give a list of hosts");
+  return list;
+}
+
+/** @throws {Refusal} 413 for a file that is too large, 502 for an empty one */
+async function fileIn({ body, headers }: Response, maxBytes: number, signal: AbortSignal) {
+  const content = body as ReadableStream<Uint8Array>;
+  const length = headers.has("content-encoding") ? null : headers.get("content-length");
+  if (length === null) {
+    const bytes = await bytesOf(content, Math.min(maxBytes, MOST_IN_MEMORY), signal);
+    return openFile(bytes.stream(), bytes.size, signal);
+  }
+  const isTooLarge = Number(length) > maxBytes;
+  const isEmpty = !(Number(length) > 0);
+  if (isTooLarge || isEmpty) await content.cancel();
+  if (isTooLarge) throw mediaRefusal("file_too_large", { what: maxBytes });
+  if (isEmpty) throw mediaRefusal("source_failed", { what: "it is empty" });
+  return openFile(content, Number(length), signal);
+}
+
+/** Reads a body whose length is not known. */
+async function bytesOf(body: ReadableStream<Uint8Array>, most: number, signal: AbortSignal): Promise<Blob> {
+  const pieces: BlobPart[] = [];
+  let size = 0;
+  const counted = new WritableStream<Uint8Array>({
+    write(piece) {
+      size += piece.byteLength;
+      if (size > most) throw mediaRefusal("file_too_large", { what: most });
+      pieces.push(piece as Uint8Array<ArrayBuffer>);
+    },
+  });
+  await body.pipeTo(counted, { signal });
+  if (size === 0) throw mediaRefusal("source_failed", { what: "it is empty" });
+  return new Blob(pieces);
+}
+
+/** Returns true for an error after which another attempt would end the same way. */
+export function isHopeless(error: unknown): boolean {
+  return error instanceof Refusal && [403, 404, 413, 415].includes(textOf(error).status);
+}

@@ -1,0 +1,84 @@
+import { ownId, tenancyOf } from "../gates/references.js";
+import { fileAt, filmOf, frameOf } from "./archive.js";
+import type { FileRow } from "./file-rows.js";
+import type { FileRequest } from "./gates.js";
+import { idIn, linkTo } from "./links.js";
+import type { MediaSettings } from "./options.js";
+import { mediaRefusal } from "./refusals.js";
+import type { StoreParts } from "./uploads.js";
+
+/** Most files that one request may name. */
+const MOST_FILES = 100;
+/** The largest body: addresses are signed, and long. */
+const MOST_BYTES = 262_144;
+
+/** A file that a request names: by the id of its task, or by an address that the page has had. */
+interface Named {
+  /** The name as it was sent. */
+  readonly name: string;
+  readonly id?: string | undefined;
+  readonly source?: string | undefined;
+  /** The name of the last frame, for a task. */
+  readonly frame?: string | undefined;
+}
+
+/** Makes `POST /v1/archive`, which gives a user the newest links to copies. The gateway is not asked. */
+export function createArchiveLinks<Env>(
+  settings: MediaSettings<Env>,
+  secretsOf: (env: Env) => Promise<readonly string[]>,
+  partsOf: (given: FileRequest<Env>) => Promise<StoreParts>,
+) {
+  return { find };
+
+  async function find(asked: FileRequest<Env>): Promise<Response> {
+    const user = await asked.signIn();
+    const { tasks, urls } = await namesIn(asked.request);
+    const { links, space } = await partsOf(asked);
+    const secrets = await secretsOf(asked.env);
+    const tenancy = secrets.length > 0 ? tenancyOf(secrets, user) : undefined;
+    const films = tasks.map(async (name): Promise<Named> => {
+      const id = await ownId(tenancy, "task", name).catch(() => undefined);
+      return id === undefined ? { name } : { name, source: await filmOf(id), frame: await frameOf(id) };
+    });
+    // an id of another user's is not in this user's object
+    const files = urls.map(async (name): Promise<Named> => {
+      const id = idIn(name);
+      return id === undefined ? { name, source: await fileAt(name) } : { name, id };
+    });
+    const named = await Promise.all([...films, ...files]);
+    const ids = named.flatMap(({ id }) => id ?? []);
+    const sources = named.flatMap(({ source, frame }) => [source ?? [], frame ?? []].flat());
+    const found =
+      ids.length + sources.length > 0 ? await space.ask(user.id, { do: "find", ids, sources }) : {};
+    const rowOf = ({ id, source }: Pick<Named, "id" | "source">) =>
+      found.files?.find((row) => row.id === id || (source !== undefined && row.source === source));
+    const copyIn = async (row: FileRow) => {
+      const { id, bytes, type } = row;
+      return { id, type, bytes, ...(await linkTo(row, links, settings, asked)) };
+    };
+    const answers = named.map(async (one) => {
+      const row = rowOf(one);
+      if (!row) return [];
+      const frame = rowOf({ source: one.frame });
+      return [{ name: one.name, ...(await copyIn(row)), ...(frame && { lastFrame: await copyIn(frame) }) }];
+    });
+    return Response.json({ files: (await Promise.all(answers)).flat() });
+  }
+}
+
+/** @throws {Refusal} 415, 411 or 413 for a body that is not read, 400 for one that names no files */
+async function namesIn(request: Request) {
+  if (request.headers.get("content-type")?.split(";", 1)[0] !== "application/json")
+    throw mediaRefusal("archive_request", { what: MOST_FILES });
+  const length = Number(request.headers.get("content-length") ?? Number.NaN);
+  if (!Number.isSafeInteger(length)) throw mediaRefusal("length_required");
+  if (length > MOST_BYTES) throw mediaRefusal("archive_request", { what: MOST_FILES });
+  const body = await request.json().catch(() => undefined);
+  const { tasks = [], urls = [] } = (body ?? {}) as { tasks?: unknown; urls?: unknown };
+  const areNames = [tasks, urls].every(
+    (names) => Array.isArray(names) && names.every((name) => typeof name === "string"),
+  );
+  const names = { tasks: tasks as readonly string[], urls: urls as readonly string[] };
+  if (areNames && names.tasks.length + names.urls.length <= MOST_FILES) return names;
+  throw mediaRefusal("archive_request", { what: MOST_FILES });
+}

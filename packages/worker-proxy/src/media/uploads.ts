@@ -1,0 +1,174 @@
+import type { User } from "../admitted.js";
+import { keyOf, type MediaBucket } from "./bucket.js";
+import { type FileBody, openUpload } from "./file-body.js";
+import type { FileRow } from "./file-rows.js";
+import { typeOf } from "./file-type.js";
+import type { FileRequest } from "./gates.js";
+import { type Links, linkTo } from "./links.js";
+import type { MediaSettings } from "./options.js";
+import { change, discard, putPaid } from "./paid-file.js";
+import { mediaRefusal, stored } from "./refusals.js";
+import type { NewFile, Space } from "./space.js";
+
+/** Size of each part of an upload but the last, in bytes: R2 wants at least 5 MiB, and all alike. */
+const PART_BYTES = 8_388_608;
+
+/** The parts of a store, for one request. */
+export interface StoreParts {
+  readonly bucket: MediaBucket;
+  readonly links: Links;
+  readonly space: Space;
+}
+
+/** Makes the routes of uploads. */
+export function createUploads<Env>(
+  settings: MediaSettings<Env>,
+  partsOf: (file: FileRequest<Env>) => Promise<StoreParts>,
+) {
+  const { maxBytes, types, keepMs, bodyMs, meter } = settings;
+  return { begin, goOn, read, remove };
+
+  /** Stores a file, or the first part of a longer one. */
+  async function begin(asked: FileRequest<Env>): Promise<Response> {
+    const user = await asked.signIn();
+    const { bucket, links, space } = await partsOf(asked);
+    const body = openUpload(asked.request, bodyMs);
+    const bytes = lengthIn(asked.request, "upload-length") ?? body.length;
+    try {
+      if (bytes > maxBytes) throw mediaRefusal("file_too_large", { what: maxBytes });
+      const isWhole = bytes === body.length;
+      if (!isWhole && (body.length !== PART_BYTES || bytes < PART_BYTES))
+        throw mediaRefusal("part_size", { what: Math.min(bytes, PART_BYTES) });
+      const type = typeOf(await body.head());
+      if (!type || !types.includes(type)) throw mediaRefusal("file_type", { what: types.join(", ") });
+      const id = await links.newId(user.id);
+      const { env, context } = asked;
+      const place = { env, context, user, bucket, space, meter, keepMs };
+      const file = { id, bytes, type, expiresAt: Date.now() + keepMs };
+      const put = isWhole ? putWhole : putFirst;
+      const row = await putPaid(place, file, () => put(place, body, file));
+      return Response.json(await answerOf(asked, links, row), { status: 201 });
+    } finally {
+      body.cancel();
+    }
+  }
+
+  /** Stores the next part; the last one completes the file. */
+  async function goOn(asked: FileRequest<Env>): Promise<Response> {
+    const user = await asked.signIn();
+    const { bucket, links, space } = await partsOf(asked);
+    const row = await rowOf(asked, user, links, space, "claim");
+    const offset = lengthIn(asked.request, "upload-offset");
+    if (row.isWhole || !row.uploadId || offset !== row.received)
+      throw mediaRefusal("upload_offset", { what: row.received });
+    const upload = bucket.resumeMultipartUpload(keyOf(row.id), row.uploadId);
+    let now = row;
+    const wanted = Math.min(PART_BYTES, row.bytes - offset);
+    if (wanted > 0) {
+      const body = openUpload(asked.request, bodyMs);
+      try {
+        if (body.length !== wanted) throw mediaRefusal("part_size", { what: wanted });
+        const part = await body.through((content) => upload.uploadPart(row.claimed, content));
+        const { partNumber, etag } = part;
+        const entry = { partNumber, etag };
+        const to = offset + wanted;
+        now = await change(user, space, {
+          do: "part",
+          id: row.id,
+          part: entry,
+          uploadId: row.uploadId,
+          from: offset,
+          to,
+        });
+      } finally {
+        body.cancel();
+      }
+    }
+    if (now.received === now.bytes && !now.isWhole) now = await complete({ user, bucket, space }, now);
+    return Response.json(await answerOf(asked, links, now));
+  }
+
+  /** Reports how far an upload is; a whole file gets a new link. */
+  async function read(asked: FileRequest<Env>): Promise<Response> {
+    const user = await asked.signIn();
+    const { links, space } = await partsOf(asked);
+    return Response.json(await answerOf(asked, links, await rowOf(asked, user, links, space)));
+  }
+
+  /** Deletes a file, or an upload that is not whole. */
+  async function remove(asked: FileRequest<Env>): Promise<Response> {
+    const user = await asked.signIn();
+    const { bucket, links, space } = await partsOf(asked);
+    const { id } = await rowOf(asked, user, links, space);
+    await discard({ user, bucket, space }, id, true);
+    return new Response(null, { status: 204 });
+  }
+
+  /** Returns the state of an upload as the client sees it. */
+  async function answerOf(asked: FileRequest<Env>, links: Links, row: FileRow) {
+    const { id, bytes, received, type } = row;
+    const state = { id, bytes, offset: received, partBytes: PART_BYTES };
+    if (!row.isWhole) return { ...state, expiresAt: row.expiresAt };
+    const link = await linkTo(row, links, settings, asked);
+    return { ...state, type, ...link };
+  }
+}
+
+type Place = Pick<StoreParts, "bucket" | "space"> & { readonly user: Pick<User, "id"> };
+type Begun = Pick<NewFile, "id" | "bytes" | "type">;
+
+/** Stores a file whose whole body is there. */
+export async function putWhole({ user, bucket, space }: Place, body: FileBody, { id, bytes, type }: Begun) {
+  await body.through((content) => bucket.put(keyOf(id), content, { httpMetadata: { contentType: type } }));
+  return await change(user, space, { do: "whole", id, bytes });
+}
+
+async function putFirst({ user, bucket, space }: Place, body: FileBody, { id, type }: Begun) {
+  const options = { httpMetadata: { contentType: type } };
+  const upload = await stored(() => bucket.createMultipartUpload(keyOf(id), options));
+  const { uploadId } = upload;
+  try {
+    const { partNumber, etag } = await body.through((content) => upload.uploadPart(1, content));
+    const part = { partNumber, etag };
+    return await change(user, space, { do: "part", id, part, uploadId, from: 0, to: PART_BYTES });
+  } catch (error) {
+    await upload.abort().catch(() => {});
+    throw error;
+  }
+}
+
+/** Puts the parts together. Where an earlier request did so and was cut before it could say it, the file is there. */
+async function complete({ user, bucket, space }: Place, row: FileRow): Promise<FileRow> {
+  const upload = bucket.resumeMultipartUpload(keyOf(row.id), row.uploadId as string);
+  await stored(async () => {
+    try {
+      await upload.complete(JSON.parse(row.parts));
+    } catch (error) {
+      const file = await bucket.head(keyOf(row.id));
+      if (file?.size !== row.bytes) throw error;
+    }
+  });
+  return await change(user, space, { do: "whole", id: row.id, bytes: row.bytes });
+}
+
+/** @throws {Refusal} 404 for an id that was not made for this user */
+async function rowOf<Env>(
+  { sentId }: FileRequest<Env>,
+  user: User,
+  links: Links,
+  space: Space,
+  reading: "read" | "claim" = "read",
+): Promise<FileRow> {
+  // before the index is asked, which would make an object for each id that is tried
+  if (!(await links.isOwn(sentId, user.id))) throw mediaRefusal("file_not_found");
+  const row = await change(user, space, { do: reading, id: sentId });
+  if (row.expiresAt <= Date.now()) throw mediaRefusal("file_not_found");
+  return row;
+}
+
+/** Reads a header with a number of bytes. */
+function lengthIn({ headers }: Request, name: string): number | undefined {
+  const text = headers.get(name);
+  if (text === null) return undefined;
+  return /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+}

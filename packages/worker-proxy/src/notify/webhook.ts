@@ -1,0 +1,105 @@
+import type { EndedTask } from "../durable/video-watch.js";
+import type { Keys } from "../options.js";
+import { ensure, readOption } from "../refusal.js";
+import { type FollowUp, NoticeError } from "./after-end.js";
+
+/** Options of {@link webhook}. */
+export interface WebhookOptions<Env = unknown> {
+  /** The app's address: https, or http on this machine. Redirects are not followed. */
+  readonly url: (env: Env) => string | undefined;
+  /**
+   * The secret that signs: `whsec_` and 24 to 64 random bytes in Base64. Two while it is changed: both sign, so that the
+   * app may know either.
+   */
+  readonly secret: (env: Env) => Keys;
+  /** Another way to the app: a service binding, a test. It must not follow redirects. @default the global `fetch` */
+  readonly fetch?: (request: Request, env: Env) => Promise<Response>;
+}
+
+/** Time for the app to answer, in milliseconds. */
+const ANSWER_MS = 15_000;
+
+/**
+ * Tells the app of a task's end by the Standard Webhooks scheme: a `POST` with `webhook-id`, `webhook-timestamp` and
+ * `webhook-signature`, and the JSON `{ type, timestamp, data }`. `type` is `video.succeeded`, `video.failed` or
+ * `video.expired`. Each task has one `webhook-id`, also for tries after a failure: an app that has seen it ignores it.
+ * An answer of 2xx ends the tries, and so does 410.
+ *
+ * It tells the app of work that is paid for, so it comes also for a task that its user has removed: `data.removed` is true
+ * then.
+ *
+ * @example
+ * ```ts
+ * const hook = webhook<Env>({ url: (env) => env.WEBHOOK_URL, secret: (env) => env.WEBHOOK_SECRET });
+ * ```
+ */
+export function webhook<Env = unknown>(options: WebhookOptions<Env>): FollowUp<Env> {
+  const { url, secret, fetch: send = (request) => fetch(request) } = options;
+  return { name: "webhook", run };
+
+  async function run(ended: EndedTask, env: Env): Promise<void> {
+    const [address, secrets] = await setupOf(env);
+    const body = JSON.stringify(bodyOf(ended));
+    const id = `msg_${ended.id}`;
+    const timestamp = String(Math.floor(Date.now() / 1000));
+    const signatures = secrets.map((key) => signatureOf(key, `${id}.${timestamp}.${body}`));
+    const headers = {
+      "content-type": "application/json",
+      "webhook-id": id,
+      "webhook-timestamp": timestamp,
+      "webhook-signature": (await Promise.all(signatures)).join(" "),
+    };
+    const signal = AbortSignal.timeout(ANSWER_MS);
+    const request = new Request(address, { method: "POST", headers, body, redirect: "manual", signal });
+    const answer = await send(request, env).catch(() => {
+      throw new NoticeError("the app could not be reached");
+    });
+    await answer.body?.cancel();
+    if (!answer.ok && answer.status !== 410) throw new NoticeError(`the app answered with ${answer.status}`);
+  }
+
+  async function setupOf(env: Env) {
+    try {
+      return await Promise.all([
+        readOption("webhook: url", url, env, checkedAddress),
+        readOption("webhook: secret", secret, env, checkedSecrets),
+      ]);
+    } catch {
+      throw new NoticeError("its url or its secret is missing or wrong");
+    }
+  }
+}
+
+function bodyOf({ taskId, userId, model, state, task, endedAt, isRemoved }: EndedTask) {
+  const known = { ...(model !== undefined && { model }), ...(isRemoved && { removed: true }) };
+  const data = { id: taskId, user: userId, ...known, state, task };
+  return { type: `video.${state}`, timestamp: new Date(endedAt).toISOString(), data };
+}
+
+function checkedAddress(given: unknown): string {
+  const url = typeof given === "string" ? URL.parse(given) : null;
+  ensure(url, "webhook: url: is no URL");
+  const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname);
+  const isSafe = url.protocol === "https:" || (url.protocol === "http:" && isLocal);
+  ensure(isSafe && !url.username && !url.password, "webhook: url: must be https, without a name or password");
+  return url.href;
+}
+
+const SECRET = /^whsec_(?=.{32,88}$)[A-Za-z0-9+/]+={0,2}$/;
+
+function checkedSecrets(given: unknown): readonly Uint8Array<ArrayBuffer>[] {
+  const secrets = [given].flat();
+  const areSecrets =
+    secrets.length > 0 && secrets.every((text) => typeof text === "string" && SECRET.test(text));
+  ensure(areSecrets, "webhook: secret: give whsec_ and 24 to 64 random bytes in Base64; is the secret set?");
+  return secrets.map((text) =>
+    Uint8Array.from(atob((text as string).slice("whsec_".length)), (letter) => letter.charCodeAt(0)),
+  );
+}
+
+async function signatureOf(secret: Uint8Array<ArrayBuffer>, text: string): Promise<string> {
+  const hash = { name: "HMAC", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("raw", secret, hash, false, ["sign"]);
+  const mark = await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(text));
+  return `v1,${btoa(String.fromCharCode(...new Uint8Array(mark)))}`;
+}
