@@ -9,6 +9,7 @@ export default defineConfig({
       { find: "@sluice/core/internal", replacement: source("../core/src/internal.ts") },
       { find: "@sluice/core", replacement: source("../core/src/index.ts") },
       { find: "@sluice/emulator/serve", replacement: source("src/serve.ts") },
+      { find: "@sluice/emulator/tapes", replacement: source("src/tapes/index.ts") },
       { find: "@sluice/emulator", replacement: source("src/index.ts") },
     ],
   },

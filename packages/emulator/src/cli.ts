@@ -1,51 +1,110 @@
 #!/usr/bin/env node
-import { parseArgs } from "node:util";
+import { type Arguments, HELP, readArguments, readVersion } from "./command/arguments.js";
+import { format, lineOf, lineOfExchange } from "./command/request-line.js";
+import { readScript } from "./command/script-file.js";
 import { createEmulator } from "./emulator.js";
 import { type Served, serve } from "./serve.js";
+import type { RequestRecord } from "./server/recorder.js";
+import { createRedactor } from "./server/secrets.js";
+import {
+  checkTapes,
+  createReplay,
+  createTapeFolder,
+  createTapeRecorder,
+  type RecordedExchange,
+  readTapes,
+  writeReport,
+} from "./tapes/index.js";
 
-const HELP = `Serves the Sluice emulator: the gateway, offline and free of charge.
+await run(orExit(() => readArguments(process.argv.slice(2))));
 
-  sluice-emulator [options]
-
-  --port <number>   port to listen on; 0 takes any free one    (8788)
-  --host <address>  address to listen on                       (127.0.0.1)
-  --key <key>       key to accept; may be given several times  (a random one)
-  --speed <factor>  1 is a human reading pace, 100 is brisk    (1)
-  --cors            answer pages of other origins too
-  --strict          refuse fields that the specification does not list
-  --help            this text
-`;
-
-const options = {
-  port: { type: "string", default: "8788" },
-  host: { type: "string", default: "127.0.0.1" },
-  key: { type: "string", multiple: true },
-  speed: { type: "string", default: "1" },
-  cors: { type: "boolean", default: false },
-  strict: { type: "boolean", default: false },
-  help: { type: "boolean", default: false, short: "h" },
-} as const;
-
-await run();
-
-async function run() {
-  const { values } = orExit(() => parseArgs({ options }));
-  if (values.help) return console.log(HELP);
-  const port = orExit(() => portFrom(values.port));
-  const apiKeys = orExit(() => keysFrom(values.key)) ?? [
-    `sk-sluice-${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`,
-  ];
-  const emulator = orExit(() =>
-    createEmulator({ apiKeys, speed: Number(values.speed), cors: values.cors, strict: values.strict }),
-  );
-  let served: Served;
-  try {
-    served = await serve(emulator, { port, host: values.host });
-  } catch (error) {
-    return exit(listenProblem(error, port, values.host));
+async function run(given: Arguments) {
+  switch (given.task) {
+    case "help":
+      return console.log(HELP);
+    case "version":
+      return console.log(readVersion());
+    case "check":
+      return orExit(() => check(given));
+    case "record":
+      return record(given);
+    case "replay":
+      return replay(given);
+    default:
+      return emulate(given);
   }
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop(served));
-  console.log(greeting(served.url, apiKeys));
+}
+
+async function emulate({ speed, cors, strict, script, quiet, ...given }: Arguments) {
+  const apiKeys = given.keys ?? [`sk-sluice-${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`];
+  const redactor = createRedactor(apiKeys);
+  const print = (record: RequestRecord) => console.log(redactor.text(format(lineOf(record))));
+  const emulator = orExit(() =>
+    createEmulator({
+      apiKeys,
+      speed,
+      cors,
+      strict,
+      ...(script === undefined ? {} : { script: readScript(script) }),
+      ...(quiet ? {} : { onEnd: print }),
+    }),
+  );
+  const { url } = await listen(emulator, given);
+  console.log(greeting(url, apiKeys));
+}
+
+async function record({ gateway, folder, quiet, ...given }: Arguments) {
+  const save = orExit(() => createTapeFolder(folder));
+  const print = (exchange: RecordedExchange) =>
+    console.log(recorder.redactor.text(format(lineOfExchange(exchange))));
+  const recorder = createTapeRecorder({ gateway, save, ...(quiet ? {} : { onEnd: print }) });
+  const { url } = await listen(recorder, given);
+  console.log(`Recording ${new URL(gateway).host} into ${folder}. Send your requests, with your own key, to ${url}
+
+Keys, tokens, data URIs and the queries of URLs are not recorded. Prompts and answers are.
+Stop it with Ctrl+C.
+`);
+}
+
+async function replay({ folder, speed, quiet, ...given }: Arguments) {
+  const tapes = orExit(() => readTapes(folder));
+  const redactor = createRedactor();
+  const print = (exchange: RecordedExchange) => console.log(redactor.text(format(lineOfExchange(exchange))));
+  const replayed = createReplay({ tapes, speed, ...(quiet ? {} : { onEnd: print }) });
+  const { url } = await listen(replayed, given, () => {
+    const { misses } = replayed;
+    if (misses.length === 0) return 0;
+    console.error(
+      `\n${misses.length} of the requests had no tape:\n${misses.map((miss) => `  ${miss}`).join("\n")}`,
+    );
+    return 1;
+  });
+  console.log(`Answering from ${tapes.length} tapes of ${folder} on ${url}
+
+A request that fits no tape gets 400, and this command then ends with 1.
+Stop it with Ctrl+C.
+`);
+}
+
+function check({ folder }: Arguments) {
+  const report = checkTapes(readTapes(folder));
+  console.log(writeReport(report));
+  if (report.findings.some(({ kind }) => kind === "differs")) process.exitCode = 1;
+}
+
+/** Serves until a signal ends the process, with the code that `onStop` returns. */
+async function listen(
+  handler: Parameters<typeof serve>[0],
+  { port, host }: Pick<Arguments, "port" | "host">,
+  onStop: () => number = () => 0,
+): Promise<Served> {
+  try {
+    const served = await serve(handler, { port, host });
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop(served, onStop));
+    return served;
+  } catch (error) {
+    return exit(listenProblem(error, port, host));
+  }
 }
 
 function greeting(url: string, [key = ""]: readonly string[]): string {
@@ -61,26 +120,15 @@ Try it:
 
 curl -N ${url}/v1/chat/completions -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${body}'
 
-Stop it with Ctrl+C.`;
+Models, scenes and endpoints: ${url}
+Each request prints a line. Stop it with Ctrl+C.
+`;
 }
 
-async function stop(served: Served) {
+async function stop(served: Served, onStop: () => number) {
   // open streams are cut, not waited for
   await Promise.race([served.close(), new Promise((resolve) => setTimeout(resolve, 500))]);
-  process.exit(0);
-}
-
-function portFrom(text: string): number {
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535)
-    throw new Error(`--port must be a number from 0 to 65535, got ${text}.`);
-  return port;
-}
-
-function keysFrom(keys: readonly string[] | undefined): readonly string[] | undefined {
-  if (keys?.includes(""))
-    throw new Error("--key is empty: give a key, --key sk-test, or leave it out for a random one.");
-  return keys;
+  process.exit(onStop());
 }
 
 function listenProblem(error: unknown, port: number, host: string): string {

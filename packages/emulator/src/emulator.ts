@@ -1,16 +1,20 @@
 import { systemClock, untilAborted } from "./clock.js";
 import { createGateway } from "./gateway.js";
 import { assertKeys, type EmulatorOptions } from "./options.js";
+import { createRules } from "./script/rules.js";
+import { checkScript } from "./script/script.js";
 import { openToAll, preflight } from "./server/cors.js";
 import type { Exchange, Handler } from "./server/exchange.js";
 import { breakMidway, type Fault, refused } from "./server/faults.js";
 import { hash } from "./server/hash.js";
 import { type Answer, methodNotAllowed, notFound, unauthorized } from "./server/http.js";
-import { closeRecord, createRecorder, type RequestRecord } from "./server/recorder.js";
+import { journal } from "./server/journal.js";
+import { closeRecord, createRecorder, type OpenRecord, type RequestRecord } from "./server/recorder.js";
 import { toRequest } from "./server/request.js";
 import { readBody } from "./server/request-body.js";
-import { pulledBody } from "./server/response-body.js";
+import { type BodyEnd, pulledBody } from "./server/response-body.js";
 import { match } from "./server/router.js";
+import { createRedactor } from "./server/secrets.js";
 
 /** The gateway, as {@link createEmulator} makes it. */
 export interface Emulator {
@@ -19,6 +23,15 @@ export interface Emulator {
    * detached. Rejects as `fetch` does: with the signal's reason, or with a `TypeError` for a network fault.
    */
   readonly fetch: (input: Request | URL | string, init?: RequestInit) => Promise<Response>;
+  /**
+   * Options for `createClient`, which lead it to this emulator: `createClient(emulator.clientOptions)`. They work in every
+   * runtime, in tests with a DOM too: the key is a header, and nothing leaves the process.
+   */
+  readonly clientOptions: {
+    readonly baseURL: string;
+    readonly fetch: Emulator["fetch"];
+    readonly headers: Readonly<Record<string, string>>;
+  };
   /** The last requests, oldest first. */
   readonly requests: readonly RequestRecord[];
   /** Deletes all requests, tasks, assets, files, prompt caches and counts. Answers in flight go on. */
@@ -29,30 +42,38 @@ export interface Emulator {
  * The multi-model gateway of the specification, in this process: no network, no cost. The same requests in the
  * same order get the same answers, ids included; only times follow the clock.
  *
- * @throws TypeError if `apiKeys` is missing, empty or has an empty key, or `speed` is not above 0.
+ * @throws TypeError if `apiKeys` is empty or has an empty key, `speed` is not above 0, or `script` has a wrong field.
  * @example
  * ```ts
- * const emulator = createEmulator({ apiKeys: ["sk-test"], speed: Infinity });
- * const response = await emulator.fetch("https://gateway.test/v1/chat/completions", {
- *   method: "POST",
- *   headers: { authorization: "Bearer sk-test", "content-type": "application/json" },
- *   body: JSON.stringify({ model: "delta-5.3", messages: [{ role: "user", content: "Tell me about rain" }] }),
+ * const emulator = createEmulator();
+ * const client = createClient(emulator.clientOptions);
+ * const { message } = await completeChat(client, {
+ *   model: "delta-5.3",
+ *   messages: [{ role: "user", content: "Tell me about rain" }],
  * });
  * ```
  */
-export function createEmulator(options: EmulatorOptions): Emulator {
+export function createEmulator(options: EmulatorOptions = {}): Emulator {
   assertKeys(options);
   const { apiKeys, clock = systemClock, speed = 1, cors = false, strict = false, faults } = options;
   if (!(speed > 0)) throw new TypeError(`speed must be above 0, got ${speed}; use Infinity for no waiting`);
 
   const recorder = createRecorder(options.keepRequests ?? 1000);
-  const { chat: script, durations = {} } = options;
-  const gateway = createGateway({ clock, speed, durations, script, withKey });
+  const { chat, durations = {}, fetchMedia } = options;
+  const rules = createRules(checkScript(options.script ?? { answers: [] }));
+  const gateway = createGateway({ clock, speed, durations, script: chat, fetchMedia, withKey });
+  const redactor = createRedactor(apiKeys);
+  const routes = {
+    ...gateway.routes,
+    "/journal": { GET: withKey(() => journal(recorder.requests, redactor)) },
+  };
   // platforms drop the signal of a request that nothing holds
   const inFlight = new Set<Request>();
   let count = 0;
 
-  return { fetch: receive, requests: recorder.requests, reset };
+  const headers: Record<string, string> = apiKeys?.[0] ? { authorization: `Bearer ${apiKeys[0]}` } : {};
+  const clientOptions = { baseURL: options.origin ?? "https://gateway.test", fetch: receive, headers };
+  return { fetch: receive, clientOptions, requests: recorder.requests, reset };
 
   async function receive(input: Request | URL | string, init?: RequestInit): Promise<Response> {
     const request = toRequest(input, init);
@@ -63,10 +84,20 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     const record = recorder.open(request, body.text, id, clock.now());
     inFlight.add(request);
     try {
-      const exchange = { ...body, id, request, origin: originOf(request), param: "", record, strict };
+      const scripted = rules.take(record.body);
+      const exchange = {
+        ...body,
+        id,
+        request,
+        origin: originOf(request),
+        param: "",
+        record,
+        scripted,
+        strict,
+      };
       return await answer(exchange, faults?.(record, nth));
     } catch (error) {
-      closeRecord(record, request.signal.aborted ? "aborted" : "broken");
+      end(record, request.signal.aborted ? "aborted" : "broken");
       throw request.signal.aborted ? request.signal.reason : error;
     } finally {
       inFlight.delete(request);
@@ -84,7 +115,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
 
   function route(exchange: Exchange): Answer | Promise<Answer> {
     const { method, path } = exchange.record;
-    const found = match(gateway.routes, path);
+    const found = match(routes, path);
     if (!found) return notFound(path);
     const { methods, param } = found;
     if (cors && method === "OPTIONS") return preflight(Object.keys(methods));
@@ -94,16 +125,21 @@ export function createEmulator(options: EmulatorOptions): Emulator {
 
   function respond({ status, headers, body }: Answer, { id, record, request }: Exchange): Response {
     record.status = status;
+    if (status >= 400 && typeof body === "string") record.error = messageOf(body);
     const unknown = record.unknownFields.length > 0 && { [UNKNOWN]: listed(record.unknownFields) };
     const allHeaders = { ...headers, ...unknown, ...(cors ? openToAll : {}), "x-request-id": id };
     if (typeof body === "function" && request.method !== "HEAD") {
-      const pulled = pulledBody(request, body, (end) => closeRecord(record, end));
+      const pulled = pulledBody(request, body, (how) => end(record, how));
       return new Response(pulled, { status, headers: allHeaders });
     }
-    closeRecord(record, "finished");
+    end(record, "finished");
     // a 204 and the answer to HEAD must have no body at all
     const isBodiless = typeof body === "function" || request.method === "HEAD" || body === "";
     return new Response(isBodiless ? null : body, { status, headers: allHeaders });
+  }
+
+  function end(record: OpenRecord, how: BodyEnd) {
+    if (closeRecord(record, how, clock.now())) options.onEnd?.(record);
   }
 
   function originOf(request: Request): string {
@@ -111,6 +147,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
   }
 
   function withKey(handler: Handler): Handler {
+    if (!apiKeys) return handler;
     return (exchange) => {
       const [, key] = /^bearer +(\S+) *$/i.exec(exchange.request.headers.get("authorization") ?? "") ?? [];
       return key !== undefined && apiKeys.includes(key) ? handler(exchange) : unauthorized();
@@ -120,7 +157,17 @@ export function createEmulator(options: EmulatorOptions): Emulator {
   function reset() {
     recorder.clear();
     gateway.clear();
+    rules.clear();
     count = 0;
+  }
+}
+
+/** Returns the message of a refusal. */
+function messageOf(body: string): string {
+  try {
+    return String(JSON.parse(body).error.message);
+  } catch {
+    return body;
   }
 }
 

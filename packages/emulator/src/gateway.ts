@@ -8,6 +8,7 @@ import { createImages } from "./images/images.js";
 import { indexPage } from "./index-page.js";
 import type { Durations } from "./server/durations.js";
 import type { Handler } from "./server/exchange.js";
+import type { FetchMedia } from "./server/reach.js";
 import { createRefusals } from "./server/refusals.js";
 import type { Routes } from "./server/router.js";
 import { createVideos } from "./videos/videos.js";
@@ -18,19 +19,25 @@ export interface GatewayOptions {
   readonly speed: number;
   readonly durations: Durations;
   readonly script: ChatScript | undefined;
+  readonly fetchMedia: FetchMedia | undefined;
   /** Wraps a handler, so that a request without a valid key is refused. */
   readonly withKey: (handler: Handler) => Handler;
 }
 
 /** Creates all endpoints of the specification, with their state. */
-export function createGateway({ clock, speed, durations, script, withKey }: GatewayOptions) {
+export function createGateway({ clock, speed, durations, script, fetchMedia, withKey }: GatewayOptions) {
   const { refuse, clear: clearRefusals } = createRefusals();
   const files = createFiles({ clock });
   const shared = { clock, speed, refuse, files };
   const chat = createChat({ ...shared, script });
-  const images = createImages({ ...shared, usualMs: durations.imageMs });
+  const images = createImages({ ...shared, fetchMedia, usualMs: durations.imageMs });
   const assets = createAssets(shared);
-  const videos = createVideos({ ...shared, usualMs: durations.videoMs, assetStatus: assets.statusOf });
+  const videos = createVideos({
+    ...shared,
+    fetchMedia,
+    usualMs: durations.videoMs,
+    assetStatus: assets.statusOf,
+  });
   const epsilon = createEpsilon(shared);
   const epsilonCreate = { POST: withKey(epsilon.create) };
 

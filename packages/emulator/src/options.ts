@@ -1,13 +1,18 @@
 import type { ChatScript } from "./chat/reply.js";
 import type { EmulatorClock } from "./clock.js";
+import type { Script } from "./script/script.js";
 import type { Durations } from "./server/durations.js";
 import type { Fault } from "./server/faults.js";
+import type { FetchMedia } from "./server/reach.js";
 import type { RequestRecord } from "./server/recorder.js";
 
 /** Options of `createEmulator`. */
 export interface EmulatorOptions {
-  /** Keys that are accepted in `Authorization: Bearer <API_KEY>`; at least one. */
-  readonly apiKeys: readonly string[];
+  /**
+   * Keys that are accepted in `Authorization: Bearer <API_KEY>`; every other request is refused with 401.
+   * @default every key is accepted, and none is needed
+   */
+  readonly apiKeys?: readonly string[];
   /**
    * Source of time, for tests. `now()` is milliseconds since 1970.
    * @default the platform's clock
@@ -25,6 +30,21 @@ export interface EmulatorOptions {
   readonly durations?: Durations;
   /** Decides what the model answers, instead of the emulator's own texts. @default none */
   readonly chat?: ChatScript;
+  /**
+   * Answers and scenes as plain JSON, for chats that `chat` leaves alone and for all other requests. The README has the
+   * format. @default none
+   */
+  readonly script?: Script;
+  /**
+   * Fetches the addresses of images and videos in a request, as a gateway does. A request with an address that fails or
+   * gives no success is refused with 400; for undefined, the address is accepted as it is. Addresses of this machine are
+   * no longer refused as such.
+   *
+   * @default no address is fetched
+   */
+  readonly fetchMedia?: FetchMedia;
+  /** Receives each request when its answer has ended, for example to log it. An error that it throws is not caught. */
+  readonly onEnd?: (request: RequestRecord) => void;
   /** Decides, before each request, if the network fails. `nth` counts from 1, and from 1 again after `reset()`. */
   readonly faults?: (request: RequestRecord, nth: number) => Fault | undefined;
   /**
@@ -50,12 +70,15 @@ export interface EmulatorOptions {
   readonly keepRequests?: number;
 }
 
-/** Checks that there are keys, and that a request can carry them. Throws a `TypeError` if not. */
-export function assertKeys(options: Partial<EmulatorOptions> | undefined): void {
+/** Checks that a request can carry the keys. Throws a `TypeError` if not. */
+export function assertKeys({ apiKeys }: EmulatorOptions): void {
+  if (apiKeys === undefined) return;
   const example = 'createEmulator({ apiKeys: ["sk-test"] })';
-  const keys: unknown = options?.apiKeys;
+  const keys: unknown = apiKeys;
   if (!Array.isArray(keys) || keys.length === 0)
-    throw new TypeError(`apiKeys is missing: give the keys that the emulator accepts, as in ${example}`);
+    throw new TypeError(
+      `apiKeys has no key: give some, as in ${example}, or leave it out to accept every key`,
+    );
   if (!keys.every((key) => typeof key === "string" && /^[!-~]+$/.test(key)))
     throw new TypeError(
       `apiKeys has a key that no request could send: give keys without spaces, as in ${example}`,

@@ -2,7 +2,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import type { ReadableStream as NodeReadableStream } from "node:stream/web";
-import type { Emulator } from "./emulator.js";
+
+/** An emulator, a recorder or a replay: anything that answers requests. */
+export interface Handler {
+  readonly fetch: (request: Request) => Promise<Response>;
+}
 
 /** Options of {@link serve}. */
 export interface ServeOptions {
@@ -32,10 +36,7 @@ export interface Served {
  * await served.close();
  * ```
  */
-export async function serve(
-  emulator: Pick<Emulator, "fetch">,
-  { port, host = "127.0.0.1" }: ServeOptions,
-): Promise<Served> {
+export async function serve(emulator: Handler, { port, host = "127.0.0.1" }: ServeOptions): Promise<Served> {
   const server = createServer((incoming, outgoing) => {
     // without an answer (a network fault, a client that left) the connection is closed
     relay(emulator, incoming, outgoing).catch(() => outgoing.destroy());
@@ -58,7 +59,7 @@ export async function serve(
   }
 }
 
-async function relay(emulator: Pick<Emulator, "fetch">, incoming: IncomingMessage, outgoing: ServerResponse) {
+async function relay(emulator: Handler, incoming: IncomingMessage, outgoing: ServerResponse) {
   const client = new AbortController();
   outgoing.once("close", () => {
     if (!outgoing.writableFinished) client.abort(new DOMException("The client disconnected.", "AbortError"));
@@ -67,7 +68,13 @@ async function relay(emulator: Pick<Emulator, "fetch">, incoming: IncomingMessag
   outgoing.on("error", () => {});
   const response = await emulator.fetch(requestFrom(incoming, client.signal));
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  for await (const piece of response.body ?? []) await sent(outgoing, piece);
+  const body = response.body?.getReader();
+  // a handler may leave the request's signal alone
+  const cancel = () => void body?.cancel(client.signal.reason).catch(() => {});
+  if (client.signal.aborted) cancel();
+  client.signal.addEventListener("abort", cancel);
+  for (let read = await body?.read(); read && !read.done; read = await body?.read())
+    await sent(outgoing, read.value);
   outgoing.end();
 }
 

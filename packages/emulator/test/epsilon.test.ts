@@ -24,11 +24,21 @@ describe.each(routes)("%s", (path) => {
       }
       const { task_status, task_result } = (await query()).data;
       expect([...words, task_status]).toEqual(["submitted", "processing", "succeed", "succeed"]);
-      expect((await emulator.fetch(task_result?.videos[0]?.url ?? "")).headers.get("content-type")).toBe(
-        "video/mp4",
-      );
+      expect(task_result?.videos[0]?.url).toMatch(/^https:\/\/gateway\.test\/files\/epsilon-.+\.mp4\?/);
     },
   );
+
+  test("gives a task whose result is a video", async () => {
+    const clock = createLeapingClock();
+    const emulator = createFastEmulator({ clock });
+    const { data } = await bodyOf<EpsilonAnswer>(send(emulator, path, { prompt: "A lake" }));
+    clock.pass(120_000);
+    const { task_result } = (
+      await bodyOf<EpsilonAnswer>(send(emulator, `/epsilon/v1/videos/${data.task_id}`))
+    ).data;
+    const file = await emulator.fetch(task_result?.videos[0]?.url ?? "");
+    expect(file.headers.get("content-type")).toBe("video/mp4");
+  });
 
   test("refuses what is no JSON", async () => {
     const response = await send(createFastEmulator(), path, {}, { body: "{" });

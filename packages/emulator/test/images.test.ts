@@ -43,7 +43,7 @@ test("a result has every documented field", async () => {
 
 describe.each(Object.entries(imageModels))("%s", (model, { sizes }) => {
   for (const [index, size] of sizes.entries())
-    test(`at ${size} is a PNG of as many pixels`, { tags: index < 3 ? [] : ["long"] }, async () => {
+    test(`at ${size} is a PNG of as many pixels`, { tags: index < 1 ? [] : ["long"] }, async () => {
       const emulator = createFastEmulator();
       const { data } = await generate(emulator, { model, size });
       const { width, height, rows } = await pictureAt(emulator, data[0]?.url);
@@ -117,7 +117,7 @@ describe("the pixels", () => {
     expect(await pixelsOf(emulator, {})).not.toBe(await pixelsOf(emulator, {}));
   });
 
-  test("are others for each image of a set", async () => {
+  test("are others for each image of a set", { tags: ["long"] }, async () => {
     const emulator = createFastEmulator();
     const { data } = await generate(emulator, { size: "864x1152", sequential_image_generation: "auto" });
     const pictures = await Promise.all(
@@ -126,7 +126,7 @@ describe("the pixels", () => {
     expect(new Set(pictures).size).toBe(4);
   });
 
-  test("keep the place of an image of the emulator that is edited", async () => {
+  test("keep the place of an image of the emulator that is edited", { tags: ["long"] }, async () => {
     const emulator = createFastEmulator();
     const size = { size: "864x1152" };
     const { data } = await generate(emulator, { ...size, prompt: "A valley in summer at noon" });

@@ -13,7 +13,7 @@ import {
   textOf,
 } from "./support.js";
 
-/** What rests on the platform: streams, compression, forms, lazy modules, signals. */
+/** Parts that need the platform: streams, compression, forms, lazy modules, signals. */
 
 test("streams a chat", async () => {
   const chunks = await chunksOf(createFastEmulator(), ask("Tell me about tea"));

@@ -1,10 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { build } from "vite";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { ask, createFastEmulator, KEY, readFrames } from "./support.js";
 
 const closing: (() => unknown)[] = [];
@@ -93,6 +99,21 @@ describe("over real sockets", () => {
     expect(emulator.requests[0]?.finished).toBe(false);
   });
 
+  test("a client that leaves ends the body of a handler that ignores the request's signal", async () => {
+    const piece = new Uint8Array(1000);
+    let leave = () => {};
+    const left = new Promise<void>((resolve) => {
+      leave = resolve;
+    });
+    const body = () => new ReadableStream({ pull: (stream) => stream.enqueue(piece), cancel: leave });
+    const served = await serve({ fetch: async () => new Response(body()) }, { port: 0 });
+    closing.push(served.close);
+    const reader = (await fetch(served.url)).body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    await left;
+  });
+
   test("a dropped stream is a lost connection, with the text before it delivered", async () => {
     const { served } = await serveEmulator();
     const fields = { model: "gamma-chat-1-6-251015", stream: true };
@@ -131,6 +152,12 @@ describe("over real sockets", () => {
 });
 
 describe("the command", () => {
+  let folder = "";
+  beforeAll(async () => {
+    folder = await bundleCommand();
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
   test("prints its address, the key and a request that works when pasted", async () => {
     const { output, url, key } = await started("--port", "0", "--speed", "Infinity");
     expect(key).toMatch(/^sk-sluice-\w{24}$/);
@@ -164,6 +191,105 @@ describe("the command", () => {
     expect((await send({ url }, ask("hi", { n: 1 }))).status).toBe(400);
   });
 
+  test("prints a line for each request, without the key", async () => {
+    const key = "sk-line-canary";
+    const { command, url } = await started("--port", "0", "--key", key, "--speed", "Infinity");
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const lines = linesOf(command);
+    await (await send({ url }, ask("hi", { n: 1 }), { headers })).text();
+    expect(await lines.next()).toMatch(
+      /^\d\d:\d\d:\d\d {2}POST {2}\/v1\/chat\/completions .* alpha-v4\.1-flash .* 200 .* finished; not in the specification: n$/,
+    );
+    await send({ url }, ask(`hi ${key}`, { model: key }), { headers });
+    const refused = await lines.next();
+    expect(refused).toMatch(/ {2}\[redacted\] .* 400 .* model must be one of/);
+    await (await fetch(`${url}/v1/${key}?key=${key}`)).text();
+    const unknown = await lines.next();
+    expect(unknown).toMatch(/GET {3}\/v1\/\[redacted\] .* 404 /);
+    expect(refused + unknown).not.toContain("canary");
+  });
+
+  test("prints the deltas, the scene and the end of a stream", async () => {
+    const { command, url } = await started("--port", "0", "--key", KEY, "--speed", "Infinity");
+    const lines = linesOf(command);
+    await readFrames(
+      await send({ url }, ask("hi [[drop]]", { stream: true, model: "gamma-chat-1-6-251015" })),
+    );
+    expect(await lines.next()).toMatch(/ 200 .* connection broken after 8 deltas \[\[drop\]\]$/);
+  });
+
+  test("prints nothing for a request with --quiet", async () => {
+    const { command, url } = await started("--port", "0", "--quiet");
+    let printed = "";
+    command.stdout?.on("data", (piece) => (printed += piece));
+    await (await fetch(url)).text();
+    command.kill("SIGTERM");
+    await once(command, "close");
+    expect(printed).not.toContain("GET");
+  });
+
+  test("answers as a script says", async () => {
+    const path = writeScript({ answers: [{ prompt: "weather", content: "It rains." }] });
+    const { url } = await started("--port", "0", "--key", KEY, "--speed", "Infinity", "--script", path);
+    expect(await (await send({ url }, ask("The weather?"))).json()).toMatchObject({
+      choices: [{ message: { content: "It rains." } }],
+    });
+  });
+
+  test.each([
+    ["not there", undefined, "can't be read"],
+    ["not JSON", '{ "answers": [\n { "prompt" "hi" } ] }', "line 2"],
+    ["wrong", '{ "answers": [{ "contnet": "hi" }] }', "answers.0.contnet is not a field of an answer"],
+  ])("refuses a script that is %s, with its file and place", async (_, text, place) => {
+    const path = text === undefined ? "/nowhere.json" : writeScript(text);
+    const { code, errors } = await ended("--port", "0", "--script", path);
+    expect(code).toBe(1);
+    expect(errors).toContain(path);
+    expect(errors).toContain(place);
+  });
+
+  test("records, replays and checks what it recorded", async () => {
+    const folder = join(dirname(writeScript({})), "tapes");
+    const { served } = await serveEmulator();
+    const recorder = await started("--port", "0", "--record", served.url, "--tape", folder);
+    const lines = linesOf(recorder.command);
+    const sent = await (await send(recorder, ask("hi", { stream: true }))).text();
+    expect(await lines.next()).toMatch(/ 200 .* recorded as 0001-post-v1-chat-completions\.json$/);
+
+    const player = await started("--port", "0", "--tape", folder, "--speed", "Infinity");
+    expect(await (await send(player, ask("hi", { stream: true }))).text()).toBe(sent);
+    expect((await send(player, ask("hello", { stream: true }))).status).toBe(400);
+    let errors = "";
+    player.command.stderr?.on("data", (piece) => (errors += piece));
+    player.command.kill("SIGTERM");
+    expect(await once(player.command, "close")).toEqual([1, null]);
+    expect(errors).toContain("1 of the requests had no tape");
+    expect(errors).toContain(
+      '0001-post-v1-chat-completions.json differs: messages.0.content was "hi", is "hello"',
+    );
+
+    const { code, output } = await ended("check", folder);
+    expect([code, output]).toEqual([0, expect.stringContaining("1 tape: 0 differences")]);
+  });
+
+  test.each([
+    [["--record", "https://gateway.test"], "--tape"],
+    [["--record", "gateway.test", "--tape", "tapes"], "address of the gateway"],
+    [["--tape", "/nowhere"], "/nowhere"],
+    [["--tape", "tapes", "--strict"], "--strict has no use here"],
+    [["check"], "check <folder>"],
+    [["chekc", "tapes"], "check <folder>"],
+  ])("refuses %j", async (args, place) => {
+    const { code, errors } = await ended(...args);
+    expect(code).toBe(1);
+    expect(errors).toContain(place);
+  });
+
+  test("prints its version", async () => {
+    const { code, output } = await ended("--version");
+    expect([code, output]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+  });
+
   test("says so when the port is taken", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     closing.push(() => other.close());
@@ -191,14 +317,37 @@ describe("the command", () => {
   test("explains itself with --help", async () => {
     const { code, output } = await ended("--help");
     expect(code).toBe(0);
-    for (const option of ["--port", "--host", "--key", "--speed", "--cors", "--strict"])
+    for (const option of [
+      "--port",
+      "--host",
+      "--key",
+      "--speed",
+      "--cors",
+      "--strict",
+      "--script",
+      "--quiet",
+      "--record",
+      "--tape",
+      "check",
+    ])
       expect(output).toContain(option);
   });
 
+  /** Next lines that a command prints, one by one. */
+  function linesOf(command: ChildProcess) {
+    const lines = createInterface({ input: command.stdout as Readable })[Symbol.asyncIterator]();
+    return { next: async () => (await lines.next()).value as string };
+  }
+
+  function writeScript(script: object | string): string {
+    const folder = mkdtempSync(join(tmpdir(), "sluice-script-"));
+    closing.push(() => rmSync(folder, { recursive: true }));
+    writeFileSync(join(folder, "answers.json"), typeof script === "string" ? script : JSON.stringify(script));
+    return join(folder, "answers.json");
+  }
+
   function run(args: readonly string[]) {
-    const loader = new URL("source-loader.mjs", import.meta.url).href;
-    const source = new URL("../src/cli.ts", import.meta.url).pathname;
-    const command = spawn(process.execPath, ["--import", loader, source, ...args]);
+    const command = spawn(process.execPath, [join(folder, "cli.mjs"), ...args]);
     closing.push(() => command.kill("SIGKILL"));
     return command;
   }
@@ -208,10 +357,15 @@ describe("the command", () => {
   ): Promise<{ command: ChildProcess; output: string; url: string; key: string }> {
     const command = run(args);
     let output = "";
-    for await (const piece of command.stdout) {
-      output += piece;
-      if (output.includes("Stop it")) break;
-    }
+    // an iterator would close the stream behind the greeting
+    await new Promise<void>((resolve) => {
+      command.stdout.on("data", function read(piece) {
+        output += piece;
+        if (!output.includes("Stop it")) return;
+        command.stdout.off("data", read);
+        resolve();
+      });
+    });
     const [url = ""] = /http:\/\/[\w.:]+/.exec(output) ?? [];
     const [, key = ""] = /key: (\S+)/.exec(output) ?? [];
     return { command, output, url, key };
@@ -228,5 +382,36 @@ describe("the command", () => {
 });
 
 test("an emulator serves nothing of its own accord", () => {
-  expect(Object.keys(createEmulator({ apiKeys: [KEY] }))).toEqual(["fetch", "requests", "reset"]);
+  expect(Object.keys(createEmulator({ apiKeys: [KEY] }))).toEqual([
+    "fetch",
+    "clientOptions",
+    "requests",
+    "reset",
+  ]);
 });
+
+/** Builds the command from the sources as one file, which starts much faster than they do; returns its folder. */
+async function bundleCommand(): Promise<string> {
+  const here = (path: string) => new URL(path, import.meta.url).pathname;
+  // as deep as `dist/command`, from where it reads its version
+  const folder = mkdtempSync(here("../node_modules/.command-"));
+  await build({
+    configFile: false,
+    logLevel: "error",
+    resolve: {
+      alias: [
+        { find: /^@sluice\/core\/([\w-]+)$/, replacement: here("../../core/src/$1.ts") },
+        { find: /^@sluice\/core$/, replacement: here("../../core/src/index.ts") },
+      ],
+    },
+    ssr: { noExternal: true },
+    build: {
+      ssr: here("../src/cli.ts"),
+      outDir: folder,
+      minify: false,
+      target: "node22",
+      rolldownOptions: { output: { entryFileNames: "cli.mjs", codeSplitting: false } },
+    },
+  });
+  return folder;
+}

@@ -3,7 +3,7 @@ import { createEmulator, type Emulator, type EmulatorClock, type EmulatorOptions
 export const KEY = "sk-weather-app";
 export const URL_OF_CHAT = "https://gateway.test/v1/chat/completions";
 
-/** What an answer may hold; tests look at the parts they are about. */
+/** Fields that an answer may have; each test reads some of them. */
 export interface Completion {
   id: string;
   object: string;
@@ -119,6 +119,12 @@ export function deltasOf(chunks: readonly Chunk[]): Delta[] {
 
 export function textOf(deltas: readonly Delta[]): string {
   return deltas.map(({ content }) => content ?? "").join("");
+}
+
+/** A path, and the JSON to send there; without a body it is a GET. */
+export interface EmulatorRequest {
+  readonly path: string;
+  readonly body?: object;
 }
 
 /** Sends JSON with the key; without a body it is a GET. */

@@ -141,8 +141,6 @@ describe("the errors speak of HTTP, and of no library's functions", () => {
 
 describe("keys that can't work are refused with a way out", () => {
   test.each<[string, unknown]>([
-    ["no options", undefined],
-    ["no keys", {}],
     ["an empty list", { apiKeys: [] }],
     ["one key outside a list", { apiKeys: "sk-test" }],
     ["an empty key", { apiKeys: [""] }],
@@ -152,7 +150,7 @@ describe("keys that can't work are refused with a way out", () => {
     expect(() => createEmulator(options as EmulatorOptions)).toThrow(
       expect.objectContaining({
         name: "TypeError",
-        message: expect.stringMatching(/^apiKeys .*createEmulator\(\{ apiKeys: \["sk-test"\] \}\)$/),
+        message: expect.stringMatching(/^apiKeys .*createEmulator\(\{ apiKeys: \["sk-test"\] \}\)/),
       }),
     );
   });

@@ -44,8 +44,8 @@ export function createAssets({ clock, speed, refuse, files }: AssetsOptions) {
   async function create(exchange: Exchange): Promise<Answer> {
     const checked = checkAsset(exchange);
     if ("refusal" in checked) return checked.refusal;
-    const scenes = readAssetScenes(checked.body.Name);
-    const refusal = refuse(scenes, exchange.text);
+    const scenes = readAssetScenes(`${checked.body.Name}${exchange.scripted?.scenes ?? ""}`);
+    const refusal = refuse(scenes, exchange);
     if (refusal) return refusal;
 
     const digest = hash(exchange.text);

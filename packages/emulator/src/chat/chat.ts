@@ -39,17 +39,17 @@ export function createChat({ clock, speed, refuse, script }: ChatOptions) {
   async function answer(exchange: Exchange): Promise<Answer> {
     const checked = checkBody<ChatRequest>(exchange, checkChatRequest, chatModels);
     if ("refusal" in checked) return checked.refusal;
-    const job = readChatJob(checked.body);
-    const refusal = refuse(job.scenes, exchange.text);
+    const job = readChatJob(checked.body, exchange.scripted?.scenes);
+    const refusal = refuse(job.scenes, exchange);
     if (refusal) return refusal;
 
     const completion = await complete(job, exchange);
     return job.stream ? streamed(completion, job, exchange) : whole(completion, job, exchange);
   }
 
-  async function complete(job: ChatJob, { text, request }: Exchange): Promise<Completion> {
+  async function complete(job: ChatJob, { text, request, scripted }: Exchange): Promise<Completion> {
     const id = `${hash(text)}_${++count}`;
-    const reply = withinBudget(await draftReply(job, script), job, id);
+    const reply = withinBudget(await draftReply(job, script, scripted?.reply), job, id);
     const { prompt, cached } = cache.read(job.request, request.headers.get("authorization") ?? "");
     const counts = { prompt, cached, completion: completionTokens(reply), reasoning: reply.reasoning.length };
     const created = Math.floor(clock.now() / 1000);

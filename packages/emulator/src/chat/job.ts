@@ -43,12 +43,16 @@ export interface ToolResult {
   readonly content: string;
 }
 
-/** Reads a checked request. */
-export function readChatJob(request: ChatRequest): ChatJob {
+/**
+ * Reads a checked request.
+ *
+ * @param added scenes of the script, `[[drop]]`
+ */
+export function readChatJob(request: ChatRequest, added = ""): ChatJob {
   const users = request.messages.filter(({ role }) => role === "user");
   const last = users.at(-1);
   const before = users.at(-2);
-  const scenes = readChatScenes(last ? textOf(last) : "");
+  const scenes = readChatScenes(`${last ? textOf(last) : ""}${added}`);
   const tools = "tools" in request ? request.tools : undefined;
   const streamOptions = "stream_options" in request ? request.stream_options : undefined;
   return {

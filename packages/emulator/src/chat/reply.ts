@@ -1,5 +1,6 @@
 import type { ChatRequest } from "@sluice/core";
 import { hash } from "../server/hash.js";
+import type { ScriptedReply } from "../server/scripted.js";
 import { hintsOf } from "./hints.js";
 import { type ChatJob, textOf } from "./job.js";
 import { sample } from "./sample.js";
@@ -13,16 +14,6 @@ export interface Draft {
   readonly calls: readonly ChosenCall[];
 }
 
-/** A reply that a test decides. */
-export interface ScriptedReply {
-  /** Text of the answer. @default "" */
-  readonly content?: string;
-  /** Thinking; sent only if the model and the request think. @default a text of the emulator */
-  readonly reasoning?: string;
-  /** Tool calls. `arguments` is a value that is sent as JSON, or a string that is sent as it is. @default none */
-  readonly toolCalls?: readonly { readonly name: string; readonly arguments: unknown }[];
-}
-
 /** Decides the reply to a request, at once or later; undefined leaves it to the emulator. */
 export type ChatScript = (request: ChatRequest) => Decision | Promise<Decision>;
 type Decision = string | ScriptedReply | undefined;
@@ -31,9 +22,13 @@ const TOPIC_CHARACTERS = 60;
 const LEAD_IN =
   /^(?:(?:please|now|and|can you|could you|would you)\s+)*(?:tell me(?: something| more)? about|explain(?: to me)?|describe|talk about|what (?:is|are|was|were)|write (?:me )?(?:(?:an?|some) )?(?:\w+ )?about)\s+/i;
 
-/** Drafts a reply: that of the script, a tool call, JSON, or a text of the emulator. */
-export async function draftReply(job: ChatJob, script: ChatScript | undefined): Promise<Draft> {
-  const scripted = await script?.(job.request);
+/** Drafts a reply: that of the test's function, that of its script, a tool call, JSON, or a text of the emulator. */
+export async function draftReply(
+  job: ChatJob,
+  script: ChatScript | undefined,
+  reply: ScriptedReply | undefined,
+): Promise<Draft> {
+  const scripted = (await script?.(job.request)) ?? reply;
   if (scripted !== undefined) return scriptedDraft(scripted, job);
 
   const subject = subjectOf(job);

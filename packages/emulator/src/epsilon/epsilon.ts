@@ -50,9 +50,9 @@ export function createEpsilon({ clock, speed, refuse, files }: EpsilonOptions) {
   async function create(exchange: Exchange): Promise<Answer> {
     const parsed = parseBody(exchange);
     if ("refusal" in parsed) return parsed.refusal;
-    const scenes = readEpsilonScenes(exchange.text);
+    const scenes = readEpsilonScenes(`${exchange.text}"${exchange.scripted?.scenes ?? ""}"`);
     const whole = `${exchange.record.path} ${exchange.text}`;
-    const refusal = refuse(scenes, whole);
+    const refusal = refuse(scenes, exchange);
     if (refusal) return refusal;
 
     const digest = hash(whole);

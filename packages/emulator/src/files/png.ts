@@ -13,7 +13,13 @@ const BIT_DEPTH = 8;
 const TRUE_COLOUR = 2;
 const CHANNELS = 3;
 const FILTER_UP = 2;
-const BATCH = 65_536;
+/** Bytes that are compressed at once: each change between the threads takes longer than a few rows. */
+const BATCH = 262_144;
+/** The highest bit of each byte of a word. */
+const HIGH = 0x80808080 | 0;
+
+const node = globalThis.process?.getBuiltinModule;
+const [zlib, stream] = [node?.("node:zlib"), node?.("node:stream")];
 
 const crcTable = Uint32Array.from({ length: 256 }, (_, start) => {
   let value = start;
@@ -32,7 +38,7 @@ export async function* writePNG(bitmap: Bitmap, description: string): AsyncGener
   yield chunk("IHDR", Uint8Array.from([...big(width), ...big(height), BIT_DEPTH, TRUE_COLOUR, 0, 0, 0]));
   yield chunk("iTXt", textOf("Software", "Sluice emulator"));
   yield chunk("iTXt", textOf("Description", description));
-  const compressed = rowsOf(bitmap).pipeThrough(new CompressionStream("deflate")).getReader();
+  const compressed = rowsOf(bitmap).pipeThrough(createCompression()).getReader();
   try {
     for (;;) {
       const { done, value } = await compressed.read();
@@ -46,11 +52,24 @@ export async function* writePNG(bitmap: Bitmap, description: string): AsyncGener
   yield chunk("IEND", new Uint8Array());
 }
 
+/**
+ * Creates a compression to the format of zlib. Where Node's module is there, it looks for runs of one byte only: the
+ * differences of painted rows have little else, and it takes a sixth of the time.
+ */
+function createCompression(): ReadableWritablePair<Bytes, Bytes> {
+  if (!zlib || !stream?.Duplex.toWeb) return new CompressionStream("deflate");
+  const options = { strategy: zlib.constants.Z_RLE, chunkSize: BATCH };
+  return stream.Duplex.toWeb(zlib.createDeflate(options)) as ReadableWritablePair<Bytes, Bytes>;
+}
+
 /** Encodes the rows: the number of the filter, then the difference of each pixel from the one above it. */
 function rowsOf({ width, height, fill }: Bitmap): ReadableStream<Bytes> {
   const length = width * CHANNELS;
-  const row = new Uint8Array(length);
-  const above = new Uint8Array(length);
+  const words = new Int32Array(Math.ceil(length / 4));
+  const row = new Uint8Array(words.buffer, 0, length);
+  const aboveWords = new Int32Array(words.length);
+  const changes = new Int32Array(words.length);
+  const changedBytes = new Uint8Array(changes.buffer, 0, length);
   const rowsAtOnce = Math.max(1, Math.floor(BATCH / (length + 1)));
   let y = 0;
   return new ReadableStream(
@@ -60,11 +79,14 @@ function rowsOf({ width, height, fill }: Bitmap): ReadableStream<Bytes> {
         for (let at = 0; at < batch.length; at += length + 1, y++) {
           fill(y, row);
           batch[at] = FILTER_UP;
-          for (let x = 0; x < length; x++) {
-            const value = row[x] as number;
-            batch[at + 1 + x] = value - (above[x] as number);
-            above[x] = value;
+          // the differences of four bytes at once: no byte borrows from the next one
+          for (let at = 0; at < words.length; at++) {
+            const value = words[at] as number;
+            const before = aboveWords[at] as number;
+            changes[at] = ((value | HIGH) - (before & ~HIGH)) ^ ((value ^ ~before) & HIGH);
+            aboveWords[at] = value;
           }
+          batch.set(changedBytes, at + 1);
         }
         controller.enqueue(batch);
         if (y >= height) controller.close();
@@ -92,6 +114,8 @@ function chunk(type: string, content: Uint8Array): Bytes {
 }
 
 function crc(bytes: Uint8Array): number {
+  const native = zlib?.crc32;
+  if (native) return native(bytes);
   let value = 0xffffffff;
   for (const byte of bytes) value = (crcTable[(value ^ byte) & 0xff] ?? 0) ^ (value >>> 8);
   return value ^ 0xffffffff;

@@ -8,6 +8,7 @@ import type { Exchange } from "../server/exchange.js";
 import { answerJSON } from "../server/failure-mode.js";
 import { hash } from "../server/hash.js";
 import type { Answer } from "../server/http.js";
+import { type FetchMedia, refuseUnreachable } from "../server/reach.js";
 import type { Refuse } from "../server/refusals.js";
 import { type ImageJob, type ImageRequestBody, readImageJob } from "./job.js";
 
@@ -17,6 +18,7 @@ export interface ImagesOptions {
   readonly speed: number;
   readonly refuse: Refuse;
   readonly files: Files;
+  readonly fetchMedia: FetchMedia | undefined;
   /** Milliseconds of an answer that is not slow; undefined for some seconds each image. */
   readonly usualMs: number | undefined;
 }
@@ -28,15 +30,16 @@ const PIXELS_PER_TOKEN = 256;
 const LIFETIME_MS = 24 * 3_600_000;
 
 /** Creates `POST /v1/images/generations`. */
-export function createImages({ clock, speed, refuse, files, usualMs }: ImagesOptions) {
+export function createImages({ clock, speed, refuse, files, fetchMedia, usualMs }: ImagesOptions) {
   let count = 0;
   return { answer, clear };
 
   async function answer(exchange: Exchange): Promise<Answer> {
     const checked = checkBody<ImageRequestBody>(exchange, checkImageRequest, imageModels);
     if ("refusal" in checked) return checked.refusal;
-    const job = readImageJob(checked.body);
-    const refusal = refuse(job.scenes, exchange.text);
+    const job = readImageJob(checked.body, exchange.scripted?.scenes);
+    const addresses = job.references.map((url, index) => ({ path: `image.${index}`, url }));
+    const refusal = refuse(job.scenes, exchange) ?? (await refuseUnreachable(addresses, fetchMedia));
     if (refusal) return refusal;
 
     const id = `img_${hash(exchange.text)}_${++count}`;

@@ -35,9 +35,13 @@ const LONGEST_SEQUENCE = 15;
 const NUMBER = /\b(?:(\d{1,2})|(two|three|four|five|six|seven|eight|nine))\b/i;
 const words = ["two", "three", "four", "five", "six", "seven", "eight", "nine"];
 
-/** Reads a checked request. */
-export function readImageJob(request: ImageRequestBody): ImageJob {
-  const scenes = readImageScenes(request.prompt);
+/**
+ * Reads a checked request.
+ *
+ * @param added scenes of the script, `[[drop]]`
+ */
+export function readImageJob(request: ImageRequestBody, added = ""): ImageJob {
+  const scenes = readImageScenes(request.prompt + added);
   const [width = 0, height = 0] = (request.size ?? DEFAULT_SIZE).split("x").map(Number);
   return {
     model: request.model,

@@ -1,6 +1,7 @@
 import type { Answer } from "./http.js";
 import type { OpenRecord } from "./recorder.js";
 import type { RequestBody } from "./request-body.js";
+import type { Scripted } from "./scripted.js";
 
 /** One request that is being answered. */
 export interface Exchange extends RequestBody {
@@ -12,6 +13,8 @@ export interface Exchange extends RequestBody {
   /** The segment in place of the path's `{…}`; empty if it has none. */
   readonly param: string;
   readonly record: OpenRecord;
+  /** The part of the script that fits this request. */
+  readonly scripted: Scripted | undefined;
   /** True where unknown fields are refused. */
   readonly strict: boolean;
 }

@@ -19,10 +19,16 @@ export interface RequestRecord {
    * fields in a list, only the first is named. Empty for a request that was refused for another reason.
    */
   readonly unknownFields: readonly string[];
+  /** Names of the scenes that the request or the script asks for, `["slow", "drop"]`. */
+  readonly scenes: readonly string[];
   /** Time of arrival, in milliseconds of the emulator's clock. */
   readonly at: number;
+  /** Time at which the answer ended, on the same clock; undefined while it has not. */
+  readonly endedAt: number | undefined;
   /** HTTP status of the answer; undefined while there is none. */
   readonly status: number | undefined;
+  /** Message of a refusal, as the answer has it; undefined for an answer below 400. */
+  readonly error: string | undefined;
   /** Number of deltas (text, reasoning, tool arguments) of a streamed answer so far. */
   readonly deltas: number;
   /** True if the client left before the end: it aborted, cancelled the body, or closed the connection. */
@@ -53,8 +59,11 @@ export function createRecorder(most: number) {
       headers: redacted(request.headers),
       body: parsed(text),
       unknownFields: [],
+      scenes: [],
       at,
+      endedAt: undefined,
       status: undefined,
+      error: undefined,
       deltas: 0,
       aborted: false,
       finished: false,
@@ -77,11 +86,13 @@ export function createRecorder(most: number) {
   }
 }
 
-/** Notes the end of an answer. The first end counts, because a broken body is cancelled too. */
-export function closeRecord(record: OpenRecord, end: BodyEnd): void {
-  if (record.aborted || record.finished) return;
+/** Notes the end of an answer. Returns false if it had ended already: a broken body is cancelled too. */
+export function closeRecord(record: OpenRecord, end: BodyEnd, now: number): boolean {
+  if (record.endedAt !== undefined) return false;
+  record.endedAt = now;
   record.aborted = end === "aborted";
   record.finished = end === "finished";
+  return true;
 }
 
 function redacted(headers: Headers): Record<string, string> {

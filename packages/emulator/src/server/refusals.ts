@@ -1,9 +1,13 @@
+import type { Exchange } from "./exchange.js";
 import { hash } from "./hash.js";
 import { type Answer, rateLimited, serverError } from "./http.js";
 import type { Scenes } from "./scenes.js";
 
-/** Answers a request whose scenes ask for a refusal; undefined lets it pass. */
-export type Refuse = (scenes: Scenes, text: string) => Answer | undefined;
+/**
+ * Notes the scenes of a request in its record, and answers it if they ask for a refusal; undefined lets it pass. Refusals
+ * are counted for each path and body.
+ */
+export type Refuse = (scenes: Scenes, exchange: Exchange) => Answer | undefined;
 
 const MOST = 1000;
 
@@ -12,9 +16,10 @@ export function createRefusals() {
   const counts = new Map<string, number>();
   return { refuse, clear: () => counts.clear() };
 
-  function refuse({ refusal }: Scenes, text: string): Answer | undefined {
+  function refuse({ refusal, names }: Scenes, { record, text }: Exchange): Answer | undefined {
+    record.scenes = [...names];
     if (!refusal) return undefined;
-    const key = hash(text);
+    const key = hash(`${record.path} ${text}`);
     const already = counts.get(key) ?? 0;
     if (already >= refusal.times) return undefined;
     counts.delete(key);

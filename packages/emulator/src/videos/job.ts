@@ -59,12 +59,16 @@ const CHOSEN_SECONDS = 8;
 /** Assumed length of a reference video: none is downloaded. */
 const REFERENCE_SECONDS = 3;
 
-/** Reads a checked request. */
-export function readVideoJob(request: VideoRequestBody): VideoJob {
+/**
+ * Reads a checked request.
+ *
+ * @param added scenes of the script, `[[drop]]`
+ */
+export function readVideoJob(request: VideoRequestBody, added = ""): VideoJob {
   const { model, input, content = [] } = request;
   const settings: Settings = (input ? request.parameters : request) ?? {};
   const prompt = input ? (input.prompt ?? "") : content.flatMap(({ text }) => text ?? []).join("\n");
-  const scenes = readVideoScenes(prompt);
+  const scenes = readVideoScenes(prompt + added);
   const marks = input
     ? (input.media ?? []).map(({ type }) => type)
     : content.map(({ type, role }) => role ?? type);

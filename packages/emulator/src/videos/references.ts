@@ -36,7 +36,8 @@ export function firstImageOf(request: VideoRequestBody): string | undefined {
     ?.url;
 }
 
-function addressesOf({
+/** Returns the addresses in a request, with the paths of their fields. */
+export function addressesOf({
   input,
   content = [],
 }: VideoRequestBody): { path: string; type: string; url: string }[] {

@@ -11,10 +11,11 @@ import { createExpiringMap } from "../server/expiring-map.js";
 import { answerJSON } from "../server/failure-mode.js";
 import { hash } from "../server/hash.js";
 import { type Answer, json, rateLimited, unknownThing } from "../server/http.js";
+import { acceptLocal, type FetchMedia, refuseUnreachable } from "../server/reach.js";
 import type { Refuse } from "../server/refusals.js";
 import { planTask, progressAt } from "../server/timeline.js";
 import { readVideoJob, type VideoJob, type VideoRequestBody } from "./job.js";
-import { firstImageOf, refuseReferences } from "./references.js";
+import { addressesOf, firstImageOf, refuseReferences } from "./references.js";
 import { bareOf, envelopeOf, type Task, type View } from "./result.js";
 
 /** Parts that the video endpoints use. */
@@ -23,6 +24,7 @@ export interface VideosOptions {
   readonly speed: number;
   readonly refuse: Refuse;
   readonly files: Files;
+  readonly fetchMedia: FetchMedia | undefined;
   /** Milliseconds of a task that is not slow; undefined for one to two minutes. */
   readonly usualMs: number | undefined;
   /** Returns the status of an asset; undefined if there is none. */
@@ -31,7 +33,7 @@ export interface VideosOptions {
 
 /** A task with the counts of its queries. */
 interface KeptTask extends Task {
-  /** What the video shows. */
+  /** Content of the video. */
   readonly picture: Picture;
   /** Number of all queries. */
   queries: number;
@@ -44,16 +46,28 @@ const MOST = 2000;
 const USUAL_QUERIES = 2;
 
 /** Creates `POST /v1/video/generations` and the query of a task: for 24 hours, and for the last 2,000 tasks. */
-export function createVideos({ clock, speed, refuse, files, usualMs, assetStatus }: VideosOptions) {
+export function createVideos({
+  clock,
+  speed,
+  refuse,
+  files,
+  fetchMedia,
+  usualMs,
+  assetStatus,
+}: VideosOptions) {
   const tasks = createExpiringMap<KeptTask>({ clock, most: MOST, lifetimeMs: DAY_MS });
+  const check = acceptLocal(checkVideoRequest, fetchMedia);
   let count = 0;
   return { create, query, clear };
 
   async function create(exchange: Exchange): Promise<Answer> {
-    const checked = checkBody<VideoRequestBody>(exchange, checkVideoRequest, videoModels);
+    const checked = checkBody<VideoRequestBody>(exchange, check, videoModels);
     if ("refusal" in checked) return checked.refusal;
-    const job = readVideoJob(checked.body);
-    const refusal = refuseReferences(checked.body, assetStatus) ?? refuse(job.scenes, exchange.text);
+    const job = readVideoJob(checked.body, exchange.scripted?.scenes);
+    const refusal =
+      refuseReferences(checked.body, assetStatus) ??
+      refuse(job.scenes, exchange) ??
+      (await refuseUnreachable(addressesOf(checked.body), fetchMedia));
     if (refusal) return refusal;
 
     const { id } = keep(job, exchange.text, await referenceOf(checked.body));

@@ -105,14 +105,8 @@ function tower(
     const down = (y - top) / height;
     for (let x = left + inset; x < left + wide - inset; x++) {
       const side = (x - left) / wide;
-      const shade = 1.12 - 0.34 * side + 0.1 * down;
-      put(
-        canvas,
-        x,
-        y,
-        mix(lit(color, shade), light.haze, 0.3 * (1 - near) * ((y - top) / (shore - top))),
-        1,
-      );
+      put(canvas, x, y, color, 1, 1.12 - 0.34 * side + 0.1 * down);
+      put(canvas, x, y, light.haze, 0.3 * (1 - near) * ((y - top) / (shore - top)));
     }
   }
   const gap = Math.max(1, Math.round(unit * 0.4));
@@ -126,7 +120,7 @@ function tower(
       const bright = isLit ? 0.45 + 0.55 * random() : 0;
       for (let dy = 0; dy < rowStep - gap - 1; dy++)
         for (let dx = 0; dx < unit - gap; dx++) {
-          if (isLit) put(canvas, x + dx, y + dy, lit(lamp, bright), 0.5 + 0.5 * near);
+          if (isLit) put(canvas, x + dx, y + dy, lamp, 0.5 + 0.5 * near, bright);
           else shine(canvas, x + dx, y + dy, light.sky[2] ?? light.haze, light.isDark ? 0.05 : 0.16);
         }
       if (isLit && near > 0.6 && random() < 0.3)

@@ -29,6 +29,17 @@ export function along(colors: readonly Color[], share: number): Color {
   return mix(first, colors[index + 1] ?? first, place - index);
 }
 
+/** Steps of a table of colors. */
+const STEPS = 1024;
+
+/** Tabulates {@link along}: `at(share)` is where red, green and blue of a color are in `values`. */
+export function tableOf(colors: readonly Color[]) {
+  const values = new Float32Array(3 * (STEPS + 1));
+  for (let step = 0; step <= STEPS; step++) values.set(along(colors, step / STEPS), 3 * step);
+  const at = (share: number) => 3 * Math.round(Math.min(1, Math.max(0, share)) * STEPS);
+  return { values, at };
+}
+
 /** Converts a hue in degrees, saturation and lightness. */
 export function hsl(hue: number, saturation: number, lightness: number): Color {
   const reach = saturation * Math.min(lightness, 1 - lightness);

@@ -2,7 +2,7 @@ import type { Canvas } from "./canvas.js";
 import { hex, lit, mix } from "./color.js";
 import { tinted } from "./mountains.js";
 import { layered, noiseOf, type Random, smooth } from "./noise.js";
-import { lightOf, paintSky } from "./sky.js";
+import { lightOf, paintSky, sampled } from "./sky.js";
 import type { Subject } from "./subject.js";
 
 const DUNES = 6;
@@ -18,7 +18,14 @@ export function paintDesert(canvas: Canvas, subject: Subject, seed: string, rand
   const dunes = Array.from({ length: DUNES }, (_, at) =>
     duneOf(canvas, at / (DUNES - 1), horizon, `${seed} dune ${at}`),
   );
-  for (const [at, { top, crest }] of dunes.entries()) {
+  const highest = Math.max(0, Math.floor(Math.min(...dunes.map(({ peak }) => peak))));
+  const fine = sampled(width, height - highest, 4, (x, y) => ripples((x / height) * 5, (y / height) * 9));
+  const wide = sampled(width, height - highest, 4, (x, y) => ripples((x / height) * 2.4, (y / height) * 5));
+  for (const [at, { top, crestAt }] of dunes.entries()) {
+    const next = dunes[at + 1]?.top;
+    const endAt = (x: number) =>
+      Math.min(height, Math.ceil(Math.max(top[x] as number, next?.[x] ?? height)) + 1);
+    const crest = crestAt(deepest(top, endAt));
     const near = at / (DUNES - 1);
     const sand = tinted(hex("#eab676"), light.ground, light.isDark);
     const bright = mix(
@@ -33,21 +40,19 @@ export function paintDesert(canvas: Canvas, subject: Subject, seed: string, rand
     );
     for (let x = 0; x < width; x++) {
       const first = top[x] as number;
-      const end = Math.min(height, Math.ceil(Math.max(first, dunes[at + 1]?.top[x] ?? height)) + 1);
-      for (let y = Math.max(0, Math.floor(first)); y < end; y++) {
+      const start = Math.max(0, Math.floor(first));
+      const end = endAt(x);
+      for (let y = start; y < end; y++) {
         const down = (y - first) / height;
         // the line between light and shadow winds down from the crest
-        const edge = crest(x, y);
+        const edge = crest(x, y - start);
         const shadow = smooth(-0.05, 0.05 + 0.1 * down, edge * toLeft);
         const ripple = Math.sin(
           (x * 0.35 + (y - first) * (1.6 + near)) / (height * 0.0042 * (0.6 + near)) +
-            7 * ripples((x / height) * 5, (y / height) * 9),
+            7 * fine(x, y - highest),
         );
         const shade =
-          1 +
-          0.045 * ripple * near +
-          0.08 * ripples((x / height) * 2.4, (y / height) * 5) -
-          0.18 * near * smooth(0.02, 0.5, down);
+          1 + 0.045 * ripple * near + 0.08 * wide(x, y - highest) - 0.18 * near * smooth(0.02, 0.5, down);
         const rim = smooth(0.012, 0, down) * 0.18 * (1 - shadow);
         const cover = y < first ? 1 - (first - y) : 1;
         const pixel = 3 * (y * width + x);
@@ -62,25 +67,34 @@ export function paintDesert(canvas: Canvas, subject: Subject, seed: string, rand
   }
 }
 
+/** Number of rows of the tallest column of a dune that is seen. */
+function deepest(top: Float32Array, endAt: (x: number) => number): number {
+  return top.reduce((most, first, x) => Math.max(most, endAt(x) - Math.max(0, Math.floor(first))), 1);
+}
+
 function duneOf({ width, height }: Canvas, near: number, horizon: number, seed: string) {
   const noise = noiseOf(seed);
-  const bend = layered(noise, 3);
+  const layers = layered(noise, 3);
   const scale = 1.9 - 1.15 * near;
+  // steep on one side: a smooth wave that leans
+  const leanAt = (x: number) => {
+    const u = (x / height) * scale;
+    return u * 0.9 + 0.25 * noise(u * 2, 3);
+  };
   const top = Float32Array.from({ length: width }, (_, x) => {
     const u = (x / height) * scale;
-    // steep on one side: a smooth wave that leans
-    const wave = 1 - Math.abs(noise(u * 0.9 + 0.25 * noise(u * 2, 3), 1.7)) * 1.6;
+    const wave = 1 - Math.abs(noise(leanAt(x), 1.7)) * 1.6;
     return (
       height * (horizon + 0.05 + 0.4 * near ** 1.5 - (0.05 + 0.12 * near) * wave - 0.02 * noise(u * 2.2, 8))
     );
   });
-  const crest = (x: number, y: number) => {
-    const u = (x / height) * scale;
-    const down = (y - (top[x] as number)) / height;
-    return noise(
-      u * 0.9 + 0.25 * noise(u * 2, 3) + 0.5 * down * scale + 0.1 * bend(u, (y / height) * 3),
-      1.7,
-    );
-  };
-  return { top, crest };
+  const peak = top.reduce((one, other) => Math.min(one, other), height);
+  /** Computes the crest for as many rows below the top as are seen. */
+  const crestAt = (rows: number) =>
+    sampled(width, rows, 3, (x, down) => {
+      const y = (top[Math.min(width - 1, x)] as number) + down;
+      const bend = layers((x / height) * scale, (y / height) * 3);
+      return noise(leanAt(x) + 0.5 * (down / height) * scale + 0.1 * bend, 1.7);
+    });
+  return { top, peak, crestAt };
 }

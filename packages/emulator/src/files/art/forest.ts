@@ -1,4 +1,4 @@
-import { type Canvas, mirror, put, run } from "./canvas.js";
+import { type Canvas, mirror, run } from "./canvas.js";
 import { type Color, hex, lit, mix } from "./color.js";
 import { tinted } from "./mountains.js";
 import { layered, noiseOf, type Random, randomOf, smooth } from "./noise.js";
@@ -43,12 +43,12 @@ function paintTrees(
   floor: number,
   seed: string,
 ) {
-  const { width, height } = canvas;
+  const { width, height, pixels } = canvas;
   const light = lightOf(subject);
   const random = randomOf(seed);
   const noise = noiseOf(seed);
   const ground = layered(noise, 4);
-  const rugged = layered(noise, 2);
+  const layers = layered(noise, 2);
   const groundAt = (x: number) =>
     height *
     (horizon +
@@ -62,16 +62,25 @@ function paintTrees(
     tinted(snow ? hex("#dde8f2") : hex("#39432f"), light.ground, light.isDark),
     0.3 + 0.65 * near,
   );
+  const tops = Float32Array.from({ length: width }, (_, x) => groundAt(x));
+  const highest = Math.max(0, Math.floor(tops.reduce((one, other) => Math.min(one, other), floor)));
+  const lowest = tops.reduce((one, other) => Math.max(one, other), 0);
+  const rows = Math.max(0, Math.ceil(near === 1 ? floor : Math.min(floor, lowest + height * 0.3)) - highest);
+  const rugged = sampled(width, rows, 2, (x, down) =>
+    layers((x / height) * 12, ((highest + down) / height) * 40),
+  );
   for (let x = 0; x < width; x++) {
-    const top = groundAt(x);
+    const top = tops[x] as number;
     // the next row of trees stands before what is farther down
     const end = near === 1 ? floor : Math.min(floor, top + height * 0.3);
     for (let y = Math.max(0, Math.floor(top)); y < end; y++) {
-      const rough =
-        1 +
-        0.16 * rugged((x / height) * 12, (y / height) * 40) -
-        0.35 * near * smooth(0, 0.25, (y - top) / height);
-      put(canvas, x, y, lit(soil, rough), Math.min(1, y - top + 1));
+      const rough = 1 + 0.16 * rugged(x, y - highest) - 0.35 * near * smooth(0, 0.25, (y - top) / height);
+      const cover = Math.min(1, y - top + 1);
+      const at = 3 * (y * width + x);
+      for (let part = 0; part < 3; part++) {
+        const before = pixels[at + part] as number;
+        pixels[at + part] = before + ((soil[part] as number) * rough - before) * cover;
+      }
     }
   }
   // gaps let the view into the next row
@@ -136,7 +145,7 @@ function conifer(
     const ragged = half * 0.16;
     const left = half + ragged * Math.sin(step * 1.9 + phase);
     const right = half + ragged * Math.sin(step * 2.3 + phase * 2);
-    run(canvas, y, middle - left, middle + right, lit(color, 0.82 + 0.3 * (1 - hang)));
+    run(canvas, y, middle - left, middle + right, color, 1, 0.82 + 0.3 * (1 - hang));
     if (snow && hang < 0.5)
       run(canvas, y, middle - left * 0.9, middle + right * 0.35, snow, 0.85 * (1 - hang * 2));
   }
@@ -156,7 +165,7 @@ function crown(canvas: Canvas, x: number, foot: number, tall: number, color: Col
     const light = 0.75 + 0.5 * random() - 0.35 * Math.sin(angle) * (away / tall) * 2;
     for (let dy = -radius; dy <= radius; dy++) {
       const half = Math.sqrt(Math.max(0, radius * radius - dy * dy)) * (0.85 + 0.3 * random());
-      run(canvas, Math.round(cy + dy), cx - half, cx + half, lit(color, light - 0.12 * (dy / radius)), 0.9);
+      run(canvas, Math.round(cy + dy), cx - half, cx + half, color, 0.9, light - 0.12 * (dy / radius));
     }
   }
 }
@@ -173,13 +182,18 @@ function veil(
   const noise = layered(noiseOf(seed), 4);
   const power = (mist ? 0.62 : time === "night" ? 0.2 : 0.34) * (1 - near * 0.75);
   const center = horizon + 0.05 + near * 0.16;
-  const amountAt = sampled(width, height, 4, (x, y) => {
-    const away = (y / height - center) / (0.1 + 0.06 * near);
+  const deep = 0.1 + 0.06 * near;
+  // beyond this distance the mist is thinner than a step of a color
+  const first = Math.floor(height * (center - 2.3 * deep));
+  const last = Math.min(height, Math.ceil(height * (center + 2.3 * deep)));
+  const amountAt = sampled(width, last - first, 4, (x, down) => {
+    const y = first + down;
+    const away = (y / height - center) / deep;
     return power * Math.exp(-away * away) * (0.7 + 0.7 * noise((x / height) * 1.6, (y / height) * 6));
   });
-  for (let y = Math.floor(height * (center - 0.3)); y < Math.min(height, height * (center + 0.3)); y++)
+  for (let y = first; y < last; y++)
     for (let x = 0; x < width; x++) {
-      const amount = Math.max(0, amountAt(x, y));
+      const amount = Math.max(0, amountAt(x, y - first));
       const at = 3 * (y * width + x);
       for (let part = 0; part < 3; part++) {
         const before = pixels[at + part] as number;
@@ -193,7 +207,7 @@ function rays({ width, height, pixels }: Canvas, sunX: number, sunY: number, col
   const amountAt = sampled(width, height, 4, (x, y) => {
     const dx = (x / width - sunX) * (width / height);
     const dy = y / height - sunY + 0.15;
-    const away = Math.hypot(dx, dy);
+    const away = Math.sqrt(dx * dx + dy * dy);
     return (
       0.42 *
       smooth(-0.05, 0.6, noise(Math.atan2(dy, dx) * 4.2, 3)) *

@@ -1,12 +1,15 @@
-import { type Canvas, glow } from "./canvas.js";
-import { along, type Color, hex, lit, mix } from "./color.js";
+import { type Canvas, glow, paintBlurred } from "./canvas.js";
+import { hex, lit, mix, tableOf } from "./color.js";
 import { layered, noiseOf, type Random, smooth } from "./noise.js";
 import { sampled } from "./sky.js";
 import { colorsOf, type Subject } from "./subject.js";
 
+/** Distance of the points at which the cloth is computed, in pixels. */
+const STEP = 3;
+
 /** Paints a portrait of light: folded veils around a glowing shape, in the colors of the prompt. */
 export function paintLight(canvas: Canvas, subject: Subject, seed: string, random: Random): void {
-  const { width, height, pixels } = canvas;
+  const { width, height } = canvas;
   const named = colorsOf(subject, seed);
   const [one = hex("#14958f"), two = hex("#ff7a64"), three = mix(one, two, 0.5)] = named;
   const night = subject.time === "night" || subject.time === "dusk";
@@ -14,43 +17,45 @@ export function paintLight(canvas: Canvas, subject: Subject, seed: string, rando
   const warp = layered(noiseOf(`${seed} folds`), 2);
   const [cx, cy] = [0.5 + (random() - 0.5) * 0.24, 0.48 + (random() - 0.5) * 0.16];
   const [turn, folds] = [random() * Math.PI, 2.8 + random() * 1.8];
-  const ramp: readonly Color[] = [
+  const cos = Math.cos(turn);
+  const sin = Math.sin(turn);
+  const ramp = tableOf([
     ground,
     lit(one, 0.55),
     one,
     mix(two, three, 0.35),
     two,
     mix(two, [1, 0.98, 0.94], 0.72),
-  ];
-  // the height of a folded cloth, and how steep it is
-  const cloth = sampled(width + 4, height + 4, 2, (x, y) => {
-    const [u, v] = [x / height, y / height];
-    const [a, b] = [u * Math.cos(turn) + v * Math.sin(turn), v * Math.cos(turn) - u * Math.sin(turn)];
+  ]);
+  // the height of a folded cloth
+  const cloth = sampled(width + 2 * STEP, height + 2 * STEP, STEP, (x, y) => {
+    const a = (x * cos + y * sin) / height;
+    const b = (y * cos - x * sin) / height;
     const bend = warp(a * 0.8 + 3, b * 0.8);
     return (
       Math.sin(folds * (a * 2.4 + 1.5 * bend) + 1.6 * warp(b * 1.1, a * 0.6 + 7)) * 0.5 +
       0.5 * warp(a * 0.9 + 9, b * 1.3)
     );
   });
-  for (let y = 0; y < height; y++)
-    for (let x = 0; x < width; x++) {
-      const here = cloth(x, y);
-      const slope = (cloth(x + 2, y) - here) * height * 0.13 + (cloth(x, y + 2) - here) * height * 0.19;
-      const [dx, dy] = [(x / width - cx) * (width / height), y / height - cy];
-      const near = Math.exp(-(dx * dx + dy * dy) * 3.4);
-      const value =
-        0.1 +
-        0.44 * near +
-        0.28 * (here * 0.5 + 0.5) * (0.4 + near) +
-        0.34 * smooth(-1, 1, slope) * (0.3 + 0.7 * near);
-      const color = along(ramp, value);
-      const edge = smooth(0.55, 1.25, slope) * (0.2 + 0.6 * near);
-      const at = 3 * (y * width + x);
-      for (let part = 0; part < 3; part++) {
-        const before = color[part] as number;
-        pixels[at + part] = before + (1 - before) * edge * (0.55 + 0.45 * (three[part] as number));
-      }
+  paintBlurred(canvas, STEP, (x, y, pixel) => {
+    const here = cloth(x, y);
+    const rise = (cloth(x + STEP, y) - here) * 0.26 + (cloth(x, y + STEP) - here) * 0.38;
+    const slope = (rise * height) / STEP;
+    const dx = (x / width - cx) * (width / height);
+    const dy = y / height - cy;
+    const near = Math.exp(-(dx * dx + dy * dy) * 3.4);
+    const value =
+      0.1 +
+      0.44 * near +
+      0.28 * (here * 0.5 + 0.5) * (0.4 + near) +
+      0.34 * smooth(-1, 1, slope) * (0.3 + 0.7 * near);
+    const color = ramp.at(value);
+    const edge = smooth(0.55, 1.25, slope) * (0.2 + 0.6 * near);
+    for (let part = 0; part < 3; part++) {
+      const before = ramp.values[color + part] as number;
+      pixel[part] = before + (1 - before) * edge * (0.55 + 0.45 * (three[part] as number));
     }
+  });
   const pale = mix(two, [1, 1, 1], 0.6);
   glow(canvas, cx * width, cy * height, height * 0.34, pale, 0.5);
   for (let spark = 0; spark < 60; spark++) {

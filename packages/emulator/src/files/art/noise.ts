@@ -33,8 +33,8 @@ export function noiseOf(seed: string): Noise {
     const turn = ((at >> 1) / 256) * 2 * Math.PI;
     return 1.5 * (at % 2 === 0 ? Math.cos(turn) : Math.sin(turn));
   });
-  const corner = (column: number, row: number, x: number, y: number) => {
-    const at = 2 * (order[(order[column & 255] as number) + (row & 255)] as number);
+  const corner = (place: number, x: number, y: number) => {
+    const at = 2 * (order[place] as number);
     return (slopes[at] as number) * x + (slopes[at + 1] as number) * y;
   };
 
@@ -45,10 +45,14 @@ export function noiseOf(seed: string): Noise {
     const dy = y - row;
     const across = dx * dx * dx * (dx * (dx * 6 - 15) + 10);
     const down = dy * dy * dy * (dy * (dy * 6 - 15) + 10);
-    const above = corner(column, row, dx, dy);
-    const below = corner(column, row + 1, dx, dy - 1);
-    const top = above + across * (corner(column + 1, row, dx - 1, dy) - above);
-    const bottom = below + across * (corner(column + 1, row + 1, dx - 1, dy - 1) - below);
+    const left = order[column & 255] as number;
+    const right = order[(column + 1) & 255] as number;
+    const up = row & 255;
+    const low = (row + 1) & 255;
+    const above = corner(left + up, dx, dy);
+    const below = corner(left + low, dx, dy - 1);
+    const top = above + across * (corner(right + up, dx - 1, dy) - above);
+    const bottom = below + across * (corner(right + low, dx - 1, dy - 1) - below);
     return top + down * (bottom - top);
   };
 }

@@ -5,6 +5,10 @@ import { sampled } from "./sky.js";
 import type { Subject } from "./subject.js";
 
 const corals = ["#ff7d63", "#f25c8a", "#ffb057", "#c86fd6", "#f6d365", "#63c7b2"].map(hex);
+/** Pixels beyond the edges of a bank where its noise is still needed. */
+const EDGE = 4;
+/** Depth below the top of a bank where its spots end, as a share of the height. */
+const SPOTTED = 0.3;
 
 /** Paints a reef under water: rays of light from above, corals that fade with distance, and a school of fish. */
 export function paintReef(canvas: Canvas, subject: Subject, seed: string, random: Random): void {
@@ -13,9 +17,10 @@ export function paintReef(canvas: Canvas, subject: Subject, seed: string, random
   const plain = ["#bdf3ea", "#53c6d6", "#1c86b4", "#0f4f86", "#0a2d5c"].map(hex);
   const water = plain.map((color) => lit(tint ? mix(color, tint, 0.3) : color, dark));
   paintWater(canvas, water, seed, random);
-  for (let layer = 0; layer < 4; layer++) {
+  const banks = Array.from({ length: 4 }, (_, layer) => bankOf(canvas, layer / 3, `${seed} bank ${layer}`));
+  for (const [layer, bank] of banks.entries()) {
     if (layer === 2) school(canvas, water, random);
-    paintBank(canvas, layer / 3, water, `${seed} bank ${layer}`, random);
+    paintBank(canvas, bank, banks[layer + 1]?.tops, water, random);
   }
   bubbles(canvas, random);
 }
@@ -29,19 +34,19 @@ function paintWater(
   const noise = layered(noiseOf(`${seed} rays`), 3);
   const sunX = 0.25 + random() * 0.5;
   const table = Array.from({ length: height }, (_, y) => along(water, (y / height) ** 0.85));
-  const rays = sampled(width, height, 2, (x, y) => {
-    const down = y / height;
+  const rays = sampled(width, height, 3, (x, y) => {
+    const down = Math.min(1, y / height);
     const angle = (x / width - sunX) / (down + 0.35);
     const ray = smooth(-0.1, 0.75, noise(angle * 7, 2.5) + 0.35 * noise(angle * 19, 7));
-    return ray * (1 - down) ** 1.4 * Math.exp(-angle * angle * 1.8);
+    const near = Math.exp(-((x / width - sunX) ** 2) * 7) * (1 - down) ** 2;
+    return 0.55 * ray * (1 - down) ** 1.4 * Math.exp(-angle * angle * 1.8) + 0.32 * near;
   });
   for (let y = 0; y < height; y++) {
     const color = table[y] as Color;
     const surface = Math.max(0, 1 - (y / height) * 9);
     for (let x = 0; x < width; x++) {
-      const near = Math.exp(-((x / width - sunX) ** 2) * 7) * (1 - y / height) ** 2;
       const glint = surface > 0 ? surface * smooth(0.1, 0.7, noise((x / height) * 9, (y / height) * 40)) : 0;
-      const amount = Math.min(1, rays(x, y) * 0.55 + near * 0.32 + glint * 0.5);
+      const amount = Math.min(1, rays(x, y) + glint * 0.5);
       const at = 3 * (y * width + x);
       pixels[at] = color[0] + (0.88 - color[0]) * amount;
       pixels[at + 1] = color[1] + (1 - color[1]) * amount;
@@ -50,17 +55,52 @@ function paintWater(
   }
 }
 
-/** Paints a bank of the reef with its corals; `near` is 0 for the farthest and 1 for the nearest. */
-function paintBank(canvas: Canvas, near: number, water: readonly Color[], seed: string, random: Random) {
-  const { width, height, pixels } = canvas;
-  const shape = layered(noiseOf(seed), 5);
-  const far = mix(water[2] ?? [0, 0, 0], water[3] ?? [0, 0, 0], 0.4);
-  const stone = mix(far, hex("#3f5a74"), 0.2 + 0.7 * near);
+type Bank = ReturnType<typeof bankOf>;
+
+/** Shapes a bank of the reef; `near` is 0 for the farthest and 1 for the nearest. */
+function bankOf({ width, height }: Canvas, near: number, seed: string) {
+  const noise = noiseOf(seed);
+  const shape = layered(noise, 5);
   const tops = Float32Array.from({ length: width }, (_, x) => {
     const u = x / height;
     const side = Math.abs(x / width - 0.5) * 0.42 * (0.4 + near);
     return height * (0.72 + 0.17 * near - side - 0.13 * shape(u * (1.6 + near), 1));
   });
+  return { near, noise, tops };
+}
+
+/** Paints a bank with its corals, down to where the next one stands before it. */
+function paintBank(
+  canvas: Canvas,
+  { near, noise, tops }: Bank,
+  next: Float32Array | undefined,
+  water: readonly Color[],
+  random: Random,
+) {
+  const { width, height, pixels } = canvas;
+  const grains = layered(noise, 3);
+  const spots = layered(noise, 3);
+  const highest = Math.max(0, Math.floor(tops.reduce((one, other) => Math.min(one, other), height)));
+  const lowest = next
+    ? [tops, next].reduce((most, line) => line.reduce((one, other) => Math.max(one, other), most), 0)
+    : height;
+  const rows = Math.max(0, Math.min(height, Math.ceil(lowest) + 2) - highest);
+  // the noise is computed where the bank is seen
+  const isSeen = (x: number, y: number, deep: number) => {
+    const column = Math.min(width - 1, x);
+    const top = tops[column] as number;
+    return y > top - EDGE && y < Math.min(top + deep, next?.[column] ?? height) + EDGE;
+  };
+  const grained = sampled(width, rows, 2, (x, down) =>
+    isSeen(x, highest + down, height) ? grains((x / height) * 14, ((highest + down) / height) * 14) : 0,
+  );
+  const spotted = sampled(width, rows, 2, (x, down) =>
+    isSeen(x, highest + down, SPOTTED * height)
+      ? spots((x / height) * 34, ((highest + down) / height) * 34 + 9)
+      : 0,
+  );
+  const far = mix(water[2] ?? [0, 0, 0], water[3] ?? [0, 0, 0], 0.4);
+  const stone = mix(far, hex("#3f5a74"), 0.2 + 0.7 * near);
   const count = Math.round((16 + 10 * (1 - near)) * Math.max(1, (width / height) * 0.8));
   for (let coral = 0; coral < count; coral++) {
     const x = random() * width;
@@ -73,20 +113,23 @@ function paintBank(canvas: Canvas, near: number, water: readonly Color[], seed: 
     else if (kind < 0.7) dome(canvas, x, y, size * 0.62, color, random);
     else kelp(canvas, x, y, size * 2.1, mix(color, hex("#4f9a5b"), 0.75), random);
   }
-  for (let x = 0; x < width; x++)
-    for (let y = Math.max(0, Math.floor(tops[x] as number)); y < height; y++) {
-      const down = (y - (tops[x] as number)) / height;
-      const rough = shape((x / height) * 14, (y / height) * 14);
-      const spots = shape((x / height) * 34, (y / height) * 34 + 9);
+  for (let x = 0; x < width; x++) {
+    const color = corals[(((x / height) * 5 + near * 3) | 0) % corals.length] ?? stone;
+    const top = tops[x] as number;
+    const end = next ? Math.ceil(Math.max(top, next[x] as number)) + 1 : height;
+    for (let y = Math.max(0, Math.floor(top)); y < Math.min(height, end); y++) {
+      const down = (y - top) / height;
+      const rough = grained(x, y - highest);
       const lightness = 1.05 + 0.4 * rough + 0.4 * smooth(0.1, 0, down) - down * 0.9;
-      const bloom = smooth(0.2, 0.42, spots) * (0.3 + 0.45 * near) * smooth(0.3, 0, down);
-      const color = corals[(((x / height) * 5 + near * 3) | 0) % corals.length] ?? stone;
+      const fade = (0.3 + 0.45 * near) * smooth(SPOTTED, 0, down);
+      const bloom = fade > 0 ? fade * smooth(0.2, 0.42, spotted(x, y - highest)) : 0;
       const at = 3 * (y * width + x);
       for (let part = 0; part < 3; part++) {
         const value = (stone[part] as number) * lightness;
         pixels[at + part] = value + ((color[part] as number) * (0.4 + 0.4 * near) - value) * bloom;
       }
     }
+  }
 }
 
 /** Draws a coral that forks. */
@@ -102,10 +145,13 @@ function branch(
   left: number,
 ): void {
   const steps = Math.max(2, Math.ceil(length / Math.max(1, thick)) * 2);
-  let [px, py] = [x, y];
+  const across = (Math.cos(angle) * length) / steps;
+  const down = (Math.sin(angle) * length) / steps;
+  let px = x;
+  let py = y;
   for (let step = 0; step < steps; step++) {
-    px += (Math.cos(angle) * length) / steps;
-    py += (Math.sin(angle) * length) / steps;
+    px += across;
+    py += down;
     ball(canvas, px, py, thick * (1 - (0.3 * step) / steps), color);
   }
   if (left === 0 || thick < 0.8) return;
@@ -121,7 +167,7 @@ function ball(canvas: Canvas, x: number, y: number, radius: number, color: Color
   for (let dy = Math.floor(-radius); dy <= radius + 1; dy++) {
     const half = Math.sqrt(Math.max(0, radius * radius - dy * dy));
     if (half > 0)
-      run(canvas, Math.round(y) + dy, x - half, x + half, lit(color, 1.02 - 0.26 * (dy / radius)), 0.95);
+      run(canvas, Math.round(y) + dy, x - half, x + half, color, 0.95, 1.02 - 0.26 * (dy / radius));
   }
 }
 
@@ -132,13 +178,7 @@ function dome(canvas: Canvas, x: number, y: number, radius: number, color: Color
     for (let dx = -half; dx <= half; dx++) {
       const groove = Math.sin((dx / radius) * 13 + Math.sin((dy / radius) * 11 + twist) * 2.2);
       const light = 0.86 - 0.4 * (dy / radius) + 0.13 * groove - 0.2 * Math.abs(dx / half);
-      put(
-        canvas,
-        Math.round(x + dx),
-        Math.round(y) + dy,
-        lit(color, light),
-        Math.min(1, half - Math.abs(dx)),
-      );
+      put(canvas, Math.round(x + dx), Math.round(y) + dy, color, Math.min(1, half - Math.abs(dx)), light);
     }
   }
 }
@@ -149,7 +189,7 @@ function kelp(canvas: Canvas, x: number, y: number, length: number, color: Color
     const up = step / length;
     const sway = Math.sin(up * 5 + phase) * length * 0.07 * up;
     const half = Math.max(0.6, length * 0.028 * (1 - up) * (1.1 + 0.5 * Math.sin(up * 34)));
-    run(canvas, Math.round(y - step), x + sway - half, x + sway + half, lit(color, 0.7 + 0.55 * up), 0.95);
+    run(canvas, Math.round(y - step), x + sway - half, x + sway + half, color, 0.95, 0.7 + 0.55 * up);
   }
 }
 
@@ -176,7 +216,7 @@ function drawFish(canvas: Canvas, x: number, y: number, size: number, facing: nu
     const half = Math.max(body, tail) * size;
     for (let dy = -half; dy <= half; dy++) {
       const light = 1.1 - 0.5 * (dy / Math.max(1, half));
-      put(canvas, Math.round(x + dx * facing), Math.round(y + dy), lit(color, light), 0.95);
+      put(canvas, Math.round(x + dx * facing), Math.round(y + dy), color, 0.95, light);
     }
   }
   put(canvas, Math.round(x + size * 0.72 * facing), Math.round(y - size * 0.1), [0.05, 0.08, 0.12], 0.9);

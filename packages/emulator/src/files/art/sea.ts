@@ -19,15 +19,26 @@ export function paintSea(canvas: Canvas, subject: Subject, seed: string, random:
   const first = Math.round(horizon * height);
   const shoreAt = subject.beach ? 0.84 : 2;
   const rough = subject.storm ? 1.7 : 1;
+  const waves = new Float32Array((width >> 1) + 2);
+  const chops = new Float32Array(waves.length);
   for (let y = first; y < height; y++) {
     const down = (y - first + 0.5) / (height - first);
     // distance on the water: rows near the horizon are far apart
     const far = 1 / (down * 0.92 + 0.035);
     const path = 0.028 + down * 0.16;
+    // the far edge melts into the sky
+    const edge = smooth(0.05, 0, down) * 0.6;
+    // waves are wide: those of every other pixel lie between their neighbors
+    for (let at = 0; at < waves.length; at++) {
+      const u = ((2 * at) / width - 0.5) * (width / height);
+      waves[at] = noise(u * far * 1.05, far * 3.2) * rough;
+      chops[at] = fine(u * far * 5, far * 15);
+    }
     for (let x = 0; x < width; x++) {
-      const u = (x / width - 0.5) * (width / height);
-      const wave = noise(u * far * 1.05, far * 3.2) * rough;
-      const chop = fine(u * far * 5, far * 15);
+      const left = x >> 1;
+      const right = left + (x & 1);
+      const wave = ((waves[left] as number) + (waves[right] as number)) / 2;
+      const chop = ((chops[left] as number) + (chops[right] as number)) / 2;
       const slope = wave * 0.75 + chop * 0.3;
       const mirrorShare = Math.min(1, Math.max(0, 0.62 - down * 0.42 + slope * 0.42));
       const away = (x / width - sun.x) / path;
@@ -36,16 +47,14 @@ export function paintSea(canvas: Canvas, subject: Subject, seed: string, random:
       const foam = subject.storm
         ? smooth(0.42, 0.7, wave + chop * 0.25) * down
         : smooth(0.62, 0.85, wave) * down * 0.35;
+      const high = smooth(-0.1, 0.8, wave) * 0.7;
       const at = 3 * (y * width + x);
       for (let part = 0; part < 3; part++) {
         const body =
-          (deep[part] as number) +
-          ((shallow[part] as number) * shade - (deep[part] as number)) * smooth(-0.1, 0.8, wave) * 0.7;
+          (deep[part] as number) + ((shallow[part] as number) * shade - (deep[part] as number)) * high;
         let value = body + ((shine[part] as number) - body) * mirrorShare * 0.75;
         value += ((light.sun[part] as number) - value) * glitter;
         value += (0.92 * shade - value) * foam * 0.75;
-        // the far edge melts into the sky
-        const edge = smooth(0.05, 0, down) * 0.6;
         pixels[at + part] = value + ((light.haze[part] as number) - value) * edge;
       }
     }

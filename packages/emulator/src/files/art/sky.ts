@@ -1,4 +1,4 @@
-import { type Canvas, glow } from "./canvas.js";
+import { type Canvas, glow, paintBlurred } from "./canvas.js";
 import { along, type Color, hex, lit, mix } from "./color.js";
 import { layered, noiseOf, type Random, smooth } from "./noise.js";
 import type { Subject, Time } from "./subject.js";
@@ -80,31 +80,27 @@ export function paintSky(
 }
 
 function fillSky(
-  { width, height, pixels }: Canvas,
+  canvas: Canvas,
   { sky, sun: color, isDark }: Light,
   sun: Sun,
   horizon: number,
   power: number,
 ) {
+  const { width, height } = canvas;
   const strength = (isDark ? 0.2 : 0.5) * power;
   const aspect = width / height;
-  const table = Array.from({ length: height }, (_, y) =>
-    along(sky, Math.min(1, y / height / horizon) ** 1.15),
-  );
-  for (let y = 0; y < height; y++) {
-    const [red, green, blue] = table[y] as Color;
+  paintBlurred(canvas, 4, (x, y, pixel) => {
+    const plain = along(sky, Math.min(1, y / height / horizon) ** 1.15);
+    const dx = (x / width - sun.x) * aspect;
     const dy = (y / height - sun.y) * 1.5;
-    for (let x = 0; x < width; x++) {
-      const dx = (x / width - sun.x) * aspect;
-      const away = dx * dx + dy * dy;
-      // a wide halo and a narrow one
-      const halo = strength * (0.55 / (1 + 14 * away) + 0.6 / (1 + 160 * away));
-      const at = 3 * (y * width + x);
-      pixels[at] = red + (color[0] - red) * halo;
-      pixels[at + 1] = green + (color[1] - green) * halo;
-      pixels[at + 2] = blue + (color[2] - blue) * halo;
+    const away = dx * dx + dy * dy;
+    // a wide halo and a narrow one
+    const halo = strength * (0.55 / (1 + 14 * away) + 0.6 / (1 + 160 * away));
+    for (let part = 0; part < 3; part++) {
+      const value = plain[part] as number;
+      pixel[part] = value + ((color[part] as number) - value) * halo;
     }
-  }
+  });
 }
 
 function disk(canvas: Canvas, { x, y }: Sun, { sun, isDark }: Light, low: boolean) {
@@ -113,7 +109,7 @@ function disk(canvas: Canvas, { x, y }: Sun, { sun, isDark }: Light, low: boolea
   glow(canvas, x * width, y * height, radius * 4, sun, isDark ? 0.35 : 0.6);
   for (let dy = -radius - 1; dy <= radius + 1; dy++)
     for (let dx = -radius - 1; dx <= radius + 1; dx++) {
-      const edge = smooth(radius + 0.8, radius - 0.8, Math.hypot(dx, dy));
+      const edge = smooth(radius + 0.8, radius - 0.8, Math.sqrt(dx * dx + dy * dy));
       if (edge > 0) glow(canvas, Math.round(x * width + dx), Math.round(y * height + dy), 1, sun, edge);
     }
 }
@@ -210,7 +206,7 @@ function paintAurora(canvas: Canvas, horizon: number, seed: string, tints: reado
   }
 }
 
-/** Computes a smooth function for every `step`th pixel, and joins the values by straight lines. */
+/** Computes a smooth function for every `step`th pixel, and joins the values by straight lines once for all pixels. */
 export function sampled(
   width: number,
   height: number,
@@ -223,13 +219,17 @@ export function sampled(
   for (let row = 0; row < rows; row++)
     for (let column = 0; column < columns; column++)
       values[row * columns + column] = value(column * step, row * step);
-  return (x: number, y: number) => {
-    const column = Math.floor(x / step);
+  const joined = new Float32Array(width * height);
+  for (let y = 0; y < height; y++) {
     const row = Math.floor(y / step);
-    const dx = x / step - column;
-    const at = row * columns + column;
-    const above = (values[at] as number) * (1 - dx) + (values[at + 1] as number) * dx;
-    const below = (values[at + columns] as number) * (1 - dx) + (values[at + columns + 1] as number) * dx;
-    return above + (below - above) * (y / step - row);
-  };
+    const share = y / step - row;
+    for (let x = 0, at = row * columns; x < width; at++) {
+      const above = values[at] as number;
+      const left = above + ((values[at + columns] as number) - above) * share;
+      const next = values[at + 1] as number;
+      const rise = (next + ((values[at + columns + 1] as number) - next) * share - left) / step;
+      for (let dx = 0; dx < step && x < width; dx++, x++) joined[y * width + x] = left + rise * dx;
+    }
+  }
+  return (x: number, y: number) => joined[y * width + x] as number;
 }

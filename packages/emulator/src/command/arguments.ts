@@ -1,0 +1,124 @@
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+
+export const HELP = `Serves the Sluice emulator: the gateway, offline and free of charge.
+
+  sluice-emulator [options]                              answers as the gateway would
+  sluice-emulator --record <gateway> --tape <folder>     sends requests on, and records the exchanges
+  sluice-emulator --tape <folder>                        answers from the recorded exchanges
+  sluice-emulator check <folder>                         compares recorded exchanges with the specification
+
+  --port <number>     port to listen on; 0 takes any free one    (8788)
+  --host <address>    address to listen on                       (127.0.0.1)
+  --key <key>         key to accept; may be given several times  (a random one)
+  --speed <factor>    1 is a human or recorded pace, 100 is brisk, Infinity does not wait    (1)
+  --script <file>     answers and scenes of your own, as JSON
+  --cors              answer pages of other origins too
+  --strict            refuse fields that the specification does not list
+  --record <gateway>  address of the gateway to record
+  --tape <folder>     folder of the recorded exchanges
+  --quiet             print no line for each request
+  --version           print the version
+  --help              this text
+`;
+
+const options = {
+  port: { type: "string", default: "8788" },
+  host: { type: "string", default: "127.0.0.1" },
+  key: { type: "string", multiple: true },
+  speed: { type: "string" },
+  script: { type: "string" },
+  cors: { type: "boolean", default: false },
+  strict: { type: "boolean", default: false },
+  record: { type: "string" },
+  tape: { type: "string" },
+  quiet: { type: "boolean", default: false },
+  version: { type: "boolean", default: false, short: "v" },
+  help: { type: "boolean", default: false, short: "h" },
+} as const;
+
+/** Checked arguments of the command. */
+export interface Arguments {
+  /** Task of the command. */
+  readonly task: "emulate" | "record" | "replay" | "check" | "help" | "version";
+  readonly port: number;
+  readonly host: string;
+  /** Keys to accept; undefined for a random one. */
+  readonly keys: readonly string[] | undefined;
+  readonly speed: number;
+  /** Path of a script. */
+  readonly script: string | undefined;
+  readonly cors: boolean;
+  readonly strict: boolean;
+  /** Address of the gateway to record; empty for other tasks. */
+  readonly gateway: string;
+  /** Folder of the tapes; empty for tasks without one. */
+  readonly folder: string;
+  readonly quiet: boolean;
+}
+
+/** Reads the arguments of the command. Throws an `Error` that names the wrong one. */
+export function readArguments(args: readonly string[]): Arguments {
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+  const { port, host, key, speed, script, cors, strict, record, tape, quiet, version, help } = values;
+  const [verb, folder, ...more] = positionals;
+  if (verb !== undefined && (verb !== "check" || folder === undefined || more.length > 0))
+    throw new Error(
+      `${[verb, ...more].join(" ")} is not understood. Did you mean: sluice-emulator check <folder>`,
+    );
+  if (record !== undefined && tape === undefined)
+    throw new Error("--record needs a folder for the recorded exchanges: --tape ./tapes");
+  if (record !== undefined && !/^https?:$/.test(URL.parse(record)?.protocol ?? ""))
+    throw new Error(`--record needs the address of the gateway, https://gateway.example.com, got ${record}.`);
+  const task = help
+    ? "help"
+    : version
+      ? "version"
+      : verb
+        ? "check"
+        : record
+          ? "record"
+          : tape
+            ? "replay"
+            : "emulate";
+  if (task !== "emulate")
+    for (const [name, given] of Object.entries({ key, script, cors, strict }))
+      if (given) throw new Error(`--${name} has no use here: it is for the emulator's own answers.`);
+  return {
+    task,
+    port: portFrom(port),
+    host,
+    keys: keysFrom(key),
+    speed: speedFrom(speed ?? "1"),
+    script,
+    cors,
+    strict,
+    gateway: record ?? "",
+    folder: folder ?? tape ?? "",
+    quiet,
+  };
+}
+
+/** Reads the version of this package. */
+export function readVersion(): string {
+  return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version;
+}
+
+function portFrom(text: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535)
+    throw new Error(`--port must be a number from 0 to 65535, got ${text}.`);
+  return port;
+}
+
+function speedFrom(text: string): number {
+  const speed = Number(text);
+  if (!(speed > 0)) throw new Error(`--speed must be a number above 0, or Infinity, got ${text}.`);
+  return speed;
+}
+
+function keysFrom(keys: readonly string[] | undefined): readonly string[] | undefined {
+  if (keys?.includes(""))
+    throw new Error("--key is empty: give a key, --key sk-test, or leave it out for a random one.");
+  return keys;
+}

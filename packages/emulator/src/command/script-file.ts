@@ -1,0 +1,18 @@
+import { readFileSync } from "node:fs";
+import { checkScript, type Script } from "../script/script.js";
+
+/** Reads a script from a file. Throws an `Error` that names the file, and the line or the field that is wrong. */
+export function readScript(path: string): Script {
+  const text = orFail(`--script: ${path} can't be read`, () => readFileSync(path, "utf8"));
+  const value: unknown = orFail(`--script: ${path} is not JSON`, () => JSON.parse(text));
+  return orFail(`--script: ${path} is not a script`, () => checkScript(value));
+}
+
+function orFail<Result>(problem: string, attempt: () => Result): Result {
+  try {
+    return attempt();
+  } catch (error) {
+    const lines = (error instanceof Error ? error.message : String(error)).split("\n");
+    throw new Error(`${problem}:\n${lines.map((line) => `  ${line}`).join("\n")}`);
+  }
+}

@@ -1,0 +1,26 @@
+import type { Tape } from "../tape.js";
+
+const TASK = /^(\/v1\/video\/generations|\/epsilon\/v1\/videos)\/([^/?]+)$/;
+const creations = ["text2video", "image2video", "multi-image2video"];
+
+/** Returns the endpoint of a tape, with `{id}` in place of a task's id, and the model that it concerns. */
+export function endpointOf({ request }: Tape, models: ReadonlyMap<string, string>) {
+  const path = request.path.replace(/\?.*/, "");
+  const [, start, id = ""] = TASK.exec(path) ?? [];
+  if (start === undefined || creations.includes(id))
+    return { endpoint: `${request.method} ${path}`, model: stringAt(request.body, "model") };
+  return { endpoint: `${request.method} ${start}/{id}`, model: models.get(id) ?? "" };
+}
+
+/** Finds the model of each video task in the tapes of their creations. */
+export function modelsByTask(tapes: readonly Tape[]): ReadonlyMap<string, string> {
+  return new Map(
+    tapes.map(({ request, response }) => [stringAt(response.body, "id"), stringAt(request.body, "model")]),
+  );
+}
+
+function stringAt(value: unknown, field: string): string {
+  const found = typeof value === "object" && value !== null ? Object.entries(value) : [];
+  const [, text] = found.find(([name]) => name === field) ?? [];
+  return typeof text === "string" ? text : "";
+}

@@ -1,0 +1,112 @@
+import { createEmulator, type Script, type ScriptedAnswer } from "@sluice/emulator";
+import { describe, expect, test } from "vitest";
+import { ask, complete, createFastEmulator, messageOf, post, refusalOf, send } from "./support.js";
+
+const scripted = (...answers: ScriptedAnswer[]) => createFastEmulator({ script: { answers } });
+
+describe("an answer of a script", () => {
+  test("is given to the requests whose prompt has its words, in any case", async () => {
+    const emulator = scripted({ prompt: "weather", content: "It rains.", reasoning: "A look outside." });
+    expect(await messageOf(emulator, ask("How is the Weather?"))).toMatchObject({
+      content: "It rains.",
+      reasoning_content: "A look outside.",
+    });
+    expect((await messageOf(emulator, ask("How are you?"))).content).not.toBe("It rains.");
+  });
+
+  test("can be for one model", async () => {
+    const emulator = scripted({ model: "delta-5.3", content: "From delta." });
+    expect((await messageOf(emulator, ask("hi", { model: "delta-5.3" }))).content).toBe("From delta.");
+    expect((await messageOf(emulator, ask("hi"))).content).not.toBe("From delta.");
+  });
+
+  test("is the first that fits; one with a number of times makes room for the next", async () => {
+    const emulator = scripted({ content: "first", times: 1 }, { content: "then" });
+    const contents = [await messageOf(emulator, ask("hi")), await messageOf(emulator, ask("hi"))];
+    expect(contents.map(({ content }) => content)).toEqual(["first", "then"]);
+    emulator.reset();
+    expect((await messageOf(emulator, ask("hi"))).content).toBe("first");
+  });
+
+  test("calls a tool, and answers its result by another rule", async () => {
+    const emulator = scripted(
+      { prompt: "weather", toolCalls: [{ name: "get_weather", arguments: { city: "Paris" } }] },
+      { tool: "get_weather", content: "It rains in Paris." },
+    );
+    const question = { role: "user", content: "The weather?" };
+    const first = await messageOf(emulator, { ...ask("x"), messages: [question] });
+    expect(first.tool_calls).toMatchObject([
+      { function: { name: "get_weather", arguments: '{"city":"Paris"}' } },
+    ]);
+    const result = { role: "tool", tool_call_id: first.tool_calls?.[0]?.id, content: "rain" };
+    const second = await messageOf(emulator, { ...ask("x"), messages: [question, first, result] });
+    expect(second.content).toBe("It rains in Paris.");
+  });
+
+  test("leaves the reply to the function `chat`, if that has one", async () => {
+    const emulator = createFastEmulator({
+      script: { answers: [{ content: "of the script" }] },
+      chat: ({ messages }) => (messages.length > 1 ? "of the function" : undefined),
+    });
+    expect((await messageOf(emulator, ask("hi"))).content).toBe("of the script");
+    const messages = [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "hi" },
+    ];
+    expect((await messageOf(emulator, { ...ask("hi"), messages })).content).toBe("of the function");
+  });
+});
+
+describe("scenes of a script", () => {
+  test("fail a chat, beside the scenes of its prompt", async () => {
+    const emulator = scripted({ prompt: "castle", scenes: ["429:1"] });
+    expect((await post(emulator, ask("A castle"))).status).toBe(429);
+    expect((await post(emulator, ask("A castle"))).status).toBe(200);
+    expect(emulator.requests[0]).toMatchObject({ scenes: ["429"], status: 429, error: /Rate limit/ });
+  });
+
+  test.each([
+    ["/v1/images/generations", { model: "gamma-image-4-0-250828", prompt: "A castle" }],
+    ["/v1/video/generations", { model: "beta3.0-video", input: { prompt: "A castle" } }],
+    [
+      "/v1/video/generations",
+      { model: "gamma-video-1-5-pro-251215", content: [{ type: "text", text: "A castle" }] },
+    ],
+    [
+      "/gamma/asset/CreateAsset",
+      { model: "gamma-asset", GroupId: "g", Name: "Castle", AssetType: "Image", URL: "https://a.test/b.png" },
+    ],
+    ["/epsilon/v1/videos/text2video", { prompt: "A castle" }],
+  ])("reach %s", async (path, body) => {
+    const emulator = scripted({ prompt: "castle", scenes: ["500"] });
+    expect((await send(emulator, path, body)).status).toBe(500);
+  });
+});
+
+describe("a script that is wrong", () => {
+  test.each([
+    [{ answers: [{ prompt: 3 }] }, "answers.0.prompt must be a string"],
+    [{ answers: [{}, { contnet: "x" }] }, "answers.1.contnet is not a field of an answer; there are model,"],
+    [{ answers: [{ scenes: ["slow", "dorp"] }] }, "answers.0.scenes.1 is no scene: dorp; there are"],
+    [{ answers: [{ model: "gpt-4o" }] }, "answers.0.model must be one of"],
+    [{ answers: [{ times: 0 }] }, "answers.0.times must be 1 or more"],
+    [{ answers: [{ toolCalls: [{ args: {} }] }] }, "answers.0.toolCalls.0.args is not a field of a call"],
+    [{ answers: ["hi"] }, "answers.0 must be an answer"],
+    [{ answer: [] }, "answer is not a field of a script"],
+    [[], "must be a script"],
+  ])("%j is refused with its place", (script, message) => {
+    expect(() => createEmulator({ script: script as unknown as Script })).toThrow(message);
+  });
+});
+
+test("without options every key is accepted, and none is needed", async () => {
+  const emulator = createEmulator({ speed: Infinity });
+  expect((await emulator.fetch("https://gateway.test/v1/video/generations/none")).status).toBe(404);
+  expect((await complete(emulator, ask("hi"))).object).toBe("chat.completion");
+});
+
+test("an unknown model is refused, and the record has the reason", async () => {
+  const emulator = createFastEmulator();
+  const { message } = await refusalOf(await post(emulator, ask("hi", { model: "delta-5" })));
+  expect(emulator.requests[0]).toMatchObject({ error: message, status: 400, finished: true });
+});
