@@ -1,6 +1,6 @@
 import { createClient, type ThreadMessage } from "@sluice/core";
 import { type ChatModel, chatModels } from "@sluice/core/schemas";
-import { GatewayProvider, useChatStream } from "@sluice/react";
+import { GatewayProvider, type UseChatStreamResult, useChatStream } from "@sluice/react";
 import { describeError, useAttachments } from "@sluice/react/app";
 import { type SubmitEvent, useState } from "react";
 import { createRoot } from "react-dom/client";
@@ -11,42 +11,34 @@ const client = createClient({ baseURL: location.origin });
 
 function Chat() {
   const [model, setModel] = useState<ChatModel>("alpha-v4.1-flash");
-  const { messages, status, error, send, stop, retry } = useChatStream({ model });
-  const isBusy = status === "submitted" || status === "streaming";
-  const isCut = status === "ready" && messages.at(-1)?.outcome === "length";
+  const chat = useChatStream({ model });
+  const { messages, status, error, send, retry } = chat;
 
   return (
     <main>
-      <header>
-        <h1>Minimal chat</h1>
-        <select
-          aria-label="Model"
-          value={model}
-          onChange={(event) => setModel(event.target.value as ChatModel)}
-        >
-          {Object.keys(chatModels).map((name) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
-      </header>
+      <h1>Minimal chat</h1>
+      <select
+        aria-label="Model"
+        value={model}
+        onChange={(event) => setModel(event.target.value as ChatModel)}
+      >
+        {Object.keys(chatModels).map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
       <ol aria-label="Messages">
         {messages.map((message) => (
           <Message key={message.id} message={message} />
         ))}
       </ol>
-      <p role="status">{status === "submitted" ? "Waiting for the answer …" : ""}</p>
+      <p role="status">{status === "submitted" && "Waiting for the answer …"}</p>
       {error && <Problem error={error} onRetry={retry} />}
-      {isCut && (
+      {status === "ready" && messages.at(-1)?.outcome === "length" && (
         <button type="button" onClick={() => void send("Continue")}>
           Continue
         </button>
       )}
-      <Composer
-        model={model}
-        isBusy={isBusy}
-        onStop={stop}
-        onSend={(text, images) => void send(text, { images })}
-      />
+      <Composer chat={chat} model={model} />
     </main>
   );
 }
@@ -80,19 +72,13 @@ function Problem({ error, onRetry }: { error: Error; onRetry: () => void }) {
   );
 }
 
-interface ComposerProps {
-  readonly model: ChatModel;
-  readonly isBusy: boolean;
-  readonly onStop: () => void;
-  readonly onSend: (text: string, images: readonly Blob[]) => void;
-}
-
-function Composer({ model, isBusy, onStop, onSend }: ComposerProps) {
+function Composer({ chat, model }: { chat: UseChatStreamResult; model: ChatModel }) {
   const files = useAttachments(model);
+  const isBusy = chat.status === "submitted" || chat.status === "streaming";
 
   function submit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault();
-    onSend(String(new FormData(event.currentTarget).get("text")), files.images);
+    void chat.send(String(new FormData(event.currentTarget).get("text")), { images: files.images });
     event.currentTarget.reset();
     files.clear();
   }
@@ -114,7 +100,6 @@ function Composer({ model, isBusy, onStop, onSend }: ComposerProps) {
         name="text"
         aria-label="Message"
         placeholder="Ask something"
-        rows={3}
         required
         onPaste={files.onPaste}
       />
@@ -122,7 +107,7 @@ function Composer({ model, isBusy, onStop, onSend }: ComposerProps) {
         Add images <input {...files.inputProps} />
       </label>
       {isBusy ? (
-        <button type="button" onClick={onStop}>
+        <button type="button" onClick={chat.stop}>
           Stop
         </button>
       ) : (

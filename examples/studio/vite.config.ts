@@ -15,12 +15,28 @@ export default defineConfig(({ mode }) => {
     build: {
       rolldownOptions: {
         input: ["index.html", "diagram.html"].map((page) => join(import.meta.dirname, page)),
+        output: {
+          codeSplitting: {
+            groups: [
+              // the frame of diagrams needs it, too, and nothing else of the page
+              { name: "preload-helper", test: /preload-helper/, priority: 4 },
+              { name: "first", test: /src\/(main|chat\/chat-room)\.tsx$/, priority: 3 },
+              { name: "conversation", test: /src\/chat\/conversation\.tsx$/, priority: 2 },
+            ],
+          },
+        },
       },
       // the policy refuses fonts that are part of a style sheet
       assetsInlineLimit: 0,
       // browsers that lack it are older than what the page needs
-      modulePreload: { polyfill: false },
+      modulePreload: {
+        polyfill: false,
+        // a link for each file of a part takes longer than the part
+        resolveDependencies: (_, files, { hostType }) => (hostType === "html" ? files : []),
+      },
     },
+    // each language of the highlighter is a file of its own
+    worker: { format: "es" },
     server: { proxy: { "/v1": worker, "/gamma": worker } },
   };
 });

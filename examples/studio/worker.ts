@@ -1,4 +1,3 @@
-import { createProxy } from "@sluice/worker-proxy";
 import {
   type ObjectNamespace,
   streamLog,
@@ -6,20 +5,64 @@ import {
   videoEvents,
   videoWatch,
 } from "@sluice/worker-proxy/durable";
+import { type MediaBucket, type MediaStoreOptions, mediaIndex, mediaStore } from "@sluice/worker-proxy/media";
+import { afterEnd, archiving } from "@sluice/worker-proxy/notify";
+import { webPush } from "@sluice/worker-proxy/push";
 import { type Env as CommonEnv, options } from "./options.js";
 
 interface Env extends CommonEnv {
   readonly STREAM_LOG: ObjectNamespace;
   readonly VIDEO_WATCH: ObjectNamespace;
+  readonly MEDIA: MediaBucket;
+  readonly MEDIA_INDEX: ObjectNamespace;
+  /** Signs the links to files. */
+  readonly FILES_SECRET: string;
+  readonly PUSH_SUBSCRIPTIONS: ObjectNamespace;
+  readonly VAPID_PUBLIC_KEY: string;
+  /** Signs the notifications. */
+  readonly VAPID_PRIVATE_KEY: string;
 }
 
 /** Keeps each answer, so that a page that is loaded again reads on. */
 export const StreamLog = streamLogObject<Env>(options);
-/** Polls each video task once for all tabs. */
-export const VideoWatch = videoWatch<Env>(options);
+
+const media: MediaStoreOptions<Env> = {
+  bucket: (env) => env.MEDIA,
+  index: (env) => env.MEDIA_INDEX,
+  secret: (env) => env.FILES_SECRET,
+  // films and images outlive the gateway's links; the emulator's are on this machine
+  archive: { hosts: (env) => [new URL(env.GATEWAY_URL).host] },
+};
+
+/** Counts the files of users, copies those of the gateway, and deletes them when their time is over. */
+export const MediaIndex = mediaIndex<Env>(media);
+
+const files = mediaStore<Env>(media);
+
+const push = webPush<Env>({
+  subscriptions: (env) => env.PUSH_SUBSCRIPTIONS,
+  vapid: (env) => ({
+    publicKey: env.VAPID_PUBLIC_KEY,
+    privateKey: env.VAPID_PRIVATE_KEY,
+    subject: "mailto:studio@example.com",
+  }),
+});
+
+/** Sends the notifications to the browsers of a user. */
+export const { PushSubscriptions } = push;
+
+/**
+ * Watches each video task from its create to its end, also with no page open. Then it has the film copied, and tells the
+ * user's browsers.
+ */
+export const VideoWatch = videoWatch<Env>({ ...options, onEnd: afterEnd([archiving(files), push]) });
 
 /** Serves the studio's page (wrangler.jsonc, `assets`) and, for everything else, the gateway. */
-export default createProxy<Env>({
+export default files.proxy({
   ...options,
-  extensions: [streamLog((env) => env.STREAM_LOG), videoEvents((env) => env.VIDEO_WATCH)],
+  extensions: [
+    streamLog((env) => env.STREAM_LOG),
+    videoEvents((env) => env.VIDEO_WATCH, { startOn: "create" }),
+    push,
+  ],
 });

@@ -1,20 +1,57 @@
 import "./styles.css";
 import { GatewayProvider } from "@sluice/react";
-import { StrictMode } from "react";
+import { Activity, StrictMode, startTransition } from "react";
 import { createRoot } from "react-dom/client";
-import { App } from "./app.js";
+import { ErrorBoundary } from "react-error-boundary";
 import { client } from "./client.js";
-import { routeOf } from "./routes.js";
-import { preloadRoom } from "./shell/rooms.js";
+import { preloadRoom, RouteContext, routeOf, useRooms } from "./routes.js";
+import { Shell } from "./shell/shell.js";
+import { Button } from "./ui/button.js";
 
 const root = createRoot(document.getElementById("root") as HTMLElement);
 // until then index.html shows the frame: the page is never empty
 void preloadRoom(routeOf(location.hash).room).then(() =>
-  root.render(
-    <StrictMode>
-      <GatewayProvider client={client}>
-        <App />
-      </GatewayProvider>
-    </StrictMode>,
+  // in slices: the page scrolls and takes clicks meanwhile
+  startTransition(() =>
+    root.render(
+      <StrictMode>
+        <GatewayProvider client={client}>
+          <App />
+        </GatewayProvider>
+      </StrictMode>,
+    ),
   ),
 );
+
+/** The rooms of the studio, in their frame. A room that is left keeps its state and its place. */
+function App() {
+  const { route, visited, missing, tryAgain } = useRooms();
+  return (
+    <RouteContext value={route}>
+      <Shell>
+        {[...visited].map(([name, Room]) => (
+          <Activity key={name} mode={name === route.room && !missing ? "visible" : "hidden"}>
+            <ErrorBoundary
+              fallbackRender={({ resetErrorBoundary }) => (
+                <Problem text="This room has failed." onRetry={resetErrorBoundary} />
+              )}
+            >
+              <Room />
+            </ErrorBoundary>
+          </Activity>
+        ))}
+        {missing && <Problem text="This room could not load. Check your connection." onRetry={tryAgain} />}
+      </Shell>
+    </RouteContext>
+  );
+}
+
+/** The place of a room that is not there. */
+function Problem({ text, onRetry }: { readonly text: string; readonly onRetry: () => void }) {
+  return (
+    <div role="alert" className="m-auto flex flex-col items-center gap-4 p-8 text-center">
+      <p>{text}</p>
+      <Button onClick={onRetry}>Try again</Button>
+    </div>
+  );
+}

@@ -6,9 +6,8 @@ import { Clapperboard, Copy, Image, ImageOff, LoaderCircle, Trash2 } from "lucid
 import { type ReactNode, useState } from "react";
 import { urlsOf, useImageForm, useVideoForm } from "../media/use-media-form.js";
 import { openRoute } from "../routes.js";
-import { Button, IconButton } from "../ui/button.js";
-import { Badge } from "../ui/chip.js";
-import { toast } from "../ui/toast.js";
+import { Badge, Button, IconButton } from "../ui/button.js";
+import { toast } from "../ui/popups.js";
 import { dismiss, type RegisteredAsset, type Registration, register, registered } from "./registered.js";
 
 /** An asset that was registered here, and if it can be used. */

@@ -1,12 +1,11 @@
-import { useLeaveWarning } from "@sluice/react/app";
 import { Upload } from "lucide-react";
 import { useRef, useState } from "react";
-import { useInspected } from "../inspector/inspected.js";
+import { useInspected } from "../inspector/feed.js";
 import { focusProblem } from "../media/composer.js";
 import { Problem, useDrop } from "../media/sources.js";
-import { RoomHeader } from "../shell/room-header.js";
+import { RoomHeader } from "../shell/bars.js";
 import { Button } from "../ui/button.js";
-import { Field, TextInput } from "../ui/field.js";
+import { Field, TextInput } from "../ui/fields.js";
 import { useValue } from "../value.js";
 import { AssetCard, RegistrationCard } from "./asset-card.js";
 import { register, registered, registrations } from "./registered.js";
@@ -23,8 +22,6 @@ export function AssetsRoom() {
   const [linkProblem, setLinkProblem] = useState<string>();
   const input = useRef<HTMLInputElement>(null);
   const section = useRef<HTMLElement>(null);
-  // they would be registered, perhaps, and nobody could name them
-  useLeaveWarning(sending.some(({ state }) => state === "sending"));
   const isGroupless = groupId.trim() === "";
   useInspected(
     {

@@ -1,8 +1,8 @@
 import type { ThreadMessage } from "@sluice/core";
 import clsx from "clsx";
-import { Check, ChevronLeft, ChevronRight, Copy, RefreshCw } from "lucide-react";
-import { useState } from "react";
+import { ChevronLeft, ChevronRight, RefreshCw } from "lucide-react";
 import { IconButton } from "../ui/button.js";
+import { CopyButton } from "../ui/code.js";
 import { modelWords } from "./settings.js";
 import { useVerbs } from "./use-chat.js";
 
@@ -36,21 +36,6 @@ export function Actions({
       </IconButton>
       <Stats answers={answers} />
     </div>
-  );
-}
-
-/** Copies a text. */
-export function CopyButton({ text, label = "Copy" }: { readonly text: string; readonly label?: string }) {
-  const [isCopied, setIsCopied] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setIsCopied(true);
-    setTimeout(() => setIsCopied(false), 1500);
-  };
-  return (
-    <IconButton label={isCopied ? "Copied" : label} onClick={() => void copy()}>
-      {isCopied ? <Check aria-hidden /> : <Copy aria-hidden />}
-    </IconButton>
   );
 }
 

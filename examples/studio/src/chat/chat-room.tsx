@@ -1,19 +1,21 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { useRoute } from "../routes.js";
-import { RoomHeader } from "../shell/room-header.js";
+import { RoomHeader } from "../shell/bars.js";
 import { later } from "../ui/later.js";
+import { ask, cancelAsk, useWaitingAsk } from "../welcome/asks.js";
 import { Welcome } from "../welcome/welcome.js";
+import { MessageBox } from "./message-box.js";
 
 const Conversation = later(async () => (await import("./conversation.js")).Conversation);
 const Compare = later(async () => (await import("./compare.js")).Compare);
-// it is needed at once, but the welcome can be painted before
-void Conversation.preload();
 
-/** The room for chat. */
+/** The room for chat. One can write before the conversation is loaded. */
 export function ChatRoom() {
   const { id, isNew } = useConversationId();
   const [isComparing, setIsComparing] = useState(false);
-  if (isComparing) return <Compare onClose={() => setIsComparing(false)} />;
+  const [isComposing, setIsComposing] = useState(false);
+  const loading = <Loading draftKey={isNew ? "new" : id} isNew={isNew} onComposing={setIsComposing} />;
+  if (isComparing) return <Compare onClose={() => setIsComparing(false)} fallback={loading} />;
   return (
     <Conversation
       key={id}
@@ -21,7 +23,9 @@ export function ChatRoom() {
       isNew={isNew}
       welcome={welcome}
       onCompare={() => setIsComparing(true)}
-      fallback={<Loading isNew={isNew} />}
+      // another text field would break off the word that is being composed
+      isNeeded={!isComposing}
+      fallback={loading}
     />
   );
 }
@@ -32,15 +36,30 @@ const welcome = (
   </div>
 );
 
-/** The room until its scripts are there: the same places, so that nothing moves. */
-function Loading({ isNew }: { readonly isNew: boolean }) {
+interface LoadingProps {
+  readonly draftKey: string;
+  readonly isNew: boolean;
+  readonly onComposing: (isComposing: boolean) => void;
+}
+
+/** The room until its scripts are there: the same places, so that nothing moves. What is sent waits for them. */
+function Loading({ draftKey, isNew, onComposing }: LoadingProps) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const waiting = useWaitingAsk();
   return (
     <>
       <RoomHeader title="Chat" />
       <div className="flex min-h-0 grow flex-col">{isNew && welcome}</div>
-      <div className="mx-auto w-full max-w-3xl px-2 pb-2 short:pb-1">
-        <div className="h-21 rounded-2xl border border-edge/50 bg-raised short:h-12" />
-      </div>
+      <MessageBox
+        draftKey={draftKey}
+        field={field}
+        onSend={(text) => ask({ prompt: text })}
+        isBusy={waiting !== undefined}
+        isBlocked={waiting !== undefined}
+        onStop={cancelAsk}
+        onComposing={onComposing}
+        before={waiting && <p className="animate-pulse truncate px-3 text-sm text-muted">{waiting.prompt}</p>}
+      />
     </>
   );
 }

@@ -1,32 +1,28 @@
-import type { CodeHighlighterPlugin, HighlightResult } from "@streamdown/code";
 import clsx from "clsx";
 import { Download, WrapText } from "lucide-react";
-import {
-  type ComponentProps,
-  isValidElement,
-  lazy,
-  type ReactNode,
-  Suspense,
-  useEffect,
-  useState,
-} from "react";
+import { type ComponentProps, isValidElement, type ReactNode, useState } from "react";
 import { type ExtraProps, useIsCodeFenceIncomplete } from "streamdown";
-import { IconButton } from "../ui/button.js";
-import { CopyButton } from "./actions.js";
-import { soon } from "./near.js";
+import { IconButton, Skeleton } from "../ui/button.js";
+import { CopyButton, Highlighted } from "../ui/code.js";
+import { later } from "../ui/later.js";
+import { FORMULA } from "./formulas.js";
 
-const Diagram = lazy(async () => ({ default: (await import("./diagram.js")).Diagram }));
+const Diagram = later(async () => (await import("./diagram.js")).Diagram);
 
 /** Code of an answer, in colours, with its language and tools. A Mermaid diagram is drawn. */
 export function CodeBlock({ children }: ComponentProps<"pre"> & ExtraProps) {
   const isIncomplete = useIsCodeFenceIncomplete();
   const { code, language } = partsOf(children);
+  if (language === FORMULA) return <Skeleton label="Formula" className="h-12" />;
   const plain = <Code code={code} language={language} isIncomplete={isIncomplete} />;
-  if (language !== "mermaid" || isIncomplete) return plain;
+  if (language !== "mermaid") return plain;
+  const place = <Skeleton label="Diagram" className="h-48" />;
+  // a diagram that is not finished can't be drawn
+  if (isIncomplete) return place;
   return (
-    <Suspense fallback={plain}>
-      <Diagram code={code}>{plain}</Diagram>
-    </Suspense>
+    <Diagram code={code} fallback={place} failed={plain}>
+      {plain}
+    </Diagram>
   );
 }
 
@@ -66,63 +62,6 @@ function Code({ code, language, isIncomplete }: CodeProps) {
       </pre>
     </figure>
   );
-}
-
-function Highlighted({ code, language, isIncomplete }: CodeProps) {
-  const result = useHighlight({ code, language, isIncomplete });
-  if (!result || !code.startsWith(result.code)) return <code>{code}</code>;
-  return (
-    <code>
-      {result.tokens.map((line, index) => (
-        <span key={index}>
-          {line.map(({ content, htmlStyle, offset }) => (
-            <span key={offset} style={styleOf(htmlStyle)}>
-              {content}
-            </span>
-          ))}
-          {index < result.tokens.length - 1 && "\n"}
-        </span>
-      ))}
-      {code.slice(result.code.length)}
-    </code>
-  );
-}
-
-/** Colours of both themes: the page's colour scheme chooses. */
-function styleOf(style: Record<string, string> | string | undefined) {
-  if (typeof style !== "object") return undefined;
-  const { color, "--shiki-dark": dark } = style;
-  return { color: `light-dark(${color}, ${dark})` };
-}
-
-const themes = ["github-light-default", "github-dark-default"] as const;
-let highlighter: Promise<CodeHighlighterPlugin> | undefined;
-
-/** The colours of some code, or of its beginning while it grows. The highlighter is loaded with the first code. */
-function useHighlight({ code, language, isIncomplete }: CodeProps) {
-  const [result, setResult] = useState<{ code: string; tokens: HighlightResult["tokens"] }>();
-  useEffect(() => {
-    let isLeft = false;
-    highlighter ??= import("@streamdown/code").then(({ createCodePlugin }) =>
-      createCodePlugin({ themes: [...themes] }),
-    );
-    const show = ({ tokens }: HighlightResult) => !isLeft && setResult({ code, tokens });
-    const highlight = (plugin: CodeHighlighterPlugin) => {
-      if (isLeft) return;
-      const known = plugin.supportsLanguage(language as never) ? language : "text";
-      const ready = plugin.highlight(
-        { code, language: known as never, themes: [...themes], isIncomplete },
-        show,
-      );
-      if (ready) show(ready);
-    };
-    // code that grows is not put off
-    void highlighter.then((plugin) => (isIncomplete ? highlight(plugin) : soon(() => highlight(plugin))));
-    return () => {
-      isLeft = true;
-    };
-  }, [code, language, isIncomplete]);
-  return result;
 }
 
 /** The text and the language of a fenced block. */

@@ -1,8 +1,8 @@
 import { chatModelInfo, useAttachments } from "@sluice/react/app";
 import { X } from "lucide-react";
 import { useId, useRef, useState } from "react";
-import { useInspected } from "../inspector/inspected.js";
-import { RoomHeader } from "../shell/room-header.js";
+import { useInspected } from "../inspector/feed.js";
+import { RoomHeader } from "../shell/bars.js";
 import { Button } from "../ui/button.js";
 import { useValue } from "../value.js";
 import { Composer } from "./composer.js";

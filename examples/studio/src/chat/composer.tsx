@@ -1,8 +1,9 @@
-import { type useAttachments, useDraft } from "@sluice/react/app";
+import type { useAttachments } from "@sluice/react/app";
 import clsx from "clsx";
-import { ArrowUp, Clock, Paperclip, Square, X } from "lucide-react";
-import { type FormEvent, type KeyboardEvent, type ReactNode, type RefObject, useRef } from "react";
+import { Clock, Paperclip, X } from "lucide-react";
+import { type ReactNode, type RefObject, useRef } from "react";
 import { Button, IconButton } from "../ui/button.js";
+import { MessageBox } from "./message-box.js";
 import { type ChatSettings, changeSettings, modelWords } from "./settings.js";
 
 type Attachments = ReturnType<typeof useAttachments>;
@@ -23,87 +24,44 @@ interface ComposerProps {
   readonly children?: ReactNode;
 }
 
-/** The place to write a message. */
+/** The place to write a message, with its images, and with the menus of the chat. */
 export function Composer(props: ComposerProps) {
   const { draftKey, field, settings, attachments, isBusy, queued, onSend, onStop, onDequeue } = props;
   const { images, isPreparing, isBlind, inputProps, onPaste } = attachments;
-  const { draft, setDraft, clearDraft } = useDraft(`chat/${draftKey}`, "");
   const picker = useRef<HTMLInputElement>(null);
-  const isEmpty = draft.trim() === "" && images.length === 0;
-  const canSend = !isEmpty && !isPreparing && !isBlind;
 
-  async function send(): Promise<void> {
-    if (!canSend) return;
+  async function send(text: string): Promise<boolean> {
     const files = attachments.attachments.map(({ file }) => file);
-    const text = draft;
-    clearDraft();
     attachments.clear();
-    if (await onSend(text, images)) return;
-    // not sent: the text and the images come back, unless there is something new
-    setDraft((later) => later || text);
-    attachments.add(files);
+    const isSent = await onSend(text, images);
+    if (!isSent) attachments.add(files);
+    return isSent;
   }
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    void send();
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
-    event.preventDefault();
-    void send();
-  };
 
   return (
-    <form onSubmit={submit} className="mx-auto flex w-full max-w-3xl flex-col gap-2 px-2 pb-2 short:pb-1">
-      <Queue texts={queued} onDequeue={onDequeue} />
-      <div className="flex flex-col rounded-2xl border border-edge/50 bg-raised p-1.5 shadow-sm focus-within:border-accent">
-        <Previews attachments={attachments} />
-        {isBlind && <BlindNote settings={settings} switchTo={attachments.switchTo} />}
-        <div className="flex flex-wrap items-end gap-1 short:flex-nowrap">
-          <textarea
-            ref={field}
-            dir="auto"
-            aria-label="Message"
-            placeholder="Ask anything"
-            rows={1}
-            value={draft}
-            onChange={({ target }) => setDraft(target.value)}
-            onPaste={onPaste}
-            onKeyDown={onKeyDown}
-            className="field-sizing-content max-h-48 min-w-0 grow basis-full resize-none bg-transparent px-2 py-1 outline-none placeholder:truncate short:order-2 short:max-h-16 short:basis-0"
-          />
-          <input {...inputProps} ref={picker} aria-label="Images" className="hidden" />
-          <IconButton label="Add images" className="short:order-1" onClick={() => picker.current?.click()}>
-            <Paperclip aria-hidden />
-          </IconButton>
-          <div className="flex min-w-0 grow items-center gap-1 short:order-3 short:grow-0">
-            {props.children}
-          </div>
-          {isBusy && (
-            <IconButton
-              label="Stop"
-              keys="Esc"
-              look={isEmpty ? "primary" : "secondary"}
-              className="rounded-full! short:order-4"
-              onClick={onStop}
-            >
-              <Square aria-hidden className="fill-current" />
-            </IconButton>
-          )}
-          {(!isBusy || !isEmpty) && (
-            <IconButton
-              type="submit"
-              label={isBusy ? "Queue" : "Send"}
-              look="primary"
-              disabled={!canSend}
-              className="rounded-full! short:order-5"
-            >
-              <ArrowUp aria-hidden />
-            </IconButton>
-          )}
-        </div>
-      </div>
-    </form>
+    <MessageBox
+      draftKey={draftKey}
+      field={field}
+      onSend={send}
+      isBusy={isBusy}
+      onStop={onStop}
+      hasFiles={images.length > 0}
+      isBlocked={isPreparing || isBlind}
+      onPaste={onPaste}
+      before={<Queue texts={queued} onDequeue={onDequeue} />}
+      above={
+        <>
+          <Previews attachments={attachments} />
+          {isBlind && <BlindNote settings={settings} switchTo={attachments.switchTo} />}
+        </>
+      }
+    >
+      <input {...inputProps} ref={picker} aria-label="Images" className="hidden" />
+      <IconButton label="Add images" className="short:order-1" onClick={() => picker.current?.click()}>
+        <Paperclip aria-hidden />
+      </IconButton>
+      <div className="flex min-w-0 grow items-center gap-1 short:order-3 short:grow-0">{props.children}</div>
+    </MessageBox>
   );
 }
 

@@ -11,9 +11,9 @@ import {
   useRef,
 } from "react";
 import { chatListOptions, isKeeping, storage } from "../client.js";
-import { useInspected } from "../inspector/inspected.js";
+import { useInspected } from "../inspector/feed.js";
 import { openRoute } from "../routes.js";
-import { RoomHeader } from "../shell/room-header.js";
+import { RoomHeader } from "../shell/bars.js";
 import { IconButton } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { Popover } from "../ui/popups.js";
@@ -67,8 +67,8 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
     [isNew, id, verbs],
   );
   const ask = useCallback(
-    async ({ prompt, needsTools }: Ask) => {
-      if (needsTools) await offerTools();
+    ({ prompt, needsTools }: Ask) => {
+      if (needsTools) offerTools();
       // the tools are offered from the next render on
       setTimeout(() => void send(prompt));
     },
@@ -77,11 +77,6 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
   useAsks(ask);
   // the button that was pressed goes away
   const acts = useVerbsWithFocus(verbs, field);
-  useEffect(() => {
-    const idle = setTimeout(() => void Log.preload(), 800);
-    return () => clearTimeout(idle);
-  }, []);
-
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     // events of popups come through here, too
     if (event.key !== "Escape" || !isBusy || !event.currentTarget.contains(event.target as Node)) return;
@@ -97,8 +92,14 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
         </IconButton>
       </RoomHeader>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: it takes drops, and Escape from what is inside */}
-      <div className="relative flex min-h-0 grow flex-col" onKeyDown={onKeyDown} {...attachments.dropProps}>
-        {messages.length === 0 && !chat.isRestoring ? (
+      <div
+        className="relative flex min-h-0 grow flex-col"
+        onKeyDown={onKeyDown}
+        // whoever writes sends soon
+        onFocus={() => void Log.preload()}
+        {...attachments.dropProps}
+      >
+        {messages.length === 0 && (isNew || !chat.isRestoring) ? (
           welcome
         ) : (
           <Log chat={{ ...chat, verbs: acts }} fallback={isNew ? welcome : gap} />

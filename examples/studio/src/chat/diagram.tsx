@@ -1,7 +1,6 @@
 import { type ReactNode, useEffect, useState } from "react";
-import { theme } from "../shell/theme.js";
-import { Chip } from "../ui/chip.js";
-import { Skeleton } from "../ui/skeleton.js";
+import { theme } from "../shell/commands.js";
+import { Chip, Skeleton } from "../ui/button.js";
 import { useMedia, useValue } from "../value.js";
 
 interface DiagramProps {
@@ -53,7 +52,7 @@ export function Diagram({ code, children }: DiagramProps) {
           />
         </div>
       ) : (
-        <Skeleton className="h-48" />
+        <Skeleton label="Diagram" className="h-48" />
       )}
       <Chip className="self-start" isPressed={showsCode} onClick={() => setShowsCode(!showsCode)}>
         Code
@@ -66,6 +65,9 @@ interface Drawing {
   readonly svg: string;
   readonly width: number;
 }
+
+/** Longest time that the frame may take to load, in milliseconds. */
+const LONGEST_LOAD_MS = 30_000;
 
 let frame: Promise<HTMLIFrameElement> | undefined;
 
@@ -94,10 +96,17 @@ function openFrame(): Promise<HTMLIFrameElement> {
   made.tabIndex = -1;
   made.ariaHidden = "true";
   made.className = "pointer-events-none fixed top-0 -left-full size-full opacity-0";
-  const ready = new Promise<HTMLIFrameElement>((resolve) => {
+  const ready = new Promise<HTMLIFrameElement>((resolve, reject) => {
+    // offline: the code is shown, and the next diagram tries again
+    const timer = setTimeout(() => {
+      made.remove();
+      frame = undefined;
+      reject(new Error("The frame of diagrams did not load"));
+    }, LONGEST_LOAD_MS);
     addEventListener("message", function onReady({ source, data }) {
       if (source !== made.contentWindow || data !== "ready") return;
       removeEventListener("message", onReady);
+      clearTimeout(timer);
       resolve(made);
     });
   });

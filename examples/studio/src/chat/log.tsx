@@ -1,11 +1,10 @@
 import type { ThreadMessage } from "@sluice/core";
 import clsx from "clsx";
 import { ArrowDown } from "lucide-react";
-import { type ReactNode, useDeferredValue, useEffect, useMemo } from "react";
+import { type ReactNode, useDeferredValue, useEffect, useMemo, useRef } from "react";
 import { useStickToBottom } from "use-stick-to-bottom";
 import { useMedia } from "../value.js";
 import { CONTINUE } from "./ending.js";
-import { NearContext } from "./near.js";
 import { Turn, type TurnMessages } from "./turn.js";
 import { type Chat, ChatContext } from "./use-chat.js";
 
@@ -32,54 +31,74 @@ export function Log({ chat, label = "Messages", empty }: LogProps) {
   const all = useDeferredValue(turns);
   const shown = turns.length - all.length > FIRST_TURNS ? turns.slice(-FIRST_TURNS) : turns;
   const asked = messages.findLast(({ role }) => role === "user")?.id;
+  const lastAsked = useRef(asked);
   useEffect(() => {
-    if (asked !== undefined) void scrollToBottom("instant");
+    // a room that is shown again runs its effects again, and keeps its scroll position
+    if (asked === undefined || asked === lastAsked.current) return;
+    lastAsked.current = asked;
+    void scrollToBottom("instant");
   }, [asked, scrollToBottom]);
-  const near = useMemo(() => ({ root: scrollRef }), [scrollRef]);
+  useEffect(() => {
+    const log = scrollRef.current;
+    if (!log || !isAtBottom) return;
+    let height = log.clientHeight;
+    // a keyboard that opens on a phone makes the log lower: its end stays in view
+    const observer = new ResizeObserver(() => {
+      const isLower = log.clientHeight < height;
+      height = log.clientHeight;
+      if (isLower && height > 0) void scrollToBottom("instant");
+    });
+    observer.observe(log);
+    return () => observer.disconnect();
+  }, [scrollRef, isAtBottom, scrollToBottom]);
 
   return (
     <ChatContext value={verbs}>
-      <NearContext value={near}>
-        <div className="relative flex min-h-0 grow flex-col">
-          <div
-            ref={scrollRef}
-            role="log"
-            aria-label={label}
-            aria-live="off"
-            aria-busy={isBusy}
-            // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
-            tabIndex={0}
-            className="flex grow flex-col overflow-y-auto overscroll-contain -outline-offset-2"
-          >
-            <div ref={contentRef} className="flex grow flex-col">
-              {turns.length === 0 && !isRestoring && empty}
-              {shown.map((turn, index) => {
-                const isLast = index === shown.length - 1;
-                return (
-                  <Turn
-                    key={turn.id}
-                    turn={turn}
-                    isLast={isLast}
-                    isBusy={isBusy && isLast}
-                    error={isLast ? error : undefined}
-                  />
-                );
-              })}
-            </div>
+      <div className="relative flex min-h-0 grow flex-col">
+        <div
+          ref={scrollRef}
+          role="log"
+          aria-label={label}
+          aria-live="off"
+          aria-busy={isBusy}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
+          tabIndex={0}
+          // while an answer grows, its end moves away from where the browser would scroll to
+          onKeyDown={(event) => {
+            if (event.key !== "End" || event.target !== event.currentTarget) return;
+            event.preventDefault();
+            void scrollToBottom("instant");
+          }}
+          className="flex grow flex-col overflow-y-auto overscroll-contain -outline-offset-2"
+        >
+          <div ref={contentRef} className="flex grow flex-col">
+            {turns.length === 0 && !isRestoring && empty}
+            {shown.map((turn, index) => {
+              const isLast = index === shown.length - 1;
+              return (
+                <Turn
+                  key={turn.id}
+                  turn={turn}
+                  isLast={isLast}
+                  isBusy={isBusy && isLast}
+                  error={isLast ? error : undefined}
+                />
+              );
+            })}
           </div>
-          <button
-            type="button"
-            aria-label="Jump to latest"
-            onClick={() => void scrollToBottom()}
-            className={clsx(
-              "control-square absolute bottom-2 left-1/2 inline-flex -translate-x-1/2 items-center justify-center rounded-full border bg-raised shadow-pop transition-opacity hover:bg-hover",
-              (isAtBottom || turns.length === 0) && "invisible opacity-0",
-            )}
-          >
-            <ArrowDown className="size-4" aria-hidden />
-          </button>
         </div>
-      </NearContext>
+        <button
+          type="button"
+          aria-label="Jump to latest"
+          onClick={() => void scrollToBottom()}
+          className={clsx(
+            "control-square absolute bottom-2 left-1/2 inline-flex -translate-x-1/2 items-center justify-center rounded-full border bg-raised shadow-pop transition-opacity hover:bg-hover",
+            (isAtBottom || turns.length === 0) && "invisible opacity-0",
+          )}
+        >
+          <ArrowDown className="size-4" aria-hidden />
+        </button>
+      </div>
     </ChatContext>
   );
 }

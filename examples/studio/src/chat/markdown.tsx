@@ -3,8 +3,9 @@ import clsx from "clsx";
 import { type ComponentProps, type ElementType, memo, useEffect, useState } from "react";
 import { type Components, type ExtraProps, type PluginConfig, Streamdown } from "streamdown";
 import { Button } from "../ui/button.js";
+import { soon } from "../ui/later.js";
 import { CodeBlock } from "./code-block.js";
-import { soon } from "./near.js";
+import { formulasOf, placeWidth } from "./formulas.js";
 
 interface MarkdownProps {
   readonly text: string;
@@ -14,8 +15,11 @@ interface MarkdownProps {
 
 /** An answer's text: Markdown with code, formulas and diagrams. */
 export const Markdown = memo(function Markdown({ text, isLive }: MarkdownProps) {
-  const tex = withTeX(isLive ? withoutTableHead(text) : text);
-  const math = useMath(tex.includes("$$"));
+  const { tex, places, hasMath } = formulasOf(
+    isLive ? withoutTableHead(text.replace(OPEN_MARK, "")) : text,
+    isLive,
+  );
+  const math = useMath(hasMath);
   return (
     <Streamdown
       className="flex min-w-0 flex-col gap-3 wrap-anywhere"
@@ -26,7 +30,7 @@ export const Markdown = memo(function Markdown({ text, isLive }: MarkdownProps) 
       plugins={math ?? noPlugins}
       controls={false}
     >
-      {tex}
+      {math ? tex : places}
     </Streamdown>
   );
 });
@@ -34,15 +38,19 @@ export const Markdown = memo(function Markdown({ text, isLive }: MarkdownProps) 
 const noPlugins: PluginConfig = {};
 let loadedMath: { readonly math: MathPlugin } | undefined;
 
-/** The plugin for formulas; loaded with the first formula. */
+/** The plugin for formulas, loaded with the first formula; undefined until then. */
 function useMath(hasMath: boolean): PluginConfig | undefined {
   const [math, setMath] = useState<PluginConfig | undefined>(loadedMath);
   useEffect(() => {
     if (!hasMath || loadedMath) return;
     let isLeft = false;
-    void loadMath().then((plugins) => {
-      soon(() => !isLeft && setMath(plugins));
-    });
+    loadMath().then(
+      (plugins) => soon(() => !isLeft && setMath(plugins)),
+      () => {
+        // offline: the formulas are shown as they were written
+        if (!isLeft) setMath(noPlugins);
+      },
+    );
     return () => {
       isLeft = true;
     };
@@ -59,6 +67,9 @@ async function loadMath(): Promise<PluginConfig> {
   return loadedMath;
 }
 
+/** Signs of emphasis or code at the end, that nothing follows yet: they would be shown as they are. */
+const OPEN_MARK = /(?<=^|[\s(])[*_~`]{1,3}$/;
+
 /** Leaves out the head of a table until its second line is there: before, it would be a line of bars. */
 function withoutTableHead(text: string): string {
   const lines = text.split("\n");
@@ -66,27 +77,6 @@ function withoutTableHead(text: string): string {
   const rows = lines.length - before - 1;
   // the second line is whole when a third one has begun
   return rows === 1 || rows === 2 ? lines.slice(0, before + 1).join("\n") : text;
-}
-
-/** Code, where a `$` or a `\\(` means nothing. */
-const CODE = /(```[\s\S]*?(?:```|$)|`[^`\n]*`)/;
-/** A formula between single dollars: no space inside them, and no price. */
-const INLINE = /(?<![\\$\w])\$(?![\s$])([^$\n]*?[^\s$\\])\$(?![\d$])/g;
-
-/** Writes all formulas between `$$`: `\\( \\)`, `\\[ \\]` and `$ $` become that. */
-function withTeX(text: string): string {
-  if (!/\$|\\[([]/.test(text)) return text;
-  return text
-    .split(CODE)
-    .map((part, index) =>
-      index % 2 === 1
-        ? part
-        : part
-            .replace(/\\\[([\s\S]*?)\\\]/g, (_, tex: string) => `\n$$\n${tex.trim()}\n$$\n`)
-            .replace(/\\\((.*?)\\\)/g, (_, tex: string) => `$$${tex.trim()}$$`)
-            .replace(INLINE, (_, tex: string) => `$$${tex}$$`),
-    )
-    .join("");
 }
 
 /** Makes a component of an element and its classes. */
@@ -119,7 +109,7 @@ const components: Components = {
   sup: styled("sup", "text-xs"),
   sub: styled("sub", "text-xs"),
   section: styled("section", "mt-2 border-t pt-3 text-sm text-muted"),
-  inlineCode: styled("code", "rounded-md bg-hover px-1.5 py-0.5 font-mono text-[0.875em]"),
+  inlineCode: InlineCode,
   a: Link,
   img: RemoteImage,
   pre: CodeBlock,
@@ -130,6 +120,22 @@ const components: Components = {
   th: styled("th", "px-3 py-2 text-start font-medium whitespace-nowrap"),
   td: styled("td", "px-3 py-2 align-top tabular-nums"),
 };
+
+const Plain = styled("code", "rounded-md bg-hover px-1.5 py-0.5 font-mono text-[0.875em]");
+
+/** Code within a line, or the place of a formula that is still loading. */
+function InlineCode(props: ComponentProps<"code"> & ExtraProps) {
+  const width = placeWidth(props.children);
+  if (width === undefined) return <Plain {...props} />;
+  return (
+    <span
+      role="img"
+      aria-label="Formula"
+      className="inline-block h-[1em] max-w-full rounded-sm bg-hover align-middle"
+      style={{ width: `${width}ch` }}
+    />
+  );
+}
 
 function Link({ node: _, children, href, ...rest }: ComponentProps<"a"> & ExtraProps) {
   const isOutside = /^https?:/.test(href ?? "");
@@ -149,7 +155,7 @@ function Table({ node: _, children, className, ...rest }: ComponentProps<"table"
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls a wide table
     <div tabIndex={0} className="max-w-full overflow-x-auto rounded-xl border">
-      <table className="w-full border-collapse text-sm" {...rest}>
+      <table className="w-full border-collapse text-sm wrap-break-word" {...rest}>
         {children}
       </table>
     </div>

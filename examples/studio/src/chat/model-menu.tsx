@@ -2,10 +2,9 @@ import { chatModelInfo } from "@sluice/react/app";
 import clsx from "clsx";
 import { Brain, Check, ChevronDown, Eye, SlidersHorizontal, Sparkles, Wrench } from "lucide-react";
 import type { ReactNode } from "react";
-import { Button, IconButton } from "../ui/button.js";
+import { Button, IconButton, Skeleton } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { Popover } from "../ui/popups.js";
-import { Skeleton } from "../ui/skeleton.js";
 import { useValue } from "../value.js";
 import { changeSettings, chatSettings, models, modelWords } from "./settings.js";
 

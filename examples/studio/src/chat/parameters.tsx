@@ -1,10 +1,7 @@
 import { chatModelInfo, type FormField, type FormValue, type FormValues } from "@sluice/react/app";
 import { ChevronRight } from "lucide-react";
-import { Field, TextArea, TextInput } from "../ui/field.js";
-import { NumberField } from "../ui/number-field.js";
+import { Field, NumberField, Slider, Switch, TextArea, TextInput } from "../ui/fields.js";
 import { Select } from "../ui/popups.js";
-import { Slider } from "../ui/slider.js";
-import { Switch } from "../ui/switch.js";
 import type { ChatSettings } from "./settings.js";
 
 interface ParametersProps {

@@ -4,8 +4,9 @@ import { Pencil } from "lucide-react";
 import { useLayoutEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { Button, IconButton } from "../ui/button.js";
+import { CopyButton } from "../ui/code.js";
 import { Dialog } from "../ui/popups.js";
-import { CopyButton, Versions } from "./actions.js";
+import { Versions } from "./actions.js";
 import { CONTINUE } from "./ending.js";
 import { useVerbs } from "./use-chat.js";
 
@@ -61,7 +62,7 @@ function Bubble({ text }: { readonly text: string }) {
   const [isOpen, setIsOpen] = useState(false);
   const isCut = isLong && !isOpen;
   return (
-    <div className="max-w-full rounded-2xl bg-hover px-4 py-2">
+    <div className="max-w-full rounded-2xl border border-transparent bg-hover px-4 py-2">
       <p
         dir="auto"
         className={clsx(
@@ -140,7 +141,7 @@ function Editor({ message, onClose }: { readonly message: ThreadMessage; readonl
             save();
           }
         }}
-        className="field-sizing-content max-h-72 resize-none bg-transparent px-1 outline-none"
+        className="field-sizing-content max-h-72 resize-none bg-transparent px-1 outline-none pointer-coarse:min-h-11"
       />
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Cancel</Button>

@@ -1,6 +1,7 @@
-import type { ChatTarget, ChatTool } from "@sluice/core";
+import { type ChatTarget, type ChatTool, defineTool } from "@sluice/core";
 import { type ChatModel, chatModels } from "@sluice/core/schemas";
 import { chatModelInfo, chatTargetOf, type FormValues } from "@sluice/react/app";
+import * as v from "valibot";
 import { createKeptValue, createValue } from "../value.js";
 
 /** Settings of the chat. They are kept when the model changes, and used where the model has them. */
@@ -44,22 +45,8 @@ export function changeSettings(changes: Partial<ChatSettings>): void {
   chatSettings.set((settings) => ({ ...settings, ...changes }));
 }
 
-/** The tools of the studio, once they are loaded: they bring a schema library. */
-export const tools = createValue<readonly ChatTool[]>([]);
-
-/** Loads the tools. */
-async function loadTools(): Promise<void> {
-  tools.set((await import("./tools.js")).tools);
-}
-const loadOffered = () => {
-  if (chatSettings.getSnapshot().offersTools) void loadTools();
-};
-chatSettings.subscribe(loadOffered);
-loadOffered();
-
 /** Offers the tools, if need be with a model that calls tools. */
-export async function offerTools(): Promise<void> {
-  await loadTools();
+export function offerTools(): void {
   chatSettings.set((settings) => ({
     ...settings,
     offersTools: true,
@@ -111,3 +98,40 @@ export const toolTitles: Readonly<Record<string, string>> = {
 
 /** Notes that the model was allowed to keep. They are gone when the page is left. */
 export const notes = createValue<readonly string[]>([]);
+
+/** Runs at once. */
+const rollDice = defineTool({
+  name: "roll_dice",
+  description: "Rolls dice and returns what each shows",
+  parameters: v.object({
+    count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(20), v.description("Number of dice")),
+    sides: v.pipe(v.number(), v.integer(), v.minValue(2), v.maxValue(100), v.description("Sides of each")),
+  }),
+  execute({ count, sides }) {
+    const words = crypto.getRandomValues(new Uint32Array(count));
+    const rolls = Array.from(words, (word) => 1 + (word % sides));
+    return { rolls, total: rolls.reduce((sum, roll) => sum + roll, 0) };
+  },
+});
+
+/** Runs after the user has approved it. */
+const saveNote = defineTool({
+  name: "save_note",
+  description: "Keeps a note for the user, on this page",
+  parameters: v.object({ text: v.pipe(v.string(), v.minLength(1), v.description("The note")) }),
+  needsApproval: true,
+  execute({ text }) {
+    notes.set((kept) => [...kept, text]);
+    return { saved: true, notes: notes.getSnapshot().length };
+  },
+});
+
+/** Waits for the user's answer, which its card asks for. */
+const pickColor = defineTool({
+  name: "pick_color",
+  description: "Asks the user to pick a color; returns its name and hex code",
+  parameters: v.object({ question: v.pipe(v.string(), v.description("What the color is for")) }),
+});
+
+/** The tools of the studio. */
+export const tools: readonly ChatTool[] = [rollDice, saveNote, pickColor];

@@ -2,8 +2,8 @@ import type { ThreadMessage, ThreadToolCall, ToolCallState } from "@sluice/core"
 import clsx from "clsx";
 import { Ban, Brain, Check, ChevronRight, CircleAlert, Hand, LoaderCircle, Text } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
+import { Skeleton } from "../ui/button.js";
 import { later } from "../ui/later.js";
-import { Skeleton } from "../ui/skeleton.js";
 import { toolTitles } from "./settings.js";
 
 const ToolCard = later(async () => (await import("./tool-card.js")).ToolCard);

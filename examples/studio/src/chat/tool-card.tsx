@@ -1,7 +1,6 @@
 import type { ThreadToolCall, ToolCallState } from "@sluice/core";
 import { type ReactNode, useId } from "react";
-import { Button } from "../ui/button.js";
-import { Chip } from "../ui/chip.js";
+import { Button, Chip } from "../ui/button.js";
 import { toolTitles } from "./settings.js";
 import { useVerbs } from "./use-chat.js";
 

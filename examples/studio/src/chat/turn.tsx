@@ -1,11 +1,10 @@
 import type { ThreadMessage } from "@sluice/core";
 import clsx from "clsx";
-import { memo } from "react";
-import { Badge } from "../ui/chip.js";
-import { later } from "../ui/later.js";
+import { memo, useEffect, useRef, useState } from "react";
+import { Badge } from "../ui/button.js";
+import { later, soon } from "../ui/later.js";
 import { Actions } from "./actions.js";
 import { Ending, Unanswered, Waiting } from "./ending.js";
-import { useNear } from "./near.js";
 import { Question } from "./question.js";
 import { Steps } from "./steps.js";
 
@@ -118,4 +117,25 @@ function Prose({ text, isLive, isNear }: ProseProps) {
   if (!isNear) return plain;
   // a text that grows would show unfinished Markdown
   return <Markdown text={text} isLive={isLive} fallback={isLive ? null : plain} />;
+}
+
+/** Distance to the visible part at which a turn is rendered in full. */
+const MARGIN = "800px 0px";
+
+/** Says if an element is or was near the visible part of the log. `isNearAtFirst` is for those that are there at once. */
+function useNear<Target extends Element>(isNearAtFirst: boolean) {
+  const ref = useRef<Target>(null);
+  const [isNear, setIsNear] = useState(isNearAtFirst);
+  useEffect(() => {
+    if (isNear || !ref.current) return;
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (entries.some(({ isIntersecting }) => isIntersecting)) soon(() => setIsNear(true));
+      },
+      { root: ref.current.closest('[role="log"]'), rootMargin: MARGIN },
+    );
+    observer.observe(ref.current);
+    return () => observer.disconnect();
+  }, [isNear]);
+  return { ref, isNear };
 }

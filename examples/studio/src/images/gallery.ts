@@ -1,5 +1,6 @@
 import type { ImageResult } from "@sluice/core";
 import type { ImageModel } from "@sluice/core/schemas";
+import { client } from "../client.js";
 import { createCollection, forgetOld, hasTexts } from "../media/collection.js";
 import type { MediaDraft } from "../media/use-media-form.js";
 
@@ -12,6 +13,8 @@ export interface Sheet {
   /** The form that was sent. */
   readonly draft: MediaDraft<ImageModel>;
   readonly images: ImageResult["images"];
+  /** End of the links; Unix milliseconds. @default a day after `at` */
+  readonly linksUntil?: number;
 }
 
 /** One image on the wall, or why there is none. */
@@ -21,6 +24,9 @@ export interface Shown {
   /** Number in its set, from 1. */
   readonly place: number;
 }
+
+/** Name of the store of requests for images: the room and the tray show the same one. */
+export const IMAGE_STORE = "studio";
 
 /** All images that were made in this browser. */
 export const gallery = createCollection("images", isSheet);
@@ -37,6 +43,30 @@ export function keepSheet(draft: MediaDraft<ImageModel>, { images }: ImageResult
     draft,
     images,
   });
+}
+
+const DAY_MS = 86_400_000;
+
+/** Replaces links that have expired by new ones to the proxy's copies. */
+export async function renewLinks(sheets: readonly Sheet[]): Promise<void> {
+  const now = Date.now();
+  const isKept = (image: Shown["image"]) => image.url !== undefined && (image.keptUntil ?? 0) > now;
+  const due = sheets.filter(
+    ({ at, images, linksUntil = at + DAY_MS }) => linksUntil <= now && images.some(isKept),
+  );
+  if (due.length === 0) return;
+  const { archivedMedia } = await import("@sluice/core/media");
+  const urls = due.flatMap(({ images }) => images.flatMap(({ url }) => url ?? []));
+  const copies = await archivedMedia(client, { urls });
+  for (const sheet of due) {
+    const copyOf = ({ url = "" }: Shown["image"]) => copies.get(url);
+    const images = sheet.images.map((image) => {
+      const copy = copyOf(image);
+      return copy && image.url ? { ...image, url: copy.url } : image;
+    });
+    const ends = sheet.images.map((image) => copyOf(image)?.expiresAt ?? now + DAY_MS);
+    gallery.put({ ...sheet, images, linksUntil: Math.min(...ends) });
+  }
 }
 
 /** Takes an image off the wall. Returns the way back. */

@@ -1,21 +1,26 @@
 import type { ImageModel } from "@sluice/core/schemas";
 import { useImages } from "@sluice/react";
-import { imageForm, imageRequestOf, type MediaField, useLeaveWarning } from "@sluice/react/app";
+import { imageForm, imageRequestOf, type MediaField } from "@sluice/react/app";
 import { ImagePlus, Lock, LockOpen } from "lucide-react";
-import { type RefObject, useRef } from "react";
+import { type RefObject, useEffect } from "react";
 import type { DemoPrompt } from "../../demo/prompts.js";
-import { useInspected } from "../inspector/inspected.js";
+import { useInspected } from "../inspector/feed.js";
 import { AddMedia } from "../media/add-media.js";
-import { Examples, Failure, focusProblem, GenerateButton, PromptInput } from "../media/composer.js";
+import {
+  ComposerBox,
+  Examples,
+  GenerateButton,
+  MediaRoom,
+  PromptInput,
+  useMediaRoom,
+} from "../media/composer.js";
 import { fieldOf, ModelSelect, MoreSettings, ResolutionChips, ShapeChips } from "../media/settings.js";
-import { Problem, References, useDrop, useSources } from "../media/sources.js";
+import { LostFiles, Problem, References, useDrop, useSources } from "../media/sources.js";
 import { type MediaDraft, type MediaForm, useImageForm } from "../media/use-media-form.js";
-import { RoomHeader } from "../shell/room-header.js";
-import { IconButton } from "../ui/button.js";
-import { Chip } from "../ui/chip.js";
-import { NumberField } from "../ui/number-field.js";
+import { Chip, IconButton } from "../ui/button.js";
+import { NumberField } from "../ui/fields.js";
 import { useValue } from "../value.js";
-import { gallery, keepSheet } from "./gallery.js";
+import { gallery, IMAGE_STORE, keepSheet, renewLinks } from "./gallery.js";
 import { Wall } from "./wall.js";
 
 type Draft = MediaDraft<ImageModel>;
@@ -23,14 +28,12 @@ type Draft = MediaDraft<ImageModel>;
 /** The room where images are made. A request goes on while one is in another room. */
 export function ImagesRoom() {
   const form = useImageForm();
-  const { generate, stop, reset, ...state } = useImages<ImageModel>({ id: "studio", model: form.model });
+  const { generate, stop, reset, ...state } = useImages<ImageModel>({ id: IMAGE_STORE, model: form.model });
   const { status, error, outcome, variables, submittedAt } = state;
   const sheets = useValue(gallery);
-  const composer = useRef<HTMLElement>(null);
-  const button = useRef<HTMLButtonElement>(null);
+  // without a proxy, or without its archive, the links stay as they are
+  useEffect(() => void renewLinks(sheets).catch(() => {}), [sheets]);
   const isPending = status === "pending";
-  // nothing brings the answer back
-  useLeaveWarning(isPending);
   useInspected({ room: "images", request: form.request }, state);
   const sources = useSources(form);
   const references = fieldOf(form, "media", "image") as MediaField;
@@ -43,76 +46,61 @@ export function ImagesRoom() {
     const settled = await generate(imageRequestOf(draft.model, draft.values));
     if (settled.status === "success") keepSheet(draft, settled.data);
   };
-  const submit = () => {
-    if (isPending) return;
-    if (form.check()) void start({ model: form.model, values: form.values });
-    else focusProblem(composer.current);
+  const room = useMediaRoom(form, isPending, (draft) => void start(draft));
+  const { region, button, fill, submit, fillAndStart, focusButton } = room;
+  const failure = error && {
+    error,
+    outcome,
+    onRetry() {
+      focusButton();
+      submit();
+    },
+    onDismiss() {
+      focusButton();
+      reset();
+    },
   };
-  /** Fills the form, and shows it. */
-  const fill = (draft: Draft) => {
-    form.fill(draft);
-    composer.current?.scrollIntoView({ block: "end", behavior: "smooth" });
-  };
-  const fillAndStart = (draft: Draft) => {
-    fill(draft);
-    if (!isPending) void start(draft);
-  };
-  /** Before a button goes, the focus moves to the one that stays. */
-  const focusButton = () => button.current?.focus();
 
   return (
-    <>
-      <RoomHeader title="Images" />
-      <div {...dropProps} className="grow overflow-y-auto">
-        <div className="mx-auto flex max-w-6xl flex-col gap-6 p-4 md:p-6">
-          <Composer
-            form={form}
-            sources={sources}
-            isOver={isOver}
-            region={composer}
-            button={button}
-            isBusy={isPending}
-            onSubmit={submit}
-          />
-          {error && (
-            <Failure
-              error={error}
-              outcome={outcome}
-              onRetry={() => {
-                focusButton();
-                submit();
-              }}
-              onDismiss={() => {
-                focusButton();
-                reset();
-              }}
-            />
-          )}
-          <p role="status" className="sr-only">
-            {isPending ? "Generating" : status === "success" && "Done"}
-          </p>
-          {sheets.length === 0 && !isPending ? (
-            <Examples
-              room="images"
-              title="Your images appear here. Try one of these."
-              most={9}
-              onPick={(example) => fillAndStart(draftOf(example))}
-            />
-          ) : (
-            <Wall
-              sheets={sheets}
-              pending={isPending ? { request: variables, since: submittedAt } : undefined}
-              onStop={() => {
-                focusButton();
-                stop();
-              }}
-              onReuse={fill}
-              onVary={(draft) => fillAndStart({ ...draft, values: { ...draft.values, seed: randomSeed() } })}
-            />
-          )}
-        </div>
-      </div>
-    </>
+    <MediaRoom
+      title="Images"
+      dropProps={dropProps}
+      failure={failure}
+      composer={
+        <Composer
+          form={form}
+          sources={sources}
+          isOver={isOver}
+          region={region}
+          button={button}
+          isBusy={isPending}
+          onSubmit={submit}
+        />
+      }
+    >
+      <p role="status" className="sr-only">
+        {isPending ? "Generating" : status === "success" && "Done"}
+      </p>
+      {sheets.length === 0 && !isPending ? (
+        <Examples
+          room="images"
+          title="Your images appear here. Try one of these."
+          most={9}
+          onPick={(example) => fillAndStart(draftOf(example))}
+        />
+      ) : (
+        <Wall
+          sheets={sheets}
+          pending={isPending ? { request: variables, since: submittedAt } : undefined}
+          onStop={() => {
+            focusButton();
+            stop();
+          }}
+          onReuse={fill}
+          onVary={(draft) => fillAndStart({ ...draft, values: { ...draft.values, seed: randomSeed() } })}
+        />
+      )}
+    </MediaRoom>
   );
 }
 
@@ -149,13 +137,9 @@ function Composer({ form, sources, isOver, region, button, isBusy, onSubmit }: C
   const references = fieldOf(form, "media", "image") as MediaField;
   const { objection, addFiles, addLinks } = sources;
   return (
-    <section
-      ref={region}
-      aria-label="New image"
-      data-over={isOver || undefined}
-      className="mx-auto flex w-full max-w-3xl flex-col gap-3 rounded-2xl border bg-raised p-4 shadow-sm transition-colors focus-within:border-edge data-over:border-accent data-over:bg-accent-soft"
-    >
+    <ComposerBox label="New image" region={region} isOver={isOver}>
       <References fields={[references]} form={form} />
+      <LostFiles names={form.lost} />
       {objection && <Problem text={objection} />}
       <PromptInput form={form} placeholder="Describe an image" onSubmit={onSubmit} />
       <ShapeChips form={form} />
@@ -182,7 +166,7 @@ function Composer({ form, sources, isOver, region, button, isBusy, onSubmit }: C
           </GenerateButton>
         </span>
       </div>
-    </section>
+    </ComposerBox>
   );
 }
 

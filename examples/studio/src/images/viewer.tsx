@@ -76,7 +76,7 @@ function Details({ shown: { sheet, image }, actions, onClose }: DetailsProps) {
                   if (!/^(Copy|Download)/.test(action.label)) onClose();
                   action.onSelect();
                 }}
-                className="control inline-flex items-center gap-2 rounded-lg px-3 text-sm hover:bg-white/20 [&_svg]:size-4"
+                className="control inline-flex items-center justify-center gap-2 rounded-lg px-3 text-sm hover:bg-white/20 [&_svg]:size-4"
               >
                 {action.icon}
                 <span className="max-sm:sr-only">{action.label}</span>

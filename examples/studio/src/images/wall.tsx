@@ -16,13 +16,15 @@ import {
 } from "lucide-react";
 import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { type MediaDraft, urlsOf, useImageForm, useVideoForm } from "../media/use-media-form.js";
-import { shortTime, useNow } from "../media/words.js";
+import { shortTime } from "../media/words.js";
 import { openRoute } from "../routes.js";
 import { Button, IconButton } from "../ui/button.js";
-import { Menu, type MenuItem } from "../ui/popups.js";
-import { toast } from "../ui/toast.js";
+import { later } from "../ui/later.js";
+import { Menu, type MenuItem, toast } from "../ui/popups.js";
+import { useNow } from "../value.js";
 import { removeImage, type Sheet, type Shown, sidesOf, sizeOf } from "./gallery.js";
-import type { Viewer } from "./viewer.js";
+
+const Viewer = later(async () => (await import("./viewer.js")).Viewer, "page");
 
 interface WallProps {
   readonly sheets: readonly Sheet[];
@@ -38,11 +40,6 @@ interface WallProps {
 /** All images, newest first, in columns; a click opens one. */
 export function Wall({ sheets, pending, onStop, onReuse, onVary }: WallProps) {
   const [open, setOpen] = useState<string>();
-  const [viewer, setViewer] = useState<{ readonly Viewer: typeof Viewer }>();
-  const view = (key: string) => {
-    setOpen(key);
-    if (!viewer) import("./viewer.js").then(setViewer, () => toast("Check your connection"));
-  };
   const actionsOf = useActions(onReuse, onVary);
   const shown = sheets.flatMap((sheet) =>
     sheet.images.map((image, at): Shown & { key: string } => ({
@@ -64,12 +61,12 @@ export function Wall({ sheets, pending, onStop, onReuse, onVary }: WallProps) {
         {pending && <Waiting {...pending} span={span} onStop={onStop} />}
         {shown.map((one) => (
           <li key={one.key} aria-label={one.sheet.prompt} style={span(sizeOf(one))}>
-            <Tile shown={one} actions={actionsOf(one)} onOpen={() => view(one.key)} />
+            <Tile shown={one} actions={actionsOf(one)} onOpen={() => setOpen(one.key)} />
           </li>
         ))}
       </ul>
-      {open !== undefined && viewer && (
-        <viewer.Viewer
+      {open !== undefined && (
+        <Viewer
           shown={shown.filter(({ image }) => image.url)}
           open={open}
           actionsOf={actionsOf}

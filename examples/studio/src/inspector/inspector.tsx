@@ -1,24 +1,131 @@
-import { useState } from "react";
-import { Tabs } from "../ui/tabs.js";
-import { CodeView } from "./code-view.js";
+import { Tabs as Base } from "@base-ui/react/tabs";
+import type { ReactNode } from "react";
+import { client } from "../client.js";
+import { Chip } from "../ui/button.js";
+import { CopyButton, Highlighted } from "../ui/code.js";
+import { createKeptValue, useValue } from "../value.js";
+import { inspected } from "./feed.js";
 import { NetworkView } from "./network-view.js";
+import { snippet, type Target } from "./snippets/snippet.js";
 import { StateView } from "./tree.js";
 
-type View = "code" | "network" | "state";
+const views = ["code", "network", "state"] as const;
+type View = (typeof views)[number];
+
+/** The chosen tab; the browser keeps it between visits. */
+const chosenView = createKeptValue<View>("sluice-inspector-view", "code", (kept): kept is View =>
+  views.some((known) => known === kept),
+);
 
 /** The panel that shows the code, the requests and the state of the running room. */
 export function Inspector() {
-  const [view, setView] = useState<View>("code");
+  const view = useValue(chosenView);
   return (
     <Tabs
       label="Inspector"
       value={view}
-      onChange={setView}
+      onChange={chosenView.set}
       tabs={[
         { value: "code", label: "Code", content: <CodeView /> },
         { value: "network", label: "Network", content: <NetworkView /> },
         { value: "state", label: "State", content: <StateView /> },
       ]}
     />
+  );
+}
+
+const labels: Readonly<Record<Target, string>> = {
+  react: "React",
+  script: "Script",
+  worker: "Worker",
+  curl: "curl",
+};
+const targets = Object.entries(labels) as [Target, string][];
+
+/** The chosen language; the browser keeps it between visits. */
+const chosenTarget = createKeptValue<Target>(
+  "sluice-inspector-language",
+  "react",
+  (kept): kept is Target => typeof kept === "string" && Object.hasOwn(labels, kept),
+);
+
+/** The code that does what the room does now, with its settings. */
+function CodeView() {
+  const shown = useValue(inspected);
+  const target = useValue(chosenTarget);
+  if (!shown) return null;
+  const code = snippet(shown.work, target, client.baseURL);
+  return (
+    <>
+      <div className="flex items-center justify-between gap-2 p-2 pb-0">
+        <fieldset className="flex gap-1">
+          <legend className="sr-only">Language</legend>
+          {targets.map(([name, label]) => (
+            <Chip
+              key={name}
+              isPressed={name === target}
+              className="border-transparent px-2.5 text-xs"
+              onClick={() => chosenTarget.set(name)}
+            >
+              {label}
+            </Chip>
+          ))}
+        </fieldset>
+        <CopyButton key={code} text={code} />
+      </div>
+      <section
+        aria-label="Code"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by the keyboard
+        tabIndex={0}
+        className="overflow-x-auto bg-canvas p-4 font-mono text-xs -outline-offset-2"
+      >
+        <pre className="font-mono">
+          <Highlighted code={code} language={target === "curl" ? "shellscript" : "tsx"} />
+        </pre>
+      </section>
+      <p className="mt-auto border-t p-4 text-xs text-muted">
+        Runs as it is. It follows the settings of this room.
+      </p>
+    </>
+  );
+}
+
+interface TabsProps<Value extends string> {
+  readonly label: string;
+  readonly value: Value;
+  readonly onChange: (value: Value) => void;
+  readonly tabs: readonly { readonly value: Value; readonly label: ReactNode; readonly content: ReactNode }[];
+}
+
+/** Several views of one thing, one at a time. */
+function Tabs<Value extends string>({ label, value, onChange, tabs }: TabsProps<Value>) {
+  return (
+    <Base.Root
+      value={value}
+      onValueChange={(chosen) => onChange(chosen as Value)}
+      className="flex min-h-0 grow flex-col"
+    >
+      <Base.List aria-label={label} className="relative flex shrink-0 gap-1 border-b px-2">
+        {tabs.map((tab) => (
+          <Base.Tab
+            key={tab.value}
+            value={tab.value}
+            className="control px-2 text-sm text-muted -outline-offset-2 hover:text-ink data-active:text-ink"
+          >
+            {tab.label}
+          </Base.Tab>
+        ))}
+        <Base.Indicator className="absolute bottom-0 left-(--active-tab-left) h-0.5 w-(--active-tab-width) bg-accent transition-all" />
+      </Base.List>
+      {tabs.map((tab) => (
+        <Base.Panel
+          key={tab.value}
+          value={tab.value}
+          className="flex min-h-0 grow flex-col overflow-y-auto -outline-offset-2"
+        >
+          {tab.content}
+        </Base.Panel>
+      ))}
+    </Base.Root>
   );
 }

@@ -1,9 +1,8 @@
 import { KeyRound, TriangleAlert } from "lucide-react";
-import { useEffect, useState } from "react";
-import { Button } from "../ui/button.js";
-import { Badge } from "../ui/chip.js";
-import { useValue } from "../value.js";
-import { type Call, calls, type SentRequest } from "./calls.js";
+import { useState } from "react";
+import { Badge, Button } from "../ui/button.js";
+import { useNow, useValue } from "../value.js";
+import { type Call, calls, type SentRequest } from "./feed.js";
 import { seconds, timelineOf } from "./timeline.js";
 import { Tree } from "./tree.js";
 
@@ -120,7 +119,7 @@ const bars = { neutral: "bg-edge", good: "bg-accent", bad: "bg-danger" };
 
 function Timeline({ call }: { readonly call: Call }) {
   const isOver = call.steps.some(({ type }) => type === "end");
-  const now = useNow(!isOver);
+  const now = useNow(100, !isOver);
   const stretches = timelineOf(call, now);
   const total = Math.max(1, ...stretches.map(({ to, waitUntil = 0 }) => Math.max(to, waitUntil)));
   const place = (from: number, to: number) => ({
@@ -168,15 +167,4 @@ function Sent({ request }: { readonly request: SentRequest }) {
       </div>
     </div>
   );
-}
-
-/** The time, ten times a second while it is needed. */
-function useNow(isNeeded: boolean): number {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    if (!isNeeded) return;
-    const timer = setInterval(() => setNow(Date.now()), 100);
-    return () => clearInterval(timer);
-  }, [isNeeded]);
-  return now;
 }

@@ -1,4 +1,4 @@
-import type { Call, RecordedStep } from "./calls.js";
+import type { Call, RecordedStep } from "./feed.js";
 
 /** One stretch of a call, in milliseconds since its first step. */
 export interface Stretch {

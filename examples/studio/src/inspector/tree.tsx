@@ -1,7 +1,7 @@
 import { ChevronRight } from "lucide-react";
 import { useDeferredValue, useState } from "react";
 import { useValue } from "../value.js";
-import { inspected } from "./inspected.js";
+import { inspected } from "./feed.js";
 
 interface TreeProps {
   readonly name: string;

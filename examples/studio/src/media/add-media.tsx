@@ -4,9 +4,10 @@ import { useRef, useState } from "react";
 import { registered } from "../assets/registered.js";
 import { gallery } from "../images/gallery.js";
 import { Button } from "../ui/button.js";
-import { TextInput } from "../ui/field.js";
+import { TextInput } from "../ui/fields.js";
 import { Popover, type Trigger } from "../ui/popups.js";
 import { useValue } from "../value.js";
+import { acceptOf, fileHints } from "./files.js";
 
 interface AddMediaProps {
   readonly title: string;
@@ -35,6 +36,8 @@ function Part({ field, onFiles, onLinks }: PartProps) {
   const input = useRef<HTMLInputElement>(null);
   const [link, setLink] = useState("");
   const isSingle = field.max === 1;
+  const accept = acceptOf(field);
+  const hint = fileHints[field.media];
   const addLink = () => {
     if (link.trim() === "") return;
     onLinks(field, [link.trim()]);
@@ -43,7 +46,7 @@ function Part({ field, onFiles, onLinks }: PartProps) {
   return (
     <section aria-label={field.label} className="flex flex-col gap-2">
       <h3 className="text-sm font-medium">{field.label}</h3>
-      {field.accept && (
+      {accept && (
         <>
           <Button onClick={() => input.current?.click()}>
             <Upload aria-hidden />
@@ -53,7 +56,8 @@ function Part({ field, onFiles, onLinks }: PartProps) {
             ref={input}
             type="file"
             hidden
-            accept={field.accept}
+            aria-label={`${field.label}: files`}
+            accept={accept}
             multiple={!isSingle}
             onChange={({ currentTarget }) => {
               onFiles(field, [...(currentTarget.files ?? [])]);
@@ -61,6 +65,7 @@ function Part({ field, onFiles, onLinks }: PartProps) {
               currentTarget.value = "";
             }}
           />
+          {hint && <p className="text-xs text-muted">{hint}</p>}
         </>
       )}
       <div className="flex gap-2">

@@ -1,13 +1,22 @@
 import type { Outcome } from "@sluice/core";
-import { describeError } from "@sluice/react/app";
+import { describeError, type ErrorWords, errorWords } from "@sluice/react/app";
 import clsx from "clsx";
 import { CircleAlert, Sparkles } from "lucide-react";
-import { type KeyboardEvent, type ReactNode, type RefObject, useId } from "react";
-import type { DemoPrompt } from "../../demo/prompts.js";
-import { demoPrompts } from "../../demo/prompts.js";
+import {
+  type ComponentProps,
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useId,
+  useRef,
+} from "react";
+import { type DemoPrompt, demoPrompts } from "../../demo/prompts.js";
+import { RoomHeader } from "../shell/bars.js";
 import { Button } from "../ui/button.js";
+import { useValue } from "../value.js";
+import { filesInReading } from "./files.js";
 import { Problem } from "./sources.js";
-import type { FormControls } from "./use-media-form.js";
+import type { FormControls, MediaDraft, MediaForm } from "./use-media-form.js";
 
 /** Moves the focus to the first field that is wrong, when React has marked it. */
 export function focusProblem(around: HTMLElement | null): void {
@@ -15,6 +24,87 @@ export function focusProblem(around: HTMLElement | null): void {
     const wrong = around?.querySelector<HTMLElement>("[aria-invalid=true], button[data-invalid]");
     wrong?.focus();
   });
+}
+
+/** The form of a media room, and what happens to it: it is filled, sent, and has the focus where a button goes away. */
+export function useMediaRoom<Model extends string>(
+  form: MediaForm<Model>,
+  isBusy: boolean,
+  start: (draft: MediaDraft<Model>) => void,
+) {
+  const region = useRef<HTMLElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  const isReading = useValue(filesInReading) > 0;
+  /** Fills the form, and shows it. */
+  const fill = (draft: MediaDraft<Model>) => {
+    form.fill(draft);
+    region.current?.scrollIntoView({ block: "end", behavior: "smooth" });
+  };
+  return {
+    region,
+    button,
+    fill,
+    submit() {
+      if (isBusy || isReading) return;
+      if (form.check()) start({ model: form.model, values: form.values });
+      else focusProblem(region.current);
+    },
+    fillAndStart(draft: MediaDraft<Model>) {
+      fill(draft);
+      if (!isBusy) start(draft);
+    },
+    /** Before a button goes, the focus moves to the one that stays. */
+    focusButton: () => button.current?.focus(),
+  };
+}
+
+interface MediaRoomProps {
+  readonly title: string;
+  /** Props that let the room take files that are dropped on it. */
+  readonly dropProps: ComponentProps<"div">;
+  readonly composer: ReactNode;
+  /** The request that failed last. */
+  readonly failure: FailureProps | undefined;
+  readonly children: ReactNode;
+}
+
+/** The frame of a media room: the form, why the last request failed, and what was made. */
+export function MediaRoom({ title, dropProps, composer, failure, children }: MediaRoomProps) {
+  return (
+    <>
+      <RoomHeader title={title} />
+      <div {...dropProps} className="grow overflow-y-auto">
+        <div className="mx-auto flex max-w-6xl flex-col gap-6 p-4 md:p-6">
+          {composer}
+          {failure && <Failure {...failure} />}
+          {children}
+        </div>
+      </div>
+    </>
+  );
+}
+
+interface ComposerBoxProps {
+  /** Name of the form. */
+  readonly label: string;
+  readonly region: RefObject<HTMLElement | null>;
+  /** True while files are held over it. */
+  readonly isOver?: boolean;
+  readonly children: ReactNode;
+}
+
+/** The box around the form of a media room. */
+export function ComposerBox({ label, region, isOver = false, children }: ComposerBoxProps) {
+  return (
+    <section
+      ref={region}
+      aria-label={label}
+      data-over={isOver || undefined}
+      className="@container mx-auto flex w-full max-w-3xl flex-col gap-3 rounded-2xl border bg-raised p-4 shadow-sm transition-colors focus-within:border-edge data-over:border-accent data-over:bg-accent-soft"
+    >
+      {children}
+    </section>
+  );
 }
 
 interface PromptProps {
@@ -63,21 +153,23 @@ interface GenerateProps {
 
 /** The button that costs money: a double click and a held key press it once. */
 export function GenerateButton({ button, isBusy, children, onPress }: GenerateProps) {
+  const isReading = useValue(filesInReading) > 0;
+  const isOff = isBusy || isReading;
   return (
     <Button
       ref={button}
       look="primary"
-      aria-disabled={isBusy || undefined}
+      aria-disabled={isOff || undefined}
       className="aria-disabled:opacity-60"
       onClick={({ detail }) => {
-        if (!isBusy && detail < 2) onPress();
+        if (!isOff && detail < 2) onPress();
       }}
       onKeyDown={(event) => {
         if (event.repeat) event.preventDefault();
       }}
     >
       <Sparkles aria-hidden />
-      {children}
+      {isReading ? "Adding…" : children}
     </Button>
   );
 }
@@ -85,14 +177,22 @@ export function GenerateButton({ button, isBusy, children, onPress }: GeneratePr
 interface FailureProps {
   readonly error: unknown;
   readonly outcome?: Outcome | undefined;
+  /** Words of this request. */
+  readonly words?: Partial<ErrorWords>;
   readonly onRetry?: () => void;
   readonly onDismiss?: () => void;
 }
 
+const ownWords = { ...errorWords, tooLong: { title: "Too large", hint: "Use a smaller file, or fewer." } };
+
 /** A failed request, in words for people, with one way on. */
-export function Failure({ error, outcome, onRetry, onDismiss }: FailureProps) {
-  const { title, hint, action, mayBeBilled } = describeError(error, { outcome });
+function Failure({ error, outcome, words, onRetry, onDismiss }: FailureProps) {
+  const { kind, title, hint, action, mayBeBilled } = describeError(error, {
+    outcome,
+    words: { ...ownWords, ...words },
+  });
   const canRetry = action === "retry" || action === "wait";
+  const isUnsent = kind !== "invalidInput" && (outcome ?? outcomeOf(error)) === "not-sent";
   return (
     <div
       role="alert"
@@ -101,6 +201,7 @@ export function Failure({ error, outcome, onRetry, onDismiss }: FailureProps) {
       <CircleAlert className="size-4.5 shrink-0 text-danger" aria-hidden />
       <p className="min-w-48 grow basis-0">
         <strong className="font-medium">{title}.</strong> {hint}
+        {isUnsent && " Nothing was sent."}
       </p>
       <span className="flex gap-2">
         {onRetry && canRetry && (
@@ -116,6 +217,11 @@ export function Failure({ error, outcome, onRetry, onDismiss }: FailureProps) {
       </span>
     </div>
   );
+}
+
+/** The outcome that an error of the library has. */
+export function outcomeOf(error: unknown): unknown {
+  return typeof error === "object" && error !== null && "outcome" in error ? error.outcome : undefined;
 }
 
 /** Pictures that the emulator paints for the examples, by the path of the file. */

@@ -7,13 +7,9 @@ import type {
   SwitchField,
 } from "@sluice/react/app";
 import { Camera, Globe, SlidersHorizontal, Volume2, WandSparkles } from "lucide-react";
-import { IconButton } from "../ui/button.js";
-import { Chip } from "../ui/chip.js";
-import { Field } from "../ui/field.js";
-import { NumberField } from "../ui/number-field.js";
+import { Chip, IconButton } from "../ui/button.js";
+import { Field, NumberField, Slider, Switch } from "../ui/fields.js";
 import { Popover, Select } from "../ui/popups.js";
-import { Slider } from "../ui/slider.js";
-import { Switch } from "../ui/switch.js";
 import type { FormControls, MediaForm } from "./use-media-form.js";
 import { modelName } from "./words.js";
 
@@ -146,7 +142,7 @@ export function LengthSlider({ form }: FormProps) {
         {problem && <p className="text-xs text-danger">{problem}</p>}
       </div>
       {(auto !== undefined || field.default === undefined) && (
-        <Chip isPressed={isAuto} onClick={() => form.set("duration", auto)}>
+        <Chip aria-label="Auto length" isPressed={isAuto} onClick={() => form.set("duration", auto)}>
           Auto
         </Chip>
       )}

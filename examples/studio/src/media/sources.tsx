@@ -6,20 +6,26 @@ import { useDropzone } from "react-dropzone";
 import { registered } from "../assets/registered.js";
 import { useValue } from "../value.js";
 import { AddMedia } from "./add-media.js";
+import { fileNameAt, pictureAt, prepare } from "./files.js";
 import { type FormControls, urlsOf } from "./use-media-form.js";
 
-/** Adds files to a field as data URIs; says why it does not take one. */
+/** Adds files and links to the fields of a form; says why one is not taken. */
 export function useSources({ add }: Pick<FormControls, "add">) {
   const [objection, setObjection] = useState<string>();
 
-  async function addFiles(field: MediaField, files: readonly File[]): Promise<void> {
+  /** Adds each file to the field that `fieldOf` finds for it. */
+  async function addFilesTo(
+    fieldOf: (file: File) => MediaField | undefined,
+    files: readonly File[],
+  ): Promise<void> {
     setObjection(undefined);
     for (const file of files)
       try {
-        if (!field.accept) setObjection("This model takes links only.");
-        else add(field, [await dataURIOf(file, field)]);
-      } catch {
-        setObjection(`“${file.name}” is not a picture.`);
+        const field = fieldOf(file);
+        if (field) add(field, [await prepare(file, field)]);
+        else setObjection(`“${file.name}” can't be used here.`);
+      } catch (error) {
+        setObjection(error instanceof TypeError ? error.message : `“${file.name}” can't be read.`);
       }
   }
 
@@ -28,19 +34,12 @@ export function useSources({ add }: Pick<FormControls, "add">) {
     add(field, links);
   }
 
-  return { objection, addFiles, addLinks };
-}
-
-/** The uses that the table has limits for. */
-const fitted = ["first_frame", "last_frame", "reference_image"] as const;
-
-async function dataURIOf(file: File, { name }: MediaField): Promise<string> {
-  const { checkMedia, fitImage, toDataURI } = await import("@sluice/core/media");
-  const use = fitted.find((known) => known === name);
-  if (use) return toDataURI((await fitImage(file, use)).blob);
-  const [issue] = await checkMedia(file, "chat_image");
-  if (issue) throw new TypeError(issue.message);
-  return toDataURI(file);
+  return {
+    objection,
+    addFilesTo,
+    addFiles: (field: MediaField, files: readonly File[]) => addFilesTo(() => field, files),
+    addLinks,
+  };
 }
 
 /** Takes what is dropped on an element: files, or the link of a picture of this page or another. */
@@ -123,6 +122,17 @@ export function FrameTile({ field, form }: TileProps) {
   );
 }
 
+/** Says which files have to be chosen again. Nothing is shown where none is. */
+export function LostFiles({ names }: { readonly names: readonly string[] }) {
+  if (names.length === 0) return null;
+  const files = names.map((name) => `“${name}”`).join(", ");
+  return (
+    <p role="status" className="rounded-lg bg-warn-soft px-3 py-2 text-sm wrap-anywhere">
+      Choose {files} again. The page was reloaded.
+    </p>
+  );
+}
+
 /** Problem of a field, shown below it. */
 export function Problem({ text, id }: { readonly text: string; readonly id?: string }) {
   return (
@@ -149,9 +159,9 @@ function Thumbnail({ url, media, label, className, onRemove }: ThumbnailProps) {
   const assets = useValue(registered);
   const isAsset = url.startsWith("asset:");
   const asset = assets.find(({ uri }) => uri === url);
-  const shown = isAsset ? asset?.picture : media === "image" && isShowable(url) ? url : undefined;
+  const shown = isAsset ? asset?.picture : media === "image" ? pictureAt(url) : undefined;
   const Icon = isAsset ? Box : icons[media];
-  const name = url.startsWith("data:") ? label : url.replace(/^\w+:\/\//, "");
+  const name = url.startsWith("data:") ? label : (fileNameAt(url) ?? url.replace(/^\w+:\/\//, ""));
   return (
     <div className={clsx("group relative shrink-0 overflow-hidden rounded-xl border bg-sunken", className)}>
       {shown && !isBroken ? (
@@ -179,11 +189,6 @@ function Thumbnail({ url, media, label, className, onRemove }: ThumbnailProps) {
       </button>
     </div>
   );
-}
-
-/** The policy of the page lets no other address be shown. */
-function isShowable(url: string): boolean {
-  return /^(https?|data):/.test(url);
 }
 
 /** The references of a request, in a row of small tiles. Nothing is shown while there are none. */

@@ -20,12 +20,15 @@ import {
 } from "@sluice/react/app";
 import { useState } from "react";
 import { storage } from "../client.js";
-import { type Problems, problemsOf } from "./problems.js";
+import { lostFilesOf, useFileIssues, withoutLostFiles } from "./files.js";
+import { type Problems, problemsOf } from "./words.js";
 
 /** A form as it is filled in. Values stay when the model changes; those that it does not have are not sent. */
 export interface MediaDraft<Model extends string> {
   readonly model: Model;
   readonly values: FormValues;
+  /** Names of the files that have to be chosen again. */
+  readonly lost?: readonly string[] | undefined;
 }
 
 /** The fields of a form, and how they are filled in. */
@@ -35,6 +38,8 @@ export interface FormControls {
   readonly fields: readonly FormField[];
   /** Problems to show: all of them after a try, before that none about what is still empty. */
   readonly problems: Problems;
+  /** Names of the files that have to be chosen again. */
+  readonly lost: readonly string[];
   readonly set: (name: FieldName, value: FormValue) => void;
   /** Adds files and links to a field, as many as it takes. */
   readonly add: (field: MediaField, urls: readonly string[]) => void;
@@ -67,12 +72,13 @@ export function useImageForm() {
   return { ...useForm(draft, imageModelNames, imageForm, [...issues, ...blank]), request };
 }
 
-/** The form of the videos room. */
-export function useVideoForm() {
+/** The form of the videos room. Its files are read where it `checksFiles`. */
+export function useVideoForm({ checksFiles = false } = {}) {
   const draft = useMediaDraft("videos", emptyVideos, videoModelNames);
   const { model, values } = draft.draft;
   const request = videoRequestOf(model, values);
-  return { ...useForm(draft, videoModelNames, videoForm, checkVideoRequest(request).issues), request };
+  const issues = [...checkVideoRequest(request).issues, ...useFileIssues(checksFiles ? request : undefined)];
+  return { ...useForm(draft, videoModelNames, videoForm, issues), request };
 }
 
 function useMediaDraft<Model extends string>(
@@ -83,12 +89,23 @@ function useMediaDraft<Model extends string>(
   return useDraft<MediaDraft<Model>>(key, initial, {
     storage,
     parse(stored) {
-      const { model, values } = (stored ?? {}) as Partial<MediaDraft<Model>>;
-      return models.some((known) => known === model) && typeof values === "object"
-        ? (stored as MediaDraft<Model>)
+      const { model, values, lost } = (stored ?? {}) as Partial<MediaDraft<Model>>;
+      const known = models.find((one) => one === model);
+      return known && typeof values === "object"
+        ? withoutLost({ model: known, values, lost: Array.isArray(lost) ? lost.map(String) : [] })
         : undefined;
     },
   });
+}
+
+/** Takes the files that have to be chosen again out of a form, and notes their names. */
+function withoutLost<Model extends string>({
+  model,
+  values,
+  lost = [],
+}: MediaDraft<Model>): MediaDraft<Model> {
+  const names = [...new Set([...lost, ...lostFilesOf(values)])];
+  return { model, values: withoutLostFiles(values), lost: names };
 }
 
 function useForm<Model extends string>(
@@ -98,7 +115,7 @@ function useForm<Model extends string>(
   issues: Parameters<typeof problemsOf>[0],
 ): MediaForm<Model> {
   const [isTried, setTried] = useState(false);
-  const { model, values } = draft;
+  const { model, values, lost = [] } = draft;
   const fields = formOf(model, values).fields.filter(({ isShown }) => isShown);
   const media = fields
     .filter((field): field is MediaField => field.kind === "media")
@@ -111,16 +128,21 @@ function useForm<Model extends string>(
     values,
     models,
     fields,
+    lost,
     problems: isTried ? all : new Map([...all].filter(([name]) => name !== "prompt" || hasText)),
     set: (name, value) => setDraft((known) => ({ ...known, values: { ...known.values, [name]: value } })),
     setModel: (next) =>
-      setDraft((known) => ({ model: next, values: within(formOf(next, known.values).fields, known.values) })),
+      setDraft((known) => ({
+        ...known,
+        model: next,
+        values: within(formOf(next, known.values).fields, known.values),
+      })),
     add: ({ name, max = Number.POSITIVE_INFINITY }, urls) =>
       change(name, (known) => [...known.filter((url) => !urls.includes(url)), ...urls].slice(-max)),
     remove: (name, url) => change(name, (known) => known.filter((one) => one !== url)),
     fill(next) {
       setTried(false);
-      setDraft(next);
+      setDraft(withoutLost(next));
     },
     check() {
       setTried(all.size > 0);
@@ -131,6 +153,7 @@ function useForm<Model extends string>(
   function change(name: FieldName, edit: (urls: readonly string[]) => readonly string[]): void {
     setDraft((known) => ({
       ...known,
+      lost: [],
       values: { ...known.values, [name]: edit(urlsOf(known.values, name)) },
     }));
   }

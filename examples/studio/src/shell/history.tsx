@@ -2,12 +2,12 @@ import { type Conversation, useConversations } from "@sluice/react/app";
 import clsx from "clsx";
 import { Download, Ellipsis, FileJson, Pencil, Pin, PinOff, Trash2 } from "lucide-react";
 import { type FormEvent, useEffect, useState } from "react";
+import { exportChat } from "../chat/use-chat.js";
 import { chatListOptions } from "../client.js";
 import { hrefOf, openRoute, useRoute } from "../routes.js";
 import { Button, IconButton } from "../ui/button.js";
-import { Menu } from "../ui/popups.js";
-import { toast } from "../ui/toast.js";
-import { railDrawerIsOpen } from "./panels.js";
+import { Menu, toast } from "../ui/popups.js";
+import { railDrawerIsOpen } from "./commands.js";
 
 const DAY_MS = 86_400_000;
 
@@ -73,10 +73,7 @@ function Row({ conversation, isOpen, onRename, onPin, onRemove }: RowProps) {
   const { id, title, status, isPinned } = conversation;
   const [isRenaming, setIsRenaming] = useState(false);
   const words = statuses[status];
-  const save = async (type: "md" | "json") => {
-    const { exportChat } = await import("../chat/export.js");
-    await exportChat(conversation, type);
-  };
+  const save = (type: "md" | "json") => void exportChat(conversation, type);
   if (isRenaming)
     return (
       <li>
@@ -84,12 +81,7 @@ function Row({ conversation, isOpen, onRename, onPin, onRemove }: RowProps) {
       </li>
     );
   return (
-    <li
-      className={clsx(
-        "group/row flex items-center rounded-lg hover:bg-hover forced-colors:has-[[aria-current=page]]:outline",
-        isOpen && "bg-hover",
-      )}
-    >
+    <li className={clsx("group/row flex items-center rounded-lg hover:bg-hover", isOpen && "bg-hover")}>
       <a
         href={hrefOf({ room: "chat", id })}
         aria-current={isOpen ? "page" : undefined}
@@ -126,8 +118,8 @@ function Row({ conversation, isOpen, onRename, onPin, onRemove }: RowProps) {
             ? { label: "Unpin", icon: <PinOff aria-hidden />, onSelect: onPin }
             : { label: "Pin", icon: <Pin aria-hidden />, onSelect: onPin },
           "line",
-          { label: "Export Markdown", icon: <Download aria-hidden />, onSelect: () => void save("md") },
-          { label: "Export JSON", icon: <FileJson aria-hidden />, onSelect: () => void save("json") },
+          { label: "Export Markdown", icon: <Download aria-hidden />, onSelect: () => save("md") },
+          { label: "Export JSON", icon: <FileJson aria-hidden />, onSelect: () => save("json") },
           "line",
           { label: "Delete", icon: <Trash2 aria-hidden />, onSelect: onRemove, isDanger: true },
         ]}

@@ -1,11 +1,13 @@
 import clsx from "clsx";
-import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
-import { openRoute } from "../routes.js";
-import { Sheet, type SheetProps } from "../ui/popups.js";
+import { FlaskConical, WifiOff } from "lucide-react";
+import { type ReactNode, useEffect, useMemo, useSyncExternalStore } from "react";
+import { isCut } from "../client.js";
+import { isSettled, openRoute, useRoute } from "../routes.js";
+import { later } from "../ui/later.js";
+import { Menu, Sheet } from "../ui/popups.js";
 import { Tooltips } from "../ui/tooltips.js";
-import { useValue, type Value } from "../value.js";
-import { Banner } from "./banner.js";
-import { useShortcuts } from "./keys.js";
+import { useValue } from "../value.js";
+import { Rail } from "./bars.js";
 import {
   inspectorIsOpen,
   inspectorSheetIsOpen,
@@ -14,23 +16,25 @@ import {
   railIsOpen,
   toggleInspector,
   toggleRail,
+  useShortcuts,
   useWideForInspector,
   useWideForRail,
-} from "./panels.js";
-import { Rail } from "./rail.js";
-import { isSettled } from "./rooms.js";
+} from "./commands.js";
 
-const Toasts = lazy(async () => ({ default: (await import("../ui/popups/toasts.js")).Toasts }));
-const Inspector = lazy(async () => ({ default: (await import("../inspector/inspector.js")).Inspector }));
-
-const TaskNotices = lazy(async () => ({ default: (await import("./tray.js")).TaskNotices }));
-const Palette = lazy(async () => ({ default: (await import("./palette.js")).Palette }));
-const Shortcuts = lazy(async () => ({ default: (await import("./shortcuts.js")).Shortcuts }));
-const Readme = lazy(async () => ({ default: (await import("../welcome/readme.js")).Readme }));
+const Inspector = later(async () => (await import("../inspector/inspector.js")).Inspector);
+const Palette = later(async () => (await import("./overlays.js")).Palette, "page");
+const Shortcuts = later(async () => (await import("./overlays.js")).Shortcuts, "page");
+const Readme = later(async () => (await import("./overlays.js")).Readme, "page");
+const Toasts = later(async () => (await import("../ui/toasts.js")).Toasts, "none");
+const Tasks = later(async () => (await import("./tray.js")).Tasks, "none");
 
 /** The frame around every room: rail, banner, inspector, toasts and shortcuts. */
 export function Shell({ children }: { readonly children: ReactNode }) {
   const isCalm = useValue(isSettled);
+  const { room } = useRoute();
+  useEffect(() => {
+    if (isCalm) Menu.preload();
+  }, [isCalm]);
   useShortcuts(
     useMemo(
       () => [
@@ -53,17 +57,10 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           <InspectorPanel />
         </div>
       </div>
-      <Suspense>
-        {isCalm && (
-          <>
-            <Toasts />
-            <TaskNotices />
-          </>
-        )}
-      </Suspense>
-      <Suspense>
-        <Overlay />
-      </Suspense>
+      <Toasts isNeeded={isCalm} />
+      {/* a room that sends what is billed warns before it is left */}
+      <Tasks isNeeded={isCalm || room !== "chat"} />
+      <Overlay />
       <Tooltips />
     </>
   );
@@ -84,11 +81,12 @@ function Overlay() {
 
 function RailPanel() {
   const isOpen = useValue(railIsOpen);
+  const isDrawerOpen = useValue(railDrawerIsOpen);
   if (!useWideForRail())
     return (
-      <Drawer title="Sidebar" side="left" isPlain value={railDrawerIsOpen}>
+      <Sheet title="Sidebar" side="left" isPlain isOpen={isDrawerOpen} onOpenChange={railDrawerIsOpen.set}>
         <Rail />
-      </Drawer>
+      </Sheet>
     );
   return (
     <div className={clsx("w-65 shrink-0 flex-col border-r bg-surface", isOpen ? "flex" : "hidden")}>
@@ -99,35 +97,53 @@ function RailPanel() {
 
 function InspectorPanel() {
   const isOpen = useValue(inspectorIsOpen);
-  const panel = (
-    <Suspense>
-      <Inspector />
-    </Suspense>
-  );
+  const isSheetOpen = useValue(inspectorSheetIsOpen);
   if (!useWideForInspector())
     return (
-      <Drawer title="Inspector" side="right" value={inspectorSheetIsOpen}>
-        {panel}
-      </Drawer>
+      <Sheet title="Inspector" side="right" isOpen={isSheetOpen} onOpenChange={inspectorSheetIsOpen.set}>
+        <Inspector />
+      </Sheet>
     );
   return isOpen ? (
     <aside
       aria-label="Inspector"
       className="flex w-[clamp(22.5rem,30vw,34rem)] shrink-0 flex-col border-l bg-surface"
     >
-      {panel}
+      <Inspector />
     </aside>
   ) : null;
 }
 
-interface DrawerProps extends Pick<SheetProps, "title" | "side" | "isPlain" | "children"> {
-  readonly value: Value<boolean>;
+/** Says that nothing here is real or costs money, and that the network is away. */
+function Banner() {
+  const hasNetwork = useSyncExternalStore(watchNetwork, () => navigator.onLine);
+  const isPlayed = useValue(isCut);
+  const isOffline = isPlayed || !hasNetwork;
+  // a studio in front of another gateway is no demo
+  if (!isOffline && import.meta.env.VITE_GATEWAY) return null;
+  const Icon = isOffline ? WifiOff : FlaskConical;
+  return (
+    <header
+      className={clsx(
+        "flex h-7 shrink-0 items-center justify-center gap-2 text-xs",
+        isOffline ? "bg-warn-soft text-warn" : "bg-accent-soft text-ink short:hidden",
+      )}
+    >
+      <Icon className={clsx("size-3.5", !isOffline && "text-accent")} aria-hidden />
+      <span role="status">
+        {isOffline
+          ? "No connection · It resumes by itself"
+          : "Offline emulator · Free · Answers are scripted"}
+      </span>
+    </header>
+  );
 }
 
-/** A sheet whose script is loaded when it is opened for the first time. */
-function Drawer({ value, ...rest }: DrawerProps) {
-  const isOpen = useValue(value);
-  const [isNeeded, setIsNeeded] = useState(isOpen);
-  if (isOpen && !isNeeded) setIsNeeded(true);
-  return isNeeded ? <Sheet isOpen={isOpen} onOpenChange={value.set} {...rest} /> : null;
+function watchNetwork(onChange: () => void): () => void {
+  addEventListener("online", onChange);
+  addEventListener("offline", onChange);
+  return () => {
+    removeEventListener("online", onChange);
+    removeEventListener("offline", onChange);
+  };
 }

@@ -1,13 +1,14 @@
 import type { VideoTaskEntry } from "@sluice/core";
-import { useVideoTasks } from "@sluice/react";
+import { useImages, useVideoTasks } from "@sluice/react";
+import { useLeaveWarning } from "@sluice/react/app";
 import { LoaderCircle } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { registrations } from "../assets/registered.js";
 import { videoOptions } from "../client.js";
+import { IMAGE_STORE } from "../images/gallery.js";
 import { hrefOf, useRoute } from "../routes.js";
 import { Button } from "../ui/button.js";
-import { Popover } from "../ui/popups.js";
-import { toast } from "../ui/toast.js";
+import { Popover, toast } from "../ui/popups.js";
 import { useValue } from "../value.js";
 
 /** The tasks that run at the gateway. */
@@ -15,7 +16,8 @@ export function Tray() {
   const { tasks } = useVideoTasks(videoOptions);
   const running = tasks.filter(isRunning);
   const sending = useValue(registrations).filter(({ state }) => state === "sending");
-  const count = running.length + sending.length;
+  const images = useImageRequest();
+  const count = running.length + sending.length + (images.status === "pending" ? 1 : 0);
   if (count === 0) return null;
   return (
     <Popover
@@ -39,13 +41,19 @@ export function Tray() {
             />
           </li>
         ))}
+        {images.status === "pending" && (
+          <li className="truncate text-sm">{images.variables?.prompt || "Image"} · Generating…</li>
+        )}
         {sending.map(({ id, name }) => (
           <li key={id} className="truncate text-sm">
             {name} · Registering…
           </li>
         ))}
       </ul>
-      <a className="text-sm text-accent underline-offset-4 hover:underline" href={hrefOf({ room: "videos" })}>
+      <a
+        className="control flex items-center text-sm text-accent underline-offset-4 hover:underline"
+        href={hrefOf({ room: "videos" })}
+      >
         Show all videos
       </a>
     </Popover>
@@ -58,9 +66,27 @@ function isRunning({ state, task }: VideoTaskEntry): boolean {
   );
 }
 
-/** Says when a task has ended, unless the videos are on screen. */
-export function TaskNotices() {
+/**
+ * Warns before the page is left while a request is in flight that would be billed and lost, in whatever room. A room
+ * that is not on screen has no effects, so that it can't warn itself. Says when a task has ended.
+ */
+export function Tasks() {
   const { tasks } = useVideoTasks(videoOptions);
+  const { status } = useImageRequest();
+  const isSending = useValue(registrations).some(({ state }) => state === "sending");
+  const isCreating = tasks.some(({ state }) => state === "submitting");
+  useLeaveWarning(status === "pending" || isCreating || isSending);
+  useTaskNotices(tasks);
+  return null;
+}
+
+/** The request for images that was sent last. Any model will do: only the state is read. */
+function useImageRequest() {
+  return useImages({ id: IMAGE_STORE, model: "gamma-image-5-0-260128" });
+}
+
+/** Says when a task has ended, unless the videos are on screen. */
+function useTaskNotices(tasks: readonly VideoTaskEntry[]): void {
   const { room } = useRoute();
   const running = useRef<ReadonlySet<string>>(new Set());
   useEffect(() => {
@@ -70,5 +96,4 @@ export function TaskNotices() {
     for (const { label, task } of ended)
       toast(task?.state === "succeeded" ? `Video ready: ${label ?? ""}` : "A video failed");
   }, [tasks, room]);
-  return null;
 }

@@ -1,33 +1,61 @@
 import clsx from "clsx";
 import { ChevronDown } from "lucide-react";
-import { cloneElement, lazy, type ReactElement, type ReactNode, Suspense, useState } from "react";
+import { type ComponentType, cloneElement, type ReactElement, type ReactNode, useState } from "react";
 import { Button } from "./button.js";
+import { later } from "./later.js";
 
 /*
- * Everything that opens above the page. The library behind it is half as large as React, so it loads after the first
- * paint. Until then the trigger stands there alone; a press on it opens the popup once it is there.
+ * Everything that opens above the page. The library behind it is half as large as React, so it is loaded when the
+ * pointer or the focus comes near. Until its first press the trigger stands there alone.
  */
-const parts = {
-  Menu: lazy(async () => ({ default: (await import("./popups/menu.js")).Menu })),
-  Popover: lazy(async () => ({ default: (await import("./popups/popover.js")).Popover })),
-  Dialog: lazy(async () => ({ default: (await import("./popups/dialog.js")).Dialog })),
-  Sheet: lazy(async () => ({ default: (await import("./popups/dialog.js")).Sheet })),
-  Select: lazy(async () => ({ default: (await import("./popups/select.js")).Select })),
-};
 
-/** The button that opens a popup. */
-export type Trigger = ReactElement<{ onClick?: () => void }>;
-
-/** The trigger of a popup that is not there yet, and whether it was pressed meanwhile. */
-function useStandIn(trigger: Trigger | undefined) {
-  const [isPressed, setPressed] = useState(false);
-  return { standIn: trigger && cloneElement(trigger, { onClick: () => setPressed(true) }), isPressed };
+/** Props of the trigger of a popup. */
+interface TriggerProps {
+  readonly onClick?: () => void;
+  readonly onPointerEnter?: () => void;
+  readonly onFocus?: () => void;
+  readonly "aria-haspopup"?: "menu" | "dialog";
+  readonly "aria-expanded"?: boolean;
 }
 
-/** A part that is loaded. */
+/** The button that opens a popup. */
+export type Trigger = ReactElement<TriggerProps>;
+
+/** A popup that is loaded. */
 export interface LoadedProps {
-  /** True where its trigger was pressed before it was loaded. */
+  /** True where the press on its trigger is the reason that it is there. */
   readonly startsOpen: boolean;
+}
+
+/** Makes a popup that is loaded with the first press on its trigger, or when it is opened from elsewhere. */
+function popup<Props extends { readonly trigger?: Trigger; readonly isOpen?: boolean }>(
+  kind: "menu" | "dialog",
+  load: () => Promise<ComponentType<Props & LoadedProps>>,
+) {
+  const Part = later(load);
+  const preload = () => void Part.preload();
+  function Popup(props: Props) {
+    const { trigger, isOpen = false } = props;
+    const [isPressed, setPressed] = useState(false);
+    const standIn =
+      trigger &&
+      cloneElement(trigger, {
+        "aria-haspopup": kind,
+        "aria-expanded": false,
+        onClick: () => setPressed(true),
+        onPointerEnter: preload,
+        onFocus: preload,
+      });
+    return (
+      <Part
+        {...(props as Props & LoadedProps)}
+        startsOpen={isPressed}
+        isNeeded={isPressed || isOpen}
+        fallback={standIn}
+      />
+    );
+  }
+  return Object.assign(Popup, { preload });
 }
 
 /** One action of a menu. */
@@ -49,14 +77,7 @@ export interface MenuProps {
 }
 
 /** A list of actions behind a button. */
-export function Menu(props: MenuProps) {
-  const { standIn, isPressed } = useStandIn(props.trigger);
-  return (
-    <Suspense fallback={standIn}>
-      <parts.Menu {...props} startsOpen={isPressed} />
-    </Suspense>
-  );
-}
+export const Menu = popup<MenuProps>("menu", async () => (await import("./loaded-popups.js")).Menu);
 
 export interface PopoverProps {
   /** Name of the box, for screen readers. */
@@ -68,14 +89,10 @@ export interface PopoverProps {
 }
 
 /** A small box of controls beside a button. */
-export function Popover(props: PopoverProps) {
-  const { standIn, isPressed } = useStandIn(props.trigger);
-  return (
-    <Suspense fallback={standIn}>
-      <parts.Popover {...props} startsOpen={isPressed} />
-    </Suspense>
-  );
-}
+export const Popover = popup<PopoverProps>(
+  "dialog",
+  async () => (await import("./loaded-popups.js")).Popover,
+);
 
 export interface DialogProps {
   readonly title: string;
@@ -89,14 +106,7 @@ export interface DialogProps {
 }
 
 /** A box above the page that has to be closed first. */
-export function Dialog(props: DialogProps) {
-  const { standIn, isPressed } = useStandIn(props.trigger);
-  return (
-    <Suspense fallback={standIn}>
-      <parts.Dialog {...props} startsOpen={isPressed} />
-    </Suspense>
-  );
-}
+export const Dialog = popup<DialogProps>("dialog", async () => (await import("./loaded-popups.js")).Dialog);
 
 export interface SheetProps extends DialogProps {
   /** The edge that it slides in from. */
@@ -104,14 +114,7 @@ export interface SheetProps extends DialogProps {
 }
 
 /** A panel that slides in over the page, where the screen has no room for it beside. */
-export function Sheet(props: SheetProps) {
-  const { standIn, isPressed } = useStandIn(props.trigger);
-  return (
-    <Suspense fallback={standIn}>
-      <parts.Sheet {...props} startsOpen={isPressed} />
-    </Suspense>
-  );
-}
+export const Sheet = popup<SheetProps>("dialog", async () => (await import("./loaded-popups.js")).Sheet);
 
 /** One choice of a select. */
 interface Option<Value extends string> {
@@ -135,14 +138,16 @@ export interface SelectProps<Value extends string> {
 export const selectButton =
   "control inline-flex items-center justify-between gap-2 rounded-lg border border-edge/50 bg-raised px-3 text-left text-sm hover:bg-hover data-disabled:opacity-50";
 
+// `later` forgets the type parameter
+const LoadedSelect = later<SelectProps<never>>(async () => (await import("./loaded-popups.js")).Select);
+
 /** One of several values, chosen from a list. */
 export function Select<Value extends string>(props: SelectProps<Value>) {
   const { label, value, options, className } = props;
   const chosen = options.find((option) => option.value === value)?.label ?? "";
-  // `lazy` forgets the type parameter
-  const Loaded = parts.Select as unknown as (props: SelectProps<Value>) => ReactNode;
   return (
-    <Suspense
+    <LoadedSelect
+      {...(props as unknown as SelectProps<never>)}
       fallback={
         <Button
           aria-label={label && `${label}: ${chosen}`}
@@ -153,8 +158,24 @@ export function Select<Value extends string>(props: SelectProps<Value>) {
           <ChevronDown aria-hidden />
         </Button>
       }
-    >
-      <Loaded {...props} />
-    </Suspense>
+    />
+  );
+}
+
+/** Options of a toast. */
+export interface ToastOptions {
+  /** Called by a press on "Undo". */
+  readonly onUndo?: () => void;
+  /** Milliseconds until it goes. @default 6000, and 10000 with "Undo" */
+  readonly timeout?: number;
+}
+
+/** Shows a short message at the bottom of the page, with "Undo" where there is a way back. */
+export function toast(title: string, options: ToastOptions = {}): void {
+  import("./toasts.js").then(
+    ({ showToast }) => showToast(title, options),
+    () => {
+      // offline: what it would say is done all the same
+    },
   );
 }

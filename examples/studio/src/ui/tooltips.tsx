@@ -49,7 +49,8 @@ export function Tooltips() {
 }
 
 function show(tip: HTMLElement, target: HTMLElement): void {
-  if (!target.isConnected) return;
+  // what it opened is over it
+  if (!target.isConnected || target.ariaExpanded === "true") return;
   tip.textContent = target.dataset["tip"] ?? "";
   tip.showPopover();
   const { left, top, bottom, width } = target.getBoundingClientRect();

@@ -1,7 +1,9 @@
 import type { VideoTaskEntry } from "@sluice/core";
 import type { VideoModel } from "@sluice/core/schemas";
 import { createCollection, forgetOld, hasTexts } from "../media/collection.js";
+import { pictureAt } from "../media/files.js";
 import { type MediaDraft, urlsOf } from "../media/use-media-form.js";
+import { shortTime } from "../media/words.js";
 
 /** A form that was sent. The library keeps the task; the form has what a card shows beside it. */
 export interface Order {
@@ -33,11 +35,67 @@ export function posterOf(order: Order | undefined): string | undefined {
   if (!order) return undefined;
   const { values } = order.draft;
   const [first] = [...urlsOf(values, "first_frame"), ...urlsOf(values, "reference_image")];
-  return first?.startsWith("asset:") ? undefined : first;
+  return first && pictureAt(first);
 }
 
 function isOrder(kept: unknown): kept is Order {
   if (!hasTexts(kept, "label")) return false;
   const { draft } = kept;
   return typeof draft === "object" && draft !== null && "values" in draft && "model" in draft;
+}
+
+/** Progress of a video, for a bar and a line of text. */
+export interface Progress {
+  /** From 0 to 1; undefined where nobody knows. */
+  readonly share: number | undefined;
+  readonly text: string;
+}
+
+/** Below this share the gateway's figure says little about the time that is left. */
+const LEAST_SHARE = 0.1;
+/** The bar waits here until the video is there. */
+const ALMOST = 0.95;
+
+/**
+ * Estimates the progress of a task between two answers of the gateway.
+ *
+ * @param usualMs time that the last videos of the model took, in milliseconds
+ * @param now Unix milliseconds
+ */
+export function progressOf(entry: VideoTaskEntry, usualMs: number | undefined, now: number): Progress {
+  const { task, submittedAt } = entry;
+  if (task?.state === "result-pending") return { share: ALMOST, text: "Finishing…" };
+  const elapsed = Math.max(0, now - submittedAt);
+  const reported = task?.progress ?? 0;
+  const byReport = reported >= LEAST_SHARE ? elapsed / reported : undefined;
+  // later than usual: the gateway's figure is all that is left
+  const total = usualMs !== undefined && elapsed < usualMs ? usualMs : (byReport ?? usualMs);
+  if (total === undefined)
+    return {
+      share: reported || undefined,
+      text: task?.state === "running" ? "Making your video…" : "Starting…",
+    };
+  const left = total - elapsed;
+  const passed = usualMs === undefined ? 0 : elapsed / usualMs;
+  return {
+    share: Math.min(ALMOST, Math.max(reported, passed)),
+    text: left < 1500 ? "Almost done" : `About ${shortTime(left)} left`,
+  };
+}
+
+/** Number of videos that the usual time is made of. */
+const MOST = 5;
+
+/** Returns the time that the last videos of a model took here, in milliseconds; undefined before the first. */
+export function usualTimeOf(model: string, tasks: readonly VideoTaskEntry[]): number | undefined {
+  const times = tasks
+    .filter((entry) => entry.model === model)
+    .flatMap(({ task }) =>
+      task?.state === "succeeded" && task.finishedAt !== undefined && task.submittedAt !== undefined
+        ? task.finishedAt - task.submittedAt
+        : [],
+    )
+    .slice(0, MOST)
+    .sort((a, b) => a - b);
+  return times[Math.floor(times.length / 2)];
 }

@@ -6,14 +6,12 @@ import { CircleAlert, Download, Film, RotateCcw, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { videoOptions } from "../client.js";
 import type { MediaDraft } from "../media/use-media-form.js";
-import { modelName, shortTime, useNow } from "../media/words.js";
-import { Button, IconButton } from "../ui/button.js";
-import { Badge } from "../ui/chip.js";
-import { Dialog } from "../ui/popups.js";
-import { toast } from "../ui/toast.js";
-import { type Order, posterOf } from "./orders.js";
+import { modelName, shortTime } from "../media/words.js";
+import { Badge, Button, IconButton } from "../ui/button.js";
+import { Dialog, toast } from "../ui/popups.js";
+import { useNow } from "../value.js";
+import { type Order, posterOf, progressOf } from "./orders.js";
 import { Player } from "./player.js";
-import { progressOf } from "./progress.js";
 
 interface TaskCardProps {
   readonly entry: VideoTaskEntry;

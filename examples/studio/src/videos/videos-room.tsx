@@ -1,13 +1,21 @@
-import type { VideoRequest } from "@sluice/core";
 import type { VideoModel } from "@sluice/core/schemas";
 import { useVideoTask, useVideoTasks } from "@sluice/react";
-import { type MediaField, useLeaveWarning, videoRequestOf } from "@sluice/react/app";
+import { type MediaField, videoRequestOf } from "@sluice/react/app";
 import { ImagePlus } from "lucide-react";
-import { type RefObject, useRef } from "react";
+import type { RefObject } from "react";
 import { videoOptions } from "../client.js";
-import { useInspected } from "../inspector/inspected.js";
+import { useInspected } from "../inspector/feed.js";
 import { AddMedia } from "../media/add-media.js";
-import { Examples, Failure, focusProblem, GenerateButton, PromptInput } from "../media/composer.js";
+import {
+  ComposerBox,
+  Examples,
+  GenerateButton,
+  MediaRoom,
+  outcomeOf,
+  PromptInput,
+  useMediaRoom,
+} from "../media/composer.js";
+import { checkMedia, fieldFor, filesIn, lostFilesOf, withFiles } from "../media/files.js";
 import {
   fieldOf,
   LengthSlider,
@@ -17,115 +25,125 @@ import {
   ShapeChips,
   SwitchChips,
 } from "../media/settings.js";
-import { FrameTile, Problem, References, useDrop, useSources } from "../media/sources.js";
+import { FrameTile, LostFiles, Problem, References, useDrop, useSources } from "../media/sources.js";
+import { keepLinks } from "../media/uploaded.js";
 import { type MediaDraft, type MediaForm, useVideoForm } from "../media/use-media-form.js";
-import { RoomHeader } from "../shell/room-header.js";
 import { Button } from "../ui/button.js";
-import { toast } from "../ui/toast.js";
+import { toast } from "../ui/popups.js";
 import { createValue, useValue } from "../value.js";
-import { keepOrder, orderOf, orders } from "./orders.js";
-import { usualTimeOf } from "./progress.js";
+import { Notify } from "./notify.js";
+import { keepOrder, orderOf, orders, usualTimeOf } from "./orders.js";
 import { TaskCard } from "./task-card.js";
 
 type Draft = MediaDraft<VideoModel>;
 
+/** Words of a failed upload: the proxy of another app may store no files. */
+const uploadWords = {
+  notFound: { title: "This server stores no files", hint: "Use a link instead of the file." },
+};
+
 /** The room where videos are made: each is a task that goes on at the gateway, whatever happens to this page. */
 export function VideosRoom() {
-  const form = useVideoForm();
-  const { create, reset, isCreating, error } = useVideoTask({ ...videoOptions, checkMedia });
+  const form = useVideoForm({ checksFiles: true });
+  const { create, reset, isCreating, uploadProgress, error } = useVideoTask({
+    ...videoOptions,
+    checkMedia,
+  });
   const { tasks, remove } = useVideoTasks(videoOptions);
   const hidden = useValue(deleted);
   const known = useValue(orders);
-  const composer = useRef<HTMLElement>(null);
-  const button = useRef<HTMLButtonElement>(null);
-  // it would be found again as unconfirmed: billed, perhaps, and its video lost
-  useLeaveWarning(isCreating);
   useInspected({ room: "videos", request: form.request }, tasks);
   const sources = useSources(form);
   const first = fieldOf(form, "media", "first_frame") ?? fieldOf(form, "media", "reference_image");
+  const media = form.fields.filter((field): field is MediaField => field.kind === "media");
   // a picture that is dropped beside the tiles is the first frame
   const { dropProps } = useDrop(
-    (files) => first && void sources.addFiles(first, files),
+    (files) => void sources.addFilesTo((file) => fieldFor(file, media), files),
     (links) => first && sources.addLinks(first, links),
   );
   const shown = tasks.filter(({ key }) => !hidden.has(key));
 
   const start = async ({ model, values }: Draft) => {
+    if (lostFilesOf(values).length > 0) return form.fill({ model, values });
+    const files = filesIn(values);
     const label = (typeof values.prompt === "string" && values.prompt.trim()) || model;
     keepOrder(label, { model, values });
-    const { handle } = await create(videoRequestOf(model, values), { label });
+    const { handle } = await create(withFiles(videoRequestOf(model, values)), { label });
     // the list has it from here on; the form is free for the next
-    if (handle) reset();
+    if (!handle) return;
+    reset();
+    // a link that is not kept costs one more choice of the file
+    void keepLinks(files).catch(() => {});
   };
-  const submit = () => {
-    if (isCreating) return;
-    if (form.check()) void start(form);
-    else focusProblem(composer.current);
-  };
-  const fill = (draft: Draft) => {
-    form.fill(draft);
-    composer.current?.scrollIntoView({ block: "end", behavior: "smooth" });
-  };
+  const room = useMediaRoom(form, isCreating, (draft) => void start(draft));
+  const { region, button, fill, submit, fillAndStart, focusButton } = room;
+  // the card of a task that may exist says so itself
+  const failure = error &&
+    outcomeOf(error) !== "unknown" && {
+      error,
+      ...(filesIn(form.values).length > 0 && { words: uploadWords }),
+      onRetry: submit,
+      onDismiss() {
+        focusButton();
+        reset();
+      },
+    };
 
   return (
-    <>
-      <RoomHeader title="Videos" />
-      <div {...dropProps} className="grow overflow-y-auto">
-        <div className="mx-auto flex max-w-6xl flex-col gap-6 p-4 md:p-6">
-          <Composer
-            form={form}
-            sources={sources}
-            region={composer}
-            button={button}
-            isBusy={isCreating}
-            onSubmit={submit}
-          />
-          {error && (
-            <Failure
-              error={error}
-              onRetry={submit}
-              onDismiss={() => {
-                button.current?.focus();
-                reset();
-              }}
-            />
-          )}
-          {shown.length === 0 ? (
-            <Examples
-              room="video"
-              title="Your videos appear here. Try one of these."
-              most={3}
-              onPick={({ prompt, ratio }) => {
-                const draft: Draft = { model: form.model, values: { prompt, ratio } };
-                fill(draft);
-                if (!isCreating) void start(draft);
-              }}
-            />
-          ) : (
-            <ul
-              aria-label="Videos"
-              className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,20rem),1fr))] gap-4"
-            >
-              {shown.map((entry) => (
-                <li key={entry.key}>
-                  <TaskCard
-                    entry={entry}
-                    order={orderOf(entry, known)}
-                    usualMs={usualTimeOf(entry.model, tasks)}
-                    onReuse={fill}
-                    onRetry={(draft) => {
-                      remove(entry.key);
-                      void start(draft);
-                    }}
-                    onRemove={() => hide(entry.key, remove)}
-                  />
-                </li>
-              ))}
-            </ul>
-          )}
-        </div>
-      </div>
-    </>
+    <MediaRoom
+      title="Videos"
+      dropProps={dropProps}
+      failure={failure || undefined}
+      composer={
+        <Composer
+          form={form}
+          sources={sources}
+          region={region}
+          button={button}
+          isBusy={isCreating}
+          uploadProgress={uploadProgress}
+          onSubmit={submit}
+          onCancel={() => {
+            focusButton();
+            reset();
+          }}
+        />
+      }
+    >
+      {shown.length === 0 ? (
+        <Examples
+          room="video"
+          title="Your videos appear here. Try one of these."
+          most={3}
+          onPick={({ prompt, ratio }) => fillAndStart({ model: form.model, values: { prompt, ratio } })}
+        />
+      ) : (
+        <>
+          <Notify />
+          <ul
+            aria-label="Videos"
+            className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,20rem),1fr))] gap-4"
+          >
+            {shown.map((entry) => (
+              <li key={entry.key}>
+                <TaskCard
+                  entry={entry}
+                  order={orderOf(entry, known)}
+                  usualMs={usualTimeOf(entry.model, tasks)}
+                  onReuse={fill}
+                  onRetry={(draft) => {
+                    if (lostFilesOf(draft.values).length > 0) return fill(draft);
+                    remove(entry.key);
+                    void start(draft);
+                  }}
+                  onRemove={() => hide(entry.key, remove)}
+                />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </MediaRoom>
   );
 }
 
@@ -153,33 +171,35 @@ interface ComposerProps {
   readonly region: RefObject<HTMLElement | null>;
   readonly button: RefObject<HTMLButtonElement | null>;
   readonly isBusy: boolean;
+  /** Share of the files that is stored, from 0 to 1; undefined while none is uploaded. */
+  readonly uploadProgress: number | undefined;
   readonly onSubmit: () => void;
+  /** Stops the upload. */
+  readonly onCancel: () => void;
 }
 
 /** The prompt between the frames of the video, and what goes with it. */
-function Composer({ form, sources, region, button, isBusy, onSubmit }: ComposerProps) {
+function Composer(props: ComposerProps) {
+  const { form, sources, region, button, isBusy, uploadProgress, onSubmit, onCancel } = props;
   const { objection, addFiles, addLinks } = sources;
   const media = form.fields.filter((field): field is MediaField => field.kind === "media");
   const references = media.filter(({ name }) => name !== "first_frame" && name !== "last_frame");
   const first = fieldOf(form, "media", "first_frame");
   const last = fieldOf(form, "media", "last_frame");
   return (
-    <section
-      ref={region}
-      aria-label="New video"
-      className="mx-auto flex w-full max-w-3xl flex-col gap-3 rounded-2xl border bg-raised p-4 shadow-sm transition-colors focus-within:border-edge"
-    >
-      <div className="grid grid-cols-2 items-start gap-3 sm:grid-cols-[9rem_minmax(0,1fr)_9rem]">
+    <ComposerBox label="New video" region={region}>
+      <div className="grid grid-cols-2 items-start gap-3 @xl:grid-cols-[9rem_minmax(0,1fr)_9rem]">
         {first && <FrameTile field={first} form={form} />}
         <PromptInput
           form={form}
           placeholder="Describe a video"
           onSubmit={onSubmit}
-          className="order-first col-span-2 sm:order-none sm:col-span-1"
+          className="order-first col-span-2 @xl:order-none @xl:col-span-1"
         />
         {last && <FrameTile field={last} form={form} />}
       </div>
       <References fields={references} form={form} />
+      <LostFiles names={form.lost} />
       {objection && <Problem text={objection} />}
       <ShapeChips form={form} />
       <div className="flex flex-wrap items-end gap-x-6 gap-y-2">
@@ -204,18 +224,36 @@ function Composer({ form, sources, region, button, isBusy, onSubmit }: ComposerP
         <SwitchChips form={form} />
         <ModelSelect form={form} />
         <MoreSettings form={form} />
-        <span className="ml-auto">
+        <span className="ml-auto flex gap-2">
+          {uploadProgress !== undefined && (
+            <Button look="quiet" onClick={onCancel}>
+              Cancel
+            </Button>
+          )}
           <GenerateButton button={button} isBusy={isBusy} onPress={onSubmit}>
-            {isBusy ? "Sending…" : "Generate"}
+            {uploadProgress !== undefined ? "Uploading…" : isBusy ? "Sending…" : "Generate"}
           </GenerateButton>
         </span>
       </div>
-    </section>
+      {uploadProgress !== undefined && <UploadBar share={uploadProgress} />}
+    </ComposerBox>
   );
 }
 
-/** Checks the files in a request. What reads them is loaded when there is something to read. */
-async function checkMedia(request: VideoRequest, options: { readonly signal: AbortSignal }) {
-  const { checkVideoMedia } = await import("@sluice/core/media");
-  return checkVideoMedia(request, options);
+/** The share of the files that is stored. */
+function UploadBar({ share }: { readonly share: number }) {
+  const percent = Math.floor(share * 100);
+  return (
+    <div className="flex items-center gap-3 text-xs text-muted tabular-nums">
+      <div
+        role="progressbar"
+        aria-label="Upload"
+        aria-valuenow={percent}
+        className="h-1 grow overflow-hidden rounded-full bg-hover"
+      >
+        <div className="h-full bg-accent transition-[width]" style={{ width: `${percent}%` }} />
+      </div>
+      {percent} %
+    </div>
+  );
 }

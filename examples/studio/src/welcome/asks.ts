@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { demoPrompts } from "../../demo/prompts.js";
-import { calls } from "../inspector/calls.js";
-import { cutConnection } from "../network.js";
+import { cutConnection } from "../client.js";
+import { calls } from "../inspector/feed.js";
 import { openRoute, routeOf } from "../routes.js";
 import { createValue, useValue } from "../value.js";
 
@@ -12,12 +12,32 @@ export interface Ask {
   readonly needsTools?: boolean;
 }
 
-const waiting = createValue<Ask | undefined>(undefined);
+/** A question that no chat has taken yet. */
+interface WaitingAsk extends Ask {
+  readonly settle: (isTaken: boolean) => void;
+}
 
-/** Sends a question in the open chat, or in a new one from another room. */
-export function ask(question: Ask): void {
+const waiting = createValue<WaitingAsk | undefined>(undefined);
+
+/**
+ * Sends a question in the open chat, or in a new one from another room. Resolves to true when the chat has it, and to
+ * false when it was cancelled before.
+ */
+export function ask(question: Ask): Promise<boolean> {
+  cancelAsk();
   if (routeOf(location.hash).room !== "chat") openRoute({ room: "chat" });
-  waiting.set(question);
+  return new Promise((settle) => waiting.set({ ...question, settle }));
+}
+
+/** Cancels the question that waits. */
+export function cancelAsk(): void {
+  waiting.getSnapshot()?.settle(false);
+  waiting.set(undefined);
+}
+
+/** The question that waits until the chat is loaded. */
+export function useWaitingAsk(): Ask | undefined {
+  return useValue(waiting);
 }
 
 /** Passes each question of `ask` to the chat on screen, once. */
@@ -26,6 +46,7 @@ export function useAsks(onAsk: (question: Ask) => void): void {
   useEffect(() => {
     if (question === undefined || question !== waiting.getSnapshot()) return;
     waiting.set(undefined);
+    question.settle(true);
     onAsk(question);
   }, [question, onAsk]);
 }
@@ -53,24 +74,24 @@ export const failures: readonly Failure[] = [
   {
     label: "429",
     hint: "Refused twice, then answered",
-    play: () => ask({ prompt: `[[429:2]] ${promptOf("canal-lock")}` }),
+    play: () => void ask({ prompt: `[[429:2]] ${promptOf("canal-lock")}` }),
   },
   {
     label: "Cut",
     hint: "The stream ends too early",
-    play: () => ask({ prompt: `[[truncate]] ${promptOf("quadratic")}` }),
+    play: () => void ask({ prompt: `[[truncate]] ${promptOf("quadratic")}` }),
   },
   {
     label: "Stall",
     hint: "The stream falls silent",
-    play: () => ask({ prompt: `[[stall]] ${promptOf("weekend")}` }),
+    play: () => void ask({ prompt: `[[stall]] ${promptOf("weekend")}` }),
   },
   {
     label: "Offline",
     hint: "No network for 4 seconds, then resumed",
     play() {
       whileStreaming(() => cutConnection(OFFLINE_MS));
-      ask({ prompt: `[[slow]] ${promptOf("show-me")}` });
+      void ask({ prompt: `[[slow]] ${promptOf("show-me")}` });
     },
   },
   {
@@ -78,7 +99,7 @@ export const failures: readonly Failure[] = [
     hint: "The page reloads in mid-answer",
     play() {
       whileStreaming(() => location.reload());
-      ask({ prompt: `[[slow]] ${promptOf("show-me")}` });
+      void ask({ prompt: `[[slow]] ${promptOf("show-me")}` });
     },
   },
 ];

@@ -1,15 +1,17 @@
 import clsx from "clsx";
 import { ArrowUpRight, Hand, Sparkles, Unplug } from "lucide-react";
 import type { ReactNode } from "react";
-import { overlay } from "../shell/panels.js";
-import { Button } from "../ui/button.js";
-import { Chip } from "../ui/chip.js";
+import { overlay } from "../shell/commands.js";
+import { Button, Chip } from "../ui/button.js";
 import { ask, failures, promptOf } from "./asks.js";
 
 /** The first screen of an empty chat: what this is, and three things to try. */
 export function Welcome() {
   return (
-    <section aria-label="Welcome" className="m-auto flex w-full max-w-3xl flex-col gap-6 p-4 short:gap-3">
+    <section
+      aria-label="Welcome"
+      className="@container m-auto flex w-full max-w-3xl flex-col gap-6 p-4 short:gap-3"
+    >
       <div className="flex flex-col items-start gap-2">
         <h2 className="text-2xl font-semibold tracking-tight text-balance">
           Sluice is a TypeScript client for chat, images and video models
@@ -20,20 +22,20 @@ export function Welcome() {
           <ArrowUpRight aria-hidden />
         </Button>
       </div>
-      <div className="grid gap-4 md:grid-cols-3">
+      <div className="grid gap-4 @xl:grid-cols-3">
         <Card
           title="Stream and render"
           text="Code, a table and a formula."
           icon={<Sparkles aria-hidden />}
           sketch={<AnswerSketch />}
-          onPress={() => ask({ prompt: promptOf("show-me") })}
+          onPress={() => void ask({ prompt: promptOf("show-me") })}
         />
         <Card
           title="Approve a tool"
           text="The model asks before it acts."
           icon={<Hand aria-hidden />}
           sketch={<ApprovalSketch />}
-          onPress={() => ask({ prompt: promptOf("save-note"), needsTools: true })}
+          onPress={() => void ask({ prompt: promptOf("save-note"), needsTools: true })}
         />
         <Card
           title="Break it"
@@ -69,7 +71,7 @@ function Card({ title, text, icon, sketch, onPress, children }: CardProps) {
     <div className="group relative flex flex-col overflow-hidden rounded-xl border bg-surface transition-colors has-[h3>button:hover]:border-accent">
       <div
         aria-hidden
-        className="flex min-h-28 grow flex-col justify-center overflow-hidden border-b bg-canvas p-4 max-md:hidden short:hidden"
+        className="flex min-h-28 grow flex-col justify-center overflow-hidden border-b bg-canvas p-4 @max-xl:hidden short:hidden"
       >
         {sketch}
       </div>
@@ -81,7 +83,7 @@ function Card({ title, text, icon, sketch, onPress, children }: CardProps) {
               // stretched over the card, so that all of it can be pressed
               <button
                 type="button"
-                className="after:absolute after:inset-0 after:rounded-xl"
+                className="text-start after:absolute after:inset-0 after:rounded-xl"
                 onClick={onPress}
               >
                 {title}

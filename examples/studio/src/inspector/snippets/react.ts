@@ -1,6 +1,5 @@
-import type { Work } from "../inspected.js";
-import { type ChatWork, exampleTool, offersTools, questionOf } from "./chat-body.js";
-import { fields, importOf, literal } from "./literal.js";
+import type { Work } from "../feed.js";
+import { type ChatWork, exampleTool, fields, importOf, literal, offersTools, questionOf } from "./parts.js";
 
 /** Writes a React component with its provider. */
 export function reactOf(work: Work, baseURL: string): string {

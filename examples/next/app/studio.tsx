@@ -1,0 +1,28 @@
+"use client";
+
+import { indexedDBStorage } from "@sluice/core";
+import {
+  useAsset,
+  useChatMessage,
+  useChatStatus,
+  useImages,
+  useVideoTask,
+  useVideoTasks,
+} from "@sluice/react";
+
+const storage = indexedDBStorage();
+
+/** Every other hook: rendered on the server, and taken over without a difference. */
+export function Studio() {
+  const { status: images } = useImages({ id: "cover", model: "gamma-image-5-0-260128" });
+  const { status: video } = useVideoTask({ storage });
+  const { tasks } = useVideoTasks({ storage });
+  const { status: asset } = useAsset({ groupId: "group-1" });
+  const chat = useChatStatus("support");
+  const greeting = useChatMessage("support", "greeting");
+  return (
+    <output>
+      {images}, {video}, {tasks.length}, {asset}, {chat}, {greeting?.content ?? "no message"}
+    </output>
+  );
+}

@@ -1,0 +1,28 @@
+// The service worker of notifications: shows that a video has ended, and opens the page on a click.
+// It receives pushes of the proxy (`webPush` of @sluice/worker-proxy/push) and keeps nothing.
+
+const words = {
+  "video.succeeded": "Your video is ready",
+  "video.failed": "Your video failed",
+  "video.expired": "Your video was not finished",
+};
+
+self.addEventListener("push", (event) => {
+  const { type, id } = event.data?.json() ?? {};
+  const title = words[type] ?? "Your video has changed";
+  // the same tag twice is one notification
+  event.waitUntil(self.registration.showNotification(title, { tag: id, data: { path: "/" } }));
+});
+
+self.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  event.waitUntil(open(event.notification.data.path));
+});
+
+/** Shows the tab that is open, or opens one. */
+async function open(path) {
+  const pages = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  const [page] = pages;
+  if (page) return await page.focus();
+  return await self.clients.openWindow(path);
+}

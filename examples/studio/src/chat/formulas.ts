@@ -1,0 +1,66 @@
+import type { ReactNode } from "react";
+
+/** Language of the block that keeps the place of a formula. */
+export const FORMULA = "formula-place";
+
+/** Code, where a `$` or a `\\(` means nothing. */
+const CODE = /(```[\s\S]*?(?:```|$)|`[^`\n]*`)/;
+/** A formula between single dollars: no space inside them, and no price. */
+const INLINE = /(?<![\\$\w])\$(?![\s$])([^$\n]*?[^\s$\\])\$(?![\d$])/g;
+/** A formula between `$$`. */
+const FORMULAS = /\$\$([\s\S]*?)\$\$/g;
+/** The beginning of a formula that has no end yet, at the end of the text. */
+const OPEN = /\\\[(?:(?!\n\n)[\s\S])*$|\\\([^\n]*$|(?<![\\$\w])\$(?![\s\d$])(?=[^$\n]*[\\^_{}=])[^$\n]*$/;
+
+/** A text with formulas. */
+interface Formulas {
+  /** The text with all formulas between `$$`: `\\( \\)`, `\\[ \\]` and `$ $` become that. */
+  readonly tex: string;
+  /** The text with a place for each formula, until they can be drawn. */
+  readonly places: string;
+  readonly hasMath: boolean;
+}
+
+/** Finds the formulas of an answer. While it `isLive`, one that is not finished has a place, too. */
+export function formulasOf(text: string, isLive: boolean): Formulas {
+  if (!/\$|\\[([]/.test(text)) return { tex: text, places: text, hasMath: false };
+  const parts = text.split(CODE);
+  const tex = parts.map((part, at) =>
+    at % 2 === 1 ? part : isLive && at === parts.length - 1 ? withoutOpen(withTeX(part)) : withTeX(part),
+  );
+  const places = tex.map((part, at) =>
+    at % 2 === 1 ? part : part.replace(FORMULAS, (_, it) => placeOf(it)),
+  );
+  return { tex: tex.join(""), places: places.join(""), hasMath: tex.some((part) => part.includes("$$")) };
+}
+
+function withTeX(part: string): string {
+  return part
+    .replace(/\\\[([\s\S]*?)\\\]/g, (_, tex: string) => `\n$$\n${tex.trim()}\n$$\n`)
+    .replace(/\\\((.*?)\\\)/g, (_, tex: string) => `$$${tex.trim()}$$`)
+    .replace(INLINE, (_, tex: string) => `$$${tex}$$`);
+}
+
+/** Puts a place where a formula has begun that has no end yet. */
+function withoutOpen(part: string): string {
+  const pieces = part.split("$$");
+  // an even number of pieces: the last one is within a formula
+  if (pieces.length % 2 === 0) return pieces.slice(0, -1).join("$$") + placeOf(pieces.at(-1) ?? "");
+  const open = OPEN.exec(part);
+  return open ? part.slice(0, open.index) + placeOf(open[0]) : part;
+}
+
+/** A sign that no text has: the place of a formula in a line is code of nothing else. */
+const PLACE = "\uE000";
+const LONGEST = 30;
+
+function placeOf(tex: string): string {
+  if (tex.includes("\n")) return `\n\`\`\`${FORMULA}\n \n\`\`\`\n`;
+  const signs = tex.replace(/\\[a-z]+/gi, "x").replace(/[{}^_\s\\]/g, "").length;
+  return `\`${PLACE.repeat(Math.min(LONGEST, Math.max(1, signs)))}\``;
+}
+
+/** Width of the place of a formula, in characters; undefined for other code. */
+export function placeWidth(code: ReactNode): number | undefined {
+  return typeof code === "string" && code.startsWith(PLACE) ? code.length : undefined;
+}

@@ -1,0 +1,146 @@
+import { useDraft } from "@sluice/react/app";
+import { ArrowUp, Square } from "lucide-react";
+import {
+  type ClipboardEventHandler,
+  type FormEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+} from "react";
+import { IconButton } from "../ui/button.js";
+
+interface MessageBoxProps {
+  /** Name of the draft: the conversation, or "new". */
+  readonly draftKey: string;
+  readonly field: RefObject<HTMLTextAreaElement | null>;
+  /** Sends the text; resolves to false where it was not sent, and the text comes back. */
+  readonly onSend: (text: string) => Promise<boolean>;
+  /** Says if an answer is in flight. */
+  readonly isBusy?: boolean;
+  readonly onStop?: () => void;
+  /** Says if there is something to send beside the text. */
+  readonly hasFiles?: boolean;
+  /** Says if nothing can be sent now. */
+  readonly isBlocked?: boolean;
+  readonly onPaste?: ClipboardEventHandler;
+  /** Called when an input method begins to compose a word, and when it ends. */
+  readonly onComposing?: (isComposing: boolean) => void;
+  /** Content above the text: images, and notes about them. */
+  readonly above?: ReactNode;
+  /** Content before the box: messages that wait. */
+  readonly before?: ReactNode;
+  /** Buttons beside the one that sends. */
+  readonly children?: ReactNode;
+}
+
+/** The place to write a message. It needs nothing else of the chat, so that one can write at once. */
+export function MessageBox(props: MessageBoxProps) {
+  const { draftKey, field, onSend, isBusy = false, hasFiles = false, isBlocked = false, onComposing } = props;
+  const { draft, setDraft, clearDraft } = useCarriedDraft(draftKey);
+  const isEmpty = draft.trim() === "" && !hasFiles;
+  const canSend = !isEmpty && !isBlocked;
+  useFocusOfLastBox(field);
+
+  async function send(): Promise<void> {
+    if (!canSend) return;
+    clearDraft();
+    // not sent: the text comes back, unless there is something new
+    if (!(await onSend(draft))) setDraft((later) => later || draft);
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void send();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    void send();
+  };
+
+  return (
+    <form onSubmit={submit} className="mx-auto flex w-full max-w-3xl flex-col gap-2 px-2 pb-2 short:pb-1">
+      {props.before}
+      <div className="flex flex-col rounded-2xl border border-edge/50 bg-raised p-1.5 shadow-sm focus-within:border-accent">
+        {props.above}
+        <div className="flex flex-wrap items-end gap-1 short:flex-nowrap">
+          <textarea
+            ref={field}
+            dir="auto"
+            aria-label="Message"
+            placeholder="Ask anything"
+            rows={1}
+            value={draft}
+            onChange={({ target }) => setDraft(target.value)}
+            onPaste={props.onPaste}
+            onKeyDown={onKeyDown}
+            onCompositionStart={() => onComposing?.(true)}
+            onCompositionEnd={() => onComposing?.(false)}
+            className="field-sizing-content max-h-48 min-w-0 grow basis-full resize-none bg-transparent px-2 py-1 outline-none placeholder:truncate pointer-coarse:min-h-11 short:order-2 short:max-h-16 short:basis-0 narrow:placeholder:opacity-0"
+          />
+          {props.children}
+          {isBusy && (
+            <IconButton
+              label="Stop"
+              keys="Esc"
+              look={isEmpty ? "primary" : "secondary"}
+              className="rounded-full! short:order-4"
+              onClick={props.onStop}
+            >
+              <Square aria-hidden className="fill-current" />
+            </IconButton>
+          )}
+          {(!isBusy || !isEmpty) && (
+            <IconButton
+              type="submit"
+              label={isBusy ? "Queue" : "Send"}
+              look="primary"
+              disabled={!canSend}
+              className="ml-auto rounded-full! short:order-5"
+            >
+              <ArrowUp aria-hidden />
+            </IconButton>
+          )}
+        </div>
+      </div>
+    </form>
+  );
+}
+
+/** The draft of a chat. A new chat gets an id with its first message: what was written meanwhile goes with it. */
+function useCarriedDraft(draftKey: string) {
+  const current = useDraft(`chat/${draftKey}`, "");
+  const last = useRef({ draftKey, ...current });
+  useEffect(() => {
+    const before = last.current;
+    last.current = { draftKey, ...current };
+    if (before.draftKey === draftKey || before.draft === "") return;
+    before.clearDraft();
+    current.setDraft((own) => own || before.draft);
+  });
+  return current;
+}
+
+/** Selection of a box with the focus that goes away, for the box that takes its place. */
+let left: readonly [start: number, end: number] | undefined;
+
+/** Moves the focus and the selection to a box that takes the place of another in the same commit. */
+function useFocusOfLastBox(field: RefObject<HTMLTextAreaElement | null>): void {
+  useLayoutEffect(() => {
+    const element = field.current;
+    if (left) {
+      element?.focus({ preventScroll: true });
+      element?.setSelectionRange(...left);
+      left = undefined;
+    }
+    return () => {
+      if (!element || document.activeElement !== element) return;
+      left = [element.selectionStart, element.selectionEnd];
+      queueMicrotask(() => {
+        left = undefined;
+      });
+    };
+  }, [field]);
+}

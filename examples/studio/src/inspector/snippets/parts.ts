@@ -1,0 +1,101 @@
+import type { Work } from "../feed.js";
+
+export type ChatWork = Extract<Work, { readonly room: "chat" }>;
+
+const QUESTION = "Why is the sky blue?";
+
+/** The tool that stands for those of the room. */
+export const exampleTool = {
+  name: "save_note",
+  description: "Saves a note for the user",
+  parameters: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+};
+
+/** Says if the room offers tools. */
+export function offersTools({ tools = [] }: ChatWork): boolean {
+  return tools.length > 0;
+}
+
+/** The question of the room, or one that stands in. */
+export function questionOf({ question }: ChatWork): string {
+  return question?.trim() || QUESTION;
+}
+
+/** The request that the room would send, for `streamChat`. */
+export function chatRequestOf(work: ChatWork): object {
+  const { target, instructions } = work;
+  const question = { role: "user", content: questionOf(work) };
+  return {
+    model: target.model,
+    messages: instructions ? [{ role: "system", content: instructions }, question] : [question],
+    ...target.params,
+    ...(offersTools(work) && { tools: [{ type: "function", function: exampleTool }] }),
+  };
+}
+
+/** Width of a line of a snippet. */
+const WIDTH = 54;
+/** Length from which a string is too long for a snippet: data URIs of pictures. */
+const LONG = 400;
+/** Address that stands in for a file. */
+const STAND_IN = "https://example.com/picture.png";
+
+/** Address that stands for a file in a form, up to the name of the file. */
+const FILE = /^https:\/\/file\.invalid\/(?:.*\/)?/;
+
+/** Writes a value as TypeScript, on one line if it fits. Files and long strings become an address. */
+export function literal(value: unknown, depth = 0): string {
+  const flat = inline(value);
+  if (flat.length + 2 * depth <= WIDTH || typeof value !== "object" || value === null) return flat;
+  const indent = "  ".repeat(depth + 1);
+  const [open, close] = Array.isArray(value) ? "[]" : "{}";
+  const items = Array.isArray(value)
+    ? value.map((item) => literal(item, depth + 1))
+    : entriesOf(value).map(([key, item]) => `${name(key)}: ${literal(item, depth + 1)}`);
+  return `${open}\n${items.map((item) => `${indent}${item},\n`).join("")}${"  ".repeat(depth)}${close}`;
+}
+
+/** Writes a value as JSON, as the snippets send it. */
+export function json(value: unknown): string {
+  return JSON.stringify(value, (_, item) => standIn(item), 2);
+}
+
+/** Writes the fields of an object, one a line, to stand in a longer object. */
+export function fields(value: object, depth: number): string {
+  const indent = "  ".repeat(depth);
+  return entriesOf(value)
+    .map(([key, item]) => `${indent}${name(key)}: ${literal(item, depth)},\n`)
+    .join("");
+}
+
+/** Writes an import of named things. */
+export function importOf(names: readonly string[], source: string): string {
+  const line = `import { ${names.join(", ")} } from "${source}";`;
+  return line.length <= WIDTH
+    ? line
+    : `import {\n${names.map((it) => `  ${it},\n`).join("")}} from "${source}";`;
+}
+
+function inline(value: unknown): string {
+  const item = standIn(value);
+  if (Array.isArray(item)) return `[${item.map(inline).join(", ")}]`;
+  if (typeof item !== "object" || item === null) return JSON.stringify(item);
+  const entries = entriesOf(item);
+  if (entries.length === 0) return "{}";
+  return `{ ${entries.map(([key, it]) => `${name(key)}: ${inline(it)}`).join(", ")} }`;
+}
+
+function standIn(value: unknown): unknown {
+  if (typeof value === "string" && FILE.test(value)) return value.replace(FILE, "https://example.com/");
+  return value instanceof Blob || (typeof value === "string" && value.length > LONG && /^data:/.test(value))
+    ? STAND_IN
+    : value;
+}
+
+function entriesOf(value: object): [string, unknown][] {
+  return Object.entries(value).filter(([, item]) => item !== undefined);
+}
+
+function name(key: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? key : JSON.stringify(key);
+}

@@ -1,0 +1,185 @@
+import { useConversationSearch } from "@sluice/react/app";
+import { Command } from "cmdk";
+import {
+  BookOpen,
+  Box,
+  Clapperboard,
+  Image,
+  Keyboard,
+  MessageSquare,
+  Monitor,
+  Moon,
+  PanelLeft,
+  PanelRight,
+  Plus,
+  Sun,
+  Unplug,
+} from "lucide-react";
+import { type ReactNode, useState } from "react";
+import readme from "../../../../README.md?raw";
+import { chatListOptions } from "../client.js";
+import { openRoute } from "../routes.js";
+import { later } from "../ui/later.js";
+import { Dialog } from "../ui/popups.js";
+import { failures } from "../welcome/asks.js";
+import { closeOverlay, keysOf, overlay, theme, toggleInspector, toggleRail } from "./commands.js";
+
+const Markdown = later(async () => (await import("../chat/markdown.js")).Markdown);
+
+interface Action {
+  readonly label: string;
+  readonly icon: ReactNode;
+  readonly keys?: string;
+  readonly run: () => void;
+}
+
+const groups: readonly { readonly heading: string; readonly actions: readonly Action[] }[] = [
+  {
+    heading: "Go to",
+    actions: [
+      { label: "New chat", icon: <Plus />, keys: keysOf("o", true), run: () => openRoute({ room: "chat" }) },
+      { label: "Chat", icon: <MessageSquare />, run: () => openRoute({ room: "chat" }) },
+      { label: "Images", icon: <Image />, run: () => openRoute({ room: "images" }) },
+      { label: "Videos", icon: <Clapperboard />, run: () => openRoute({ room: "videos" }) },
+      { label: "Assets", icon: <Box />, run: () => openRoute({ room: "assets" }) },
+    ],
+  },
+  {
+    heading: "Break it",
+    actions: failures.map(({ label, hint, play }) => ({
+      label: `${label}: ${hint}`,
+      icon: <Unplug />,
+      run: play,
+    })),
+  },
+  {
+    heading: "View",
+    actions: [
+      { label: "Inspector", icon: <PanelRight />, keys: keysOf("."), run: toggleInspector },
+      { label: "Sidebar", icon: <PanelLeft />, keys: keysOf("b"), run: toggleRail },
+      { label: "Light theme", icon: <Sun />, run: () => theme.set("light") },
+      { label: "Dark theme", icon: <Moon />, run: () => theme.set("dark") },
+      { label: "System theme", icon: <Monitor />, run: () => theme.set("system") },
+    ],
+  },
+  {
+    heading: "Help",
+    actions: [
+      { label: "README", icon: <BookOpen />, run: () => overlay.set("readme") },
+      { label: "Shortcuts", icon: <Keyboard />, keys: "?", run: () => overlay.set("shortcuts") },
+    ],
+  },
+];
+
+/** Search over chats, and every command of the shell. */
+export function Palette() {
+  const [text, setText] = useState("");
+  const { matches } = useConversationSearch(text, chatListOptions);
+  return (
+    <Dialog title="Search and commands" isPlain isOpen onOpenChange={closeOverlay}>
+      <Command label="Search and commands" className="flex min-h-0 flex-col">
+        <Command.Input
+          autoFocus
+          value={text}
+          onValueChange={setText}
+          placeholder="Search or run a command"
+          className="h-12 shrink-0 border-b bg-transparent px-4 outline-none"
+        />
+        <Command.List className="max-h-[60vh] overflow-y-auto p-2 [&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-muted">
+          <Command.Empty className="p-4 text-center text-sm text-muted">Nothing found</Command.Empty>
+          {matches.length > 0 && (
+            <Command.Group heading="Chats" forceMount>
+              {matches.map(({ conversation: { id, title }, messageId, excerpt }) => (
+                <Row
+                  key={`${id} ${messageId}`}
+                  id={`${id} ${messageId}`}
+                  label={title || "New chat"}
+                  note={excerpt}
+                  icon={<MessageSquare />}
+                  run={() => openRoute({ room: "chat", id })}
+                />
+              ))}
+            </Command.Group>
+          )}
+          {groups.map(({ heading, actions }) => (
+            <Command.Group key={heading} heading={heading}>
+              {actions.map((action) => (
+                <Row key={action.label} {...action} />
+              ))}
+            </Command.Group>
+          ))}
+        </Command.List>
+      </Command>
+    </Dialog>
+  );
+}
+
+interface RowProps extends Action {
+  /** Identity of a row that was found elsewhere: it is shown whatever its label says. */
+  readonly id?: string;
+  readonly note?: string | undefined;
+}
+
+function Row({ id, label, note, icon, keys, run }: RowProps) {
+  const onSelect = () => {
+    closeOverlay();
+    run();
+  };
+  return (
+    <Command.Item
+      value={id ?? label}
+      forceMount={id !== undefined}
+      onSelect={onSelect}
+      className="control flex items-center gap-3 rounded-lg px-2 text-sm data-[selected=true]:bg-hover [&_svg]:size-4 [&_svg]:text-muted"
+    >
+      {icon}
+      <span className="min-w-0 grow">
+        {label}
+        {note && <span className="block truncate text-xs text-muted">{note}</span>}
+      </span>
+      {keys && <kbd className="font-sans text-xs text-muted">{keys}</kbd>}
+    </Command.Item>
+  );
+}
+
+const shortcuts: readonly (readonly [keys: string, action: string])[] = [
+  [keysOf("k"), "Search and commands"],
+  [keysOf("o", true), "New chat"],
+  [keysOf("b"), "Sidebar"],
+  [keysOf("."), "Inspector"],
+  ["Enter", "Send"],
+  ["Shift+Enter", "New line"],
+  ["↑", "Edit the last question"],
+  ["Esc", "Stop the answer"],
+  ["?", "This list"],
+];
+
+/** The list of keys. */
+export function Shortcuts() {
+  return (
+    <Dialog title="Shortcuts" isOpen onOpenChange={closeOverlay}>
+      <dl className="grid grid-cols-[1fr_auto] gap-y-3 text-sm">
+        {shortcuts.map(([keys, action]) => (
+          <div key={keys} className="contents">
+            <dt>{action}</dt>
+            <dd>
+              <kbd className="rounded-md border bg-surface px-2 py-1 font-sans text-xs">{keys}</kbd>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}
+
+/** Links of the README lead to files of the repository, which this page does not have: their text is left. */
+const readmeText = readme.replace(/!?\[([^\]]*)\]\((?!https?:)[^)]*\)/g, "$1");
+
+/** The README of the project, which is there without a network, too. */
+export function Readme() {
+  return (
+    <Dialog title="README" isOpen onOpenChange={closeOverlay}>
+      <Markdown text={readmeText} isLive={false} />
+    </Dialog>
+  );
+}

@@ -1,0 +1,106 @@
+import { Check, Copy } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { IconButton } from "./button.js";
+import type { HighlightAnswer, HighlightOrder } from "./highlight-worker.js";
+
+interface CodeProps {
+  readonly code: string;
+  readonly language: string;
+  /** True while the code still grows. */
+  readonly isIncomplete?: boolean;
+}
+
+/** Code in colours; plain until the highlighter is there. */
+export function Highlighted({ code, language, isIncomplete = false }: CodeProps) {
+  const result = useHighlight(code, language, isIncomplete);
+  if (!result || !code.startsWith(result.code)) return <code>{code}</code>;
+  return (
+    <code>
+      {result.tokens.map((line, index) => (
+        <span key={index}>
+          {line.map(({ content, htmlStyle, offset }) => (
+            <span key={offset} style={styleOf(htmlStyle)}>
+              {content}
+            </span>
+          ))}
+          {index < result.tokens.length - 1 && "\n"}
+        </span>
+      ))}
+      {code.slice(result.code.length)}
+    </code>
+  );
+}
+
+/** Colours of both themes: the page's colour scheme chooses. */
+function styleOf(style: Record<string, string> | string | undefined) {
+  if (typeof style !== "object") return undefined;
+  const { color, "--shiki-dark": dark } = style;
+  return { color: `light-dark(${color}, ${dark})` };
+}
+
+type Tokens = HighlightAnswer["tokens"];
+
+let worker: Worker | undefined;
+let orders = 0;
+/** Receivers of the answers of the worker. */
+const receivers = new Map<number, (tokens: Tokens | undefined) => void>();
+
+/** Finds the colours of some code; undefined where the worker can't be loaded now. */
+function highlight(order: Omit<HighlightOrder, "id">): Promise<Tokens | undefined> {
+  worker ??= startWorker();
+  orders += 1;
+  const id = orders;
+  worker.postMessage({ ...order, id } satisfies HighlightOrder);
+  return new Promise((resolve) => receivers.set(id, resolve));
+}
+
+function startWorker(): Worker {
+  const started = new Worker(new URL("./highlight-worker.ts", import.meta.url), { type: "module" });
+  started.onmessage = ({ data: { id, tokens } }: MessageEvent<HighlightAnswer>) => {
+    receivers.get(id)?.(tokens);
+    receivers.delete(id);
+  };
+  // offline: the next code tries again
+  started.onerror = () => {
+    worker = undefined;
+    for (const receive of receivers.values()) receive(undefined);
+    receivers.clear();
+  };
+  return started;
+}
+
+/** The colours of some code, or of its beginning while it grows. One order at a time: the worker may be slower. */
+function useHighlight(code: string, language: string, isIncomplete: boolean) {
+  const [result, setResult] = useState<{ code: string; tokens: Tokens }>();
+  const latest = useRef({ code, language, isIncomplete });
+  const isWaiting = useRef(false);
+  useEffect(() => {
+    latest.current = { code, language, isIncomplete };
+    if (!isWaiting.current) void order();
+
+    async function order(): Promise<void> {
+      const ordered = latest.current;
+      isWaiting.current = true;
+      const tokens = await highlight(ordered);
+      isWaiting.current = false;
+      if (tokens) setResult({ code: ordered.code, tokens });
+      if (latest.current !== ordered && tokens) void order();
+    }
+  }, [code, language, isIncomplete]);
+  return result;
+}
+
+/** Copies a text. */
+export function CopyButton({ text, label = "Copy" }: { readonly text: string; readonly label?: string }) {
+  const [isCopied, setIsCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    setIsCopied(true);
+    setTimeout(() => setIsCopied(false), 1500);
+  };
+  return (
+    <IconButton label={isCopied ? "Copied" : label} onClick={() => void copy()}>
+      {isCopied ? <Check aria-hidden /> : <Copy aria-hidden />}
+    </IconButton>
+  );
+}

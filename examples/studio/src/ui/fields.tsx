@@ -1,0 +1,162 @@
+import { Field as BaseField } from "@base-ui/react/field";
+import { NumberField as BaseNumber } from "@base-ui/react/number-field";
+import { Slider as BaseSlider } from "@base-ui/react/slider";
+import { Switch as BaseSwitch } from "@base-ui/react/switch";
+import clsx from "clsx";
+import { Minus, Plus } from "lucide-react";
+import type { ComponentProps, ReactNode } from "react";
+
+interface FieldProps {
+  readonly label: string;
+  /** One short sentence of help. */
+  readonly hint?: string | undefined;
+  /** Problems of the value, in words for people. The control is marked as wrong while there are any. */
+  readonly issues?: readonly string[] | undefined;
+  readonly children: ReactNode;
+}
+
+/** A control with its label, help and problems: a `TextInput`, `TextArea`, `Select` or `NumberField`. */
+export function Field({ label, hint, issues = [], children }: FieldProps) {
+  return (
+    <BaseField.Root invalid={issues.length > 0} className="flex flex-col gap-1">
+      <BaseField.Label className="text-sm font-medium">{label}</BaseField.Label>
+      {children}
+      {hint && <BaseField.Description className="text-xs text-muted">{hint}</BaseField.Description>}
+      {issues.map((issue) => (
+        <BaseField.Error key={issue} match className="text-xs text-danger">
+          {issue}
+        </BaseField.Error>
+      ))}
+    </BaseField.Root>
+  );
+}
+
+const box =
+  "control w-full rounded-lg border border-edge/60 bg-raised px-3 text-sm data-invalid:border-danger disabled:opacity-50";
+
+/** A line of text. */
+export function TextInput({ className, ...rest }: ComponentProps<typeof BaseField.Control>) {
+  return <BaseField.Control className={clsx(box, className)} {...rest} />;
+}
+
+/** Several lines of text; it grows with them. */
+export function TextArea({ className, ...rest }: ComponentProps<"textarea">) {
+  return (
+    <BaseField.Control
+      render={
+        <textarea
+          className={clsx(box, "field-sizing-content min-h-20 resize-none py-2", className)}
+          {...rest}
+        />
+      }
+    />
+  );
+}
+
+interface NumberFieldProps {
+  /** Name of the field, for screen readers. A `Field` around it gives one, too. */
+  readonly label?: string;
+  /** Undefined where the field is empty. */
+  readonly value: number | undefined;
+  readonly onChange: (value: number | undefined) => void;
+  readonly min?: number;
+  readonly max?: number;
+  readonly step?: number;
+  readonly placeholder?: string;
+  readonly disabled?: boolean;
+}
+
+const stepButton =
+  "control-square inline-flex items-center justify-center text-muted hover:bg-hover disabled:opacity-50";
+
+/** A number that may be left out, with buttons for one step. */
+export function NumberField({ label, value, onChange, placeholder, ...bounds }: NumberFieldProps) {
+  return (
+    <BaseNumber.Root
+      value={value ?? null}
+      onValueChange={(given) => onChange(given ?? undefined)}
+      {...bounds}
+    >
+      <BaseNumber.Group className="inline-flex overflow-hidden rounded-lg border border-edge/50 bg-raised">
+        <BaseNumber.Decrement className={stepButton} aria-label="Less">
+          <Minus className="size-4" aria-hidden />
+        </BaseNumber.Decrement>
+        <BaseNumber.Input
+          aria-label={label}
+          placeholder={placeholder}
+          className="control field-sizing-content min-w-11 border-x px-2 bg-transparent text-center text-sm tabular-nums -outline-offset-2"
+        />
+        <BaseNumber.Increment className={stepButton} aria-label="More">
+          <Plus className="size-4" aria-hidden />
+        </BaseNumber.Increment>
+      </BaseNumber.Group>
+    </BaseNumber.Root>
+  );
+}
+
+interface SliderProps {
+  readonly label: string;
+  readonly value: number;
+  readonly min: number;
+  readonly max: number;
+  /** @default 1 */
+  readonly step?: number;
+  /** Writes the value, for people: `5 s`. */
+  readonly format?: (value: number) => string;
+  readonly onChange: (value: number) => void;
+  readonly disabled?: boolean;
+}
+
+/** A number within bounds. */
+export function Slider(props: SliderProps) {
+  const { label, value, min, max, step = 1, format = String, onChange, disabled = false } = props;
+  return (
+    <BaseSlider.Root
+      value={value}
+      min={min}
+      max={max}
+      step={step}
+      disabled={disabled}
+      onValueChange={onChange}
+    >
+      <div className="flex justify-between text-sm">
+        <BaseSlider.Label>{label}</BaseSlider.Label>
+        <BaseSlider.Value className="text-muted tabular-nums">{() => format(value)}</BaseSlider.Value>
+      </div>
+      <BaseSlider.Control className="control flex touch-none items-center">
+        <BaseSlider.Track className="h-1 w-full rounded-full bg-line">
+          <BaseSlider.Indicator className="rounded-full bg-accent" />
+          <BaseSlider.Thumb
+            getAriaValueText={() => format(value)}
+            className="size-4 rounded-full border-2 border-accent bg-raised has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent"
+          />
+        </BaseSlider.Track>
+      </BaseSlider.Control>
+    </BaseSlider.Root>
+  );
+}
+
+interface SwitchProps {
+  readonly label: string;
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+  readonly disabled?: boolean;
+}
+
+/** Something that is on or off, with its name before it. */
+export function Switch({ label, checked, onChange, disabled = false }: SwitchProps) {
+  return (
+    // biome-ignore lint/a11y/noLabelWithoutControl: the switch inside is the control
+    <label className="control flex items-center justify-between gap-3 text-sm">
+      {label}
+      <BaseSwitch.Root
+        checked={checked}
+        onCheckedChange={(isOn) => onChange(isOn)}
+        disabled={disabled}
+        className="inline-flex h-5 w-9 shrink-0 rounded-full bg-edge p-0.5 transition-colors data-checked:bg-accent data-disabled:opacity-50"
+      >
+        <BaseSwitch.Thumb className="size-4 rounded-full bg-raised transition-transform data-checked:translate-x-4" />
+      </BaseSwitch.Root>
+    </label>
+  );
+}

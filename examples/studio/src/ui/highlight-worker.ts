@@ -1,0 +1,40 @@
+import { createCodePlugin, type HighlightResult } from "@streamdown/code";
+
+/* A worker that finds the colours of code: the grammar of a language takes longer to compile than a page may block. */
+
+/** Code to highlight. */
+export interface HighlightOrder {
+  readonly id: number;
+  readonly code: string;
+  readonly language: string;
+  /** True while the code still grows. */
+  readonly isIncomplete: boolean;
+}
+
+/** The code in coloured pieces. */
+export interface HighlightAnswer {
+  readonly id: number;
+  readonly tokens: HighlightResult["tokens"];
+}
+
+/** Themes of which each colour has enough contrast. */
+const themes: ["github-light-default", "github-dark-default"] = [
+  "github-light-default",
+  "github-dark-default",
+];
+const highlighter = createCodePlugin({ themes });
+
+addEventListener("message", ({ data }: MessageEvent<HighlightOrder>) => {
+  const { id, code, isIncomplete } = data;
+  const language = data.language as Parameters<typeof highlighter.supportsLanguage>[0];
+  const known = highlighter.supportsLanguage(language) ? language : "text";
+  const answer = ({ tokens }: HighlightResult) => {
+    const message: HighlightAnswer = { id, tokens };
+    postMessage(message);
+  };
+  const ready = highlighter.highlight(
+    { code, language: known as typeof language, themes, isIncomplete },
+    answer,
+  );
+  if (ready) answer(ready);
+});

@@ -1,0 +1,4 @@
+import { createApp } from "vue";
+import Chat from "./chat.vue";
+
+createApp(Chat).mount("#app");
