@@ -1,0 +1,30 @@
+import { dirname, join } from "node:path";
+import { build as bundle } from "vite";
+import { build } from "vitepress";
+import { writeForPrograms } from "./llms.ts";
+import { writeReference } from "./reference/write.ts";
+
+/* Builds the site into `docs/dist`. With `--prepare` it only writes what the site is made from; with `--plain` code has no
+   colours. */
+
+const docs = dirname(import.meta.dirname);
+writeReference();
+// a Service Worker has to lie at the root of what it controls
+await bundle({
+  configFile: false,
+  logLevel: "warn",
+  root: docs,
+  publicDir: false,
+  build: {
+    outDir: "public",
+    lib: {
+      entry: join(docs, ".vitepress/live/service-worker.ts"),
+      formats: ["es"],
+      fileName: () => "service-worker.js",
+    },
+  },
+});
+if (!process.argv.includes("--prepare")) {
+  await build(docs);
+  writeForPrograms(join(docs, "dist"));
+}

@@ -1,0 +1,44 @@
+import { dirname } from "node:path";
+import { defineConfig, type MarkdownOptions } from "vitepress";
+import { fileNames } from "./file-names.ts";
+import { linksToRepository } from "./links.ts";
+import { repository } from "./repository.ts";
+import { nav, sidebar } from "./sidebar.ts";
+import { slugOf } from "./slug.ts";
+
+/** Colours of code take two fifths of a build's time: `--plain` leaves them out, for a test of links and anchors. */
+const code: MarkdownOptions = process.argv.includes("--plain")
+  ? { highlight: plainCode }
+  : { theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" } };
+
+export default defineConfig({
+  title: "Sluice",
+  description: "Chat, images and video tasks from a multi-model gateway, for pages, Workers and servers.",
+  lang: "en",
+  // where the site is served: `/` or `/repository/`
+  base: process.env["DOCS_BASE"] ?? "/",
+  cleanUrls: false,
+  outDir: "dist",
+  cacheDir: ".tmp",
+  rewrites: { "decisions/README.md": "decisions/index.md" },
+  markdown: {
+    // not `{`: a heading may end in `{id}`
+    attrs: { left: "{:", rule: ["heading"] },
+    anchor: { slugify: slugOf },
+    ...code,
+    config: (md) => void md.use(linksToRepository, dirname(import.meta.dirname)).use(fileNames),
+  },
+  themeConfig: {
+    search: { provider: "local", options: { detailedView: true } },
+    outline: [2, 3],
+    externalLinkIcon: true,
+    sidebar: sidebar(),
+    nav: nav(),
+    socialLinks: [{ icon: "github", link: repository }],
+    editLink: { pattern: `${repository}/edit/main/docs/:path`, text: "Edit this page" },
+  },
+});
+
+function plainCode(text: string): string {
+  return `<pre v-pre><code>${text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</code></pre>`;
+}

@@ -1,0 +1,31 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { plainMarkdown } from "./plain-markdown.ts";
+import { pagesOf, sections } from "./sidebar.ts";
+
+/**
+ * Writes for programs that read: `llms.txt`, the list of pages, `llms-full.txt`, all pages in one, and each page as
+ * Markdown beside its HTML.
+ */
+export function writeForPrograms(folder: string): void {
+  const all = sections.map(({ text, pages }) => ({ text, pages: pagesOf(pages) }));
+  const lists = all.map(({ text, pages }) => {
+    const lines = pages.map(
+      ({ path, text: title, description }) => `- [${title}](${path})${description ? `: ${description}` : ""}`,
+    );
+    return `## ${text}\n\n${lines.join("\n")}`;
+  });
+  writeFileSync(join(folder, "llms.txt"), `${[head, ...lists].join("\n\n")}\n`);
+  const paths = all.flatMap(({ pages }) => pages.map(({ path }) => path));
+  const texts = new Map(paths.map((path) => [path, plainMarkdown(path)]));
+  for (const [path, text] of texts) {
+    const file = join(folder, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+  const parts = [...texts].map(([path, text]) => `<!-- ${path} -->\n\n${text.trim()}`);
+  writeFileSync(join(folder, "llms-full.txt"), `${[head, ...parts].join("\n\n")}\n`);
+}
+
+const head =
+  "# Sluice\n\n> Chat, images and video tasks from a multi-model gateway, for pages, Workers and servers: a client, React hooks, a Worker that keeps the key, and an emulator of the gateway.\n\nEach package has an `AGENTS.md` with the rules of its use.";

@@ -1,0 +1,53 @@
+import ts from "typescript";
+import { refusals } from "../../../packages/worker-proxy/src/refusals.ts";
+import { checker } from "./program.ts";
+import { docOf, type Find } from "./text.ts";
+
+/** The page with a section for each error: the classes of the client by their `code`, and the refusals of the proxy. */
+export function errorCatalogue(symbols: ReadonlyMap<string, ts.Symbol>, find: Find): string {
+  const classes = [...symbols].filter(
+    ([name, { flags }]) => flags & ts.SymbolFlags.Class && name !== "GatewayError",
+  );
+  const byCode = Map.groupBy(Object.entries<Row>(refusals), ([reason, [, , code]]) => code ?? reason);
+  return [
+    "# All errors",
+    "Errors of the client are classes; `code` names the class. Errors of the gateway and of the proxy are an `APIError`, with their own code in `apiCode`. An aborted call rejects with the platform's `AbortError`.",
+    "## Errors of the client",
+    ...classes.map(([name, symbol]) => sectionOfClass(name, symbol, find)),
+    "## Errors of the gateway",
+    "The gateway's errors are an [`APIError`](#api). [The specification](../spec/gateway.md#errors) has the list.",
+    "## Refusals of the proxy",
+    "The proxy answers in the gateway's form, and `source` of the [`APIError`](#api) is `proxy`. `apiCode` is the code below.",
+    ...[...byCode].map(([code, rows]) => sectionOfRefusal(code, rows)),
+  ].join("\n\n");
+}
+
+type Row = readonly [status: number, message: string, code?: string];
+
+function sectionOfClass(name: string, symbol: ts.Symbol, find: Find): string {
+  const code = literalOf(symbol, "code");
+  const outcome = literalOf(symbol, "outcome") ?? "see the field `outcome`";
+  return [
+    `### ${name} {:#${code}}`,
+    `\`code\`: \`${code}\` · outcome: ${outcome} · [all fields](./${find(name)?.replace(".html", ".md")})`,
+    docOf(symbol, find),
+  ].join("\n\n");
+}
+
+/** The literals of a property of a class. */
+function literalOf(symbol: ts.Symbol, name: string): string | undefined {
+  const property = checker.getPropertyOfType(checker.getDeclaredTypeOfSymbol(symbol), name);
+  const isOwn = property?.declarations?.some(
+    ({ parent }) => ts.isClassDeclaration(parent) && parent.name?.text === symbol.name,
+  );
+  const text = property && isOwn && checker.typeToString(checker.getTypeOfSymbol(property));
+  return text ? text.replaceAll('"', "") : undefined;
+}
+
+function sectionOfRefusal(code: string, rows: readonly (readonly [string, Row])[]): string {
+  const lines = rows.map(
+    ([, [status, message]]) =>
+      `- ${status}: ${message.replace("{param}", "the field").replace("{what}", "…")}`,
+  );
+  return [`### ${code} {:#${code}}`, lines.join("\n")].join("\n\n");
+}

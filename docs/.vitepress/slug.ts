@@ -1,0 +1,8 @@
+/** Anchor of a heading: the same as on GitHub, so that a link works in both places. */
+export function slugOf(heading: string): string {
+  return heading
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\p{M}_ -]/gu, "")
+    .replace(/ /g, "-");
+}
