@@ -1,9 +1,9 @@
 /**
- * What it costs at least: read, decode, find the blank line, parse; one callback for each frame and nothing else. It
+ * The least that reading a stream costs: read, decode, find the blank line, parse, one callback for each frame. It
  * knows one form of stream only, and nothing of errors, ends or time.
  */
-export async function floor(answer: Response, onChunk: (chunk: unknown) => void): Promise<void> {
-  const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+export async function floor(response: Response, onChunk: (chunk: unknown) => void): Promise<void> {
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   const decoder = new TextDecoder();
   let rest = "";
   for (let read = await reader.read(); !read.done; read = await reader.read()) {

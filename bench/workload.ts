@@ -9,6 +9,9 @@ const words =
     "|",
   );
 
+/** The last text of an answer that a page shows. */
+export const END = "the end of it";
+
 /** `count` frames as events, the last one with the finish reason and the usage. */
 export function makeEvents(count: number): string[] {
   let state = 12_345;

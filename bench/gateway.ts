@@ -1,30 +1,38 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { parentPort } from "node:worker_threads";
 import { makeEvents, readsOf } from "./workload.ts";
 
-/** A gateway in a thread of its own, so that what the client does costs it nothing. The prompt says what it streams. */
+/*
+ * A gateway in a process of its own, so that what the client does costs it nothing. A part of the address or of the
+ * body says what it streams. It sends its port, and how many megabytes were taken of an endless answer.
+ */
+
+const events = makeEvents(20_000);
 const answers: Record<string, readonly Uint8Array[]> = {
-  "a frame a write": readsOf(makeEvents(20_000), "one frame"),
-  "4 KB a write": readsOf(makeEvents(20_000), 4096),
-  "64 KB a write": readsOf(makeEvents(20_000), 64 * 1024),
+  "a-frame-a-write": readsOf(events, "one frame"),
+  "4-KB-a-write": readsOf(events, 4096),
+  "64-KB-a-write": readsOf(events, 64 * 1024),
+  "100,000-frames": readsOf(makeEvents(100_000), 4096),
   short: readsOf(makeEvents(20), 4096),
 };
 const paced = readsOf(makeEvents(99), "one frame");
 const megabyte = Buffer.from(`data: ${"x".repeat(1024 * 1024)}\n\n`);
 
 const server = createServer(async (request, response) => {
-  let body = "";
-  for await (const chunk of request.setEncoding("utf8")) body += chunk;
+  let asked = request.url ?? "";
+  for await (const chunk of request.setEncoding("utf8")) asked += chunk;
   response.writeHead(200, { "content-type": "text/event-stream" });
-  if (body.includes("endless")) return endless(response);
-  if (body.includes("paced")) return drip(response);
-  const [, writes = []] = Object.entries(answers).find(([prompt]) => body.includes(prompt)) ?? [];
+  if (asked.includes("endless")) return endless(response);
+  if (asked.includes("paced")) return drip(response);
+  // an answer that goes on until the client leaves: 20 frames of thinking, which not all clients pass on, and 20 of text
+  if (asked.includes("held")) return void response.write(Buffer.concat(paced.slice(0, 40)));
+  const [, writes = []] = Object.entries(answers).find(([name]) => asked.includes(name)) ?? [];
   for (const bytes of writes)
     if (!response.write(bytes)) await new Promise((resolve) => response.once("drain", resolve));
   response.end();
 });
-server.listen(0, "127.0.0.1", () => parentPort?.postMessage((server.address() as AddressInfo).port));
+server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
+process.on("disconnect", () => process.exit());
 
 /** 100 events, one each 50 ms, as a model writes. */
 function drip(response: ServerResponse): void {
@@ -41,7 +49,7 @@ function drip(response: ServerResponse): void {
 async function endless(response: ServerResponse): Promise<void> {
   for (let sent = 1; sent <= 200; sent += 1) {
     if (!response.write(megabyte)) await new Promise((resolve) => response.once("drain", resolve));
-    parentPort?.postMessage({ sent });
+    process.send?.({ sent });
   }
   response.end();
 }

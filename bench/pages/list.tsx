@@ -1,0 +1,65 @@
+import { memo, type ReactNode, useLayoutEffect, useState } from "react";
+
+/** A message of any client. */
+export interface Message {
+  readonly id: string;
+}
+
+/** Reads the whole text of a message. */
+export type TextOf<Row> = (message: Row) => string;
+
+/** Shared by all subjects: what the list counts, and what the run needs of it. */
+export const list = {
+  commits: 0,
+  onCommit: () => {},
+  /** Asks for the answer; set by the subject once it is mounted. */
+  send: (): unknown => undefined,
+};
+
+const Block = memo(function Block({ text }: { readonly text: string }) {
+  return <div>{text}</div>;
+});
+
+/** Creates what splits a text into blocks of which only the last one changes. */
+export type Split = (() => (text: string) => readonly string[]) | undefined;
+
+const Row = memo(function Row({ text, split }: { readonly text: string; readonly split: Split }) {
+  const [blocksOf] = useState(() => split?.());
+  // blocks of one text, in their order
+  const blocks = blocksOf?.(text).map((block, at) => <Block key={`block ${at + 1}`} text={block} />);
+  return <li>{blocks ?? <p>{text}</p>}</li>;
+});
+
+/** The messages as memoized rows. */
+export function List<Row extends Message>({
+  messages,
+  textOf,
+  split,
+}: {
+  readonly messages: readonly Row[];
+  readonly textOf: TextOf<Row>;
+  readonly split?: Split;
+}): ReactNode {
+  useLayoutEffect(() => {
+    list.commits += 1;
+    list.onCommit();
+  });
+  return (
+    <ol>
+      {messages.map((message) => (
+        <Row key={message.id} text={textOf(message)} split={split} />
+      ))}
+    </ol>
+  );
+}
+
+/** Past messages: the texts that each subject starts with. */
+export function pastTexts(count: number): string[] {
+  return Array.from(
+    { length: count },
+    (_, at) => `message ${at}: the quick brown fox jumps over the lazy dog`,
+  );
+}
+
+/** A page in which one subject shows a chat. `address` gives the answer. */
+export type Subject = (past: number, address: string) => ReactNode;

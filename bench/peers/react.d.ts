@@ -1,0 +1,3 @@
+import type { Subject } from "../pages/list.tsx";
+
+export const peers: Record<string, Subject>;

@@ -1,0 +1,3 @@
+import type { Subject } from "../subjects.ts";
+
+export const peers: Record<string, Subject>;

@@ -1,0 +1,35 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
+
+/** A page or script of the bench's own, by its path. */
+export type OwnFiles = Readonly<Record<string, { readonly type: string; readonly body: string }>>;
+
+/** A server of this machine. */
+export interface Site {
+  readonly address: string;
+  readonly close: () => void;
+}
+
+/** Serves the files of `origin` and the bench's own, compressed, as a real host does. */
+export async function serveCompressed(origin: string, own: OwnFiles): Promise<Site> {
+  const server = createServer((request, response) => void answer(request, response));
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  const { port } = server.address() as AddressInfo;
+  return { address: `http://127.0.0.1:${port}`, close: () => void server.close() };
+
+  async function answer({ url = "/" }: IncomingMessage, response: ServerResponse): Promise<void> {
+    const file = own[url];
+    const original = file
+      ? new Response(file.body, { headers: { "content-type": file.type } })
+      : await fetch(origin + url);
+    const body = Buffer.from(await original.arrayBuffer());
+    const type = original.headers.get("content-type") ?? "";
+    const isText = /text|javascript|svg|json/.test(type);
+    response.writeHead(original.status, {
+      "content-type": type,
+      ...(isText && { "content-encoding": "gzip" }),
+    });
+    response.end(isText ? gzipSync(body) : body);
+  }
+}

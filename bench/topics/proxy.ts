@@ -1,0 +1,77 @@
+import { type Figure, figureOf, inTurns, ratioOf, short, signed } from "../harness.ts";
+import { ask, type Side, type SideName, send, sources, start } from "../proxy-sides.ts";
+import { type Report, tableOf } from "../topic.ts";
+import { startGateway } from "./http.ts";
+
+export const title = "The proxy";
+
+const names = Object.keys(sources) as SideName[];
+type Row = Record<string, Figure | string>;
+
+export async function measure(): Promise<Report> {
+  const { address, child } = await startGateway();
+  const sides = {} as Record<SideName, Side>;
+  for (const name of names) sides[name] = await start(name, address);
+  const columns: Record<string, Row> = {};
+  const first = await inTurns(names, (name) => ask(sides[name], "short", "first"), {
+    rounds: 300,
+    warmUps: 40,
+    budgetMs: 60_000,
+  });
+  columns["ms to the first byte, beyond it"] = rowOf((name) => {
+    const { median } = figureOf(first[name].map((ms, round) => ms - (first.bare[round] ?? 0)));
+    return signed(median);
+  });
+  for (const kind of ["a-frame-a-write", "4-KB-a-write", "64-KB-a-write"]) {
+    const whole = await inTurns(names, (name) => ask(sides[name], kind, "last"), {
+      rounds: 9,
+      warmUps: 3,
+      budgetMs: 20_000,
+    });
+    columns[`speed, ${kind.replaceAll("-", " ")}`] = rowOf((name) => ratioOf(whole.bare, whole[name]));
+  }
+  const cpu = await inTurns(
+    names,
+    async (name) => {
+      const before = sides[name].cpuMs();
+      await Promise.all(Array.from({ length: 200 }, () => ask(sides[name], "paced", "last")));
+      return sides[name].cpuMs() - before;
+    },
+    { rounds: 2, warmUps: 0, budgetMs: 60_000 },
+  );
+  columns["CPU, 200 streams at once"] = rowOf((name) => ratioOf(cpu[name], cpu.bare));
+  columns["RSS after it, MB"] = rowOf((name) => short(sides[name].rssMB()));
+  const ahead = {} as Row;
+  for (const name of names) ahead[name] = String(await aheadOf(sides[name], child));
+  columns["MB ahead of a paused client"] = ahead;
+  for (const side of Object.values(sides)) await side.close();
+  child.disconnect();
+  return {
+    markdown: `Over a Worker that passes everything on and checks nothing, in workerd: \`pumped\` where nothing has to be read of the answer, \`read\` where a meter reads it. 20,000 frames for the speed; 100 events in 5 s for each of 200 streams; 200 MB for a client that reads nothing.\n\n${tableOf("proxy", columns)}`,
+  };
+}
+
+function rowOf(cellOf: (name: SideName) => Figure | string): Row {
+  return Object.fromEntries(names.map((name) => [name, cellOf(name)]));
+}
+
+/** The megabytes that the gateway could send while the client reads nothing. */
+async function aheadOf(
+  side: Side,
+  gateway: Awaited<ReturnType<typeof startGateway>>["child"],
+): Promise<number> {
+  let taken = 0;
+  const onMessage = ({ sent }: { sent: number }) => {
+    taken = sent;
+  };
+  gateway.on("message", onMessage);
+  const response = await send(side, "endless");
+  response.pause();
+  for (let before = -1; before !== taken; ) {
+    before = taken;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  response.destroy();
+  gateway.off("message", onMessage);
+  return taken;
+}

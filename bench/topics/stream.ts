@@ -1,0 +1,37 @@
+import { type Figure, short } from "../harness.ts";
+import { openPage } from "../page.ts";
+import { peers } from "../peers/streams.js";
+import { FRAMES, ratiosFor, type Size, sizes } from "../stream-ratios.ts";
+import { own } from "../subjects.ts";
+import { type Report, type SummaryRow, tableOf } from "../topic.ts";
+
+export const title = "From bytes to pieces";
+
+type Columns = Record<string, Record<string, Figure>>;
+
+export async function measure(): Promise<Report> {
+  const subjects = { ...own, ...peers };
+  const node: Columns = {};
+  const chromium: Columns = {};
+  const page = await openPage("pages/stream.ts");
+  for (const size of Object.keys(sizes) as Size[]) {
+    node[size] = await ratiosFor(subjects, size);
+    chromium[size] = await page.run(size);
+  }
+  await page.close();
+  const frames = FRAMES.toLocaleString("en");
+  const markdown = [
+    `Time over the floor's for a response in memory: ${frames} frames, a fifth of them for 7 bytes. The floor is a loop by hand that parses each frame and keeps nothing; Sluice folds the message, too.`,
+    tableOf("Node, reads of", node),
+    tableOf("Chromium, reads of", chromium),
+  ].join("\n\n");
+  return { markdown, summary: [summaryOf("Node", node), summaryOf("Chromium", chromium)] };
+}
+
+function summaryOf(place: string, { "64 KB": large = {} }: Columns): SummaryRow {
+  const texts = Object.entries(large).map(([name, { median }]) => [name, short(median)]);
+  return {
+    measure: `time of a stream in reads of 64 KB, over a loop by hand, ${place}`,
+    texts: Object.fromEntries(texts),
+  };
+}

@@ -1,0 +1,44 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { figureOf, short } from "../harness.ts";
+import { peers } from "../peers/streams.js";
+import { own } from "../subjects.ts";
+import { put, type Report, tableOf } from "../topic.ts";
+import { startGateway } from "./http.ts";
+
+export const title = "Streams at once";
+
+const RUNS = 3;
+
+export async function measure(): Promise<Report> {
+  const { address, child } = await startGateway();
+  const columns: Record<string, Record<string, string>> = {};
+  for (const count of [100, 1000])
+    for (const name of [...Object.keys(own), ...Object.keys(peers)]) {
+      const values: number[] = [];
+      for (let run = 0; run < RUNS; run += 1) {
+        const held = await heldBy(name, `${address}/held`, count);
+        if (held === null) break;
+        values.push(held);
+      }
+      if (values.length === 0) continue;
+      put(
+        columns,
+        `kB for each of ${count.toLocaleString("en")} streams`,
+        name,
+        short(figureOf(values).median),
+      );
+    }
+  child.disconnect();
+  return {
+    markdown: `Heap in use for each of many answers that one process reads at once, after 40 frames each and after collecting garbage, over HTTP; – where not all of them begin within 60 s. The floor's is that of Node's own \`fetch\`, connection and reader.\n\n${tableOf("Node", columns)}`,
+  };
+}
+
+async function heldBy(name: string, address: string, count: number): Promise<number | null> {
+  const program = fileURLToPath(new URL("../streams-at-once.ts", import.meta.url));
+  const args = ["--expose-gc", program, name, address, `${count}`];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  return JSON.parse(stdout).held;
+}
