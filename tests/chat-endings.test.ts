@@ -2,19 +2,23 @@ import { type ChatStoreOptions, createChatStore, createClient, defineTool } from
 import { createEmulator } from "@sluice/emulator";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
+import { until } from "../packages/core/test/support/chat.js";
+import { stoppedClock } from "../packages/core/test/support/gateway.js";
 
-/** A chat on a gateway of its own. */
+/** A chat on a gateway of its own. Time passes for its client where the test says so. */
 function chatOf(options: Partial<ChatStoreOptions> = {}) {
   const emulator = createEmulator({ apiKeys: ["sk-test"], speed: Number.POSITIVE_INFINITY });
+  const clock = stoppedClock();
   const client = createClient({
     baseURL: "https://gateway.test",
     apiKey: "sk-test",
     fetch: emulator.fetch,
-    timeouts: { chunkMs: 50 },
+    clock,
     retry: { limit: 0 },
   });
-  const chat = createChatStore(client, { model: "alpha-v4.1-flash", ...options } as ChatStoreOptions);
-  return { chat, emulator };
+  const model = "alpha-v4.1-flash";
+  const chat = createChatStore(client, { model, throttleMs: 0, ...options } as ChatStoreOptions);
+  return { chat, clock, emulator };
 }
 
 describe("the end of an answer is shown on its message, on the turn and in the state", () => {
@@ -28,8 +32,13 @@ describe("the end of an answer is shown on its message, on the turn and in the s
     ["[[error-frame]]", "error", { name: "StreamError", reason: "server-error" }],
     ["[[stall]]", "error", { name: "TimeoutError", phase: "chunk" }],
   ])("%s: %s", async (scene, outcome, error) => {
-    const { chat } = chatOf();
-    const turn = await chat.send(`Tell me of rivers ${scene}`);
+    const { chat, clock } = chatOf();
+    const sent = chat.send(`Tell me of rivers ${scene}`);
+    if (scene === "[[stall]]") {
+      await until(chat, ({ messages }) => Boolean(messages[1]?.content));
+      await clock.advanceUntil(sent, 10_000);
+    }
+    const turn = await sent;
     const answer = turn.messages[1];
     const expected = { outcome, ...(error && { error }) };
     expect(turn).toMatchObject(expected);

@@ -20,7 +20,7 @@ import {
 } from "../packages/core/test/support/gateway.js";
 import { runsOf } from "./support/seed.js";
 
-/** What a person, the app, a tool or the gateway may do next; numbers choose among what there is. */
+/** Next step of the user, the app, a tool or the gateway; numbers choose among the possible ones. */
 type Step =
   | { do: "send" | "stop" | "retry" | "reload" | "leave" | "finish tool" }
   | { do: "edit" | "regenerate" | "switch" | "approve" | "deny" | "result"; which: number }
@@ -219,7 +219,7 @@ function isOpen({ closed, line }: Connection): boolean {
   return !closed && !line.cancelled;
 }
 
-/** What a gateway demands of a history: each call answered right behind it, once, and nothing empty. */
+/** Checks a history as a gateway does: one answer right behind each call, and nothing empty. */
 function assertSound(messages: readonly Record<string, unknown>[]): void {
   let waiting: string[] = [];
   for (const { role, content, tool_calls, tool_call_id } of messages) {

@@ -65,16 +65,14 @@ function until({ chat }: Page, isReached: () => boolean): Promise<void> {
   });
 }
 
-/** What a page that is gone left in the storage, for one where nobody is at work. */
+/** Records that a closed page left behind, in a storage that no tab uses. */
 async function left(storage: RecordStorage) {
   const id = `left-${Math.random()}`;
   const copy = memoryStorage();
-  for (;;) {
-    const records = await storage.read("chat/a");
-    await copy.write(`chat/${id}`, records);
-    if (JSON.stringify([...records.values()]).includes("streamId")) return { storage: copy, id };
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  const records = () => storage.read("chat/a");
+  await expect.poll(async () => JSON.stringify([...(await records()).values()])).toContain("streamId");
+  await copy.write(`chat/${id}`, await records());
+  return { storage: copy, id };
 }
 
 describe("a chat behind a proxy with logged streams", () => {

@@ -97,6 +97,6 @@ test("records with any contents leave all other messages visible, and the next m
         chat.close();
       },
     ),
-    runsOf(150),
+    runsOf(50),
   );
 }, 600_000);

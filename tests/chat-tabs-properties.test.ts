@@ -18,7 +18,7 @@ import {
 beforeAll(() => shown(memoryStorage()));
 afterEach(() => vi.unstubAllGlobals());
 
-/** What happens next, and in which tab; numbers choose among what there is. */
+/** Next step and its tab; numbers choose among the possible ones. */
 type Step =
   | { do: "send" | "stop" | "retry" | "reload" | "crash" | "release" | "approve" | "deny"; tab: number }
   | { do: "edit" | "regenerate" | "switch"; tab: number; which: number }
@@ -178,7 +178,7 @@ function speak(connection: Connection, nth: number, next: Step): void {
   }
 }
 
-/** What a gateway demands of a history: each call answered right behind it, once, and nothing empty. */
+/** Checks a history as a gateway does: one answer right behind each call, and nothing empty. */
 function assertSound(messages: readonly Record<string, unknown>[]): void {
   let waiting: string[] = [];
   for (const { role, content, tool_calls, tool_call_id } of messages) {

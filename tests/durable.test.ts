@@ -12,7 +12,7 @@ import { bundleTemplate, type Running, startTemplates, tokenOf } from "./support
 const KEY = "sk-7Qx2LmZp9Rt4Vw8YbN3cKd6Fg";
 const PATH = "/v1/video/generations";
 const JWT_SECRET = "a-secret-of-the-app-for-its-tests-0123456789";
-/** How far the gateway's clock is before everybody else's. */
+/** Lead of the gateway's clock over all others. */
 let ahead = 0;
 const clock = { now: () => Date.now() + ahead, sleep: async () => {} };
 const emulator = createEmulator({ apiKeys: [KEY], clock });

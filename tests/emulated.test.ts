@@ -10,6 +10,7 @@ import {
 import { createEmulator } from "@sluice/emulator";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
+import { stoppedClock } from "../packages/core/test/support/gateway.js";
 
 /** A gateway of its own for each test, and a client with its key. */
 function gateway(options: Partial<Parameters<typeof createClient>[0]> = {}) {
@@ -29,12 +30,16 @@ const ask = (content: string, rest: object = {}) =>
 async function failureOf(scene: string, options = {}) {
   const { client, emulator } = gateway(options);
   const stream = streamChat(client, ask(`Tell me of rivers ${scene}`));
+  return { ...(await failureIn(stream, scene)), emulator };
+}
+
+async function failureIn(stream: ReturnType<typeof streamChat>, scene: string) {
   const error = await stream.result().then(
     () => undefined,
     (reason: unknown) => reason,
   );
   if (!isGatewayError(error)) throw new Error(`expected a gateway error for ${scene}, got ${error}`);
-  return { error, text: stream.snapshot.content, emulator };
+  return { error, text: stream.snapshot.content };
 }
 
 describe.each(["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const)("%s", (model) => {
@@ -87,7 +92,14 @@ describe("scenes have their own endings", () => {
     ["[[error-frame]]", { name: "StreamError", reason: "server-error" }],
     ["[[stall]]", { name: "TimeoutError", phase: "chunk" }],
   ])("%s: the answer ends with the text so far", async (scene, expected) => {
-    const { error, text } = await failureOf(scene, { timeouts: { chunkMs: 50 } });
+    const clock = stoppedClock();
+    const stream = streamChat(gateway({ clock }).client, ask(`Tell me of rivers ${scene}`));
+    const failing = failureIn(stream, scene);
+    if (scene === "[[stall]]") {
+      await expect.poll(() => stream.snapshot.content).not.toBe("");
+      await clock.advanceUntil(failing, 10_000);
+    }
+    const { error, text } = await failing;
     expect(error).toMatchObject({ ...expected, partial: { content: text } });
     expect(text).not.toBe("");
   });

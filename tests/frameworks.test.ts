@@ -4,24 +4,28 @@ import { createEmulator } from "@sluice/emulator";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 /*
- * The adapters of the core's README, run as they stand there. The frameworks are not installed: each stand-in does
- * what the framework's own documentation says of the function.
+ * The adapters of the guides, run as they stand there. Each stand-in of a framework does what its own documentation
+ * says of the function. Vue and Svelte themselves run in examples-pages.test.ts.
  */
 
 const folder = `${import.meta.dirname}/.tmp/frameworks`;
-const readme = readFileSync(`${import.meta.dirname}/../packages/core/README.md`, "utf8");
+const guides = `${import.meta.dirname}/../docs/guides`;
 
 beforeAll(() => mkdirSync(folder, { recursive: true }));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A module of the README, with the imports of `framework` taken from the global of that name. */
-async function adapter(name: string, framework: string): Promise<Record<string, unknown>> {
-  const code = new RegExp(`\`\`\`[tj]s ${name}\\n([\\s\\S]*?)\`\`\``).exec(readme)?.[1];
-  if (!code) throw new Error(`the README has no block called ${name}`);
-  const file = `${folder}/${name}.ts`;
+/** The first named module of a framework's guide, with the imports of the framework taken from the global of its name. */
+async function adapter(framework: string): Promise<Record<string, unknown>> {
+  const guide = readFileSync(`${guides}/${framework}.md`, "utf8");
+  const code = /```ts \[[\w-]+\.ts\]\n(.*?)```/s.exec(guide)?.[1];
+  if (!code) throw new Error(`the guide of ${framework} has no adapter`);
+  const file = `${folder}/${framework}.ts`;
   writeFileSync(
     file,
-    code.replace(new RegExp(`import (.*) from "${framework}";`), `const $1 = globalThis.${framework};`),
+    code.replace(
+      new RegExp(`import (.*) from "${framework}";`),
+      (_, names: string) => `const ${names.replace(/type \w+, /g, "")} = globalThis.${framework};`,
+    ),
   );
   return import(/* @vite-ignore */ file);
 }
@@ -35,7 +39,7 @@ function chatOf(): ChatStore {
 type Readable = (store: Store<ChatState>) => { subscribe(run: (state: ChatState) => void): () => void };
 
 test("Svelte: a subscriber gets the state at once, then each change, until it unsubscribes", async () => {
-  const { readable } = (await adapter("readable", "svelte")) as { readable: Readable };
+  const { readable } = (await adapter("svelte")) as { readable: Readable };
   const chat = chatOf();
   const seen: ChatState[] = [];
   const unsubscribe = readable(chat).subscribe((state) => seen.push(state));
@@ -50,7 +54,7 @@ test("Svelte: a subscriber gets the state at once, then each change, until it un
 });
 
 test("Solid: `from` has each change, and ends the subscription with its owner", async () => {
-  const { readable } = (await adapter("readable", "solid")) as { readable: Readable };
+  const { readable } = (await adapter("solid")) as { readable: Readable };
   let cleanUp: () => void = () => {};
   const from = (observable: ReturnType<Readable>) => {
     let value: ChatState | undefined;
@@ -75,7 +79,7 @@ test("Vue: a shallow ref has each change until its scope is disposed of", async 
     shallowRef: <T>(value: T) => ({ value }),
     onScopeDispose: (dispose: () => void) => disposers.push(dispose),
   });
-  const { useStore } = (await adapter("vue", "vue")) as {
+  const { useStore } = (await adapter("vue")) as {
     useStore: (store: ChatStore) => { value: ChatState };
   };
   vi.unstubAllGlobals();

@@ -8,9 +8,10 @@ import { expect, test } from "vitest";
  */
 const layers = {
   "core/src": `
+    browser
     index internal media partial-json schemas sse
     assets/ chat/ epsilon/ images/ videos/
-    polling/
+    polling/ uploads/
     client
     media/ transport/
     storage/
@@ -40,11 +41,11 @@ const layers = {
     choice-reader chunk-parser
     accumulate call-reader request
     delta schema
-    field-reader request-body`,
+    field-reader frame-json request-body`,
   "core/src/images": `
     store
     generation options
-    state
+    archive state
     generate
     schema
     request-body`,
@@ -53,7 +54,7 @@ const layers = {
     entries
     options query-options
     create records watch
-    check-media push read-task state
+    archive check-media dismiss push read-task state
     schema/`,
   "core/src/assets": `
     store
@@ -66,35 +67,41 @@ const layers = {
   "core/src/polling": `
     task-store
     shared-poller
-    poll`,
+    pace poll`,
   "core/src/transport": `
     json-response
-    billing-outcome read-body
+    billing-outcome read-body request-once
     send
     failure headers repeat
     error-response event-stream task-path`,
   "core/src/base": `
     store validate
-    clock isolate nearest platform-limits standard-schema unknown-fields web-address`,
+    clock isolate nearest platform-limits random-id standard-schema unknown-fields web-address`,
   "emulator/src": `
     cli index
     serve
+    command/
     emulator
     gateway options
-    index-page
+    index-page script/ tapes/
     chat/ epsilon/ images/ videos/
     assets/
     files/
     server/
     clock`,
   "react/src": `
-    app/ index
-    use-asset use-chat-parts use-chat-stream use-images use-video-task
+    app/ index notifications/
+    use-asset use-chat-parts use-chat-stream use-images use-upload use-video-task
     chats images use-own-store use-shared-store use-store
     provider shared-stores use-latest`,
+  "react/src/notifications": `
+    index
+    use-task-notifications
+    task-notifications
+    page-notices push`,
   "react/src/app": `
     index
-    chat-form describe-error download image-form use-attachments use-conversations use-draft use-leave-warning
+    chat-form describe-error download image-form text-blocks use-attachments use-conversations use-draft use-leave-warning
     video-form
     attachments conversations drafts error-kind video-media
     conversation-listing conversation-search error-words form-fields
@@ -188,7 +195,7 @@ function circles(imports: Imports): string[] {
   return [...imports.keys()].flatMap((file) => visit(file, []));
 }
 
-/** What each file below `folder` imports: files by their path without an ending, packages by their name. */
+/** Imports of each file below `folder`: files by their path without an ending, packages by their name. */
 function importsOf(folder: string): Imports {
   const files = readdirSync(join(packages, folder), { recursive: true, encoding: "utf8" });
   return new Map(

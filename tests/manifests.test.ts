@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { isNewestPage, licencePage } from "../scripts/licences.ts";
 
 /* The root's package.json alone decides where the repository is. `node scripts/repository.ts` copies it. */
 
@@ -19,6 +20,11 @@ describe.each(globSync("packages/*/package.json", { cwd: root }))("%s", (path) =
       homepage: `${page}/tree/main/${folder}#readme`,
       bugs,
     });
+  });
+
+  test("has a README whose links work on a registry, too", () => {
+    const links = [...read(`${folder}/README.md`).matchAll(/\]\(([^)\s]+)/g)].map(([, link = ""]) => link);
+    expect(links.filter((link) => !/^(https:\/\/|#)/.test(link))).toEqual([]);
   });
 
   test("has the fields that a registry shows", () => {
@@ -43,4 +49,9 @@ test("each job runs the pnpm version of the documentation", () => {
   const files = [".ci/run", "README.md", ...globSync(".github/workflows/*.yml", { cwd: root })];
   const named = files.flatMap((path) => [...read(path).matchAll(/pnpm@([\d.]+)/g)].map(([, found]) => found));
   expect(new Set(named)).toEqual(new Set([version]));
+});
+
+test("LICENCES.md lists what an install brings, and nothing that users would have to ask about", () => {
+  expect(licencePage().refused).toEqual([]);
+  expect(isNewestPage(), "run node scripts/licences.ts").toBe(true);
 });

@@ -1,25 +1,20 @@
-import { readFile } from "node:fs/promises";
-import { createEmulator } from "@sluice/emulator";
-import { type Served, serve } from "@sluice/emulator/serve";
+import type { Served } from "@sluice/emulator/serve";
 import type { Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findChromium } from "../scripts/chromium.ts";
 import { sharedBrowser } from "./support/browser.ts";
+import { serveExample } from "./support/example-page.ts";
 
-const dist = new URL("../examples/minimal-chat/dist/", import.meta.url).pathname;
-const KEY = "sk-minimal-chat";
 const PNG =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-const types = { html: "text/html", js: "text/javascript", css: "text/css" };
 
 describe.skipIf(!findChromium())("the minimal chat in Chromium (skipped where there is none)", () => {
-  const emulator = createEmulator({ apiKeys: [KEY], speed: 20 });
   let site: Served;
   let page: Page;
   const problems: string[] = [];
 
   beforeAll(async () => {
-    site = await serve({ fetch: answer }, { port: 0 });
+    site = await serveExample("minimal-chat");
   });
   afterAll(() => site.close());
   beforeEach(async () => {
@@ -32,20 +27,6 @@ describe.skipIf(!findChromium())("the minimal chat in Chromium (skipped where th
     expect(problems).toEqual([]);
   });
 
-  /** Serves the built page, and adds the key to what goes on to the gateway. */
-  async function answer(input: Request | URL | string): Promise<Response> {
-    const request = input as Request;
-    const { pathname } = new URL(request.url);
-    if (pathname.startsWith("/v1/")) {
-      const withKey = new Request(request);
-      withKey.headers.set("authorization", `Bearer ${KEY}`);
-      return emulator.fetch(withKey);
-    }
-    const name = pathname === "/" ? "index.html" : pathname.slice(1);
-    const type = types[name.split(".").at(-1) as keyof typeof types];
-    return new Response(await readFile(dist + name), { headers: { "content-type": type } });
-  }
-
   const button = (name: string) => page.getByRole("button", { name, exact: true });
   const lastMessage = () => page.getByRole("list", { name: "Messages" }).getByRole("listitem").last();
 
@@ -55,8 +36,8 @@ describe.skipIf(!findChromium())("the minimal chat in Chromium (skipped where th
   }
 
   test("stops an answer, and keeps what came", async () => {
-    await ask("Tell me about rivers [[slow]]");
-    await expect.poll(() => lastMessage().innerText(), { timeout: 20_000 }).toMatch(/\w+ \w+ \w+ \w+/);
+    await ask("Tell me about rivers [[stall]]");
+    await expect.poll(() => lastMessage().innerText()).toMatch(/\w+ \w+ \w+/);
     await button("Stop").click();
     await button("Send").waitFor();
     expect((await lastMessage().innerText()).length).toBeGreaterThan(10);
@@ -65,16 +46,16 @@ describe.skipIf(!findChromium())("the minimal chat in Chromium (skipped where th
   test("says in words that a request failed, and tries it again", async () => {
     // the client itself sends it three times
     await ask("Tell me about rivers [[500:3]]");
-    await page.getByRole("alert").waitFor({ timeout: 30_000 });
+    await page.getByRole("alert").waitFor();
     expect(await page.getByRole("alert").innerText()).not.toMatch(/APIError|undefined/);
     await button("Try again").click();
-    await expect.poll(() => page.getByRole("alert").count(), { timeout: 20_000 }).toBe(0);
-    await button("Send").waitFor({ timeout: 20_000 });
+    await expect.poll(() => page.getByRole("alert").count()).toBe(0);
+    await button("Send").waitFor();
   });
 
   test("goes on after an answer that ended at a limit", async () => {
     await ask("Tell me about rivers [[length]]");
-    await button("Continue").click({ timeout: 20_000 });
+    await button("Continue").click();
     await expect.poll(() => page.getByRole("listitem").count()).toBeGreaterThanOrEqual(4);
   });
 
@@ -86,7 +67,7 @@ describe.skipIf(!findChromium())("the minimal chat in Chromium (skipped where th
     await expect.poll(() => button("Send").isDisabled()).toBe(true);
     await page.getByLabel("Model").selectOption("alpha-v4.1-flash");
     await ask("What is in it?");
-    await expect.poll(() => lastMessage().innerText(), { timeout: 20_000 }).toContain("inline image/png");
+    await expect.poll(() => lastMessage().innerText()).toContain("inline image/png");
     await page.getByRole("img", { name: "Attached" }).waitFor();
   });
 });

@@ -6,7 +6,7 @@ import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/re
 import type { FunctionComponent } from "react";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 
-/* A model that is added tomorrow: the examples of the READMEs as they stand there, through the proxy, to a gateway that knows it. */
+/* A model that is added tomorrow: the examples of the guide as they stand there, through the proxy, to a gateway that knows it. */
 
 const folder = `${import.meta.dirname}/.tmp/new-model`;
 const proxy = createProxy({
@@ -40,9 +40,11 @@ const chunk = (delta: object, finish_reason: string | null) =>
 const ANSWER = `${chunk({ content: "7 metres" }, null)}${chunk({}, "stop")}data: [DONE]\n\n`;
 
 async function example(of: string, extension: "ts" | "tsx"): Promise<Record<string, unknown>> {
-  const readme = readFileSync(`${import.meta.dirname}/../packages/${of}/README.md`, "utf8");
-  const code = new RegExp(`\`\`\`${extension} new-model\\n([\\s\\S]*?)\`\`\``).exec(readme)?.[1];
-  if (!code) throw new Error(`the README of ${of} has no such block`);
+  const guide = readFileSync(`${import.meta.dirname}/../docs/guides/new-models.md`, "utf8");
+  const code = new RegExp(`\`\`\`${extension} \\[new-model.${extension}\\]\\n([\\s\\S]*?)\`\`\``).exec(
+    guide,
+  )?.[1];
+  if (!code) throw new Error(`the guide has no block in ${extension}`);
   const file = `${folder}/${of}.${extension}`;
   writeFileSync(file, code);
   return import(/* @vite-ignore */ file);
@@ -57,7 +59,9 @@ const sent = {
 
 beforeAll(() => {
   mkdirSync(folder, { recursive: true });
-  vi.stubGlobal("fetch", (request: Request) => proxy.fetch(request, {}));
+  vi.stubGlobal("fetch", (...given: ConstructorParameters<typeof Request>) =>
+    proxy.fetch(new Request(...given), {}),
+  );
 });
 beforeEach(() => {
   received.length = 0;

@@ -82,6 +82,7 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
   const folder = `${root}tests/.tmp/types`;
   const entries = [
     "core",
+    "core/browser",
     "core/schemas",
     "core/sse",
     "core/media",
@@ -89,6 +90,9 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
     "core/internal",
     "worker-proxy",
     "worker-proxy/durable",
+    "worker-proxy/media",
+    "worker-proxy/notify",
+    "worker-proxy/push",
   ];
   const everywhere = [...entries, "worker-proxy/auth", "emulator"];
   const project = (lib: readonly string[], types: readonly string[], files: readonly string[]) => ({
@@ -112,7 +116,7 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
     writeFileSync(`${folder}/everywhere.ts`, imports.join(""));
     writeFileSync(
       `${folder}/page.ts`,
-      `export * as react from "@sluice/react";\nexport * as app from "@sluice/react/app";\n`,
+      `export * as react from "@sluice/react";\nexport * as app from "@sluice/react/app";\nexport * as notifications from "@sluice/react/notifications";\n`,
     );
     const page = project(["dom", "dom.iterable"], [], ["everywhere.ts", "page.ts"]);
     writeFileSync(`${folder}/page.json`, JSON.stringify(page));
@@ -135,7 +139,7 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
     expect(complaintsOf(tsc, config)).toBe("");
   });
 
-  /** What TypeScript prints; nothing where all is well. */
+  /** Output of TypeScript; empty without errors. */
   function complaintsOf(tsc: string, config: string): string {
     const args = [root + tsc, "-p", `${folder}/${config}`];
     const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });

@@ -22,8 +22,10 @@ describe.skipIf(!streams)("recorded streams over HTTP (skipped where the data is
   });
   afterAll(() => void gateway.close());
 
-  for (const { id, expected } of streams ?? []) {
-    test(`${id} gives the recorded answer`, async () => {
+  for (const [index, { id, expected }] of (streams ?? []).entries()) {
+    // every recording is read elsewhere: this is about the connection
+    const tags = index % 8 === 0 ? [] : ["long" as const];
+    test(`${id} gives the recorded answer`, { tags }, async () => {
       const client = createClient({ baseURL: `${origin}/${id}`, apiKey: "sk-test" });
       const answer = streamChat(client, {
         model: "delta-5.3",

@@ -15,11 +15,9 @@ import {
 import { configOf, scriptTokenOf, template, tokenOf } from "./support/worker-template.ts";
 
 /** Settings that close the Worker: the variables that differ, the missing bindings, and the option that the log names. */
-const closing: readonly (readonly [
-  given: Record<string, string>,
-  without: readonly string[],
-  named: string,
-])[] = [
+type Closing = readonly [given: Record<string, string>, without: readonly string[], named: string];
+
+const closing: readonly Closing[] = [
   [{ GATEWAY_API_KEY: "" }, [], "apiKey: "],
   [{ PROXY_SECRET: "" }, [], "secret: "],
   [{ PROXY_SECRET: "short" }, [], "secret: "],
@@ -32,7 +30,7 @@ const closing: readonly (readonly [
   [{ GATEWAY_API_KEY: "", GATEWAY_API_KEY_NEXT: KEY }, [], "apiKey: "],
   ...["RATE_LIMITER", "POLL_LIMITER"].map((binding) => [{}, [binding], `env.${binding}`] as const),
 ];
-const closingWithObjects = [
+const closingWithObjects: readonly Closing[] = [
   ...closing,
   ...["BUDGET", "VIDEO_WATCH"].map((binding) => [{}, [binding], `env.${binding}`] as const),
 ];
@@ -43,10 +41,16 @@ const changedKeys = {
   PROXY_SECRET_OLD: secrets.PROXY_SECRET,
 };
 
-describe.each([
-  ["wrangler.jsonc", 32, closing],
-  ["wrangler.durable.jsonc", 40, closingWithObjects],
-] as const)("the template by %s", (name, kibibytes, closings) => {
+describe("the template by wrangler.durable.jsonc", () => {
+  testTemplate("wrangler.durable.jsonc", 40, closingWithObjects);
+});
+
+// all of it is in the other configuration, too
+describe("the template by wrangler.jsonc", { tags: ["long"] }, () => {
+  testTemplate("wrangler.jsonc", 32, closing);
+});
+
+function testTemplate(name: string, kibibytes: number, closings: readonly Closing[]): void {
   const deployed = runTemplate(name, (settings) => ({
     bare: { given: {} },
     changed: { given: { ...settings, ...changedKeys } },
@@ -168,7 +172,7 @@ describe.each([
     ]);
     expect(deployed.worker.logs.join()).not.toMatch(/private|eyJ/);
   });
-});
+}
 
 const shared = ["name", "compatibility_date", "compatibility_flags", "workers_dev", "preview_urls", "vars"];
 

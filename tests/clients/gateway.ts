@@ -10,7 +10,7 @@ export const imageModels = ["gamma-image-4-0-250828", "gamma-image-5-0-260128"] 
 /** The models that call tools: `gamma` has none in its list, and what is not in its list changes nothing. */
 export const toolModels = chatModels.filter((model) => model !== "gamma-chat-1-6-251015");
 
-/** Where other people's clients are pointed to: the gateway itself, or the proxy that holds its key. */
+/** Address for other people's clients: the gateway itself, or the proxy that adds its key. */
 export const places = ["emulator", "proxy"] as const;
 
 export const prompt = "Tell me of rivers";

@@ -5,7 +5,7 @@ export interface Rule {
   /** The part of the spec, and its row. */
   readonly section: string;
   readonly field: string;
-  /** What the spec says of it. */
+  /** Words of the spec. */
   readonly says: string;
   /** The rule's name on the issue, and the path that it points to. */
   readonly rule: string;
@@ -20,7 +20,7 @@ export interface Rule {
 interface Section {
   readonly endpoint: string;
   readonly section: string;
-  /** What the rules of the section are named under: `chat.alpha`. */
+  /** First part of the names of the section's rules: `chat.alpha`. */
   readonly prefix: string;
   /** A request that every rule accepts, of which each rule changes a part. */
   readonly request: object;

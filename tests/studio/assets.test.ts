@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { problemsOf } from "../support/axe.ts";
 import { hasChromium, MINUTE, openRoom, PNG } from "../support/studio-suite.ts";
 
 const PATH = "/gamma/asset/CreateAsset";
@@ -61,10 +60,25 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     ]);
   });
 
-  test("have an address that can be copied, and come back with Undo", async () => {
-    await studio.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  test("that can't be sent say so at the field; the others are sent once, have an address to copy, and come back with Undo", {
+    tags: ["long"],
+  }, async () => {
+    await field("Link").fill("hero.png");
+    await button("Add").click();
+    await studio.page.getByText("Use a link: https://…").waitFor();
+    await expect.poll(() => field("Link").evaluate((it) => it === document.activeElement)).toBe(true);
+    await field("Group").fill("");
     await field("Link").fill("https://example.com/pictures/hero.png");
-    await field("Link").press("Enter");
+    await button("Add").click();
+    await studio.page.getByText("Add a group.").waitFor();
+    await expect.poll(() => field("Group").evaluate((it) => it === document.activeElement)).toBe(true);
+    expect(studio.created(PATH)).toEqual([]);
+    await field("Group").fill("studio");
+    const release = await studio.hold(`**${PATH}`);
+    await button("Add").dblclick();
+    await card("hero.png").getByText("Sending").waitFor();
+    await release();
+    await studio.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await card("hero.png").getByRole("button", { name: "Copy URI" }).click();
     await studio.page.getByText("URI copied").waitFor();
     expect(await studio.page.evaluate(() => navigator.clipboard.readText())).toMatch(/^asset:\/\/asset-/);
@@ -74,19 +88,12 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     await button("Undo").focus();
     await studio.page.keyboard.press("Enter");
     await card("hero.png").waitFor();
-  });
-
-  test("are registered once by a double click", async () => {
-    const release = await studio.hold(`**${PATH}`);
-    await field("Link").fill("https://example.com/hero.png");
-    await button("Add").dblclick();
-    await card("hero.png").getByText("Sending").waitFor();
-    await release();
-    await card("hero.png").getByText("Preparing").waitFor();
     expect(studio.created(PATH)).toHaveLength(1);
   });
 
-  test("of several files are registered one by one, in every tab", async () => {
+  test("of several files are registered one by one, in every tab, and one that can't be used says so", {
+    tags: ["long"],
+  }, async () => {
     const tab = await studio.page.context().newPage();
     await tab.goto(studio.page.url());
     await tab.getByRole("heading", { level: 1, name: "Assets" }).waitFor();
@@ -94,28 +101,13 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     for (const page of [studio.page, tab])
       for (const name of ["hero.png", "villain.png"]) await card(name, page).waitFor();
     await expect.poll(() => studio.created(PATH).length).toBe(2);
-  });
-
-  test("that can't be used say so", async () => {
+    await tab.close();
     await pick("hero [[fail]].png");
     await card("hero [[fail]].png").getByText("Preparing").waitFor();
     studio.ahead = MINUTE;
     await look();
     await card("hero [[fail]].png").getByText("This picture can't be used.").waitFor();
-    expect(await button("Video").count()).toBe(0);
-  });
-
-  test("that can't be sent say so at the field, and nothing is sent", async () => {
-    await field("Link").fill("hero.png");
-    await button("Add").click();
-    await studio.page.getByText("Use a link: https://…").waitFor();
-    await expect.poll(() => field("Link").evaluate((it) => it === document.activeElement)).toBe(true);
-    await field("Group").fill("");
-    await field("Link").fill("https://example.com/hero.png");
-    await button("Add").click();
-    await studio.page.getByText("Add a group.").waitFor();
-    await expect.poll(() => field("Group").evaluate((it) => it === document.activeElement)).toBe(true);
-    expect(studio.created(PATH)).toEqual([]);
+    expect(await card("hero [[fail]].png").getByRole("button", { name: "Video" }).count()).toBe(0);
   });
 
   test("whose answer broke off may be billed, and are sent again only when told to", async () => {
@@ -126,7 +118,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     await expect.poll(() => studio.created(PATH).length).toBe(2);
   });
 
-  test("are looked up for the studio's own pages alone, and by an id alone", async () => {
+  test("are looked up for the studio's own pages alone, and by an id alone", { tags: ["long"] }, async () => {
     const lookUp = (body: string, headers: Record<string, string> = {}) =>
       fetch(`${studio.address}/gamma/asset/GetAsset`, {
         method: "POST",
@@ -141,7 +133,9 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     expect((await lookUp('{"Id":"asset-1"}')).status).toBe(404);
   });
 
-  test("can be dropped anywhere in the room", async () => {
+  test("can be dropped anywhere in the room, which is not left without the browser's asking while they are sent", {
+    tags: ["long"],
+  }, async () => {
     const drag = await studio.page.evaluateHandle((base64) => {
       const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
       const dragged = new DataTransfer();
@@ -153,25 +147,9 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     await studio.page.getByText("Drop pictures here").waitFor();
     await empty.dispatchEvent("drop", { dataTransfer: drag });
     await card("hero.png").waitFor();
-  });
-
-  test("on their way are not left without the browser's asking", async () => {
     await pick("hero [[stall]].png");
-    await expect.poll(() => studio.created(PATH).length).toBe(1);
+    await expect.poll(() => studio.created(PATH).length).toBe(2);
+    await button("1 running").waitFor();
     expect(await studio.leave()).toEqual(["beforeunload"]);
-  });
-
-  test.for(["light", "dark"] as const)("have no barrier that axe finds, in %s", async (colorScheme) => {
-    await studio.page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    await field("Link").waitFor();
-    await expect.poll(() => problemsOf(studio.page)).toEqual([]);
-    await pick("hero.png", "villain [[drop]].png");
-    await card("hero.png").getByText("Preparing").waitFor();
-    await card("villain [[drop]].png").getByText("Not added").waitFor();
-    studio.ahead = MINUTE;
-    await look();
-    await card("hero.png").getByText("Ready").waitFor();
-    await expect.poll(() => problemsOf(studio.page)).toEqual([]);
-    await studio.page.emulateMedia({ colorScheme: null, reducedMotion: null });
   });
 });

@@ -1,35 +1,73 @@
 /** @module-tag long */
+import { setTimeout } from "node:timers/promises";
 import type { Browser, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createDemoScript } from "../../examples/studio/demo/script.ts";
 import { findChromium } from "../../scripts/chromium.ts";
-import { problemsOf } from "../support/axe.ts";
 import { sharedBrowser } from "../support/browser.ts";
-import { type Demo, startDemo } from "../support/demo.ts";
+import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
 import { reopenStudio, type StudioPage } from "../support/studio-page.ts";
 import { PNG } from "../support/studio-suite.ts";
 
 const LONG_NOTE = Array.from({ length: 24 }, (_, index) => `word ${index}`).join(" and ");
 const COMPLETIONS = "**/v1/chat/completions";
+/** Too narrow for the inspector, whose tests are elsewhere. */
+const WIDTH = 1100;
 
+/* One page for all tests, each in a new chat: a page of its own would cost a test as much as all that it does. */
 describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where there is none)", () => {
-  let demo: Demo;
+  let server: QuickStudio;
   let browser: Browser;
   let studio: StudioPage;
   let page: Page;
   /** Messages of the console that a test causes. */
   let expected: RegExp | undefined;
+  let isFresh = false;
+  /** Number of pauses of the gateway, such as those of a slow answer, until it waits for `goOn()`. */
+  let pauses: number;
+  let held: Promise<void>;
+  let goOn: () => void;
 
   beforeAll(async () => {
-    [demo, browser] = await Promise.all([startDemo(0, 20), sharedBrowser()]);
+    const clock = {
+      now: () => Date.now(),
+      sleep: async (ms: number) => {
+        pauses -= 1;
+        await (pauses < 0 ? held : setTimeout(ms / 5));
+      },
+    };
+    const options = { speed: Number.POSITIVE_INFINITY, chat: createDemoScript(), clock };
+    [server, browser] = await Promise.all([startQuickStudio(options), sharedBrowser()]);
   }, 60_000);
-  afterAll(async () => void (await demo.interrupt()));
+  afterAll(async () => {
+    await studio?.close();
+    await server.close();
+  });
   beforeEach(async () => {
     expected = undefined;
-    studio = await reopenStudio(browser, demo.address);
+    pauses = Number.POSITIVE_INFINITY;
+    held = new Promise((resolve) => {
+      goOn = resolve;
+    });
+    server.emulator.reset();
+    if (!isFresh) studio = await reopenStudio(browser, server.address, WIDTH);
+    isFresh = true;
     page = studio.page;
+    await page.setViewportSize({ width: WIDTH, height: 800 });
+    studio.forget();
+    await page.evaluate(() => {
+      location.hash = "#/chat";
+    });
+    await page.getByRole("region", { name: "Welcome" }).waitFor();
   });
-  afterEach(async () => {
-    await studio.close();
+  afterEach(async ({ task }) => {
+    goOn();
+    // what a failed test leaves behind would fail the others, too
+    if (task.result?.state === "fail") {
+      isFresh = false;
+      studio.spend();
+      await studio.close();
+    }
     expect(studio.problems.filter((text) => !expected?.test(text))).toEqual([]);
   });
 
@@ -49,7 +87,10 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
     await studio.settled();
   }
 
+  /** Does nothing where a test before it has done it: the page keeps its settings. */
   async function offerTools(): Promise<void> {
+    const kept = await page.evaluate(() => localStorage.getItem("sluice-chat") ?? "");
+    if (kept.includes('"offersTools":true')) return;
     await button("Settings").click();
     await page.getByRole("switch", { name: "Tools" }).check();
     await page.keyboard.press("Escape");
@@ -62,24 +103,26 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
   }
 
   async function newChat(): Promise<void> {
-    await rail().getByRole("link", { name: "New chat" }).click();
+    await rail().getByRole("link", { name: "New chat" }).first().click();
     await page.getByRole("region", { name: "Welcome" }).waitFor();
   }
 
+  async function actOnChat(action: string): Promise<void> {
+    await rail().locator("[aria-current=page]").hover();
+    await button(/^Actions for/)
+      .filter({ visible: true })
+      .first()
+      .click();
+    await page.getByRole("menuitem", { name: action }).click();
+  }
+
   describe("an answer", () => {
-    test("has colored code, a table and a formula, within the policy of the page, and no accessibility problem", async () => {
+    test("has colored code, a table and a formula, within the policy of the page", async () => {
       await askAndWait("Show me what you can do");
       const code = studio.answer().getByRole("figure", { name: "Code: ts" });
       await expect.poll(() => code.locator("[style*=color]").count()).toBeGreaterThan(20);
       await studio.answer().getByRole("table").waitFor();
       await expect.poll(() => studio.answer().locator(".katex").count()).toBeGreaterThan(3);
-      for (const colorScheme of ["light", "dark"] as const) {
-        // without motion, so that no color is on its way to another
-        await page.emulateMedia({ reducedMotion: "reduce" });
-        await page.emulateMedia({ colorScheme });
-        await expect.poll(() => problemsOf(page)).toEqual([]);
-      }
-      await page.emulateMedia({ colorScheme: null, reducedMotion: null });
     });
 
     test("shows its diagram as an image", async () => {
@@ -88,6 +131,45 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await expect
         .poll(() => image.evaluate((it) => (it as HTMLImageElement).naturalWidth), { timeout: 20_000 })
         .toBeGreaterThan(100);
+    });
+
+    test("keeps a place for its formulas and its diagram until they can be drawn", async () => {
+      const release = await studio.hold("**/{assets/katex-*.js,diagram.html}");
+      await page.reload();
+      await askAndWait("Show me what you can do");
+      const formula = studio.answer().getByRole("img", { name: "Formula" });
+      await formula.first().waitFor();
+      expect(await studio.answer().innerText()).not.toMatch(/\$|\\\w/);
+      await askAndWait("How does a canal lock work?");
+      await studio.answer().getByRole("img", { name: "Diagram", exact: true }).waitFor();
+      expect(await studio.answer().getByRole("figure", { name: "Code: mermaid" }).count()).toBe(0);
+      await release();
+      await studio.answer().getByRole("img", { name: "Diagram of flowchart" }).waitFor();
+      await answers().first().locator(".katex").first().waitFor();
+      await formula.first().waitFor({ state: "detached" });
+    });
+
+    test("keeps its end in view where the page gets lower, and its place behind another room; Home and End scroll", async () => {
+      await askAndWait("Show me what you can do");
+      const log = page.getByRole("log");
+      const below = () => log.evaluate((it) => Math.round(it.scrollHeight - it.scrollTop - it.clientHeight));
+      await expect.poll(below).toBeLessThanOrEqual(1);
+      await page.setViewportSize({ width: WIDTH, height: 460 });
+      await expect.poll(below).toBeLessThanOrEqual(1);
+      await log.focus();
+      await page.keyboard.press("Home");
+      await expect.poll(() => log.evaluate((it) => it.scrollTop)).toBe(0);
+      await button("Jump to latest").waitFor();
+      await rail().getByRole("link", { name: "Images", exact: true }).click();
+      await page.getByRole("heading", { level: 1, name: "Images" }).waitFor();
+      await entry("Show me what you can do").first().click();
+      await log.waitFor();
+      await button("Jump to latest").waitFor();
+      expect(await log.evaluate((it) => it.scrollTop)).toBe(0);
+      await log.focus();
+      await page.keyboard.press("End");
+      await expect.poll(below).toBeLessThanOrEqual(1);
+      await button("Jump to latest").waitFor({ state: "hidden" });
     });
 
     test("shows no raw Markdown while it streams", async () => {
@@ -99,38 +181,35 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
           if (text) seen.push(text.innerText);
         }).observe(document.body, { childList: true, subtree: true, characterData: true });
       });
-      await askAndWait("Compare SQL and NoSQL");
+      await askAndWait("[[slow]] Say ‘small steps’ in Chinese, Arabic and Hindi");
       const seen = await page.evaluate(() => (globalThis as unknown as { seen: string[] }).seen);
       expect(seen.length).toBeGreaterThan(5);
       expect(seen.filter((text) => /\*\*|^\|.*\|$/m.test(text))).toEqual([]);
     });
 
-    test("goes on after a reload in its middle, and the gateway gets one request", async () => {
-      const words = () => studio.answer().locator("p, li, h3").allInnerTexts();
-      await studio.ask("[[stall]] Plan a quiet weekend in a town by a river");
-      await expect.poll(words).not.toEqual([]);
-      await page.reload();
-      await studio.answer().getByText("Resumed").waitFor();
-      await expect.poll(words).not.toEqual([]);
-      await expect.poll(() => studio.seen.join()).toContain("/v1/chat/streams/");
-      expect(studio.bodies).toHaveLength(1);
-      await studio.field.press("Escape");
-      await studio.answer().getByText("Stopped").waitFor();
-      await button("Continue").waitFor();
-    });
-
-    test("streams in a second tab, too", async () => {
-      await studio.ask("[[slow]] Show me what you can do");
-      await studio.answer().getByText("Here is one idea").waitFor();
+    test("streams in a second tab, too; its end and the chat's are there as well", async () => {
+      await askAndWait("Hello");
       const tab = await page.context().newPage();
       await tab.goto(page.url());
       const other = tab.getByRole("article", { name: "Assistant's answer" });
-      await other.getByText("Answering in another tab").waitFor();
-      const length = async () => (await other.innerText()).length;
+      await other.getByText("offline emulator").waitFor();
+      pauses = 200;
+      await studio.ask("[[slow]] Say 'small steps' in Chinese, Arabic and Hindi");
+      await other.last().getByText("Answering in another tab").waitFor();
+      await other.last().getByRole("table").waitFor();
+      const length = async () => (await other.last().innerText()).length;
       const before = await length();
-      await expect.poll(length, { timeout: 15_000 }).toBeGreaterThan(before);
+      goOn();
+      await expect.poll(length).toBeGreaterThan(before);
+      await other.last().getByText("Answering in another tab").waitFor({ state: "detached" });
+      await studio.settled();
+      await studio.ask("[[stall]] How does a canal lock work?");
+      await other.last().getByText("Answering in another tab").waitFor();
       await button("Stop").click();
-      await other.getByText("Stopped").waitFor();
+      await other.last().getByText("Stopped").waitFor();
+      await actOnChat("Delete");
+      await tab.getByRole("region", { name: "Welcome" }).waitFor();
+      await tab.close();
     });
 
     test("that reached its length limit is continued", async () => {
@@ -156,17 +235,19 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
 
     test("is requested again after a countdown, which can be cut short", async () => {
       expected = /429/;
-      await studio.ask("[[429:2]] How does a canal lock work?");
+      // long enough to look at it: the client waits for as long as the gateway says
+      const refusal = { status: 429, headers: { "retry-after": "25" }, json: { error: { message: "no" } } };
+      await page.route(COMPLETIONS, (route) => route.fulfill(refusal), { times: 1 });
+      await studio.ask("How does a canal lock work?");
       await page.getByRole("timer").getByText("Too many requests. Retrying in").waitFor();
       await button("Retry now").click();
-      await studio.answer().getByText("an elevator made of water").waitFor({ timeout: 15_000 });
+      await studio.answer().getByText("an elevator made of water").waitFor();
     });
   });
 
   describe("a tool", () => {
-    beforeEach(offerTools);
-
     test("runs when the model calls it; the steps of the turn are in one box with one row of actions", async () => {
+      await offerTools();
       await studio.ask("Roll three six-sided dice");
       await studio.answer().getByText("For three six-sided dice").waitFor();
       const steps = studio.answer().getByRole("button", { name: "Roll dice · 3 steps" });
@@ -179,35 +260,40 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       expect(await studio.answer().getByRole("button", { name: "Regenerate" }).count()).toBe(1);
     });
 
-    test("that needs approval shows its arguments growing, and runs once approved", async () => {
-      await studio.ask(`[[slow]] Keep a note: "${LONG_NOTE}"`);
-      const length = () =>
-        card("Save a note")
-          .innerText()
-          .then((text) => text.length);
-      await card("Save a note").getByText("word 1").waitFor({ timeout: 15_000 });
-      const before = await length();
-      await expect.poll(length, { timeout: 15_000 }).toBeGreaterThan(before);
-      await button("Approve").waitFor({ timeout: 20_000 });
-      await expect.poll(() => problemsOf(page)).toEqual([]);
+    test("shows its arguments while they come", async () => {
+      await offerTools();
+      await studio.ask(`[[stall]] Keep a note: "${LONG_NOTE}"`);
+      await card("Save a note").getByText("word 0").waitFor();
+      expect(await button("Approve").count()).toBe(0);
+      await button("Stop").click();
+      await studio.answer().getByText("Stopped").waitFor();
+    });
+
+    test("that needs approval runs once approved, by the keyboard", async () => {
+      await offerTools();
+      await studio.ask(`Keep a note: "${LONG_NOTE}"`);
+      await button("Approve").waitFor();
       expect(studio.bodies).toHaveLength(1);
       await button("Approve").press("Enter");
       await studio.answer().getByText("The page has your note now").waitFor();
       await button("Notes: 1").click();
       await page.getByRole("list", { name: "Notes" }).getByText(LONG_NOTE).waitFor();
+      await page.keyboard.press("Escape");
     });
 
     test("that is denied does not run, and the model is told", async () => {
+      await offerTools();
       await studio.ask('Keep a note: "nothing"');
       await button("Deny").click();
       await studio.answer().getByText("nothing was kept").waitFor();
-      expect(await button("Notes: 1").count()).toBe(0);
+      expect(await button("Notes: 2").count()).toBe(0);
       await expect
         .poll(() => studio.bodies[1]?.messages.at(-1))
         .toMatchObject({ role: "tool", content: expect.stringContaining("did not allow") });
     });
 
     test("that the user answers is answered on its card, also after a reload", async () => {
+      await offerTools();
       await studio.ask("Help me choose a color for my boat");
       await button("heather").waitFor();
       await page.reload();
@@ -216,10 +302,12 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
     });
 
     test("is not offered to a model that calls none", async () => {
+      await offerTools();
       await chooseModel("Gamma Chat 1.6");
       await askAndWait("Hello");
       expect(studio.bodies[0]).not.toHaveProperty("tools");
       expect(studio.bodies[0]?.model).toBe("gamma-chat-1-6-251015");
+      await chooseModel("Alpha 4.1 Flash");
     });
   });
 
@@ -227,7 +315,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
     test("of an answer come from Regenerate, and the arrows lead between them", async () => {
       await askAndWait("Hello");
       const release = await studio.hold(COMPLETIONS);
-      await studio.answer().getByRole("button", { name: "Regenerate" }).click();
+      await button("Regenerate").click();
       await button("Stop").click();
       await release();
       await studio.answer().getByText("2/2").waitFor();
@@ -312,7 +400,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await chooseModel("Delta 5.3");
       await pick("river.png");
       await studio.field.fill("What is in this picture?");
-      expect(await button("Send").isDisabled()).toBe(true);
+      await expect.poll(() => button("Send").isDisabled()).toBe(true);
       await button("Switch to Alpha 4.1 Flash").click();
       await button("Send").click();
       await studio.answer().getByRole("button", { name: "Regenerate" }).waitFor();
@@ -338,11 +426,11 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
     });
 
     test("keeps a draft for each chat, also over a reload", async () => {
-      await askAndWait("Hello");
+      await askAndWait("A chat with a draft");
       await studio.field.fill("And then");
       await newChat();
       await expect.poll(() => studio.field.inputValue()).toBe("");
-      await entry("Hello").click();
+      await entry("A chat with a draft").click();
       await expect.poll(() => studio.field.inputValue()).toBe("And then");
       await page.reload();
       await expect.poll(() => studio.field.inputValue()).toBe("And then");
@@ -351,29 +439,30 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
 
   describe("conversations", () => {
     test("are listed with the newest question first, and survive a reload", async () => {
-      await askAndWait("Hello");
+      const newest = async () => (await entries()).slice(0, 2);
+      await askAndWait("First of two");
       await newChat();
-      await askAndWait("Thanks");
-      await expect.poll(entries).toEqual(["Thanks", "Hello"]);
+      await askAndWait("Second of two");
+      await expect.poll(newest).toEqual(["Second of two", "First of two"]);
       await page.reload();
-      await question().getByText("Thanks").waitFor();
-      await entry("Hello").click();
-      await question().getByText("Hello").waitFor();
-      await expect.poll(() => entry("Hello").getAttribute("aria-current")).toBe("page");
-      await expect.poll(() => page.title()).toBe("Hello · Sluice");
+      await question().getByText("Second of two").waitFor();
+      await entry("First of two").click();
+      await question().getByText("First of two").waitFor();
+      await expect.poll(() => entry("First of two").getAttribute("aria-current")).toBe("page");
+      await expect.poll(() => page.title()).toBe("First of two · Sluice");
       await askAndWait("Hi");
-      await expect.poll(entries).toEqual(["Hello", "Thanks"]);
+      await expect.poll(newest).toEqual(["First of two", "Second of two"]);
     });
 
     test("go on with their answer while another is open, and the tab's title says so", async () => {
-      await studio.ask("[[stall]] Compare SQL and NoSQL");
+      await studio.ask("[[stall]] Plan a quiet weekend");
       await studio.answer().locator("p").first().waitFor();
-      await expect.poll(() => page.title()).toBe("Answering… Compare SQL and NoSQL · Sluice");
+      await expect.poll(() => page.title()).toBe("Answering… Plan a quiet weekend · Sluice");
       await newChat();
       await rail().getByRole("img", { name: "Answering" }).waitFor();
       await askAndWait("Hello");
       await rail()
-        .getByRole("link", { name: /^Compare/ })
+        .getByRole("link", { name: /^Plan a quiet weekend/ })
         .click();
       await button("Stop").click();
       await studio.answer().getByText("Stopped").waitFor();
@@ -382,44 +471,22 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
 
     test("are renamed, exported, deleted, and brought back with Undo", async () => {
       await askAndWait("Hello");
-      const act = async (name: string) => {
-        await button(/^Actions for/).click();
-        await page.getByRole("menuitem", { name }).click();
-      };
-      await act("Rename");
+      await actOnChat("Rename");
       const title = page.getByRole("textbox", { name: "Title" });
       await title.fill("Greetings");
       await title.press("Enter");
       await page.getByRole("heading", { level: 1, name: "Greetings" }).waitFor();
       const download = page.waitForEvent("download");
-      await act("Export Markdown");
+      await actOnChat("Export Markdown");
       expect((await download).suggestedFilename()).toBe("Greetings.md");
-      await act("Delete");
+      await actOnChat("Delete");
       await page.getByRole("region", { name: "Welcome" }).waitFor();
-      await rail().getByText("No chats yet").waitFor();
-      await button("Undo").click();
+      await entry("Greetings").waitFor({ state: "detached" });
+      // by keyboard: a message that is in motion can't be clicked
+      await button("Undo").focus();
+      await page.keyboard.press("Enter");
       await question().getByText("Hello").waitFor();
       await entry("Greetings").waitFor();
-    });
-
-    test("are the same in another tab", async () => {
-      const tab = await page.context().newPage();
-      await tab.goto(page.url());
-      await askAndWait("Hello");
-      await tab.getByRole("link", { name: "Hello", exact: true }).click();
-      await tab.getByRole("article", { name: "Assistant's answer" }).getByText("offline emulator").waitFor();
-      await button(/^Actions for/).click();
-      await page.getByRole("menuitem", { name: "Delete" }).click();
-      await tab.getByRole("region", { name: "Welcome" }).waitFor();
-    });
-
-    test("are not kept where the browser keeps nothing: the page says so, and answers", async () => {
-      studio.spend();
-      await page.addInitScript(() => Object.defineProperty(globalThis, "indexedDB", { value: undefined }));
-      await page.reload();
-      await askAndWait("Hello");
-      await page.getByText("does not keep your chats").waitFor();
-      await studio.answer().getByText("offline emulator").waitFor();
     });
   });
 
@@ -429,7 +496,6 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
     await studio.ask("Hello");
     await expect.poll(() => button("Regenerate").count()).toBe(2);
     expect(studio.bodies.map(({ model }) => model).sort()).toEqual(["alpha-v4.1-flash", "delta-5.3"]);
-    await expect.poll(() => problemsOf(page)).toEqual([]);
     await button("Close").click();
     await page.getByRole("region", { name: "Welcome" }).waitFor();
   });
@@ -455,5 +521,15 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
         await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
       ).toBeLessThanOrEqual(0);
     }
+  });
+
+  test("chats are not kept where the browser keeps nothing: the page says so, and answers", async () => {
+    isFresh = false;
+    studio.spend();
+    await page.addInitScript(() => Object.defineProperty(globalThis, "indexedDB", { value: undefined }));
+    await page.reload();
+    await askAndWait("Hello");
+    await page.getByText("does not keep your chats").waitFor();
+    await studio.answer().getByText("offline emulator").waitFor();
   });
 });

@@ -1,5 +1,5 @@
 import type { Browser, Page } from "playwright";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
 import { problemsOf } from "../support/axe.ts";
 import { sharedBrowser } from "../support/browser.ts";
@@ -75,11 +75,53 @@ describe.skipIf(!findChromium())("the shell of the studio in Chromium (skipped w
     await title("Videos").waitFor();
   });
 
+  test("keeps the page without a network, and opens what was pressed when it is back", async () => {
+    expected = /Failed to load resource|ERR_INTERNET_DISCONNECTED|dynamically imported module/;
+    const context = page.context();
+    onTestFinished(() => context.setOffline(false));
+    const script = /\/overlays-[^/]*\.js$/;
+    await page.route(script, (route) => route.abort("internetdisconnected"));
+    // before the page is idle, and loads it by itself
+    await page.reload();
+    await title("Chat").waitFor();
+    await context.setOffline(true);
+    await page.keyboard.press("Control+k");
+    // other parts may be missing, too
+    await page.getByRole("alert").getByText("Could not load.").last().waitFor();
+    await title("Chat").waitFor();
+    await page.unroute(script);
+    await context.setOffline(false);
+    await page.getByRole("combobox", { name: "Search and commands" }).waitFor();
+    await expect.poll(() => page.getByRole("alert").count()).toBe(0);
+  });
+
+  test("keeps the button of a menu that could not load, and opens the menu on a second try", {
+    tags: ["long"],
+  }, async () => {
+    expected = /Failed to load resource|ERR_FAILED|dynamically imported module/;
+    const script = /\/loaded-popups-[^/]*\.js$/;
+    await page.route(script, (route) => route.abort());
+    // before the page is idle, and loads it by itself
+    await page.reload();
+    const model = page.getByRole("button", { name: /^Model: / });
+    await model.click();
+    const alert = page.getByRole("alert");
+    await alert.getByText("Could not load.").waitFor();
+    await model.waitFor();
+    await page.unroute(script);
+    await alert.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("radiogroup", { name: "Model" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("radiogroup", { name: "Model" }).waitFor({ state: "detached" });
+    await expect.poll(() => model.evaluate((it) => it === document.activeElement)).toBe(true);
+  });
+
   test("opens every room and command by the keyboard alone", async () => {
     await page.keyboard.press("Control+k");
     const search = page.getByRole("combobox", { name: "Search and commands" });
     await search.waitFor();
     await page.keyboard.type("images");
+    await page.getByRole("option", { name: "Images", selected: true }).waitFor();
     await page.keyboard.press("Enter");
     await title("Images").waitFor();
     await search.waitFor({ state: "detached" });
@@ -94,9 +136,10 @@ describe.skipIf(!findChromium())("the shell of the studio in Chromium (skipped w
   test("keeps the theme and the panels over a reload", async () => {
     await page.getByRole("button", { name: "Theme: system" }).click();
     await page.getByRole("button", { name: "Theme: light" }).click();
-    expect(await theme()).toBe("dark");
+    await expect.poll(theme).toBe("dark");
     await page.keyboard.press("Control+b");
     await rail().waitFor({ state: "hidden" });
+    await page.getByRole("tab", { name: "State" }).click();
     await page.keyboard.press("Control+.");
     await page.getByRole("complementary", { name: "Inspector" }).waitFor({ state: "detached" });
     await page.reload({ waitUntil: "commit" });
@@ -105,9 +148,13 @@ describe.skipIf(!findChromium())("the shell of the studio in Chromium (skipped w
     await title("Chat").waitFor();
     expect(await rail().isVisible()).toBe(false);
     expect(await page.getByRole("complementary", { name: "Inspector" }).count()).toBe(0);
+    await page.keyboard.press("Control+.");
+    await page.getByRole("tab", { name: "State", selected: true }).waitFor();
   });
 
-  test("has its sidebar in a drawer on a small screen, which closes when a room is chosen", async () => {
+  test("has its sidebar in a drawer on a small screen, which closes when a room is chosen", {
+    tags: ["long"],
+  }, async () => {
     await page.setViewportSize({ width: 390, height: 800 });
     await page.getByRole("button", { name: "Open the sidebar" }).click();
     await visit("Assets");
@@ -117,7 +164,7 @@ describe.skipIf(!findChromium())("the shell of the studio in Chromium (skipped w
     await page.getByRole("dialog", { name: "Inspector" }).waitFor();
   });
 
-  test("fits 320 × 256, the size of 400 % zoom, without scrolling sideways", async () => {
+  test("fits 320 × 256, the size of 400 % zoom, without scrolling sideways", { tags: ["long"] }, async () => {
     await page.setViewportSize({ width: 320, height: 256 });
     for (const room of rooms) {
       await page.goto(`${server.address}/#/${room.toLowerCase()}`);
@@ -126,6 +173,26 @@ describe.skipIf(!findChromium())("the shell of the studio in Chromium (skipped w
         page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       await expect.poll(overflow).toBe(0);
     }
+  });
+
+  test("marks what is chosen in forced colours, which drop backgrounds", { tags: ["long"] }, async () => {
+    await page.emulateMedia({ forcedColors: "active" });
+    await visit("Videos");
+    await title("Videos").waitFor();
+    const chosen = [
+      rail().getByRole("link", { name: "Videos", exact: true }),
+      page.getByRole("tab", { name: "Code" }),
+      page.getByRole("button", { name: "React", exact: true }),
+      page.getByRole("button", { name: "1080p" }),
+    ];
+    for (const one of chosen)
+      await expect
+        .poll(() =>
+          one.evaluate((it) => (it.matches(":focus-visible") ? "2px" : getComputedStyle(it).outlineWidth)),
+        )
+        .toBe("2px");
+    const other = page.getByRole("button", { name: "720p" });
+    await expect.poll(() => other.evaluate((it) => getComputedStyle(it).outlineStyle)).toBe("none");
   });
 
   /** Calls `look` in each room and box, with its name. */

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import type { AssetRequest, ImageRequest, VideoRequest } from "@sluice/core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Work } from "../../examples/studio/src/inspector/inspected.ts";
+import type { Work } from "../../examples/studio/src/inspector/feed.ts";
 import { snippet, type Target } from "../../examples/studio/src/inspector/snippets/snippet.ts";
 import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Call, RecordedStep } from "../../examples/studio/src/inspector/calls.ts";
+import type { Call, RecordedStep } from "../../examples/studio/src/inspector/feed.ts";
 import { timelineOf } from "../../examples/studio/src/inspector/timeline.ts";
 
 const path = "/v1/chat/completions";

@@ -5,6 +5,7 @@ export interface ChatPage {
   readonly state: () => ChatState;
   readonly send: (text: string) => void;
   readonly retry: () => void;
+  readonly stop: () => void;
   /** Answers each pending action from now on, as the usual effect of an app does. */
   readonly answerAll: () => void;
   readonly addToolResult: (toolCallId: string) => void;
@@ -32,6 +33,7 @@ Object.assign(globalThis, {
     state: chat.getSnapshot,
     send: (text) => void chat.send(text),
     retry: () => void chat.retry(),
+    stop: () => chat.stop(),
     answerAll() {
       chat.subscribe(answer);
       answer();

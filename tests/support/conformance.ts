@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Plugin } from "vitest/config";
 
-/** Where the recorded data lies: beside the checkout, or where SLUICE_CONFORMANCE_DIR says. */
+/** Folder of the recorded data: beside the checkout, or SLUICE_CONFORMANCE_DIR. */
 export const conformanceDir = resolve(
   process.env["SLUICE_CONFORMANCE_DIR"] ?? new URL("../../../shared/conformance", import.meta.url).pathname,
 );

@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from "node:fs";
 
 const root = new URL("../..", import.meta.url).pathname;
 
-/** What `pnpm demo` starts, started the same way, after the build. */
+/** The demo, started as `pnpm demo` does, after the build. */
 export interface Demo {
   readonly address: string;
-  /** What it has printed so far. */
+  /** Output so far. */
   readonly printed: () => string;
   /** Its processes and theirs, by id; empty where the system does not list them. */
   readonly processes: () => number[];
@@ -22,6 +22,8 @@ export async function startDemo(port: number, speed = 1): Promise<Demo> {
     env: { ...process.env, PATH: `${root}node_modules/.bin:${process.env["PATH"]}` },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  // also where a test has no time left to interrupt it
+  process.once("exit", () => child.kill("SIGINT"));
   let text = "";
   const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
   const address = await new Promise<string>((resolve, reject) => {
@@ -45,7 +47,7 @@ export async function startDemo(port: number, speed = 1): Promise<Demo> {
   };
 }
 
-/** Whether a process is there. */
+/** Checks that a process is there. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -4,15 +4,23 @@ import { readdirSync, readFileSync } from "node:fs";
 export interface Example {
   /** File and number: `packages/core/README.md 3`. */
   readonly place: string;
+  /** Page or source file that the example is in; its examples can import each other by file name. */
+  readonly page: string;
   readonly language: "ts" | "tsx";
+  /** File name in the info string: `src/worker.ts` of "```ts [src/worker.ts]". */
+  readonly file: string | undefined;
   readonly code: string;
+  /** The info string has the word `run`: the example is run against the emulator. */
+  readonly isRun: boolean;
+  /** Expected output of a run: the block "```txt output" that follows. `…` stands for any text. */
+  readonly output: string | undefined;
 }
 
-const FENCE = /```(tsx?)(?: [\w-]+)?\n(.*?)```/gs;
+const FENCE = /^( *)```(tsx?)\b([^\n]*)\n(.*?)^\1```(?:\s+```txt output\n(.*?)^\1```)?/gms;
 
-/** The code blocks of a Markdown file. */
-export function examplesOfMarkdown(root: string, file: string): Example[] {
-  return blocksOf(file, readFileSync(root + file, "utf8"));
+/** The code blocks of a Markdown file. A block with the word `unchecked` is left out. */
+export function examplesOfMarkdown(root: string, page: string): Example[] {
+  return blocksOf(page, readFileSync(root + page, "utf8"));
 }
 
 /** The code blocks of all doc comments in a folder. */
@@ -26,31 +34,41 @@ export function examplesOfComments(root: string, folder: string): Example[] {
   });
 }
 
-function blocksOf(file: string, text: string): Example[] {
-  return [...text.matchAll(FENCE)].map(([, language, code], at) => ({
-    place: `${file} ${at + 1}`,
-    language: language as "ts" | "tsx",
-    code: code as string,
-  }));
+function blocksOf(page: string, text: string): Example[] {
+  return [...text.matchAll(FENCE)].flatMap(([, indent = "", language, info = "", code = "", output], at) =>
+    /\bunchecked\b/.test(info)
+      ? []
+      : {
+          place: `${page} ${at + 1}`,
+          page,
+          language: language as "ts" | "tsx",
+          file: /[\w./-]+\.tsx?\b/.exec(info)?.[0],
+          code: code.replace(new RegExp(`^${indent}`, "gm"), ""),
+          isRun: /\brun\b/.test(info),
+          output,
+        },
+  );
 }
 
 const IMPORT = /^import .*?;$/gms;
 
 /**
- * The example as a module: what it does not import of the packages is imported for it, and statements stand in a
- * function, as in their reader's code.
+ * The example as a module: names of `offered` that it uses and does not declare are imported for it, and statements
+ * stand in a function, as in their reader's code.
+ *
+ * @param offered gives the names of each module that the example may use without an import
  */
 export function moduleOf(
   { code, place }: Example,
-  exported: Readonly<Record<string, readonly string[]>>,
+  offered: Readonly<Record<string, readonly string[]>>,
 ): string {
-  const imports = code.match(IMPORT) ?? [];
+  const imports = (code.match(IMPORT) ?? []).map((line) => line.replace(/"(?:npm|jsr):/, '"'));
   const rest = code.replace(IMPORT, "");
-  const known = new Set<string>([...imports.join("\n").matchAll(/\w+/g)].map(([name]) => name));
+  const known = importedBy(code);
   for (const [, name] of rest.matchAll(/\b(?:const|let|function|class|interface|type) (\w+)/g))
     known.add(name as string);
   const used = new Set(rest.match(/\b[A-Za-z]\w+/g));
-  const added = Object.entries(exported).flatMap(([source, names]) => {
+  const added = Object.entries(offered).flatMap(([source, names]) => {
     const missing = names.filter((name) => used.has(name) && !known.has(name));
     for (const name of missing) known.add(name);
     return missing.length > 0 ? [`import { ${missing.join(", ")} } from "${source}";`] : [];
@@ -58,6 +76,11 @@ export function moduleOf(
   const isModule = /^export /m.test(rest);
   const body = isModule ? rest : `export async function example() {\n${rest}\n}`;
   return `// ${place}\n${[...imports, ...added].join("\n")}\n${body}\n`;
+}
+
+/** The words of the import statements of an example. */
+export function importedBy(code: string): Set<string> {
+  return new Set(code.match(IMPORT)?.join("\n").match(/\w+/g));
 }
 
 const EXPORTS = /^export (?:type )?\{(.*?)\}|^export (?:async )?(?:function|const|interface|type) (\w+)/gms;

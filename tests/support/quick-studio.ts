@@ -17,10 +17,16 @@ export interface QuickStudio {
   readonly close: () => Promise<void>;
 }
 
+/** Options of the gateway, and of what stands for its files. */
+export interface QuickStudioOptions extends Omit<EmulatorOptions, "apiKeys"> {
+  /** PNG that is served for every file of the gateway. @default the emulator's pictures and videos, which take time */
+  readonly picture?: Uint8Array<ArrayBuffer>;
+}
+
 /** Starts it, after the build. */
-export async function startQuickStudio(options: Omit<EmulatorOptions, "apiKeys">): Promise<QuickStudio> {
+export async function startQuickStudio({ picture, ...options }: QuickStudioOptions): Promise<QuickStudio> {
   const emulator = createEmulator({ apiKeys: [KEY], ...options });
-  const gateway = await serve(emulator, { port: 0 });
+  const gateway = await serve(picture ? withPicture(emulator, picture) : emulator, { port: 0 });
   // the page's clock is put forward: an answer of a moment ago is hours old
   const worker = createProxy<Env>({ ...proxyOptions, limits: { pollMemoMs: 0 } });
   const env = { GATEWAY_URL: gateway.url, GATEWAY_API_KEY: KEY, ORIGINS: "" };
@@ -49,6 +55,17 @@ export async function startQuickStudio(options: Omit<EmulatorOptions, "apiKeys">
   };
 }
 
+function withPicture(emulator: Emulator, picture: Uint8Array<ArrayBuffer>): Emulator {
+  const headers = { "content-type": "image/png", "access-control-allow-origin": "*" };
+  return {
+    ...emulator,
+    fetch: async (input, init) =>
+      new URL((input as Request).url).pathname.startsWith("/files/")
+        ? new Response(picture, { headers })
+        : emulator.fetch(input, init),
+  };
+}
+
 const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript",
@@ -58,9 +75,16 @@ const types: Readonly<Record<string, string>> = {
   ".webp": "image/webp",
 };
 
+/** Files of the page that were read, so that a test does not wait for the disk. */
+const files = new Map<string, Promise<Buffer<ArrayBuffer>>>();
+
+/** Serves a file of the page. As in production, a browser keeps those whose names have a hash. */
 async function assetAt(pathname: string): Promise<Response | undefined> {
   const name = pathname === "/" ? "/index.html" : pathname;
   const type = types[extname(name)];
   if (type === undefined || name.includes("..")) return undefined;
-  return new Response(await readFile(dist + name.slice(1)), { headers: { "content-type": type } });
+  const reading = files.get(name) ?? readFile(dist + name.slice(1));
+  files.set(name, reading);
+  const cache = name.startsWith("/assets/") ? { "cache-control": "public, max-age=31536000, immutable" } : {};
+  return new Response(await reading, { headers: { "content-type": type, ...cache } });
 }

@@ -3,11 +3,11 @@ import type { Browser, Dialog, Locator, Page } from "playwright";
 /** A page of the studio, and what a person does on it. */
 export interface StudioPage {
   readonly page: Page;
-  /** Everything that went over the wire, as text. */
+  /** The addresses of all requests; of a page from `openStudio` everything that went over the wire, as text. */
   readonly seen: readonly string[];
   /** The bodies of the chat requests, in order. */
   readonly bodies: readonly ChatBody[];
-  /** What the page reported as errors. */
+  /** Errors that the page reported. */
   readonly problems: readonly string[];
   readonly field: Locator;
   /** The last answer. */
@@ -19,6 +19,8 @@ export interface StudioPage {
   readonly settled: () => Promise<void>;
   /** Loads the page again, says yes to whatever the browser asks before, and tells what that was. */
   readonly leave: () => Promise<readonly string[]>;
+  /** Forgets the requests and problems so far. */
+  readonly forget: () => void;
   /** Keeps the next test from getting this tab: what was done to it can't be undone. */
   readonly spend: () => void;
   /** Closes all tabs, or empties the one that the next test gets, and forgets the storage. */
@@ -33,10 +35,13 @@ interface ChatBody {
 }
 
 const viewport = { width: 1280, height: 800 };
+/** Without a graphics card, what pulses or turns would take a quarter of a processor for as long as it is shown. */
+const reducedMotion = "reduce";
 
 /** Opens the studio at `address`, with a storage of its own. */
 export async function openStudio(browser: Browser, address: string): Promise<StudioPage> {
   const tab = await openTab(browser);
+  noteTraffic(tab);
   return open(tab, address, () => tab.page.context().close());
 }
 
@@ -54,6 +59,8 @@ export async function reopenStudio(
     tab.notes = emptyNotes();
     if (tab.isSpent || tab.page.isClosed()) return tab.page.context().close();
     await empty(tab, address);
+    // what the page before said last
+    tab.notes = emptyNotes();
     idle = tab;
   });
 }
@@ -69,17 +76,9 @@ interface Tab {
 const emptyNotes = () => ({ seen: [] as string[], problems: [] as string[], bodies: [] as ChatBody[] });
 
 async function openTab(browser: Browser): Promise<Tab> {
-  const page = await (await browser.newContext({ viewport })).newPage();
+  const page = await (await browser.newContext({ viewport, reducedMotion })).newPage();
   const tab: Tab = { page, notes: emptyNotes(), isSpent: false };
-  page.on("request", async (request) => {
-    const { seen } = tab.notes;
-    seen.push(request.url(), JSON.stringify(await request.allHeaders().catch(() => "")));
-  });
-  page.on("response", async (response) => {
-    const { seen } = tab.notes;
-    const headers = await response.allHeaders().catch(() => "");
-    seen.push(JSON.stringify(headers), await response.text().catch(() => ""));
-  });
+  page.on("request", (request) => tab.notes.seen.push(request.url()));
   // the browser's own tools do not show a body that was put into a Request
   await page.exposeFunction("noteBody", (text: string) => {
     tab.notes.seen.push(text);
@@ -89,6 +88,17 @@ async function openTab(browser: Browser): Promise<Tab> {
   page.on("pageerror", (error) => tab.notes.problems.push(String(error)));
   page.on("console", (message) => message.type() === "error" && tab.notes.problems.push(message.text()));
   return tab;
+}
+
+/** Notes headers and bodies, too: to read them takes the browser as long as to load them. */
+function noteTraffic({ page, notes: { seen } }: Tab): void {
+  page.on("request", async (request) => {
+    seen.push(JSON.stringify(await request.allHeaders().catch(() => "")));
+  });
+  page.on("response", async (response) => {
+    const headers = await response.allHeaders().catch(() => "");
+    seen.push(JSON.stringify(headers), await response.text().catch(() => ""));
+  });
 }
 
 /** Leaves the page, and forgets all that it and its other tabs have stored. */
@@ -104,7 +114,11 @@ async function empty({ page }: Tab, address: string): Promise<void> {
   const devtools = await context.newCDPSession(page);
   await devtools.send("Storage.clearDataForOrigin", { origin: new URL(address).origin, storageTypes: "all" });
   await devtools.detach();
-  await Promise.all([context.clearPermissions(), page.setViewportSize(viewport)]);
+  await Promise.all([
+    context.clearPermissions(),
+    page.setViewportSize(viewport),
+    page.emulateMedia({ colorScheme: null, forcedColors: null, reducedMotion }),
+  ]);
 }
 
 async function open(tab: Tab, address: string, close: () => Promise<void>): Promise<StudioPage> {
@@ -146,6 +160,9 @@ async function open(tab: Tab, address: string, close: () => Promise<void>): Prom
       page.off("dialog", answer);
       return asked;
     },
+    forget() {
+      for (const list of Object.values(notes)) list.length = 0;
+    },
     spend() {
       tab.isSpent = true;
     },
@@ -160,9 +177,10 @@ function noteBodies(): void {
     noteBody: (text: string) => Promise<void>;
   };
   globalThis.fetch = async (...given) => {
-    await noteBody(
-      await new Request(given[0] instanceof Request ? given[0].clone() : given[0], given[1]).text(),
-    );
+    const request = new Request(given[0] instanceof Request ? given[0].clone() : given[0], given[1]);
+    // a part of a file is no JSON
+    if (request.headers.get("content-type") !== "application/octet-stream")
+      await noteBody(await request.text());
     return send(...given);
   };
 }

@@ -1,9 +1,9 @@
-import type { Emulator, EmulatorOptions } from "@sluice/emulator";
+import type { Emulator } from "@sluice/emulator";
 import type { Browser, Locator, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
 import { sharedBrowser } from "./browser.ts";
-import { type QuickStudio, startQuickStudio } from "./quick-studio.ts";
+import { type QuickStudio, type QuickStudioOptions, startQuickStudio } from "./quick-studio.ts";
 import { reopenStudio, type StudioPage } from "./studio-page.ts";
 
 export const hasChromium = findChromium() !== undefined;
@@ -20,7 +20,7 @@ export interface StudioSuite {
   readonly page: Page;
   readonly address: string;
   readonly emulator: Emulator;
-  /** How far the gateway's clock is before everybody else's, in milliseconds. */
+  /** Time of the gateway's clock since the test began, in milliseconds. */
   ahead: number;
   /** The bodies of the creates that the gateway saw at `path`, in order. */
   readonly created: (path: string) => readonly unknown[];
@@ -36,11 +36,12 @@ export interface StudioSuite {
 
 /**
  * Opens a room anew for each test of the suite that calls this, over a gateway that has seen nothing. A test fails where
- * its page reported a problem, unless that is expected. The gateway never waits, unless it is given a `speed`.
+ * its page reported a problem, unless that is expected. The gateway never waits, and its clock stands still, unless it
+ * is given a `speed`.
  */
 export function openRoom(
   room: "videos" | "images" | "assets",
-  options: Omit<EmulatorOptions, "apiKeys"> = {},
+  options: QuickStudioOptions = {},
   // the browser tells of every answer that is not 200
   expected = /Failed to load resource/,
 ): StudioSuite {
@@ -48,15 +49,17 @@ export function openRoom(
   let browser: Browser;
   let studio: StudioPage;
   let ahead = 0;
+  let startedAt = Date.now();
 
   beforeAll(async () => {
-    const clock = { now: () => Date.now() + ahead, sleep: async () => {} };
+    const clock = { now: () => startedAt + ahead, sleep: async () => {} };
     const time = options.speed === undefined ? { clock } : {};
     [server, browser] = await Promise.all([startQuickStudio({ ...time, ...options }), sharedBrowser()]);
   }, 60_000);
   afterAll(() => server.close());
   beforeEach(async () => {
     ahead = 0;
+    startedAt = Date.now();
     server.emulator.reset();
     studio = await reopenStudio(browser, `${server.address}/#/${room}`, WIDTH);
   });

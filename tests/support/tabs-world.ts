@@ -17,9 +17,9 @@ import {
   streamAnswer,
 } from "../../packages/core/test/support/gateway.js";
 
-/** How a tab's storage answers its reads. */
+/** Behaviour of a tab's storage when it is read. */
 export type Reads = "sound" | "hangs" | "fails";
-/** What the browser offers as locks. */
+/** Locks of the browser. */
 export type Locks = "sound" | "absent" | "refused";
 
 /** A connection between a tab and the gateway. */
@@ -49,6 +49,7 @@ const current = new AsyncLocalStorage<{ isAlive: boolean }>();
 export function openWorld(whenBusy: WhenBusy, kind: Locks) {
   const clock = stoppedClock();
   const storage = memoryStorage();
+  const watchers = new Map<object, (changes: ReadonlyMap<string, unknown>) => void>();
   const connections: Connection[] = [];
   const executions: string[] = [];
   const finishTool: (() => void)[] = [];
@@ -124,10 +125,19 @@ export function openWorld(whenBusy: WhenBusy, kind: Locks) {
           return storage.read(collection);
         }),
       write: (collection, changes) => unlessGone(() => storage.write(collection, changes)),
-      watch: (collection, listener) =>
-        storage.watch(collection, (changes) => {
+      watch(collection, listener) {
+        const notify = (changes: ReadonlyMap<string, unknown>) => {
           if (state.isAlive) run(() => listener(changes));
-        }),
+        };
+        watchers.set(state, notify);
+        return storage.watch(collection, notify);
+      },
+      // as through a channel: copies, for the others alone
+      pass(_, changes) {
+        const texts = JSON.stringify([...changes]);
+        for (const [watcher, notify] of watchers)
+          if (watcher !== state && state.isAlive) queueMicrotask(() => notify(new Map(JSON.parse(texts))));
+      },
     };
   }
 

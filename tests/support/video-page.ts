@@ -7,7 +7,7 @@ import {
   type VideoTaskState,
 } from "@sluice/core";
 
-/** What a test asks of the page. */
+/** Functions of the page that tests call. */
 export interface VideoPage {
   readonly state: () => VideoTaskState;
   readonly tasks: () => readonly VideoTaskEntry[];

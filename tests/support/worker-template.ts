@@ -12,7 +12,7 @@ const root = new URL("../..", import.meta.url).pathname;
 export const template = join(root, "examples/worker");
 const run = promisify(execFile);
 
-/** What is used here of wrangler, which has no types without those of Node's whole network stack. */
+/** Part of wrangler that is used here: its own types need those of Node's whole network stack. */
 interface Config extends Record<string, unknown> {
   readonly compatibility_date: string;
   readonly compatibility_flags: readonly string[];
@@ -34,7 +34,7 @@ export type Bundle = Awaited<ReturnType<typeof makeBundle>>;
 
 const bundles = new Map<string, Promise<Bundle>>();
 
-/** What `wrangler deploy` would upload, made of the packages' sources; made once for all files of a test worker. */
+/** Files that `wrangler deploy` would upload, from the packages' sources; built once for each test worker. */
 export function bundleTemplate(config: string): Promise<Bundle> {
   const bundle = bundles.get(config) ?? makeBundle(config);
   bundles.set(config, bundle);

@@ -1,0 +1,60 @@
+import { clientOf, equal, mark } from "./world.js";
+
+/*
+ * A conversation: tools, branches, and a thread that is read again.
+ */
+
+/** The model calls a tool, gets its result, and answers with it. */
+export async function tools(world) {
+  const { createChatStore, defineTool } = world.core;
+  const calls = [];
+  const depth = defineTool({
+    name: "get_depth",
+    parameters: { type: "object", properties: { river: { type: "string" } }, required: ["river"] },
+    execute: (input) => {
+      calls.push(Object.keys(input));
+      return "7 metres";
+    },
+  });
+  const store = createChatStore(clientOf(world), { model: "alpha-v4.1-flash", tools: [depth] });
+  const { outcome } = await store.send("Use the tool get_depth: how deep is the river?");
+  const answer = store.getSnapshot().messages.at(-1)?.content ?? "";
+  equal([outcome, calls, answer.includes("7 metres")], ["complete", [["river"]], true]);
+}
+
+/** A thread: an answer, a stopped one, another branch; a second store reads all of it from the storage. */
+export async function chatStore(world) {
+  const { createChatStore, indexedDBStorage, memoryStorage } = world.core;
+  const storage = "indexedDB" in globalThis ? indexedDBStorage() : memoryStorage();
+  const options = { id: mark(), model: "delta-5.3", storage, throttleMs: 0 };
+  const store = createChatStore(clientOf(world), options);
+  const hello = await store.send("Hello");
+  const stopped = store.send("And then? [[stall]]");
+  await change(store, ({ messages }) => messages.at(-1)?.role === "assistant" && messages.at(-1).content);
+  store.stop();
+  const question = store.getSnapshot().messages.at(-2)?.id ?? "";
+  equal([hello.outcome, (await stopped).outcome], ["complete", "stopped"]);
+  const edited = await store.edit(question, "And then, in the end?");
+  equal([edited.outcome, store.getSnapshot().messages.length], ["complete", 4]);
+  const texts = ({ messages }) => messages.map(({ role, content }) => [role, content]);
+  const shown = texts(store.getSnapshot());
+  store.close();
+  const again = createChatStore(clientOf(world), options);
+  await change(again, ({ isRestoring }) => !isRestoring);
+  equal(texts(again.getSnapshot()), shown);
+  equal(again.branches(again.getSnapshot().messages[2]?.id ?? "").length, 2);
+  again.close();
+}
+
+/** Resolves as soon as a snapshot of the store is as wanted. */
+function change(store, isWanted) {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (!isWanted(store.getSnapshot())) return;
+      unsubscribe();
+      resolve(undefined);
+    };
+    const unsubscribe = store.subscribe(look);
+    queueMicrotask(look);
+  });
+}

@@ -1,0 +1,33 @@
+import { chatOf, clientOf, equal, failureOf } from "./world.js";
+
+const CLOSED = "http://127.0.0.1:2";
+
+/** Every failure is an error of the family, with what a program needs to act on it. */
+export async function errors(world) {
+  const { streamChat, isGatewayError } = world.core;
+  const client = clientOf(world, { retry: { limit: 0 } });
+  const failed = async (content, options) => {
+    const error = await failureOf(streamChat(client, chatOf(content), options).result());
+    equal([content, isGatewayError(error), error instanceof Error], [content, true, true]);
+    return error;
+  };
+
+  const cut = await failed("Rivers [[truncate]]");
+  equal([cut.name, cut.reason, cut.partial.content.length > 0], ["StreamError", "truncated", true]);
+  const broken = await failed("Rivers [[drop]]");
+  equal([broken.name, broken.partial.content.length > 0], ["StreamError", true]);
+  const throttled = await failed("Rivers [[429]]");
+  const { name, status, retryAfterMs, outcome } = throttled;
+  equal([name, status, retryAfterMs, outcome], ["APIError", 429, 1000, "refused"]);
+  equal(typeof throttled.requestId, "string");
+  const silent = await failed("Rivers [[stall]]", { timeouts: { chunkMs: 200 } });
+  equal(
+    [silent.name, silent.phase, JSON.stringify(silent.partial).length > 50],
+    ["TimeoutError", "chunk", true],
+  );
+  const wrong = await failureOf(streamChat(client, { ...chatOf("Rivers"), temperature: 7 }).result());
+  equal([wrong.name, wrong.outcome, wrong.issues[0].path], ["ValidationError", "not-sent", "temperature"]);
+  const nowhere = clientOf({ ...world, baseURL: CLOSED }, { retry: { limit: 0 } });
+  const unreachable = await failureOf(streamChat(nowhere, chatOf("Rivers")).result());
+  equal(unreachable.name, "ConnectionError");
+}

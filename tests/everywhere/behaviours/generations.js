@@ -1,0 +1,71 @@
+import { clientOf, equal, failureOf } from "./world.js";
+
+/*
+ * Images, videos and assets, and what can be read of their files.
+ */
+
+const image = { model: "gamma-image-4-0-250828", prompt: "A lock on a canal", size: "1024x1024" };
+
+/** An image is made, and its address gives the file. */
+export async function images(world) {
+  const made = await world.core.generateImages(clientOf(world), image);
+  const file = await fetch(made.images[0]?.url ?? "");
+  equal([made.images.length, file.status, file.headers.get("content-type")], [1, 200, "image/png"]);
+  await file.blob();
+}
+
+/** A task is watched through its states until it has succeeded; one that fails says so. */
+export async function video(world) {
+  const { createVideoTask, waitForVideoTask, watchVideoTask } = world.core;
+  const client = clientOf(world);
+  const request = (prompt) => ({ model: "beta3.0-video", input: { prompt } });
+  const states = new Set();
+  let last;
+  const task = await createVideoTask(client, request("A reef at dawn"));
+  for await (last of watchVideoTask(client, task, { intervalMs: 10 })) states.add(last.state);
+  equal([last.state, states.has("queued") || states.has("running")], ["succeeded", true]);
+  const file = await fetch(last.url);
+  equal([file.status, file.headers.get("content-type")], [200, "video/mp4"]);
+  await file.blob();
+  const failing = await createVideoTask(client, request("A reef at dawn [[fail]]"));
+  const error = await failureOf(waitForVideoTask(client, failing, { intervalMs: 10 }));
+  equal([error.name, error.handle.id === failing.id], ["TaskFailedError", true]);
+}
+
+/** A file is registered as a form, and looked up until it is active. */
+export async function asset(world) {
+  const { createAsset, createClient, generateImages, waitForAsset } = world.core;
+  const assetLookup = (id, request) => request("/gamma/asset/GetAsset", { Id: id });
+  const client = createClient({ baseURL: world.baseURL, assetLookup });
+  const { images } = await generateImages(client, image);
+  const file = await (await fetch(images[0]?.url ?? "")).blob();
+  const about = { model: "gamma-asset", GroupId: "group-1", Name: "canal.png", AssetType: "Image" };
+  const handle = await createAsset(client, { ...about, URL: await world.media.toDataURI(file) });
+  const { state } = await waitForAsset(client, handle, { intervalMs: 10 });
+  equal([state, handle.uri], ["active", `asset://${handle.id}`]);
+}
+
+/** Files are measured and checked, a video with mediabunny. */
+export async function media(world) {
+  const { checkMedia, probeMedia, toDataURI } = world.media;
+  const { createVideoTask, generateImages, waitForVideoTask } = world.core;
+  const client = clientOf(world);
+  const { images } = await generateImages(client, image);
+  const drawn = await (await fetch(images[0]?.url ?? "")).blob();
+  const { kind, type, width, height } = await probeMedia(drawn);
+  equal([kind, type, width, height], ["image", "image/png", 1024, 1024]);
+  const gif = new Blob(["GIF89a", new Uint8Array([44, 1, 250, 0, 0, 0, 0])]);
+  equal(await toDataURI(gif), "data:image/gif;base64,R0lGODlhLAH6AAAAAA==");
+  equal((await checkMedia(gif, "first_frame")).length > 0, true);
+
+  const parameters = { resolution: "720P", duration: 5 };
+  const task = await createVideoTask(client, {
+    model: "beta3.0-video",
+    input: { prompt: "Waves" },
+    parameters,
+  });
+  const { url } = await waitForVideoTask(client, task, { intervalMs: 10 });
+  const film = await probeMedia(await (await fetch(url)).blob());
+  equal([film.kind, film.type, Math.round(film.durationSeconds ?? 0)], ["video", "video/mp4", 5]);
+  equal(Math.min(film.width ?? 0, film.height ?? 0), 480);
+}

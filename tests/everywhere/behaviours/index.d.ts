@@ -1,0 +1,2 @@
+/** The behaviours by their names. */
+export declare const behaviours: Readonly<Record<string, unknown>>;

@@ -1,0 +1,46 @@
+import { abort, backpressure, retry, stream } from "./answers.js";
+import { chatStore, tools } from "./conversations.js";
+import { errors } from "./errors.js";
+import { asset, images, media, video } from "./generations.js";
+
+/*
+ * What has to work wherever the packages run. Plain JavaScript on `fetch` and the packages alone, so that each runtime,
+ * browser and bundler runs the same files.
+ */
+
+/**
+ * Each behaviour by the name that the table in `docs/everywhere.md` has.
+ *
+ * @type {Readonly<Record<string, (world: import("./world.js").World) => Promise<void>>>}
+ */
+export const behaviours = {
+  stream,
+  abort,
+  backpressure,
+  retry,
+  tools,
+  images,
+  video,
+  asset,
+  media,
+  "chat store": chatStore,
+  errors,
+};
+
+/**
+ * Runs all behaviours, one after the other. A problem is the text of what a behaviour threw.
+ *
+ * @param {import("./world.js").World} world
+ * @returns {Promise<{ name: string, problem?: string }[]>}
+ */
+export async function runBehaviours(world) {
+  const report = [];
+  for (const [name, behaviour] of Object.entries(behaviours)) {
+    const problem = await behaviour(world).then(
+      () => undefined,
+      (error) => `${error}\n${error?.stack ?? ""}`,
+    );
+    report.push(problem === undefined ? { name } : { name, problem });
+  }
+  return report;
+}

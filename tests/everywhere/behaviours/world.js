@@ -1,0 +1,82 @@
+/*
+ * What a behaviour gets, and what all behaviours use.
+ */
+
+/**
+ * @typedef {object} World
+ * @property {typeof import("@sluice/core")} core the package as this place imports it
+ * @property {typeof import("@sluice/core/media")} media its part for files
+ * @property {string} baseURL address of the gateway, or of the proxy in front of it
+ * @property {string} gatewayURL address of the gateway's journal
+ */
+
+/**
+ * A client that waits for nothing between attempts.
+ *
+ * @param {World} world
+ * @param {Partial<import("@sluice/core").ClientOptions>} [options]
+ */
+export function clientOf({ core, baseURL }, options = {}) {
+  return core.createClient({ baseURL, random: () => 0, onEvent: () => {}, ...options });
+}
+
+/** A text that no other request has. */
+export function mark() {
+  return `m${Math.random().toString(36).slice(2)}`;
+}
+
+/** @param {string} content */
+export function chatOf(content) {
+  return { model: "delta-5.3", messages: [{ role: "user", content }] };
+}
+
+/**
+ * Fails unless both are the same JSON.
+ *
+ * @param {unknown} actual
+ * @param {unknown} expected
+ */
+export function equal(actual, expected) {
+  const [is, shouldBe] = [JSON.stringify(actual), JSON.stringify(expected)];
+  if (is !== shouldBe) throw new Error(`is ${is}, should be ${shouldBe}`);
+}
+
+/**
+ * What a promise rejects with.
+ *
+ * @param {Promise<unknown>} promise
+ */
+export async function failureOf(promise) {
+  const ended = await promise.then(
+    () => undefined,
+    (error) => error ?? new Error("rejected with nothing"),
+  );
+  if (ended === undefined) throw new Error("succeeded, should fail");
+  return ended;
+}
+
+/**
+ * Asks until the answer is true: at most 500 times.
+ *
+ * @param {string} what is named if it never is
+ * @param {() => Promise<boolean>} ask
+ */
+export async function until(what, ask) {
+  for (let times = 0; times < 500; times++) {
+    if (await ask()) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`never came true: ${what}`);
+}
+
+/**
+ * The gateway's records of requests with this mark.
+ *
+ * @param {World} world
+ * @param {string} marked
+ */
+export async function journalOf({ gatewayURL }, marked) {
+  const answer = await fetch(`${gatewayURL}/journal`);
+  const { requests } = await answer.json();
+  return requests.filter((request) => JSON.stringify(request.body ?? "").includes(marked));
+}

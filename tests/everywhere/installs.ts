@@ -1,0 +1,77 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { layOutForJSR } from "../../scripts/jsr.ts";
+import { entries, managers, run, writeProject, yarnSettings } from "../../scripts/tarballs.ts";
+
+/*
+ * What package managers, Deno and JSR say of the packages. A result without a problem is fine.
+ */
+
+export interface Outcome {
+  readonly name: string;
+  readonly version: string;
+  readonly problem?: string | undefined;
+}
+
+const denoPath = createRequire(join(import.meta.dirname, "../../packages/worker-proxy/package.json")).resolve(
+  "deno/package.json",
+);
+const deno = join(denoPath, "../deno");
+
+/** Warnings of this machine's settings, and what Yarn says of every project with ES modules. */
+const OTHERS = /Unknown (?:user|env|project|builtin) config|YN0092|Done with warnings/;
+
+/** Installs the tarballs with each package manager; a warning is a problem. */
+export function installEverywhere(folder: string, tarballs: ReadonlyMap<string, string>): Outcome[] {
+  return managers.map(({ name, install, version }) => {
+    const at = join(folder, `with-${name}`);
+    const settings = yarnSettings(folder);
+    mkdirSync(at, { recursive: true });
+    const attempt = attempted(() => {
+      writeProject(at, tarballs);
+      // without it Yarn takes the folder for a part of this repository
+      if (name === "Yarn") writeFileSync(join(at, "yarn.lock"), "");
+      const printed = run(install, at, settings).split("\n");
+      const warnings = printed.filter((line) => /\bwarn|deprecat/i.test(line) && !OTHERS.test(line));
+      if (warnings.length > 0) throw new Error(warnings.join("\n"));
+    });
+    return { name, version: lastLine(run(version, at, settings)), problem: attempt };
+  });
+}
+
+/** Checks the types of each entry with Deno, in a project that npm installed. */
+export function checkWithDeno(folder: string): Outcome {
+  const imports = entries.map((entry, number) => `export * as name${number} from "${entry}";\n`);
+  writeFileSync(join(folder, "everything.ts"), imports.join(""));
+  const problem = attempted(() => run([deno, "check", "everything.ts"], folder));
+  return { name: "`deno check`", version: denoVersion(), problem };
+}
+
+/** Lets JSR check the packages as it does before it publishes them: types that it has to infer are a problem. */
+export function checkForJSR(folder: string): Outcome {
+  const at = join(folder, "jsr");
+  layOutForJSR(at);
+  const problem = attempted(() => {
+    const printed = run([deno, "publish", "--dry-run", "--allow-dirty"], at);
+    if (/^warning/im.test(printed)) throw new Error(printed);
+  });
+  return { name: "`deno publish --dry-run`", version: denoVersion(), problem };
+}
+
+function denoVersion(): string {
+  return /\d+(?:\.\d+)+/.exec(run([deno, "--version"], "."))?.[0] ?? "";
+}
+
+function attempted(work: () => unknown): string | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function lastLine(text: string): string {
+  return text.split("\n").findLast((line) => /^\d/.test(line)) ?? "";
+}

@@ -1,0 +1,86 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { run } from "../../scripts/tarballs.ts";
+import { browsers, withPage } from "./browsers.ts";
+import type { Place, World } from "./places.ts";
+
+/*
+ * An app of Next's app router: a Server Component, a Client Component, and the proxy in a route handler.
+ */
+
+/** The version of Next that the project gets. */
+export const nextVersion: string = createRequire(
+  join(import.meta.dirname, "../../examples/next/package.json"),
+)("next/package.json").version;
+
+const [chromium] = browsers;
+
+export const nextPlaces: readonly Place[] = [
+  {
+    name: "Next",
+    way: "Server Component",
+    needs: "the npm registry",
+    version: () => nextVersion,
+    run: (world) =>
+      withNext(world, async (address) => {
+        const page = await (await fetch(`${address}/server`)).text();
+        const [, report = ""] = /<pre>(.*?)<\/pre>/.exec(page) ?? [];
+        if (report === "") throw new Error(`the page has no report: ${page.slice(0, 500)}`);
+        return JSON.parse(decodeURIComponent(report));
+      }),
+  },
+  {
+    name: "Next",
+    way: "page in Chromium, through its route handler",
+    needs: chromium?.needs ?? "",
+    hasHooks: true,
+    version: () => chromium?.version() && nextVersion,
+    run: (world) =>
+      withNext(world, (address) => {
+        const query = new URLSearchParams({
+          gatewayURL: world.servers.gateway,
+          reportURL: `${world.pages.url}/report`,
+        });
+        if (!chromium) throw new Error("there is no Chromium");
+        return withPage(chromium, `${address}/?${query}`, () => world.pages.report());
+      }),
+  },
+];
+
+/** Builds the app unless it is built, and serves it while `work` runs. */
+async function withNext<Result>(
+  { folder, servers }: World,
+  work: (address: string) => Promise<Result>,
+): Promise<Result> {
+  const at = join(folder, "next");
+  const next = [process.execPath, join(folder, "node_modules/next/dist/bin/next")];
+  if (!existsSync(join(at, ".next/BUILD_ID")))
+    run([...next, "build"], at, { NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" });
+  const port = await freePort();
+  const address = `http://127.0.0.1:${port}`;
+  const [program = "", ...args] = [...next, "start", "-H", "127.0.0.1", "-p", String(port)];
+  const child = spawn(program, args, {
+    cwd: at,
+    env: { ...process.env, NODE_ENV: "production", GATEWAY_URL: servers.gateway, PAGE_ORIGIN: address },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  try {
+    for await (const line of createInterface(child.stdout)) if (line.includes("Ready")) break;
+    return await work(address);
+  } finally {
+    child.kill();
+  }
+}
+
+/** A port that was free a moment ago: the app has to know its address before it starts. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

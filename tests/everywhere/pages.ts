@@ -1,0 +1,72 @@
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { extname, join } from "node:path";
+import { build } from "vite";
+import type { Report } from "./places.ts";
+
+/*
+ * The pages that run the behaviours: one that Vite has built, and one without a bundler.
+ */
+
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript",
+  ".mjs": "text/javascript",
+};
+
+/** A server of a project's files, which receives the reports of its pages. */
+export interface Pages {
+  readonly url: string;
+  /** Paths that were requested since the last call. */
+  readonly requested: () => string[];
+  /** The next report. Rejects when none came in three minutes. */
+  readonly report: () => Promise<Report>;
+  readonly close: () => void;
+}
+
+export async function servePages(folder: string): Promise<Pages> {
+  const paths: string[] = [];
+  let receive = (_: Report) => {};
+  const server = createServer(async (request, response) => {
+    const { pathname } = new URL(request.url ?? "/", "http://page");
+    if (request.method === "POST") {
+      const pieces: Buffer[] = [];
+      for await (const piece of request) pieces.push(piece);
+      response.end();
+      return receive(JSON.parse(String(Buffer.concat(pieces))));
+    }
+    paths.push(pathname);
+    const file = await readFile(join(folder, pathname)).catch(() => undefined);
+    response.writeHead(file ? 200 : 404, { "content-type": types[extname(pathname)] ?? "text/plain" });
+    response.end(file);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requested: () => paths.splice(0),
+    report: () =>
+      new Promise((resolve, reject) => {
+        const late = setTimeout(() => reject(new Error("the page sent no report in three minutes")), 180_000);
+        receive = (report) => {
+          clearTimeout(late);
+          resolve(report);
+        };
+      }),
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** Builds the page with Vite, as an app would be built, into `built/` of the project. */
+export async function buildPage(folder: string): Promise<void> {
+  await build({
+    configFile: false,
+    logLevel: "error",
+    root: folder,
+    base: "./",
+    build: { outDir: join(folder, "built"), rolldownOptions: { input: join(folder, "page.html") } },
+  });
+}

@@ -1,0 +1,2 @@
+/* The packages are installed one folder above. */
+export default { turbopack: { root: new URL("..", import.meta.url).pathname } };

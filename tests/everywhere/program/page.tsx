@@ -1,0 +1,79 @@
+import {
+  GatewayProvider,
+  useAsset,
+  useChatMessage,
+  useChatStatus,
+  useChatStream,
+  useClient,
+  useImages,
+  useUpload,
+  useVideoTask,
+  useVideoTasks,
+} from "@sluice/react";
+import { describeError, imageForm, useAttachments, useConversations, useDraft } from "@sluice/react/app";
+import { useTaskNotifications } from "@sluice/react/notifications";
+import { client } from "./client.js";
+
+/* An app's use of the hooks. */
+
+function Chat() {
+  const { messages, status, error, send, pendingActions, approve } = useChatStream({ model: "delta-5.3" });
+  const { images, inputProps } = useAttachments("delta-5.3");
+  const { draft, setDraft } = useDraft("chat", { text: "" });
+  const { conversations } = useConversations();
+  return (
+    <form
+      onSubmit={() => void send(draft.text, { images }).then(({ outcome }) => console.log(outcome))}
+      aria-busy={status === "streaming"}
+    >
+      {conversations.map(({ id, title }) => (
+        <a key={id} href={`#${id}`}>
+          {title}
+        </a>
+      ))}
+      {messages.map(({ id, role, content }) => (
+        <p key={id}>
+          {role}: {content}
+        </p>
+      ))}
+      {pendingActions.map(({ toolCallId }) => (
+        <button key={toolCallId} type="button" onClick={() => approve(toolCallId)}>
+          Allow
+        </button>
+      ))}
+      <input {...inputProps} />
+      <input value={draft.text} onChange={({ target }) => setDraft({ text: target.value })} />
+      {error && <p role="alert">{describeError(error).title}</p>}
+    </form>
+  );
+}
+
+function Studio() {
+  const images = useImages({ model: "gamma-image-4-0-250828", params: { size: "1024x1024" } });
+  const video = useVideoTask({ onSuccess: ({ url }) => console.log(url.length) });
+  const { tasks } = useVideoTasks();
+  const asset = useAsset({ groupId: "group-1" });
+  const upload = useUpload({ use: "reference_video" });
+  const { isEnabled } = useTaskNotifications();
+  const message = useChatMessage("chat", "message");
+  const { baseURL } = useClient();
+  const { fields } = imageForm("gamma-image-4-0-250828", {});
+  return (
+    <output title={baseURL}>
+      {images.data?.images.map((image) => image.url).join()}
+      {video.task?.state === "succeeded" ? video.task.url : video.status}
+      {tasks.map(({ state }) => state).join()} {asset.uri} {upload.progress} {String(isEnabled)}
+      {message?.content} {useChatStatus("chat")}
+      {fields.map((field) => (field.kind === "number" ? field.min : field.label)).join()}
+    </output>
+  );
+}
+
+export function App() {
+  return (
+    <GatewayProvider client={client}>
+      <Chat />
+      <Studio />
+    </GatewayProvider>
+  );
+}

@@ -1,0 +1,170 @@
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { pnpm, run } from "../../scripts/tarballs.ts";
+import { behaviours } from "./behaviours/index.js";
+import { compile, copyProgram, settings, typescripts } from "./compilers.ts";
+import { checkForJSR, checkWithDeno, installEverywhere, type Outcome } from "./installs.ts";
+import { nextVersion } from "./next.ts";
+import { type Row, tableUnder, writeTable } from "./page.ts";
+import { buildPage, servePages } from "./pages.ts";
+import { type Place, places, type Report } from "./places.ts";
+import { installProject, packInto, temporaryFolder } from "./project.ts";
+import { startServers } from "./servers.ts";
+
+/*
+ * Runs the packed packages everywhere, and writes the tables of `docs/everywhere.md`. Build first. Needs the npm
+ * registry. A place that this machine lacks is skipped, with what to install.
+ *
+ *   --only places | types | installs   runs one part
+ *   --place <text>                     runs the places whose name has this text; the other rows stay
+ *   --typescript <version>             compiles with one TypeScript; the other rows stay
+ */
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string", default: "" },
+    place: { type: "string", default: "" },
+    typescript: { type: "string", default: "" },
+  },
+});
+const date = new Date().toISOString().slice(0, 10);
+const folder = temporaryFolder();
+const names = Object.keys(behaviours);
+const hooks = ["useChatStream", "useImages", "useVideoTask"];
+
+run(["npx", "-y", pnpm, "install", "--dir", join(import.meta.dirname, "tools"), "--frozen-lockfile"], folder);
+const tarballs = packInto(join(folder, "tarballs"));
+const app = join(folder, "app");
+installProject(app, tarballs, {
+  next: nextVersion,
+  "react-dom": "^19.0.0",
+  "@types/node": "^24.0.0",
+  "@types/react": "^19.0.0",
+});
+
+if (wants("places")) await runPlaces();
+if (wants("types")) runTypes();
+if (wants("installs")) runInstalls();
+
+function wants(part: string): boolean {
+  return values.only === "" || values.only === part;
+}
+
+async function runPlaces(): Promise<void> {
+  const pages = await servePages(app);
+  const servers = await startServers(app, pages.url);
+  await buildPage(app);
+  const chosen = places.filter(({ name }) => name.includes(values.place));
+  const rows: Row[] = [];
+  const hookRows: Row[] = [];
+  try {
+    for (const place of chosen) {
+      const report = await reportOf(place, () => place.run({ folder: app, servers, pages }));
+      const title = `${place.name} ${place.version() ?? ""}`.trim();
+      rows.push([title, place.way, ...cellsOf(report, names, place)]);
+      if (place.hasHooks) hookRows.push([title, "19", ...cellsOf(report, hooks, place)]);
+    }
+    const browsers = places.filter(
+      ({ way }) => way === "built with Vite" && chosen.some((one) => one.way === way),
+    );
+    hookRows.push(...(await runOnReact18(browsers)));
+  } finally {
+    servers.close();
+    pages.close();
+  }
+  writeTable(
+    "Runtimes and browsers",
+    ["place", "way", ...names],
+    joined("Runtimes and browsers", rows),
+    date,
+  );
+  writeTable("React", ["place", "React", ...hooks], joined("React", hookRows), date);
+}
+
+/** The rows of a table, those of places that were not chosen as they were. */
+function joined(heading: string, rows: readonly Row[]): readonly Row[] {
+  if (values.place === "") return rows;
+  const [, ...before] = tableUnder(heading);
+  const keyOf = ([title = "", way]: Row) => `${title.replace(/ [\d.]+\w*$/, "")}, ${way}`;
+  const known = new Map([...before, ...rows].map((row) => [keyOf(row), row]));
+  const order = places.map(({ name, way }) => `${name}, ${way}`);
+  return [...known].sort(([a], [b]) => order.indexOf(a) - order.indexOf(b)).map(([, row]) => row);
+}
+
+/** The same page with React 18.3, in a project of its own. */
+async function runOnReact18(browsers: readonly Place[]): Promise<Row[]> {
+  if (browsers.length === 0) return [];
+  const folder18 = join(folder, "react-18");
+  installProject(folder18, tarballs, { react: "^18.3.0", "react-dom": "^18.3.0" });
+  const pages = await servePages(folder18);
+  const servers = await startServers(folder18, pages.url);
+  await buildPage(folder18);
+  const rows: Row[] = [];
+  try {
+    for (const place of browsers.filter(({ name }) => name.includes(values.place))) {
+      const report = await reportOf(place, () => place.run({ folder: folder18, servers, pages }));
+      rows.push([`${place.name} ${place.version() ?? ""}`.trim(), "18.3", ...cellsOf(report, hooks, place)]);
+    }
+    return rows;
+  } finally {
+    servers.close();
+    pages.close();
+  }
+}
+
+/** Runs a place, and prints what came of it; undefined where this machine lacks it. */
+async function reportOf(place: Place, work: () => Promise<Report>): Promise<Report | undefined> {
+  const title = `${place.name}, ${place.way}`;
+  if (place.version() === undefined) {
+    console.log(`skipped  ${title}: install ${place.needs}`);
+    return undefined;
+  }
+  const results = await work().catch((error): Report => [{ name: "all", problem: String(error) }]);
+  const report = place.readsAhead ? results.filter(({ name }) => name !== "backpressure") : results;
+  const problems = report.filter(({ problem }) => problem !== undefined);
+  console.log(`${problems.length === 0 ? "ok     " : "FAILED "}  ${title}`);
+  for (const { name, problem } of problems) {
+    console.log(`  ${name}: ${problem}`);
+    process.exitCode = 1;
+  }
+  return report;
+}
+
+function cellsOf(report: Report | undefined, names: readonly string[], { readsAhead }: Place): string[] {
+  return names.map((name) => {
+    if (!report) return "not run";
+    if (readsAhead && name === "backpressure") return "reads ahead";
+    const result = report.find((one) => one.name === name);
+    return result && result.problem === undefined ? "✓" : "failed";
+  });
+}
+
+/** Writes each row when it is there: all of them take ten minutes of CPU. */
+function runTypes(): void {
+  copyProgram(app);
+  const [, ...before] = tableUnder("TypeScript");
+  const rows = new Map(typescripts.map((name) => [name, [name, ...settings.map(() => "not run")]]));
+  for (const row of before) for (const name of typescripts) if (row[0]?.startsWith(name)) rows.set(name, row);
+  for (const name of typescripts.filter((name) => ["", name].includes(values.typescript))) {
+    const { version, problems } = compile(app, name);
+    const cells = settings.map((setting, at) => cellOf(`TypeScript ${version}, ${setting}`, problems[at]));
+    rows.set(name, [version, ...cells]);
+    writeTable("TypeScript", ["TypeScript", ...settings], [...rows.values()], date);
+  }
+}
+
+function runInstalls(): void {
+  const outcomes = [...installEverywhere(folder, tarballs), checkWithDeno(app), checkForJSR(folder)];
+  writeTable("Package managers and JSR", ["tool", "version", "result"], outcomes.map(rowOf), date);
+}
+
+function rowOf({ name, version, problem }: Outcome): Row {
+  return [name, version, cellOf(name, problem)];
+}
+
+/** Prints a result, and returns its cell. A result without a problem is fine. */
+function cellOf(name: string, problem: string | undefined): string {
+  console.log(`${problem ? "FAILED " : "ok     "}  ${name}${problem ? `\n${problem.slice(0, 3000)}` : ""}`);
+  if (problem) process.exitCode = 1;
+  return problem ? "failed" : "✓";
+}

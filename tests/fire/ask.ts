@@ -1,0 +1,100 @@
+import {
+  type ClientOptions,
+  completeChat,
+  createClient,
+  createVideoTask,
+  isGatewayError,
+  streamChat,
+} from "@sluice/core";
+
+/** A request to a server under fire, as JSON: a page gets it, too. */
+export interface Asked {
+  readonly baseURL: string;
+  readonly apiKey: string;
+  readonly verb: "stream" | "complete" | "create";
+  readonly timeouts?: ClientOptions["timeouts"];
+  /** Number of repeated attempts. @default 0 */
+  readonly retries?: number | undefined;
+  /** Number of characters of the question. @default 2 */
+  readonly length?: number | undefined;
+  /** Address that is fetched as soon as a part of the answer has come. */
+  readonly seen?: string | undefined;
+  /** A limit in milliseconds that is over once this address has answered, however long that takes. */
+  readonly over?: { readonly ms: number; readonly at: string } | undefined;
+}
+
+/** The end of a call, as JSON. */
+export interface Told {
+  /** Outcome of a turn, `created`, or the name of the error. */
+  readonly end: string;
+  /** The text of the answer, or the part of it that an error has. */
+  readonly text: string;
+  /** The reason, the phase or the status of an error. */
+  readonly detail?: string | number | undefined;
+  readonly outcome?: string | undefined;
+  readonly message?: string | undefined;
+  /** All that an app could print of the error and its causes. */
+  readonly printed: string;
+}
+
+/** Sends one request, and tells how it ended. */
+export async function ask({ baseURL, apiKey, verb, timeouts, retries = 0, length = 2, seen, over }: Asked) {
+  const client = createClient({
+    baseURL,
+    apiKey,
+    dangerouslyAllowBrowser: true,
+    timeouts: { ...timeouts },
+    retry: { limit: retries },
+    random: () => 0,
+    onEvent: () => {},
+    ...(over && { clock: { now: () => performance.now(), sleep } }),
+  });
+  const request = {
+    model: "delta-5.3",
+    messages: [{ role: "user", content: "?".repeat(length) }],
+  } as const;
+  try {
+    return await told();
+  } catch (error) {
+    return failureOf(error);
+  }
+
+  async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (over && ms === over.ms) return void (await fetch(over.at, signal && { signal }));
+    return new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+  }
+
+  async function told(): Promise<Told> {
+    if (verb === "create") {
+      await createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" } });
+      return { end: "created", text: "", printed: "" };
+    }
+    if (verb === "complete") return answered(await completeChat(client, request));
+    const answer = streamChat(client, request);
+    for await (const delta of answer) if (seen && delta.type === "text-delta") await fetch(seen);
+    return answered(await answer.result());
+  }
+}
+
+function answered({ outcome, message }: { outcome: string; message: { content: string } }): Told {
+  return { end: outcome, text: message.content, printed: "" };
+}
+
+function failureOf(error: unknown): Told {
+  if (!isGatewayError(error)) return { end: String(error), text: "", printed: printed(error) };
+  const fields = error as unknown as Record<string, unknown>;
+  const { partial } = fields as { partial?: { content?: string } };
+  return {
+    end: error.name,
+    text: partial?.content ?? "",
+    detail: (fields["reason"] ?? fields["phase"] ?? fields["status"] ?? fields["path"]) as string | undefined,
+    outcome: fields["outcome"] as string | undefined,
+    message: error.message,
+    printed: printed(error),
+  };
+}
+
+function printed(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return [error.message, error.stack, JSON.stringify(error), printed(error.cause)].join("\n");
+}

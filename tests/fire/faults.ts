@@ -1,0 +1,333 @@
+import { randomBytes } from "node:crypto";
+import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
+import { DONE, frame } from "../../packages/core/test/support/gateway.js";
+import type { Asked, Told } from "./ask.ts";
+import type { Script } from "./server.ts";
+
+/* What only a socket shows. Each fault is met by the core in Node, in Chromium and behind the proxy in workerd. */
+
+/** A fault of the gateway, and how a call has to end that meets it. */
+export interface Fault extends Pick<Asked, "timeouts" | "length" | "retries"> {
+  readonly name: string;
+  readonly verb: Asked["verb"];
+  /** The limit that is over once the server has the request. */
+  readonly overMs?: number;
+  readonly script: Script;
+  readonly ends: Partial<Told>;
+  /** The end where the proxy stands between; false where the tests of the proxy, or its limits, have this fault. */
+  readonly proxied?: Partial<Told> | false;
+  /** The end in Node, where it is another one. */
+  readonly inNode?: Partial<Told>;
+  /** The end in Chromium, where it is another one. */
+  readonly inPage?: Partial<Told>;
+  /** Number of megabytes that the server may get rid of: what is read, and what the buffers between hold. */
+  readonly megabytes?: number;
+}
+
+const MB = 1024 * 1024;
+const PIECE = 64 * 1024;
+const times = (megabytes: number) => (megabytes * MB) / PIECE;
+
+const cors = "access-control-allow-origin: *\r\n";
+const head = (status: number, type: string, more = "") =>
+  `HTTP/1.1 ${status} Said\r\n${cors}content-type: ${type}\r\n${more}\r\n`;
+const streamHead = (more = "connection: close\r\n") => head(200, "text/event-stream", more);
+const jsonHead = (more = "connection: close\r\n") => head(200, "application/json", more);
+const chunked = "transfer-encoding: chunked\r\n";
+const chunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+
+const one = frame({ content: "one" });
+const whole = one + frame({}, "stop") + DONE;
+const completion = JSON.stringify({
+  id: "c",
+  choices: [{ index: 0, message: { role: "assistant", content: "one" }, finish_reason: "stop" }],
+});
+
+const complete = { end: "complete", text: "one" };
+const cut = { end: "StreamError", detail: "truncated", text: "one" };
+const lost = { end: "ConnectionError", outcome: "unknown", text: "" };
+const late = (detail: string, text = "") => ({ end: "TimeoutError", detail, text });
+const tooLong = { end: "StreamError", detail: "malformed", text: "" };
+const refused = (detail: number) => ({ end: "APIError", detail, text: "" });
+
+/** Frames of this many bytes of text that does not compress, so that a part of the compressed bytes is a part of the text. */
+const noise = one + frame({ content: randomBytes(32 * 1024).toString("hex") }) + frame({}, "stop") + DONE;
+/** The bytes up to the middle. They are checked to be a part that can't be read to its end. */
+function firstHalf(bytes: Buffer, read: (bytes: Buffer) => unknown): Buffer {
+  const half = bytes.subarray(0, bytes.length / 2);
+  try {
+    read(half);
+  } catch {
+    return half;
+  }
+  throw new Error("the half is whole");
+}
+
+export const faults: readonly Fault[] = [
+  {
+    name: "a connection that is accepted and never answered",
+    verb: "stream",
+    overMs: 300,
+    timeouts: { headersMs: 300 },
+    script: () => {},
+    ends: late("headers"),
+    proxied: false,
+  },
+  {
+    name: "headers, and silence",
+    verb: "stream",
+    overMs: 500,
+    timeouts: { firstChunkMs: 500, headersMs: 300_000 },
+    script: (wire) => wire.write(streamHead()),
+    ends: late("first-chunk"),
+    proxied: false,
+  },
+  {
+    name: "a part of a stream, and silence",
+    verb: "stream",
+    timeouts: { chunkMs: 300 },
+    script: (wire) => wire.write(streamHead() + one),
+    ends: late("chunk", "one"),
+    proxied: false,
+  },
+  {
+    name: "a part of JSON, and silence",
+    verb: "create",
+    timeouts: { chunkMs: 300 },
+    script: (wire) => wire.write(`${jsonHead()}{"task_id":`),
+    ends: { ...late("chunk"), outcome: "unknown" },
+    proxied: false,
+  },
+  {
+    name: "a reset before the headers, of a task that may be billed",
+    verb: "create",
+    script: async (wire) => {
+      await wire.body();
+      wire.reset();
+    },
+    ends: lost,
+    proxied: false,
+  },
+  {
+    name: "a reset within the headers",
+    verb: "stream",
+    script: async (wire) => {
+      await wire.write("HTTP/1.1 200 OK\r\ncontent-ty");
+      wire.reset();
+    },
+    ends: lost,
+    proxied: false,
+  },
+  {
+    name: "a reset within the body",
+    verb: "stream",
+    script: async (wire) => {
+      await wire.write(streamHead(chunked) + chunk(one));
+      await wire.seen();
+      wire.reset();
+    },
+    ends: cut,
+    proxied: false,
+  },
+  {
+    name: "a stream of gzip that is cut",
+    verb: "stream",
+    script: (wire) =>
+      wire.end(
+        Buffer.concat([
+          Buffer.from(streamHead("content-encoding: gzip\r\nconnection: close\r\n")),
+          firstHalf(gzipSync(noise), gunzipSync),
+        ]),
+      ),
+    ends: cut,
+    // a line that was passed on in part is closed by the error event behind it
+    proxied: { end: "StreamError", text: "one" },
+  },
+  {
+    name: "a stream of br that is cut",
+    verb: "stream",
+    script: (wire) =>
+      wire.end(
+        Buffer.concat([
+          Buffer.from(streamHead("content-encoding: br\r\nconnection: close\r\n")),
+          firstHalf(brotliCompressSync(noise), brotliDecompressSync),
+        ]),
+      ),
+    ends: cut,
+    // a line that was passed on in part is closed by the error event behind it
+    proxied: { end: "StreamError", text: "one" },
+  },
+  {
+    name: "JSON of gzip that is cut",
+    verb: "complete",
+    script: (wire) =>
+      wire.end(
+        Buffer.concat([
+          Buffer.from(jsonHead("content-encoding: gzip\r\nconnection: close\r\n")),
+          firstHalf(gzipSync(completion), gunzipSync),
+        ]),
+      ),
+    ends: { text: "", outcome: "unknown" },
+  },
+  {
+    name: "HTTP/1.0 that ends where the connection does",
+    verb: "stream",
+    script: (wire) => wire.end(streamHead("").replace("1.1", "1.0") + whole),
+    ends: complete,
+  },
+  {
+    name: "HTTP/1.0 that ends too early",
+    verb: "stream",
+    script: (wire) => wire.end(streamHead("").replace("1.1", "1.0") + one),
+    ends: cut,
+  },
+  {
+    name: "a header of a megabyte",
+    verb: "create",
+    script: (wire) => wire.end(`${jsonHead(`x-large: ${"x".repeat(MB)}\r\n`)}{"task_id":"t"}`),
+    ends: lost,
+    proxied: { ...refused(502), outcome: "unknown" },
+  },
+  {
+    name: "headers without an end",
+    verb: "stream",
+    script: async (wire) => {
+      await wire.write("HTTP/1.1 200 OK\r\n");
+      await wire.flood(`x-more: ${"x".repeat(PIECE - 10)}\r\n`, times(300));
+    },
+    ends: lost,
+    proxied: { ...refused(502), outcome: "unknown" },
+    megabytes: 16,
+  },
+  {
+    name: "a line of 600 MB",
+    verb: "stream",
+    script: async (wire) => {
+      await wire.write(`${streamHead()}data: {"choices":[{"delta":{"content":"`);
+      await wire.flood("x".repeat(PIECE), times(600));
+    },
+    ends: tooLong,
+    proxied: { outcome: "unknown", text: "" },
+    megabytes: 48,
+  },
+  {
+    name: "a line of 64 MB in a quarter of a megabyte of gzip",
+    verb: "stream",
+    script: async (wire) => {
+      const line = gzipSync(`data: {"choices":[{"delta":{"content":"${"x".repeat(64 * MB)}`, { level: 1 });
+      await wire.write(streamHead("content-encoding: gzip\r\nconnection: close\r\n"));
+      await wire.write(line);
+    },
+    ends: tooLong,
+    proxied: { outcome: "unknown", text: "" },
+  },
+  {
+    name: "an error of 300 MB",
+    verb: "create",
+    script: async (wire) => {
+      await wire.write(`${head(500, "application/json")}{"error":{"message":"`);
+      await wire.flood("x".repeat(PIECE), times(300));
+    },
+    ends: refused(500),
+    proxied: refused(502),
+    megabytes: 24,
+  },
+  {
+    name: "JSON of 300 MB in place of a stream",
+    verb: "stream",
+    script: async (wire) => {
+      await wire.write(`${jsonHead()}{"choices":[{"message":{"content":"`);
+      await wire.flood("x".repeat(PIECE), times(300));
+    },
+    ends: tooLong,
+    proxied: refused(502),
+    megabytes: 80,
+  },
+  {
+    name: "JSON of 300 MB",
+    verb: "complete",
+    script: async (wire) => {
+      await wire.write(`${jsonHead()}{"choices":[{"message":{"content":"`);
+      await wire.flood("x".repeat(PIECE), times(300));
+    },
+    ends: { end: "ResponseError", outcome: "unknown", text: "" },
+    proxied: refused(502),
+    megabytes: 80,
+  },
+  {
+    name: "a chunk whose size is no number",
+    verb: "stream",
+    script: async (wire) => {
+      await wire.write(streamHead(chunked) + chunk(one));
+      await wire.seen();
+      wire.end(`zz\r\n${whole}\r\n0\r\n\r\n`);
+    },
+    ends: cut,
+  },
+  {
+    name: "a chunk that is shorter than its size",
+    verb: "stream",
+    script: (wire) => wire.end(`${streamHead(chunked)}${chunk(one)}fff\r\n${frame({ content: " two" })}`),
+    ends: { end: "StreamError", detail: "truncated" },
+  },
+  {
+    name: "a length that is too long",
+    verb: "stream",
+    script: (wire) => wire.end(streamHead("content-length: 9000\r\n") + one),
+    ends: { end: "StreamError", detail: "truncated" },
+  },
+  {
+    name: "a length that is too short",
+    verb: "stream",
+    script: (wire) => wire.end(streamHead(`content-length: ${one.length}\r\n`) + whole),
+    ends: cut,
+  },
+  {
+    name: "one byte at a time",
+    verb: "stream",
+    script: async (wire) => {
+      for (const byte of Buffer.from(streamHead() + whole)) await wire.write(Uint8Array.of(byte));
+      wire.end();
+    },
+    ends: complete,
+  },
+  {
+    name: "an answer while the upload goes on",
+    verb: "stream",
+    length: 600_000,
+    script: async (wire) => {
+      await wire.write(streamHead() + whole);
+      await wire.body();
+      wire.end();
+    },
+    ends: complete,
+  },
+  {
+    name: "a refusal while the upload goes on",
+    verb: "stream",
+    length: 600_000,
+    script: async (wire) => {
+      const body = '{"error":{"message":"too large"}}';
+      await wire.write(
+        head(413, "application/json", `content-length: ${body.length}\r\nconnection: close\r\n`) + body,
+      );
+      await wire.body();
+      wire.end();
+    },
+    ends: { ...refused(413), message: "too large" },
+  },
+  {
+    name: "early hints before the answer",
+    verb: "stream",
+    script: (wire) => wire.end(`HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${streamHead()}${whole}`),
+    ends: complete,
+  },
+  {
+    name: "100 Continue that was not asked for",
+    verb: "stream",
+    script: (wire) => wire.end(`HTTP/1.1 100 Continue\r\n\r\n${streamHead()}${whole}`),
+    ends: complete,
+    // its fetch takes it for a broken answer
+    inNode: lost,
+  },
+];

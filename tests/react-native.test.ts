@@ -1,0 +1,141 @@
+import { type ClientOptions, createChatStore, createClient, generateImages, streamChat } from "@sluice/core";
+import { createEmulator } from "@sluice/emulator";
+import { type Served, serve } from "@sluice/emulator/serve";
+import { Window } from "happy-dom";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { fetch as fetchOnXHR } from "whatwg-fetch";
+
+/*
+ * The `fetch` of React Native is the package `whatwg-fetch` on XMLHttpRequest: a response has no `body`, and comes when
+ * all of it has come. Here it sends over a socket to the emulator, with the XMLHttpRequest of happy-dom.
+ */
+
+const emulator = createEmulator({ cors: true, speed: Number.POSITIVE_INFINITY });
+let gateway: Served;
+let page: Window;
+
+beforeEach(async () => {
+  gateway = await serve(emulator, { port: 0 });
+  page = new Window({ url: gateway.url });
+  vi.stubGlobal("XMLHttpRequest", page.XMLHttpRequest);
+});
+
+afterEach(async () => {
+  vi.unstubAllGlobals();
+  await page.happyDOM.close();
+  await gateway.close();
+});
+
+/** Sends with the `fetch` of React Native. The globals stay those of Node, which the emulator needs. */
+async function nativeFetch(request: Request): Promise<Response> {
+  const { url, method, signal } = request;
+  const headers = Object.fromEntries(request.headers);
+  return fetchOnXHR(url, { method, headers, signal, body: await request.text() });
+}
+
+const question = (content: string) =>
+  ({ model: "delta-5.3", messages: [{ role: "user", content }] }) as const;
+
+function clientOf(options: Partial<ClientOptions> = {}) {
+  const rules: string[] = [];
+  const client = createClient({
+    baseURL: gateway.url,
+    fetch: nativeFetch,
+    random: () => 0,
+    onEvent: (event) => event.type === "warning" && rules.push(event.issue.rule ?? ""),
+    ...options,
+  });
+  return { client, rules };
+}
+
+/** Number of requests that the gateway has got with a text. */
+function countOf(text: string): number {
+  return emulator.requests.filter(({ body }) => JSON.stringify(body).includes(text)).length;
+}
+
+describe("with React Native's own fetch", () => {
+  test("an answer comes whole, and a warning names a fetch that streams", async () => {
+    const { client, rules } = clientOf();
+    const store = createChatStore(client, { model: "delta-5.3" });
+    const { outcome, messages } = await store.send("Tell me of rivers");
+    expect([outcome, messages.at(-1)?.outcome]).toEqual(["complete", "complete"]);
+    expect(messages.at(-1)?.content.length).toBeGreaterThan(20);
+    expect(store.getSnapshot().status).toBe("ready");
+    expect(rules).toEqual(["chat.stream.no-body"]);
+  });
+
+  test("an answer that the gateway cuts is no success", async () => {
+    const stream = streamChat(clientOf().client, question("Tell me of lakes [[truncate]]"));
+    await expect(stream.result()).rejects.toMatchObject({
+      name: "StreamError",
+      reason: "truncated",
+      partial: { content: expect.stringMatching(/./) },
+    });
+  });
+
+  test("a connection that is lost in an answer looks as if no answer came: the chat is requested again", async () => {
+    for (const [limit, sea] of ["Baltic", "Aral"].entries()) {
+      const { client } = clientOf({ retry: { limit } });
+      const stream = streamChat(client, question(`Tell me of the ${sea} [[drop]]`));
+      await expect(stream.result()).rejects.toMatchObject({ name: "ConnectionError", outcome: "unknown" });
+      expect(countOf(sea)).toBe(1 + limit);
+    }
+  });
+
+  test("stop() ends an answer that has not come", async () => {
+    const store = createChatStore(clientOf().client, { model: "delta-5.3" });
+    const turn = store.send("Tell me of tides [[stall]]");
+    await vi.waitUntil(() => countOf("Tell me of tides") === 1, { timeout: 10_000 });
+    store.stop();
+    const { outcome, messages } = await turn;
+    expect([outcome, messages.at(-1)?.content]).toEqual(["stopped", ""]);
+  });
+
+  test("an answer that does not come in time ends with an error that names the limit", async () => {
+    const { client } = clientOf({ timeouts: { headersMs: 300 }, retry: { limit: 0 } });
+    const stream = streamChat(client, question("Tell me of ice [[stall]]"));
+    await expect(stream.result()).rejects.toMatchObject({
+      name: "TimeoutError",
+      phase: "headers",
+      message: expect.stringContaining("timeouts.headersMs"),
+    });
+  });
+
+  test("a refusal has its status, and images are made", async () => {
+    const { client } = clientOf({ retry: { limit: 0 } });
+    await expect(streamChat(client, question("Tell me of wells [[429]]")).result()).rejects.toMatchObject({
+      name: "APIError",
+      status: 429,
+    });
+    const { images } = await generateImages(client, {
+      model: "gamma-image-4-0-250828",
+      prompt: "A lock on a canal",
+      size: "1024x1024",
+    });
+    expect(images[0]?.url).toMatch(/^http/);
+  });
+});
+
+describe("with the wrapper of the guide", () => {
+  test("an answer is streamed by a fetch that takes no Request", async () => {
+    /** Takes an address and options, as the `fetch` of `expo/fetch`. */
+    const expoFetch = (url: string, init: RequestInit) => fetch(url, init);
+    const { client, rules } = clientOf({
+      fetch: async (request) => {
+        const { url, method, headers, signal } = request;
+        return expoFetch(url, {
+          method,
+          headers,
+          signal,
+          body: method === "GET" ? null : await request.text(),
+        });
+      },
+    });
+    const stream = streamChat(client, question("Tell me of springs"));
+    const pieces: string[] = [];
+    for await (const delta of stream) if (delta.type === "text-delta") pieces.push(delta.text);
+    expect((await stream.result()).message.content).toBe(pieces.join(""));
+    expect(pieces.length).toBeGreaterThan(3);
+    expect(rules).toEqual([]);
+  });
+});

@@ -1,0 +1,30 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { loadSimulation } from "./simulation/bundle.ts";
+import { scenarios } from "./simulation/scenarios.js";
+
+let simulation: Awaited<ReturnType<typeof loadSimulation>>;
+beforeAll(async () => {
+  simulation = await loadSimulation();
+});
+
+test("no rule is broken in worlds with faults at any step", async () => {
+  const { search, shortest, report } = simulation;
+  const { failing } = await search(1, Number(process.env["SLUICE_RUNS"] ?? 200));
+  const [first] = [...failing.values()].flat();
+  if (first !== undefined) expect.fail(report(await shortest(first)));
+}, 600_000);
+
+test("a seed runs twice in the same way", async () => {
+  const { planOf, simulate } = simulation;
+  for (const seed of [11, 12, 13]) {
+    const run = await simulate(planOf(seed));
+    expect(run.trace.length).toBeGreaterThan(10);
+    expect(await simulate(planOf(seed))).toEqual(run);
+  }
+});
+
+describe("what the simulation has found does not come back:", () => {
+  test.each(scenarios)("$name", async ({ plan }) => {
+    expect((await simulation.simulate(plan)).failure).toBeUndefined();
+  });
+});

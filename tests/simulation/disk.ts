@@ -1,0 +1,135 @@
+import type { RecordStorage } from "@sluice/core";
+import type { Page } from "./page.js";
+import { between, nthOf, type Random } from "./random.js";
+import type { Timeline } from "./timeline.js";
+
+/** Behaviour of a disk: `tight` has no room for a large record, `full` for none, `hangs` never answers. */
+export type DiskMode = "well" | "slow" | "full" | "tight" | "fails" | "hangs";
+
+/** Length of the texts from which a tight disk takes no record. */
+const LARGE = 1000;
+
+/** Creates the storage that all tabs of a browser share. */
+export function createDisk(timeline: Timeline, random: Random, log: (detail: string) => void) {
+  const collections = new Map<string, Map<string, string>>();
+  const watchers = new Set<{
+    readonly page: Page;
+    readonly collection: string;
+    readonly listener: (changes: ReadonlyMap<string, unknown>) => void;
+    toldAt: number;
+  }>();
+  const waiting: (() => void)[] = [];
+  let mode: DiskMode = "well";
+  const disk = {
+    get mode() {
+      return mode;
+    },
+    /** Changes the behaviour. What a disk that hung has not answered is done when it hangs no more. */
+    change(next: DiskMode): void {
+      mode = next;
+      if (next !== "hangs") for (const work of waiting.splice(0)) work();
+    },
+    /** Modes that the disk was in. */
+    modes: new Set<DiskMode>(),
+    /** Keys of records that were made unreadable. */
+    corrupted: new Set<string>(),
+    storageOf,
+    /** Returns the texts of a collection. */
+    textsOf: (collection: string): ReadonlyMap<string, string> => collections.get(collection) ?? new Map(),
+    watchersOf: (page: Page, collection: string) =>
+      [...watchers].filter((each) => each.page === page && each.collection === collection).length,
+    /** Makes one record unreadable. Returns its key. */
+    corrupt(collection: string, nth: number): string | undefined {
+      const kept = collections.get(collection);
+      const key = nthOf([...(kept?.keys() ?? [])], nth);
+      if (key === undefined) return undefined;
+      kept?.set(key, nthOf(["", "null", "{", "{}", '{"message":{"role":"assistant"}}'], nth) as string);
+      disk.corrupted.add(key);
+      return key;
+    },
+  };
+  return disk;
+
+  function storageOf(page: Page): RecordStorage {
+    let busyUntil = 0;
+    return { read, write, watch };
+
+    function read(collection: string): Promise<ReadonlyMap<string, unknown>> {
+      return perform(`read ${collection}`, () => recordsOf(collections.get(collection) ?? new Map()));
+    }
+
+    async function write(collection: string, changes: ReadonlyMap<string, unknown>): Promise<void> {
+      const texts = new Map([...changes].map(([key, record]) => [key, textOf(record)] as const));
+      return perform(`write ${collection}: ${[...texts.keys()]}`, () => {
+        const isTooMuch = [...texts.values()].some((text) => (text?.length ?? 0) > LARGE);
+        if (disk.mode === "full" || (disk.mode === "tight" && isTooMuch))
+          throw new DOMException("there is no room left", "QuotaExceededError");
+        const kept = collections.get(collection) ?? new Map<string, string>();
+        collections.set(collection, kept);
+        for (const [key, text] of texts) {
+          if (text === undefined) kept.delete(key);
+          else kept.set(key, text);
+        }
+        notify(collection, texts);
+      });
+    }
+
+    function watch(
+      collection: string,
+      listener: (changes: ReadonlyMap<string, unknown>) => void,
+    ): () => void {
+      const watcher = { page, collection, listener, toldAt: 0 };
+      watchers.add(watcher);
+      return () => void watchers.delete(watcher);
+    }
+
+    function notify(collection: string, texts: ReadonlyMap<string, string | undefined>): void {
+      for (const watcher of watchers) {
+        if (watcher.collection !== collection || watcher.page === page) continue;
+        // the messages to one tab stay in their order, as those of a channel do
+        watcher.toldAt = Math.max(watcher.toldAt, timeline.now() + between(random, 1, 9));
+        timeline.after(watcher.toldAt - timeline.now(), () =>
+          watcher.page.deliver(() => watchers.has(watcher) && watcher.listener(recordsOf(texts))),
+        );
+      }
+    }
+
+    /** Works on the disk, in the order of the calls of one page. */
+    function perform<T>(what: string, work: () => T): Promise<T> {
+      return new Promise((resolve, reject) => {
+        disk.modes.add(mode);
+        if (mode === "hangs") return void waiting.push(() => perform(what, work).then(resolve, reject));
+        const ms = mode === "slow" ? between(random, 500, 6000) : between(random, 1, 8);
+        busyUntil = Math.max(busyUntil, timeline.now()) + ms;
+        const isKept = random() < 0.5;
+        timeline.after(busyUntil - timeline.now(), () => {
+          // a closing tab's last writes may come to their end, or not
+          if (page.state === "gone" && !isKept) return;
+          try {
+            if (disk.mode === "fails") throw new DOMException(`could not ${what}`, "UnknownError");
+            const result = work();
+            log(`disk, for tab ${page.id}: ${what}`);
+            page.deliver(() => resolve(result));
+          } catch (error) {
+            log(`disk, for tab ${page.id}: ${what} fails`);
+            page.deliver(() => reject(error));
+          }
+        });
+      });
+    }
+  }
+}
+
+function textOf(record: unknown): string | undefined {
+  return record === undefined ? undefined : JSON.stringify(record);
+}
+
+function recordsOf(texts: ReadonlyMap<string, string | undefined>): ReadonlyMap<string, unknown> {
+  const records = new Map<string, unknown>();
+  for (const [key, text] of texts) {
+    try {
+      records.set(key, text === undefined ? undefined : JSON.parse(text));
+    } catch {}
+  }
+  return records;
+}

@@ -1,0 +1,3 @@
+export { type Plan, planOf } from "./plan.js";
+export { report, search, shortest } from "./search.js";
+export { simulate } from "./simulate.js";

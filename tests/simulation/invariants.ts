@@ -1,0 +1,249 @@
+import { getEventListeners } from "node:events";
+import type { ThreadMessage } from "@sluice/core";
+import type { GatewayCall } from "./gateway.js";
+import { brokenMoneyRule, brokenMoneyRuleAtRest } from "./money-rules.js";
+import { KEY } from "./proxy.js";
+import type { Tab } from "./tab.js";
+import {
+  keepsTasks,
+  knowsItsAssets,
+  knowsItsTasks,
+  listsTheSame,
+  pollsOnce,
+  promptIn,
+} from "./task-rules.js";
+import { isIll, reachable, type World } from "./world.js";
+
+/** Returns the first rule that is broken now, whatever may still come; undefined where all hold. */
+export function brokenRule(world: World): string | undefined {
+  for (const rule of [
+    billsOnce,
+    sendsSoundHistories,
+    sendsForAReason,
+    sendsNothingWithdrawn,
+    saysWhatWasNotSent,
+    runsToolsOnce,
+    brokenMoneyRule,
+  ]) {
+    const broken = rule(world);
+    if (broken) return broken;
+  }
+  for (const tab of world.tabs) {
+    const broken = keepsFinished(world, tab);
+    if (broken) return `tab ${tab.page.id}: ${broken}`;
+  }
+  return undefined;
+}
+
+/** Returns the first rule that is broken when nothing is in flight any more; `fresh` is a tab that was opened then. */
+export function brokenRuleAtRest(world: World, fresh: Tab): string | undefined {
+  for (const tab of world.tabs) {
+    const broken = isSettled(world, tab) ?? knowsItsTasks(world, tab) ?? knowsItsAssets(world, tab);
+    if (broken) return `tab ${tab.page.id}: ${broken}`;
+  }
+  return (
+    losesNothing(world) ??
+    keepsTasks(world, fresh) ??
+    storesWhatFits(world) ??
+    showsTheSame(world) ??
+    listsTheSame(world) ??
+    pollsOnce(world) ??
+    keepsTheKey(world) ??
+    brokenMoneyRuleAtRest(world)
+  );
+}
+
+/** Returns what a tab has left after its app was closed. */
+export function leftBy(
+  { network, locks, channels, disk }: World,
+  { page, pending }: Tab,
+): string | undefined {
+  const listeners = [
+    ...["pagehide", "online", "offline"].map((type) => getEventListeners(page.window, type)),
+    getEventListeners(page.document, "visibilitychange"),
+  ].flat().length;
+  const left = {
+    timers: page.timers.size,
+    connections: network.countOf(page),
+    locks: locks.namesOf(page).length,
+    channels: channels.countOf(page),
+    listeners,
+    "watched chats": disk.watchersOf(page, "chat/a"),
+    promises: pending.size,
+  };
+  const [name, count] = Object.entries(left).find(([, count]) => count > 0) ?? [];
+  return name && `tab ${page.id}: ${count} ${name} are left: ${[...pending.values()]} ${locks.namesOf(page)}`;
+}
+
+function billsOnce({ gateway }: World): string | undefined {
+  const names = gateway.calls.flatMap(({ isBilled, path, body }) => (isBilled && nameIn(path, body)) || []);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  return twice && `"${twice}" was billed twice`;
+}
+
+/** Returns what a user calls a submission; undefined for other requests. */
+function nameIn(path: string, body: Readonly<Record<string, unknown>>): string | undefined {
+  if (path.startsWith("/v1/video")) return promptIn(body);
+  if (path.startsWith("/v1/images")) return body["prompt"] as string;
+  return path.endsWith("/CreateAsset") ? (body["Name"] as string) : undefined;
+}
+
+/** Checks histories as a gateway does: one result right behind each call, and a question or a result at the end. */
+function sendsSoundHistories({ gateway }: World): string | undefined {
+  for (const messages of historiesIn(gateway.calls)) {
+    let open: string[] = [];
+    for (const { role, content, tool_calls, tool_call_id } of messages) {
+      if (role === "tool") {
+        if (open.shift() !== tool_call_id) return "a request has a result without its call";
+        continue;
+      }
+      if (open.length > 0) return "a request has a call without its result";
+      if (role !== "assistant") continue;
+      open = (tool_calls ?? []).map(({ id }) => id);
+      if (!content && open.length === 0) return "a request has an empty answer";
+    }
+    if (open.length > 0) return "a request has a call without its result";
+    if (messages.at(-1)?.role === "assistant") return "a request asks nothing: it ends with an answer";
+  }
+  return undefined;
+}
+
+interface WireMessage {
+  readonly role: string;
+  readonly content?: string;
+  readonly tool_calls?: readonly { readonly id: string }[];
+  readonly tool_call_id?: string;
+}
+
+function historiesIn(calls: readonly GatewayCall[]): (readonly WireMessage[])[] {
+  return calls.flatMap(({ path, body }) =>
+    path.startsWith("/v1/chat") ? [body["messages"] as readonly WireMessage[]] : [],
+  );
+}
+
+/** Without locks, each tab is alone and may repeat what another one does. */
+function sendsForAReason({ gateway, locks, disk, tabs, reasons: known }: World): string | undefined {
+  if (locks.mode !== "sound") return undefined;
+  // tabs without a storage do not see each other's answers
+  const reasons = known + (isIll(disk.modes) ? tabs.length : 0);
+  const billed = gateway.calls.filter(({ isBilled }) => isBilled);
+  const counts = new Map<string, number>();
+  for (const messages of historiesIn(billed)) {
+    const text = JSON.stringify(messages);
+    const count = (counts.get(text) ?? 0) + 1;
+    counts.set(text, count);
+    if (count > 1 + reasons)
+      return `${count} equal requests were billed, with ${reasons} reasons for a repetition`;
+  }
+  return undefined;
+}
+
+function sendsNothingWithdrawn({ gateway, withdrawn }: World): string | undefined {
+  for (const messages of historiesIn(gateway.calls)) {
+    const { content } = messages.findLast(({ role }) => role === "user") ?? {};
+    if (content !== undefined && withdrawn.has(content)) return `"${content}" was sent after it was stopped`;
+  }
+  return undefined;
+}
+
+/** A turn whose question never left its tab is not called one that broke off. */
+function saysWhatWasNotSent({ turns, network }: World): string | undefined {
+  const wrong = turns.find(({ page, question, outcome }) => {
+    if (!question.startsWith("question") || !["error", "truncated", "complete"].includes(outcome))
+      return false;
+    return !network.exchanges.some(
+      ({ page: sender, body }) => sender === page && body?.includes(`"${question}"`),
+    );
+  });
+  return wrong && `"${wrong.question}" was never sent, and its outcome is ${wrong.outcome}`;
+}
+
+function runsToolsOnce({ toolRuns, locks, reasons }: World): string | undefined {
+  if (locks.mode !== "sound" || reasons > 0) return undefined;
+  const twice = toolRuns.find((id, index) => toolRuns.indexOf(id) < index);
+  return twice && `the tool call ${twice} was run twice`;
+}
+
+/** A whole answer is whole, and never changes again. */
+function keepsFinished({ finished, gateway, disk }: World, { chat }: Tab): string | undefined {
+  const stored = disk.textsOf("chat/a");
+  for (const { id, role, outcome, content } of chat.getSnapshot().messages) {
+    if (outcome !== "complete" && role !== "user") continue;
+    if (outcome === "complete" && !gateway.texts.has(content))
+      return `a part of an answer is complete: "${content}"`;
+    const known = finished.get(id);
+    if (known && known.content !== content) return `"${known.content}" became "${content}"`;
+    const isStored = known?.isStored || (role === "user" || stored.get(id)?.includes('"complete"')) === true;
+    finished.set(id, { content, isStored: isStored && (known?.isStored || stored.has(id)) });
+  }
+  return undefined;
+}
+
+/** Each call is settled, and nothing is shown as if it went on. */
+function isSettled({ locks }: World, tab: Tab): string | undefined {
+  const [unsettled] = tab.pending.values();
+  if (unsettled) return `"${unsettled}" is not settled`;
+  if (tab.images.getSnapshot().status === "pending") return "images are pending for ever";
+  const { status } = tab.chat.getSnapshot();
+  if (!["ready", "error", "requires-action"].includes(status)) return `the chat is ${status} for ever`;
+  for (const { role, outcome, toolCalls = [] } of reachable(tab).values()) {
+    if (role === "assistant" && outcome === undefined) return "an answer streams for ever";
+    const isRunning = toolCalls.some(({ state }) => state === "streaming" || state === "running");
+    if (isRunning && locks.mode === "sound") return "a tool call runs for ever";
+  }
+  return undefined;
+}
+
+/** A message that was on the disk is in every tab, unless its own record was made unreadable. */
+function losesNothing({ tabs, finished, disk }: World): string | undefined {
+  for (const tab of tabs) {
+    const messages = reachable(tab);
+    for (const [id, { content, isStored }] of finished)
+      if (isStored && !disk.corrupted.has(id) && !messages.has(id))
+        return `tab ${tab.page.id}: "${content}" was on the disk, and is lost`;
+  }
+  return undefined;
+}
+
+/** One message that does not fit keeps no other from the disk. */
+function storesWhatFits({ tabs, disk }: World): string | undefined {
+  if ([...disk.modes].some((mode) => mode !== "well" && mode !== "tight")) return undefined;
+  const stored = disk.textsOf("chat/a");
+  for (const tab of tabs)
+    for (const { id, content } of reachable(tab).values())
+      if (content.length < 500 && !stored.has(id)) return `"${content}" fits on the disk, and is not there`;
+  return undefined;
+}
+
+/** Tabs that can see each other show the same messages. */
+function showsTheSame({ tabs, locks, disk }: World): string | undefined {
+  if (locks.mode !== "sound" || isIll(disk.modes) || disk.corrupted.size > 0) return undefined;
+  const [first, ...others] = tabs.map(
+    (tab) => new Set([...reachable(tab).values()].filter(isFilled).map(contentOf)),
+  );
+  for (const other of others) {
+    const differences = [...(first ?? []), ...other].filter((text) => !first?.has(text) || !other.has(text));
+    if (differences.length > 0) return `tabs show different threads: ${differences.join(" ")}`;
+  }
+  return undefined;
+}
+
+/** An answer that never began may be known to the tab alone that asked for it. */
+function isFilled({ role, content, toolCalls = [] }: ThreadMessage): boolean {
+  return role === "user" || content !== "" || toolCalls.length > 0;
+}
+
+function contentOf({ id, role, content, outcome, toolCalls }: ThreadMessage) {
+  const calls = toolCalls?.map(({ id, state }) => `${id} ${state}`);
+  return JSON.stringify({ id, role, content, outcome, calls });
+}
+
+/** Nothing that a tab got, and no line of the log, has the gateway's key. */
+function keepsTheKey({ network, tabs, logs }: World): string | undefined {
+  const shown = tabs.flatMap((tab) => [...reachable(tab).values()].map(({ content }) => content));
+  const told = [...network.exchanges.map(({ received }) => received), ...shown].find((text) =>
+    text.includes(KEY),
+  );
+  if (told !== undefined) return `a tab got the gateway's key: ${told.slice(0, 80)}`;
+  return logs.some((line) => line.includes(KEY)) ? "the proxy's log has the gateway's key" : undefined;
+}

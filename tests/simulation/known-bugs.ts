@@ -1,0 +1,323 @@
+import type { SourceChange } from "./bundle.ts";
+
+/** A bug that this project once had, and the changes that bring it back. */
+export interface KnownBug {
+  readonly name: string;
+  readonly changes: readonly SourceChange[];
+}
+
+const conversation = "packages/core/src/chat/conversation";
+const protocol = "packages/core/src/chat/protocol";
+const transport = "packages/core/src/transport";
+const proxy = "packages/worker-proxy/src";
+
+/** Bugs of the first fault report, then those that the simulation found. `pnpm simulate --put-back` looks for each. */
+export const knownBugs: readonly KnownBug[] = [
+  {
+    name: "a frame of an odd type leaves its request open for ever",
+    changes: [
+      change(
+        `${protocol}/choice-reader.ts`,
+        'else for (const part of list(content, "choices.delta.content")) readPart(part);',
+        "else if (content) for (const part of content as unknown[]) readPart(part);",
+      ),
+      change(`${protocol}/chunk-parser.ts`, "} catch (cause) {", "} catch (cause) {\n        throw cause;"),
+      change(
+        "packages/core/src/chat/stream.ts",
+        "reading.fail(cause);",
+        "if (!(cause instanceof TypeError) || cause.cause) reading.fail(cause);",
+      ),
+      change(
+        `${conversation}/draft.ts`,
+        "} catch (cause) {",
+        "} catch (cause) {\n      if (cause instanceof TypeError) await new Promise(() => {});",
+      ),
+    ],
+  },
+  {
+    name: "a finish reason of tool calls without a call repeats the request",
+    changes: [
+      change(
+        `${protocol}/choice-reader.ts`,
+        'if (choice.lacksCalls) return hasText ? "complete" : "error";',
+        "",
+      ),
+      change(
+        `${conversation}/turn-runner.ts`,
+        'if (outcome !== "tool-calls" || !toolCalls?.length) return;',
+        'if (outcome !== "tool-calls") return;',
+      ),
+    ],
+  },
+  {
+    name: "other JSON with status 200 is a whole answer without text",
+    changes: [
+      change(
+        `${protocol}/chunk-parser.ts`,
+        'if (!isRecord(choice?.message ?? choice?.delta)) return end({ type: "refusal", body: text });',
+        "",
+      ),
+      change(
+        `${protocol}/chunk-parser.ts`,
+        'onEnd(isEmpty ? { type: "refusal", body: foreign ?? "" } : how);',
+        "onEnd(how);",
+      ),
+    ],
+  },
+  {
+    name: "where locks are refused, no video is created",
+    changes: [
+      change(
+        "packages/core/src/tabs/locks.ts",
+        "if (probe.refusal === undefined) return locks;",
+        "return locks;",
+      ),
+      change(
+        "packages/core/src/tabs/locks.ts",
+        "if (isGranted || signal.aborted) throw error;",
+        "throw error;",
+      ),
+    ],
+  },
+  {
+    name: "one message that can't be stored keeps all others from the storage",
+    changes: [
+      change(
+        `${conversation}/persistence.ts`,
+        "if (isLate || changes.length === 1) return keepForLater(changes, error);",
+        "for (const [id] of changes) if (id !== LEAF) unwritten.add(id);\n      return keepForLater([], error);",
+      ),
+      change(
+        `${conversation}/persistence.ts`,
+        'const isLate = (error as Error)?.name === "TimeoutError";',
+        "const isLate = true;",
+      ),
+    ],
+  },
+  {
+    name: "the id of a billed task is lost with an odd field of its receipt",
+    changes: [
+      change(
+        "packages/core/src/videos/create.ts",
+        'const seconds = fieldOf(client, "created_at", "number", receipt.created_at) ?? 0;',
+        'if (typeof receipt.created_at !== "number") throw new TypeError("created_at");\n  const seconds = fieldOf(client, "created_at", "number", receipt.created_at) ?? 0;',
+      ),
+    ],
+  },
+  {
+    name: "each tab continues after the result of a tool",
+    changes: [
+      change(
+        `${conversation}/store.ts`,
+        "toolCalls?.some(waits) && !run ? withLockOf(id, () => settle(id)) : settle();",
+        "toolCalls?.some(waits) && !run ? settle(id) : settle();",
+      ),
+    ],
+  },
+  {
+    name: "an unreadable record hides all messages behind it",
+    changes: [
+      change(
+        `${conversation}/placement.ts`,
+        "placed.size < nodes.size ? [...new Set([...placed, ...nodes.keys()])].sort(byAge) : [];",
+        "[];",
+      ),
+    ],
+  },
+  {
+    name: "a request that was never sent may be billed",
+    changes: [change(`${transport}/send.ts`, 'return state.outcome === "not-sent"', "return false")],
+  },
+  {
+    name: "a question that was stopped while the chat was restored is sent",
+    changes: [change(`${conversation}/store.ts`, "    ).then(act, notSent);", "    ).then(act, act);")],
+  },
+  {
+    name: "a refusal that falls silent is no refusal",
+    changes: [
+      change(
+        `${transport}/failure.ts`,
+        "const { signal, end } = openSpan(clock, caller, REFUSAL_MS, () => undefined);",
+        "const { signal, end } = openSpan(clock, caller, Number.POSITIVE_INFINITY, () => undefined);",
+      ),
+    ],
+  },
+  {
+    name: "a tool call of a crashed tab runs for ever in the others",
+    changes: [
+      change(
+        `${conversation}/records.ts`,
+        "return afterReload(message) !== message;",
+        "return isUnderWay(message);",
+      ),
+    ],
+  },
+  {
+    name: "a message that was removed comes back from a slow storage",
+    changes: [
+      change(
+        `${conversation}/persistence.ts`,
+        "return !removed.has(id) && !removedMeanwhile?.has(id);",
+        "return !removedMeanwhile?.has(id);",
+      ),
+    ],
+  },
+  {
+    name: "a message that another tab removed during a read comes back",
+    changes: [
+      change(
+        `${conversation}/persistence.ts`,
+        "return !removed.has(id) && !removedMeanwhile?.has(id);",
+        "return !removed.has(id);",
+      ),
+    ],
+  },
+  {
+    name: "a request that stops a kept answer has no limit of time",
+    changes: [
+      change(
+        "packages/core/src/transport/request-once.ts",
+        "client.clock.sleep(TOTAL_MS, ended.signal)",
+        "new Promise(() => {})",
+      ),
+    ],
+  },
+  {
+    name: "two records that can't be written are read in a loop",
+    changes: [
+      change(
+        `${conversation}/persistence.ts`,
+        "for (const { id } of nodes.map(({ message }) => message)) {",
+        "for (const { message: recorded } of nodes) {\n      const { id } = recorded;",
+      ),
+      change(
+        `${conversation}/persistence.ts`,
+        "if (!message || watched.has(id) || !isInFlight(message)) continue;",
+        "if (watched.has(id) || !isInFlight(recorded)) continue;",
+      ),
+    ],
+  },
+  {
+    name: "a removed video comes back in a tab that was frozen",
+    changes: [
+      change(
+        "packages/core/src/videos/entries.ts",
+        "if (known === entry || entries.get(entry.key) !== entry) return;",
+        "",
+      ),
+    ],
+  },
+  {
+    name: "a submission of a crashed tab is under way for ever in the others",
+    changes: [
+      change(
+        "packages/core/src/videos/entries.ts",
+        "void adopt(copy.entry, afterSubmission(client, copy.entry));",
+        "void afterSubmission;",
+      ),
+    ],
+  },
+  {
+    name: "two tabs poll one video, once they know it at different progress",
+    changes: [
+      change(
+        "packages/core/src/videos/entries.ts",
+        "name: `sluice/video/",
+        "name: String(snapshot?.progress ?? 0) + `sluice/video/",
+      ),
+    ],
+  },
+  {
+    name: "an image request whose answer was lost is sent again",
+    changes: [change("packages/core/src/images/generate.ts", 'repeat: "refused-only",', 'repeat: "any",')],
+  },
+  {
+    name: "the second click of a double click makes images, too",
+    changes: [
+      change(
+        "packages/core/src/images/store.ts",
+        "    run = started;\n",
+        "    queueMicrotask(() => {\n      run = started;\n    });\n",
+      ),
+    ],
+  },
+  {
+    name: "the id of an asset is lost when its store is reset before the receipt",
+    changes: [
+      change(
+        "packages/core/src/assets/store.ts",
+        "if (isForgotten && isCancelled()) return;",
+        "if (isForgotten) return;",
+      ),
+    ],
+  },
+  {
+    name: "a request of a client that leaves costs nothing",
+    changes: [
+      change(
+        `${proxy}/gateway/call.ts`,
+        'const usual = failure === "upstream_unreachable" ?',
+        'const usual = failure === "upstream_unreachable" || failure === "client_left" ?',
+      ),
+    ],
+  },
+  {
+    name: "an answer that is cut before its first word costs nothing",
+    changes: [
+      change(
+        `${proxy}/gateway/relay.ts`,
+        'const isRefused = code === "upstream_error" && contents === 1;',
+        'const isRefused = contents === 0 || (code === "upstream_error" && contents === 1);',
+      ),
+    ],
+  },
+  {
+    name: "a settlement that is sent again is charged again",
+    changes: [
+      change(
+        `${proxy}/durable/budget-ledger.ts`,
+        'if (row) add("spent", row["turnsAt"] as number, amount);',
+        'add("spent", (row?.["turnsAt"] as number) ?? (sql.exec("SELECT max(turnsAt) AS at FROM amounts").toArray()[0]?.["at"] as number) ?? 0, amount);',
+      ),
+    ],
+  },
+  {
+    name: "a reservation whose answer was lost is not given back",
+    changes: [
+      change(
+        `${proxy}/durable/budget.ts`,
+        "        senders.push(send);\n        const limit = limitOf(by, payable);",
+        "        const limit = limitOf(by, payable);",
+      ),
+      change(
+        `${proxy}/durable/budget.ts`,
+        "if (retryAfterMs === undefined) continue;",
+        "senders.push(send);\n        if (retryAfterMs === undefined) continue;",
+      ),
+    ],
+  },
+  {
+    name: "a stream that is kept is charged by what was read, not by how it ended",
+    changes: [
+      change(
+        `${proxy}/durable/stream-log-object.ts`,
+        "kept.account?.close(outcome, usage);",
+        'kept.account?.close(code === undefined ? outcome : "refused", usage);',
+      ),
+    ],
+  },
+  {
+    name: "the gateway's key is in the text of its refusals",
+    changes: [
+      change(
+        `${proxy}/gateway/read-answer.ts`,
+        'typeof value === "string" && value !== "" && !openKeyWatch(keys)(value);',
+        'typeof value === "string" && value !== "" && keys.length > 0;',
+      ),
+    ],
+  },
+];
+
+function change(file: string, find: string, replace: string): SourceChange {
+  return { file, find, replace };
+}

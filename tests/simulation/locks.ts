@@ -1,0 +1,106 @@
+import { currentPage, type Page } from "./page.js";
+import { between, type Random } from "./random.js";
+import type { Timeline } from "./timeline.js";
+
+/** Behaviour of a browser's locks: `silent` never answers. */
+export type LockMode = "sound" | "absent" | "refused" | "silent";
+
+interface Request {
+  readonly page: Page;
+  readonly mode: string;
+  isGranted: boolean;
+  readonly grant: () => void;
+}
+
+/** Creates the Web Locks of one browser. A tab that is gone releases its own. */
+export function createLocks(
+  timeline: Timeline,
+  random: Random,
+  mode: LockMode,
+  log: (detail: string) => void,
+) {
+  const queues = new Map<string, Request[]>();
+  const refused = () => Promise.reject(new DOMException("access is denied", "SecurityError"));
+  const silent = () => new Promise<never>(() => {});
+
+  return {
+    mode,
+    /** Makes the `navigator.locks` of a page. */
+    managerOf(): object | undefined {
+      if (mode === "absent") return undefined;
+      if (mode === "refused") return { request: refused, query: refused };
+      if (mode === "silent") return { request: silent, query: silent };
+      return { request, query };
+    },
+    /** Names of the locks that a page holds or waits for. */
+    namesOf: (page: Page) =>
+      [...queues].flatMap(([name, queue]) => (queue.some((each) => each.page === page) ? [name] : [])),
+    /** Releases the locks of a page that is gone. */
+    drop(page: Page): void {
+      for (const [name, queue] of queues) {
+        queue.splice(0, queue.length, ...queue.filter((each) => each.page !== page));
+        pump(name);
+      }
+    },
+  };
+
+  function request(
+    name: string,
+    { mode = "exclusive", signal }: { mode?: string; signal?: AbortSignal },
+    act: () => Promise<unknown>,
+  ): Promise<unknown> {
+    const page = currentPage() as Page;
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      // what a closed page has begun comes to nothing
+      if (page.state === "gone") return;
+      const queue = queues.get(name) ?? [];
+      queues.set(name, queue);
+      const leave = () => {
+        if (!queue.includes(entry)) return;
+        if (entry.isGranted) log(`lock ${name} released by tab ${page.id}`);
+        queue.splice(queue.indexOf(entry), 1);
+        pump(name);
+      };
+      const run = () => {
+        if (signal?.aborted) return leave();
+        (async () => act())().then(resolve, reject).finally(leave);
+      };
+      const entry: Request = { page, mode, isGranted: false, grant: () => page.deliver(run) };
+      signal?.addEventListener("abort", () => {
+        if (entry.isGranted) return;
+        leave();
+        reject(signal.reason);
+      });
+      queue.push(entry);
+      pump(name);
+    });
+  }
+
+  function query(): Promise<object> {
+    const page = currentPage() as Page;
+    return new Promise((resolve) => {
+      timeline.after(between(random, 0, 3), () => {
+        const held = [...queues].flatMap(([name, queue]) =>
+          queue.some(({ isGranted }) => isGranted) ? [{ name }] : [],
+        );
+        page.deliver(() => resolve({ held, pending: [] }));
+      });
+    });
+  }
+
+  /** Grants what can be granted, a moment later. */
+  function pump(name: string): void {
+    timeline.after(between(random, 0, 3), () => {
+      const queue = queues.get(name) ?? [];
+      const exclusive = queue.findIndex(({ mode }) => mode === "exclusive");
+      const count = exclusive === 0 ? 1 : exclusive === -1 ? queue.length : exclusive;
+      for (const entry of queue.slice(0, count)) {
+        if (entry.isGranted) continue;
+        entry.isGranted = true;
+        log(`lock ${name} for tab ${entry.page.id}`);
+        entry.grant();
+      }
+    });
+  }
+}

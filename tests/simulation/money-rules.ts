@@ -1,0 +1,130 @@
+import { createHash } from "node:crypto";
+import type { Exchange } from "./network.js";
+import { BEGINNING } from "./platform.js";
+import { WINDOW_MS } from "./proxy.js";
+import type { World } from "./world.js";
+
+/** One reservation, and the request that it was made for. */
+interface Account {
+  readonly id: string;
+  readonly reserve: Exchange;
+  readonly amount: number;
+  /** Messages that settle it: one to each ledger, and again where one failed. */
+  readonly settles: { readonly amount: number; readonly exchange: Exchange }[];
+  /** The request to the gateway. */
+  sent?: Exchange;
+}
+
+/** A message to a ledger. */
+interface Entry {
+  readonly do: string;
+  readonly id: string;
+  readonly amount: number;
+}
+
+/** Milliseconds in which a call that fails counts as one that never reached the gateway. */
+const CONNECT_MS = 5000;
+/** Statuses of a wait that ended before the work did. */
+const MAY_HAVE_WORKED = [408, 504, 520, 524];
+const TOTAL = '"total_tokens":';
+/** The ledger of the only user. */
+const OWN = `BUDGET/${createHash("sha256").update("user\nuser").digest("hex")}`;
+
+/** Nobody spends more than the budget of a window. */
+export function brokenMoneyRule({ proxy, budget }: World): string | undefined {
+  for (const { name, storage } of proxy?.objects.storagesOf("BUDGET") ?? []) {
+    if (name !== OWN) continue;
+    const sums = "SELECT turnsAt, sum(amount) AS amount FROM amounts GROUP BY turnsAt";
+    for (const { amount } of storage.hasTable("amounts") ? storage.rowsOf(sums) : [])
+      if (Number(amount) > budget) return `${amount} tokens are spent or reserved, of ${budget}`;
+  }
+  return undefined;
+}
+
+/** The proxy charges what the gateway counted, and nothing is sent that was not reserved. */
+export function brokenMoneyRuleAtRest(world: World): string | undefined {
+  if (!world.proxy) return undefined;
+  const { accounts, unpaid } = accountsIn(world.proxy);
+  if (unpaid) return `${unpaid.method} ${unpaid.path} was sent without a reservation`;
+  for (const account of accounts) {
+    const broken = wrongCharge(account);
+    if (broken) return broken;
+  }
+  return wrongLedger(world.proxy, accounts, BEGINNING + world.timeline.now());
+}
+
+type Proxy = NonNullable<World["proxy"]>;
+
+function accountsIn({ objects, upstream }: Proxy) {
+  const accounts = new Map<string, Account>();
+  for (const exchange of objects.network.exchanges) {
+    if (!exchange.to.startsWith("BUDGET/")) continue;
+    const { do: action, id, amount } = JSON.parse(exchange.body ?? "{}") as Entry;
+    if (action === "settle") accounts.get(id)?.settles.push({ amount, exchange });
+    else if (action === "reserve" && !accounts.has(id))
+      accounts.set(id, { id, amount, reserve: exchange, settles: [] });
+  }
+  let unpaid: Exchange | undefined;
+  for (const exchange of upstream.exchanges) {
+    if (exchange.method !== "POST" || exchange.path.endsWith("/GetAsset")) continue;
+    const account = [...accounts.values()].findLast(
+      ({ reserve }) => reserve.purpose === exchange.purpose && reserve.at <= exchange.at,
+    );
+    if (account) account.sent = exchange;
+    else unpaid ??= exchange;
+  }
+  return { accounts: [...accounts.values()], unpaid };
+}
+
+function wrongCharge({ id, reserve, amount, settles, sent }: Account): string | undefined {
+  const [charged, ...others] = new Set(settles.map((settle) => settle.amount));
+  const what = `${sent?.method ?? "a request"} ${sent?.path ?? "that was not sent"} (${id})`;
+  if (others.length > 0) return `${what} was settled with ${charged}, and with ${others}`;
+  // with its process the settlement is lost, and the reservation stays
+  if (charged === undefined) return reserve.page.state === "gone" ? undefined : `${what} was never settled`;
+  const right = rightCharges(sent, amount);
+  return right.includes(charged) ? undefined : `${what} was charged ${charged} instead of ${right}`;
+}
+
+/** Charges that fit what came of a request; more than one where the proxy may know less than the simulation. */
+function rightCharges(sent: Exchange | undefined, reserved: number): readonly number[] {
+  if (!sent) return [0];
+  const { status, error, at, endedAt = at, received, isWhole } = sent;
+  if (status === undefined) {
+    if (error === "ECONNREFUSED") return [0];
+    return error && endedAt - at < CONNECT_MS ? [0] : [reserved];
+  }
+  if (status !== 200) return [MAY_HAVE_WORKED.includes(status) ? reserved : 0];
+  const usage = usageIn(received);
+  if (usage === undefined) return [reserved];
+  if (!received.includes("data: ")) return [isWhole ? usage : reserved];
+  if (!/"finish_reason":"/.test(received)) return [reserved];
+  return isWhole ? [usage] : [usage, reserved];
+}
+
+/** The tokens that the gateway counted, as its answer says at last. */
+function usageIn(text: string): number | undefined {
+  const at = text.lastIndexOf(TOTAL);
+  return at === -1 ? undefined : Number.parseInt(text.slice(at + TOTAL.length), 10);
+}
+
+/** A ledger has what it has confirmed: each settlement once. */
+function wrongLedger({ objects }: Proxy, accounts: readonly Account[], now: number): string | undefined {
+  const windowAt = now - (now % WINDOW_MS);
+  const isInWindow = (ms: number) => BEGINNING + ms >= windowAt;
+  // a reservation at the turn of the windows may belong to either
+  if (accounts.some(({ reserve: { at } }) => isInWindow(at) !== isInWindow(at + CONNECT_MS)))
+    return undefined;
+  for (const { name, storage } of objects.storagesOf("BUDGET")) {
+    if (!storage.hasTable("amounts")) continue;
+    const sums = `SELECT total(amount) AS amount FROM amounts WHERE id = 'spent' AND turnsAt > ${now}`;
+    const [row] = storage.rowsOf(sums);
+    const confirmed = accounts.flatMap(({ reserve, settles }) => {
+      const settle = settles.find(({ exchange }) => exchange.to === name && exchange.isAnswered);
+      return settle && isInWindow(reserve.at) ? settle.amount : [];
+    });
+    const sum = confirmed.reduce((total, amount) => total + amount, 0);
+    if (row?.["amount"] !== sum) return `a ledger has ${row?.["amount"]} spent, and confirmed ${sum}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,214 @@
+import { outside, type Page } from "./page.js";
+import { between, type Random } from "./random.js";
+import type { Timeline } from "./timeline.js";
+
+/**
+ * Faults of one connection. `refused`: nobody listens. `lost`: nothing arrives and nothing comes back. `reset`: it
+ * breaks after the request. `silent`: no headers come. `cut` and `broken`: the answer ends early, cleanly or by a reset.
+ * `stalled`: no more bytes come. `slow`: everything takes a hundred times as long.
+ */
+export const networkFaults = [
+  "refused",
+  "lost",
+  "reset",
+  "silent",
+  "cut",
+  "broken",
+  "stalled",
+  "slow",
+] as const;
+export type NetworkFault = (typeof networkFaults)[number];
+
+/** One request of a page, and what became of it. */
+export interface Exchange {
+  readonly page: Page;
+  /** Name of the server; empty where there is only one. */
+  readonly to: string;
+  /** Name of the work that the request is a part of; empty for a request of a tab. */
+  readonly purpose: string;
+  readonly at: number;
+  readonly method: string;
+  readonly path: string;
+  readonly body: string | undefined;
+  fault: NetworkFault | undefined;
+  /** True once the server has got the request. */
+  hasArrived: boolean;
+  /** True once the server has answered, whether or not the answer came. */
+  isAnswered: boolean;
+  /** Milliseconds at which the connection was closed. */
+  endedAt?: number;
+  /** Status of the answer whose headers have come to the page. */
+  status?: number;
+  /** Code of the error that the page got instead of an answer. */
+  error?: string;
+  /** Bytes of the answer that came to the page, as text. */
+  received: string;
+  /** True once the page has all of the answer, as the server sent it. */
+  isWhole: boolean;
+}
+
+/** Creates the network between the pages and a server. */
+export function createNetwork(
+  timeline: Timeline,
+  random: Random,
+  serve: (request: Request, exchange: Exchange) => Promise<Response>,
+  log: (detail: string) => void,
+) {
+  const exchanges: Exchange[] = [];
+  const open = new Map<Exchange, (error: TypeError) => void>();
+  const armed: { readonly fault: NetworkFault; readonly pieces: number }[] = [];
+  const network = {
+    exchanges,
+    /** True while the server can't be reached. */
+    isDown: false,
+    /** Number of connections that are open. */
+    countOf: (page: Page) => [...open.keys()].filter((each) => each.page === page).length,
+    /** Gives a fault to the next connection, after some pieces of its answer. */
+    arm: (fault: NetworkFault, pieces: number) => void armed.push({ fault, pieces }),
+    disarm: () => void armed.splice(0),
+    /** Breaks all open connections, or some. */
+    breakAll(isAffected: (exchange: Exchange) => boolean = () => true): void {
+      for (const [exchange, fail] of [...open]) if (isAffected(exchange)) fail(reset());
+    },
+    drop: (page: Page) => network.breakAll((exchange) => exchange.page === page),
+    fetchOf:
+      (page: Page, purpose = "", to = "") =>
+      async (request: Request) =>
+        connect({ page, purpose, to }, request, await bodyOf(request)),
+  };
+  return network;
+
+  function connect(
+    sender: Pick<Exchange, "page" | "purpose" | "to">,
+    request: Request,
+    body: string | undefined,
+  ): Promise<Response> {
+    const { page, to } = sender;
+    const { fault, pieces = 0 } = armed.shift() ?? {};
+    const { method, url, headers } = request;
+    const exchange: Exchange = {
+      ...sender,
+      at: timeline.now(),
+      method,
+      path: new URL(url).pathname,
+      body,
+      fault,
+      hasArrived: false,
+      isAnswered: false,
+      received: "",
+      isWhole: false,
+    };
+    const place = `network, ${page.name}${to && ` to ${to.slice(0, 20)}`}, ${method} ${exchange.path}`;
+    exchanges.push(exchange);
+    log(`${place}: sent ${body ?? ""}`);
+    const hangUp = new AbortController();
+    const arrive = () => new Request(url, { method, headers, body: body ?? null, signal: hangUp.signal });
+    const delay = () => between(random, 1, 20) * (fault === "slow" ? 100 : 1);
+
+    return new Promise((resolve, reject) => {
+      let fail = (error: unknown) => page.deliver(() => reject(error));
+      const end = () => {
+        if (!open.delete(exchange)) return;
+        exchange.endedAt = timeline.now();
+        // the request is kept until here: without it, its signal may be collected before it aborts
+        request.signal.removeEventListener("abort", leave);
+        timeline.after(delay(), () => outside(() => hangUp.abort()));
+      };
+      const leave = () => {
+        end();
+        reject(request.signal.reason);
+      };
+      const lose = (error: TypeError) => {
+        if (!open.has(exchange)) return;
+        log(`${place}: ${error.message}`);
+        exchange.error = (error.cause as { code: string }).code;
+        end();
+        fail(error);
+      };
+      open.set(exchange, lose);
+      if (request.signal.aborted) return leave();
+      request.signal.addEventListener("abort", leave);
+      timeline.after(delay(), () => outside(send));
+
+      async function send(): Promise<void> {
+        if (!open.has(exchange)) return;
+        if (!page.isOnline || network.isDown || fault === "refused") return lose(refused());
+        if (fault === "lost") return;
+        exchange.hasArrived = true;
+        const answer = await serve(arrive(), exchange).catch(reset);
+        exchange.isAnswered = !(answer instanceof Error);
+        if (fault === "reset" || answer instanceof Error) return lose(reset());
+        if (fault === "silent") return;
+        timeline.after(delay(), () => receive(answer));
+      }
+
+      function receive(answer: Response): void {
+        if (!open.has(exchange)) return;
+        const { status, headers } = answer;
+        page.deliver(() => {
+          exchange.status = status;
+          log(`${place}: ${status}`);
+          const body = answer.body && relay(answer.body);
+          if (!body) end();
+          resolve(new Response(body, { status, headers }));
+        });
+      }
+
+      /** Passes the server's body on, piece by piece as the page reads it. */
+      function relay(source: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+        const reader = source.getReader();
+        let passed = 0;
+        return new ReadableStream(
+          {
+            start(controller) {
+              fail = (error) => page.deliver(() => controller.error(error));
+            },
+            pull(controller) {
+              return new Promise((done) => {
+                const pass = (act: () => void) =>
+                  timeline.after(delay(), () => {
+                    if (open.has(exchange)) page.deliver(act);
+                    page.deliver(done);
+                  });
+                if (passed++ === pieces && fault === "stalled") return;
+                if (passed > pieces && fault === "broken") return void pass(() => lose(reset()));
+                const isCut = passed > pieces && fault === "cut";
+                outside(() => reader.read()).then(
+                  ({ done: isOver, value }) =>
+                    pass(() => {
+                      exchange.isWhole = isOver;
+                      if (isOver) log(`${place}: ends`);
+                      // a cut comes at any byte
+                      const bytes = isCut ? value?.slice(0, value.length >> 1) : value;
+                      if (bytes) exchange.received += decoder.decode(bytes);
+                      if (bytes) controller.enqueue(bytes);
+                      if (!isOver && !isCut) return;
+                      end();
+                      controller.close();
+                    }),
+                  () => pass(() => lose(reset())),
+                );
+              });
+            },
+            cancel: end,
+          },
+          { highWaterMark: 0 },
+        );
+      }
+    });
+  }
+}
+
+const decoder = new TextDecoder();
+
+async function bodyOf(request: Request): Promise<string | undefined> {
+  return request.method === "POST" ? request.text() : undefined;
+}
+
+function refused(): TypeError {
+  return new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } });
+}
+
+function reset(): TypeError {
+  return new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
+}

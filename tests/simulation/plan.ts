@@ -1,0 +1,104 @@
+import type { WhenBusy } from "@sluice/core";
+import type { DiskMode } from "./disk.js";
+import { gatewayFaults } from "./gateway.js";
+import type { LockMode } from "./locks.js";
+import { networkFaults } from "./network.js";
+import { objectFaults } from "./objects.js";
+import type { ProxyMode } from "./proxy.js";
+import { between, nthOf, randomOf, weighted } from "./random.js";
+
+/** One step of a plan. Numbers choose among what there is, so that any steps can be left out. */
+export interface Step {
+  /** Milliseconds that pass before. */
+  readonly afterMs: number;
+  readonly do: Action;
+  /** Tab that acts. */
+  readonly tab: number;
+  /** Number that chooses: a message, a fault, an error of a clock. */
+  readonly nth: number;
+}
+
+/** A world and all that happens in it. */
+export interface Plan {
+  readonly seed: number;
+  readonly tabs: number;
+  readonly locks: LockMode;
+  readonly whenBusy: WhenBusy;
+  readonly proxy: ProxyMode;
+  /** Tokens that the user may spend in one window, where there is a proxy. */
+  readonly budget: number;
+  readonly steps: readonly Step[];
+}
+
+/** Actions by family, each with its weight. A world has some of the families, so that faults do not hide each other. */
+const families = {
+  talk: { send: 12, wait: 2 },
+  tools: { "send for a tool": 10, approve: 2, deny: 1, "approve in all tabs": 4, "answer in all tabs": 5 },
+  clicks: { "send twice": 4, stop: 5, "send and stop": 2, "open, send and stop": 3 },
+  repeats: { retry: 4, "retry in all tabs": 2, regenerate: 2, edit: 2, "switch branch": 2 },
+  tabs: { open: 4, reload: 4, crash: 4, freeze: 3, thaw: 4, hide: 2, show: 2 },
+  clocks: { "jump clock": 3, "sign out": 2, "sign in": 3 },
+  network: { "break connection": 10, "break all": 2, "go offline": 2, "go online": 3 },
+  gateway: { "spoil answer": 8, restart: 2, "come back": 3, forget: 1 },
+  disk: { "change disk": 6, "repair disk": 3, "send a long one": 4 },
+  corruption: { "corrupt a record": 3, reload: 2 },
+  videos: { create: 8, "create twice": 4, refetch: 3, "reset video": 3, "remove video": 1 },
+  pictures: { generate: 8, "generate twice": 4, "stop images": 3, "reset images": 1 },
+  assets: { register: 8, "register twice": 3, "reset asset": 2, "refetch asset": 2 },
+  proxy: { "break upstream": 10, "restart proxy": 3, "break an object's call": 4, "crash an object": 4 },
+} as const;
+
+type Families = typeof families;
+export type Action = { [Family in keyof Families]: keyof Families[Family] }[keyof Families];
+
+export const diskModes: readonly DiskMode[] = ["tight", "slow", "full", "tight", "fails", "hangs"];
+
+/** Makes the plan of a seed. */
+export function planOf(seed: number): Plan {
+  const random = randomOf(seed, "plan");
+  const proxy = weighted(random, { absent: 4, metered: 3, kept: 2 });
+  const chosen = Object.entries(families).filter(([name]) => {
+    if (name === "proxy" && proxy === "absent") return false;
+    return name === "talk" || random() < 0.4;
+  });
+  const weights = Object.assign({}, ...chosen.map(([, weights]) => weights)) as Record<Action, number>;
+  const steps = Array.from({ length: between(random, 6, 32) }, (): Step => {
+    // most steps follow one another quickly; some after hours
+    const afterMs = weighted(random, {
+      [between(random, 0, 40)]: 5,
+      [between(random, 50, 3000)]: 8,
+      [between(random, 4000, 90_000)]: 2,
+      [3_600_000 * between(random, 1, 5)]: 0.4,
+    });
+    return {
+      afterMs: Number(afterMs),
+      do: weighted(random, weights),
+      tab: between(random, 0, 5),
+      nth: between(random, 0, 23),
+    };
+  });
+  return {
+    seed,
+    tabs: between(random, 1, 3),
+    locks: weighted(random, { sound: 8, absent: 1, refused: 1, silent: 0.5 }),
+    whenBusy: nthOf(["reject", "queue", "replace"] as const, between(random, 0, 2)) as WhenBusy,
+    proxy,
+    budget: random() < 0.25 ? 8000 : 1_000_000,
+    steps,
+  };
+}
+
+/** Describes a step for a reader. */
+export function described({ do: action, nth }: Step): string {
+  const fault =
+    action === "break connection" || action === "break upstream"
+      ? ` (${nthOf(networkFaults, nth)}, after ${nth % 5} pieces)`
+      : action === "spoil answer"
+        ? ` (${nthOf(gatewayFaults, nth)})`
+        : action === "change disk"
+          ? ` (${nthOf(diskModes, nth)})`
+          : action === "break an object's call"
+            ? ` (${nthOf(objectFaults, nth)})`
+            : "";
+  return action + fault;
+}

@@ -1,0 +1,153 @@
+import { createProxy, type GatewayProxy, workersRateLimit } from "@sluice/worker-proxy";
+import {
+  Budget,
+  budget,
+  type ObjectNamespace,
+  streamLog,
+  streamLogObject,
+  videoEvents,
+  videoWatch,
+} from "@sluice/worker-proxy/durable";
+import { createNetwork, type Exchange } from "./network.js";
+import { createObjects } from "./objects.js";
+import { currentPage, openPage, type Page } from "./page.js";
+import type { Plan } from "./plan.js";
+import { randomOf } from "./random.js";
+import { serveIn } from "./server.js";
+import type { Timeline } from "./timeline.js";
+
+/** The gateway's key, which no tab may see. */
+export const KEY = "sk-simulated-key-0123456789";
+const SECRET = "a secret of the proxy's own, of more than 32 letters";
+
+/** `metered`: the proxy has a budget. `kept`: it keeps answers and pushes changes of videos, too. */
+export type ProxyMode = "absent" | "metered" | "kept";
+
+/** The environment of one request, or of one object. All that is done with it belongs together. */
+interface Env {
+  /** Name of the request or the object. */
+  readonly purpose: string;
+}
+
+type ClassName = "BUDGET" | "STREAM_LOG" | "VIDEO_WATCH";
+
+/** Length of the windows of the budgets, in milliseconds. */
+export const WINDOW_MS = 3_600_000;
+/** Requests of one user in a minute. */
+const RATE = 30;
+
+/**
+ * Creates the proxy between the tabs and the gateway: its process, its Durable Objects, and the network behind it. What
+ * it does for one request of a tab has the number of that request as its purpose.
+ *
+ * @param plan its `budget` is what the user may spend in one window, in tokens
+ */
+export function createProxyServer(
+  { seed, proxy: mode, budget: most }: Pick<Plan, "seed" | "proxy" | "budget">,
+  timeline: Timeline,
+  gateway: (request: Request, exchange: Exchange) => Promise<Response>,
+  log: (detail: string) => void,
+) {
+  const upstream = createNetwork(timeline, randomOf(seed, "upstream"), gateway, log);
+  const requests: Exchange[] = [];
+  /** Requests in the present minute. */
+  let counted = { minute: 0, requests: 0 };
+  let started = 0;
+
+  const meter = budget<Env>({
+    namespace: ({ purpose }) => bindingOf("BUDGET", purpose),
+    limits: { user: most, all: 10_000_000 },
+    windowMs: WINDOW_MS,
+    reserveFor: ({ route, body }) => mostFor(route, JSON.stringify(body)),
+  });
+  const way = {
+    baseURL: "https://gateway.test",
+    apiKey: () => KEY,
+    fetch: (request: Request, { purpose }: Env) => upstream.fetchOf(currentPage() as Page, purpose)(request),
+  };
+  const StreamLog = streamLogObject<Env>({ ...way, meter });
+  const VideoWatch = videoWatch<Env>(way);
+  const objects = createObjects<ClassName>(
+    timeline,
+    randomOf(seed, "objects"),
+    {
+      BUDGET: (state) => new Budget(state),
+      STREAM_LOG: (state, page) => new StreamLog(state, { purpose: page.name }),
+      VIDEO_WATCH: (state, page) => new VideoWatch(state, { purpose: page.name }),
+    },
+    upstream.drop,
+    log,
+  );
+  let current = start();
+  return {
+    upstream,
+    objects,
+    /** Requests that came to the proxy. Their places are the purposes. */
+    requests,
+    /** The process of the proxy. */
+    get process(): Page {
+      return current.process;
+    },
+    fetch,
+    /** Ends the process with all that it has in memory, and starts another one. */
+    restart(): void {
+      current.process.state = "gone";
+      upstream.drop(current.process);
+      objects.network.drop(current.process);
+      current = start();
+    },
+  };
+
+  async function fetch(request: Request, exchange: Exchange): Promise<Response> {
+    const purpose = `request ${requests.push(exchange) - 1}`;
+    const { process, proxy } = current;
+    const context = { waitUntil: () => {} };
+    return serveIn(process, request, (own) => proxy.fetch(own, { purpose }, context));
+  }
+
+  function start(): { readonly process: Page; readonly proxy: GatewayProxy<Env> } {
+    const process = openPage(timeline, 0, `proxy ${++started}`);
+    const proxy = process.run(() =>
+      createProxy<Env>({
+        ...way,
+        meter,
+        authenticate: () => ({ id: "user" }),
+        secret: () => SECRET,
+        origins: [],
+        models: {
+          "alpha-v4.1-flash": {},
+          "beta3.0-video": {},
+          "gamma-image-5-0-260128": {},
+          "gamma-asset": { GroupId: ["group"] },
+        },
+        routes: ["chat", "images", "videos", "assets", "budget"],
+        assetLookup: "/gamma/asset/GetAsset",
+        rateLimit: workersRateLimit<Env>(() => ({ limit })),
+        extensions:
+          mode === "kept"
+            ? [
+                streamLog<Env>(({ purpose }) => bindingOf("STREAM_LOG", purpose)),
+                videoEvents<Env>(({ purpose }) => bindingOf("VIDEO_WATCH", purpose)),
+              ]
+            : [],
+      }),
+    );
+    return { process, proxy };
+  }
+
+  function bindingOf(name: ClassName, purpose: string): ObjectNamespace {
+    return objects.bindingOf(name, purpose);
+  }
+
+  async function limit(): Promise<{ success: boolean }> {
+    const minute = Math.floor(timeline.now() / 60_000);
+    if (minute !== counted.minute) counted = { minute, requests: 0 };
+    counted.requests += 1;
+    return { success: counted.requests <= RATE };
+  }
+}
+
+/** The most that a request can cost, in tokens: fewer than its letters, and those of the longest answer. */
+function mostFor(route: string, body: string): number {
+  return route === "images" ? 40_000 : body.length + 1000;
+}

@@ -1,0 +1,113 @@
+import type { Plan, Step } from "./plan.js";
+
+/** A world in which the simulation found a bug, with the fewest steps that show it. */
+export interface Scenario {
+  readonly name: string;
+  readonly plan: Plan;
+}
+
+/** A world without a proxy. */
+const alone = { proxy: "absent", budget: 0 } as const;
+
+/** Scenarios of all bugs that were found. `report` prints the steps of a new one. */
+export const scenarios: readonly Scenario[] = [
+  {
+    name: "a message that was removed comes back from a slow storage",
+    plan: {
+      seed: 284,
+      tabs: 1,
+      locks: "sound",
+      whenBusy: "replace",
+      ...alone,
+      steps: [
+        step(10, "change disk", 1, 23),
+        step(10, "reload", 5, 21),
+        step(10, "send", 3, 9),
+        step(37_508, "come back", 1, 20),
+        step(10, "open, send and stop", 4, 4),
+        step(10, "restart", 5, 5),
+        step(10, "send", 3, 12),
+        step(10, "send", 2, 12),
+        step(2485, "come back", 2, 5),
+        step(2889, "restart", 4, 16),
+      ],
+    },
+  },
+  {
+    name: "an answer of another tab streams for ever where the locks do not answer",
+    plan: {
+      seed: 132,
+      tabs: 2,
+      locks: "silent",
+      whenBusy: "reject",
+      ...alone,
+      steps: [step(10, "send", 3, 4), step(416, "reload", 1, 11)],
+    },
+  },
+  {
+    name: "a submission of a crashed tab is under way for ever in the other tabs",
+    plan: {
+      seed: 611,
+      tabs: 2,
+      locks: "sound",
+      whenBusy: "reject",
+      ...alone,
+      steps: [step(1000, "create", 0, 0), step(30, "crash", 0, 0)],
+    },
+  },
+  {
+    name: "a video that was refused is under way in a tab that was frozen meanwhile",
+    plan: {
+      seed: 631,
+      tabs: 2,
+      locks: "sound",
+      whenBusy: "queue",
+      ...alone,
+      steps: [
+        step(1000, "spoil answer", 0, 2),
+        step(10, "freeze", 1, 0),
+        step(10, "create", 0, 0),
+        step(60_000, "thaw", 1, 0),
+      ],
+    },
+  },
+  {
+    name: "a message that another tab removed while the thread was read comes back",
+    plan: {
+      seed: 532,
+      tabs: 1,
+      locks: "silent",
+      whenBusy: "reject",
+      proxy: "metered",
+      budget: 1_000_000,
+      steps: [
+        step(10, "go offline", 2, 19),
+        step(10, "send twice", 3, 21),
+        step(10, "open, send and stop", 3, 14),
+        step(2852, "register twice", 2, 10),
+      ],
+    },
+  },
+  {
+    name: "a request that stops a kept answer stays open where its connection is lost",
+    plan: {
+      seed: 3132,
+      tabs: 1,
+      locks: "sound",
+      whenBusy: "queue",
+      proxy: "kept",
+      budget: 1_000_000,
+      steps: [
+        step(10, "break connection", 0, 22),
+        step(10, "break connection", 4, 17),
+        step(10, "send", 0, 16),
+        step(10, "break connection", 0, 1),
+        step(82_323, "sign in", 4, 7),
+      ],
+    },
+  },
+];
+
+function step(afterMs: number, action: Step["do"], tab: number, nth: number): Step {
+  return { afterMs, do: action, tab, nth };
+}

@@ -1,0 +1,110 @@
+import type { Exchange } from "./network.js";
+import type { Page } from "./page.js";
+import type { Tab } from "./tab.js";
+import { isIll, type World } from "./world.js";
+
+/* Rules about videos and assets: their ids, their lists and their polls. Each returns the broken rule, if it is. */
+
+/** A tab whose receipt came whole has the id; a task is called unconfirmed only if the gateway may have it. */
+export function knowsItsTasks(
+  { gateway, network, hasRemoved }: World,
+  { page, list }: Tab,
+): string | undefined {
+  const entries = list.getSnapshot();
+  for (const exchange of network.exchanges) {
+    if (exchange.page !== page || !isCreate(exchange)) continue;
+    const label = promptOf(exchange);
+    const task = gateway.calls.find(
+      ({ taskId, body }) => taskId && body["input"] && promptIn(body) === label,
+    );
+    const entry = entries.find((each) => each.label === label);
+    const isKnown = exchange.received.includes(`"${entry?.handle?.id}"`);
+    if (task && exchange.isWhole && exchange.status === 200 && !hasRemoved && !isKnown)
+      return `the id of "${label}" came, and is lost`;
+  }
+  const unsure = entries.find(({ label, state }) => {
+    const tries = network.exchanges.filter((each) => isCreate(each) && promptOf(each) === label);
+    // an entry without a request is that of a tab that crashed before it was sent: no other tab knows that
+    const isOwn = tries.length > 0 && tries.every((each) => each.page === page);
+    return state === "unconfirmed" && isOwn && tries.every(isRefusal) && page.state === "open";
+  });
+  return unsure && `"${unsure.label}" was refused, and is shown as if it may be billed`;
+}
+
+/** A tab whose receipt of an asset came whole has the id. */
+export function knowsItsAssets({ network }: World, { page, assetIds }: Tab): string | undefined {
+  const lost = network.exchanges.find(
+    ({ page: sender, path, status, isWhole, received }) =>
+      sender === page &&
+      path.endsWith("/CreateAsset") &&
+      status === 200 &&
+      isWhole &&
+      /"Id":/.test(received) &&
+      ![...assetIds].some((id) => received.includes(`"${id}"`)),
+  );
+  return lost && `the id of an asset came, and is lost: ${lost.received}`;
+}
+
+function isCreate({ method, path }: Exchange): boolean {
+  return method === "POST" && path.startsWith("/v1/video");
+}
+
+function promptOf({ body = "{}" }: Exchange): string {
+  return promptIn(JSON.parse(body));
+}
+
+export function promptIn({ input }: Readonly<Record<string, unknown>>): string {
+  return (input as { prompt: string }).prompt;
+}
+
+function isRefusal({ status = 0, error }: Exchange): boolean {
+  return (status >= 400 && status < 500 && status !== 408) || (error === "ECONNREFUSED" && status === 0);
+}
+
+/** A billed task is in the list after a reload. The entry was written before the request was sent. */
+export function keepsTasks(
+  { gateway, disk, hasRemoved, locks, timeline }: World,
+  { list }: Tab,
+): string | undefined {
+  if (isIll(disk.modes) || hasRemoved || timeline.now() > 12 * 3_600_000) return undefined;
+  if (locks.mode !== "sound") return undefined;
+  const labels = list.getSnapshot().map(({ label }) => label);
+  const lost = gateway.calls.find(({ taskId, body }) => taskId && !labels.includes(promptIn(body)));
+  return lost && `"${promptIn(lost.body)}" was billed, and is in no list`;
+}
+
+/** Tabs that can see each other list the same videos. */
+export function listsTheSame({ tabs, locks, disk }: World): string | undefined {
+  if (locks.mode !== "sound" || isIll(disk.modes)) return undefined;
+  const [first, ...others] = tabs.map(({ list }) =>
+    list
+      .getSnapshot()
+      .map(({ key, label, state, handle, task }) => [key, label, state, handle?.id, task?.state].join(" ")),
+  );
+  const other = others.find((entries) => entries.sort().join("\n") !== first?.sort().join("\n"));
+  return other && `tabs list different videos: ${first?.join(", ")}; and ${other.join(", ")}`;
+}
+
+/** Longest time from one poll of a tab to its next one, in milliseconds, and what another tab may take over in. */
+const LEASE_MS = 20_000;
+
+/** Two tabs never poll one task for longer than one lease. */
+export function pollsOnce({ network, locks }: World): string | undefined {
+  if (locks.mode !== "sound") return undefined;
+  const spans = new Map<string, { readonly page: Page; readonly from: number; to: number }[]>();
+  for (const { page, at, method, path, body } of network.exchanges) {
+    const isPoll = method === "GET" && /^\/v1\/video\/generations\/[^/]+$/.test(path);
+    if (!isPoll && !path.endsWith("/GetAsset")) continue;
+    const known = spans.get(path + body) ?? [];
+    spans.set(path + body, known);
+    const last = known.findLast((span) => span.page === page);
+    if (last && at - last.to <= LEASE_MS) last.to = at;
+    else known.push({ page, from: at, to: at });
+  }
+  for (const [task, known] of spans)
+    for (const one of known)
+      for (const other of known)
+        if (one.page !== other.page && Math.min(one.to, other.to) - Math.max(one.from, other.from) > LEASE_MS)
+          return `${one.page.name} and ${other.page.name} both poll ${task}`;
+  return undefined;
+}

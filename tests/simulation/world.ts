@@ -1,0 +1,145 @@
+import type { ThreadMessage } from "@sluice/core";
+import { createChannels } from "./channels.js";
+import { createDisk } from "./disk.js";
+import { createGateway } from "./gateway.js";
+import { createLocks } from "./locks.js";
+import { createNetwork } from "./network.js";
+import { openPage, type Page } from "./page.js";
+import type { Plan } from "./plan.js";
+import { installPlatform } from "./platform.js";
+import { createProxyServer } from "./proxy.js";
+import { randomOf } from "./random.js";
+import { openTab, type Tab } from "./tab.js";
+import { createTimeline } from "./timeline.js";
+
+/** A browser with its tabs, the network, the proxy and the gateway. */
+export type World = ReturnType<typeof createWorld>;
+
+/** Creates the world of a plan. `restore` brings the globals back. */
+export function createWorld(plan: Plan) {
+  const { seed, locks: lockMode, whenBusy } = plan;
+  const timeline = createTimeline();
+  const gateway = createGateway(timeline);
+  const disk = createDisk(timeline, randomOf(seed, "disk"), detail);
+  const locks = createLocks(timeline, randomOf(seed, "locks"), lockMode, detail);
+  const channels = createChannels(timeline, randomOf(seed, "channels"));
+  const restore = installPlatform({
+    timeline,
+    random: randomOf(seed, "ids"),
+    locksOf: () => locks.managerOf(),
+    openChannel: channels.open,
+    logError: (line) => {
+      logs.push(line);
+      detail(line);
+    },
+  });
+  const proxy =
+    plan.proxy === "absent" ? undefined : createProxyServer(plan, timeline, gateway.fetch, detail);
+  const network = createNetwork(timeline, randomOf(seed, "network"), (proxy ?? gateway).fetch, detail);
+  const jitter = randomOf(seed, "jitter");
+  const tabs: Tab[] = [];
+  const trace: string[] = [];
+  const logs: string[] = [];
+  let opened = 0;
+  const world = {
+    timeline,
+    whenBusy,
+    /** Tokens that the user may spend in one window. */
+    budget: plan.budget,
+    gateway,
+    /** The server between the tabs and the gateway; undefined where there is none. */
+    proxy,
+    /** Lines of the proxy's log. */
+    logs,
+    disk,
+    locks,
+    network,
+    channels,
+    /** Tabs that are open or frozen. */
+    tabs,
+    /** Steps, requests and outcomes in order. */
+    trace,
+    /** Turns that have ended. */
+    turns: [] as { readonly page: Page; readonly question: string; readonly outcome: string }[],
+    /** Runs of tools, by the id of the call. */
+    toolRuns: [] as string[],
+    /** Texts of questions that were stopped before they were sent, and not asked again. */
+    withdrawn: new Set<string>(),
+    /** Questions and whole answers that were shown; `isStored` once they were on the disk, too. */
+    finished: new Map<string, { readonly content: string; readonly isStored: boolean }>(),
+    /** Number of events for which a chat request may be sent once more. */
+    reasons: 0,
+    /** True once the user has removed messages or videos on purpose. */
+    hasRemoved: false,
+    log,
+    open,
+    close,
+    restore,
+  };
+  return world;
+
+  function log(text: string): void {
+    trace.push(`${(timeline.now() / 1000).toFixed(3).padStart(10)} s  ${text}`);
+  }
+
+  /** Notes what happens between the steps. */
+  function detail(text: string): void {
+    log(`· ${text}`);
+  }
+
+  function open(): Tab {
+    const page = openPage(timeline, ++opened);
+    const tab = openTab({
+      page,
+      random: jitter,
+      storage: disk.storageOf(page),
+      fetch: network.fetchOf(page),
+      whenBusy,
+      onTool: (id) => void world.toolRuns.push(id),
+      onSettled(name, settled) {
+        log(`tab ${page.id}: ${name} → ${outcomeOf(settled)}`);
+        const { outcome } = Object(settled) as { outcome?: string };
+        if (outcome !== undefined) world.turns.push({ page, question: name, outcome });
+      },
+    });
+    tabs.push(tab);
+    return tab;
+  }
+
+  /** Closes a page at once, as a crash does. */
+  function close(tab: Tab): void {
+    const { page } = tab;
+    page.state = "gone";
+    tabs.splice(tabs.indexOf(tab), 1);
+    network.drop(page);
+    locks.drop(page);
+    channels.drop(page);
+  }
+}
+
+function outcomeOf(settled: unknown): string {
+  if (settled instanceof Error) return settled.message;
+  const { outcome, status, error } = (settled ?? {}) as Record<string, { message?: string } | undefined>;
+  return `${outcome ?? status}${error ? ` (${error.message})` : ""}`;
+}
+
+/** Returns every message of a chat that can be shown, by id. Its shown branch may be another one afterwards. */
+export function reachable({ page, chat }: Tab): Map<string, ThreadMessage> {
+  return page.run(() => {
+    const found = new Map<string, ThreadMessage>();
+    const visited = new Set<string>();
+    for (;;) {
+      for (const message of chat.getSnapshot().messages) found.set(message.id, message);
+      const all = [...found.values()].flatMap(({ branches = [] }) => branches);
+      const next = all.find((id) => !visited.has(id));
+      if (next === undefined) return found;
+      visited.add(next);
+      chat.switchBranch(next);
+    }
+  });
+}
+
+/** Returns true if a disk was ever in another mode than `well`. */
+export function isIll(modes: ReadonlySet<string>): boolean {
+  return [...modes].some((mode) => mode !== "well");
+}

@@ -1,0 +1,99 @@
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { entries } from "./entries.ts";
+import {
+  type Example,
+  examplesOfComments,
+  examplesOfMarkdown,
+  importedBy,
+  moduleOf,
+  namesOf,
+} from "./examples.ts";
+import { hosts, imagined, imaginedSignIn } from "./imagined.ts";
+
+const root = `${import.meta.dirname}/../../`;
+const packages = ["core", "react", "worker-proxy", "emulator"];
+
+const pages = ["README.md", "packages/*/{README,AGENTS}.md", "examples/*/README.md", "docs/**/*.md"];
+
+/** All examples: of the READMEs, of the pages of the documentation, and of the doc comments. */
+export function allExamples(): Example[] {
+  const files = globSync(pages, { cwd: root, exclude: ["**/node_modules/**", "docs/{dist,reference}/**"] });
+  return [
+    ...files.sort().flatMap((file) => examplesOfMarkdown(root, file)),
+    ...packages.flatMap((name) => examplesOfComments(root, `packages/${name}/src`)),
+  ];
+}
+
+const compilerOptions = {
+  target: "es2022",
+  lib: ["es2024", "dom", "dom.iterable", "dom.asynciterable"],
+  module: "esnext",
+  moduleResolution: "bundler",
+  jsx: "react-jsx",
+  strict: true,
+  skipLibCheck: true,
+  noEmit: true,
+  allowImportingTsExtensions: true,
+  types: ["node"],
+};
+
+/** Names of the packages that examples of doc comments use without an import. */
+const exported: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(
+    Object.entries(entries).map(([name, file]) => [
+      name,
+      namesOf(readFileSync(`${root}packages/${file}`, "utf8")),
+    ]),
+  ),
+  react: ["memo", "useState"],
+};
+
+/** Modules of examples, by their path. */
+export type Modules = ReadonlyMap<string, Example>;
+
+/**
+ * Writes each example as a module into a folder, with two projects of TypeScript. `tsconfig.json` has all examples,
+ * `tsconfig.first.json` the first of each page, which declares every name that it uses. A later one imports what it uses
+ * of the packages, or has no imports at all: then it goes on with its page, and may use what earlier ones import.
+ * Examples of a page lie in one folder. A file name in the info string is the module's name, and of several examples with
+ * one name the last has it.
+ */
+export function writeExamples(examples: readonly Example[], folder: string): Modules {
+  rmSync(folder, { recursive: true, force: true });
+  const modules = new Map<string, Example>();
+  const imported = new Map<string, Set<string>>();
+  const first: string[] = [];
+  for (const [at, example] of examples.entries()) {
+    const { page, file, language } = example;
+    const isNamed =
+      file && !examples.slice(at + 1).some((later) => later.page === page && later.file === file);
+    const path = `${page}/${isNamed ? file : `example-${at}.${language}`}`;
+    modules.set(`${folder}/${path}`, example);
+    const earlier = imported.get(page);
+    const own = importedBy(example.code);
+    const isPage = page.endsWith(".md");
+    if (isPage && !earlier) first.push(path);
+    const offered = isPage ? only(own.size > 0 ? undefined : earlier) : exported;
+    write(`${folder}/${path}`, moduleOf(example, offered));
+    imported.set(page, new Set([...(earlier ?? []), ...own]));
+  }
+  for (const place of new Set([...modules.keys()].map(dirname)))
+    if (!modules.has(`${place}/sign-in.ts`)) write(`${place}/sign-in.ts`, imaginedSignIn);
+  write(`${folder}/imagined.ts`, imagined);
+  write(`${folder}/hosts.ts`, hosts);
+  write(`${folder}/tsconfig.json`, JSON.stringify({ compilerOptions, include: ["."] }));
+  write(`${folder}/tsconfig.first.json`, JSON.stringify({ compilerOptions, files: ["hosts.ts", ...first] }));
+  return modules;
+}
+
+function only(names: ReadonlySet<string> = new Set()): Record<string, readonly string[]> {
+  return Object.fromEntries(
+    Object.entries(exported).map(([source, all]) => [source, all.filter((name) => names.has(name))]),
+  );
+}
+
+function write(path: string, content: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
+}

