@@ -2,11 +2,16 @@ import { defineConfig } from "tsup";
 
 /** One file out for each file in, so that a bundler drops every module that nobody imports. */
 export default defineConfig({
-  entry: ["src/**/*.ts", "src/**/*.tsx"],
+  // scripts/browser-file.ts makes the one bundled file
+  entry: ["src/**/*.ts", "src/**/*.tsx", "!src/browser.ts"],
   bundle: false,
   format: "esm",
   target: "es2022",
   platform: "neutral",
   sourcemap: true,
+  // the maps lead to `src`, which is published too
+  esbuildOptions(options) {
+    options.sourcesContent = false;
+  },
   clean: true,
 });

@@ -19,10 +19,15 @@ const alias = [
   { find: "@sluice/core/internal", replacement: source("core/src/internal.ts") },
   { find: "@sluice/core", replacement: source("core/src/index.ts") },
   { find: "@sluice/react/app", replacement: source("react/src/app/index.ts") },
+  { find: "@sluice/react/notifications", replacement: source("react/src/notifications/index.ts") },
   { find: "@sluice/react", replacement: source("react/src/index.ts") },
   { find: "@sluice/emulator/serve", replacement: source("emulator/src/serve.ts") },
+  { find: "@sluice/emulator/tapes", replacement: source("emulator/src/tapes/index.ts") },
   { find: "@sluice/emulator", replacement: source("emulator/src/index.ts") },
   { find: "@sluice/worker-proxy/auth", replacement: source("worker-proxy/src/auth/index.ts") },
+  { find: "@sluice/worker-proxy/media", replacement: source("worker-proxy/src/media/index.ts") },
+  { find: "@sluice/worker-proxy/notify", replacement: source("worker-proxy/src/notify/index.ts") },
+  { find: "@sluice/worker-proxy/push", replacement: source("worker-proxy/src/push/index.ts") },
   { find: "@sluice/worker-proxy", replacement: source("worker-proxy/src/index.ts") },
 ];
 const bundledMediabunny = source("core/node_modules/mediabunny/dist/bundles/mediabunny.mjs");
@@ -43,10 +48,51 @@ const sharedWorkers = {
   expect: expectation,
 };
 /** What computes and asks nothing of its platform runs in Node alone. */
-const pure = ["history", "partial-json", "schema", "video-rules", "video-task-status"];
+const pure = [
+  "app-valibot",
+  "callbacks",
+  "chat-branches",
+  "chat-initial",
+  "chat-instructions",
+  "epsilon",
+  "history",
+  "new-model",
+  "partial-json",
+  "schema",
+  "store",
+  "unknown-fields",
+  "video-rules",
+  "video-task-status",
+];
+/** What asks its platform for no more than promises and strings: `fetch`, the clock and the storage are the test's own. */
+const portable = [
+  "asset-store",
+  "assets",
+  "billing",
+  "chat-images",
+  "chat-object",
+  "chat-store",
+  "chat-tools",
+  "image-store",
+  "images",
+  "refusals",
+  "secrets",
+  "video-archive",
+  "video-media",
+  "video-task",
+  "video-task-events",
+  "video-task-list",
+  "video-task-removed",
+];
+const inCore = (names: readonly string[]) => names.map((name) => `packages/core/test/${name}.test.ts`);
+/**
+ * Files that run in workerd and Chromium: all, or as `scripts/test.ts` says by SLUICE_PORTABLE. `pnpm test` leaves the
+ * portable ones to Node (`no`), and `pnpm test:long` runs them there (`only`).
+ */
+const portableRun = process.env["SLUICE_PORTABLE"];
 const elsewhere = {
-  include: coreSuite,
-  exclude: pure.map((name) => `packages/core/test/${name}.test.ts`),
+  include: portableRun === "only" ? inCore(portable) : coreSuite,
+  exclude: inCore(portableRun === "no" ? [...pure, ...portable] : pure),
 };
 const reactSuite = {
   ...sharedWorkers,
@@ -134,7 +180,7 @@ export default defineConfig({
           name: "readme",
           setupFiles: ["packages/react/test/setup.ts"],
           environment: "happy-dom",
-          include: ["tests/*.test.tsx"],
+          include: ["tests/*.test.tsx", "examples/vitest/*.test.tsx"],
         },
       },
       ...(chromium

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,6 +28,9 @@ const port = await freePort(Number(values.port));
 const address = `http://127.0.0.1:${port}`;
 // the answers that the Worker keeps: of this run alone, also where several demos run
 const objects = mkdtempSync(join(tmpdir(), "sluice-demo-"));
+// a copy of the page: wrangler ends when a build empties the folder that it serves
+const page = join(objects, "page");
+cpSync(join(root, "examples/studio/dist"), page, { recursive: true });
 const worker = startWorker();
 const log = logOf(worker);
 let stopping = false;
@@ -68,6 +71,8 @@ async function startGateway(): Promise<{ url: string; close(): Promise<void> }> 
     // nobody watches a demo for two minutes
     durations: { imageMs: 3000, videoMs: 12_000 },
     chat: createDemoScript(),
+    // the demo needs no network: addresses elsewhere are accepted as they are
+    fetchMedia: (url: string) => (/^http:\/\/127\.0\.0\.1[:/]/.test(url) ? fetch(url) : undefined),
   };
   return serve(createEmulator(options), { port: 0 });
 }
@@ -76,7 +81,9 @@ function startWorker(): ChildProcess {
   const vars = {
     GATEWAY_URL: gateway.url,
     GATEWAY_API_KEY: key,
+    FILES_SECRET: randomBytes(24).toString("hex"),
     ORIGINS: `${address} http://localhost:${port}`,
+    ...vapidKeys(),
   };
   const args = [
     "dev",
@@ -88,6 +95,8 @@ function startWorker(): ChildProcess {
     "0",
     "--persist-to",
     objects,
+    "--assets",
+    page,
   ];
   const given = Object.entries(vars).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
   return spawn("wrangler", [...args, "--show-interactive-dev-session=false", ...given], {
@@ -97,6 +106,14 @@ function startWorker(): ChildProcess {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" },
   });
+}
+
+/** Keys that sign the notifications of this run. */
+function vapidKeys(): Readonly<Record<string, string>> {
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const { x = "", y = "", d = "" } = privateKey.export({ format: "jwk" });
+  const point = Buffer.concat([Uint8Array.of(4), ...[x, y].map((part) => Buffer.from(part, "base64url"))]);
+  return { VAPID_PUBLIC_KEY: point.toString("base64url"), VAPID_PRIVATE_KEY: d };
 }
 
 /** What a child has printed last. */

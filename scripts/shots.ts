@@ -38,10 +38,13 @@ try {
 async function hero(): Promise<void> {
   const page = await open(1440, 900);
   await page.getByRole("button", { name: "Stream and render" }).click();
-  await settled(page);
+  await page.getByRole("button", { name: "Regenerate" }).waitFor({ timeout: 120_000 });
   await page.getByRole("region", { name: "Code" }).waitFor();
+  const code = page.getByRole("figure", { name: "Code: ts" });
+  await code.locator("[style*=color]").first().waitFor();
+  await code.evaluate((it) => it.scrollIntoView({ block: "center" }));
   await page.mouse.move(0, 0);
-  await page.waitForTimeout(1000);
+  await page.waitForTimeout(3000);
   await save(
     "studio.webp",
     await sharp(await page.screenshot())
@@ -78,12 +81,6 @@ async function open(width: number, height: number): Promise<Page> {
   await page.goto(demo.address);
   await page.getByRole("heading", { name: /^Sluice is/ }).waitFor();
   return page;
-}
-
-/** Waits until no answer is in flight. */
-async function settled(page: Page): Promise<void> {
-  await page.getByRole("button", { name: "Stop" }).waitFor();
-  await page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached", timeout: 120_000 });
 }
 
 /** Collects the frames that the browser paints. */

@@ -6,12 +6,14 @@ import { parseArgs } from "node:util";
 import { ensureChromium } from "./chromium.ts";
 
 /*
- * Runs the tests. The checks run beside the first tests; nothing is built twice. The last line is
+ * Runs the tests. The build and the checks run beside the tests on the sources; the tests of what is built, and those that
+ * wait a lot, follow. Nothing is built twice but the site, whose code gets its colours in the long run. The last line is
  * `N passed, N failed`, summed over all test runs.
  *
  *   (none)    all that has to hold before a change lands
  *   --quick   what an edit needs: types, and the client's and the hooks' tests in Node
- *   --long    what is left out of both: kills, long property runs, other people's clients, Next, package shapes
+ *   --long    what is left out of both: kills, long property runs, React 18, React's compiler rules, unused code, other
+ *             people's clients, Next, package shapes
  *   --ci      (none) and then --long
  *
  * `--seed <number>` and `--runs <number>` are for the properties: to repeat a run that failed, or for a longer one. All
@@ -19,41 +21,60 @@ import { ensureChromium } from "./chromium.ts";
  */
 
 interface Stage {
-  /** Scripts of `package.json` that run one after the other, before the tests. */
-  readonly first?: readonly string[];
-  /** Scripts that run beside the tests. */
-  readonly beside?: readonly string[];
-  /** Arguments of one `vitest run` each, and variables of its environment. */
-  readonly tests: readonly { readonly args: readonly string[]; readonly env?: NodeJS.ProcessEnv }[];
+  /** Scripts of `package.json` that run one after the other, beside the tests. */
+  readonly scripts: readonly string[];
+  readonly tests: readonly TestRun[];
+}
+
+/** One `vitest run`. */
+interface TestRun {
+  readonly args: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+  /** Script that has to have succeeded before. */
+  readonly after?: string;
 }
 
 const notLong = ["--tags-filter", "!long"];
 const quick: Stage = {
-  beside: ["check:types"],
+  scripts: ["check:types"],
+  tests: [
+    { args: [...projects("core in node", "react"), "--exclude", "**/conformance.test.ts", ...notLong] },
+  ],
+};
+/** Projects that test what is built, or that wait a lot, for pages and for the alarms of Workers. */
+const second = ["together", "readme", "worker-proxy"];
+/** Projects of the long run: the same tests as another project's, on another platform. */
+const elsewhere = ["react 18", "emulator in workerd"];
+/** Projects of which `test` runs the files that ask their platform for something, and the long run the others. */
+const platforms = ["core in workerd", "core in chromium"];
+const siteOf = (script: string) => ({ after: script, env: { SLUICE_SITE: "built" } });
+const usual: Stage = {
+  scripts: ["build", "docs:plain", "check:types", "check:style", "check:size"],
   tests: [
     {
-      args: ["core in node", "react", "readme"]
-        .flatMap((project) => ["--project", project])
-        .concat("--exclude", "**/conformance.test.ts", ...notLong),
+      args: [
+        ...projects(...["clients", ...second, ...elsewhere].map((project) => `!${project}`)),
+        ...notLong,
+      ],
+      env: { SLUICE_PORTABLE: "no" },
     },
+    // a third worker fills the cores while others wait
+    { args: [...projects(...second), ...notLong, "--maxWorkers", "3"], ...siteOf("docs:plain") },
   ],
-};
-const usual: Stage = {
-  first: ["build"],
-  beside: ["check:types", "check:lint", "check:unused", "check:size"],
-  tests: [{ args: ["--project", "!clients", ...notLong] }],
 };
 const long: Stage = {
-  first: ["build"],
-  beside: ["check:package"],
+  scripts: ["build", "docs:build", "check:react", "check:unused", "check:package"],
   tests: [
-    { args: ["--project", "!clients", "--tags-filter", "long"] },
+    { args: [...projects(...elsewhere, ...platforms), ...notLong], env: { SLUICE_PORTABLE: "only" } },
+    { args: ["--project", "!clients", "--tags-filter", "long"], ...siteOf("docs:build") },
     { args: ["--project", "worker-proxy", "fuzz"], env: { SLUICE_SEED: "7", SLUICE_RUNS: "2000" } },
     { args: ["--project", "together", "properties", "any-json"], env: { SLUICE_RUNS: "2000" } },
+    { args: ["--project", "together", "simulation"], env: { SLUICE_RUNS: "400" } },
     { args: ["--project", "clients"] },
-    { args: ["--config", "tests/next/vitest.config.ts"] },
   ],
 };
+/** Outcome of each script that was started. */
+const ended = new Map<string, Promise<boolean>>();
 
 const { mode, env: given, rest } = readArguments();
 const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
@@ -69,31 +90,45 @@ if (mode !== "quick" && !ensureChromium()) {
 if (mode === "quick") await run(quick);
 else if (mode === "long") await run(long);
 else await run(usual);
-if (mode === "ci" && process.exitCode === undefined) await run({ ...long, first: [] });
+if (mode === "ci" && process.exitCode === undefined) await run(long);
 end();
 
-async function run({ first = [], beside = [], tests }: Stage): Promise<void> {
-  for (const script of first) await check(script);
-  if (failedChecks > 0) end();
-  const checks = (async () => {
-    for (const script of beside) await check(script);
-  })();
-  for (const { args, env } of tests) {
+function projects(...names: readonly string[]): string[] {
+  return names.flatMap((name) => ["--project", name]);
+}
+
+async function run({ scripts, tests }: Stage): Promise<void> {
+  let last: Promise<unknown> = Promise.resolve();
+  for (const script of scripts) {
+    const before = last;
+    if (!ended.has(script))
+      ended.set(
+        script,
+        before.then(() => check(script)),
+      );
+    last = Promise.all([before, ended.get(script)]);
+  }
+  for (const { args, env, after } of tests) {
+    if (after && !(await ended.get(after))) continue;
     const { status } = await start("vitest", ["run", ...args, ...rest], { ...env, ...given }, "inherit");
     if (status !== 0) process.exitCode = 1;
   }
-  await checks;
+  await last;
 }
 
-/** Runs a script, and prints one line, or all that it printed where it fails. */
-async function check(script: string): Promise<void> {
+/** Runs a script, and prints one line, or all that it printed where it fails. Resolves to its success. */
+async function check(script: string): Promise<boolean> {
   const startedAt = performance.now();
   const { status, printed } = await start("pnpm", ["run", script]);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-  if (status === 0) return console.log(`✓ ${script} (${seconds} s)`);
+  if (status === 0) {
+    console.log(`✓ ${script} (${seconds} s)`);
+    return true;
+  }
   console.log(`${printed}\n✗ pnpm run ${script}`);
   failedChecks += 1;
   process.exitCode = 1;
+  return false;
 }
 
 function start(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}, stdio?: "inherit") {

@@ -1,0 +1,95 @@
+import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+
+/*
+ * Lays out the built packages for JSR: each package's `dist` with a `deno.json` made of its `package.json`, in one Deno
+ * workspace: `node scripts/jsr.ts [folder]`, `.tmp/jsr` by default. Each entry names its declarations, so that JSR infers no types: those of a schema can't be written by hand.
+ */
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+}
+
+const root = join(import.meta.dirname, "..");
+/** Packages that JSR gets; the others are commands or need a bundler. */
+const names = ["core", "react", "worker-proxy", "emulator"];
+
+/** React has no types of its own. */
+const REACT_TYPES = "npm:@types/react@^19";
+
+/** Writes the workspace to `folder`, which is emptied. Returns the folders of its packages. */
+export function layOutForJSR(folder: string): string[] {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const catalog = catalogOf(readFileSync(join(root, "pnpm-workspace.yaml"), "utf8"));
+  writeJSON(join(folder, "deno.json"), {
+    workspace: names.map((name) => `./${name}`),
+    compilerOptions: { lib: ["esnext", "dom", "dom.iterable", "dom.asynciterable", "deno.ns"] },
+  });
+  return names.map((name) => layOutPackage(name, join(folder, name), catalog));
+}
+
+function layOutPackage(name: string, folder: string, catalog: ReadonlyMap<string, string>): string {
+  const from = join(root, "packages", name);
+  const manifest: Manifest = JSON.parse(readFileSync(join(from, "package.json"), "utf8"));
+  const entries = Object.values(exportsOf(manifest));
+  for (const file of globSync("dist/**/*.{js,d.ts}", { cwd: from }))
+    copyModule(from, folder, file, entries.includes(`./${file}`));
+  cpSync(join(from, "README.md"), join(folder, "README.md"));
+  cpSync(join(root, "LICENSE"), join(folder, "LICENSE"));
+  writeJSON(join(folder, "deno.json"), {
+    name: manifest.name,
+    version: manifest.version,
+    license: manifest.license,
+    exports: exportsOf(manifest),
+    imports: importsOf(manifest, catalog),
+    publish: { include: ["dist", "README.md", "LICENSE", "deno.json"] },
+  });
+  return folder;
+}
+
+/** Copies a module without its source map. An entry names its declarations, and those name the types of React. */
+function copyModule(from: string, folder: string, file: string, isEntry: boolean): void {
+  const source = readFileSync(join(from, file), "utf8").replace(/^\/\/# sourceMappingURL=.*$/m, "");
+  const types = `/* @ts-self-types="./${basename(file).replace(/\.js$/, ".d.ts")}" */\n`;
+  const module = file.endsWith(".js")
+    ? (isEntry ? types : "") + source
+    : source
+        // a bundled package has declarations of modules that are no files of their own
+        .replace(/(\bfrom |\bimport\()"(\.[^"]*)\.js"/g, '$1"$2.d.ts"')
+        .replace(/^import [^;]*? from "react";$/gm, (line) => `// @ts-types="${REACT_TYPES}"\n${line}`);
+  mkdirSync(dirname(join(folder, file)), { recursive: true });
+  writeFileSync(join(folder, file), module);
+}
+
+function exportsOf({ exports }: Manifest): Record<string, string> {
+  const entries = Object.entries(exports).flatMap(([entry, target]) =>
+    typeof target === "string" ? [] : [[entry, target.default]],
+  );
+  return Object.fromEntries(entries);
+}
+
+/** Leads the names of npm's packages to npm. Packages of the workspace are found by themselves. */
+function importsOf(manifest: Manifest, catalog: ReadonlyMap<string, string>): Record<string, string> {
+  const { dependencies = {}, peerDependencies = {} } = manifest;
+  const names = Object.keys({ ...peerDependencies, ...dependencies }).filter((name) => catalog.has(name));
+  const entries = names.map((name) => [name, `npm:${name}@^${catalog.get(name)?.replace("^", "")}`]);
+  return Object.fromEntries(entries);
+}
+
+function catalogOf(yaml: string): ReadonlyMap<string, string> {
+  const [, rows = ""] = /^catalog:\n((?: .*\n)*)/m.exec(yaml) ?? [];
+  const found = rows.matchAll(/^ {2}"?([^":]+)"?: "?([^"#\n]+?)"?(?: #.*)?$/gm);
+  return new Map([...found].map(([, name = "", range = ""]) => [name, range]));
+}
+
+function writeJSON(path: string, value: object): void {
+  writeFileSync(path, `${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+if (import.meta.main) layOutForJSR(process.argv[2] ?? join(root, ".tmp/jsr"));

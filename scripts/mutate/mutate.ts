@@ -1,0 +1,167 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import type { TestCase } from "vitest/node";
+import { type Mutant, mutantsIn, shown, sourceWith, sourceWithCalls } from "./mutants.ts";
+import { callOf, openTests } from "./tests.ts";
+
+/*
+ * Changes one place of the source at a time, and runs the tests that get to the place: a change that no test notices
+ * has survived. Prints the survivors and the share that was killed. Changed files are written back; commit before.
+ *
+ *   pnpm mutate packages/core/src/transport --sample 100 --seed 1
+ *
+ * `--skip 10` leaves out the first ten of the sample, to go on with a run that was stopped.
+ *
+ * The whole project has the last word, unless `--quick` is given: no mutant then counts as killed that would survive
+ * otherwise. The places that tests get to are noted once, by one run of the project.
+ */
+
+interface Suite {
+  readonly project: string;
+  /** Files that test one part of the folder, by a part of that part's path. They run before the others. */
+  readonly near: Readonly<Record<string, readonly string[]>>;
+}
+
+const core = "core in node";
+const suites: Readonly<Record<string, Suite>> = {
+  "packages/core/src/chat": {
+    project: core,
+    near: {
+      "/partial-json/": ["/partial-json"],
+      "/protocol/": ["/stream", "/schema", "/unknown-fields"],
+      "/conversation/": ["/chat"],
+      "/resum": ["/chat-resume", "/stream"],
+    },
+  },
+  "packages/core/src/transport": {
+    project: core,
+    near: {
+      "/billing-outcome": ["/billing", "/asset-store", "/video-task-store"],
+      "/failure": ["/errors", "/polling", "/refus"],
+      "/send": ["/client", "/video-task.", "/assets."],
+      "": ["/client", "/errors", "/stream", "/sse"],
+    },
+  },
+  "packages/core/src/polling": { project: core, near: { "": ["/polling", "/video-", "/asset"] } },
+  "packages/worker-proxy/src/gates": {
+    project: "worker-proxy-workerd",
+    near: {
+      "/body": ["/body"],
+      "/caller": ["/auth.", "/cors", "/causes", "/rate-limit"],
+      "/fields": ["/fields", "/epsilon"],
+      "/models": ["/caps", "/options"],
+      "/path": ["/paths"],
+      "/policy": ["/options", "/caps"],
+      "/references": ["/media", "/tenancy", "/asset"],
+    },
+  },
+  "packages/worker-proxy/src": { project: "worker-proxy*", near: {} },
+};
+/** Longest tests that run in the first rounds, in milliseconds. */
+const QUICK_MS = 150;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    sample: { type: "string", default: "100" },
+    seed: { type: "string", default: "1" },
+    skip: { type: "string", default: "0" },
+    quick: { type: "boolean", default: false },
+  },
+});
+const [folder = ""] = positionals;
+const suite = Object.entries(suites).find(([path]) => folder.startsWith(path))?.[1];
+if (!suite)
+  throw new Error(`No tests are known for "${folder}": add it to \`suites\` in scripts/mutate/mutate.ts.`);
+
+const all = mutantsIn(folder);
+const chosen = shuffled(all, Number(values.seed)).slice(Number(values.skip), Number(values.sample));
+console.log(`${all.length} places to change in ${folder}, ${chosen.length} of them tried`);
+const tests = await openTests(suite.project);
+const testsOf = await withSources(callsOf(chosen), tests.covering);
+const survivors: Mutant[] = [];
+for (const [index, mutant] of chosen.entries()) {
+  const covering = testsOf(index);
+  const startedAt = Date.now();
+  const failure = await withSources([[mutant.file, sourceWith(mutant)]], async () => {
+    for (const round of roundsOf(mutant, covering)) {
+      const found = await tests.failure(round);
+      if (found) return found;
+    }
+    return undefined;
+  });
+  if (!failure) survivors.push(mutant);
+  const seconds = Math.round((Date.now() - startedAt) / 1000);
+  console.log(`${index + 1} ${failure ? "killed  " : "SURVIVED"} ${shown(mutant)}`);
+  console.log(`    ${seconds} s, ${covering.length} tests${failure ? `, killed by: ${failure}` : ""}`);
+}
+await tests.close();
+const killed = chosen.length - survivors.length;
+console.log(
+  `\n${killed} of ${chosen.length} killed (${((100 * killed) / chosen.length).toFixed(1)} %). Survivors:`,
+);
+for (const mutant of survivors) console.log(`  ${shown(mutant)}`);
+process.exit();
+
+/** The test runs that a mutant has to survive, the fastest first. Undefined is the whole project. */
+function roundsOf(
+  { file, isOfModule }: Mutant,
+  covering: readonly TestCase[],
+): (readonly TestCase[] | undefined)[] {
+  const [, names = []] = Object.entries(suite?.near ?? {}).find(([part]) => file.includes(part)) ?? [];
+  const quick = covering.filter((test) => (test.diagnostic()?.duration ?? 0) < QUICK_MS);
+  const near = quick.filter((test) => names.some((name) => test.module.moduleId.includes(name)));
+  const others = quick.filter((test) => !near.includes(test));
+  const slow = covering.filter((test) => !quick.includes(test));
+  const rounds = [near, others, slow].filter(({ length }) => length > 0);
+  return isOfModule || !values.quick ? [...rounds, undefined] : rounds;
+}
+
+/** The sources of all files that are to be changed, with a call at each place. */
+function callsOf(mutants: readonly Mutant[]): (readonly [string, string])[] {
+  const numbered = [...mutants.entries()];
+  return [...new Set(mutants.map(({ file }) => file))].map((file) => {
+    const ofFile = numbered.filter(([, mutant]) => mutant.file === file);
+    return [file, sourceWithCalls(file, ofFile, callOf)];
+  });
+}
+
+/** In an order that the seed decides. */
+function shuffled<Item>(items: readonly Item[], seed: number): Item[] {
+  let state = seed;
+  const random = () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state / 2_147_483_648;
+  };
+  return items
+    .map((item) => [random(), item] as const)
+    .sort(([a], [b]) => a - b)
+    .map(([, item]) => item);
+}
+
+/** Runs `run` while files have other sources. */
+async function withSources<Result>(
+  changes: readonly (readonly [file: string, source: string])[],
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const sources = changes.map(([file]) => [file, readFileSync(file, "utf8")] as const);
+  const restore = () => write(sources);
+  const stop = () => process.exit(1);
+  process.on("exit", restore);
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
+  write(changes);
+  try {
+    return await run();
+  } finally {
+    restore();
+    process.off("exit", restore);
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, stop);
+  }
+}
+
+function write(sources: readonly (readonly [file: string, source: string])[]): void {
+  for (const [file, source] of sources) {
+    writeFileSync(file, source);
+    tests.changed(file);
+  }
+}

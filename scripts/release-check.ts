@@ -1,0 +1,150 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { layOutForJSR } from "./jsr.ts";
+import { isNewestPage, licencePage } from "./licences.ts";
+import { entries, type Manager, managers, pack, pnpm, run, writeProject, yarnSettings } from "./tarballs.ts";
+
+/*
+ * Does all of a release but publishing: builds, checks and packs the packages, lets JSR check them, and installs the
+ * tarballs in fresh projects with npm, pnpm, Yarn and Bun, where each entry is imported. Needs the npm registry.
+ *
+ *   --no-build      uses the packages as they are built
+ *   --only <text>   runs the steps whose name has this text
+ */
+
+const root = join(import.meta.dirname, "..");
+const { values } = parseArgs({
+  options: { "no-build": { type: "boolean", default: false }, only: { type: "string", default: "" } },
+});
+const bin = join(root, "packages/worker-proxy/node_modules/.bin");
+const folder = mkdtempSync(join(tmpdir(), "sluice-release-"));
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+
+/** Tarball of each package, by name. */
+let tarballs: ReadonlyMap<string, string>;
+
+const steps: readonly (readonly [name: string, run: () => void, isNeeded?: boolean])[] = [
+  [
+    "build",
+    () =>
+      values["no-build"] || run(["npx", "-y", pnpm, "-r", "--filter", "./packages/*", "run", "build"], root),
+  ],
+  ["versions and changelogs", checkVersions],
+  ["publint and attw", () => run(["npx", "-y", pnpm, "run", "check:package"], root)],
+  ["JSR", checkJSR],
+  ["licences", checkLicences],
+  [
+    "pack",
+    () => {
+      tarballs = pack(folder);
+    },
+    true,
+  ],
+  ["tarballs have what is needed", checkContents],
+  ...managers.map((manager): [string, () => void] => [
+    `install with ${manager.name}`,
+    () => install(manager),
+  ]),
+];
+
+let passed = 0;
+let failed = 0;
+for (const [name, step, isNeeded = false] of steps) {
+  if (!isNeeded && !name.toLowerCase().includes(values.only.toLowerCase())) continue;
+  const start = performance.now();
+  const problem = problemOf(step);
+  if (problem === undefined) passed++;
+  else failed++;
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  console.log(`${problem === undefined ? "ok    " : "FAILED"} ${name}  ${seconds} s`);
+  if (problem !== undefined) console.log(problem.replace(/^/gm, "       "));
+}
+console.log(`\n${passed} passed, ${failed} failed`);
+process.exitCode = failed > 0 ? 1 : 0;
+
+function problemOf(step: () => void): string | undefined {
+  try {
+    step();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** Applies the changesets to a copy of the manifests. Without changesets, as after a release, there is nothing to apply. */
+function checkVersions(): void {
+  const changesets = globSync(".changeset/*.md", { cwd: root, exclude: ["**/README.md"] });
+  if (changesets.length === 0) return;
+  const at = join(folder, "versions");
+  const files = [
+    "package.json",
+    "pnpm-workspace.yaml",
+    ".changeset/*",
+    "packages/*/{package.json,CHANGELOG.md}",
+  ];
+  for (const file of globSync(files, { cwd: root })) cpSync(join(root, file), join(at, file));
+  run([join(root, "node_modules/.bin/changeset"), "version"], at);
+  for (const file of changesets) {
+    const [, names = ""] = /^---\n(.*?)\n---/s.exec(readFileSync(join(root, file), "utf8")) ?? [];
+    for (const [, name = ""] of names.matchAll(/"(.+?)":/g)) {
+      const changelog = join(at, "packages", name.replace("@sluice/", ""), "CHANGELOG.md");
+      if (globSync(changelog).length === 0) throw new Error(`${file}: ${name} got no changelog`);
+    }
+  }
+}
+
+function checkJSR(): void {
+  const at = join(folder, "jsr");
+  layOutForJSR(at);
+  run([join(bin, "deno"), "publish", "--dry-run", "--allow-dirty"], at);
+}
+
+function checkLicences(): void {
+  const { refused } = licencePage();
+  if (refused.length > 0) throw new Error(`licences that are not accepted: ${refused.join(", ")}`);
+  if (!isNewestPage()) throw new Error("LICENCES.md is old: run node scripts/licences.ts");
+}
+
+/** Looks for files that nobody needs, and for sources that are there twice. */
+function checkContents(): void {
+  const problems: string[] = [];
+  for (const [name, tarball] of tarballs) {
+    const at = join(folder, "contents", name);
+    mkdirSync(at, { recursive: true });
+    execFileSync("tar", ["-xzf", tarball, "-C", at]);
+    const files = globSync("package/**/*.*", { cwd: at }).map((file) => file.slice("package/".length));
+    const unneeded = files.filter((file) => /\.(?:test|spec)\.|tsbuildinfo|\.tgz$|^test\/|\.env/.test(file));
+    const doubled = files.filter(
+      (file) =>
+        file.endsWith(".map") && readFileSync(join(at, "package", file), "utf8").includes('"sourcesContent"'),
+    );
+    const missing = ["README.md", "package.json", "LICENSE"].filter(
+      (file) => globSync(join(at, "package", file)).length === 0,
+    );
+    problems.push(
+      ...unneeded.map((file) => `${name}: ${file} is not needed`),
+      ...doubled.map((file) => `${name}: ${file} repeats the sources`),
+      ...missing.map((file) => `${name}: ${file} is missing`),
+    );
+    const ranges = readFileSync(join(at, "package/package.json"), "utf8");
+    if (/"(?:workspace|catalog):/.test(ranges)) problems.push(`${name}: a version is that of the workspace`);
+  }
+  if (problems.length > 0) throw new Error(problems.join("\n"));
+}
+
+/** Installs the tarballs in a fresh project, and imports each entry there. */
+function install({ name, install, node }: Manager): void {
+  const at = join(folder, name);
+  writeProject(at, tarballs);
+  const code = `for (const name of ${JSON.stringify(entries)}) {
+  const names = Object.keys(await import(name));
+  if (names.length === 0) throw new Error(name + " exports nothing");
+}
+`;
+  writeFileSync(join(at, "import.mjs"), code);
+  run(install, at, yarnSettings(folder));
+  run([...node, "import.mjs"], at, yarnSettings(folder));
+}

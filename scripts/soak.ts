@@ -1,0 +1,16 @@
+import { parseArgs } from "node:util";
+import { setFlagsFromString } from "node:v8";
+import { soak } from "../tests/soak/soak.ts";
+
+/*
+ * Uses the client in Node and in Chromium, through the proxy in workerd, for minutes: chats, stops, lost connections and
+ * video tasks. Prints the memory, descriptors, listeners and stored bytes on the way, and fails where one grows.
+ *
+ *   pnpm soak --minutes 60
+ */
+
+const { values } = parseArgs({ options: { minutes: { type: "string", default: "10" } } });
+setFlagsFromString("--expose-gc");
+const growing = await soak(Number(values.minutes));
+for (const size of growing) console.log(`grows: ${size}`);
+process.exit(growing.length > 0 ? 1 : 0);
