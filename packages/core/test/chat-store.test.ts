@@ -1,6 +1,15 @@
 import { type ClientOptions, createChatStore } from "@sluice/core";
 import { describe, expect, test } from "vitest";
-import { clientOf, DONE, frame, openBody, settled, stoppedClock, streamAnswer } from "./support/gateway.js";
+import {
+  clientOf,
+  DONE,
+  frame,
+  hostTurn,
+  openBody,
+  settled,
+  stoppedClock,
+  streamAnswer,
+} from "./support/gateway.js";
 
 const hello = frame({ content: "Hel" }) + frame({ content: "lo" }) + frame({}, "stop") + DONE;
 
@@ -221,6 +230,31 @@ describe("a chat", () => {
     expect(chat.getSnapshot().status).toBe("error");
     chat.reset();
     expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready", error: undefined });
+  });
+
+  test("lets its host work in the middle of a burst, at least each eight milliseconds", async () => {
+    // one millisecond passes between two deltas, and none while the host works
+    let now = 0;
+    const clock = { ...stoppedClock(), now: () => ++now };
+    const deltas = 2000;
+    const { client } = clientOf(
+      () => streamAnswer(frame({ content: "." }).repeat(deltas) + frame({}, "stop") + DONE),
+      { clock },
+    );
+    const chat = createChatStore(client, { model });
+    const answer = chat.send("Hello?");
+    let isOver = false;
+    answer.finally(() => {
+      isOver = true;
+    });
+    let longest = 0;
+    for (let before = now; !isOver; before = now) {
+      await hostTurn();
+      longest = Math.max(longest, now - before);
+    }
+    expect((await answer)?.messages.at(-1)?.content).toHaveLength(deltas);
+    expect(now).toBeGreaterThan(deltas);
+    expect(longest).toBeLessThan(20);
   });
 
   test("keeps the identity of messages that did not change", async () => {

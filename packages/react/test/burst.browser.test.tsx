@@ -163,42 +163,6 @@ describe("a burst of 5,000 deltas below 200 messages", () => {
   });
 });
 
-describe("a burst makes no long task", () => {
-  test("the browser reports a long task if there is one", async () => {
-    await expect
-      .poll(() => longTasksOf(async () => work(120)))
-      .toContainEqual(expect.toSatisfy((ms: number) => ms >= 120));
-  });
-
-  test("and reports none for 40,000 deltas in one read", { tags: ["long"] }, async () => {
-    const bytes = inPieces(frame({ content: "word " }).repeat(40_000) + END, 65_536);
-    let tasks: number[] = [];
-    // a busy machine may stretch any task, but not in each of ten tries; work that does not yield is long in each
-    for (let tries = 0; tries < 10; tries += 1) {
-      await open(bytes);
-      tasks = await longTasksOf(() => chat.send("Hello?"));
-      expect(latest()).toHaveLength(200_000);
-      if (tasks.length === 0) break;
-    }
-    expect(tasks).toEqual([]);
-  });
-});
-
-/** Lengths of the tasks of more than 50 ms that began during `act`. */
-async function longTasksOf(act: () => Promise<unknown>): Promise<number[]> {
-  const tasks: number[] = [];
-  const observer = new PerformanceObserver((list) => {
-    tasks.push(...list.getEntries().map(({ duration }) => duration));
-  });
-  await frames(2);
-  observer.observe({ type: "longtask" });
-  await act();
-  // the entry of a task comes in a later one
-  await frames(3);
-  observer.disconnect();
-  return tasks;
-}
-
 describe("while an answer streams", () => {
   test("shows another view, rendered in a transition, before the answer ends", async () => {
     await open(until(() => count("view about") > 0, { reads: 2000, apart: true }));

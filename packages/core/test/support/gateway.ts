@@ -197,15 +197,20 @@ const locks = globalThis.navigator?.locks as LockManager | undefined;
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) {
     await locks?.query();
-    await new Promise<void>((resolve) => {
-      const { port1, port2 } = new MessageChannel();
-      port1.onmessage = () => {
-        port1.close();
-        resolve();
-      };
-      port2.postMessage(undefined);
-    });
+    await hostTurn();
   }
+}
+
+/** One task of the platform, behind those that wait already. */
+export function hostTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(undefined);
+  });
 }
 
 /** Notes the listeners that a signal has from now on. */
