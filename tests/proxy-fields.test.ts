@@ -23,17 +23,9 @@ type Route = keyof typeof routes;
 
 /** The client's own schema of each model, and where the model is asked. */
 const models: readonly (readonly [model: string, route: Route, schema: object])[] = [
-  ["alpha-v4.1-flash", "chat", core.alphaChatRequest],
-  ["gamma-chat-1-6-251015", "chat", core.gammaChatRequest],
-  ["delta-5.3", "chat", core.deltaChatRequest],
-  ["gamma-image-4-0-250828", "images", core.gammaImage40Request],
-  ["gamma-image-5-0-260128", "images", core.gammaImage50Request],
-  ["beta3.0-video", "videos", core.betaVideoRequest],
-  ["beta3.0-video-prime", "videos", core.betaVideoRequest],
-  ["gamma-video-1-5-pro-251215", "videos", core.gammaVideo15ProRequest],
-  ["gamma-video-1-0-pro-fast-251015", "videos", core.gammaVideo10ProFastRequest],
-  ["gamma-video-2.0", "videos", core.gammaVideo20Request],
-  ["gamma-video-fast", "videos", core.gammaVideoFastRequest],
+  ...Object.entries(core.chatRequests).map(([model, schema]) => [model, "chat", schema] as const),
+  ...Object.entries(core.imageRequests).map(([model, schema]) => [model, "images", schema] as const),
+  ...Object.entries(core.videoRequests).map(([model, schema]) => [model, "videos", schema] as const),
   ["gamma-asset", "assets", core.assetRequest],
 ];
 

@@ -90,7 +90,9 @@ export interface GammaImage50Request extends ImageFields {
 
 /** The request of each image model. */
 export interface ImageRequests {
+  /** Request to `gamma-image-4-0-250828` (spec, POST /v1/images/generations). */
   readonly "gamma-image-4-0-250828": GammaImage40Request;
+  /** Request to `gamma-image-5-0-260128` (spec, POST /v1/images/generations). */
   readonly "gamma-image-5-0-260128": GammaImage50Request;
 }
 

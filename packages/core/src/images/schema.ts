@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { between, checkByModel, type Findings, type Same, type Warn, wholeNumber } from "../base/validate.js";
 import { isHTTP, isImageDataURI } from "../base/web-address.js";
 import { type ImageModel, imageModels } from "../models.js";
-import type { GammaImage40Request, GammaImage50Request, ImageRequest } from "./request-body.js";
+import type { ImageRequest, ImageRequests } from "./request-body.js";
 
 const referenceImage = v.pipe(
   v.string(),
@@ -39,20 +39,16 @@ function requestOf<Model extends ImageModel, const Sizes extends readonly string
 const image40Request = requestOf("gamma-image-4-0-250828", imageModels["gamma-image-4-0-250828"]);
 const image50Request = requestOf("gamma-image-5-0-260128", imageModels["gamma-image-5-0-260128"]);
 
-const schemas = {
+/** Schema of a request to each image model. */
+export const imageRequests: { readonly [Model in ImageModel]: v.GenericSchema<ImageRequests[Model]> } = {
   "gamma-image-4-0-250828": image40Request,
   "gamma-image-5-0-260128": image50Request,
 };
 
-/** Schema of a request to `gamma-image-4-0-250828`. */
-export const gammaImage40Request: v.GenericSchema<GammaImage40Request> = image40Request;
-/** Schema of a request to `gamma-image-5-0-260128`. */
-export const gammaImage50Request: v.GenericSchema<GammaImage50Request> = image50Request;
-
 /** Compares each declared request with its schema, both ways: a field that one of them lacks does not compile. */
 type _Declared = [
-  Same<GammaImage40Request, typeof image40Request>,
-  Same<GammaImage50Request, typeof image50Request>,
+  Same<ImageRequests["gamma-image-4-0-250828"], typeof image40Request>,
+  Same<ImageRequests["gamma-image-5-0-260128"], typeof image50Request>,
 ];
 
 /**
@@ -66,7 +62,7 @@ type _Declared = [
  * ```
  */
 export function checkImageRequest(request: unknown): Findings {
-  return checkByModel(request, "image", imageModels, schemas, warnOf);
+  return checkByModel(request, "image", imageModels, imageRequests, warnOf);
 }
 
 function warnOf(request: ImageRequest, warn: Warn): void {

@@ -338,15 +338,21 @@ export interface DeltaChatRequest extends DeltaChatParams, StreamField {
 
 /** The request of each chat model. */
 export interface ChatRequests {
+  /** Request to `alpha-v4.1-flash` (spec, Model `alpha-v4.1-flash`). */
   readonly "alpha-v4.1-flash": AlphaChatRequest;
+  /** Request to `gamma-chat-1-6-251015` (spec, Model `gamma-chat-1-6-251015`). */
   readonly "gamma-chat-1-6-251015": GammaChatRequest;
+  /** Request to `delta-5.3` (spec, Model `delta-5.3`). */
   readonly "delta-5.3": DeltaChatRequest;
 }
 
 /** The parameters of each chat model: its request without the conversation. */
 export interface ChatParams {
+  /** Parameters of `alpha-v4.1-flash` (spec, Model `alpha-v4.1-flash`). */
   readonly "alpha-v4.1-flash": AlphaChatParams;
+  /** Parameters of `gamma-chat-1-6-251015` (spec, Model `gamma-chat-1-6-251015`). */
   readonly "gamma-chat-1-6-251015": GammaChatParams;
+  /** Parameters of `delta-5.3` (spec, Model `delta-5.3`). */
   readonly "delta-5.3": DeltaChatParams;
 }
 

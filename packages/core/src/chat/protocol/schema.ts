@@ -9,8 +9,8 @@ import {
   type Warn,
   wholeNumber,
 } from "../../base/validate.js";
-import { chatModels } from "../../models.js";
-import type { AlphaChatRequest, ChatRequest, DeltaChatRequest, GammaChatRequest } from "./request-body.js";
+import { type ChatModel, chatModels } from "../../models.js";
+import type { ChatRequest, ChatRequests } from "./request-body.js";
 
 const alpha = chatModels["alpha-v4.1-flash"];
 const gamma = chatModels["gamma-chat-1-6-251015"];
@@ -191,24 +191,18 @@ const deltaRequest = v.object({
   ...tools,
 });
 
-const schemas = {
+/** Schema of a request to each chat model. */
+export const chatRequests: { readonly [Model in ChatModel]: v.GenericSchema<ChatRequests[Model]> } = {
   "alpha-v4.1-flash": alphaRequest,
   "gamma-chat-1-6-251015": gammaRequest,
   "delta-5.3": deltaRequest,
 };
 
-/** Schema of a request to `alpha-v4.1-flash`. */
-export const alphaChatRequest: v.GenericSchema<AlphaChatRequest> = alphaRequest;
-/** Schema of a request to `gamma-chat-1-6-251015`. */
-export const gammaChatRequest: v.GenericSchema<GammaChatRequest> = gammaRequest;
-/** Schema of a request to `delta-5.3`. */
-export const deltaChatRequest: v.GenericSchema<DeltaChatRequest> = deltaRequest;
-
 /** Compares each declared request with its schema, both ways: a field that one of them lacks does not compile. */
 type _Declared = [
-  Same<AlphaChatRequest, typeof alphaRequest>,
-  Same<GammaChatRequest, typeof gammaRequest>,
-  Same<DeltaChatRequest, typeof deltaRequest>,
+  Same<ChatRequests["alpha-v4.1-flash"], typeof alphaRequest>,
+  Same<ChatRequests["gamma-chat-1-6-251015"], typeof gammaRequest>,
+  Same<ChatRequests["delta-5.3"], typeof deltaRequest>,
 ];
 
 /**
@@ -222,7 +216,7 @@ type _Declared = [
  * ```
  */
 export function checkChatRequest(request: unknown): Findings {
-  return checkByModel(request, "chat", chatModels, schemas, warnOf);
+  return checkByModel(request, "chat", chatModels, chatRequests, warnOf);
 }
 
 function warnOf(request: ChatRequest, warn: Warn): void {
