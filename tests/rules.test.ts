@@ -64,7 +64,7 @@ describe.each(allRules)("$section · $field: $says", ({ endpoint, rule, path, ac
 
 test("the tables of models have the spec's defaults, which no request can show", () => {
   const alpha = chatModels["alpha-v4.1-flash"];
-  expect([alpha.thinkingDefault, alpha.reasoningEffortDefault]).toEqual(["enabled", "high"]);
+  expect([alpha.thinking[0], alpha.reasoningEffortDefault]).toEqual(["enabled", "high"]);
   expect(chatModels["gamma-chat-1-6-251015"].stop).toBe(1);
   for (const { watermarkDefault } of Object.values(imageModels)) expect(watermarkDefault).toBe(false);
   expect(videoModels["beta3.0-video"]).toMatchObject({

@@ -5,11 +5,15 @@
 export const chatModels = {
   "alpha-v4.1-flash": {
     family: "alpha",
+    /** Values of `thinking.type`, the default first; none for a model that never thinks. */
     thinking: ["enabled", "disabled"],
-    thinkingDefault: "enabled",
     reasoningEffort: ["none", "low", "high", "max"],
     reasoningEffortDefault: "high",
     maxTokens: 393_216,
+    /** Largest `temperature`. */
+    temperature: 2,
+    /** `frequency_penalty` and `presence_penalty` are fields of the model. */
+    penalties: true,
     /** Largest number of `stop` sequences; `1` means a single string. */
     stop: 16,
     imageInput: true,
@@ -23,6 +27,8 @@ export const chatModels = {
     thinking: [],
     reasoningEffort: [],
     maxTokens: 8192,
+    temperature: 2,
+    penalties: true,
     stop: 1,
     imageInput: false,
     tools: false,
@@ -31,9 +37,10 @@ export const chatModels = {
   "delta-5.3": {
     family: "delta",
     thinking: ["enabled"],
-    thinkingDefault: "enabled",
     reasoningEffort: ["low", "high", "max"],
     maxTokens: 131_072,
+    temperature: 1,
+    penalties: false,
     stop: 4,
     imageInput: false,
     tools: "unlisted",

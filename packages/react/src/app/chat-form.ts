@@ -91,7 +91,6 @@ function fieldsOf(model: ChatModel, values: FormValues, { words = formWords }: F
   const thinks = row.thinking.length > 0 && !(isOptional && values.thinking === false);
   // thinking makes the model of this table that can turn it off ignore them
   const shown = { isAdvanced: true, isShown: !(isOptional && thinks) };
-  const isDelta = row.family === "delta";
   const fields: FormField[] = [];
   if (isOptional) fields.push({ ...partsOf(words, "switch", "thinking"), default: true });
   if (efforts.length > 0)
@@ -107,10 +106,10 @@ function fieldsOf(model: ChatModel, values: FormValues, { words = formWords }: F
       max: row.maxTokens,
       step: 1,
     },
-    { ...partsOf(words, "number", "temperature", shown), min: 0, max: isDelta ? 1 : 2, step: 0.1 },
+    { ...partsOf(words, "number", "temperature", shown), min: 0, max: row.temperature, step: 0.1 },
     { ...partsOf(words, "number", "top_p", shown), min: 0, max: 1, step: 0.05 },
   );
-  if (!isDelta)
+  if (row.penalties)
     for (const name of ["frequency_penalty", "presence_penalty"] as const)
       fields.push({ ...partsOf(words, "number", name, shown), min: -2, max: 2, step: 0.1 });
   fields.push({ ...partsOf(words, "list", "stop", { isAdvanced: true }), max: row.stop });

@@ -2,6 +2,7 @@ import type { toJsonSchema } from "@valibot/to-json-schema";
 import { assertWritable, type StandardSchema } from "../../base/standard-schema.js";
 import type { Client } from "../../client.js";
 import { asError, ConfigurationError } from "../../errors.js";
+import { chatModels } from "../../models.js";
 
 /**
  * Writes a schema as the JSON Schema of its input, since a model writes the input. Checks without a keyword of JSON
@@ -24,8 +25,24 @@ export async function jsonSchemaOf(schema: StandardSchema, path: string): Promis
   }
 }
 
-/** Writes the schema for the system message; undefined, with a warning, if it has no JSON Schema. */
-export async function descriptionOf(client: Client, schema: StandardSchema): Promise<string | undefined> {
+/** Parts of a request whose answer has to fit a schema. */
+interface JSONParts {
+  /** The schema, for the system message; undefined if it has no JSON Schema. */
+  readonly instructions: string | undefined;
+  /** JSON mode of the model, if it has one. */
+  readonly mode: object | undefined;
+}
+
+/** Writes what a request for JSON adds. Warns if the schema has no JSON Schema. */
+export async function jsonPartsOf(client: Client, model: string, schema: StandardSchema): Promise<JSONParts> {
+  const known: Readonly<Record<string, { jsonMode: boolean } | undefined>> = chatModels;
+  return {
+    instructions: await instructionsOf(client, schema),
+    mode: known[model]?.jsonMode ? { response_format: { type: "json_object" } } : undefined,
+  };
+}
+
+async function instructionsOf(client: Client, schema: StandardSchema): Promise<string | undefined> {
   try {
     const written = JSON.stringify(await jsonSchemaOf(schema, "schema"));
     return `Answer with JSON only, without any other text. The JSON must fit this JSON Schema:\n${written}`;

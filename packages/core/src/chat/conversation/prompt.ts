@@ -1,5 +1,4 @@
 import type { Client } from "../../client.js";
-import { chatModels } from "../../models.js";
 import type { ChatRequest, ToolDefinition } from "../protocol/request-body.js";
 import { historyOf } from "./history.js";
 import type { ThreadMessage } from "./message.js";
@@ -18,25 +17,21 @@ export function requestOf(
   if (typeof instructions !== "function" && !schema && tools.length === 0) return write(instructions);
   return Promise.all([
     typeof instructions === "function" ? instructions() : instructions,
-    schema && import("./json-schema.js").then(({ descriptionOf }) => descriptionOf(client, schema)),
+    schema && import("./json-schema.js").then(({ jsonPartsOf }) => jsonPartsOf(client, model, schema)),
     ...tools.map((tool) => tool.definition()),
-  ]).then(([text, described, ...definitions]) =>
-    write([text, described].filter(Boolean).join("\n\n"), definitions),
+  ]).then(([text, json, ...definitions]) =>
+    write([text, json?.instructions].filter(Boolean).join("\n\n"), definitions, json?.mode),
   );
 
-  function write(system?: string, definitions: readonly ToolDefinition[] = []): ChatRequest {
+  function write(system?: string, definitions: readonly ToolDefinition[] = [], mode?: object): ChatRequest {
     const { tools: plain = [] } = (params ?? {}) as { tools?: readonly ToolDefinition[] };
     const offered = [...plain, ...definitions];
     return {
-      ...(schema && hasJSONMode(model) && { response_format: { type: "json_object" } }),
+      ...mode,
       ...params,
       model,
       messages: [...(system ? [{ role: "system", content: system }] : []), ...historyOf(thread)],
       ...(offered.length > 0 && { tools: offered }),
     } as ChatRequest;
   }
-}
-
-function hasJSONMode(model: string): boolean {
-  return Object.hasOwn(chatModels, model) && chatModels[model as keyof typeof chatModels].jsonMode;
 }
