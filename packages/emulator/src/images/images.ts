@@ -3,6 +3,7 @@ import type { EmulatorClock } from "../clock.js";
 import type { Files } from "../files/files.js";
 import type { Picture } from "../files/picture.js";
 import { paletteOf } from "../files/reference.js";
+import { warmUp } from "../files/warm-up.js";
 import { checkBody } from "../server/check.js";
 import type { Exchange } from "../server/exchange.js";
 import { answerJSON } from "../server/failure-mode.js";
@@ -45,7 +46,10 @@ export function createImages({ clock, speed, refuse, files, fetchMedia, usualMs 
     const id = `img_${hash(exchange.text)}_${++count}`;
     const own = START_MS + EACH_MS * job.count;
     const wait = (job.scenes.names.has("slow") ? SLOW_FACTOR * own : (usualMs ?? own)) / speed;
-    if (wait > 0) await clock.sleep(wait, exchange.request.signal);
+    if (wait > 0) {
+      void warmUp(clock, wait);
+      await clock.sleep(wait, exchange.request.signal);
+    }
     const reference = await referenceOf(job);
     return answerJSON(
       resultOf(job, reference, id, exchange.origin),

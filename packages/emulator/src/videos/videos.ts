@@ -5,6 +5,7 @@ import { frameSizeOf } from "../files/clip.js";
 import type { Files } from "../files/files.js";
 import type { Picture } from "../files/picture.js";
 import { paletteOf } from "../files/reference.js";
+import { warmUp } from "../files/warm-up.js";
 import { checkBody } from "../server/check.js";
 import type { Exchange } from "../server/exchange.js";
 import { createExpiringMap } from "../server/expiring-map.js";
@@ -70,7 +71,8 @@ export function createVideos({
       (await refuseUnreachable(addressesOf(checked.body), fetchMedia));
     if (refusal) return refusal;
 
-    const { id } = keep(job, exchange.text, await referenceOf(checked.body));
+    const { id, timeline } = keep(job, exchange.text, await referenceOf(checked.body));
+    void warmUp(clock, timeline.finishedAt - timeline.submittedAt);
     const receipt = {
       id,
       task_id: id,
