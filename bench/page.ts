@@ -17,6 +17,8 @@ export interface BenchPage {
 export interface MainThread {
   /** Milliseconds of its own so far: what else runs on this machine is not counted. */
   ms(): Promise<number>;
+  /** Megabytes of the browser's own objects for the page: elements and their layout. */
+  layoutMB(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -29,6 +31,10 @@ export async function openMainThread(page: Page): Promise<MainThread> {
     async ms() {
       const { metrics } = await session.send("Performance.getMetrics");
       return 1000 * (metrics.find((metric) => metric.name === "TaskDuration")?.value ?? Number.NaN);
+    },
+    async layoutMB() {
+      const { embedderHeapUsedSize } = await session.send("Runtime.getHeapUsage");
+      return embedderHeapUsedSize / 2 ** 20;
     },
     close: () => session.detach(),
   };

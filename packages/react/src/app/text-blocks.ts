@@ -6,17 +6,22 @@ const LONG = 4096;
  * changes: the others are the same strings as at the call before. Joined, the blocks are the text.
  *
  * A browser lays out all of an element's text again when it grows. For an answer of megabytes in one element this takes
- * a second each time, and the page hangs. In elements of their own, the earlier blocks keep their layout.
+ * a second each time, and the page hangs. In elements of their own, the earlier blocks keep their layout. With
+ * `content-visibility: auto`, the browser lays out only those near the viewport.
  *
  * @example
  * ```tsx
  * const Block = memo(function Block({ text }: { text: string }) {
- *   return <div style={{ whiteSpace: "pre-wrap" }}>{text}</div>;
+ *   return <div className="block">{text}</div>;
  * });
  * function Answer({ text }: { text: string }) {
  *   const [blocksOf] = useState(createTextBlocks);
  *   return blocksOf(text).map((block, at) => <Block key={at} text={block} />);
  * }
+ * ```
+ * ```css
+ * .block { white-space: pre-wrap }
+ * .block:not(:last-child) { content-visibility: auto; contain-intrinsic-size: auto 1000px }
  * ```
  */
 export function createTextBlocks(): (text: string) => readonly string[] {
