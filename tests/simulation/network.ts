@@ -158,6 +158,8 @@ export function createNetwork(
       function relay(source: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
         const reader = source.getReader();
         let passed = 0;
+        let isCancelled = false;
+
         return new ReadableStream(
           {
             start(controller) {
@@ -167,7 +169,8 @@ export function createNetwork(
               return new Promise((done) => {
                 const pass = (act: () => void) =>
                   timeline.after(delay(), () => {
-                    if (open.has(exchange)) page.deliver(act);
+                    // a frozen page gets the piece later, and may have left by then
+                    if (open.has(exchange)) page.deliver(() => isCancelled || act());
                     page.deliver(done);
                   });
                 if (passed++ === pieces && fault === "stalled") return;
@@ -190,7 +193,10 @@ export function createNetwork(
                 );
               });
             },
-            cancel: end,
+            cancel() {
+              isCancelled = true;
+              end();
+            },
           },
           { highWaterMark: 0 },
         );
