@@ -1,8 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
-import { build } from "vite";
+import { Script } from "node:vm";
+import { Window } from "happy-dom";
+import { build, type InlineConfig } from "vite";
 import { entries } from "../support/entries.ts";
+import type { Plan } from "./plan.js";
+import type { TreeCode } from "./tree-code.js";
 
 /** A change of one source file: `find` is replaced where it stands, once. */
 export interface SourceChange {
@@ -12,11 +16,23 @@ export interface SourceChange {
   readonly replace: string;
 }
 
+/** A world with one answer, before all others. */
+const firstWorld: Plan = {
+  seed: 0,
+  tabs: 1,
+  locks: "sound",
+  whenBusy: "queue",
+  proxy: "kept",
+  view: "stores",
+  budget: 1_000_000,
+  steps: [{ afterMs: 0, do: "send", tab: 0, nth: 0 }],
+};
 const root = join(import.meta.dirname, "../..");
 
 /**
  * Builds the simulation with all packages into one file, and loads it. In one file, parts that are loaded on demand are
- * there at once: nothing waits for the file system, and time passes in the world alone.
+ * there at once: nothing waits for the file system, and time passes in the world alone. The React tree of a tab is a
+ * second file, which is run for each tab: the tabs share no module, as those of a browser.
  *
  * @param changes changes of the sources, which stay as they are on the disk
  * @throws {Error} when a text to replace is not in its file exactly once
@@ -27,26 +43,47 @@ export async function loadSimulation(
   const folder = mkdtempSync(join(import.meta.dirname, "../node_modules/.simulation-"));
   try {
     const missing = new Set(changes);
-    await build({
-      configFile: false,
-      root,
-      logLevel: "error",
-      plugins: [
-        { name: "change-sources", enforce: "pre", transform: (code, id) => changed(code, id, missing) },
-      ],
-      resolve: { alias: aliases() },
-      ssr: { noExternal: true },
-      build: {
-        ssr: join(import.meta.dirname, "index.ts"),
-        outDir: folder,
-        minify: false,
-        target: "node24",
-        rolldownOptions: { output: { entryFileNames: "simulation.mjs", codeSplitting: false } },
-      },
-    });
+    await build(configOf("index.ts", { entryFileNames: "simulation.mjs" }));
+    await build(
+      configOf("tree.tsx", {
+        entryFileNames: "tree.js",
+        format: "iife",
+        name: "tree",
+        globals: { "node:fs/promises": "undefined" },
+      }),
+    );
     const [unused] = missing;
     if (unused) throw new Error(`${unused.file}: the text to replace was not found, or the file is not used`);
-    return await import(/* @vite-ignore */ pathToFileURL(join(folder, "simulation.mjs")).href);
+    const simulation: typeof import("./index.js") = await import(
+      /* @vite-ignore */ pathToFileURL(join(folder, "simulation.mjs")).href
+    );
+    simulation.loadTrees(treeCodeOf(readFileSync(join(folder, "tree.js"), "utf8")));
+    // what modules make once, such as the origin of ids, is there in all worlds then
+    await simulation.simulate(firstWorld);
+    return simulation;
+
+    function configOf(entry: string, output: object): InlineConfig {
+      return {
+        configFile: false,
+        root,
+        logLevel: "error",
+        plugins: [
+          { name: "change-sources", enforce: "pre", transform: (code, id) => changed(code, id, missing) },
+        ],
+        // React with its checks, and StrictMode
+        define: { "process.env.NODE_ENV": '"development"' },
+        resolve: { alias: aliases() },
+        ssr: { noExternal: true },
+        build: {
+          ssr: join(import.meta.dirname, entry),
+          outDir: folder,
+          emptyOutDir: false,
+          minify: false,
+          target: "node24",
+          rolldownOptions: { output: { ...output, codeSplitting: false } },
+        },
+      };
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -64,9 +101,22 @@ export async function loadSimulation(
   }
 }
 
+/** Compiles the code of a tree once. Each call runs it anew, with a window whose document is its own. */
+function treeCodeOf(code: string): TreeCode {
+  const { window } = new Window();
+  const run = new Script(`(function (window, document, console, performance) { ${code}\nreturn tree; })`, {
+    filename: "tree.js",
+  }).runInThisContext();
+  return ({ logError, now }) => {
+    const document = window.document.implementation.createHTMLDocument();
+    return { ...run(window, document, { ...console, error: logError }, { now }), container: document.body };
+  };
+}
+
 function aliases() {
   const packages = join(root, "packages");
-  return Object.entries({ ...entries, "@sluice/core/internal": "core/src/internal.ts" })
+  const ours = Object.entries({ ...entries, "@sluice/core/internal": "core/src/internal.ts" })
     .sort(([a], [b]) => b.length - a.length)
     .map(([find, path]) => ({ find: new RegExp(`^${find}$`), replacement: join(packages, path) }));
+  return [...ours, { find: /^scheduler$/, replacement: join(import.meta.dirname, "scheduler.ts") }];
 }

@@ -1,6 +1,7 @@
 import { getEventListeners } from "node:events";
 import type { ThreadMessage } from "@sluice/core";
 import type { GatewayCall } from "./gateway.js";
+import { pollsForWhatIsShown, rendersInPeace, showsItsStores } from "./hook-rules.js";
 import { brokenMoneyRule, brokenMoneyRuleAtRest } from "./money-rules.js";
 import { KEY } from "./proxy.js";
 import type { Tab } from "./tab.js";
@@ -29,7 +30,7 @@ export function brokenRule(world: World): string | undefined {
     if (broken) return broken;
   }
   for (const tab of world.tabs) {
-    const broken = keepsFinished(world, tab);
+    const broken = keepsFinished(world, tab) ?? rendersInPeace(tab);
     if (broken) return `tab ${tab.page.id}: ${broken}`;
   }
   return undefined;
@@ -38,7 +39,12 @@ export function brokenRule(world: World): string | undefined {
 /** Returns the first rule that is broken when nothing is in flight any more; `fresh` is a tab that was opened then. */
 export function brokenRuleAtRest(world: World, fresh: Tab): string | undefined {
   for (const tab of world.tabs) {
-    const broken = isSettled(world, tab) ?? knowsItsTasks(world, tab) ?? knowsItsAssets(world, tab);
+    const broken =
+      showsItsStores(tab) ??
+      pollsForWhatIsShown(world, tab) ??
+      isSettled(world, tab) ??
+      knowsItsTasks(world, tab) ??
+      knowsItsAssets(world, tab);
     if (broken) return `tab ${tab.page.id}: ${broken}`;
   }
   return (
@@ -68,7 +74,7 @@ export function leftBy(
     locks: locks.namesOf(page).length,
     channels: channels.countOf(page),
     listeners,
-    "watched chats": disk.watchersOf(page, "chat/a"),
+    "watched chats": disk.watchersOf(page, "chat/a") + disk.watchersOf(page, "chat/b"),
     promises: pending.size,
   };
   const [name, count] = Object.entries(left).find(([, count]) => count > 0) ?? [];

@@ -10,6 +10,7 @@ const conversation = "packages/core/src/chat/conversation";
 const protocol = "packages/core/src/chat/protocol";
 const transport = "packages/core/src/transport";
 const proxy = "packages/worker-proxy/src";
+const react = "packages/react/src";
 
 /** Bugs of the first fault report, then those that the simulation found. `pnpm simulate --put-back` looks for each. */
 export const knownBugs: readonly KnownBug[] = [
@@ -313,6 +314,40 @@ export const knownBugs: readonly KnownBug[] = [
         `${proxy}/gateway/read-answer.ts`,
         'typeof value === "string" && value !== "" && !openKeyWatch(keys)(value);',
         'typeof value === "string" && value !== "" && keys.length > 0;',
+      ),
+    ],
+  },
+  {
+    name: "a chat that no component shows any more is never closed",
+    changes: [
+      change(
+        `${react}/use-shared-store.ts`,
+        "useLifetime(() => registry.hold(key, shared), [registry, key, shared]);",
+        "useLifetime(() => void registry.hold(key, shared), [registry, key, shared]);",
+      ),
+    ],
+  },
+  {
+    name: "a store that a component finds again is closed all the same",
+    changes: [change("packages/core/src/base/store.ts", "      entry.leaving?.abort();\n", "")],
+  },
+  {
+    name: "a component that is shown again goes back to the task of its id",
+    changes: [
+      change(`${react}/use-own-store.ts`, "if (attached.to === store && attached.id === id) return;", ""),
+    ],
+  },
+  {
+    name: "a component misses what its chat gets without a change of its status",
+    changes: [change(`${react}/use-store.ts`, "    return subscribe(catchUp);\n", "")],
+  },
+  {
+    name: "a task is polled for a component that is gone",
+    changes: [
+      change(
+        `${react}/use-video-task.ts`,
+        "const subscribe = enabled ? store.subscribe : noSubscription;",
+        "const subscribe = enabled ? (listener: () => void) => void store.subscribe(listener) as never : noSubscription;",
       ),
     ],
   },

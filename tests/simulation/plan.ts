@@ -6,6 +6,8 @@ import { networkFaults } from "./network.js";
 import { objectFaults } from "./objects.js";
 import type { ProxyMode } from "./proxy.js";
 import { between, nthOf, randomOf, weighted } from "./random.js";
+import type { View } from "./tab.js";
+import type { Part } from "./tree.js";
 
 /** One step of a plan. Numbers choose among what there is, so that any steps can be left out. */
 export interface Step {
@@ -25,6 +27,8 @@ export interface Plan {
   readonly locks: LockMode;
   readonly whenBusy: WhenBusy;
   readonly proxy: ProxyMode;
+  /** Parts by which every other tab uses the library, from the first one on. The others use the stores. */
+  readonly view: View;
   /** Tokens that the user may spend in one window, where there is a proxy. */
   readonly budget: number;
   readonly steps: readonly Step[];
@@ -45,11 +49,37 @@ const families = {
   videos: { create: 8, "create twice": 4, refetch: 3, "reset video": 3, "remove video": 1 },
   pictures: { generate: 8, "generate twice": 4, "stop images": 3, "reset images": 1 },
   assets: { register: 8, "register twice": 3, "reset asset": 2, "refetch asset": 2 },
+  views: {
+    unmount: 5,
+    mount: 7,
+    remount: 5,
+    "mount with another id": 6,
+    "hide for a while": 6,
+  },
   proxy: { "break upstream": 10, "restart proxy": 3, "break an object's call": 4, "crash an object": 4 },
 } as const;
 
 type Families = typeof families;
 export type Action = { [Family in keyof Families]: keyof Families[Family] }[keyof Families];
+
+/** Components that steps change: the chat and the video more often. */
+export const components: readonly Part[] = [
+  "chat",
+  "title",
+  "video",
+  "asset",
+  "images",
+  "list",
+  "chat",
+  "video",
+];
+
+type TreeAction = keyof Families["views"];
+
+/** Returns true for a step that changes the components of a tab. */
+export function isOfTree(action: Action): action is TreeAction {
+  return action in families.views;
+}
 
 export const diskModes: readonly DiskMode[] = ["tight", "slow", "full", "tight", "fails", "hangs"];
 
@@ -58,7 +88,7 @@ export function planOf(seed: number): Plan {
   const random = randomOf(seed, "plan");
   const proxy = weighted(random, { absent: 4, metered: 3, kept: 2 });
   const chosen = Object.entries(families).filter(([name]) => {
-    if (name === "proxy" && proxy === "absent") return false;
+    if (name === "views" || (name === "proxy" && proxy === "absent")) return false;
     return name === "talk" || random() < 0.4;
   });
   const weights = Object.assign({}, ...chosen.map(([, weights]) => weights)) as Record<Action, number>;
@@ -84,8 +114,28 @@ export function planOf(seed: number): Plan {
     whenBusy: nthOf(["reject", "queue", "replace"] as const, between(random, 0, 2)) as WhenBusy,
     proxy,
     budget: random() < 0.25 ? 8000 : 1_000_000,
-    steps,
+    ...withViews(seed, steps),
   };
+}
+
+/** Adds the steps of components, where a world has some. Other worlds stay as they are. */
+function withViews(seed: number, steps: readonly Step[]): Pick<Plan, "view" | "steps"> {
+  const random = randomOf(seed, "view");
+  const view = weighted(random, { stores: 6, hooks: 1, "strict hooks": 1 });
+  if (view === "stores") return { view, steps };
+  const mixed = steps.flatMap((step): Step[] => {
+    if (random() < 0.6) return [step];
+    const change: Step = {
+      afterMs: Number(
+        weighted(random, { 0: 2, [between(random, 1, 900)]: 3, [between(random, 1000, 400_000)]: 1 }),
+      ),
+      do: weighted(random, families.views),
+      tab: between(random, 0, 5),
+      nth: between(random, 0, 23),
+    };
+    return [change, step];
+  });
+  return { view, steps: mixed };
 }
 
 /** Describes a step for a reader. */
@@ -99,6 +149,8 @@ export function described({ do: action, nth }: Step): string {
           ? ` (${nthOf(diskModes, nth)})`
           : action === "break an object's call"
             ? ` (${nthOf(objectFaults, nth)})`
-            : "";
+            : isOfTree(action)
+              ? ` (${nthOf(components, nth)})`
+              : "";
   return action + fault;
 }

@@ -69,7 +69,9 @@ export function installPlatform(parts: PlatformParts): () => void {
     if (known) return known;
     // one lock manager for each page, as in a browser
     const locks = locksOf(page);
-    const navigator = Object.defineProperty({ locks }, "onLine", { get: () => page.isOnline });
+    const navigator = Object.defineProperty({ locks, userAgent: "simulated" }, "onLine", {
+      get: () => page.isOnline,
+    });
     navigators.set(page, navigator);
     return navigator;
   }

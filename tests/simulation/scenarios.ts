@@ -7,7 +7,7 @@ export interface Scenario {
 }
 
 /** A world without a proxy. */
-const alone = { proxy: "absent", budget: 0 } as const;
+const alone = { proxy: "absent", view: "stores", budget: 0 } as const;
 
 /** Scenarios of all bugs that were found. `report` prints the steps of a new one. */
 export const scenarios: readonly Scenario[] = [
@@ -79,6 +79,7 @@ export const scenarios: readonly Scenario[] = [
       locks: "silent",
       whenBusy: "reject",
       proxy: "metered",
+      view: "stores",
       budget: 1_000_000,
       steps: [
         step(10, "go offline", 2, 19),
@@ -96,6 +97,7 @@ export const scenarios: readonly Scenario[] = [
       locks: "sound",
       whenBusy: "queue",
       proxy: "kept",
+      view: "stores",
       budget: 1_000_000,
       steps: [
         step(10, "break connection", 0, 22),
@@ -103,6 +105,26 @@ export const scenarios: readonly Scenario[] = [
         step(10, "send", 0, 16),
         step(10, "break connection", 0, 1),
         step(82_323, "sign in", 4, 7),
+      ],
+    },
+  },
+  {
+    name: "the simulation itself: a page that was frozen gets a piece of an answer that it has left",
+    plan: {
+      seed: 8747,
+      tabs: 1,
+      locks: "absent",
+      whenBusy: "queue",
+      proxy: "kept",
+      view: "stores",
+      budget: 1_000_000,
+      steps: [
+        step(10, "remove video", 5, 23),
+        step(10, "open", 4, 12),
+        step(10, "create", 4, 15),
+        step(87_236, "open", 0, 9),
+        step(10, "freeze", 1, 9),
+        step(23_443, "change disk", 2, 14),
       ],
     },
   },

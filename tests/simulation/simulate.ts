@@ -21,6 +21,9 @@ export interface Run {
 /** Milliseconds after which everything has come to its end: no limit of a request or a task is longer. */
 const REST_MS = 2_400_000;
 
+/** Milliseconds after which a store that no component shows is closed. */
+const LINGER_MS = 900_000;
+
 /** Runs a plan in a new world, until a rule is broken or all is at rest. */
 export async function simulate(plan: Plan): Promise<Run> {
   const world = createWorld(plan);
@@ -60,11 +63,11 @@ async function live(world: World, plan: Plan, onStep: () => void): Promise<strin
     const broken = brokenRule(world);
     if (broken) return broken;
   }
-  return comeToRest(world);
+  return comeToRest(world, plan);
 }
 
 /** Ends all faults, waits until nothing is in flight, and looks at what is left. */
-async function comeToRest(world: World): Promise<string | undefined> {
+async function comeToRest(world: World, plan: Plan): Promise<string | undefined> {
   const { timeline, tabs, network, proxy, gateway, disk, open } = world;
   network.isDown = false;
   network.disarm();
@@ -78,6 +81,7 @@ async function comeToRest(world: World): Promise<string | undefined> {
     page.isHidden = false;
     tab.isSignedOut = false;
     page.thaw();
+    tab.tree?.showAll();
     page.run(() => {
       page.window.dispatchEvent(new Event("online"));
       page.document.dispatchEvent(new Event("visibilitychange"));
@@ -93,11 +97,12 @@ async function comeToRest(world: World): Promise<string | undefined> {
     await timeline.runUntil(timeline.now() + 60_000);
   }
   const fresh = open();
+  for (const { tree } of tabs) tree?.probe();
   await timeline.runUntil(timeline.now() + 10_000);
   const broken = brokenRule(world) ?? brokenRuleAtRest(world, fresh);
   if (broken) return broken;
   for (const tab of tabs) tab.close();
-  await timeline.runUntil(timeline.now() + 10_000);
+  await timeline.runUntil(timeline.now() + 10_000 + (plan.view === "stores" ? 0 : LINGER_MS));
   for (const tab of tabs) {
     const left = leftBy(world, tab);
     if (left) return left;

@@ -2,9 +2,10 @@ import type { ThreadMessage } from "@sluice/core";
 import { gatewayFaults } from "./gateway.js";
 import { networkFaults } from "./network.js";
 import { objectFaults } from "./objects.js";
-import { type Action, described, diskModes, type Step } from "./plan.js";
+import { type Action, components, described, diskModes, isOfTree, type Step } from "./plan.js";
 import { nthOf } from "./random.js";
 import type { Tab } from "./tab.js";
+import type { Part } from "./tree.js";
 import type { World } from "./world.js";
 
 /** Steps after which a chat request may be sent once more, since an answer was lost or was asked for again. */
@@ -30,6 +31,23 @@ const REASONS: ReadonlySet<Action> = new Set<Action>([
   "crash an object",
 ]);
 
+/** Components that the user's actions need; the others need the chat. */
+const usedBy: Partial<Record<Action, Part>> = {
+  create: "video",
+  "create twice": "video",
+  refetch: "video",
+  "reset video": "video",
+  "remove video": "list",
+  generate: "images",
+  "generate twice": "images",
+  "stop images": "images",
+  "reset images": "images",
+  register: "asset",
+  "register twice": "asset",
+  "refetch asset": "asset",
+  "reset asset": "asset",
+};
+
 /** Does one step. A step without a tab or a message to act on does nothing. */
 export function act(world: World, step: Step, index: number): void {
   if (REASONS.has(step.do)) world.reasons += 1;
@@ -38,10 +56,12 @@ export function act(world: World, step: Step, index: number): void {
   const tab = nthOf(world.tabs, step.tab);
   world.log(`tab ${tab?.page.id ?? "–"}: ${described(step)}`);
   if (actOnWorld(world, step) || !tab) return;
-  if (actOnPage(world, tab, step)) return;
+  if (actOnPage(world, tab, step) || actOnTree(world, tab, step)) return;
   const awake = world.tabs.filter(({ page }) => page.state === "open");
-  if (step.do.endsWith("in all tabs")) for (const each of awake) actInAll(each, step.do);
-  else if (tab.page.state === "open") actAsUser(world, tab, step, index);
+  if (step.do.endsWith("in all tabs")) {
+    for (const each of awake) if (isShown(each, "chat")) actInAll(each, step.do);
+  } else if (tab.page.state === "open" && isShown(tab, usedBy[step.do] ?? "chat"))
+    actAsUser(world, tab, step, index);
 }
 
 /** Changes the network, the gateway or the disk. */
@@ -140,6 +160,67 @@ function actOnPage({ open, close }: World, tab: Tab, { do: action, nth }: Step):
   }
 }
 
+/** Mounts, unmounts and hides components of a tab. */
+function actOnTree(
+  { timeline }: World,
+  { page, tree, list, assetIds }: Tab,
+  { do: action, nth }: Step,
+): boolean {
+  if (!isOfTree(action)) return false;
+  const part = nthOf(components, nth) as Part;
+  if (!tree || page.state !== "open") return true;
+  const { mount } = tree.places[part];
+  switch (action) {
+    case "unmount":
+      tree.place(part, { isMounted: false });
+      return true;
+    case "mount":
+      tree.place(part, { isMounted: true });
+      return true;
+    case "remount":
+      tree.place(part, { isMounted: true, mount: mount + 1 });
+      return true;
+    case "hide for a while":
+      tree.place(part, { isHidden: true });
+      timeline.after(500 * nth, () => page.deliver(() => tree.place(part, { isHidden: false })));
+      return true;
+    case "mount with another id":
+      tree.place(part, { isMounted: true, id: otherId() });
+      return true;
+  }
+
+  function otherId(): string | undefined {
+    switch (part) {
+      case "chat":
+      case "title":
+        return nthOf(["a", "b"], nth >> 3);
+      case "images":
+        return nthOf([undefined, "pictures"], nth >> 3);
+      case "video":
+        return nthOf(
+          list.getSnapshot().flatMap(({ handle }) => handle?.id ?? []),
+          nth >> 3,
+        );
+      case "asset":
+        return nthOf([...assetIds], nth >> 3);
+      case "list":
+        return undefined;
+    }
+  }
+}
+
+/** Returns true if the user can use a component of a tab. */
+function isShown({ tree }: Tab, part: Part): boolean {
+  if (!tree) return true;
+  const { isMounted, isHidden } = tree.places[part];
+  return isMounted && !isHidden && tree.shown[part] !== undefined;
+}
+
+/** Returns true if the tab shows the chat that all tabs have. */
+function isInCommonChat({ tree }: Tab): boolean {
+  return !tree || tree.shown.chat?.id === "a";
+}
+
 function actInAll({ chat, call, run }: Tab, action: Action): void {
   if (action === "retry in all tabs") return call("retry", () => chat.retry());
   const { pendingActions } = run(() => chat.getSnapshot());
@@ -155,7 +236,7 @@ function actAsUser(world: World, tab: Tab, { do: action, nth }: Step, index: num
   const { messages, pendingActions } = chat.getSnapshot();
   const message = nthOf(messages, nth);
   const toolCallId = pendingActions[0]?.toolCallId ?? "none";
-  const question = `question ${index}`;
+  const question = isInCommonChat(tab) ? `question ${index}` : `aside ${index}`;
   const film = `film ${index}`;
   const send = (text = question) => call(text, () => chat.send(text));
   const create = () =>
@@ -231,8 +312,10 @@ function actAsUser(world: World, tab: Tab, { do: action, nth }: Step, index: num
 }
 
 /** Stops a chat. A question that it does not show by then may never be sent. */
-function stop({ withdrawn }: World, { chat, pending, run }: Tab): void {
+function stop({ withdrawn }: World, tab: Tab): void {
+  const { chat, pending, run } = tab;
   run(() => chat.stop());
+  if (!isInCommonChat(tab)) return;
   const shown = new Set(chat.getSnapshot().messages.map(({ content }: ThreadMessage) => content));
   for (const name of pending.values())
     if (name.startsWith("question") && !shown.has(name)) withdrawn.add(name);

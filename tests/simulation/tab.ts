@@ -1,7 +1,10 @@
 import {
   type AssetStore,
+  type AssetStoreOptions,
   type ChatStore,
+  type ChatStoreOptions,
   type ClientEvent,
+  type ClientOptions,
   createAssetStore,
   createChatStore,
   createClient,
@@ -10,22 +13,36 @@ import {
   createVideoTaskStore,
   defineTool,
   type ImageStore,
+  type ImageStoreOptions,
   type RecordStorage,
   type VideoTaskList,
   type VideoTaskStore,
   type WhenBusy,
 } from "@sluice/core";
+import { openTree, type Tree } from "./hooks.js";
 import type { Page } from "./page.js";
 import type { Random } from "./random.js";
 
+/** Parts by which an app uses the library: stores, or components with hooks. */
+export type View = "stores" | "hooks" | "strict hooks";
+
+type ChatVerb = "send" | "stop" | "retry" | "regenerate" | "edit";
+type TurnVerb = "switchBranch" | "approve" | "deny" | "addToolResult";
+
+/** The stores of an app, or the verbs of its hooks: the chat, the videos, images, and one asset. */
+export interface Stores {
+  readonly chat: Pick<ChatStore, "getSnapshot" | ChatVerb | TurnVerb>;
+  readonly list: Omit<VideoTaskList, "subscribe">;
+  readonly video: Pick<VideoTaskStore, "create" | "refetch" | "reset">;
+  readonly images: Pick<ImageStore<"gamma-image-5-0-260128">, "getSnapshot" | "generate" | "stop" | "reset">;
+  readonly asset: Pick<AssetStore, "create" | "refetch" | "reset">;
+}
+
 /** The app in a page: one chat and the videos over the storage of the browser, images, and one asset. */
-export interface Tab {
+export interface Tab extends Stores {
   readonly page: Page;
-  readonly chat: ChatStore;
-  readonly list: VideoTaskList;
-  readonly video: VideoTaskStore;
-  readonly images: ImageStore<"gamma-image-5-0-260128">;
-  readonly asset: AssetStore;
+  /** The React tree whose hooks the app uses; undefined for an app that uses the stores. */
+  readonly tree: Tree | undefined;
   /** Ids of the assets that were registered here. */
   readonly assetIds: ReadonlySet<string>;
   readonly events: readonly ClientEvent[];
@@ -48,23 +65,33 @@ export interface TabParts {
   readonly storage: RecordStorage;
   readonly fetch: (request: Request) => Promise<Response>;
   readonly whenBusy: WhenBusy;
+  readonly view: View;
   /** Notes that a tool was run. */
   readonly onTool: (toolCallId: string) => void;
   /** Notes an outcome of a verb. */
   readonly onSettled: (name: string, settled: unknown) => void;
 }
 
+/** Options of an app. */
+export interface AppOptions {
+  readonly client: ClientOptions;
+  readonly chat: (id: string) => ChatStoreOptions;
+  readonly images: ImageStoreOptions<"gamma-image-5-0-260128">;
+  readonly asset: AssetStoreOptions;
+  readonly storage: RecordStorage;
+}
+
 /** Opens the app in a page. */
 export function openTab(parts: TabParts): Tab {
-  const { page, random, storage, fetch, whenBusy, onTool, onSettled } = parts;
+  const { page, random, storage, fetch, whenBusy, view, onTool, onSettled } = parts;
   const events: ClientEvent[] = [];
   const pending = new Map<object, string>();
-  const stops: (() => void)[] = [];
   const assetIds = new Set<string>();
-  const tab = { page, events, pending, assetIds, isSignedOut: false, call, run: page.run, close };
+  const tab = { page, events, pending, assetIds, isSignedOut: false, call, run: page.run };
 
-  return page.run(() => {
-    const client = createClient({
+  const tools = toolsOf(page, onTool);
+  const options: AppOptions = {
+    client: {
       baseURL: "https://proxy.test",
       fetch,
       random,
@@ -76,17 +103,15 @@ export function openTab(parts: TabParts): Tab {
       assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
       timeouts: { headersMs: 60_000, firstChunkMs: 60_000, chunkMs: 20_000 },
       onEvent: (event) => events.push(event),
-    });
-    const tools = toolsOf(page, onTool);
-    const model = "alpha-v4.1-flash";
-    const chat = createChatStore(client, { id: "a", model, tools, whenBusy, maxSteps: 4, storage });
-    const list = createVideoTaskList(client, { storage });
-    const video = createVideoTaskStore(client, { storage });
-    const images = createImageStore(client, { model: "gamma-image-5-0-260128" });
-    const asset = createAssetStore(client, { groupId: "group", onCreate: ({ id }) => void assetIds.add(id) });
-    for (const store of [chat, list, video, images, asset]) stops.push(store.subscribe(() => {}));
-    return Object.assign(tab, { chat, list, video, images, asset });
-  });
+    },
+    chat: (id) => ({ id, model: "alpha-v4.1-flash", tools, whenBusy, maxSteps: 4, storage }),
+    images: { model: "gamma-image-5-0-260128" },
+    asset: { groupId: "group", onCreate: ({ id }) => void assetIds.add(id) },
+    storage,
+  };
+  return page.run(() =>
+    Object.assign(tab, view === "stores" ? openStores(options, page) : openTree(options, page, view)),
+  );
 
   function call(name: string, verb: () => Promise<unknown>): void {
     const key = {};
@@ -97,11 +122,24 @@ export function openTab(parts: TabParts): Tab {
     };
     page.run(verb).then(settle, (error) => settle(new Error(`${name} rejected`, { cause: error })));
   }
+}
+
+/** Opens an app that uses the stores. */
+function openStores(options: AppOptions, page: Page) {
+  const { storage } = options;
+  const client = createClient(options.client);
+  const chat = createChatStore(client, options.chat("a"));
+  const list = createVideoTaskList(client, { storage });
+  const video = createVideoTaskStore(client, { storage });
+  const images = createImageStore(client, options.images);
+  const asset = createAssetStore(client, options.asset);
+  const stops = [chat, list, video, images, asset].map((store) => store.subscribe(() => {}));
+  return { chat, list, video, images, asset, tree: undefined, close };
 
   function close(): void {
     page.run(() => {
       for (const stop of stops) stop();
-      (tab as unknown as Tab).chat.close();
+      chat.close();
     });
   }
 }

@@ -95,6 +95,7 @@ export function createWorld(plan: Plan) {
       storage: disk.storageOf(page),
       fetch: network.fetchOf(page),
       whenBusy,
+      view: opened % 2 === 1 ? plan.view : "stores",
       onTool: (id) => void world.toolRuns.push(id),
       onSettled(name, settled) {
         log(`tab ${page.id}: ${name} → ${outcomeOf(settled)}`);

@@ -1,0 +1,22 @@
+/** Runs the code of a React tree anew: its modules are those of one tab. */
+export type TreeCode = (page: {
+  /** Receives what is written to the console as an error. */
+  readonly logError: (...line: readonly unknown[]) => void;
+  /** Milliseconds for `performance.now`. */
+  readonly now: () => number;
+}) => typeof import("./tree.jsx") & {
+  /** Element of a document of its own. */
+  readonly container: Element;
+};
+
+let known: TreeCode | undefined;
+
+/** Gives the simulation the code of the trees. */
+export function loadTrees(code: TreeCode): void {
+  known = code;
+}
+
+export const runTreeCode: TreeCode = (page) => {
+  if (!known) throw new Error("the code of the trees is not loaded");
+  return known(page);
+};

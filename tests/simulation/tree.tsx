@@ -1,0 +1,169 @@
+import { createAssetStore, createClient, createVideoTaskStore } from "@sluice/core";
+import {
+  GatewayProvider,
+  type UseAssetResult,
+  type UseChatStreamResult,
+  type UseImagesResult,
+  type UseVideoTaskResult,
+  type UseVideoTasksResult,
+  useAsset,
+  useChatStream,
+  useImages,
+  useVideoTask,
+  useVideoTasks,
+} from "@sluice/react";
+import { Activity, type ReactNode, StrictMode, useLayoutEffect } from "react";
+import { flushSync } from "react-dom";
+import { createRoot } from "react-dom/client";
+import { chats } from "../../packages/react/src/chats.js";
+import { images } from "../../packages/react/src/images.js";
+import type { AppOptions } from "./tab.js";
+
+/* The app of a tab as a React tree. It is a bundle of its own, whose code each tab gets anew, as a page does. */
+
+/** Components of the app; `title` shows the same chat as `chat`. */
+export const parts = ["chat", "title", "list", "video", "asset", "images"] as const;
+export type Part = (typeof parts)[number];
+/** Components that share their store by an id. */
+export type SharedPart = "chat" | "title" | "images";
+
+/** The way in which a component is in the tree. */
+export interface Place {
+  readonly isMounted: boolean;
+  /** True inside a hidden `<Activity>`. */
+  readonly isHidden: boolean;
+  /** Number of mounts. */
+  readonly mount: number;
+  /** Id of the chat, the images, the task or the asset. */
+  readonly id: string | undefined;
+}
+
+/** What the committed components show. */
+export interface Shown {
+  chat: { readonly id: string; readonly result: UseChatStreamResult };
+  title: { readonly id: string; readonly result: UseChatStreamResult };
+  list: { readonly result: UseVideoTasksResult };
+  video: { readonly result: UseVideoTaskResult };
+  asset: { readonly result: UseAssetResult };
+  images: { readonly id: string | undefined; readonly result: UseImagesResult<"gamma-image-5-0-260128"> };
+}
+
+/** Parts of the tab that the tree needs. */
+export interface TreeParts extends AppOptions {
+  /** Element of a document of its own. */
+  readonly container: Element;
+  /** True for React's StrictMode, which mounts everything twice. */
+  readonly isStrict: boolean;
+  /** Receives the errors that come out of a component. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Renders the app. */
+export function renderTree(tab: TreeParts) {
+  const { container, isStrict, storage, onError } = tab;
+  const client = createClient(tab.client);
+  const places = Object.fromEntries(
+    parts.map((part): [Part, Place] => [part, { isMounted: true, isHidden: false, mount: 1, id: undefined }]),
+  ) as Record<Part, Place>;
+  places.chat = places.title = { ...places.chat, id: "a" };
+  const shown: Partial<Shown> = {};
+  const root = createRoot(container, { onUncaughtError: onError, onRecoverableError: onError });
+  const listOptions = { storage };
+  const stops: (() => void)[] = [];
+  flushSync(render);
+  return { places, shown, place, chatStore, storeOf, probe, unmount };
+
+  function unmount(): void {
+    root.unmount();
+    for (const stop of stops) stop();
+  }
+
+  /** Changes the way in which a component is in the tree. */
+  function place(part: Part, change: Partial<Place>): void {
+    places[part] = { ...places[part], ...change };
+    render();
+  }
+
+  function render(): void {
+    const tree = (
+      <GatewayProvider client={client}>
+        {parts.map((part) => (
+          <Slot key={part} place={places[part]}>
+            {elementOf(part, places[part])}
+          </Slot>
+        ))}
+      </GatewayProvider>
+    );
+    root.render(isStrict ? <StrictMode>{tree}</StrictMode> : tree);
+  }
+
+  function elementOf(part: Part, { mount, id }: Place): ReactNode {
+    switch (part) {
+      case "chat":
+      case "title":
+        return <Chat key={mount} part={part} id={id ?? "a"} />;
+      case "list":
+        return <List key={mount} />;
+      case "video":
+        return <Video key={mount} taskId={id} />;
+      case "asset":
+        return <Asset key={mount} assetId={id} />;
+      case "images":
+        return <Images key={mount} id={id} />;
+    }
+  }
+
+  function Chat({ part, id }: { part: "chat" | "title"; id: string }) {
+    const result = useChatStream(tab.chat(id));
+    return useShown(part, { id, result });
+  }
+
+  function List() {
+    return useShown("list", { result: useVideoTasks(listOptions) });
+  }
+
+  function Video({ taskId }: { taskId: string | undefined }) {
+    return useShown("video", { result: useVideoTask({ taskId, storage }) });
+  }
+
+  function Asset({ assetId }: { assetId: string | undefined }) {
+    return useShown("asset", { result: useAsset({ ...tab.asset, assetId }) });
+  }
+
+  function Images({ id }: { id: string | undefined }) {
+    return useShown("images", { id, result: useImages({ ...tab.images, id }) });
+  }
+
+  function useShown<Name extends Part>(part: Name, state: Shown[Name]): null {
+    useLayoutEffect(() => {
+      shown[part] = state;
+    });
+    return null;
+  }
+
+  /** Returns the store that a component shares by its id; undefined for one of its own, or where there is none. */
+  function storeOf(part: SharedPart) {
+    const { id } = shown[part] ?? {};
+    if (id === undefined) return undefined;
+    return part === "images" ? images.of(client).peek(id) : chats.of(client).peek(id);
+  }
+
+  function chatStore() {
+    return chats.of(client).peek(shown.chat?.id);
+  }
+
+  /** Opens a new store with the task, or with the asset, that a component shows. Returns a reader of its state. */
+  function probe(part: "video" | "asset"): (() => { status: string }) | undefined {
+    const id = shown[part]?.result.handle?.id;
+    if (id === undefined) return undefined;
+    const store =
+      part === "video" ? createVideoTaskStore(client, { storage }) : createAssetStore(client, tab.asset);
+    stops.push(store.subscribe(() => {}));
+    store.attach(id);
+    return store.getSnapshot;
+  }
+}
+
+function Slot({ place: { isMounted, isHidden }, children }: { place: Place; children: ReactNode }) {
+  return <Activity mode={isHidden ? "hidden" : "visible"}>{isMounted && children}</Activity>;
+}
