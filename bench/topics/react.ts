@@ -103,11 +103,10 @@ function middleOf(values: readonly (number | undefined)[]): string {
   return short(figureOf(known).median || Number.NaN);
 }
 
-/** The middle of the times from a key to the next frame, and the middle of the longest of each run. */
+/** The middle of the times from a key to the next frame, and the longest of all runs. */
 function latencyOf(runs: readonly Run[]): string {
-  const middle = figureOf(runs.flatMap(({ keyMs }) => keyMs)).median;
-  const longest = figureOf(runs.map(({ keyMs }) => Math.max(...keyMs))).median;
-  return `${short(middle)}, at most ${short(longest)}`;
+  const all = runs.flatMap(({ keyMs }) => keyMs);
+  return `${short(figureOf(all).median)}, at most ${short(Math.max(...all))}`;
 }
 
 async function measured({ page, run }: BenchPage, name: string, scene: string): Promise<Measured> {
