@@ -25,6 +25,7 @@ const alias = [
   { find: "@sluice/emulator/tapes", replacement: source("emulator/src/tapes/index.ts") },
   { find: "@sluice/emulator", replacement: source("emulator/src/index.ts") },
   { find: "@sluice/worker-proxy/auth", replacement: source("worker-proxy/src/auth/index.ts") },
+  { find: "@sluice/worker-proxy/durable", replacement: source("worker-proxy/src/durable/index.ts") },
   { find: "@sluice/worker-proxy/media", replacement: source("worker-proxy/src/media/index.ts") },
   { find: "@sluice/worker-proxy/notify", replacement: source("worker-proxy/src/notify/index.ts") },
   { find: "@sluice/worker-proxy/push", replacement: source("worker-proxy/src/push/index.ts") },

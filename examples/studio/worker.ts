@@ -18,9 +18,10 @@ interface Env extends CommonEnv {
   /** Signs the links to files. */
   readonly FILES_SECRET: string;
   readonly PUSH_SUBSCRIPTIONS: ObjectNamespace;
-  readonly VAPID_PUBLIC_KEY: string;
+  /** Absent where no pushes are sent. */
+  readonly VAPID_PUBLIC_KEY?: string;
   /** Signs the notifications. */
-  readonly VAPID_PRIVATE_KEY: string;
+  readonly VAPID_PRIVATE_KEY?: string;
 }
 
 /** Keeps each answer, so that a page that is loaded again reads on. */
@@ -42,8 +43,8 @@ const files = mediaStore<Env>(media);
 const push = webPush<Env>({
   subscriptions: (env) => env.PUSH_SUBSCRIPTIONS,
   vapid: (env) => ({
-    publicKey: env.VAPID_PUBLIC_KEY,
-    privateKey: env.VAPID_PRIVATE_KEY,
+    publicKey: env.VAPID_PUBLIC_KEY ?? "",
+    privateKey: env.VAPID_PRIVATE_KEY ?? "",
     subject: "mailto:studio@example.com",
   }),
 });
@@ -57,12 +58,20 @@ export const { PushSubscriptions } = push;
  */
 export const VideoWatch = videoWatch<Env>({ ...options, onEnd: afterEnd([archiving(files), push]) });
 
-/** Serves the studio's page (wrangler.jsonc, `assets`) and, for everything else, the gateway. */
-export default files.proxy({
-  ...options,
-  extensions: [
-    streamLog((env) => env.STREAM_LOG),
-    videoEvents((env) => env.VIDEO_WATCH, { startOn: "create" }),
-    push,
-  ],
-});
+const extensions = [
+  streamLog<Env>((env) => env.STREAM_LOG),
+  videoEvents<Env>((env) => env.VIDEO_WATCH, { startOn: "create" }),
+];
+const proxy = files.proxy({ ...options, extensions });
+const pushingProxy = files.proxy({ ...options, extensions: [...extensions, push] });
+
+/**
+ * Serves the studio's page (wrangler.jsonc, `assets`) and, for everything else, the gateway. Without VAPID keys it has
+ * no pushes: an open tab shows the notifications.
+ */
+export default {
+  fetch(request, env, context) {
+    const isPushing = env?.VAPID_PUBLIC_KEY && env.VAPID_PRIVATE_KEY;
+    return (isPushing ? pushingProxy : proxy).fetch(request, env, context);
+  },
+} satisfies typeof proxy;
