@@ -327,6 +327,15 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await button("Generate").click();
     await studio.page.getByText("This server stores no files. Use a link instead of the file.").waitFor();
     expect(studio.created(PATH)).toEqual([]);
+    await button("Dismiss").click();
+
+    // a 404 of the gateway says nothing about files
+    const upload = "**/v1/uploads**";
+    const refusal = { error: { code: "not_found", message: "There is no such model." } };
+    await studio.page.route(upload, (route) => route.fulfill({ status: 404, json: refusal }));
+    await button("Generate").click();
+    await studio.page.getByText("Not found").waitFor();
+    await studio.page.unroute(upload);
   });
 
   test("notify of their end after one click, until the next one", async () => {

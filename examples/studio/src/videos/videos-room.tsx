@@ -1,3 +1,4 @@
+import { isGatewayError } from "@sluice/core";
 import type { VideoModel } from "@sluice/core/schemas";
 import { useVideoTask, useVideoTasks } from "@sluice/react";
 import { type MediaField, videoRequestOf } from "@sluice/react/app";
@@ -37,10 +38,20 @@ import { TaskCard } from "./task-card.js";
 
 type Draft = MediaDraft<VideoModel>;
 
-/** Words of a failed upload: the proxy of another app may store no files. */
-const uploadWords = {
+/** Words for a proxy without a place for files. */
+const noFileWords = {
   notFound: { title: "This server stores no files", hint: "Use a link instead of the file." },
 };
+
+/** Says if the proxy has no such path: a 404 of the gateway is about something else. */
+function isMissingRoute(error: Error): boolean {
+  return (
+    isGatewayError(error) &&
+    error.name === "APIError" &&
+    error.source === "proxy" &&
+    error.apiCode === "not_found"
+  );
+}
 
 /** The room where videos are made: each is a task that goes on at the gateway, whatever happens to this page. */
 export function VideosRoom() {
@@ -81,7 +92,7 @@ export function VideosRoom() {
   const failure = error &&
     outcomeOf(error) !== "unknown" && {
       error,
-      ...(filesIn(form.values).length > 0 && { words: uploadWords }),
+      ...(isMissingRoute(error) && filesIn(form.values).length > 0 && { words: noFileWords }),
       onRetry: submit,
       onDismiss() {
         focusButton();
