@@ -212,6 +212,23 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await tab.close();
     });
 
+    test("that falls silent says for how long, until it is stopped", async () => {
+      await studio.ask("[[stall]] Plan a quiet weekend");
+      await studio.answer().locator("p").first().waitFor();
+      await page.evaluate(() => {
+        const { now } = Date;
+        Object.assign(Date, { now: () => now() + 20_000, back: () => Object.assign(Date, { now }) });
+      });
+      await studio
+        .answer()
+        .getByText(/^No new text for 2\d s/)
+        .waitFor();
+      await page.evaluate("Date.back()");
+      await button("Stop").click();
+      await studio.answer().getByText("Stopped").waitFor();
+      expect(await page.getByRole("timer").count()).toBe(0);
+    });
+
     test("that reached its length limit is continued", async () => {
       await askAndWait("[[length]] Write a debounce function in TypeScript");
       await studio.answer().getByText("length limit").waitFor();

@@ -6,7 +6,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { retryNow } from "../client.js";
 import { calls } from "../inspector/feed.js";
 import { Button } from "../ui/button.js";
-import { useValue } from "../value.js";
+import { useNow, useValue } from "../value.js";
 import { changeSettings, modelWords } from "./settings.js";
 import { useVerbs } from "./use-chat.js";
 
@@ -149,6 +149,24 @@ export function Waiting({ model }: { readonly model?: string | undefined }) {
       </p>
     );
   return <span aria-hidden className="my-2 size-2.5 animate-pulse rounded-full bg-ink" />;
+}
+
+/** Silence from which an answer says so, in milliseconds. */
+const SILENCE_MS = 8000;
+
+/** Says that an answer has had no new text for a while. Give it a `key` that changes with the text. */
+export function Silence() {
+  const [since] = useState(Date.now);
+  const ms = useNow(1000) - since;
+  if (ms < SILENCE_MS) return null;
+  return (
+    <p className="flex items-center gap-2 text-sm text-muted">
+      <Timer aria-hidden className="size-4" />
+      <span role="timer" className="tabular-nums">
+        No new text for {Math.floor(ms / 1000)} s. Wait, or stop it.
+      </span>
+    </p>
+  );
 }
 
 /** Seconds until a time, rounded up; 0 from then on, and without a time. */

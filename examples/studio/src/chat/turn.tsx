@@ -4,7 +4,7 @@ import { memo, useEffect, useRef, useState } from "react";
 import { Badge } from "../ui/button.js";
 import { later, soon } from "../ui/later.js";
 import { Actions } from "./actions.js";
-import { Ending, Unanswered, Waiting } from "./ending.js";
+import { Ending, Silence, Unanswered, Waiting } from "./ending.js";
 import { Question } from "./question.js";
 import { Steps } from "./steps.js";
 
@@ -95,6 +95,9 @@ function Answer({ turn: { answers, fence }, isLast, isBusy, isNear }: AnswerProp
         </Badge>
       )}
       {isSilent && <Waiting model={last.model} />}
+      {isBusy && isInFlight && !isSilent && !hasCalls && (
+        <Silence key={last.content.length + (last.reasoning?.length ?? 0)} />
+      )}
       {!isBusy && !isElsewhere && <Ending message={last} isLast={isLast} />}
       {!isBusy && !isElsewhere && <Actions answers={answers} isLast={isLast} />}
     </article>
