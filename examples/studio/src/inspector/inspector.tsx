@@ -1,6 +1,7 @@
 import { Tabs as Base } from "@base-ui/react/tabs";
 import type { ReactNode } from "react";
 import { client } from "../client.js";
+import { inspectorView } from "../shell/commands.js";
 import { Chip } from "../ui/button.js";
 import { CopyButton, Highlighted } from "../ui/code.js";
 import { createKeptValue, useValue } from "../value.js";
@@ -9,22 +10,14 @@ import { NetworkView } from "./network-view.js";
 import { snippet, type Target } from "./snippets/snippet.js";
 import { StateView } from "./tree.js";
 
-const views = ["code", "network", "state"] as const;
-type View = (typeof views)[number];
-
-/** The chosen tab; the browser keeps it between visits. */
-const chosenView = createKeptValue<View>("sluice-inspector-view", "code", (kept): kept is View =>
-  views.some((known) => known === kept),
-);
-
 /** The panel that shows the code, the requests and the state of the running room. */
 export function Inspector() {
-  const view = useValue(chosenView);
+  const view = useValue(inspectorView);
   return (
     <Tabs
       label="Inspector"
       value={view}
-      onChange={chosenView.set}
+      onChange={inspectorView.set}
       tabs={[
         { value: "code", label: "Code", content: <CodeView /> },
         { value: "network", label: "Network", content: <NetworkView /> },

@@ -7,6 +7,14 @@ const isBoolean = (kept: unknown): kept is boolean => typeof kept === "boolean";
 export const railIsOpen = createKeptValue("sluice-rail", true, isBoolean);
 /** Says if the inspector is open beside the room. Open on the first visit. */
 export const inspectorIsOpen = createKeptValue("sluice-inspector", true, isBoolean);
+const views = ["code", "network", "state"] as const;
+type View = (typeof views)[number];
+
+/** The tab of the inspector. The browser keeps it between visits. */
+export const inspectorView = createKeptValue<View>("sluice-inspector-view", "code", (kept): kept is View =>
+  views.some((known) => known === kept),
+);
+
 /** Says if the rail lies over the page, on a small screen. */
 export const railDrawerIsOpen = createValue(false);
 /** Says if the inspector lies over the page, on a small screen. */

@@ -3,6 +3,7 @@ import { demoPrompts } from "../../demo/prompts.js";
 import { cutConnection } from "../client.js";
 import { calls } from "../inspector/feed.js";
 import { openRoute, routeOf } from "../routes.js";
+import { inspectorView } from "../shell/commands.js";
 import { createValue, useValue } from "../value.js";
 
 /** A question that a card or the palette sends for the user. */
@@ -74,24 +75,24 @@ export const failures: readonly Failure[] = [
   {
     label: "429",
     hint: "Refused twice, then answered",
-    play: () => void ask({ prompt: `[[429:2]] ${promptOf("canal-lock")}` }),
+    play: () => breakWith(`[[429:2]] ${promptOf("canal-lock")}`),
   },
   {
     label: "Cut",
     hint: "The stream ends too early",
-    play: () => void ask({ prompt: `[[truncate]] ${promptOf("quadratic")}` }),
+    play: () => breakWith(`[[truncate]] ${promptOf("quadratic")}`),
   },
   {
     label: "Stall",
     hint: "The stream falls silent",
-    play: () => void ask({ prompt: `[[stall]] ${promptOf("weekend")}` }),
+    play: () => breakWith(`[[stall]] ${promptOf("weekend")}`),
   },
   {
     label: "Offline",
     hint: "No network for 4 seconds, then resumed",
     play() {
       whileStreaming(() => cutConnection(OFFLINE_MS));
-      void ask({ prompt: `[[slow]] ${promptOf("show-me")}` });
+      breakWith(`[[slow]] ${promptOf("show-me")}`);
     },
   },
   {
@@ -99,10 +100,16 @@ export const failures: readonly Failure[] = [
     hint: "The page reloads in mid-answer",
     play() {
       whileStreaming(() => location.reload());
-      void ask({ prompt: `[[slow]] ${promptOf("show-me")}` });
+      breakWith(`[[slow]] ${promptOf("show-me")}`);
     },
   },
 ];
+
+/** Sends a question that fails. The inspector shows the attempts. */
+function breakWith(prompt: string): void {
+  inspectorView.set("network");
+  void ask({ prompt });
+}
 
 /** Runs `disturb` when the next chat answer has streamed for a moment. */
 function whileStreaming(disturb: () => void): void {
