@@ -125,7 +125,11 @@ export function readSubject(prompt: string, base: string, seed: string, index: n
   );
   return {
     scene: find(scenes) ?? (aurora || snowy ? "mountains" : "light"),
-    time: (cyclesTimes ? allTimes[index % 4] : undefined) ?? find(times) ?? (storm ? "day" : anyTime),
+    // by day, the seasons differ most
+    time:
+      (cyclesTimes ? allTimes[index % 4] : undefined) ??
+      find(times) ??
+      (storm || cyclesSeasons ? "day" : anyTime),
     season: (cyclesSeasons ? allSeasons[index % 4] : undefined) ?? find(seasons) ?? "summer",
     storm,
     rain: has(/\b(?:rain(?:y|ing|s)?|drizzle|wet|downpour)\b/i),
