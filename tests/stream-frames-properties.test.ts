@@ -25,6 +25,7 @@ const envelopes = [
   chunk('"content":"@","tool_calls":[]'),
   chunk('"content":"@","refusal":"@"'),
   chunk('"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"@"}}]'),
+  chunk('"tool_calls":[{"id":"a","function":{"name":"f","arguments":"@"}}]'),
   chunk('"tool_calls":[{"index":0,"id":"@","function":{"name":"f","arguments":"{}"}}]'),
   chunk('"content":[{"type":"text","text":"@"}]'),
   chunk('"@":"content"'),

@@ -1,12 +1,12 @@
 import type { ChatDelta } from "./delta.js";
-import type { FieldReader, WireObject } from "./field-reader.js";
+import type { FieldReader } from "./field-reader.js";
 
 /** Reads the tool calls of one answer. The parts of a call may come in many deltas. */
 export interface CallReader {
   /** Number of calls so far. */
   readonly count: number;
-  /** Reads the entry of `tool_calls` at `position`. Returns true if it brought something new. */
-  read(entry: unknown, position: number, delta: WireObject): boolean;
+  /** Reads the entry of `tool_calls` at `position` in a chunk. Returns true if it brought something new. */
+  read(entry: unknown, position: number, chunk: number): boolean;
   /** Ends the tool calls: they are whole. */
   finish(): void;
 }
@@ -17,8 +17,8 @@ interface OpenCall {
   id: string;
   name: string;
   text: string;
-  /** The last delta with a part of the call. */
-  delta: WireObject;
+  /** Number of the last chunk with a part of the call. */
+  chunk: number;
 }
 
 /** Creates a reader of tool calls; `emit` gets their deltas in order. */
@@ -36,7 +36,7 @@ export function createCallReader(
     get count() {
       return calls.length;
     },
-    read(value, position, delta) {
+    read(value, position, chunk) {
       const part = entry(value, "choices.delta.tool_calls");
       if (!part) return false;
       const fn = record(part.function, "choices.delta.tool_calls.function") ?? {};
@@ -47,17 +47,17 @@ export function createCallReader(
       // a call is found by its index, otherwise by its id, otherwise by its position in the array
       const key = index || `${position}`;
       let at = (index === "" && wireId !== "" ? byId.get(wireId) : byIndex.get(key)) ?? calls.length;
-      if (isAnother(calls[at], wireId, name, index === "" ? delta : undefined)) at = calls.length;
+      if (isAnother(calls[at], wireId, name, index === "" ? chunk : undefined)) at = calls.length;
       const isNew = at === calls.length;
       if (isNew) {
         if (!wireId && !name && !more) return false;
-        calls.push({ wireId: "", id: "", name: "", text: "", delta });
+        calls.push({ wireId: "", id: "", name: "", text: "", chunk });
         byIndex.set(key, at);
       }
       const call = calls[at] as OpenCall;
       const isNamed = identify(call, at, wireId, name);
       if (isNew) emit({ type: "tool-call-start", index: at, id: call.id, name });
-      call.delta = delta;
+      call.chunk = chunk;
       if (more === "") return isNew || isNamed;
       call.text += more;
       emit({ type: "tool-call-delta", index: at, arguments: more });
@@ -73,12 +73,12 @@ export function createCallReader(
   };
 
   /**
-   * Returns true if an entry with an id and a name begins another call: it has another id, or its delta already had
+   * Returns true if an entry with an id and a name begins another call: it has another id, or its chunk already had
    * this id.
    */
-  function isAnother(call: OpenCall | undefined, wireId: string, name: string, delta?: WireObject): boolean {
+  function isAnother(call: OpenCall | undefined, wireId: string, name: string, chunk?: number): boolean {
     if (!call?.wireId || !wireId || !name) return false;
-    return call.wireId !== wireId || call.delta === delta;
+    return call.wireId !== wireId || call.chunk === chunk;
   }
 
   /** Sets id and name. Never appends to them: services repeat them, or send them empty later. */

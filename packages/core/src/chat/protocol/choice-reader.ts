@@ -26,6 +26,7 @@ export function createChoiceReader(emit: (delta: ChatDelta) => void, fields: Fie
   /** True once the deltas have brought content. `carried` is the same for the current chunk. */
   let started = false;
   let carried = false;
+  let chunks = 0;
 
   const choice = {
     finishReason: null as string | null,
@@ -41,6 +42,7 @@ export function createChoiceReader(emit: (delta: ChatDelta) => void, fields: Fie
     },
     read(given: WireObject) {
       carried = false;
+      chunks += 1;
       const reason = text(given.finish_reason, "choices.finish_reason");
       if (reason) choice.finishReason = reason;
       // some services repeat the whole message beside the deltas, or after them: it is read only where no delta came
@@ -72,10 +74,10 @@ export function createChoiceReader(emit: (delta: ChatDelta) => void, fields: Fie
     }
     if (delta.tool_calls != null)
       list(delta.tool_calls, "choices.delta.tool_calls").forEach((entry, position) => {
-        if (calls.read(entry, position, delta)) carried = true;
+        if (calls.read(entry, position, chunks)) carried = true;
       });
     // the older form of a call: at most one in an answer, and without an id
-    else if (delta.function_call && calls.read({ function: delta.function_call }, 0, delta)) carried = true;
+    else if (delta.function_call && calls.read({ function: delta.function_call }, 0, chunks)) carried = true;
   }
 
   function readPart(value: unknown): void {
