@@ -120,6 +120,10 @@ describe.skipIf(!findChromium())("the shell of the studio in Chromium (skipped w
     await page.keyboard.press("Control+k");
     const search = page.getByRole("combobox", { name: "Search and commands" });
     await search.waitFor();
+    // a group's name finds what is in it
+    await page.keyboard.type("break it");
+    await page.getByRole("option", { name: /^429/ }).waitFor();
+    await page.keyboard.press("ControlOrMeta+a");
     await page.keyboard.type("images");
     await page.getByRole("option", { name: "Images", selected: true }).waitFor();
     await page.keyboard.press("Enter");

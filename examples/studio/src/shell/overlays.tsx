@@ -104,7 +104,7 @@ export function Palette() {
           {groups.map(({ heading, actions }) => (
             <Command.Group key={heading} heading={heading}>
               {actions.map((action) => (
-                <Row key={action.label} {...action} />
+                <Row key={action.label} keywords={[heading]} {...action} />
               ))}
             </Command.Group>
           ))}
@@ -118,9 +118,11 @@ interface RowProps extends Action {
   /** Identity of a row that was found elsewhere: it is shown whatever its label says. */
   readonly id?: string;
   readonly note?: string | undefined;
+  /** Other words that find this row. */
+  readonly keywords?: string[];
 }
 
-function Row({ id, label, note, icon, keys, run }: RowProps) {
+function Row({ id, label, note, icon, keys, keywords, run }: RowProps) {
   const onSelect = () => {
     closeOverlay();
     run();
@@ -128,6 +130,7 @@ function Row({ id, label, note, icon, keys, run }: RowProps) {
   return (
     <Command.Item
       value={id ?? label}
+      {...(keywords && { keywords })}
       forceMount={id !== undefined}
       onSelect={onSelect}
       className="control flex items-center gap-3 rounded-lg px-2 text-sm data-[selected=true]:bg-hover [&_svg]:size-4 [&_svg]:text-muted"
