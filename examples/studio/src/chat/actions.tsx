@@ -67,7 +67,7 @@ export function Versions({ message }: { readonly message: ThreadMessage }) {
   );
 }
 
-/** Numbers of a turn: they appear with the pointer or the focus. */
+/** Numbers of a turn: they appear with the pointer or the focus, and stay where two models are compared. */
 function Stats({ answers }: { readonly answers: readonly ThreadMessage[] }) {
   const last = answers.at(-1);
   const { firstTokenMs } = answers[0]?.timing ?? {};
@@ -83,7 +83,7 @@ function Stats({ answers }: { readonly answers: readonly ThreadMessage[] }) {
   return (
     <ul
       aria-label="Statistics"
-      className="flex flex-wrap gap-x-2 px-2 text-xs opacity-0 transition-opacity group-focus-within/turn:opacity-100 group-hover/turn:opacity-100 pointer-coarse:opacity-100"
+      className="flex flex-wrap gap-x-2 px-2 text-xs opacity-0 transition-opacity group-focus-within/turn:opacity-100 group-hover/turn:opacity-100 pointer-coarse:opacity-100 in-[.compare]:opacity-100"
     >
       {facts.map((fact) => (
         <li key={fact}>{fact}</li>

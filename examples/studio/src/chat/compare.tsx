@@ -49,7 +49,7 @@ export function Compare({ onClose }: { readonly onClose: () => void }) {
           Close
         </Button>
       </RoomHeader>
-      <div className="grid min-h-0 grow grid-cols-1 grid-rows-2 divide-y md:grid-cols-2 md:grid-rows-1 md:divide-x md:divide-y-0">
+      <div className="compare grid min-h-0 grow grid-cols-1 grid-rows-2 divide-y md:grid-cols-2 md:grid-rows-1 md:divide-x md:divide-y-0">
         {sides.map(({ chat, model, choose, label }) => (
           <div key={label} className="flex min-h-0 min-w-0 flex-col">
             <div className="flex shrink-0 border-b px-2 py-1">
