@@ -73,7 +73,7 @@ export function progressOf(entry: VideoTaskEntry, usualMs: number | undefined, n
   if (total === undefined)
     return {
       share: reported || undefined,
-      text: task?.state === "running" ? "Making your video…" : "Starting…",
+      text: `${task?.state === "running" ? "Making your video" : "Starting"} · ${shortTime(elapsed)}`,
     };
   const left = total - elapsed;
   const passed = usualMs === undefined ? 0 : elapsed / usualMs;
