@@ -1,7 +1,7 @@
 /** @module-tag long */
 import { setTimeout } from "node:timers/promises";
 import type { Browser, Page } from "playwright";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createDemoScript } from "../../examples/studio/demo/script.ts";
 import { findChromium } from "../../scripts/chromium.ts";
 import { sharedBrowser } from "../support/browser.ts";
@@ -213,7 +213,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
     });
 
     test("that falls silent says for how long, until it is stopped", async () => {
-      await studio.ask("[[stall]] Plan a quiet weekend");
+      await studio.ask("[[stall]] Explain the quadratic formula");
       await studio.answer().locator("p").first().waitFor();
       await page.evaluate(() => {
         const { now } = Date;
@@ -248,6 +248,21 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await button("Stop").waitFor();
       await alert.waitFor({ state: "detached" });
       await release();
+    });
+
+    test("that was asked for without a network cost nothing, and says so in the words of the moment", async () => {
+      expected = /Failed to load resource/;
+      const context = page.context();
+      onTestFinished(() => context.setOffline(false));
+      await context.setOffline(true);
+      await studio.ask("Hello");
+      const alert = page.getByRole("alert");
+      await alert.getByText("You are offline").waitFor();
+      expect(await alert.innerText()).not.toContain("charged");
+      await context.setOffline(false);
+      await alert.getByText("Can't connect").waitFor();
+      await alert.getByRole("button", { name: "Try again" }).click();
+      await studio.answer().getByRole("button", { name: "Regenerate" }).waitFor();
     });
 
     test("is requested again after a countdown, which can be cut short", async () => {
@@ -512,6 +527,8 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
     await page.getByText("Ask both models one question").first().waitFor();
     await studio.ask("Hello");
     await expect.poll(() => button("Regenerate").count()).toBe(2);
+    const numbers = page.getByRole("list", { name: "Statistics" }).first();
+    await expect.poll(() => numbers.evaluate((it) => getComputedStyle(it).opacity)).toBe("1");
     expect(studio.bodies.map(({ model }) => model).sort()).toEqual(["alpha-v4.1-flash", "delta-5.3"]);
     await button("Close").click();
     await page.getByRole("region", { name: "Welcome" }).waitFor();

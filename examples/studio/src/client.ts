@@ -46,7 +46,14 @@ let cable = new AbortController();
 /** Fetches, unless the connection is cut; a cut ends what is under way as a lost network would. */
 async function fetchUnlessCut(request: Request): Promise<Response> {
   if (isCut.getSnapshot()) throw new TypeError("Failed to fetch");
-  return globalThis.fetch(request, { signal: AbortSignal.any([request.signal, cable.signal]) });
+  const hadNetwork = navigator.onLine;
+  try {
+    return await globalThis.fetch(request, { signal: AbortSignal.any([request.signal, cable.signal]) });
+  } catch (error) {
+    if (hadNetwork || request.signal.aborted) throw error;
+    // browsers do not say that nothing was sent: without a network it is known, and nothing is billed
+    throw new TypeError("Failed to fetch: ENETUNREACH", { cause: error });
+  }
 }
 
 /** Cuts the connection of the client for a while. */

@@ -6,7 +6,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { retryNow } from "../client.js";
 import { calls } from "../inspector/feed.js";
 import { Button } from "../ui/button.js";
-import { useNow, useValue } from "../value.js";
+import { useHasNetwork, useNow, useValue } from "../value.js";
 import { changeSettings, modelWords } from "./settings.js";
 import { useVerbs } from "./use-chat.js";
 
@@ -74,6 +74,8 @@ interface ErrorNoteProps {
 
 /** An error in words, with the one action that helps. */
 function ErrorNote({ error, canRetry, onRetry }: ErrorNoteProps) {
+  // the words are about the network of this moment
+  useHasNetwork();
   const { title, hint, action, retryAt } = describeError(error);
   const seconds = useSecondsUntil(retryAt);
   return (

@@ -1,12 +1,12 @@
 import clsx from "clsx";
 import { FlaskConical, WifiOff } from "lucide-react";
-import { type ReactNode, useEffect, useMemo, useSyncExternalStore } from "react";
+import { type ReactNode, useEffect, useMemo } from "react";
 import { isCut } from "../client.js";
 import { isSettled, openRoute, useRoute } from "../routes.js";
 import { later } from "../ui/later.js";
 import { Menu, Sheet } from "../ui/popups.js";
 import { Tooltips } from "../ui/tooltips.js";
-import { useValue } from "../value.js";
+import { useHasNetwork, useValue } from "../value.js";
 import { Rail } from "./bars.js";
 import {
   inspectorIsOpen,
@@ -116,7 +116,7 @@ function InspectorPanel() {
 
 /** Says that nothing here is real or costs money, and that the network is away. */
 function Banner() {
-  const hasNetwork = useSyncExternalStore(watchNetwork, () => navigator.onLine);
+  const hasNetwork = useHasNetwork();
   const isPlayed = useValue(isCut);
   const isOffline = isPlayed || !hasNetwork;
   // a studio in front of another gateway is no demo
@@ -137,13 +137,4 @@ function Banner() {
       </span>
     </header>
   );
-}
-
-function watchNetwork(onChange: () => void): () => void {
-  addEventListener("online", onChange);
-  addEventListener("offline", onChange);
-  return () => {
-    removeEventListener("online", onChange);
-    removeEventListener("offline", onChange);
-  };
 }
