@@ -5,6 +5,7 @@ import emulatorInWorkerd from "./packages/emulator/test/vitest.workerd.config.ts
 import emulator from "./packages/emulator/vitest.config.ts";
 import proxy from "./packages/worker-proxy/vitest.config.ts";
 import { chromiumFlags, findChromium } from "./scripts/chromium.ts";
+import LongestFirst from "./scripts/longest-first.ts";
 import { conformanceData } from "./tests/support/conformance.ts";
 
 const chromium = findChromium();
@@ -116,6 +117,7 @@ const inChromium = (executablePath: string) => ({
 export default defineConfig({
   test: {
     reporters: ["default", "./scripts/closing-line.ts"],
+    sequence: { sequencer: LongestFirst },
     tags: [{ name: "long", description: "left to `pnpm test:long`", timeout: 180_000 }],
     projects: [
       {

@@ -6,9 +6,9 @@ import { parseArgs } from "node:util";
 import { ensureChromium } from "./chromium.ts";
 
 /*
- * Runs the tests. The build and the checks run beside the tests on the sources; the tests of what is built, and those that
- * wait a lot, follow. Nothing is built twice but the site, whose code gets its colours in the long run. The last line is
- * `N passed, N failed`, summed over all test runs.
+ * Runs the tests. Three things run beside each other: the build and the checks; the tests on the sources; and the proxy's
+ * tests in Node, which wait a lot, followed by the tests of what is built. Nothing is built twice but the site, whose code
+ * gets its colours in the long run. The last line is `N passed, N failed`, summed over all test runs.
  *
  *   (none)    all that has to hold before a change lands
  *   --quick   what an edit needs: types, and the client's and the hooks' tests in Node
@@ -23,7 +23,8 @@ import { ensureChromium } from "./chromium.ts";
 interface Stage {
   /** Scripts of `package.json` that run one after the other, beside the tests. */
   readonly scripts: readonly string[];
-  readonly tests: readonly TestRun[];
+  /** Lists that run beside each other; the runs of one list follow each other. */
+  readonly lanes: readonly (readonly TestRun[])[];
 }
 
 /** One `vitest run`. */
@@ -37,12 +38,14 @@ interface TestRun {
 const notLong = ["--tags-filter", "!long"];
 const quick: Stage = {
   scripts: ["check:types"],
-  tests: [
-    { args: [...projects("core in node", "react"), "--exclude", "**/conformance.test.ts", ...notLong] },
+  lanes: [
+    [{ args: [...projects("core in node", "react"), "--exclude", "**/conformance.test.ts", ...notLong] }],
   ],
 };
-/** Projects that test what is built, or that wait a lot, for pages and for the alarms of Workers. */
-const second = ["together", "readme", "worker-proxy"];
+/** Projects that test what is built. */
+const built = ["together", "readme"];
+/** Project that waits a lot, for the alarms of Workers. */
+const waiting = ["worker-proxy"];
 /** Projects of the long run: the same tests as another project's, on another platform. */
 const elsewhere = ["react 18", "emulator in workerd"];
 /** Projects of which `test` runs the files that ask their platform for something, and the long run the others. */
@@ -50,27 +53,35 @@ const platforms = ["core in workerd", "core in chromium"];
 const siteOf = (script: string) => ({ after: script, env: { SLUICE_SITE: "built" } });
 const usual: Stage = {
   scripts: ["build", "docs:plain", "check:types", "check:style", "check:size"],
-  tests: [
-    {
-      args: [
-        ...projects(...["clients", ...second, ...elsewhere].map((project) => `!${project}`)),
-        ...notLong,
-      ],
-      env: { SLUICE_PORTABLE: "no" },
-    },
-    // a third worker fills the cores while others wait
-    { args: [...projects(...second), ...notLong, "--maxWorkers", "3"], ...siteOf("docs:plain") },
+  lanes: [
+    [
+      {
+        args: [
+          ...projects(...["clients", ...built, ...waiting, ...elsewhere].map((project) => `!${project}`)),
+          ...notLong,
+          // a second worker would load all modules of each project again; the browsers and the other lanes fill the cores
+          ...["--maxWorkers", "1"],
+        ],
+        env: { SLUICE_PORTABLE: "no" },
+      },
+    ],
+    [
+      { args: [...projects(...waiting), ...notLong, "--maxWorkers", "2"] },
+      { args: [...projects(...built), ...notLong, "--maxWorkers", "2"], ...siteOf("docs:plain") },
+    ],
   ],
 };
 const long: Stage = {
   scripts: ["build", "docs:build", "check:react", "check:unused", "check:package"],
-  tests: [
-    { args: [...projects(...elsewhere, ...platforms), ...notLong], env: { SLUICE_PORTABLE: "only" } },
-    { args: ["--project", "!clients", "--tags-filter", "long"], ...siteOf("docs:build") },
-    { args: ["--project", "worker-proxy", "fuzz"], env: { SLUICE_SEED: "7", SLUICE_RUNS: "2000" } },
-    { args: ["--project", "together", "properties", "any-json"], env: { SLUICE_RUNS: "2000" } },
-    { args: ["--project", "together", "simulation"], env: { SLUICE_RUNS: "400" } },
-    { args: ["--project", "clients"] },
+  lanes: [
+    [
+      { args: [...projects(...elsewhere, ...platforms), ...notLong], env: { SLUICE_PORTABLE: "only" } },
+      { args: ["--project", "!clients", "--tags-filter", "long"], ...siteOf("docs:build") },
+      { args: ["--project", "worker-proxy", "fuzz"], env: { SLUICE_SEED: "7", SLUICE_RUNS: "2000" } },
+      { args: ["--project", "together", "properties", "any-json"], env: { SLUICE_RUNS: "2000" } },
+      { args: ["--project", "together", "simulation"], env: { SLUICE_RUNS: "400" } },
+      { args: ["--project", "clients"] },
+    ],
   ],
 };
 /** Outcome of each script that was started. */
@@ -97,7 +108,7 @@ function projects(...names: readonly string[]): string[] {
   return names.flatMap((name) => ["--project", name]);
 }
 
-async function run({ scripts, tests }: Stage): Promise<void> {
+async function run({ scripts, lanes }: Stage): Promise<void> {
   let last: Promise<unknown> = Promise.resolve();
   for (const script of scripts) {
     const before = last;
@@ -108,12 +119,18 @@ async function run({ scripts, tests }: Stage): Promise<void> {
       );
     last = Promise.all([before, ended.get(script)]);
   }
+  await Promise.all([last, ...lanes.map(runLane)]);
+}
+
+/** Runs tests one after the other. The first lane prints as it goes, another one what each of its runs has printed. */
+async function runLane(tests: readonly TestRun[], nth: number): Promise<void> {
   for (const { args, env, after } of tests) {
     if (after && !(await ended.get(after))) continue;
-    const { status } = await start("vitest", ["run", ...args, ...rest], { ...env, ...given }, "inherit");
-    if (status !== 0) process.exitCode = 1;
+    const output = nth === 0 ? "inherit" : undefined;
+    const run = await start("vitest", ["run", ...args, ...rest], { ...env, ...given }, output);
+    if (run.printed) console.log(run.printed);
+    if (run.status !== 0) process.exitCode = 1;
   }
-  await last;
 }
 
 /** Runs a script, and prints one line, or all that it printed where it fails. Resolves to its success. */
