@@ -172,6 +172,11 @@ export function openStreamLog<Env>(
     };
     const { keys, choices } = kept;
     const stream = relay(body, call, { keys, choices, stallMs, onEvent, onEnd }).getReader();
+    hangUp = () => {
+      call.stop("client_left");
+      // a read that never ends would keep the object in memory for ever
+      void stream.cancel();
+    };
     while (!(await stream.read()).done) readers.wake();
   }
 

@@ -19,6 +19,8 @@ interface Program {
   readonly objects?: Readonly<Record<string, string>>;
   /** The largest heap of the isolate, in megabytes; Cloudflare's has 128. */
   readonly heapMB?: number | undefined;
+  /** True for `heapOf`. */
+  readonly isInspected?: boolean;
 }
 
 /** A Worker in a workerd of its own: nothing stands between it and its sockets, and its memory can be bounded. */
@@ -27,7 +29,8 @@ export async function startWorkerd(program: Program) {
   await mkdir(join(folder, "objects"));
   await writeFile(join(folder, "worker.js"), program.code);
   await writeFile(join(folder, "config.capnp"), configOf(folder, program));
-  const args = ["serve", "--control-fd=3", "--experimental", join(folder, "config.capnp")];
+  const inspector = program.isInspected ? ["--inspector-addr=127.0.0.1:0"] : [];
+  const args = ["serve", "--control-fd=3", "--experimental", ...inspector, join(folder, "config.capnp")];
   const running = spawn(workerd, args, { stdio: ["ignore", "pipe", "pipe", "pipe"] });
   const ended = new Promise<void>((resolve) => running.once("exit", () => resolve()));
   const logs: string[] = [];
@@ -37,11 +40,13 @@ export async function startWorkerd(program: Program) {
       logs.push(line);
       logged();
     });
-  const port = await portOf(running).catch(() => {
+  const ports = await portsOf(running).catch(() => {
     throw new Error(`workerd did not start: ${logs.join("\n")}`);
   });
   return {
-    port,
+    port: ports.listen,
+    /** Bytes that the Worker's objects take in the heap, after a garbage collection. Needs `isInspected`. */
+    usedHeap: () => usedHeap(ports.inspector),
     pid: running.pid as number,
     /** Folder in which the objects keep their storage. */
     folder: join(folder, "objects"),
@@ -66,13 +71,42 @@ export async function startWorkerd(program: Program) {
   };
 }
 
-/** Waits for the port on which workerd listens. */
-async function portOf(running: ChildProcess): Promise<number> {
+/** Waits for the port on which workerd listens, and for the one of its inspector, which is known before. */
+async function portsOf(running: ChildProcess): Promise<{ listen: number; inspector: number }> {
+  let inspector = 0;
   for await (const line of createInterface(running.stdio[3] as Readable)) {
     const told = JSON.parse(line) as { event: string; port?: number };
-    if (told.event === "listen" && told.port) return told.port;
+    if (told.event === "listen-inspector" && told.port) inspector = told.port;
+    if (told.event === "listen" && told.port) return { listen: told.port, inspector };
   }
   throw new Error("ended before it listened");
+}
+
+async function usedHeap(port: number): Promise<number> {
+  const targets = await fetch(`http://127.0.0.1:${port}/json`);
+  const [target] = (await targets.json()) as { webSocketDebuggerUrl: string }[];
+  if (!target) throw new Error("the inspector knows no Worker");
+  const socket = new WebSocket(target.webSocketDebuggerUrl);
+  await new Promise((resolve, reject) => {
+    socket.onopen = resolve;
+    socket.onerror = reject;
+  });
+  try {
+    await command("HeapProfiler.collectGarbage");
+    return (await command("Runtime.getHeapUsage")).usedSize;
+  } finally {
+    socket.close();
+  }
+
+  function command(method: string): Promise<{ usedSize: number }> {
+    return new Promise((resolve) => {
+      socket.onmessage = ({ data }) => {
+        const { id, result } = JSON.parse(String(data));
+        if (id === method.length) resolve(result);
+      };
+      socket.send(JSON.stringify({ id: method.length, method }));
+    });
+  }
 }
 
 function configOf(folder: string, { texts = {}, values = {}, objects = {}, heapMB }: Program): string {
