@@ -378,6 +378,10 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
         [{ content: "Hello" }],
         [{ content: "Thanks" }],
       ]);
+      // by the keyboard, as the list of shortcuts says
+      await studio.field.press("ArrowUp");
+      await page.getByRole("textbox", { name: "Edit your message" }).press("Escape");
+      await button("Edit").waitFor();
     });
   });
 

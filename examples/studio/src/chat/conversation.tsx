@@ -78,6 +78,11 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
   // the button that was pressed goes away
   const acts = useVerbsWithFocus(verbs, field);
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
+    if (event.key === "ArrowUp" && event.target === field.current && field.current.value === "") {
+      const edits = event.currentTarget.querySelectorAll<HTMLButtonElement>("[data-edit]");
+      if (edits.length > 0) event.preventDefault();
+      return edits[edits.length - 1]?.click();
+    }
     // events of popups come through here, too
     if (event.key !== "Escape" || !isBusy || !event.currentTarget.contains(event.target as Node)) return;
     stop();

@@ -49,7 +49,13 @@ export function Question({ message, isBusy }: QuestionProps) {
       >
         {branches.length > 1 && <Versions message={message} />}
         {content !== "" && <CopyButton text={content} label="Copy message" />}
-        <IconButton ref={editButton} label="Edit" disabled={isBusy} onClick={() => setIsEditing(true)}>
+        <IconButton
+          ref={editButton}
+          data-edit
+          label="Edit"
+          disabled={isBusy}
+          onClick={() => setIsEditing(true)}
+        >
           <Pencil aria-hidden />
         </IconButton>
       </div>

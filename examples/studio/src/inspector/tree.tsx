@@ -42,7 +42,8 @@ export function Tree({ name, value, depth = 0 }: TreeProps) {
       {isOpen && (
         <div className="ml-2 border-l pl-1">
           {parts.map(([key, part]) => (
-            <Tree key={key} name={key} value={part} depth={depth - 1} />
+            // the only part is as open as the whole
+            <Tree key={key} name={key} value={part} depth={parts.length === 1 ? depth : depth - 1} />
           ))}
         </div>
       )}
