@@ -9,7 +9,7 @@ beforeAll(async () => {
 
 test("no rule is broken in worlds with faults at any step", async () => {
   const { search, shortest, report } = simulation;
-  const { failing } = await search(1, Number(process.env["SLUICE_RUNS"] ?? 100));
+  const { failing } = await search(1, Number(process.env["SLUICE_RUNS"] ?? 200));
   const [first] = [...failing.values()].flat();
   if (first !== undefined) expect.fail(report(await shortest(first)));
 }, 600_000);

@@ -175,7 +175,7 @@ export function openStreamLog<Env>(
     hangUp = () => {
       call.stop("client_left");
       // a read that never ends would keep the object in memory for ever
-      void stream.cancel();
+      stream.cancel().catch(() => {});
     };
     while (!(await stream.read()).done) readers.wake();
   }

@@ -19,7 +19,7 @@ interface Program {
   readonly objects?: Readonly<Record<string, string>>;
   /** The largest heap of the isolate, in megabytes; Cloudflare's has 128. */
   readonly heapMB?: number | undefined;
-  /** True for `heapOf`. */
+  /** True if `usedHeap` is to be asked. */
   readonly isInspected?: boolean;
 }
 
