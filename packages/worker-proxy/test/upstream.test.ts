@@ -1,14 +1,22 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { chat, startProxy } from "./support/harness.js";
 import { expectNoKey, KEY } from "./support/key.js";
 import { chunk, done, finish, ok, says, startUpstream } from "./support/upstream.js";
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
-  proxy = await startProxy({ options: { limits: { headersMs: 2000, stallMs: 1500, bodyBytes: 1000 } } });
+  // with `stallMs` the proxy reads the streams; a slow machine does not reach it
+  proxy = await startProxy({ options: { limits: { stallMs: 60_000, bodyBytes: 1000 } } });
 });
 afterAll(() => proxy.close());
 afterEach(() => proxy.forget());
+
+/** A proxy of the test's own that gives up after these times. */
+async function impatient(limits: { readonly headersMs?: number; readonly stallMs?: number }) {
+  const own = await startProxy({ options: { limits } });
+  onTestFinished(() => own.close());
+  return own;
+}
 
 const json = { "content-type": "application/json" };
 const streamed = { ...chat, stream: true };
@@ -63,10 +71,11 @@ test.each([301, 302, 303, 307, 308])("case 38: a %i is not followed, elsewhere o
 });
 
 test("case 39: a gateway that is silent before its headers gives 504, and its connection is closed", async () => {
-  proxy.upstream.answers(() => {});
-  const { status, error } = await proxy.ask();
+  const own = await impatient({ headersMs: 500 });
+  own.upstream.answers(() => {});
+  const { status, error } = await own.ask();
   expect([status, error?.["code"]]).toEqual([504, "upstream_timeout"]);
-  expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
+  expect(await own.upstream.requests[0]?.hungUp).toBe("hung up");
 });
 
 /** The stream up to the error event, and that event. */
@@ -79,17 +88,18 @@ function splitError(text: string) {
 }
 
 test("case 39: a gateway that is silent in mid-stream gives an error event, and its connection is closed", async () => {
-  proxy.upstream.answers((response) => {
+  const own = await impatient({ stallMs: 500 });
+  own.upstream.answers((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(chunk("a"));
   });
-  const { status, text } = await proxy.ask(streamed);
+  const { status, text } = await own.ask(streamed);
   const { before, error } = splitError(text);
   expect(status).toBe(200);
   expect(before.trimEnd()).toBe(chunk("a").trimEnd());
   expect(error).toEqual({ message: expect.any(String), type: "proxy_error", code: "upstream_idle" });
-  expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
-  expect(await proxy.events(1)).toMatchObject([{ status: 200, code: "upstream_idle" }]);
+  expect(await own.upstream.requests[0]?.hungUp).toBe("hung up");
+  expect(await own.events(1)).toMatchObject([{ status: 200, code: "upstream_idle" }]);
 });
 
 test("case 40: a connection that breaks within an event gives an error event, without the broken line", async () => {
@@ -195,15 +205,16 @@ describe("case 44: the gateway's errors keep to the one shape", () => {
 });
 
 test("case 63: a refusal whose body never ends stays a refusal, and is not waited for", async () => {
-  proxy.upstream.answers((response) => {
+  const own = await impatient({ stallMs: 500 });
+  own.upstream.answers((response) => {
     response.writeHead(400, json).write('{"error":');
     // each byte comes well within `stallMs`: only a total ends it
     const more = setInterval(() => response.write(" "), 20);
     response.on("close", () => clearInterval(more));
   });
-  const { status, error } = await proxy.ask();
+  const { status, error } = await own.ask();
   expect([status, error?.["code"]]).toEqual([400, "upstream_refused"]);
-  expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
+  expect(await own.upstream.requests[0]?.hungUp).toBe("hung up");
 });
 
 test("case 63: a refusal of many megabytes is cut off", async () => {

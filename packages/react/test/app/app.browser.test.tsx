@@ -59,7 +59,7 @@ function Page({ tab, id, storage }: { tab: Tab; id: string; storage: ReturnType<
   );
 }
 
-const shows = <T,>(read: () => T) => expect.poll(read, { timeout: 15_000 });
+const shows = <T,>(read: () => T) => expect.poll(read);
 const rows = (tab: Tab) => tab.list?.conversations.map(({ title, status }) => `${title}: ${status}`);
 const isOpen = (tab: Tab) =>
   shows(() => [tab.list?.isRestoring, tab.chat?.isRestoring]).toEqual([false, false]);
