@@ -133,7 +133,7 @@ function Row({ id, label, note, icon, keys, keywords, run }: RowProps) {
       {...(keywords && { keywords })}
       forceMount={id !== undefined}
       onSelect={onSelect}
-      className="control flex items-center gap-3 rounded-lg px-2 text-sm data-[selected=true]:bg-hover [&_svg]:size-4 [&_svg]:text-muted"
+      className="control flex items-center gap-3 rounded-lg px-2 text-sm data-[selected=true]:bg-hover [&_svg]:size-4 [&_svg]:shrink-0 [&_svg]:text-muted"
     >
       {icon}
       <span className="min-w-0 grow">

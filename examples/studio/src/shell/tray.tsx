@@ -9,7 +9,8 @@ import { IMAGE_STORE } from "../images/gallery.js";
 import { hrefOf, useRoute } from "../routes.js";
 import { Button } from "../ui/button.js";
 import { Popover, toast } from "../ui/popups.js";
-import { useValue } from "../value.js";
+import { useNow, useValue } from "../value.js";
+import { progressOf, usualTimeOf } from "../videos/orders.js";
 
 /** The tasks that run at the gateway. */
 export function Tray() {
@@ -31,15 +32,8 @@ export function Tray() {
       }
     >
       <ul className="flex flex-col gap-3">
-        {running.map(({ key, label, model, task }) => (
-          <li key={key} className="flex flex-col gap-1 text-sm">
-            <span className="truncate">{label ?? model}</span>
-            <progress
-              aria-label={`Progress of ${label ?? model}`}
-              value={task?.progress}
-              className="h-1.5 w-full accent-accent"
-            />
-          </li>
+        {running.map((entry) => (
+          <RunningVideo key={entry.key} entry={entry} usualMs={usualTimeOf(entry.model, tasks)} />
         ))}
         {images.status === "pending" && (
           <li className="truncate text-sm">{images.variables?.prompt || "Image"} · Generating…</li>
@@ -57,6 +51,25 @@ export function Tray() {
         Show all videos
       </a>
     </Popover>
+  );
+}
+
+interface RunningVideoProps {
+  readonly entry: VideoTaskEntry;
+  readonly usualMs: number | undefined;
+}
+
+function RunningVideo({ entry, usualMs }: RunningVideoProps) {
+  const { share, text } = progressOf(entry, usualMs, useNow(1000));
+  const name = entry.label ?? entry.model;
+  return (
+    <li className="flex flex-col gap-1 text-sm">
+      <span className="truncate">{name}</span>
+      <span className="text-xs text-muted tabular-nums">{text}</span>
+      {share !== undefined && (
+        <progress aria-label={`Progress of ${name}`} value={share} className="h-1.5 w-full accent-accent" />
+      )}
+    </li>
   );
 }
 

@@ -44,7 +44,8 @@ export function Toasts() {
   return (
     <Toast.Provider toastManager={manager}>
       <Toast.Portal>
-        <Toast.Viewport className="fixed inset-x-4 bottom-4 z-50 mx-auto flex max-w-sm flex-col gap-2">
+        {/* above the place to write: its buttons stay within reach */}
+        <Toast.Viewport className="fixed inset-x-4 bottom-28 z-50 short:bottom-4 mx-auto flex max-w-sm flex-col gap-2">
           <ToastList />
         </Toast.Viewport>
       </Toast.Portal>
