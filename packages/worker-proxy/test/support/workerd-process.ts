@@ -46,7 +46,7 @@ export async function startWorkerd(program: Program) {
   return {
     port: ports.listen,
     /** Bytes that the Worker's objects take in the heap, after a garbage collection. Needs `isInspected`. */
-    usedHeap: () => usedHeap(ports.inspector),
+    usedHeap: () => usedHeap(ports.inspector, ports.listen),
     pid: running.pid as number,
     /** Folder in which the objects keep their storage. */
     folder: join(folder, "objects"),
@@ -82,7 +82,7 @@ async function portsOf(running: ChildProcess): Promise<{ listen: number; inspect
   throw new Error("ended before it listened");
 }
 
-async function usedHeap(port: number): Promise<number> {
+async function usedHeap(port: number, worker: number): Promise<number> {
   const targets = await fetch(`http://127.0.0.1:${port}/json`);
   const [target] = (await targets.json()) as { webSocketDebuggerUrl: string }[];
   if (!target) throw new Error("the inspector knows no Worker");
@@ -105,6 +105,11 @@ async function usedHeap(port: number): Promise<number> {
         if (id === method.length) resolve(result);
       };
       socket.send(JSON.stringify({ id: method.length, method }));
+      // an idle Worker answers its inspector only once a request wakes it
+      void fetch(`http://127.0.0.1:${worker}/`).then(
+        (answer) => answer.body?.cancel(),
+        () => {},
+      );
     });
   }
 }
