@@ -25,7 +25,7 @@ const { values } = parseArgs({
 });
 const first = Number(values.seed);
 
-if (values["put-back"]) await putBack(Number(values.seeds ?? 1000));
+if (values["put-back"]) await putBack(Number(values.seeds ?? 2000));
 else await run(Number(values.seeds ?? 1000));
 
 async function run(seeds: number): Promise<void> {
