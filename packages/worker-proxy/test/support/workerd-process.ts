@@ -99,18 +99,23 @@ async function usedHeap(port: number, worker: number): Promise<number> {
   }
 
   function command(method: string): Promise<{ usedSize: number }> {
-    return new Promise((resolve) => {
+    // an idle Worker answers its inspector only while a request wakes it, and may be idle again before the question comes
+    const waking = setInterval(wake, 100);
+    return new Promise<{ usedSize: number }>((resolve, reject) => {
       socket.onmessage = ({ data }) => {
         const { id, result } = JSON.parse(String(data));
         if (id === method.length) resolve(result);
       };
+      socket.onclose = () => reject(new Error("the inspector is closed"));
       socket.send(JSON.stringify({ id: method.length, method }));
-      // an idle Worker answers its inspector only once a request wakes it
-      void fetch(`http://127.0.0.1:${worker}/`).then(
-        (answer) => answer.body?.cancel(),
-        () => {},
-      );
-    });
+    }).finally(() => clearInterval(waking));
+  }
+
+  function wake(): void {
+    void fetch(`http://127.0.0.1:${worker}/`).then(
+      (answer) => answer.body?.cancel(),
+      () => {},
+    );
   }
 }
 
