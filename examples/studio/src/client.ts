@@ -46,13 +46,20 @@ let cable = new AbortController();
 /** Fetches, unless the connection is cut; a cut ends what is under way as a lost network would. */
 async function fetchUnlessCut(request: Request): Promise<Response> {
   if (isCut.getSnapshot()) throw new TypeError("Failed to fetch");
-  const hadNetwork = navigator.onLine;
+  if (!navigator.onLine) await requireServer(request);
+  return globalThis.fetch(request, { signal: AbortSignal.any([request.signal, cable.signal]) });
+}
+
+/**
+ * Asks the server for nothing that costs, before a request without a network. A browser does not say of a failed request
+ * whether it was sent: this one says that it was not. A server on this machine answers also without a network.
+ */
+async function requireServer({ url, signal }: Request): Promise<void> {
   try {
-    return await globalThis.fetch(request, { signal: AbortSignal.any([request.signal, cable.signal]) });
-  } catch (error) {
-    if (hadNetwork || request.signal.aborted) throw error;
-    // browsers do not say that nothing was sent: without a network it is known, and nothing is billed
-    throw new TypeError("Failed to fetch: ENETUNREACH", { cause: error });
+    await globalThis.fetch(new URL("/", url), { method: "HEAD", cache: "no-store", signal });
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new TypeError("Failed to fetch: ENETUNREACH", { cause });
   }
 }
 
