@@ -271,6 +271,15 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await studio.answer().getByRole("button", { name: "Regenerate" }).waitFor();
     });
 
+    test("that a server on this machine may have got without a network may have cost something", async () => {
+      expected = /Failed to load resource/;
+      await page.evaluate("Object.defineProperty(navigator, 'onLine', { value: false })");
+      await page.route("**/v1/chat/completions", (route) => route.abort("connectionreset"));
+      await studio.ask("Hello");
+      await page.getByRole("alert").getByText("charged").waitFor();
+      await page.unroute("**/v1/chat/completions");
+    });
+
     test("is requested again after a countdown, which can be cut short", async () => {
       expected = /429/;
       // long enough to look at it: the client waits for as long as the gateway says
