@@ -83,6 +83,8 @@ function startWorker(): ChildProcess {
     GATEWAY_API_KEY: key,
     FILES_SECRET: randomBytes(24).toString("hex"),
     ORIGINS: `${address} http://localhost:${port}`,
+    // a video of the emulator takes seconds: with the usual 15 s it would be seen late
+    VIDEO_INTERVAL_MS: "2000",
     ...vapidKeys(),
   };
   const args = [

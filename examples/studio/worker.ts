@@ -22,6 +22,8 @@ interface Env extends CommonEnv {
   readonly VAPID_PUBLIC_KEY?: string;
   /** Signs the notifications. */
   readonly VAPID_PRIVATE_KEY?: string;
+  /** Milliseconds between two polls of a video, where it takes less than the usual minutes. */
+  readonly VIDEO_INTERVAL_MS?: string;
 }
 
 /** Keeps each answer, so that a page that is loaded again reads on. */
@@ -56,7 +58,11 @@ export const { PushSubscriptions } = push;
  * Watches each video task from its create to its end, also with no page open. Then it has the film copied, and tells the
  * user's browsers.
  */
-export const VideoWatch = videoWatch<Env>({ ...options, onEnd: afterEnd([archiving(files), push]) });
+export const VideoWatch = videoWatch<Env>({
+  ...options,
+  intervalMs: ({ VIDEO_INTERVAL_MS = "15000" }) => Number(VIDEO_INTERVAL_MS),
+  onEnd: afterEnd([archiving(files), push]),
+});
 
 const extensions = [
   streamLog<Env>((env) => env.STREAM_LOG),

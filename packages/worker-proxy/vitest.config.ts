@@ -51,8 +51,10 @@ export default defineConfig({
             main: "./test/fixture/durable-worker.ts",
             miniflare: {
               ...worker,
+              bindings: { BRISK_MS: 2000 },
               durableObjects: {
                 VIDEO_WATCH: { className: "VideoWatch", useSQLite: true },
+                BRISK_WATCH: { className: "BriskWatch", useSQLite: true },
                 BUDGET: { className: "Budget", useSQLite: true },
                 STREAM_LOG: { className: "StreamLog", useSQLite: true },
                 PAID_STREAM_LOG: { className: "PaidStreamLog", useSQLite: true },

@@ -119,7 +119,7 @@ describe.skipIf(!findChromium())(
       await page.getByRole("button", { name: "Remove walk.mp4" }).waitFor();
       await page.getByRole("textbox", { name: "Prompt" }).fill("Video 1 by night");
       await page.getByRole("button", { name: "Generate" }).click();
-      // the demo makes a video in 12 s, and the page polls every 15 s
+      // the demo makes a video in 12 s, and its Worker polls every 2 s
       await page
         .getByRole("article", { name: "Video 1 by night" })
         .locator("video")

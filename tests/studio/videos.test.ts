@@ -110,6 +110,24 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await card("A reef at dawn").getByText("No longer available").waitFor();
   });
 
+  test("start, are made, and are estimated only once the gateway has said how far they are", async () => {
+    const prompt = "[[slow]] A reef at dawn";
+    await film(prompt);
+    await card(prompt)
+      .getByText(/^Starting · \d+ s$/)
+      .waitFor();
+    studio.ahead = 16_000;
+    await look();
+    await card(prompt)
+      .getByText(/^Making your video · \d+ s$/)
+      .waitFor();
+    studio.ahead = 2 * MINUTE;
+    await look();
+    await card(prompt)
+      .getByText(/^About \d+ s left$/)
+      .waitFor();
+  });
+
   test("are paid for once by a double click, also if the answer comes between its clicks, and deleted after a question", async () => {
     await field("Prompt").fill("A reef at dawn");
     await button("Generate").dblclick();

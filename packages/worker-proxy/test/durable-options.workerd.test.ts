@@ -1,4 +1,4 @@
-import { streamLogObject } from "@sluice/worker-proxy/durable";
+import { streamLogObject, videoWatch } from "@sluice/worker-proxy/durable";
 import { expect, test } from "vitest";
 
 const gateway = { baseURL: "https://gateway.example", apiKey: () => "sk-key" };
@@ -11,3 +11,11 @@ test.each(["orphanMs", "keepMs", "logBytes"])(
     expect(() => streamLogObject({ ...gateway, [name]: 1 })).not.toThrow();
   },
 );
+
+test("intervalMs of a video watch has to be a whole number from 2,000 to 60,000", () => {
+  for (const intervalMs of [Number.NaN, 0, 1999, 2000.5, 60_001, Number.POSITIVE_INFINITY])
+    expect(() => videoWatch({ ...gateway, intervalMs })).toThrow(/^intervalMs: /);
+  for (const intervalMs of [2000, 60_000]) expect(() => videoWatch({ ...gateway, intervalMs })).not.toThrow();
+  const Watch = videoWatch({ ...gateway, intervalMs: () => 100 });
+  expect(() => new Watch({} as never, {})).toThrow(/^intervalMs: /);
+});

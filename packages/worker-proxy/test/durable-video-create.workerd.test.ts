@@ -39,7 +39,7 @@ function gatewaySays(next: () => Response | Promise<Response>): void {
 }
 
 /** A proxy that watches tasks from their create, and one new task of a user. */
-async function create({ user = "ann", namespace = (given: typeof env) => given.VIDEO_WATCH } = {}) {
+async function create({ user = "ann", watch = env.VIDEO_WATCH, namespace = (_: typeof env) => watch } = {}) {
   const id = `t-${++tasks}`;
   const proxy = createProxy<typeof env>({
     baseURL: "https://gateway.example",
@@ -57,7 +57,7 @@ async function create({ user = "ann", namespace = (given: typeof env) => given.V
   const request = asked({ path: "/v1/video/generations", headers: { authorization: user }, body });
   const receipt = await read(await proxy.fetch(request, env));
   const sentId = idIn(receipt.text);
-  const object = env.VIDEO_WATCH.get(env.VIDEO_WATCH.idFromName(`${await hashOf(user)}:${id}`));
+  const object = watch.get(watch.idFromName(`${await hashOf(user)}:${id}`));
   const ask = (path = "", { as = user, method = "GET", signal }: Asked = {}) =>
     proxy.fetch(
       new Request(`https://proxy.example/v1/video/generations/${sentId}${path}`, {
@@ -146,6 +146,20 @@ test("pages, events, alarms that ring early and evictions never ask twice within
   const pauses = polls.slice(1).map((at, place) => at - (polls[place] ?? 0));
   expect(polls).toHaveLength(10);
   expect(Math.min(...pauses)).toBeGreaterThanOrEqual(15 * SECOND);
+});
+
+test("an operator's interval holds for the first poll, for later ones, and for whatever comes in between", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  const { ring, ask, status, alarmAt, object } = await create({ watch: env.BRISK_WATCH });
+  expect(await alarmAt()).toBe(2);
+  for (let count = 0; count < 3; count += 1) await ring();
+  vi.setSystemTime(START + 7 * SECOND);
+  const tab = await ask("/events");
+  expect([await status(), await runDurableObjectAlarm(object)]).toEqual(["QUEUED", true]);
+  gatewaySays(() => refusal(503));
+  for (let count = 0; count < 3; count += 1) await ring();
+  expect(polls.map((at) => (at - START) / SECOND)).toEqual([2, 4, 6, 8, 10, 14]);
+  expect(tab.ok).toBe(true);
 });
 
 test("a poll that was under way when the object was lost counts, and the next comes 15 s later", async () => {

@@ -9,8 +9,8 @@ import { IMAGE_STORE } from "../images/gallery.js";
 import { hrefOf, useRoute } from "../routes.js";
 import { Button } from "../ui/button.js";
 import { Popover, toast } from "../ui/popups.js";
-import { useNow, useValue } from "../value.js";
-import { progressOf, usualTimeOf } from "../videos/orders.js";
+import { useValue } from "../value.js";
+import { useProgress, usualTimeOf } from "../videos/orders.js";
 
 /** The tasks that run at the gateway. */
 export function Tray() {
@@ -60,7 +60,7 @@ interface RunningVideoProps {
 }
 
 function RunningVideo({ entry, usualMs }: RunningVideoProps) {
-  const { share, text } = progressOf(entry, usualMs, useNow(1000));
+  const { share, text } = useProgress(entry, usualMs);
   const name = entry.label ?? entry.model;
   return (
     <li className="flex flex-col gap-1 text-sm">

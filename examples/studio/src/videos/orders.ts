@@ -1,9 +1,11 @@
 import type { VideoTaskEntry } from "@sluice/core";
 import type { VideoModel } from "@sluice/core/schemas";
+import { useState } from "react";
 import { createCollection, forgetOld, hasTexts } from "../media/collection.js";
 import { pictureAt } from "../media/files.js";
 import { type MediaDraft, urlsOf } from "../media/use-media-form.js";
 import { shortTime } from "../media/words.js";
+import { useNow } from "../value.js";
 
 /** A form that was sent. The library keeps the task; the form has what a card shows beside it. */
 export interface Order {
@@ -44,43 +46,72 @@ function isOrder(kept: unknown): kept is Order {
   return typeof draft === "object" && draft !== null && "values" in draft && "model" in draft;
 }
 
-/** Progress of a video, for a bar and a line of text. */
+/** Progress of a video, for a bar and a line of text. Between two reports of the gateway it is an estimate. */
 export interface Progress {
   /** From 0 to 1; undefined where nobody knows. */
   readonly share: number | undefined;
   readonly text: string;
 }
 
+/** A progress that the gateway reported. */
+interface Report {
+  readonly share: number;
+  /** Unix milliseconds. */
+  readonly at: number;
+  /** The share that was shown then: a bar does not go back. */
+  readonly shown: number;
+}
+
 /** Below this share the gateway's figure says little about the time that is left. */
 const LEAST_SHARE = 0.1;
 /** The bar waits here until the video is there. */
 const ALMOST = 0.95;
+/** A video that takes so many times as long as estimated is late. */
+const LATE = 1.2;
 
 /**
- * Estimates the progress of a task between two answers of the gateway.
+ * Estimates the progress of a task, each second.
  *
  * @param usualMs time that the last videos of the model took, in milliseconds
- * @param now Unix milliseconds
  */
-export function progressOf(entry: VideoTaskEntry, usualMs: number | undefined, now: number): Progress {
-  const { task, submittedAt } = entry;
+export function useProgress(entry: VideoTaskEntry, usualMs: number | undefined): Progress {
+  const now = useNow(1000);
+  const share = entry.task?.progress ?? 0;
+  const [report, setReport] = useState<Report>({ share, at: now, shown: 0 });
+  const progress = progressOf(entry, report, usualMs, now);
+  if (share !== report.share) setReport({ share, at: now, shown: progress.share ?? 0 });
+  return progress;
+}
+
+function progressOf(
+  { task, submittedAt }: VideoTaskEntry,
+  report: Report,
+  usualMs: number | undefined,
+  now: number,
+): Progress {
   if (task?.state === "result-pending") return { share: ALMOST, text: "Finishing…" };
   const elapsed = Math.max(0, now - submittedAt);
-  const reported = task?.progress ?? 0;
-  const byReport = reported >= LEAST_SHARE ? elapsed / reported : undefined;
+  const inQueue = task?.startedAt && task.submittedAt ? task.startedAt - task.submittedAt : 0;
+  const byReport =
+    report.share >= LEAST_SHARE
+      ? inQueue + Math.max(0, report.at - submittedAt - inQueue) / report.share
+      : undefined;
   // later than usual: the gateway's figure is all that is left
   const total = usualMs !== undefined && elapsed < usualMs ? usualMs : (byReport ?? usualMs);
+  const time = shortTime(elapsed);
   if (total === undefined)
     return {
-      share: reported || undefined,
-      text: `${task?.state === "running" ? "Making your video" : "Starting"} · ${shortTime(elapsed)}`,
+      share: report.share || undefined,
+      text: task?.state === "running" ? `Making your video · ${time}` : `Starting · ${time}`,
     };
-  const left = total - elapsed;
-  const passed = usualMs === undefined ? 0 : elapsed / usualMs;
   return {
-    share: Math.min(ALMOST, Math.max(reported, passed)),
-    text: left < 1500 ? "Almost done" : `About ${shortTime(left)} left`,
+    share: Math.min(ALMOST, Math.max(report.share, report.shown, elapsed / total)),
+    text: elapsed > LATE * total ? `Still working · ${time}` : textOf(total - elapsed),
   };
+}
+
+function textOf(left: number): string {
+  return left < 1500 ? "Almost done" : `About ${shortTime(left)} left`;
 }
 
 /** Number of videos that the usual time is made of. */

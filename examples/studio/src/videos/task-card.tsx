@@ -10,7 +10,7 @@ import { modelName, shortTime } from "../media/words.js";
 import { Badge, Button, IconButton } from "../ui/button.js";
 import { Dialog, toast } from "../ui/popups.js";
 import { useNow } from "../value.js";
-import { type Order, posterOf, progressOf } from "./orders.js";
+import { type Order, posterOf, useProgress } from "./orders.js";
 import { Player } from "./player.js";
 
 interface TaskCardProps {
@@ -41,7 +41,7 @@ export function TaskCard({ entry, order, usualMs, onReuse, onRetry, onRemove }: 
         {video ? "Done" : isRunning ? "Making your video" : "Failed"}
       </p>
       <div className="relative aspect-video overflow-hidden bg-sunken">
-        {isRunning && <Running entry={entry} order={order} usualMs={usualMs} now={now} />}
+        {isRunning && <Running entry={entry} order={order} usualMs={usualMs} />}
         {video && (
           <Player
             video={video}
@@ -81,13 +81,9 @@ export function TaskCard({ entry, order, usualMs, onReuse, onRetry, onRemove }: 
   );
 }
 
-interface RunningProps extends Pick<TaskCardProps, "entry" | "order" | "usualMs"> {
-  readonly now: number;
-}
-
-function Running({ entry, order, usualMs, now }: RunningProps) {
+function Running({ entry, order, usualMs }: Pick<TaskCardProps, "entry" | "order" | "usualMs">) {
   const poster = posterOf(order);
-  const { share, text } = progressOf(entry, usualMs, now);
+  const { share, text } = useProgress(entry, usualMs);
   const percent = share === undefined ? undefined : Math.round(share * 100);
   return (
     <>
@@ -105,14 +101,12 @@ function Running({ entry, order, usualMs, now }: RunningProps) {
         />
       )}
       <div className="absolute inset-x-0 bottom-0 flex flex-col gap-2 bg-linear-to-t from-black/80 to-black/0 p-3 pt-10 text-sm text-white">
-        <p className="flex justify-between tabular-nums">
-          <span>{navigator.onLine ? text : "Offline. It goes on later."}</span>
-          <span>{percent !== undefined && `${percent} %`}</span>
-        </p>
+        <p className="tabular-nums">{navigator.onLine ? text : "Offline. It goes on later."}</p>
         <div
           role="progressbar"
           aria-label="Progress"
           aria-valuenow={percent}
+          aria-valuetext={text}
           className="h-1 overflow-hidden rounded-full bg-white/30"
         >
           <div

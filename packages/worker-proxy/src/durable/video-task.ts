@@ -9,7 +9,7 @@ export interface WatchedTask {
   readonly id: string;
   /** Present where the watch began with the task itself: it then goes on without a reader. */
   readonly created?: CreatedTask;
-  /** True where two polls are never less than {@link PAUSE_MS} apart. */
+  /** True where two polls are never less than the interval apart. */
   readonly isSteady: boolean;
   /** True after its user has removed the task: the user is not notified of its end. */
   readonly isRemoved?: boolean;
@@ -62,9 +62,13 @@ export interface CreatedTask {
   readonly model?: string | undefined;
 }
 
-/** Shortest pause between two polls, and the one after the first answer, of a watch that is not steady. */
+/** Longest pause before the second poll; the shortest one of a watch that is not steady. */
 const FIRST_PAUSE_MS = 5_000;
-const PAUSE_MS = 15_000;
+/** Usual pause between two polls. */
+export const INTERVAL_MS = 15_000;
+/** Bounds of an interval that the operator sets. */
+export const SHORTEST_INTERVAL_MS = 2_000;
+export const LONGEST_INTERVAL_MS = 60_000;
 /** Pause without a reader, and the time without one after which it begins. */
 const IDLE_PAUSE_MS = 60_000;
 const IDLE_AFTER_MS = 5 * 60_000;
@@ -83,8 +87,12 @@ const RESULT_POLLS = 3;
 const ERROR_KEPT_MS = 60_000;
 
 /** Returns the time before which a task is not polled again, whatever happens. */
-export function soonestPoll({ isSteady, askedAt }: WatchedTask): number {
-  return askedAt + (isSteady ? PAUSE_MS : FIRST_PAUSE_MS);
+export function soonestPoll({ isSteady, askedAt }: WatchedTask, intervalMs: number): number {
+  return askedAt + (isSteady ? intervalMs : firstPause(intervalMs));
+}
+
+function firstPause(intervalMs: number): number {
+  return Math.min(FIRST_PAUSE_MS, intervalMs);
 }
 
 /** Begins the watch of a task that is known by its id alone. */
@@ -104,9 +112,14 @@ export function newTask(id: string, now: number, isSteady: boolean): WatchedTask
 }
 
 /** Returns the state of a task that was created now, or whose create is known only now. */
-export function createdTask(known: WatchedTask, created: CreatedTask, receipt: unknown): WatchedTask {
+export function createdTask(
+  known: WatchedTask,
+  created: CreatedTask,
+  receipt: unknown,
+  intervalMs: number,
+): WatchedTask {
   const envelope = known.envelope ?? envelopeIn(receipt)?.envelope;
-  const nextAt = known.askedAt === 0 ? known.startedAt + FIRST_PAUSE_MS : known.nextAt;
+  const nextAt = known.askedAt === 0 ? known.startedAt + firstPause(intervalMs) : known.nextAt;
   return { ...known, created, isSteady: true, nextAt, ...(envelope && { envelope }) };
 }
 
@@ -117,6 +130,8 @@ export interface Moment {
   readonly random: number;
   /** Time for which the end is kept, in milliseconds. */
   readonly keepMs: number;
+  /** Usual pause between two polls, in milliseconds. */
+  readonly intervalMs: number;
 }
 
 /** Returns the state after another answer, with the time of the next poll. */
@@ -136,9 +151,9 @@ export function afterAnswer(task: WatchedTask, answer: TaskAnswer, moment: Momen
       unreadable: 0,
     };
     const hasNoFile = task.created && answer.isFinal && !answer.hasEnded && task.unreadable < RESULT_POLLS;
-    if (hasNoFile) return paused({ ...known, unreadable: task.unreadable + 1 }, 0, moment.random);
+    if (hasNoFile) return paused({ ...known, unreadable: task.unreadable + 1 }, 0, moment);
     if (answer.isFinal) return over(known, moment);
-    return isLate ? over(known, moment, ended.late) : paused(known, 0, moment.random);
+    return isLate ? over(known, moment, ended.late) : paused(known, 0, moment);
   }
   const failed = {
     ...asked,
@@ -148,7 +163,7 @@ export function afterAnswer(task: WatchedTask, answer: TaskAnswer, moment: Momen
   };
   const end = endAfter(failed, answer, isLate, now);
   if (end) return over(failed, moment, end);
-  return paused(failed, answer.type === "passing" ? answer.retryAfterMs : 0, moment.random);
+  return paused(failed, answer.type === "passing" ? answer.retryAfterMs : 0, moment);
 }
 
 /** Returns the error that a failed poll ends the watch with, if it does. */
@@ -177,10 +192,11 @@ function over(task: WatchedTask, { now, keepMs }: Moment, failure?: FailedAnswer
 }
 
 /** Sets the next poll: slowly further apart, far apart without a reader, and never before the gateway allows. */
-function paused(task: WatchedTask, retryAfterMs: number, random: number): WatchedTask {
+function paused(task: WatchedTask, retryAfterMs: number, { random, intervalMs }: Moment): WatchedTask {
   const { askedAt, lastReaderAt, answers, failures, startedAt, isSteady } = task;
   const hadReader = askedAt - lastReaderAt < IDLE_AFTER_MS;
-  const grown = isSteady ? PAUSE_MS : Math.min(PAUSE_MS, FIRST_PAUSE_MS * 1.5 ** Math.max(0, answers - 1));
+  const first = firstPause(intervalMs);
+  const grown = isSteady ? intervalMs : Math.min(intervalMs, first * 1.5 ** Math.max(0, answers - 1));
   const usual = hadReader ? grown : IDLE_PAUSE_MS;
   const longer = Math.min(usual * 2 ** Math.max(0, failures - 1), LONGEST_PAUSE_MS);
   const least = isSteady ? 1 : 0.9;

@@ -22,8 +22,11 @@ import {
   createTaskQuery,
   type FailedAnswer,
   type GatewayOptions,
+  INTERVAL_MS,
   isSucceeded,
+  LONGEST_INTERVAL_MS,
   newTask,
+  SHORTEST_INTERVAL_MS,
   soonestPoll,
   type TaskAnswer,
   type TaskEnd,
@@ -32,6 +35,12 @@ import {
 
 /** Options of {@link videoWatch}: the way to the gateway, as `createProxy` takes it, and times. */
 export interface VideoWatchOptions<Env = unknown> extends GatewayOptions<Env> {
+  /**
+   * Pause between two polls of a task, in milliseconds: 2_000 to 60_000. The spec suggests about 15 s (`GET
+   * /v1/video/generations/{id}`): set less for a gateway that is quicker and has room for it.
+   * @default 15_000
+   */
+  readonly intervalMs?: number | ((env: Env) => number);
   /**
    * Time for which the end of a task is kept, in milliseconds. Pages that come back within it get the end without a
    * request to the gateway.
@@ -106,7 +115,7 @@ const START_MS = 5_000;
  * with an error's body. A stream that stops without one of these was cut: ask again with `Last-Event-ID`.
  *
  * With `startOn: "create"` the objects also answer `GET /v1/video/generations/{id}`, so that the gateway is asked at most
- * once in 15 s for each task. `DELETE /v1/video/generations/{id}/events` says that its user has removed the task.
+ * once in `intervalMs` for each task. `DELETE /v1/video/generations/{id}/events` says that its user has removed the task.
  *
  * @param namespace the binding to the class that `videoWatch` made
  * @example
@@ -180,10 +189,10 @@ const KEPT_MS = 10 * 60_000;
 
 /**
  * Makes the class of Durable Objects that each watch one video task, by alarms, for any number of tabs. An object polls
- * 5 s after the first answer and then ever less often, down to each 15 s; each 60 s once it had no reader for 5 minutes;
- * and no more after the final state, after 24 hours, or after an hour without a reader. A task that is watched from its
- * create is polled 5 s after it, then at most once in 15 s, and needs no reader. The object keeps the newest answer,
- * never the key, and deletes it `rememberMs` after the end.
+ * 5 s after the first answer and then ever less often, down to each `intervalMs` (15 s); each 60 s once it had no reader
+ * for 5 minutes; and no more after the final state, after 24 hours, or after an hour without a reader. A task that is
+ * watched from its create is polled 5 s after it, then at most once in `intervalMs`, and needs no reader. The object
+ * keeps the newest answer, never the key, and deletes it `rememberMs` after the end.
  *
  * @throws {TypeError} when an option is missing or can't work
  * @example
@@ -193,7 +202,8 @@ const KEPT_MS = 10 * 60_000;
  * ```
  */
 export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env>): DurableObjectClass<Env> {
-  const { rememberMs, onEnd, ...gateway } = options;
+  const { intervalMs = INTERVAL_MS, rememberMs, onEnd, ...gateway } = options;
+  if (typeof intervalMs === "number") checkInterval(intervalMs);
   if (rememberMs !== undefined && !(Number.isSafeInteger(rememberMs) && rememberMs >= 1))
     throw new TypeError("rememberMs: give a whole number from 1 up");
   const query = createTaskQuery(gateway);
@@ -203,6 +213,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env>): Dura
     constructor(state: ObjectState, env: Env) {
       const watch = openVideoWatch(state, {
         poll: (id) => query(id, env),
+        intervalMs: checkInterval(typeof intervalMs === "number" ? intervalMs : intervalMs(env)),
         rememberMs,
         onEnd: onEnd && ((ended, progress, save) => onEnd(ended, { env, progress, save })),
       });
@@ -212,9 +223,17 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env>): Dura
   };
 }
 
+function checkInterval(ms: number): number {
+  if (Number.isSafeInteger(ms) && ms >= SHORTEST_INTERVAL_MS && ms <= LONGEST_INTERVAL_MS) return ms;
+  throw new TypeError(
+    `intervalMs: give a whole number from ${SHORTEST_INTERVAL_MS} to ${LONGEST_INTERVAL_MS}`,
+  );
+}
+
 /** The parts of a watch that its options decide. */
 interface WatchParts {
   readonly poll: (taskId: string) => Promise<TaskAnswer>;
+  readonly intervalMs: number;
   readonly rememberMs: number | undefined;
   readonly onEnd:
     | ((
@@ -225,7 +244,8 @@ interface WatchParts {
     | undefined;
 }
 
-function openVideoWatch(state: ObjectState, { poll, rememberMs, onEnd }: WatchParts): DurableObjectHandlers {
+function openVideoWatch(state: ObjectState, parts: WatchParts): DurableObjectHandlers {
+  const { poll, intervalMs, rememberMs, onEnd } = parts;
   const { storage } = state;
   const readers = openReaders(MOST_READERS);
   let task: WatchedTask | undefined;
@@ -256,7 +276,7 @@ function openVideoWatch(state: ObjectState, { poll, rememberMs, onEnd }: WatchPa
     { created, receipt }: { readonly created: CreatedTask; readonly receipt: unknown },
   ): Promise<Response> {
     if (!known.created && !known.end) {
-      const next = createdTask(known, created, receipt);
+      const next = createdTask(known, created, receipt, intervalMs);
       await store(next);
       await storage.setAlarm(next.nextAt);
       readers.wake();
@@ -293,7 +313,7 @@ function openVideoWatch(state: ObjectState, { poll, rememberMs, onEnd }: WatchPa
   /** Sets the alarm where there is none, and sets it earlier for the first reader. */
   async function wake(known: WatchedTask): Promise<void> {
     const alarmAt = await storage.getAlarm();
-    const soonest = Math.max(Date.now(), soonestPoll(known));
+    const soonest = Math.max(Date.now(), soonestPoll(known, intervalMs));
     const isSlow = readers.count === 0 && known.failures === 0 && alarmAt !== null && soonest < alarmAt;
     if (alarmAt === null || isSlow) await storage.setAlarm(soonest);
   }
@@ -341,7 +361,7 @@ function openVideoWatch(state: ObjectState, { poll, rememberMs, onEnd }: WatchPa
 
   async function pollNow(): Promise<void> {
     if (!task || task.end) return;
-    const soonest = soonestPoll(task);
+    const soonest = soonestPoll(task, intervalMs);
     if (Date.now() < soonest) return storage.setAlarm(Math.max(soonest, task.nextAt));
     // stored first: after an eviction in between, the poll counts
     await store({ ...task, askedAt: Date.now() });
@@ -350,7 +370,7 @@ function openVideoWatch(state: ObjectState, { poll, rememberMs, onEnd }: WatchPa
     const now = Date.now();
     const current = readers.count > 0 ? { ...task, lastReaderAt: now } : task;
     const keepMs = rememberMs ?? (task.created ? CREATED_KEPT_MS : KEPT_MS);
-    const next = afterAnswer(current, answer, { now, keepMs, random: Math.random() });
+    const next = afterAnswer(current, answer, { now, keepMs, intervalMs, random: Math.random() });
     await keep(next.end ? await withShown(next, next.end) : next);
   }
 

@@ -11,6 +11,7 @@ interface TestNamespace {
 declare module "cloudflare:workers" {
   export const env: {
     readonly VIDEO_WATCH: TestNamespace;
+    readonly BRISK_WATCH: TestNamespace;
     readonly BUDGET: TestNamespace;
     readonly STREAM_LOG: TestNamespace;
     readonly PAID_STREAM_LOG: TestNamespace;
