@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
+import zlib from "node:zlib";
 import { imageModels } from "@sluice/core/schemas";
 import type { Emulator } from "@sluice/emulator";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   bodyOf,
   bytesOf,
@@ -244,4 +245,25 @@ describe("scenes", () => {
     leaving.abort(new Error("enough"));
     await expect(answer).rejects.toThrow("enough");
   });
+});
+
+test("the scene of a client that waits is painted three times in small, once in a process, and nothing else is", async () => {
+  const painted = vi.spyOn(zlib, "createDeflate");
+  const fast = createFastEmulator();
+  const slow = createFastEmulator({ speed: 1, durations: { imageMs: 3_600_000 } });
+  const leaving = new AbortController();
+  const waitFor = (prompt: string) =>
+    send(slow, PATH, { ...fox, prompt }, { signal: leaving.signal }).catch(() => {});
+  const { data } = await generate(fast, { prompt: "A reef" });
+  await generate(createFastEmulator({ speed: 1, clock: createLeapingClock() }), { prompt: "A desert" });
+  expect(painted).not.toHaveBeenCalled();
+  const waiting = [waitFor("A reef")];
+  await expect.poll(() => painted.mock.calls.length).toBe(3);
+  waiting.push(waitFor("A reef by night"), waitFor("A city"));
+  await expect.poll(() => painted.mock.calls.length).toBe(6);
+  leaving.abort();
+  await Promise.all(waiting);
+  await pictureAt(fast, data[0]?.url);
+  expect(painted).toHaveBeenCalledTimes(7);
+  painted.mockRestore();
 });

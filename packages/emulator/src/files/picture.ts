@@ -68,8 +68,8 @@ export function bitmapOf(picture: Picture): Bitmap {
     // four bytes at once, every other one of them
     for (let at = 0; at < above.length; at++) {
       const [top, bottom] = [above[at] as number, below[at] as number];
-      const even = Math.imul(top & EVEN, 256 - share) + Math.imul(bottom & EVEN, share);
-      const odd = Math.imul((top >>> 8) & EVEN, 256 - share) + Math.imul((bottom >>> 8) & EVEN, share);
+      const even = (Math.imul(top & EVEN, 256 - share) + Math.imul(bottom & EVEN, share)) | 0;
+      const odd = (Math.imul((top >>> 8) & EVEN, 256 - share) + Math.imul((bottom >>> 8) & EVEN, share)) | 0;
       mixed.words[at] = ((even >>> 8) & EVEN) | (odd & ~EVEN);
     }
     row.set(mixed.bytes);

@@ -1,38 +1,34 @@
 import { type EmulatorClock, systemClock } from "../clock.js";
-import { bitmapOf } from "./picture.js";
+import { readSubject, type Scene } from "./art/subject.js";
+import { bitmapOf, type Picture } from "./picture.js";
 import { writePNG } from "./png.js";
 
-/** Prompts that together run every painter, in small pictures. */
-const PROMPTS = [
-  "a snowy mountain lake at night under an aurora",
-  "misty hills at dawn",
-  "the sea and a beach at dusk",
-  "a reef",
-  "a city at night in the rain",
-  "an autumn forest in the mist",
-  "a pine forest in the snow",
-  "a desert",
-  "a planet and a galaxy in space",
-  "abstract light",
-];
+/**
+ * Number of small pictures. The platform compiles a painter for the noise of the first one, and drops this code at the
+ * second one, which has other noise: the third one has code that stays.
+ */
+const COUNT = 3;
 const SIDE = 128;
 /** Shortest wait of a client that is used, in milliseconds. */
 const LEAST_MS = 1000;
 
-let isWarm = false;
+const warm = new Set<Scene>();
 
 /**
- * Paints small pictures while a client waits for `ms` milliseconds, once in a process. The platform compiles the
- * painters meanwhile: without this, the first picture takes twice as long as later ones, and holds up every other
- * answer. Does nothing if the client does not wait in real time.
+ * Paints small pictures of the scene that a client waits for, if it waits for `ms` milliseconds, once in a process. The
+ * platform compiles the painter meanwhile: without this, the first picture takes three times as long as later ones, and
+ * holds up every other answer. Does nothing if the client does not wait in real time.
  */
-export async function warmUp(clock: EmulatorClock, ms: number): Promise<void> {
-  if (isWarm || clock !== systemClock || ms < LEAST_MS) return;
-  isWarm = true;
-  for (const prompt of PROMPTS) {
+export async function warmUp(clock: EmulatorClock, ms: number, picture: Picture): Promise<void> {
+  if (clock !== systemClock || ms < LEAST_MS) return;
+  const { prompt, base = "", seed, index } = picture;
+  const { scene } = readSubject(prompt, base, seed, index);
+  if (warm.has(scene)) return;
+  warm.add(scene);
+  for (let count = 0; count < COUNT; count++) {
     // other answers come first
     await clock.sleep(1);
-    const picture = { width: SIDE, height: SIDE, prompt, seed: "warm-up", index: 0 };
-    for await (const _ of writePNG(bitmapOf(picture), prompt));
+    const small = { ...picture, width: SIDE, height: SIDE, extra: 0, seed: `warm-up ${count}` };
+    for await (const _ of writePNG(bitmapOf(small), prompt));
   }
 }

@@ -46,11 +46,11 @@ export function createImages({ clock, speed, refuse, files, fetchMedia, usualMs 
     const id = `img_${hash(exchange.text)}_${++count}`;
     const own = START_MS + EACH_MS * job.count;
     const wait = (job.scenes.names.has("slow") ? SLOW_FACTOR * own : (usualMs ?? own)) / speed;
+    const reference = await referenceOf(job);
     if (wait > 0) {
-      void warmUp(clock, wait);
+      void warmUp(clock, wait, pictureOf(job, reference, id, 0));
       await clock.sleep(wait, exchange.request.signal);
     }
-    const reference = await referenceOf(job);
     return answerJSON(
       resultOf(job, reference, id, exchange.origin),
       job.scenes.failureMode,

@@ -71,8 +71,8 @@ export function createVideos({
       (await refuseUnreachable(addressesOf(checked.body), fetchMedia));
     if (refusal) return refusal;
 
-    const { id, timeline } = keep(job, exchange.text, await referenceOf(checked.body));
-    void warmUp(clock, timeline.finishedAt - timeline.submittedAt);
+    const { id, picture, timeline } = keep(job, exchange.text, await referenceOf(checked.body));
+    void warmUp(clock, timeline.finishedAt - timeline.submittedAt, picture);
     const receipt = {
       id,
       task_id: id,
@@ -95,7 +95,7 @@ export function createVideos({
     return { base: `${own.prompt} ${own.base ?? ""}`, seed, index, palette };
   }
 
-  function keep(job: VideoJob, text: string, reference: Partial<Picture>): Task {
+  function keep(job: VideoJob, text: string, reference: Partial<Picture>): KeptTask {
     const digest = hash(text);
     const number = ++count;
     const id = `task-${digest}-${number}`;
