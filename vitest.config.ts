@@ -49,7 +49,7 @@ const sharedWorkers = {
   hookTimeout: testTimeout,
   expect: expectation,
 };
-/** What computes and asks nothing of its platform runs in Node alone. */
+/** What computes and asks nothing of its platform, or brings a page of its own, runs in Node alone. */
 const pure = [
   "app-valibot",
   "callbacks",
@@ -59,6 +59,7 @@ const pure = [
   "epsilon",
   "history",
   "new-model",
+  "page-activity",
   "partial-json",
   "schema",
   "store",

@@ -97,6 +97,21 @@ describe.skipIf(!findChromium())("video tasks in real pages (skipped where there
     await opened.waitForFunction(() => page.state().fetchStatus !== "paused");
   });
 
+  test("a page without a network polls a server on this machine for as long as it answers", async () => {
+    await context.addInitScript("Object.defineProperty(navigator, 'onLine', { value: false })");
+    const { opened } = await tabWithTask("one");
+    await opened.evaluate(() => dispatchEvent(new Event("offline")));
+    await world.asked("one", world.queries.length + 3);
+    await opened.route("**/v1/**", (route) => route.abort("connectionrefused"));
+    await opened.waitForFunction(() => page.state().pauseReason === "offline");
+    await opened.unroute("**/v1/**");
+    await world.clock.advance(600_000);
+    // as when the user comes back to the tab
+    await opened.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+    await opened.waitForFunction(() => page.state().status === "success");
+    expect(world.creates).toEqual(["one"]);
+  });
+
   test("a hidden page leaves polling to a visible one", async () => {
     const { opened: left, id } = await tabWithTask("left");
     const right = await tab("right");

@@ -2,9 +2,9 @@ import type { ActiveAsset, Asset, AssetHandle } from "../asset.js";
 import { readerOf, type Store } from "../base/store.js";
 import type { Client } from "../client.js";
 import { spaced } from "../polling/pace.js";
+import { intervalAfter } from "../polling/poll.js";
 import { sharedWatch, type Watch, type WatchesInUse, type WatchState } from "../polling/shared-poller.js";
 import { createTaskStore } from "../polling/task-store.js";
-import { pagePresence } from "../tabs/page-activity.js";
 import { endsUnlessSent } from "../transport/billing-outcome.js";
 import { createAsset } from "./create.js";
 import type { AssetCreateOptions, AssetStoreOptions } from "./options.js";
@@ -126,7 +126,7 @@ function watchOf(
   return sharedWatch(inUse, id, read, (settings) => ({
     name: `sluice/asset/${client.baseURL}/${id}`,
     client,
-    presence: read().presence ?? pagePresence,
+    presence: read().presence,
     known,
     inBackground: () => settings().pollInBackground ?? false,
     poll: (onPoll, signal) =>
@@ -135,7 +135,7 @@ function watchOf(
         signal,
         intervalMs(asset) {
           const { intervalMs = INTERVAL_MS } = settings();
-          return spaced(client.clock, typeof intervalMs === "function" ? intervalMs(asset) : intervalMs);
+          return spaced(client.clock, intervalAfter(intervalMs, asset));
         },
       }),
     merge: newerAsset,

@@ -1,7 +1,7 @@
 import { type Clock, openSpan } from "../base/clock.js";
 import { isolate } from "../base/isolate.js";
 import { isGatewayError, TimeoutError } from "../errors.js";
-import { isClosedRoute } from "../transport/failure.js";
+import { isClosedRoute, isTransient } from "../transport/failure.js";
 
 /** Step of a poll loop: a poll, or the wait for the next one. */
 export type PollEvent =
@@ -18,6 +18,17 @@ export type PollEvent =
       readonly failure: Error | undefined;
     };
 
+/** Milliseconds from an answer to the next poll, or a function of the last answer. */
+export type Interval<Snapshot> = number | ((snapshot: Snapshot | undefined) => number);
+
+/** Returns the milliseconds from `snapshot` to the next poll. */
+export function intervalAfter<Snapshot>(
+  interval: Interval<Snapshot>,
+  snapshot: Snapshot | undefined,
+): number {
+  return typeof interval === "function" ? interval(snapshot) : interval;
+}
+
 /** Plan of a poll loop. Times are milliseconds. */
 export interface PollPlan<Snapshot> {
   readonly clock: Clock;
@@ -25,7 +36,7 @@ export interface PollPlan<Snapshot> {
   readonly random: () => number;
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds from an answer to the next poll, varied by up to 10 %. A function gets the last answer. */
-  readonly intervalMs: number | ((snapshot: Snapshot | undefined) => number);
+  readonly intervalMs: Interval<Snapshot>;
   /** Limit for the whole loop. A request in flight counts, too. */
   readonly deadlineMs: number;
   /** Sends one poll. It must not repeat the request: the loop does that. */
@@ -44,8 +55,6 @@ export interface PollPlan<Snapshot> {
 const GRACE_MS = 30_000;
 /** Number of consecutive answers that may be unreadable or report a failed query. */
 const UNREADABLE = 3;
-/** Timed out, too early, rate limited: statuses below 500 after which another poll may succeed. */
-const PASSING = new Set([408, 425, 429]);
 /** Longest wait that failures alone cause. */
 const LONGEST_PAUSE_MS = 120_000;
 
@@ -64,9 +73,7 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
   let failures = 0;
   let unreadable = 0;
   let seen = plan.seenBefore ?? false;
-  const intervalAfter = (snapshot: Snapshot | undefined) =>
-    typeof plan.intervalMs === "function" ? plan.intervalMs(snapshot) : plan.intervalMs;
-  let intervalMs = intervalAfter(undefined);
+  let intervalMs = intervalAfter(plan.intervalMs, undefined);
   try {
     for (;;) {
       let backoffMs: number | undefined;
@@ -75,7 +82,7 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
         isolate(() => onPoll?.({ type: "poll" }));
         const snapshot = await query(signal);
         failure = undefined;
-        intervalMs = intervalAfter(snapshot);
+        intervalMs = intervalAfter(plan.intervalMs, snapshot);
         failures = 0;
         unreadable = 0;
         seen = true;
@@ -107,12 +114,12 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
  */
 function verdictOf(error: unknown): "passing" | "unreadable" | "absent" | "stop" {
   if (!isGatewayError(error)) return "stop";
-  if (error.name === "ConnectionError" || error.name === "TimeoutError") return "passing";
+  if (isTransient(error) || error.name === "TimeoutError") return "passing";
   if (error.name === "ResponseError") return "unreadable";
-  if (error.name !== "APIError") return "stop";
+  if (error.name !== "APIError" || isClosedRoute(error)) return "stop";
   const { status } = error;
-  if (isClosedRoute(error)) return "stop";
-  if (PASSING.has(status) || status >= 500) return "passing";
+  // too early
+  if (status === 425) return "passing";
   if (status >= 200 && status < 300) return "unreadable";
   return status === 404 || status === 400 ? "absent" : "stop";
 }

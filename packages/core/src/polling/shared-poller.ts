@@ -4,7 +4,7 @@ import { createStore, type Store } from "../base/store.js";
 import { asError } from "../errors.js";
 import { openTabChannel, type TabChannel } from "../tabs/channel.js";
 import { withLock } from "../tabs/locks.js";
-import type { Absence, Presence } from "../tabs/page-activity.js";
+import { type Absence, type Presence, pagePresence } from "../tabs/page-activity.js";
 import type { Connection } from "../transport/send.js";
 import { startInTurn } from "./pace.js";
 import type { PollEvent } from "./poll.js";
@@ -18,7 +18,10 @@ export interface WatchState<Snapshot> {
    * waits for the next poll, or there is nothing to poll.
    */
   readonly fetchStatus: "fetching" | "paused" | "idle";
-  /** Reason of the pause: the page is hidden or offline; undefined while nothing pauses. */
+  /**
+   * Reason of the pause: the page is hidden or offline; undefined while nothing pauses. A page is offline if its browser
+   * has no network and its last poll reached no server. It tries again once a minute, and when it is shown again.
+   */
   readonly pauseReason: Absence | undefined;
   /** Time of the next poll, by any tab; Unix milliseconds. */
   readonly nextPollAt: number | undefined;
@@ -49,7 +52,8 @@ export interface WatchPlan<Snapshot> {
   /** Name of the lock and the channel, the same in all tabs. */
   readonly name: string;
   readonly client: Connection;
-  readonly presence: Presence;
+  /** Visibility and connection of the page. @default the page's own */
+  readonly presence: Presence | undefined;
   /** State that is known before the first poll. */
   readonly known: Pick<WatchState<Snapshot>, "snapshot" | "error">;
   /** Returns true to poll while the page is hidden, too. */
@@ -113,11 +117,16 @@ type Message<Snapshot> =
  * lock for the same time after the final snapshot.
  */
 const LINGER_MS = 1000;
+/** Time in milliseconds after which a page that is offline tries again: the browser may be wrong. */
+const AGAIN_MS = 60_000;
 
 /** Creates a watch. It polls nothing before the first subscriber. */
 export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot> {
-  const { name, client, presence, inBackground, poll, merge, isFinal } = plan;
+  const { name, client, inBackground, poll, merge, isFinal } = plan;
   const { clock } = client;
+  /** True if the last poll reached no server. Every change of the page is a reason to try again. */
+  let isCutOff = false;
+  const { presence = pagePresence(() => isCutOff) } = plan;
   let state: WatchState<Snapshot> = { ...unwatched, ...plan.known };
   const store = createStore(() => state, { throttleMs: 0, clock, onFirst: open, onLast: leave });
   let leaving: AbortController | undefined;
@@ -132,13 +141,15 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
   return {
     getSnapshot: store.getSnapshot,
     subscribe: store.subscribe,
-    refetch() {
-      if (polling && !isLeader()) return channel?.post({ type: "poll" });
-      stopPolling();
-      set({ error: undefined });
-      reconsider();
-    },
+    refetch,
   };
+
+  function refetch(): void {
+    if (polling && !isLeader()) return channel?.post({ type: "poll" });
+    stopPolling();
+    set({ error: undefined });
+    tryAgain();
+  }
 
   function open(): void {
     leaving?.abort();
@@ -146,8 +157,8 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     plan.onUse(true);
     channel = openTabChannel(name, receive, (error) => reportLimit(client, "broadcast-channel", error));
     channel.post({ type: "hello" });
-    stopPresence = presence.subscribe(reconsider);
-    reconsider();
+    stopPresence = presence.subscribe(tryAgain);
+    tryAgain();
   }
 
   function leave(): void {
@@ -165,6 +176,11 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     set({ fetchStatus: "idle", pauseReason: undefined, nextPollAt: undefined });
   }
 
+  function tryAgain(): void {
+    isCutOff = false;
+    reconsider();
+  }
+
   /** Starts or stops polling, as the state requires. */
   function reconsider(): void {
     const { absence } = presence;
@@ -177,6 +193,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     }
     if (pauseReason) {
       stopPolling();
+      if (isCutOff) wakeIn(AGAIN_MS);
       return set({ fetchStatus: "paused", pauseReason, nextPollAt: undefined });
     }
     if (polling) return;
@@ -187,8 +204,12 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
   function wakeLater(): void {
     const { snapshot, error } = state;
     if (!channel || error || snapshot === undefined || !plan.dueAt) return;
+    wakeIn(plan.dueAt(snapshot) - Date.now());
+  }
+
+  function wakeIn(ms: number): void {
     waking = new AbortController();
-    after(clock, plan.dueAt(snapshot) - Date.now(), waking.signal, reconsider);
+    after(clock, ms, waking.signal, tryAgain);
   }
 
   function stopPolling(): void {
@@ -204,6 +225,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     const controller = new AbortController();
     const { signal } = controller;
     polling = controller;
+    let error: Error | undefined;
     try {
       await withLock(client, name, signal, async () => {
         leading = controller;
@@ -220,11 +242,11 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
         // sent before the lock is released: the next leader then has nothing left to poll
         await clock.sleep(LINGER_MS, signal);
       });
-      set({ fetchStatus: "idle", nextPollAt: undefined });
     } catch (cause) {
       if (signal.aborted) return;
-      set({ fetchStatus: "idle", nextPollAt: undefined, failure: undefined, error: asError(cause) });
+      error = asError(cause);
     }
+    set({ fetchStatus: "idle", nextPollAt: undefined, failure: undefined, error });
     polling = undefined;
     reconsider();
   }
@@ -233,6 +255,8 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     if (event.type === "poll") return set({ fetchStatus: "fetching", nextPollAt: undefined });
     set({ fetchStatus: "idle", nextPollAt: Date.now() + event.ms, failure: event.failure });
     postUpdate();
+    isCutOff = event.failure?.name === "ConnectionError";
+    reconsider();
   }
 
   function receive(message: Message<Snapshot>): void {
@@ -243,9 +267,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     }
     if (!isLeader()) return;
     if (message.type === "hello") return postUpdate();
-    if (message.type !== "poll") return;
-    stopPolling();
-    reconsider();
+    if (message.type === "poll") refetch();
   }
 
   function postUpdate(): void {

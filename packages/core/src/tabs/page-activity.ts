@@ -9,19 +9,26 @@ export interface Presence {
   readonly subscribe: (listener: () => void) => () => void;
 }
 
-/** The activity of this page. Servers and workers always count as visible and online. */
-export const pagePresence: Presence = {
-  get absence() {
-    if (globalThis.navigator?.onLine === false) return "offline";
-    return globalThis.document?.visibilityState === "hidden" ? "hidden" : undefined;
-  },
-  subscribe(listener) {
-    const stopped = new AbortController();
-    const { signal } = stopped;
-    const { addEventListener: listen, document } = globalThis as Partial<typeof globalThis>;
-    listen?.("online", listener, { signal });
-    listen?.("offline", listener, { signal });
-    document?.addEventListener("visibilitychange", listener, { signal });
-    return () => stopped.abort();
-  },
-};
+/**
+ * Returns the activity of this page. Servers and workers always count as visible and online.
+ *
+ * @param isCutOff returns true if the last request reached no server. The page is offline only if the browser has no
+ *   network, too: a server on this machine answers without one.
+ */
+export function pagePresence(isCutOff: () => boolean): Presence {
+  return {
+    get absence() {
+      if (globalThis.navigator?.onLine === false && isCutOff()) return "offline";
+      return globalThis.document?.visibilityState === "hidden" ? "hidden" : undefined;
+    },
+    subscribe(listener) {
+      const stopped = new AbortController();
+      const { signal } = stopped;
+      const { addEventListener: listen, document } = globalThis as Partial<typeof globalThis>;
+      // not `offline`: the next request finds out
+      listen?.("online", listener, { signal });
+      document?.addEventListener("visibilitychange", listener, { signal });
+      return () => stopped.abort();
+    },
+  };
+}

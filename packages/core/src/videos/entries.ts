@@ -3,6 +3,7 @@ import { createStore, type Store } from "../base/store.js";
 import type { UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { spaced } from "../polling/pace.js";
+import { intervalAfter } from "../polling/poll.js";
 import {
   sharedWatch,
   unwatched,
@@ -13,7 +14,7 @@ import {
 } from "../polling/shared-poller.js";
 import type { RecordStorage } from "../storage/storage.js";
 import { waitForStorage } from "../storage/wait.js";
-import { type Presence, pagePresence } from "../tabs/page-activity.js";
+import type { Presence } from "../tabs/page-activity.js";
 import { renewedLater } from "../uploads/expiring-link.js";
 import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video-task.js";
 import { afterReload, afterSubmission, type SubmissionOptions, submitVideoTask } from "./create.js";
@@ -53,10 +54,7 @@ const COLLECTION = "video-tasks";
 /** Creates the ledger of a client's tasks. Without `storage` it lasts as long as the page. */
 export function createVideoTaskLedger(
   client: Client,
-  {
-    storage,
-    presence = pagePresence,
-  }: { storage?: RecordStorage | undefined; presence?: Presence | undefined },
+  { storage, presence }: { storage?: RecordStorage | undefined; presence?: Presence | undefined },
 ): VideoTaskLedger {
   const { clock } = client;
   const entries = new Map<string, VideoTaskEntry>();
@@ -118,7 +116,8 @@ export function createVideoTaskLedger(
           onPoll,
           signal,
           seenBefore: seen !== undefined,
-          intervalMs: (snapshot?: VideoTask) => spaced(clock, intervalOf(settings().intervalMs, snapshot)),
+          intervalMs: (snapshot?: VideoTask) =>
+            spaced(clock, intervalAfter(settings().intervalMs ?? INTERVAL_MS, snapshot)),
         };
         // a link that has expired before the page saw the end is not shown
         for await (const next of watchVideoTask(client, entryOf(id)?.handle ?? task, options))
@@ -209,10 +208,6 @@ export function createVideoTaskLedger(
 /** Returns true for a video whose link has expired, and can be renewed. */
 function isOutdated(task: VideoTask | undefined): task is SucceededVideoTask {
   return task?.state === "succeeded" && !isSettled(task);
-}
-
-function intervalOf(interval: WatchSettings["intervalMs"], task: VideoTask | undefined): number {
-  return typeof interval === "function" ? interval(task) : (interval ?? INTERVAL_MS);
 }
 
 /** Returns true if nothing of the video is left: its link has expired, and the copy of an archive is deleted. */

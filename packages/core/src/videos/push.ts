@@ -24,10 +24,11 @@ export async function* videoEvents(
   );
   const received: unknown[] = [];
   let failure: { error: unknown } | undefined;
+  const presence = pagePresence(() => false);
   const leaveIfHidden = () => {
-    if (pagePresence.absence === "hidden") exchange.abort(new Error("the page is hidden"));
+    if (presence.absence) exchange.abort(new Error("the page is hidden"));
   };
-  const leave = pagePresence.subscribe(leaveIfHidden);
+  const leave = presence.subscribe(leaveIfHidden);
   const parser = createEventParser({
     onEvent({ event, data }) {
       if (event === "task") received.push(JSON.parse(client.scrub(data)));

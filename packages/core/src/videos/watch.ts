@@ -1,6 +1,6 @@
 import type { Client } from "../client.js";
 import { isGatewayError, TaskExpiredError, TaskFailedError, withDetails } from "../errors.js";
-import { type PollEvent, poll } from "../polling/poll.js";
+import { intervalAfter, type PollEvent, poll } from "../polling/poll.js";
 import { isClosedRoute, withRoute } from "../transport/failure.js";
 import { archiveMs, requestRecord } from "../transport/json-response.js";
 import { assertClient, type RequestOptions } from "../transport/send.js";
@@ -205,7 +205,7 @@ function answersOf(
     ...options,
     clock,
     random,
-    intervalMs: typeof intervalMs === "function" ? (answer) => intervalMs(answer?.task) : intervalMs,
+    intervalMs: (answer) => intervalAfter(intervalMs, answer?.task),
     deadlineMs,
     late: `the video task was not over after ${deadlineMs} ms (deadlineMs); it goes on: watch it again by its handle`,
     async query(signal) {
@@ -312,7 +312,7 @@ export function newerTask(last: VideoTask | undefined, answer: VideoTask): Video
 
 /** Writes a snapshot as text to compare. `raw` is left out, because a trace id may change with each answer. */
 function faceOf({ raw: _, ...shown }: VideoTask): string {
-  return JSON.stringify(Object.entries(shown).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return JSON.stringify(Object.entries(shown).sort());
 }
 
 function resultMissing(task: PendingVideoTask): TaskFailedError {
