@@ -263,7 +263,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await context.setOffline(true);
       await studio.ask("Hello");
       const alert = page.getByRole("alert");
-      await alert.getByText("You are offline").waitFor();
+      await alert.getByText("You seem to be offline").waitFor();
       expect(await alert.innerText()).not.toContain("charged");
       await context.setOffline(false);
       await alert.getByText("Can't connect").waitFor();

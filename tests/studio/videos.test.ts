@@ -176,6 +176,30 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     expect(studio.created(PATH)).toHaveLength(1);
   });
 
+  test("go on without a network while the server of this machine answers", async () => {
+    const { page } = studio;
+    await page.evaluate(() => {
+      Object.defineProperty(navigator, "onLine", { value: false });
+      dispatchEvent(new Event("offline"));
+    });
+    await film("A reef at dawn");
+    studio.ahead = MINUTE / 2;
+    await look();
+    await expect.poll(async () => Number(await bar().getAttribute("aria-valuenow"))).toBeGreaterThan(0);
+    expect(await page.getByText(/^Offline\. |^No connection/).count()).toBe(0);
+    // the server is gone
+    await page.route("**/*", (route) => route.abort("connectionrefused"));
+    await look();
+    await card("A reef at dawn").getByText("Offline. It goes on later.").waitFor();
+    await page.getByText("No connection · It resumes by itself").waitFor();
+    await page.unroute("**/*");
+    studio.ahead = 10 * MINUTE;
+    await look();
+    await card("A reef at dawn").locator("video").waitFor();
+    expect(await page.getByText(/^Offline\. |^No connection/).count()).toBe(0);
+    expect(studio.created(PATH)).toHaveLength(1);
+  });
+
   test("that fail say why; those that were lost may be billed, and are sent again only when told to", async () => {
     await film("A reef [[fail]]");
     studio.ahead = 10 * MINUTE;

@@ -1,13 +1,7 @@
 import { type Clock, createClient, indexedDBStorage } from "@sluice/core";
 import { recordEvent, recordRequest } from "./inspector/feed.js";
+import { reachesServer, serverURL } from "./server.js";
 import { createValue } from "./value.js";
-
-declare global {
-  interface ImportMetaEnv {
-    /** Address of the gateway's proxy, where it is not the server of this page. */
-    readonly VITE_GATEWAY?: string;
-  }
-}
 
 /** Says if this browser keeps chats and tasks: false from its first failure on. */
 export const isKeeping = createValue(true);
@@ -45,22 +39,9 @@ let cable = new AbortController();
 
 /** Fetches, unless the connection is cut; a cut ends what is under way as a lost network would. */
 async function fetchUnlessCut(request: Request): Promise<Response> {
+  if (!(await reachesServer())) throw new TypeError("Failed to fetch: ENETUNREACH");
   if (isCut.getSnapshot()) throw new TypeError("Failed to fetch");
-  if (!navigator.onLine) await requireServer(request);
   return globalThis.fetch(request, { signal: AbortSignal.any([request.signal, cable.signal]) });
-}
-
-/**
- * Asks the server for nothing that costs, before a request without a network. A browser does not say of a failed request
- * whether it was sent: this one says that it was not. A server on this machine answers also without a network.
- */
-async function requireServer({ url, signal }: Request): Promise<void> {
-  try {
-    await globalThis.fetch(new URL("/", url), { method: "HEAD", cache: "no-store", signal });
-  } catch (cause) {
-    signal.throwIfAborted();
-    throw new TypeError("Failed to fetch: ENETUNREACH", { cause });
-  }
 }
 
 /** Cuts the connection of the client for a while. */
@@ -110,7 +91,7 @@ const retryClock: Clock = {
 
 /** The client of all rooms. It has no key: the proxy that serves this page adds it. */
 export const client = createClient({
-  baseURL: import.meta.env.VITE_GATEWAY || location.origin,
+  baseURL: serverURL,
   // the gateway's specification has no lookup of assets; the emulator has this one, and the Worker lets it through
   assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
   onEvent(event) {

@@ -70,20 +70,6 @@ export function useMedia(query: string): boolean {
   );
 }
 
-/** Says if the browser has a network. */
-export function useHasNetwork(): boolean {
-  return useSyncExternalStore(watchNetwork, () => navigator.onLine);
-}
-
-function watchNetwork(onChange: () => void): () => void {
-  addEventListener("online", onChange);
-  addEventListener("offline", onChange);
-  return () => {
-    removeEventListener("online", onChange);
-    removeEventListener("offline", onChange);
-  };
-}
-
 /** The time, in Unix milliseconds. While it `isNeeded`, the component renders again every `everyMs`. */
 export function useNow(everyMs: number, isNeeded = true): number {
   const [now, setNow] = useState(Date.now);

@@ -5,8 +5,9 @@ import { CircleAlert, Info, RotateCw, StepForward, Timer } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { retryNow } from "../client.js";
 import { calls } from "../inspector/feed.js";
+import { isAway } from "../server.js";
 import { Button } from "../ui/button.js";
-import { useHasNetwork, useNow, useValue } from "../value.js";
+import { useNow, useValue } from "../value.js";
 import { changeSettings, modelWords } from "./settings.js";
 import { useVerbs } from "./use-chat.js";
 
@@ -74,8 +75,8 @@ interface ErrorNoteProps {
 
 /** An error in words, with the one action that helps. */
 function ErrorNote({ error, canRetry, onRetry }: ErrorNoteProps) {
-  // the words are about the network of this moment
-  useHasNetwork();
+  // the words are about the connection of this moment
+  useValue(isAway);
   const { title, hint, action, retryAt } = describeError(error);
   const seconds = useSecondsUntil(retryAt);
   return (

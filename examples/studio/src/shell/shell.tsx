@@ -3,10 +3,11 @@ import { FlaskConical, WifiOff } from "lucide-react";
 import { type ReactNode, useEffect, useMemo } from "react";
 import { isCut } from "../client.js";
 import { isSettled, openRoute, useRoute } from "../routes.js";
+import { isAway } from "../server.js";
 import { later } from "../ui/later.js";
 import { Menu, Sheet } from "../ui/popups.js";
 import { Tooltips } from "../ui/tooltips.js";
-import { useHasNetwork, useValue } from "../value.js";
+import { useValue } from "../value.js";
 import { Rail } from "./bars.js";
 import {
   inspectorIsOpen,
@@ -114,11 +115,10 @@ function InspectorPanel() {
   ) : null;
 }
 
-/** Says that nothing here is real or costs money, and that the network is away. */
+/** Says that nothing here is real or costs money, and that the server cannot be reached. */
 function Banner() {
-  const hasNetwork = useHasNetwork();
   const isPlayed = useValue(isCut);
-  const isOffline = isPlayed || !hasNetwork;
+  const isOffline = useValue(isAway) || isPlayed;
   // a studio in front of another gateway is no demo
   if (!isOffline && import.meta.env.VITE_GATEWAY) return null;
   const Icon = isOffline ? WifiOff : FlaskConical;

@@ -7,9 +7,10 @@ import { type ReactNode, useState } from "react";
 import { videoOptions } from "../client.js";
 import type { MediaDraft } from "../media/use-media-form.js";
 import { modelName, shortTime } from "../media/words.js";
+import { isAway } from "../server.js";
 import { Badge, Button, IconButton } from "../ui/button.js";
 import { Dialog, toast } from "../ui/popups.js";
-import { useNow } from "../value.js";
+import { useNow, useValue } from "../value.js";
 import { type Order, posterOf, useProgress } from "./orders.js";
 import { Player } from "./player.js";
 
@@ -84,6 +85,7 @@ export function TaskCard({ entry, order, usualMs, onReuse, onRetry, onRemove }: 
 function Running({ entry, order, usualMs }: Pick<TaskCardProps, "entry" | "order" | "usualMs">) {
   const poster = posterOf(order);
   const { share, text } = useProgress(entry, usualMs);
+  const isOffline = useValue(isAway);
   const percent = share === undefined ? undefined : Math.round(share * 100);
   return (
     <>
@@ -101,7 +103,7 @@ function Running({ entry, order, usualMs }: Pick<TaskCardProps, "entry" | "order
         />
       )}
       <div className="absolute inset-x-0 bottom-0 flex flex-col gap-2 bg-linear-to-t from-black/80 to-black/0 p-3 pt-10 text-sm text-white">
-        <p className="tabular-nums">{navigator.onLine ? text : "Offline. It goes on later."}</p>
+        <p className="tabular-nums">{isOffline ? "Offline. It goes on later." : text}</p>
         <div
           role="progressbar"
           aria-label="Progress"

@@ -47,7 +47,7 @@ export interface ErrorWords extends Readonly<Record<ErrorKind, ErrorText>> {
 
 /** English words of {@link describeError}. Spread them to replace some. */
 export const errorWords: ErrorWords = {
-  offline: { title: "You are offline", hint: "Connect to the internet, then try again." },
+  offline: { title: "You seem to be offline", hint: "Check your connection, then try again." },
   unreachable: { title: "Can't connect", hint: "Check your internet, then try again." },
   connectionLost: { title: "Connection lost", hint: "Check your internet, then try again." },
   timedOut: { title: "No answer in time", hint: "Try again, or choose another model." },

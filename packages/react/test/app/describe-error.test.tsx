@@ -120,7 +120,7 @@ test("every error of the family is among those that are described", () => {
 
 test("a page without a network is offline", () => {
   vi.stubGlobal("navigator", { onLine: false });
-  expect(describeError(new ConnectionError("no", "not-sent")).title).toBe("You are offline");
+  expect(describeError(new ConnectionError("no", "not-sent")).title).toBe("You seem to be offline");
 });
 
 describe("the bill", () => {
