@@ -101,6 +101,18 @@ test("the React, Worker and script snippets have no type errors", { timeout: 60_
   expect(stdout + stderr).toBe("");
 });
 
+test("all but long strings fits the panel that shows it", () => {
+  const targets = ["react", "script", "worker"] as const;
+  const wide = Object.values(works).flatMap((work) =>
+    targets.flatMap((target) =>
+      snippet(work, target, "http://127.0.0.1:8787")
+        .split("\n")
+        .filter((line) => line.length > 54 && !/"(?:[^"\\]|\\.){30,}"/.test(line)),
+    ),
+  );
+  expect(wide).toEqual([]);
+});
+
 test.each([
   ["images", /^http/],
   ["videos", /^Keep this: .*\nhttp/],

@@ -70,15 +70,13 @@ function CodeView() {
         aria-label="Code"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by the keyboard
         tabIndex={0}
-        className="overflow-x-auto bg-canvas p-4 font-mono text-xs -outline-offset-2"
+        className="grow overflow-x-auto bg-canvas p-4 font-mono text-xs -outline-offset-2"
       >
         <pre className="font-mono">
           <Highlighted code={code} language={target === "curl" ? "shellscript" : "tsx"} />
         </pre>
       </section>
-      <p className="mt-auto border-t p-4 text-xs text-muted">
-        Runs as it is. It follows the settings of this room.
-      </p>
+      <p className="border-t p-4 text-xs text-muted">Runs as it is. It follows the settings of this room.</p>
     </>
   );
 }

@@ -43,16 +43,22 @@ const STAND_IN = "https://example.com/picture.png";
 /** Address that stands for a file in a form, up to the name of the file. */
 const FILE = /^https:\/\/file\.invalid\/(?:.*\/)?/;
 
-/** Writes a value as TypeScript, on one line if it fits. Files and long strings become an address. */
-export function literal(value: unknown, depth = 0): string {
+/**
+ * Writes a value as TypeScript, on one line if it fits. Files and long strings become an address.
+ *
+ * @param before text on the same line, after the indent of `depth`
+ */
+export function literal(value: unknown, depth = 0, before = ""): string {
   const flat = inline(value);
-  if (flat.length + 2 * depth <= WIDTH || typeof value !== "object" || value === null) return flat;
-  const indent = "  ".repeat(depth + 1);
+  const isScalar = typeof value !== "object" || value === null;
+  // a bracket and a semicolon may follow
+  if (2 * depth + before.length + flat.length + 2 <= WIDTH || isScalar) return flat;
+  const indent = "  ".repeat(depth);
+  const lines = Array.isArray(value)
+    ? value.map((item) => `${indent}  ${literal(item, depth + 1)},\n`).join("")
+    : fields(value, depth + 1);
   const [open, close] = Array.isArray(value) ? "[]" : "{}";
-  const items = Array.isArray(value)
-    ? value.map((item) => literal(item, depth + 1))
-    : entriesOf(value).map(([key, item]) => `${name(key)}: ${literal(item, depth + 1)}`);
-  return `${open}\n${items.map((item) => `${indent}${item},\n`).join("")}${"  ".repeat(depth)}${close}`;
+  return `${open}\n${lines}${indent}${close}`;
 }
 
 /** Writes a value as JSON, as the snippets send it. */
@@ -64,7 +70,12 @@ export function json(value: unknown): string {
 export function fields(value: object, depth: number): string {
   const indent = "  ".repeat(depth);
   return entriesOf(value)
-    .map(([key, item]) => `${indent}${name(key)}: ${literal(item, depth)},\n`)
+    .map(([key, item]) => {
+      const before = `${name(key)}: `;
+      const text = literal(item, depth, before);
+      const isLong = typeof item === "string" && indent.length + before.length + text.length + 1 > WIDTH;
+      return `${indent}${isLong ? `${before.trim()}\n${indent}  ` : before}${text},\n`;
+    })
     .join("");
 }
 

@@ -10,21 +10,27 @@ export function reactOf(work: Work, baseURL: string): string {
       return appOf(
         { core: ["createClient"], hook: "useImages", baseURL },
         `function Images() {
-  const { generate, data, status, error } = useImages({
+  const images = useImages({
     model: ${JSON.stringify(work.request.model)},
   });
-  const request = ${literal({ ...work.request, model: undefined }, 1)} as const;
+  const request = ${literal({ ...work.request, model: undefined }, 1, "const request = as const")} as const;
   return (
     <main>
       <button
-        disabled={status === "pending"}
-        onClick={() => generate(request)}
+        disabled={images.status === "pending"}
+        onClick={() => images.generate(request)}
       >
         Generate
       </button>
-      {error && <p role="alert">{error.message}</p>}
-      {data?.images.map(
-        ({ url }) => url && <img key={url} src={url} alt="" />,
+      {images.error && (
+        <p role="alert">{images.error.message}</p>
+      )}
+      {images.data?.images.map(({ url, error }) =>
+        url ? (
+          <img key={url} src={url} alt="" />
+        ) : (
+          <p role="alert">{error.message}</p>
+        ),
       )}
     </main>
   );
@@ -35,7 +41,7 @@ export function reactOf(work: Work, baseURL: string): string {
       return appOf(
         { core: ["createClient", "indexedDBStorage", "type VideoRequest"], hook: "useVideoTask", baseURL },
         `const storage = indexedDBStorage();
-const request: VideoRequest = ${literal(work.request)};
+const request: VideoRequest = ${literal(work.request, 0, "const request: VideoRequest = ")};
 
 function Video() {
   const video = useVideoTask({ storage });
@@ -60,19 +66,20 @@ function Video() {
       return appOf(
         { core: ["createClient"], hook: "useAsset", baseURL, needsLookup: true },
         `function Asset() {
-  const { create, status, phase, uri, error } = useAsset({
+  const asset = useAsset({
     groupId: ${JSON.stringify(work.request.GroupId || "studio")},
   });
-  if (uri) return <code>{uri}</code>;
+  const text = asset.phase ?? "Choose an image";
+  if (asset.uri) return <code>{asset.uri}</code>;
   return (
     <label>
-      {error ? error.message : (phase ?? "Choose an image")}
+      {asset.error ? asset.error.message : text}
       <input
         type="file"
         accept="image/*"
-        disabled={status === "pending"}
+        disabled={asset.status === "pending"}
         onChange={({ target: { files } }) =>
-          files?.[0] && create(files[0])
+          files?.[0] && asset.create(files[0])
         }
       />
     </label>
@@ -136,7 +143,9 @@ ${hasTools ? "    tools,\n" : ""}${fields(options, 2)}    whenBusy: "queue",
         <p role="alert">{chat.error.message}</p>
       )}
       {chat.status === "error" && (
-        <button onClick={chat.retry}>Try again</button>
+        <button onClick={chat.retry}>
+          Try again
+        </button>
       )}
       {chat.status === "streaming" && (
         <button onClick={chat.stop}>Stop</button>

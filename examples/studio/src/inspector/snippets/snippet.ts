@@ -39,7 +39,7 @@ function bodyOf(work: Work): { readonly names: readonly string[]; readonly body:
     case "chat":
       return {
         names: ["streamChat"],
-        body: `const stream = streamChat(client, ${literal(chatRequestOf(work))});
+        body: `${call("const stream = streamChat(client, ", chatRequestOf(work))}
 for await (const delta of stream)
   if (delta.type === "text-delta")
     process.stdout.write(delta.text);
@@ -51,7 +51,7 @@ console.log("\\n" + outcome, usage);
     case "images":
       return {
         names: ["generateImages"],
-        body: `const { images } = await generateImages(client, ${literal(work.request)});
+        body: `${call("const { images } = await generateImages(client, ", work.request)}
 for (const { url, error } of images)
   console.log(url ?? error.message);
 `,
@@ -59,7 +59,7 @@ for (const { url, error } of images)
     case "videos":
       return {
         names: ["createVideoTask", "waitForVideoTask"],
-        body: `const task = await createVideoTask(client, ${literal(work.request)});
+        body: `${call("const task = await createVideoTask(client, ", work.request)}
 console.log("Keep this:", JSON.stringify(task));
 
 const { url } = await waitForVideoTask(client, task);
@@ -69,12 +69,17 @@ console.log(url);
     case "assets":
       return {
         names: ["createAsset", "waitForAsset"],
-        body: `const asset = await createAsset(client, ${literal(work.request)});
+        body: `${call("const asset = await createAsset(client, ", work.request)}
 const { uri } = await waitForAsset(client, asset);
 console.log(uri);
 `,
       };
   }
+}
+
+/** Writes the call of a function with a request. */
+function call(before: string, request: object): string {
+  return `${before}${literal(request, 0, before)});`;
 }
 
 const paths = {
@@ -101,7 +106,7 @@ const durable = {
   chat: {
     binding: "STREAM_LOG",
     names: ["streamLog", "streamLogObject"],
-    object: "export const StreamLog = streamLogObject<Env>(options);",
+    object: "export const StreamLog =\n  streamLogObject<Env>(options);",
     note: "// keeps each answer, so that a reload reads on",
     extension: "streamLog((env) => env.STREAM_LOG)",
   },
