@@ -26,10 +26,10 @@ export function reactOf(work: Work, baseURL: string): string {
         <p role="alert">{images.error.message}</p>
       )}
       {images.data?.images.map(({ url, error }) =>
-        url ? (
-          <img key={url} src={url} alt="" />
-        ) : (
+        error ? (
           <p role="alert">{error.message}</p>
+        ) : (
+          <img key={url} src={url} alt="" />
         ),
       )}
     </main>
