@@ -1,13 +1,12 @@
 import clsx from "clsx";
 import { Download, WrapText } from "lucide-react";
-import { type ComponentProps, isValidElement, type ReactNode, useState } from "react";
+import { type ComponentProps, isValidElement, type ReactNode, useEffect, useState } from "react";
 import { type ExtraProps, useIsCodeFenceIncomplete } from "streamdown";
-import { IconButton, Skeleton } from "../ui/button.js";
+import { theme } from "../shell/commands.js";
+import { Chip, IconButton, Skeleton } from "../ui/button.js";
 import { CopyButton, Highlighted } from "../ui/code.js";
-import { later } from "../ui/later.js";
+import { useMedia, useValue } from "../value.js";
 import { FORMULA } from "./formulas.js";
-
-const Diagram = later(async () => (await import("./diagram.js")).Diagram);
 
 /** Code of an answer, in colours, with its language and tools. A Mermaid diagram is drawn. */
 export function CodeBlock({ children }: ComponentProps<"pre"> & ExtraProps) {
@@ -16,14 +15,8 @@ export function CodeBlock({ children }: ComponentProps<"pre"> & ExtraProps) {
   if (language === FORMULA) return <Skeleton label="Formula" className="h-12" />;
   const plain = <Code code={code} language={language} isIncomplete={isIncomplete} />;
   if (language !== "mermaid") return plain;
-  const place = <Skeleton label="Diagram" className="h-48" />;
   // a diagram that is not finished can't be drawn
-  if (isIncomplete) return place;
-  return (
-    <Diagram code={code} fallback={place} failed={plain}>
-      {plain}
-    </Diagram>
-  );
+  return isIncomplete ? diagramPlace : <Diagram code={code}>{plain}</Diagram>;
 }
 
 interface CodeProps {
@@ -89,4 +82,117 @@ function download(code: string, language: string): void {
   link.download = `code.${extensions[language] ?? (language || "txt")}`;
   link.click();
   URL.revokeObjectURL(url);
+}
+
+const diagramPlace = <Skeleton label="Diagram" className="h-48" />;
+
+interface DiagramProps {
+  /** Mermaid code. */
+  readonly code: string;
+  /** The code as a block, shown on request and where it can't be drawn. */
+  readonly children: ReactNode;
+}
+
+/** A Mermaid diagram as an image. */
+function Diagram({ code, children }: DiagramProps) {
+  const [showsCode, setShowsCode] = useState(false);
+  const chosen = useValue(theme);
+  const isDarkHere = useMedia("(prefers-color-scheme: dark)");
+  const isDark = chosen === "system" ? isDarkHere : chosen === "dark";
+  const [drawn, setDrawn] = useState<{ url: string; width: number } | "failed">();
+
+  useEffect(() => {
+    let url: string | undefined;
+    let isLeft = false;
+    draw(code, isDark).then(
+      ({ svg, width }) => {
+        if (isLeft) return;
+        url = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+        setDrawn({ url, width });
+      },
+      () => !isLeft && setDrawn("failed"),
+    );
+    return () => {
+      isLeft = true;
+      if (url) URL.revokeObjectURL(url);
+    };
+  }, [code, isDark]);
+
+  if (drawn === "failed") return children;
+  return (
+    <div className="flex flex-col gap-2">
+      {showsCode ? (
+        children
+      ) : drawn ? (
+        <div className="overflow-x-auto rounded-xl border p-4">
+          <img
+            src={drawn.url}
+            width={drawn.width}
+            // a wide diagram scrolls before its text is too small
+            style={{ minWidth: drawn.width * 0.75 }}
+            alt={`Diagram of ${code.trim().split(/\s/)[0]}`}
+            className="mx-auto h-auto max-w-full"
+          />
+        </div>
+      ) : (
+        diagramPlace
+      )}
+      <Chip className="self-start" isPressed={showsCode} onClick={() => setShowsCode(!showsCode)}>
+        Code
+      </Chip>
+    </div>
+  );
+}
+
+interface Drawing {
+  readonly svg: string;
+  readonly width: number;
+}
+
+/** Longest time that the frame may take to load, in milliseconds. */
+const LONGEST_LOAD_MS = 30_000;
+
+let frame: Promise<HTMLIFrameElement> | undefined;
+
+/**
+ * Draws a diagram in a hidden frame of this server. Mermaid writes style elements, which the policy of this page
+ * refuses; the frame has a policy of its own, and the result is shown as an image.
+ */
+async function draw(code: string, isDark: boolean): Promise<Drawing> {
+  frame ??= openFrame();
+  const { contentWindow } = await frame;
+  const { port1, port2 } = new MessageChannel();
+  return new Promise((resolve, reject) => {
+    port1.onmessage = ({ data }: MessageEvent<Drawing | undefined>) => {
+      port1.close();
+      if (data) resolve(data);
+      else reject(new Error("Mermaid can't read this diagram"));
+    };
+    contentWindow?.postMessage({ code, isDark }, location.origin, [port2]);
+  });
+}
+
+function openFrame(): Promise<HTMLIFrameElement> {
+  const made = document.createElement("iframe");
+  made.src = "/diagram.html";
+  made.title = "Diagrams";
+  made.tabIndex = -1;
+  made.ariaHidden = "true";
+  made.className = "pointer-events-none fixed top-0 -left-full size-full opacity-0";
+  const ready = new Promise<HTMLIFrameElement>((resolve, reject) => {
+    // offline: the code is shown, and the next diagram tries again
+    const timer = setTimeout(() => {
+      made.remove();
+      frame = undefined;
+      reject(new Error("The frame of diagrams did not load"));
+    }, LONGEST_LOAD_MS);
+    addEventListener("message", function onReady({ source, data }) {
+      if (source !== made.contentWindow || data !== "ready") return;
+      removeEventListener("message", onReady);
+      clearTimeout(timer);
+      resolve(made);
+    });
+  });
+  document.body.append(made);
+  return ready;
 }

@@ -1,12 +1,11 @@
 import type { ThreadMessage } from "@sluice/core";
 import clsx from "clsx";
-import { Pencil } from "lucide-react";
+import { ChevronLeft, ChevronRight, Pencil } from "lucide-react";
 import { useLayoutEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { Button, IconButton } from "../ui/button.js";
 import { CopyButton } from "../ui/code.js";
 import { Dialog } from "../ui/popups.js";
-import { Versions } from "./actions.js";
 import { CONTINUE } from "./ending.js";
 import { useVerbs } from "./use-chat.js";
 
@@ -60,6 +59,34 @@ export function Question({ message, isBusy }: QuestionProps) {
         </IconButton>
       </div>
     </article>
+  );
+}
+
+/** Arrows between the versions of a message. */
+export function Versions({ message }: { readonly message: ThreadMessage }) {
+  const { switchBranch } = useVerbs();
+  const { id, branches = [id] } = message;
+  const index = branches.indexOf(id);
+  const show = (at: number) => {
+    const version = branches[at];
+    if (version !== undefined) switchBranch(version);
+  };
+  return (
+    <div className="flex items-center">
+      <IconButton label="Previous version" disabled={index <= 0} onClick={() => show(index - 1)}>
+        <ChevronLeft aria-hidden />
+      </IconButton>
+      <span className="text-xs tabular-nums">
+        {index + 1}/{branches.length}
+      </span>
+      <IconButton
+        label="Next version"
+        disabled={index >= branches.length - 1}
+        onClick={() => show(index + 1)}
+      >
+        <ChevronRight aria-hidden />
+      </IconButton>
+    </div>
   );
 }
 

@@ -4,9 +4,9 @@ import { type ReactNode, useEffect, useMemo } from "react";
 import { isCut } from "../client.js";
 import { isSettled, openRoute, useRoute } from "../routes.js";
 import { isAway } from "../server.js";
+import { Tooltips } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { Menu, Sheet } from "../ui/popups.js";
-import { Tooltips } from "../ui/tooltips.js";
 import { useValue } from "../value.js";
 import { Rail } from "./bars.js";
 import {
