@@ -86,13 +86,16 @@ test("the arguments of a tool come from the prompt", async () => {
   const inputOf = async (prompt: string) => (await answerTo([user(prompt)], { tools })).toolCalls[0]?.input;
   expect(await inputOf("Roll three six-sided dice")).toEqual({ count: 3, sides: 6 });
   expect(await inputOf("Roll 2 dice with 20 sides")).toEqual({ count: 2, sides: 20 });
+  expect(await inputOf("Roll 2d20")).toEqual({ count: 2, sides: 20 });
+  expect(await inputOf("Throw five dice")).toEqual({ count: 5, sides: 6 });
+  expect(await inputOf("Roll a 20-sided die")).toEqual({ count: 1, sides: 20 });
   expect(await inputOf('Keep a note: "say \\"hi\\""')).toEqual({ text: expect.stringContaining("say") });
   expect(await inputOf("Keep a note: water the plants")).toEqual({ text: "water the plants" });
 });
 
 test("a tool's result becomes text, and so does a refusal", async () => {
   expect(await afterTool("Roll 3d6", "roll_dice", { rolls: [2, 5, 6], total: 13 })).toMatch(
-    /^You rolled \*\*2, 5, 6\*\*, together \*\*13\*\*/,
+    /^You rolled \*\*2, 5, 6\*\*, together \*\*13\*\*[\s\S]* three six-sided dice [\s\S]* 9\.7 %[\s\S]* 25\.9 %/,
   );
   expect(await afterTool("Color?", "pick_color", { name: "reed", hex: "#6f8f3a" })).toContain("`#6f8f3a`");
   expect(await afterTool("Color?", "pick_color", { name: "none" })).toBe(contentOf("pick-color-none"));
@@ -143,6 +146,27 @@ test("any other prompt gets the request that was sent, without Base64, and promp
   for (const prompt of offered) expect(demoPrompts.map((known) => known.prompt)).toContain(prompt);
   const long = await textOf([user("x"), assistant("y"), user(`data:image/png;base64,${"A".repeat(5000)}`)]);
   expect(long.length).toBeLessThan(2500);
+});
+
+test("a prompt about another thing does not get an answer that has one of its words", async () => {
+  for (const prompt of [
+    "Write a debounce function in Python",
+    "Say hello in Chinese and Arabic",
+    "What is the best image format?",
+    "What shall I wear at the weekend?",
+    "How do I stream a video?",
+  ])
+    expect(await textOf([user(prompt)])).toContain("It has no model behind it.");
+});
+
+test("a model whose answers are short says the beginning", async () => {
+  const answers = chats.filter(({ tool, needsPicture }) => !tool && !needsPicture);
+  for (const { prompt, id } of answers) {
+    const text = await textOf([user(prompt)], { model: "gamma-chat-1-6-251015" });
+    expect(text).toBe(files.get(id)?.brief);
+    expect(contentOf(id).startsWith(text)).toBe(true);
+    expect(text.length).toBeLessThan(contentOf(id).length);
+  }
 });
 
 test("JSON is left to the emulator", async () => {

@@ -9,6 +9,8 @@ export interface Answer {
   readonly prompts: readonly string[];
   /** Groups of words: a prompt that has all words of one group fits. */
   readonly keywords: readonly (readonly string[])[];
+  /** Words of other questions: a prompt that has one of them does not fit its keywords. */
+  readonly exceptions: readonly string[];
   /** Tool whose result it answers, and how the call ended: `save_note`, `save_note denied`. */
   readonly resultOf: string | undefined;
   /** Situation that it is for: `picture`, `no-picture`, `tools-off`. */
@@ -22,7 +24,12 @@ export interface Answer {
   readonly call: { readonly name: string; readonly arguments: string } | undefined;
   /** Text in Markdown; `{{…}}` is filled in. */
   readonly content: string;
+  /** Beginning of the text, for a model whose answers are short. */
+  readonly brief: string;
 }
+
+/** Line after which a model whose answers are short says no more. */
+const BRIEF_END = "\n<!-- a brief model stops here -->\n";
 
 const FILE = /^---\n(.*?)\n---\n(.*)$/s;
 
@@ -49,13 +56,15 @@ function parseAnswer(id: string, file: string): Answer {
     keywords: all("keywords").flatMap((groups) =>
       groups.split(";").map((group) => group.split(",").map(normalize)),
     ),
+    exceptions: all("unless").flatMap((words) => words.split(";").map(normalize)),
     resultOf: all("result-of")[0],
     situation: all("for")[0],
     after: all("after")[0],
     replies: all("reply").map(normalize),
     reasoning: all("think").join(" "),
     call: call === undefined ? undefined : { name: call, arguments: text },
-    content: content.trim(),
+    content: content.replace(BRIEF_END, "").trim(),
+    brief: content.split(BRIEF_END, 1).join().trim(),
   };
 }
 

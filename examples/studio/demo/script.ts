@@ -1,6 +1,7 @@
 import type { ChatRequest } from "@sluice/core";
 import { probeMedia } from "@sluice/core/media";
 import { type Answer, normalize, readAnswers } from "./answers.ts";
+import { chancesOf, diceIn } from "./dice.ts";
 import { picturesOf, requestCard, textOf } from "./request-card.ts";
 
 /** Reply of the script, as the emulator's option `chat` takes it. */
@@ -31,6 +32,7 @@ export function createDemoScript(): (request: ChatRequest) => Promise<Reply | un
     if (rest) return rest;
     const result = resultOf(request);
     if (result) return answerResult(result, request);
+    const isBrief = request.model.startsWith("gamma-");
     const question = request.messages.findLast(({ role }) => role === "user");
     const text = question ? textOf(question) : "";
     const pictures = question ? picturesOf(question) : [];
@@ -44,7 +46,8 @@ export function createDemoScript(): (request: ChatRequest) => Promise<Reply | un
     // a tool of another page: the emulator calls it
     if (!found && /\b(?:use|call|run)\b/i.test(text) && request.messages.length > 0 && hasTools(request))
       return undefined;
-    return found ? filled(found) : card(request);
+    if (!found) return card(request);
+    return isBrief ? { ...filled(found), content: found.brief } : filled(found);
   }
 
   function find(prompt: string, { messages }: ChatRequest): Answer | undefined {
@@ -56,7 +59,13 @@ export function createDemoScript(): (request: ChatRequest) => Promise<Reply | un
       earlier && answers.find(({ after, replies }) => after === earlier.id && replies.includes(prompt));
     // the start of a word is enough: "boat" is in "boats"
     const has = (word: string) => ` ${prompt}`.includes(` ${word}`);
-    return next ?? answers.find(({ keywords }) => keywords.some((group) => group.every(has)));
+    const isOther = (word: string) => ` ${prompt} `.includes(` ${word} `);
+    return (
+      next ??
+      answers.find(
+        ({ keywords, exceptions }) => keywords.some((group) => group.every(has)) && !exceptions.some(isOther),
+      )
+    );
   }
 
   /** Returns the rest of the last answer if the user asks to continue, or if the request ends with that answer. */
@@ -76,10 +85,10 @@ export function createDemoScript(): (request: ChatRequest) => Promise<Reply | un
     return { reasoning, content: left.trim() === "" ? "That was all: the last answer is complete." : left };
   }
 
-  function answerResult({ name, value }: { name: string; value: Values }, request: ChatRequest): Reply {
+  function answerResult({ name, input, value }: ToolResult, request: ChatRequest): Reply {
     const ending = "error" in value ? " denied" : value["name"] === "none" ? " none" : "";
     const answer = answers.find(({ resultOf }) => resultOf === name + ending);
-    if (answer) return filled(answer, value);
+    if (answer) return filled(answer, { ...value, ...chancesOf(value["rolls"], input["sides"]) });
     if (ending === " denied")
       return {
         reasoning: "The tool did not run. I say so.",
@@ -116,13 +125,12 @@ function fill(text: string, values: Values): string {
   });
 }
 
-/** Finds values for a tool call: the numbers of the prompt, and its quoted words or what follows a colon. */
+/** Finds values for a tool call: the dice of the prompt, and its quoted words or what follows a colon. */
 function argumentsIn(text: string): Values {
   const [, ...quotes] = /["“]([^"”]+)["”]|:\s*(\S.*)$/s.exec(text) ?? [];
   const quoted = quotes.find((quote) => quote !== undefined) ?? text;
-  const numbers = (text.match(/\d+/g) ?? []).map((digits, index) => [`number ${index + 1}`, digits]);
   // inside the quotes of the JSON in the file
-  return { ...Object.fromEntries(numbers), quoted: JSON.stringify(quoted.trim()).slice(1, -1) };
+  return { ...diceIn(text), quoted: JSON.stringify(quoted.trim()).slice(1, -1) };
 }
 
 async function pictureTable(urls: readonly string[]): Promise<string> {
@@ -139,17 +147,32 @@ async function factsOf(url: string): Promise<string[]> {
   return [`\`${type}\``, size, width && height ? `${width} × ${height} pixels` : "unknown"];
 }
 
+interface ToolResult {
+  readonly name: string;
+  /** Arguments of the call. */
+  readonly input: Values;
+  readonly value: Values;
+}
+
 /** Returns the last tool result of a request that ends with results. */
-function resultOf({ messages }: ChatRequest): { name: string; value: Values } | undefined {
+function resultOf({ messages }: ChatRequest): ToolResult | undefined {
   const last = messages.at(-1);
   if (last?.role !== "tool") return undefined;
   const calls = messages.flatMap(({ tool_calls }) => tool_calls ?? []);
-  const name = calls.findLast(({ id }) => id === last.tool_call_id)?.function.name ?? "tool";
+  const call = calls.findLast(({ id }) => id === last.tool_call_id)?.function;
+  return {
+    name: call?.name ?? "tool",
+    input: valuesIn(call?.arguments ?? ""),
+    value: valuesIn(textOf(last)),
+  };
+}
+
+function valuesIn(text: string): Values {
   try {
-    const value: unknown = JSON.parse(textOf(last));
-    return { name, value: typeof value === "object" && value !== null ? { ...value } : { value } };
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? { ...value } : { value };
   } catch {
-    return { name, value: { value: textOf(last) } };
+    return { value: text };
   }
 }
 
