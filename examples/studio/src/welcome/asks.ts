@@ -52,6 +52,11 @@ export function useAsks(onAsk: (question: Ask) => void): void {
   }, [question, onAsk]);
 }
 
+/** Prompts of the chat that can be asked as they are. */
+export const offered = demoPrompts.filter(
+  ({ room, needsPicture, after }) => room === "chat" && !needsPicture && !after,
+);
+
 /** Text of an offered prompt: the emulator of the demo has an answer for it. */
 export function promptOf(id: string): string {
   return demoPrompts.find((it) => it.id === id)?.prompt ?? "";

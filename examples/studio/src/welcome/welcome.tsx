@@ -3,9 +3,12 @@ import { ArrowUpRight, Hand, Sparkles, Unplug } from "lucide-react";
 import type { ReactNode } from "react";
 import { overlay } from "../shell/commands.js";
 import { Button, Chip } from "../ui/button.js";
-import { ask, failures, promptOf } from "./asks.js";
+import { ask, failures, offered, promptOf } from "./asks.js";
 
-/** The first screen of an empty chat: what this is, and three things to try. */
+/** Questions below the cards, in one row. */
+const questions = ["debounce", "quadratic", "canal-lock", "sql-nosql", "small-steps"];
+
+/** The first screen of an empty chat: what this is, and things to try. */
 export function Welcome() {
   return (
     <section
@@ -52,6 +55,17 @@ export function Welcome() {
           </div>
         </Card>
       </div>
+      <ul aria-label="Questions to ask" className="flex flex-wrap gap-1.5 @max-xl:hidden short:hidden">
+        {offered
+          .filter(({ id }) => questions.includes(id))
+          .map(({ id, title, prompt }) => (
+            <li key={id} className="shrink-0">
+              <Chip data-tip={prompt} onClick={() => void ask({ prompt })}>
+                {title}
+              </Chip>
+            </li>
+          ))}
+      </ul>
     </section>
   );
 }
