@@ -95,6 +95,24 @@ describe.skipIf(!findChromium())("the shell of the studio in Chromium (skipped w
     await expect.poll(() => page.getByRole("alert").count()).toBe(0);
   });
 
+  test("puts what is written before the palette is loaded into its field, and gives the focus back", async () => {
+    const release = await studio.hold("**/overlays-*.js");
+    // before the page is idle, and loads it by itself
+    await page.reload();
+    await studio.field.focus();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("ima");
+    await release();
+    const search = page.getByRole("combobox", { name: "Search and commands" });
+    await search.waitFor();
+    await page.keyboard.type("ges");
+    expect(await search.inputValue()).toBe("images");
+    await page.getByRole("option", { name: "Images", selected: true }).waitFor();
+    await page.keyboard.press("Escape");
+    await expect.poll(() => studio.field.evaluate((it) => it === document.activeElement)).toBe(true);
+    expect(await studio.field.inputValue()).toBe("");
+  });
+
   test("keeps the button of a menu that could not load, and opens the menu on a second try", {
     tags: ["long"],
   }, async () => {

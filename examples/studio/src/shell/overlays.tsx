@@ -12,16 +12,17 @@ import {
   PanelLeft,
   PanelRight,
   Plus,
+  Sparkles,
   Sun,
   Unplug,
 } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import type { ComponentProps, ReactNode } from "react";
 import readme from "../../../../README.md?raw";
 import { chatListOptions } from "../client.js";
 import { openRoute } from "../routes.js";
 import { later } from "../ui/later.js";
 import { Dialog } from "../ui/popups.js";
-import { failures } from "../welcome/asks.js";
+import { ask, failures, offered } from "../welcome/asks.js";
 import { closeOverlay, keysOf, overlay, theme, toggleInspector, toggleRail } from "./commands.js";
 
 const Markdown = later(async () => (await import("../chat/markdown.js")).Markdown);
@@ -63,6 +64,14 @@ const groups: readonly { readonly heading: string; readonly actions: readonly Ac
     ],
   },
   {
+    heading: "Ask",
+    actions: offered.map(({ prompt, tool }) => ({
+      label: prompt,
+      icon: <Sparkles />,
+      run: () => void ask({ prompt, needsTools: tool !== undefined }),
+    })),
+  },
+  {
     heading: "Help",
     actions: [
       { label: "README", icon: <BookOpen />, run: () => overlay.set("readme") },
@@ -71,67 +80,88 @@ const groups: readonly { readonly heading: string; readonly actions: readonly Ac
   },
 ];
 
+interface PaletteProps {
+  /** Text of the search. It is kept outside: one can write before this is loaded. */
+  readonly text: string;
+  readonly onText: (text: string) => void;
+  readonly title: string;
+  /** Other props of the field. */
+  readonly field: Omit<ComponentProps<typeof Command.Input>, "value">;
+}
+
 /** Search over chats, and every command of the shell. */
-export function Palette() {
-  const [text, setText] = useState("");
-  const { matches } = useConversationSearch(text, chatListOptions);
+export function Palette({ text, onText, title, field }: PaletteProps) {
+  const { matches, isSearching } = useConversationSearch(text, chatListOptions);
+  const words = text.toLowerCase().split(/\s+/);
+  const found = groups.map(({ heading, actions }) => ({
+    heading,
+    actions: actions.filter(({ label }) =>
+      words.every((word) => `${heading} ${label}`.toLowerCase().includes(word)),
+    ),
+  }));
   return (
-    <Dialog title="Search and commands" isPlain isOpen onOpenChange={closeOverlay}>
-      <Command label="Search and commands" className="flex min-h-0 flex-col">
-        <Command.Input
-          autoFocus
-          value={text}
-          onValueChange={setText}
-          placeholder="Search or run a command"
-          className="h-12 shrink-0 border-b bg-transparent px-4 outline-none"
-        />
+    <Dialog title={title} isPlain isOpen onOpenChange={closeOverlay}>
+      <Command label={title} shouldFilter={false} className="flex min-h-0 flex-col">
+        <Command.Input autoFocus value={text} onValueChange={onText} {...field} />
         <Command.List className="max-h-[60vh] overflow-y-auto p-2 [&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-muted">
-          <Command.Empty className="p-4 text-center text-sm text-muted">Nothing found</Command.Empty>
+          {!isSearching && (
+            <Command.Empty className="p-4 text-center text-sm text-muted">Nothing found</Command.Empty>
+          )}
           {matches.length > 0 && (
-            <Command.Group heading="Chats" forceMount>
+            <Command.Group heading="Chats">
               {matches.map(({ conversation: { id, title }, messageId, excerpt }) => (
                 <Row
                   key={`${id} ${messageId}`}
                   id={`${id} ${messageId}`}
                   label={title || "New chat"}
-                  note={excerpt}
+                  note={excerpt && plainOf(excerpt)}
                   icon={<MessageSquare />}
                   run={() => openRoute({ room: "chat", id })}
                 />
               ))}
             </Command.Group>
           )}
-          {groups.map(({ heading, actions }) => (
-            <Command.Group key={heading} heading={heading}>
-              {actions.map((action) => (
-                <Row key={action.label} keywords={[heading]} {...action} />
-              ))}
-            </Command.Group>
-          ))}
+          {found.map(
+            ({ heading, actions }) =>
+              actions.length > 0 && (
+                <Command.Group key={heading} heading={heading}>
+                  {actions.map((action) => (
+                    <Row key={action.label} {...action} />
+                  ))}
+                </Command.Group>
+              ),
+          )}
         </Command.List>
       </Command>
     </Dialog>
   );
 }
 
-interface RowProps extends Action {
-  /** Identity of a row that was found elsewhere: it is shown whatever its label says. */
-  readonly id?: string;
-  readonly note?: string | undefined;
-  /** Other words that find this row. */
-  readonly keywords?: string[];
+/** Part of an answer without the signs of Markdown. */
+function plainOf(excerpt: string): string {
+  return excerpt
+    .replace(/^…\S+\s/, "…")
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replace(/(?<=^|[\s…])(?:#{1,6}|>|[-*+](?: \[[ x]\])?|\|?(?:\s*:?-{2,}:?\s*\|)+)(?=\s)/g, "")
+    .replace(/```\w*|\*\*|~~|\$\$|[`|]|(?<![\p{L}\p{N}])[*_]|[*_](?![\p{L}\p{N}])/gu, "")
+    .replace(/\s+/g, " ")
+    .trim();
 }
 
-function Row({ id, label, note, icon, keys, keywords, run }: RowProps) {
+interface RowProps extends Action {
+  /** Identity of the row. @default its label */
+  readonly id?: string;
+  readonly note?: string | undefined;
+}
+
+function Row({ label, id = label, note, icon, keys, run }: RowProps) {
   const onSelect = () => {
     closeOverlay();
     run();
   };
   return (
     <Command.Item
-      value={id ?? label}
-      {...(keywords && { keywords })}
-      forceMount={id !== undefined}
+      value={id}
       onSelect={onSelect}
       className="control flex items-center gap-3 rounded-lg px-2 text-sm data-[selected=true]:bg-hover [&_svg]:size-4 [&_svg]:shrink-0 [&_svg]:text-muted"
     >
@@ -140,7 +170,7 @@ function Row({ id, label, note, icon, keys, keywords, run }: RowProps) {
         {label}
         {note && <span className="block truncate text-xs text-muted">{note}</span>}
       </span>
-      {keys && <kbd className="font-sans text-xs text-muted">{keys}</kbd>}
+      {keys && <kbd className="font-sans text-xs text-muted pointer-coarse:hidden">{keys}</kbd>}
     </Command.Item>
   );
 }

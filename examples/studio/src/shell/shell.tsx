@@ -1,15 +1,16 @@
 import clsx from "clsx";
 import { FlaskConical, WifiOff } from "lucide-react";
-import { type ReactNode, useEffect, useMemo } from "react";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { isCut } from "../client.js";
 import { isSettled, openRoute, useRoute } from "../routes.js";
 import { isAway } from "../server.js";
 import { Tooltips } from "../ui/button.js";
 import { later } from "../ui/later.js";
-import { Menu, Sheet } from "../ui/popups.js";
+import { Dialog, Menu, Sheet } from "../ui/popups.js";
 import { useValue } from "../value.js";
 import { Rail } from "./bars.js";
 import {
+  closeOverlay,
   inspectorIsOpen,
   inspectorSheetIsOpen,
   overlay,
@@ -23,7 +24,10 @@ import {
 } from "./commands.js";
 
 const Inspector = later(async () => (await import("../inspector/inspector.js")).Inspector);
-const Palette = later(async () => (await import("./overlays.js")).Palette, "page");
+const Palette = later(async () => {
+  const [{ Palette: Loaded }] = await Promise.all([import("./overlays.js"), Dialog.preload()]);
+  return Loaded;
+}, "page");
 const Shortcuts = later(async () => (await import("./overlays.js")).Shortcuts, "page");
 const Readme = later(async () => (await import("./overlays.js")).Readme, "page");
 const Toasts = later(async () => (await import("../ui/toasts.js")).Toasts, "none");
@@ -70,7 +74,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
 function Overlay() {
   switch (useValue(overlay)) {
     case "palette":
-      return <Palette />;
+      return <Search />;
     case "shortcuts":
       return <Shortcuts />;
     case "readme":
@@ -78,6 +82,65 @@ function Overlay() {
     default:
       return null;
   }
+}
+
+const searchTitle = "Search and commands";
+const searchField = {
+  placeholder: "Search or run a command",
+  className: "h-12 shrink-0 border-b bg-transparent px-4 outline-none",
+};
+
+/** The palette. A field stands in for its own until that has the focus, so that no letter is lost. */
+function Search() {
+  const [text, setText] = useState("");
+  const [isThere, setIsThere] = useState(false);
+  const [isComposing, setIsComposing] = useState(false);
+  const field = { ...searchField, "aria-label": searchTitle };
+  useFocusAfterwards();
+  return (
+    <>
+      <Palette
+        text={text}
+        onText={setText}
+        title={searchTitle}
+        field={{ ...field, onFocus: () => setIsThere(true) }}
+        // another field would break off the word that is being composed
+        isNeeded={!isComposing}
+      />
+      {!isThere && (
+        <>
+          <div aria-hidden className="fixed inset-0 z-40 bg-black/50" onPointerDown={closeOverlay} />
+          <div className="popup fixed top-[10vh] left-1/2 z-40 flex w-[min(36rem,calc(100vw-2rem))] -translate-x-1/2 flex-col">
+            <input
+              // biome-ignore lint/a11y/noAutofocus: the user has asked for it
+              autoFocus
+              {...field}
+              value={text}
+              onChange={({ target }) => setText(target.value)}
+              onKeyDown={({ key, nativeEvent }) =>
+                key === "Escape" && !nativeEvent.isComposing && closeOverlay()
+              }
+              onCompositionStart={() => setIsComposing(true)}
+              onCompositionEnd={() => setIsComposing(false)}
+            />
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+/** Gives the focus back to where it was. The text field of the chat may be another one by then. */
+function useFocusAfterwards(): void {
+  const [before] = useState(() => document.activeElement);
+  useEffect(
+    () => () => {
+      if (document.activeElement !== document.body || !(before instanceof HTMLElement)) return;
+      if (before.isConnected) before.focus();
+      else document.querySelector<HTMLElement>("main textarea")?.focus();
+    },
+    [before],
+  );
 }
 
 function RailPanel() {
