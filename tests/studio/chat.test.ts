@@ -244,9 +244,12 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
     });
 
     test("that failed says so, also after a reload, with one action", async () => {
-      await studio.ask("[[error-frame]] Compare SQL and NoSQL");
+      await studio.ask("[[error-frame]] A quiet weekend in a town by a river, please");
       const alert = page.getByRole("alert");
       await alert.getByText("The model had an error").waitFor();
+      expect(await button("Regenerate").count()).toBe(0);
+      // it ends in front of a word in bold
+      expect(await studio.answer().locator("p").first().innerText()).toMatch(/^Two days[^*]+$/);
       await page.reload();
       await alert.getByText("The model had an error").waitFor();
       const release = await studio.hold(COMPLETIONS);
@@ -320,6 +323,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await offerTools();
       await studio.ask(`Keep a note: "${LONG_NOTE}"`);
       await button("Approve").waitFor();
+      expect(await button("Regenerate").count()).toBe(0);
       expect(studio.bodies).toHaveLength(1);
       await button("Approve").press("Enter");
       await studio.answer().getByText("The page has your note now").waitFor();
@@ -476,6 +480,19 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       ]);
     });
 
+    test("gets back what waits for an answer that is stopped", async () => {
+      const release = await studio.hold(COMPLETIONS);
+      await studio.ask("Hello");
+      await button("Stop").waitFor();
+      await studio.ask("Thanks");
+      await studio.ask("Never mind");
+      await studio.field.fill("And then");
+      await button("Stop").click();
+      await expect.poll(() => studio.field.inputValue()).toBe("And then\n\nThanks\n\nNever mind");
+      await release();
+      await studio.field.fill("");
+    });
+
     test("keeps a draft for each chat, also over a reload", async () => {
       await askAndWait("A chat with a draft");
       await studio.field.fill("And then");
@@ -520,6 +537,17 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       expect(studio.bodies).toHaveLength(2);
     });
 
+    test("are found by the words of an answer, shown without the signs of Markdown", async () => {
+      await askAndWait("Compare SQL and NoSQL");
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type("foreign keys");
+      const found = page.getByRole("option", { name: "Compare SQL and NoSQL", selected: true });
+      await found.getByText("joins and foreign keys nest the data").waitFor();
+      expect(await found.innerText()).not.toMatch(/[*|`]/);
+      expect(await page.getByText("Nothing found").count()).toBe(0);
+      await page.keyboard.press("Escape");
+    });
+
     test("are renamed, exported, deleted, and brought back with Undo", async () => {
       await askAndWait("Hello");
       await actOnChat("Rename");
@@ -548,7 +576,10 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
     await expect.poll(() => button("Regenerate").count()).toBe(2);
     const numbers = page.getByRole("list", { name: "Statistics" }).first();
     await expect.poll(() => numbers.evaluate((it) => getComputedStyle(it).opacity)).toBe("1");
-    expect(studio.bodies.map(({ model }) => model).sort()).toEqual(["alpha-v4.1-flash", "delta-5.3"]);
+    expect(studio.bodies.map(({ model }) => model).sort()).toEqual([
+      "alpha-v4.1-flash",
+      "gamma-chat-1-6-251015",
+    ]);
     await button("Close").click();
     await page.getByRole("region", { name: "Welcome" }).waitFor();
   });

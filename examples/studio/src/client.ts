@@ -17,13 +17,13 @@ export const storage = indexedDBStorage();
 /** Options of every list of chats. A title leaves out the failures that a question asks the emulator for. */
 export const chatListOptions = {
   storage,
-  titleOf: (question: string) =>
-    question
+  titleOf(question: string): string {
+    const [line = ""] = question
       .replace(/\[\[[^\]]*\]\]\s*/g, "")
       .trim()
-      .split("\n", 1)
-      .join()
-      .slice(0, 60),
+      .split("\n", 1);
+    return line.length > 60 ? `${line.slice(0, 59).trimEnd()}…` : line;
+  },
 } as const;
 
 /** Options of every list of video tasks: all of them poll the same way. Each object keeps its identity. */

@@ -9,7 +9,7 @@ import { Composer } from "./composer.js";
 import { Log } from "./log.js";
 import { ModelMenu, SettingsMenu } from "./model-menu.js";
 import { type ChatSettings, chatSettings, models, targetOf, toolNamesOf } from "./settings.js";
-import { type Chat, useChat } from "./use-chat.js";
+import { type Chat, lastQuestion, useChat } from "./use-chat.js";
 
 /** Two models side by side. Each question goes to both; nothing of it is kept. */
 export function Compare({ onClose }: { readonly onClose: () => void }) {
@@ -17,7 +17,7 @@ export function Compare({ onClose }: { readonly onClose: () => void }) {
   const id = useId();
   const field = useRef<HTMLTextAreaElement>(null);
   const [left, setLeft] = useState(settings.model);
-  const [right, setRight] = useState(models.find((model) => model !== settings.model) ?? settings.model);
+  const [right, setRight] = useState(models.findLast((model) => model !== settings.model) ?? settings.model);
   const sides = [
     { ...useSide(`compare/left${id}`, settings, left), choose: setLeft, label: "Left model" },
     { ...useSide(`compare/right${id}`, settings, right), choose: setRight, label: "Right model" },
@@ -30,7 +30,7 @@ export function Compare({ onClose }: { readonly onClose: () => void }) {
     {
       room: "chat",
       target: targetOf({ ...settings, model: left }),
-      question: chats[0]?.messages.findLast(({ role }) => role === "user")?.content,
+      question: lastQuestion(chats[0]?.messages ?? []),
       tools: toolNamesOf(settings),
     },
     Object.fromEntries(

@@ -22,7 +22,7 @@ import { type Ask, useAsks } from "../welcome/asks.js";
 import { Composer } from "./composer.js";
 import { ModelMenu, SettingsMenu } from "./model-menu.js";
 import { changeSettings, chatSettings, notes, offerTools, targetOf, toolNamesOf } from "./settings.js";
-import { type ChatVerbs, useChat } from "./use-chat.js";
+import { type ChatVerbs, lastQuestion, useChat } from "./use-chat.js";
 
 const Log = later(async () => (await import("./log.js")).Log);
 const gap = <div className="grow" />;
@@ -46,23 +46,31 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
   const field = useRef<HTMLTextAreaElement>(null);
   const title = active?.title || "Chat";
   usePageTitle(isBusy ? `Answering… ${title}` : title);
-  const question = messages.findLast(({ role }) => role === "user")?.content;
   useInspected(
     {
       room: "chat",
       target: targetOf(settings),
-      question,
+      question: lastQuestion(messages),
       instructions: settings.instructions.trim() || undefined,
       tools: toolNamesOf(settings),
     },
     { messages, status, queued, error: chat.error, usage: chat.usage, timing: chat.timing },
   );
 
+  const isStopped = useRef(false);
+  const stopAll = () => {
+    isStopped.current = true;
+    stop();
+    focus(field.current);
+  };
   const send = useCallback(
     async (text: string, images: readonly Blob[] = []) => {
       if (isNew) openRoute({ room: "chat", id }, { isReplaced: true });
+      isStopped.current = false;
       const { outcome, messages, error } = await verbs.send(text, { images });
-      return outcome !== "not-sent" || messages.length > 0 || error?.name === "AbortError";
+      if (outcome !== "not-sent" || messages.length > 0) return true;
+      // removed from the queue by hand; what waited for an answer that was stopped comes back
+      return error?.name === "AbortError" && !isStopped.current;
     },
     [isNew, id, verbs],
   );
@@ -85,8 +93,7 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
     }
     // events of popups come through here, too
     if (event.key !== "Escape" || !isBusy || !event.currentTarget.contains(event.target as Node)) return;
-    stop();
-    focus(field.current);
+    stopAll();
   };
   return (
     <>
@@ -118,10 +125,7 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
           isBusy={isBusy}
           queued={queued}
           onSend={send}
-          onStop={() => {
-            stop();
-            focus(field.current);
-          }}
+          onStop={stopAll}
           onDequeue={dequeue}
         >
           <ModelMenu model={settings.model} onChange={(model) => changeSettings({ model })} />

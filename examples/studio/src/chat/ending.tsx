@@ -9,10 +9,7 @@ import { isAway } from "../server.js";
 import { Button } from "../ui/button.js";
 import { useNow, useValue } from "../value.js";
 import { changeSettings, modelWords } from "./settings.js";
-import { useVerbs } from "./use-chat.js";
-
-/** Text of the message that asks for the rest of an answer. */
-export const CONTINUE = "Continue";
+import { CONTINUE, useVerbs } from "./use-chat.js";
 
 const notes: { readonly [Outcome in MessageOutcome]?: string } = {
   length: "The answer reached its length limit.",
@@ -30,27 +27,33 @@ interface EndingProps {
 /** The end of an answer that is not whole: the reason, and one way on. */
 export function Ending({ message, isLast }: EndingProps) {
   const { send, retry } = useVerbs();
-  const { outcome, error, content } = message;
+  const { outcome, error } = message;
   if (error) return <ErrorNote error={error} canRetry={isLast} onRetry={() => void retry()} />;
   const note = outcome && notes[outcome];
   if (!note) return null;
-  const canContinue = content !== "" && outcome !== "content-filter";
   return (
     <Note icon={<Info aria-hidden />} title={note}>
       {isLast &&
-        (canContinue ? (
-          <Button onClick={() => void send(CONTINUE)}>
-            <StepForward aria-hidden />
-            Continue
-          </Button>
-        ) : (
+        (canRetry(message) ? (
           <Button onClick={() => void retry()}>
             <RotateCw aria-hidden />
             Try again
           </Button>
+        ) : (
+          <Button onClick={() => void send(CONTINUE)}>
+            <StepForward aria-hidden />
+            Continue
+          </Button>
         ))}
     </Note>
   );
+}
+
+/** Says if the end of an answer offers to ask again. Another button for the same would only confuse. */
+export function canRetry({ outcome, error, content }: ThreadMessage): boolean {
+  if (error)
+    return describeError(error).action === "switch-model" || isRepeatable(describeError(error).action);
+  return outcome === "content-filter" || (outcome !== undefined && outcome in notes && content === "");
 }
 
 /** The place of an answer that never began. */

@@ -21,12 +21,19 @@ interface Formulas {
   readonly hasMath: boolean;
 }
 
-/** Finds the formulas of an answer. While it `isLive`, one that is not finished has a place, too. */
-export function formulasOf(text: string, isLive: boolean): Formulas {
+/** Shown of a formula that has no end: a place while the answer comes, or nothing where it was cut. */
+type OpenFormula = "place" | "nothing" | "text";
+
+/** Finds the formulas of an answer. */
+export function formulasOf(text: string, open: OpenFormula): Formulas {
   if (!/\$|\\[([]/.test(text)) return { tex: text, places: text, hasMath: false };
   const parts = text.split(CODE);
   const tex = parts.map((part, at) =>
-    at % 2 === 1 ? part : isLive && at === parts.length - 1 ? withoutOpen(withTeX(part)) : withTeX(part),
+    at % 2 === 1
+      ? part
+      : open !== "text" && at === parts.length - 1
+        ? withoutOpen(withTeX(part), open === "place" ? placeOf : () => "")
+        : withTeX(part),
   );
   const places = tex.map((part, at) =>
     at % 2 === 1 ? part : part.replace(FORMULAS, (_, it) => placeOf(it)),
@@ -41,13 +48,13 @@ function withTeX(part: string): string {
     .replace(INLINE, (_, tex: string) => `$$${tex}$$`);
 }
 
-/** Puts a place where a formula has begun that has no end yet. */
-function withoutOpen(part: string): string {
+/** Replaces a formula that has begun and has no end. */
+function withoutOpen(part: string, replaced: (tex: string) => string): string {
   const pieces = part.split("$$");
   // an even number of pieces: the last one is within a formula
-  if (pieces.length % 2 === 0) return pieces.slice(0, -1).join("$$") + placeOf(pieces.at(-1) ?? "");
+  if (pieces.length % 2 === 0) return pieces.slice(0, -1).join("$$") + replaced(pieces.at(-1) ?? "");
   const open = OPEN.exec(part);
-  return open ? part.slice(0, open.index) + placeOf(open[0]) : part;
+  return open ? part.slice(0, open.index) + replaced(open[0]) : part;
 }
 
 /** A sign that no text has: the place of a formula in a line is code of nothing else. */

@@ -11,20 +11,23 @@ interface MarkdownProps {
   readonly text: string;
   /** Says if the text still grows: Markdown that is not finished is closed then. */
   readonly isLive: boolean;
+  /** Says if the text ends before its end: what it leaves open is closed, too. */
+  readonly isCut?: boolean;
 }
 
 /** An answer's text: Markdown with code, formulas and diagrams. */
-export const Markdown = memo(function Markdown({ text, isLive }: MarkdownProps) {
+export const Markdown = memo(function Markdown({ text, isLive, isCut = false }: MarkdownProps) {
+  const isOpen = isLive || isCut;
   const { tex, places, hasMath } = formulasOf(
-    isLive ? withoutTableHead(text.replace(OPEN_MARK, "")) : text,
-    isLive,
+    isOpen ? withoutTableHead(text.replace(OPEN_MARK, "")) : text,
+    isLive ? "place" : isCut ? "nothing" : "text",
   );
   const math = useMath(hasMath);
   return (
     <Streamdown
       className="flex min-w-0 flex-col gap-3 wrap-anywhere"
       dir="auto"
-      parseIncompleteMarkdown={isLive}
+      parseIncompleteMarkdown={isOpen}
       isAnimating={isLive}
       components={components}
       plugins={math ?? noPlugins}
@@ -42,7 +45,7 @@ let loadedMath: { readonly math: MathPlugin } | undefined;
 function useMath(hasMath: boolean): PluginConfig | undefined {
   const [math, setMath] = useState<PluginConfig | undefined>(loadedMath);
   useEffect(() => {
-    if (!hasMath || loadedMath) return;
+    if (!hasMath || math) return;
     let isLeft = false;
     loadMath().then(
       (plugins) => soon(() => !isLeft && setMath(plugins)),
@@ -54,7 +57,7 @@ function useMath(hasMath: boolean): PluginConfig | undefined {
     return () => {
       isLeft = true;
     };
-  }, [hasMath]);
+  }, [hasMath, math]);
   return math;
 }
 
@@ -100,7 +103,10 @@ const components: Components = {
   p: styled("p", "[unicode-bidi:plaintext]"),
   ul: styled("ul", "flex list-disc flex-col gap-1.5 ps-6 marker:text-muted"),
   ol: styled("ol", "flex list-decimal flex-col gap-1.5 ps-6 marker:text-muted"),
-  li: styled("li", "[&>figure]:mt-2 [&>p]:inline [&>ol]:mt-1.5 [&>ul]:mt-1.5 [&>input]:me-2"),
+  li: styled(
+    "li",
+    "[&.task-list-item]:-ms-5 [&.task-list-item]:list-none [&>figure]:mt-2 [&>p]:inline [&>ol]:mt-1.5 [&>ul]:mt-1.5 [&>input]:me-2",
+  ),
   blockquote: styled("blockquote", "border-s-2 border-accent ps-4 text-muted"),
   hr: styled("hr", "my-2"),
   strong: styled("strong", "font-semibold"),

@@ -47,8 +47,8 @@ export function MessageBox(props: MessageBoxProps) {
   async function send(): Promise<void> {
     if (!canSend) return;
     clearDraft();
-    // not sent: the text comes back, unless there is something new
-    if (!(await onSend(draft))) setDraft((later) => later || draft);
+    // not sent: the text comes back, after what was written meanwhile
+    if (!(await onSend(draft))) setDraft((later) => [later, draft].filter(Boolean).join("\n\n"));
   }
   const submit = (event: FormEvent) => {
     event.preventDefault();

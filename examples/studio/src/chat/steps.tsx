@@ -3,12 +3,22 @@ import clsx from "clsx";
 import { Ban, Brain, Check, ChevronRight, CircleAlert, Hand, LoaderCircle, Text } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
 import { Button, Chip } from "../ui/button.js";
+import { later } from "../ui/later.js";
 import { toolTitles } from "./settings.js";
 import { useVerbs } from "./use-chat.js";
+
+const Markdown = later(async () => (await import("./markdown.js")).Markdown);
 
 interface StepsProps {
   readonly answers: readonly ThreadMessage[];
   readonly isBusy: boolean;
+}
+
+/** Says if a tool call waits for the user. */
+export function isAsking(answers: readonly ThreadMessage[]): boolean {
+  return answers.some(({ toolCalls = [] }) =>
+    toolCalls.some(({ state }) => state === "needs-approval" || state === "needs-result"),
+  );
 }
 
 /** Thinking and tool calls of a turn, in one box that opens while they go on. */
@@ -19,8 +29,7 @@ export function Steps({ answers, isBusy }: StepsProps) {
   const count = calls.length + answers.filter(({ reasoning }) => reasoning).length;
   if (count === 0) return null;
   const doing = isBusy ? doingOf(answers) : undefined;
-  const asks = calls.some(({ state }) => state === "needs-approval" || state === "needs-result");
-  const isOpen = chosen ?? (asks || doing !== undefined);
+  const isOpen = chosen ?? (isAsking(answers) || doing !== undefined);
   return (
     <div className="flex flex-col">
       <button
@@ -41,7 +50,7 @@ export function Steps({ answers, isBusy }: StepsProps) {
 }
 
 function StepsOf({ answer }: { readonly answer: ThreadMessage }) {
-  const { content, reasoning, toolCalls = [] } = answer;
+  const { content, reasoning, outcome, toolCalls = [] } = answer;
   return (
     <>
       {reasoning && (
@@ -53,9 +62,7 @@ function StepsOf({ answer }: { readonly answer: ThreadMessage }) {
       )}
       {content !== "" && toolCalls.length > 0 && (
         <Step icon={<Text aria-hidden />}>
-          <p dir="auto" className="text-sm whitespace-pre-wrap">
-            {content}
-          </p>
+          <Markdown text={content} isLive={outcome === undefined} />
         </Step>
       )}
       {toolCalls.map((call) => (

@@ -5,10 +5,10 @@ import { memo, useEffect, useRef, useState } from "react";
 import { Badge, IconButton } from "../ui/button.js";
 import { CopyButton } from "../ui/code.js";
 import { later, soon } from "../ui/later.js";
-import { Ending, Silence, Unanswered, Waiting } from "./ending.js";
+import { canRetry, Ending, Silence, Unanswered, Waiting } from "./ending.js";
 import { Question, Versions } from "./question.js";
 import { modelWords } from "./settings.js";
-import { Steps } from "./steps.js";
+import { isAsking, Steps } from "./steps.js";
 import { useVerbs } from "./use-chat.js";
 
 const Markdown = later(async () => (await import("./markdown.js")).Markdown);
@@ -89,7 +89,12 @@ function Answer({ turn: { answers, fence }, isLast, isBusy, isNear }: AnswerProp
       <Steps answers={answers} isBusy={isBusy} />
       {/* the text before a tool call is one of the steps */}
       {last.content !== "" && !hasCalls && (
-        <Prose text={fence + last.content} isLive={isInFlight && (isBusy || isElsewhere)} isNear={isNear} />
+        <Prose
+          text={fence + last.content}
+          isLive={isInFlight && (isBusy || isElsewhere)}
+          isCut={!isInFlight && last.outcome !== "complete"}
+          isNear={isNear}
+        />
       )}
       {(isResumed || isElsewhere) && (
         <Badge tone="accent" className="self-start">
@@ -102,7 +107,7 @@ function Answer({ turn: { answers, fence }, isLast, isBusy, isNear }: AnswerProp
         <Silence key={last.content.length + (last.reasoning?.length ?? 0)} />
       )}
       {!isBusy && !isElsewhere && <Ending message={last} isLast={isLast} />}
-      {!isBusy && !isElsewhere && <Actions answers={answers} isLast={isLast} />}
+      {!isBusy && !isElsewhere && !isAsking(answers) && <Actions answers={answers} isLast={isLast} />}
     </article>
   );
 }
@@ -110,11 +115,12 @@ function Answer({ turn: { answers, fence }, isLast, isBusy, isNear }: AnswerProp
 interface ProseProps {
   readonly text: string;
   readonly isLive: boolean;
+  readonly isCut: boolean;
   readonly isNear: boolean;
 }
 
 /** An answer's text: plain where it is far away or Markdown is still loading. */
-function Prose({ text, isLive, isNear }: ProseProps) {
+function Prose({ text, isLive, isCut, isNear }: ProseProps) {
   const plain = (
     <p dir="auto" className="whitespace-pre-wrap">
       {text}
@@ -122,7 +128,7 @@ function Prose({ text, isLive, isNear }: ProseProps) {
   );
   if (!isNear) return plain;
   // a text that grows would show unfinished Markdown
-  return <Markdown text={text} isLive={isLive} fallback={isLive ? null : plain} />;
+  return <Markdown text={text} isLive={isLive} isCut={isCut} fallback={isLive ? null : plain} />;
 }
 
 /** The row of buttons at the end of a turn. */
@@ -139,6 +145,8 @@ function Actions({
     .map(({ content }) => content)
     .join("\n\n")
     .trim();
+  const last = answers.at(-1);
+  const hasOther = isLast && last !== undefined && canRetry(last);
   const versioned = answers.find(({ branches = [] }) => branches.length > 1);
   return (
     <div
@@ -150,9 +158,11 @@ function Actions({
     >
       {versioned && <Versions message={versioned} />}
       {text !== "" && <CopyButton text={text} />}
-      <IconButton label="Regenerate" onClick={() => void regenerate(first?.id)}>
-        <RefreshCw aria-hidden />
-      </IconButton>
+      {!hasOther && (
+        <IconButton label="Regenerate" onClick={() => void regenerate(first?.id)}>
+          <RefreshCw aria-hidden />
+        </IconButton>
+      )}
       <Stats answers={answers} />
     </div>
   );

@@ -6,11 +6,19 @@ import { client, storage } from "../client.js";
 import { toast } from "../ui/popups.js";
 import { type ChatSettings, hasTools, targetOf, tools } from "./settings.js";
 
+/** Text of the message that asks for the rest of an answer. */
+export const CONTINUE = "Continue";
+
 /** Verbs of the chat around a component. They keep their identity, so that no row renders for them. */
 export type ChatVerbs = Pick<
   UseChatStreamResult,
   "send" | "retry" | "regenerate" | "edit" | "switchBranch" | "approve" | "deny" | "addToolResult"
 >;
+
+/** Text of the last question; a message that asks for the rest of an answer is none. */
+export function lastQuestion(messages: readonly ThreadMessage[]): string | undefined {
+  return messages.findLast(({ role, content }) => role === "user" && content !== CONTINUE)?.content;
+}
 
 /** Shows a chat with the settings of the room. A message that is sent while an answer is in flight is queued. */
 export function useChat(id: string, settings: ChatSettings, storage?: RecordStorage) {

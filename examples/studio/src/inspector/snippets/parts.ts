@@ -3,6 +3,8 @@ import type { Work } from "../feed.js";
 export type ChatWork = Extract<Work, { readonly room: "chat" }>;
 
 const QUESTION = "Why is the sky blue?";
+/** Length from which a question is cut. */
+const LONG_QUESTION = 240;
 
 /** The tool that stands for those of the room. */
 export const exampleTool = {
@@ -18,7 +20,8 @@ export function offersTools({ tools = [] }: ChatWork): boolean {
 
 /** The question of the room, or one that stands in. */
 export function questionOf({ question }: ChatWork): string {
-  return question?.trim() || QUESTION;
+  const text = question?.trim() || QUESTION;
+  return text.length > LONG_QUESTION ? `${text.slice(0, LONG_QUESTION)}…` : text;
 }
 
 /** The request that the room would send, for `streamChat`. */

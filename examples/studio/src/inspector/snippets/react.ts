@@ -103,7 +103,6 @@ function chatOf(work: ChatWork, baseURL: string): string {
     execute: (note) => ({ saved: note }),
   }),
 ];
-
 `
     : "";
   const approval = hasTools
