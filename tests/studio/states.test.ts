@@ -1,5 +1,5 @@
 /** @module-tag long */
-import type { BrowserContext, Page } from "playwright";
+import type { Page } from "playwright";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createDemoScript } from "../../examples/studio/demo/script.ts";
 import { problemsOf } from "../support/axe.ts";
@@ -8,28 +8,58 @@ import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
 import { hasChromium, PNG } from "../support/studio-suite.ts";
 import { visibleProblems } from "../support/visible.ts";
 
-const WIDE = { width: 1440, height: 900 };
-const SIZES = [WIDE, { width: 768, height: 1024 }, { width: 390, height: 844 }, { width: 320, height: 640 }];
+/** Too narrow for the inspector, which is the same in each state of a room: it has a test of its own. */
+const WIDE = { width: 1100, height: 900 };
+const INSPECTED = { width: 1440, height: 900 };
+/** The smallest of each layout but the widest. */
+const SIZES = [WIDE, { width: 768, height: 1024 }, { width: 320, height: 640 }];
 const COMPLETIONS = "**/v1/chat/completions";
 
-/** Every state of every room, each in the sizes and themes that people have. */
+/*
+ * Every state of every room, in the sizes and themes that people have. The states of a room follow one another in one
+ * page, as a person comes to them: to load a page for each would cost more than all that is asked of it.
+ */
 describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped where there is none)", () => {
   let server: QuickStudio;
-  let context: BrowserContext;
   let page: Page;
+  /** Room that the page is in; none after a failure, which may leave anything behind. */
+  let opened: string | undefined;
 
   beforeAll(async () => {
-    server = await startQuickStudio({
-      speed: Number.POSITIVE_INFINITY,
-      chat: createDemoScript(),
-      cors: true,
+    const options = { speed: Number.POSITIVE_INFINITY, chat: createDemoScript(), cors: true };
+    server = await startQuickStudio(options);
+    const context = await (await sharedBrowser()).newContext({
+      viewport: WIDE,
+      colorScheme: "dark",
+      reducedMotion: "reduce",
+      // sizes of what is pressed are those for a finger
+      hasTouch: true,
     });
+    page = await context.newPage();
   });
-  afterAll(() => server.close());
-  afterEach(async () => {
+  afterAll(async () => {
+    await page.context().close();
+    await server.close();
+  });
+  afterEach(({ task }) => {
+    if (task.result?.state === "fail") opened = undefined;
+  });
+
+  /** Loads the page in a room, or opens a new chat in the one that is there. */
+  async function open(room: string): Promise<void> {
+    await page.setViewportSize(WIDE);
     await page.unrouteAll({ behavior: "ignoreErrors" });
-    await context.close();
-  });
+    if (room !== opened) {
+      await page.goto("about:blank");
+      await page.goto(`${server.address}/#/${room}`);
+    } else {
+      await page.keyboard.press("Escape");
+      if (room === "chat") await page.getByRole("link", { name: "New chat" }).first().click();
+    }
+    if (room === "chat") await page.getByRole("region", { name: "Welcome" }).waitFor();
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    opened = room;
+  }
 
   const button = (name: string) => page.getByRole("button", { name, exact: true });
   const field = (name: string) => page.getByRole("textbox", { name, exact: true });
@@ -55,7 +85,10 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
   async function addAsset(link: string): Promise<void> {
     await field("Link").fill(link);
     await button("Add").click();
-    await page.getByRole("article").first().waitFor();
+    await page
+      .getByRole("article")
+      .filter({ hasText: link.split("/").at(-1) ?? "" })
+      .waitFor();
   }
 
   /** What a person does to see each state, from the open room on. */
@@ -64,14 +97,17 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
   > = {
     chat: {
       "before the first question": () => field("Message").waitFor(),
+      "its settings": async () => {
+        await button("Settings").click();
+        await page.getByRole("switch", { name: "Tools" }).waitFor();
+      },
+      "its models": async () => {
+        await page.getByRole("button", { name: /^Model: / }).click();
+        await page.getByRole("radiogroup").waitFor();
+      },
       "a finished answer": async () => {
         await ask("Show me what you can do");
         await answered();
-      },
-      "a request that waits": async () => {
-        await hold(COMPLETIONS);
-        await ask("Hello");
-        await button("Stop").waitFor();
       },
       "an answer that streams, with a queue": async () => {
         await ask("[[stall]] Compare SQL and NoSQL");
@@ -124,11 +160,14 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
         await button("Regenerate").click();
         await page.getByText("2/2").waitFor();
       },
-      "two models side by side": async () => {
-        await button("Compare models").click();
-        await page.getByText("Ask both models one question").first().waitFor();
+      "the actions of a chat": async () => {
         await ask("Hello");
-        await page.getByRole("button", { name: "Regenerate" }).nth(1).waitFor();
+        await answered();
+        await page
+          .getByRole("button", { name: /^Actions for/ })
+          .first()
+          .click();
+        await page.getByRole("menu").waitFor();
       },
       "images to send, and one that can't be": async () => {
         const files = ["a.png", "b.pdf"].map((name) => ({
@@ -139,36 +178,27 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
         await page.locator("input[type=file]").first().setInputFiles(files);
         await alert();
       },
-      "its settings": async () => {
-        await button("Settings").click();
-        await page.getByRole("switch", { name: "Tools" }).waitFor();
-      },
-      "its models": async () => {
-        await page.getByRole("button", { name: /^Model: / }).click();
-        await page.getByRole("radiogroup").waitFor();
-      },
-      "the actions of a chat": async () => {
+      "a request that waits": async () => {
+        await hold(COMPLETIONS);
         await ask("Hello");
-        await answered();
-        await page.getByRole("button", { name: /^Actions for/ }).click();
-        await page.getByRole("menu").waitFor();
+        await button("Stop").waitFor();
+      },
+      "two models side by side": async () => {
+        await button("Compare models").click();
+        await page.getByText("Ask both models one question").first().waitFor();
+        await ask("Hello");
+        await page.getByRole("button", { name: "Regenerate" }).nth(1).waitFor();
       },
     },
     images: {
       "without one": () => field("Prompt").waitFor(),
+      "more settings": async () => {
+        await button("More settings").click();
+        await page.getByRole("dialog").waitFor();
+      },
       "a prompt that is missing": async () => {
         await button("Generate").click();
         await page.getByText("Add a prompt.").waitFor();
-      },
-      "images that are made": async () => {
-        await hold("**/v1/images/generations");
-        await generate("Waves");
-        await button("Stop").waitFor();
-      },
-      "a set of which one failed": async () => {
-        await field("Number of images").fill("3");
-        await generate("Waves [[partial]]");
-        await page.getByText("Image 2 failed").waitFor();
       },
       "an image that may be billed": async () => {
         await generate("A reef [[drop]]");
@@ -179,23 +209,28 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
         await button("Open A reef").click();
         await page.locator(".yarl__slide_current").getByText("A reef").waitFor();
       },
+      "a set of which one failed": async () => {
+        await field("Number of images").fill("3");
+        await generate("Waves [[partial]]");
+        await page.getByText("Image 2 failed").waitFor();
+      },
+      "images that are made": async () => {
+        await hold("**/v1/images/generations");
+        await generate("Waves");
+        await button("Stop").waitFor();
+      },
       references: async () => {
         await button("Add references").click();
         await field("Reference images: link").fill("ftp://example.com/a.png");
         await field("Reference images: link").press("Enter");
         await page.getByText("Use a link: https://…").waitFor();
       },
-      "more settings": async () => {
-        await button("More settings").click();
-        await page.getByRole("dialog").waitFor();
-      },
     },
     videos: {
       "without one": () => field("Prompt").waitFor(),
-      "a video that is made": async () => {
-        await hold("**/v1/video/generations/*");
-        await generate("Waves");
-        await page.getByRole("progressbar", { name: "Progress", exact: true }).waitFor();
+      "more settings": async () => {
+        await button("More settings").click();
+        await page.getByRole("dialog").waitFor();
       },
       "a finished video": async () => {
         await generate("Waves");
@@ -213,21 +248,25 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
         await generate("Waves [[drop]]");
         await page.getByText("You may have been charged.").first().waitFor();
       },
+      "a video that is made": async () => {
+        await hold("**/v1/video/generations/*");
+        await generate("Waves at dawn");
+        await page.getByRole("progressbar", { name: "Progress", exact: true }).waitFor();
+      },
       "the tasks of all rooms": async () => {
         await hold("**/v1/video/generations/*");
-        await generate("Waves");
-        await button("1 running").click();
-        await page.getByRole("dialog").waitFor();
-      },
-      "more settings": async () => {
-        await button("More settings").click();
+        await generate("Waves at night");
+        await page.getByRole("button", { name: /^\d running$/ }).click();
         await page.getByRole("dialog").waitFor();
       },
     },
     assets: {
       "without one": () => field("Link").waitFor(),
       "one that is there": () => addAsset("https://example.com/hero.png"),
-      "one that may be billed": () => addAsset("https://example.com/hero-[[drop]].png"),
+      "one that may be billed": async () => {
+        await addAsset("https://example.com/hero-[[drop]].png");
+        await page.getByText("You may have been charged.").waitFor();
+      },
       "a link that is none": async () => {
         await field("Link").fill("hero.png");
         await button("Add").click();
@@ -236,31 +275,36 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
     },
   };
 
-  const all = Object.entries(states).flatMap(([room, ofRoom]) =>
-    Object.entries(ofRoom).map(([name, reach]) => [room, name, reach] as const),
-  );
-
-  test.for(all)("%s: %s", async ([room, , reach]) => {
-    context = await (await sharedBrowser()).newContext({
-      viewport: WIDE,
-      reducedMotion: "reduce",
-      // sizes of what is pressed are those for a finger
-      hasTouch: true,
-    });
-    page = await context.newPage();
-    await page.goto(`${server.address}/#/${room}`);
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    await reach();
-    for (const size of SIZES) {
+  /**
+   * Checks the page in these sizes, and by axe: in light with all rules in the last size, in dark with that of colors in
+   * the first, because the themes differ in colors alone.
+   */
+  async function check(sizes: readonly (typeof WIDE)[]): Promise<void> {
+    for (const size of sizes) {
       await page.setViewportSize(size);
       await expect
         .poll(() => page.evaluate(visibleProblems), { message: `at ${size.width} pixels` })
         .toEqual([]);
     }
     await page.emulateMedia({ colorScheme: "light" });
-    await expect.poll(() => problemsOf(page), { message: "light, narrow" }).toEqual([]);
-    await page.setViewportSize(WIDE);
+    await expect.poll(() => problemsOf(page), { message: "light" }).toEqual([]);
     await page.emulateMedia({ colorScheme: "dark" });
-    await expect.poll(() => problemsOf(page), { message: "dark, wide" }).toEqual([]);
+    await page.setViewportSize(sizes[0] ?? WIDE);
+    await expect.poll(() => problemsOf(page, ["color-contrast"]), { message: "dark" }).toEqual([]);
+  }
+
+  describe.for(Object.entries(states))("%s", ([room, ofRoom]) => {
+    test.for(Object.entries(ofRoom))("%s", async ([, reach]) => {
+      await open(room);
+      await reach();
+      await check(SIZES);
+    });
+
+    test("beside the inspector", async () => {
+      if (room !== opened) await open(room);
+      await page.setViewportSize(INSPECTED);
+      await page.getByRole("complementary", { name: "Inspector" }).waitFor();
+      await check([INSPECTED]);
+    });
   });
 });
