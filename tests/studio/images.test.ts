@@ -81,9 +81,12 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await expect.poll(() => tile(name).count()).toBe(2);
     const [first, second] = studio.created(PATH) as readonly object[];
     expect(second).toEqual({ ...first, seed: expect.any(Number) });
+    // the next image is not the same one again
+    await expect.poll(() => button("Seed").getAttribute("aria-pressed")).toBe("false");
     await expect.poll(() => prompt().inputValue()).not.toBe("Something else");
     await act(name, "Delete");
     await expect.poll(() => tile(name).count()).toBe(1);
+    await expect.poll(() => tile(name).evaluate((it) => it.contains(document.activeElement))).toBe(true);
     // by keyboard: a message that is in motion can't be clicked
     await button("Undo").focus();
     await studio.page.keyboard.press("Enter");
@@ -109,7 +112,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await studio.page.getByRole("textbox", { name: "Number of images" }).fill("3");
     await make("Waves [[partial]]");
     await expect.poll(() => tile("Waves").count()).toBe(3);
-    await tile("Waves").nth(1).getByText("Image 2 failed").waitFor();
+    await tile("Waves").nth(1).getByText("This image failed").waitFor();
     await tile("Waves").nth(1).getByText("content filter").waitFor();
     await expect.poll(() => tile("Waves").getByRole("img").count()).toBe(2);
     expect(studio.created(PATH)).toMatchObject([
@@ -158,6 +161,9 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     const viewer = studio.page.locator(".yarl__container");
     await viewer.press("ArrowRight");
     await words("A reef at dawn").waitFor();
+    await studio.page.locator(".yarl__slide_current").getByRole("button", { name: "Copy prompt" }).click();
+    const notice = studio.page.getByText("Prompt copied");
+    await expect.poll(() => notice.evaluate((it) => it.closest("[inert]"))).toBe(null);
     await viewer.press("Escape");
     await shown("A reef at dawn").waitFor({ state: "detached" });
     await act("A reef at dusk", "Make a video");

@@ -4,6 +4,7 @@ import { useAsset } from "@sluice/react";
 import { describeError } from "@sluice/react/app";
 import { Clapperboard, Copy, Image, ImageOff, LoaderCircle, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { focusPlace } from "../media/composer.js";
 import { urlsOf, useImageForm, useVideoForm } from "../media/use-media-form.js";
 import { openRoute } from "../routes.js";
 import { Badge, Button, IconButton } from "../ui/button.js";
@@ -61,7 +62,13 @@ export function AssetCard({ asset }: { readonly asset: RegisteredAsset }) {
           <IconButton label="Copy URI" onClick={() => void copy(asset.uri)}>
             <Copy aria-hidden />
           </IconButton>
-          <IconButton label="Delete" onClick={() => remove(asset)}>
+          <IconButton
+            label="Delete"
+            onClick={({ currentTarget }) => {
+              focusAfter(currentTarget);
+              remove(asset);
+            }}
+          >
             <Trash2 aria-hidden />
           </IconButton>
         </span>
@@ -104,7 +111,13 @@ export function RegistrationCard({ registration }: { readonly registration: Regi
             >
               {mayBeBilled ? "Retry anyway" : "Try again"}
             </Button>
-            <Button look="quiet" onClick={() => dismiss(id)}>
+            <Button
+              look="quiet"
+              onClick={({ currentTarget }) => {
+                focusAfter(currentTarget);
+                dismiss(id);
+              }}
+            >
               Dismiss
             </Button>
           </div>
@@ -172,6 +185,13 @@ function Chip({ isReady, hasFailed, isUnknown }: ChipProps) {
 async function copy(uri: string): Promise<void> {
   await navigator.clipboard.writeText(uri);
   toast("URI copied");
+}
+
+/** Moves the focus from a card that goes away to the next one. */
+function focusAfter(button: HTMLElement): void {
+  const item = button.closest("li");
+  const list = item?.parentElement;
+  if (item && list) focusPlace(list, [...list.children].indexOf(item));
 }
 
 function remove(asset: RegisteredAsset): void {

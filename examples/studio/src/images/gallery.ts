@@ -21,8 +21,6 @@ export interface Sheet {
 export interface Shown {
   readonly sheet: Sheet;
   readonly image: Sheet["images"][number];
-  /** Number in its set, from 1. */
-  readonly place: number;
 }
 
 /** Name of the store of requests for images: the room and the tray show the same one. */

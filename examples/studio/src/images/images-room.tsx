@@ -97,7 +97,11 @@ export function ImagesRoom() {
             stop();
           }}
           onReuse={fill}
-          onVary={(draft) => fillAndStart({ ...draft, values: { ...draft.values, seed: randomSeed() } })}
+          // another seed for this one, and none for the next: a seed that stays would repeat the image
+          onVary={({ model, values }) => {
+            const { seed: _, ...shown } = values;
+            fillAndStart({ model, values: { ...values, seed: randomSeed() } }, { model, values: shown });
+          }}
         />
       )}
     </MediaRoom>

@@ -33,8 +33,10 @@ export function Viewer({ shown, open, actionsOf, onClose }: ViewerProps) {
       carousel={{ finite: true, padding: 0 }}
       animation={{ fade: 150, swipe: 200 }}
       zoom={{ maxZoomPixelRatio: 2, scrollToZoom: true }}
+      // beside the messages, which stand outside the root: what is copied here is told here
+      portal={{ root: document.getElementById("root") }}
       // room for the words below, whatever the shape of the image
-      styles={{ slide: { paddingBottom: "9rem" } }}
+      styles={{ slide: { paddingBottom: "9rem" }, root: { "--yarl__portal_zindex": 40 } }}
       controller={{ closeOnBackdropClick: true }}
       render={{
         slideFooter({ slide }) {

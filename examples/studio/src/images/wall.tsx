@@ -15,6 +15,7 @@ import {
   Trash2,
 } from "lucide-react";
 import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
+import { focusPlace } from "../media/composer.js";
 import { type MediaDraft, urlsOf, useImageForm, useVideoForm } from "../media/use-media-form.js";
 import { shortTime } from "../media/words.js";
 import { openRoute } from "../routes.js";
@@ -40,16 +41,20 @@ interface WallProps {
 /** All images, newest first, in columns; a click opens one. */
 export function Wall({ sheets, pending, onStop, onReuse, onVary }: WallProps) {
   const [open, setOpen] = useState<string>();
-  const actionsOf = useActions(onReuse, onVary);
+  const { ref, columns, span } = useColumns();
+  const remove = (one: Shown) => {
+    const place = shown.findIndex(({ image }) => image === one.image);
+    toast("Image deleted", { onUndo: removeImage(one) });
+    focusPlace(ref.current, place + (pending ? countOf(pending.request) : 0));
+  };
+  const actionsOf = useActions({ onReuse, onVary, onRemove: remove });
   const shown = sheets.flatMap((sheet) =>
     sheet.images.map((image, at): Shown & { key: string } => ({
       sheet,
       image,
-      place: at + 1,
       key: `${sheet.id} ${image.url ?? at}`,
     })),
   );
-  const { ref, columns, span } = useColumns();
   return (
     <>
       <ul
@@ -61,7 +66,12 @@ export function Wall({ sheets, pending, onStop, onReuse, onVary }: WallProps) {
         {pending && <Waiting {...pending} span={span} onStop={onStop} />}
         {shown.map((one) => (
           <li key={one.key} aria-label={one.sheet.prompt} style={span(sizeOf(one))}>
-            <Tile shown={one} actions={actionsOf(one)} onOpen={() => setOpen(one.key)} />
+            <Tile
+              shown={one}
+              actions={actionsOf(one)}
+              onOpen={() => setOpen(one.key)}
+              onRemove={() => remove(one)}
+            />
           </li>
         ))}
       </ul>
@@ -109,10 +119,11 @@ interface TileProps {
   readonly shown: Shown;
   readonly actions: readonly (MenuItem | "line")[];
   readonly onOpen: () => void;
+  readonly onRemove: () => void;
 }
 
-function Tile({ shown, actions, onOpen }: TileProps) {
-  const { sheet, image, place } = shown;
+function Tile({ shown, actions, onOpen, onRemove }: TileProps) {
+  const { sheet, image } = shown;
   const [isGone, setGone] = useState(false);
   const [width, height] = sidesOf(sizeOf(shown));
   if (image.error || isGone)
@@ -124,11 +135,11 @@ function Tile({ shown, actions, onOpen }: TileProps) {
         <CircleAlert className="size-5 text-muted" aria-hidden />
         <p>
           <strong className="block font-medium">
-            {isGone ? "No longer available" : `Image ${place} failed`}
+            {isGone ? "No longer available" : "This image failed"}
           </strong>
           <span className="text-muted">{image.error?.message ?? sheet.prompt}</span>
         </p>
-        <Button look="quiet" onClick={() => remove(shown)}>
+        <Button look="quiet" onClick={onRemove}>
           <Trash2 aria-hidden />
           Delete
         </Button>
@@ -194,9 +205,8 @@ function Waiting({
 }: NonNullable<WallProps["pending"]> &
   Pick<WallProps, "onStop"> & { readonly span: (size: string | undefined) => object }) {
   const now = useNow(1000);
-  const count = request?.sequential_image_generation_options?.max_images ?? 1;
   const [width, height] = sidesOf(request?.size);
-  return Array.from({ length: count }, (_, at) => (
+  return Array.from({ length: countOf(request) }, (_, at) => (
     <li key={at} aria-label="Generating" style={span(request?.size)}>
       <div
         className="relative flex flex-col items-center justify-center gap-3 overflow-hidden rounded-xl border bg-surface p-4 text-sm text-muted"
@@ -218,6 +228,11 @@ function Waiting({
   ));
 }
 
+/** Number of images that a request asks for. */
+function countOf(request: NonNullable<WallProps["pending"]>["request"]): number {
+  return request?.sequential_image_generation_options?.max_images ?? 1;
+}
+
 async function copy(text: string, done: string): Promise<void> {
   await navigator.clipboard.writeText(text);
   toast(done);
@@ -227,18 +242,24 @@ async function download({ image, sheet }: Shown): Promise<void> {
   if (image.url && (await downloadMedia(image.url, sheet.prompt)) === "expired") toast("No longer available");
 }
 
-function remove(shown: Shown): void {
-  toast("Image deleted", { onUndo: removeImage(shown) });
+/** Downloads the images of a set, one after the other. */
+async function downloadAll(sheet: Sheet): Promise<void> {
+  for (const image of sheet.images) await download({ sheet, image });
+}
+
+interface Choices extends Pick<WallProps, "onReuse" | "onVary"> {
+  readonly onRemove: (shown: Shown) => void;
 }
 
 /** Actions on an image. */
-function useActions(onReuse: WallProps["onReuse"], onVary: WallProps["onVary"]) {
+function useActions({ onReuse, onVary, onRemove }: Choices) {
   const images = useImageForm();
   const videos = useVideoForm();
   return (shown: Shown): readonly (MenuItem | "line")[] => {
-    const { draft, prompt } = shown.sheet;
+    const { draft, prompt, images: set } = shown.sheet;
     const { url } = shown.image;
     if (!url) return [];
+    const count = set.filter((image) => image.url).length;
     return [
       { label: "Reuse settings", icon: <RotateCcw aria-hidden />, onSelect: () => onReuse(draft) },
       { label: "Vary", icon: <Shuffle aria-hidden />, onSelect: () => onVary(draft) },
@@ -267,8 +288,17 @@ function useActions(onReuse: WallProps["onReuse"], onVary: WallProps["onVary"]) 
       },
       { label: "Copy link", icon: <Link aria-hidden />, onSelect: () => void copy(url, "Link copied") },
       { label: "Download", icon: <Download aria-hidden />, onSelect: () => void download(shown) },
+      ...(count > 1
+        ? [
+            {
+              label: `Download all ${count}`,
+              icon: <Download aria-hidden />,
+              onSelect: () => void downloadAll(shown.sheet),
+            },
+          ]
+        : []),
       "line",
-      { label: "Delete", icon: <Trash2 aria-hidden />, isDanger: true, onSelect: () => remove(shown) },
+      { label: "Delete", icon: <Trash2 aria-hidden />, isDanger: true, onSelect: () => onRemove(shown) },
     ];
   };
 }

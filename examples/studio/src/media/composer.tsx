@@ -26,6 +26,17 @@ export function focusProblem(around: HTMLElement | null): void {
   });
 }
 
+/** Moves the focus to the item that takes the place of one that went away with it, when React has taken it out. */
+export function focusPlace(list: HTMLElement | null, at: number): void {
+  requestAnimationFrame(() => {
+    if (document.activeElement !== document.body) return;
+    const item = list?.children[Math.min(at, list.children.length - 1)];
+    // the last item of a room takes its list away
+    const room = document.querySelector("main");
+    (item ?? room)?.querySelector<HTMLElement>("button, textarea")?.focus();
+  });
+}
+
 /** The form of a media room, and what happens to it: it is filled, sent, and has the focus where a button goes away. */
 export function useMediaRoom<Model extends string>(
   form: MediaForm<Model>,
@@ -49,8 +60,9 @@ export function useMediaRoom<Model extends string>(
       if (form.check()) start({ model: form.model, values: form.values });
       else focusProblem(region.current);
     },
-    fillAndStart(draft: MediaDraft<Model>) {
-      fill(draft);
+    /** Sends a form; `shown` stays for the next request. */
+    fillAndStart(draft: MediaDraft<Model>, shown = draft) {
+      fill(shown);
       if (!isBusy) start(draft);
     },
     /** Before a button goes, the focus moves to the one that stays. */

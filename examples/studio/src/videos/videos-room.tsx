@@ -3,13 +3,14 @@ import type { VideoModel } from "@sluice/core/schemas";
 import { useVideoTask, useVideoTasks } from "@sluice/react";
 import { type MediaField, videoRequestOf } from "@sluice/react/app";
 import { ImagePlus } from "lucide-react";
-import type { RefObject } from "react";
+import { type RefObject, useRef } from "react";
 import { videoOptions } from "../client.js";
 import { useInspected } from "../inspector/feed.js";
 import { AddMedia } from "../media/add-media.js";
 import {
   ComposerBox,
   Examples,
+  focusPlace,
   GenerateButton,
   MediaRoom,
   outcomeOf,
@@ -61,6 +62,7 @@ export function VideosRoom() {
     checkMedia,
   });
   const { tasks, remove } = useVideoTasks(videoOptions);
+  const list = useRef<HTMLUListElement>(null);
   const hidden = useValue(deleted);
   const known = useValue(orders);
   useInspected({ room: "videos", request: form.request }, tasks);
@@ -132,10 +134,11 @@ export function VideosRoom() {
         <>
           <Notify />
           <ul
+            ref={list}
             aria-label="Videos"
             className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,20rem),1fr))] gap-4"
           >
-            {shown.map((entry) => (
+            {shown.map((entry, at) => (
               <li key={entry.key}>
                 <TaskCard
                   entry={entry}
@@ -147,7 +150,10 @@ export function VideosRoom() {
                     remove(entry.key);
                     void start(draft);
                   }}
-                  onRemove={() => hide(entry.key, remove)}
+                  onRemove={() => {
+                    hide(entry.key, remove);
+                    focusPlace(list.current, at);
+                  }}
                 />
               </li>
             ))}
