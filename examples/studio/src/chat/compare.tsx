@@ -5,11 +5,19 @@ import { useInspected } from "../inspector/feed.js";
 import { RoomHeader } from "../shell/bars.js";
 import { Button } from "../ui/button.js";
 import { useValue } from "../value.js";
+import {
+  type Chat,
+  type ChatSettings,
+  chatSettings,
+  lastQuestion,
+  models,
+  targetOf,
+  toolNamesOf,
+  useChat,
+} from "./chat.js";
 import { Composer } from "./composer.js";
 import { Log } from "./log.js";
 import { ModelMenu, SettingsMenu } from "./model-menu.js";
-import { type ChatSettings, chatSettings, models, targetOf, toolNamesOf } from "./settings.js";
-import { type Chat, lastQuestion, useChat } from "./use-chat.js";
 
 /** Two models side by side. Each question goes to both; nothing of it is kept. */
 export function Compare({ onClose }: { readonly onClose: () => void }) {

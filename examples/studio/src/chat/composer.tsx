@@ -3,8 +3,8 @@ import clsx from "clsx";
 import { Clock, Paperclip, X } from "lucide-react";
 import { type ReactNode, type RefObject, useRef } from "react";
 import { Button, IconButton } from "../ui/button.js";
+import { type ChatSettings, changeSettings, modelWords } from "./chat.js";
 import { MessageBox } from "./message-box.js";
-import { type ChatSettings, changeSettings, modelWords } from "./settings.js";
 
 type Attachments = ReturnType<typeof useAttachments>;
 

@@ -19,10 +19,19 @@ import { later } from "../ui/later.js";
 import { Popover } from "../ui/popups.js";
 import { useValue } from "../value.js";
 import { type Ask, useAsks } from "../welcome/asks.js";
+import {
+  type ChatVerbs,
+  changeSettings,
+  chatSettings,
+  lastQuestion,
+  notes,
+  offerTools,
+  targetOf,
+  toolNamesOf,
+  useChat,
+} from "./chat.js";
 import { Composer } from "./composer.js";
 import { ModelMenu, SettingsMenu } from "./model-menu.js";
-import { changeSettings, chatSettings, notes, offerTools, targetOf, toolNamesOf } from "./settings.js";
-import { type ChatVerbs, lastQuestion, useChat } from "./use-chat.js";
 
 const Log = later(async () => (await import("./log.js")).Log);
 const gap = <div className="grow" />;

@@ -8,8 +8,7 @@ import { calls } from "../inspector/feed.js";
 import { isAway } from "../server.js";
 import { Button } from "../ui/button.js";
 import { useNow, useValue } from "../value.js";
-import { changeSettings, modelWords } from "./settings.js";
-import { CONTINUE, useVerbs } from "./use-chat.js";
+import { CONTINUE, changeSettings, modelWords, useVerbs } from "./chat.js";
 
 const notes: { readonly [Outcome in MessageOutcome]?: string } = {
   length: "The answer reached its length limit.",

@@ -4,8 +4,8 @@ import { ArrowDown } from "lucide-react";
 import { type ReactNode, useDeferredValue, useEffect, useMemo, useRef } from "react";
 import { useStickToBottom } from "use-stick-to-bottom";
 import { useMedia } from "../value.js";
+import { type Chat, ChatContext, CONTINUE } from "./chat.js";
 import { Turn, type TurnMessages } from "./turn.js";
-import { type Chat, ChatContext, CONTINUE } from "./use-chat.js";
 
 /** Number of turns that are shown at once; a longer chat gets its older turns when the browser has time. */
 const FIRST_TURNS = 12;

@@ -6,7 +6,7 @@ import { Button, IconButton, Skeleton } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { Popover } from "../ui/popups.js";
 import { useValue } from "../value.js";
-import { changeSettings, chatSettings, models, modelWords } from "./settings.js";
+import { changeSettings, chatSettings, models, modelWords } from "./chat.js";
 
 type Model = (typeof models)[number];
 

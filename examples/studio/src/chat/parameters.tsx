@@ -2,7 +2,7 @@ import { chatModelInfo, type FormField, type FormValue, type FormValues } from "
 import { ChevronRight } from "lucide-react";
 import { Field, NumberField, Slider, Switch, TextArea, TextInput } from "../ui/fields.js";
 import { Select } from "../ui/popups.js";
-import type { ChatSettings } from "./settings.js";
+import type { ChatSettings } from "./chat.js";
 
 interface ParametersProps {
   readonly settings: ChatSettings;

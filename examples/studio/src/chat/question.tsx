@@ -6,7 +6,7 @@ import { flushSync } from "react-dom";
 import { Button, IconButton } from "../ui/button.js";
 import { CopyButton } from "../ui/code.js";
 import { Dialog } from "../ui/popups.js";
-import { CONTINUE, useVerbs } from "./use-chat.js";
+import { CONTINUE, useVerbs } from "./chat.js";
 
 /** Length from which a question is shown in part. */
 const LONG_LINES = 12;

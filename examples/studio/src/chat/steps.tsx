@@ -4,8 +4,7 @@ import { Ban, Brain, Check, ChevronRight, CircleAlert, Hand, LoaderCircle, Text 
 import { type ReactNode, useId, useState } from "react";
 import { Button, Chip } from "../ui/button.js";
 import { later } from "../ui/later.js";
-import { toolTitles } from "./settings.js";
-import { useVerbs } from "./use-chat.js";
+import { toolTitles, useVerbs } from "./chat.js";
 
 const Markdown = later(async () => (await import("./markdown.js")).Markdown);
 

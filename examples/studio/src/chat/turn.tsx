@@ -5,11 +5,10 @@ import { memo, useEffect, useRef, useState } from "react";
 import { Badge, IconButton } from "../ui/button.js";
 import { CopyButton } from "../ui/code.js";
 import { later, soon } from "../ui/later.js";
+import { modelWords, useVerbs } from "./chat.js";
 import { canRetry, Ending, Silence, Unanswered, Waiting } from "./ending.js";
 import { Question, Versions } from "./question.js";
-import { modelWords } from "./settings.js";
 import { isAsking, Steps } from "./steps.js";
-import { useVerbs } from "./use-chat.js";
 
 const Markdown = later(async () => (await import("./markdown.js")).Markdown);
 // before the first answer comes

@@ -1,9 +1,9 @@
+import { createChatStore, type ThreadMessage } from "@sluice/core";
 import { type Conversation, useConversations } from "@sluice/react/app";
 import clsx from "clsx";
 import { Download, Ellipsis, FileJson, Pencil, Pin, PinOff, Trash2 } from "lucide-react";
 import { type FormEvent, useEffect, useState } from "react";
-import { exportChat } from "../chat/use-chat.js";
-import { chatListOptions } from "../client.js";
+import { chatListOptions, client, storage } from "../client.js";
 import { hrefOf, openRoute, useRoute } from "../routes.js";
 import { Button, IconButton } from "../ui/button.js";
 import { Menu, toast } from "../ui/popups.js";
@@ -185,4 +185,40 @@ function dayOf({ isPinned, updatedAt }: Conversation, today: number): string {
   if (updatedAt >= today) return "Today";
   if (updatedAt >= today - DAY_MS) return "Yesterday";
   return updatedAt >= today - 7 * DAY_MS ? "Last 7 days" : "Older";
+}
+
+/** Saves a conversation as a file: Markdown to read, JSON with everything. */
+async function exportChat({ id, title }: Conversation, type: "md" | "json"): Promise<void> {
+  const messages = await messagesOf(id);
+  const text = type === "json" ? JSON.stringify({ title, messages }, null, 2) : markdownOf(title, messages);
+  const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = `${title.replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60) || "chat"}.${type}`;
+  link.click();
+  URL.revokeObjectURL(url);
+  toast("Chat exported");
+}
+
+/** Reads the shown branch of a stored chat. */
+function messagesOf(id: string): Promise<readonly ThreadMessage[]> {
+  const chat = createChatStore(client, { id, storage, model: "alpha-v4.1-flash" });
+  return new Promise((resolve) => {
+    const unsubscribe = chat.subscribe(read);
+    read();
+    function read(): void {
+      const { isRestoring, messages } = chat.getSnapshot();
+      if (isRestoring) return;
+      resolve(messages);
+      unsubscribe();
+      chat.close();
+    }
+  });
+}
+
+function markdownOf(title: string, messages: readonly ThreadMessage[]): string {
+  const parts = messages
+    .filter(({ content }) => content !== "")
+    .map(({ role, content, model }) => `## ${role === "user" ? "You" : (model ?? "Answer")}\n\n${content}\n`);
+  return [`# ${title}\n`, ...parts].join("\n");
 }

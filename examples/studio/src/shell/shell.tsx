@@ -108,9 +108,14 @@ function Search() {
         isNeeded={!isComposing}
       />
       {!isThere && (
+        // it shows where the palette takes a moment
         <>
-          <div aria-hidden className="fixed inset-0 z-40 bg-black/50" onPointerDown={closeOverlay} />
-          <div className="popup fixed top-[10vh] left-1/2 z-40 flex w-[min(36rem,calc(100vw-2rem))] -translate-x-1/2 flex-col">
+          <div
+            aria-hidden
+            className="fixed inset-0 z-40 bg-black/50 transition-opacity delay-150 starting:opacity-0"
+            onPointerDown={closeOverlay}
+          />
+          <div className="popup fixed top-[10vh] left-1/2 z-40 flex delay-150 starting:opacity-0 w-[min(36rem,calc(100vw-2rem))] -translate-x-1/2 flex-col">
             <input
               // biome-ignore lint/a11y/noAutofocus: the user has asked for it
               autoFocus

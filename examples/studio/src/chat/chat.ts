@@ -1,6 +1,14 @@
-import { type ChatTarget, type ChatTool, defineTool } from "@sluice/core";
+import {
+  type ChatTarget,
+  type ChatTool,
+  defineTool,
+  type RecordStorage,
+  type ThreadMessage,
+} from "@sluice/core";
 import { type ChatModel, chatModels } from "@sluice/core/schemas";
+import { type UseChatStreamResult, useChatStream } from "@sluice/react";
 import { chatModelInfo, chatTargetOf, type FormValues } from "@sluice/react/app";
+import { createContext, use, useMemo } from "react";
 import * as v from "valibot";
 import { createKeptValue, createValue } from "../value.js";
 
@@ -135,3 +143,48 @@ const pickColor = defineTool({
 
 /** The tools of the studio. */
 export const tools: readonly ChatTool[] = [rollDice, saveNote, pickColor];
+
+/** Text of the message that asks for the rest of an answer. */
+export const CONTINUE = "Continue";
+
+/** Verbs of the chat around a component. They keep their identity, so that no row renders for them. */
+export type ChatVerbs = Pick<
+  UseChatStreamResult,
+  "send" | "retry" | "regenerate" | "edit" | "switchBranch" | "approve" | "deny" | "addToolResult"
+>;
+
+/** Text of the last question; a message that asks for the rest of an answer is none. */
+export function lastQuestion(messages: readonly ThreadMessage[]): string | undefined {
+  return messages.findLast(({ role, content }) => role === "user" && content !== CONTINUE)?.content;
+}
+
+/** Shows a chat with the settings of the room. A message that is sent while an answer is in flight is queued. */
+export function useChat(id: string, settings: ChatSettings, storage?: RecordStorage) {
+  const instructions = settings.instructions.trim();
+  const chat = useChatStream({
+    id,
+    whenBusy: "queue",
+    ...(storage && { storage }),
+    ...(instructions && { instructions }),
+    ...(hasTools(settings) && { tools }),
+    ...targetOf(settings),
+  });
+  const { send, retry, regenerate, edit, switchBranch, approve, deny, addToolResult } = chat;
+  const verbs: ChatVerbs = useMemo(
+    () => ({ send, retry, regenerate, edit, switchBranch, approve, deny, addToolResult }),
+    [send, retry, regenerate, edit, switchBranch, approve, deny, addToolResult],
+  );
+  return { ...chat, verbs, isBusy: chat.status === "submitted" || chat.status === "streaming" };
+}
+
+/** A chat as `useChat` returns it. */
+export type Chat = ReturnType<typeof useChat>;
+
+export const ChatContext = createContext<ChatVerbs | undefined>(undefined);
+
+/** The verbs of the chat around this component. */
+export function useVerbs(): ChatVerbs {
+  const verbs = use(ChatContext);
+  if (!verbs) throw new Error("useVerbs needs a ChatContext around it");
+  return verbs;
+}
