@@ -169,9 +169,12 @@ test("a model whose answers are short says the beginning", async () => {
   }
 });
 
-test("JSON is left to the emulator", async () => {
-  const text = await textOf([user("Compare SQL and NoSQL")], { response_format: { type: "json_object" } });
-  expect(JSON.parse(text)).toBeTypeOf("object");
+test("JSON says who answers, and fits a schema where there is one", async () => {
+  const json = { response_format: { type: "json_object" } };
+  const text = await textOf([user("Compare SQL and NoSQL")], json);
+  expect(JSON.parse(text)).toMatchObject({ question: "Compare SQL and NoSQL", messages: 1 });
+  const system = { role: "system", content: "Answer by this JSON schema: {}" } as const;
+  expect(JSON.parse(await textOf([system, user("Hi")], json))).not.toHaveProperty("answeredBy");
 });
 
 function contentOf(id: string): string {

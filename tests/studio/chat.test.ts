@@ -125,6 +125,18 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await expect.poll(() => studio.answer().locator(".katex").count()).toBeGreaterThan(3);
     });
 
+    test("in JSON is shown as code", async () => {
+      const turn = async () => {
+        await button("Settings").click();
+        await page.getByRole("switch", { name: "JSON mode" }).click();
+        await page.keyboard.press("Escape");
+      };
+      await turn();
+      await askAndWait("Name three rivers as JSON");
+      await studio.answer().getByRole("figure", { name: "Code: json" }).getByText("rivers").waitFor();
+      await turn();
+    });
+
     test("shows its diagram as an image", async () => {
       await askAndWait("How does a canal lock work?");
       const image = studio.answer().getByRole("img", { name: "Diagram of flowchart" });

@@ -15,6 +15,21 @@ export function requestCard(request: ChatRequest): string {
   ].join("\n\n");
 }
 
+/** Says the same in JSON, for a request that wants it. */
+export function jsonCard({ model, messages }: ChatRequest): string {
+  const question = messages.findLast(({ role }) => role === "user");
+  return JSON.stringify(
+    {
+      answeredBy: "the offline emulator, which has no model behind it",
+      model,
+      messages: messages.length,
+      question: question ? cutText(textOf(question)) : null,
+    },
+    null,
+    2,
+  );
+}
+
 /** Text of a message. */
 export function textOf({ content }: ChatRequestMessage): string {
   if (content === null || typeof content === "string") return content ?? "";

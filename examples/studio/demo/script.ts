@@ -2,7 +2,7 @@ import type { ChatRequest } from "@sluice/core";
 import { probeMedia } from "@sluice/core/media";
 import { type Answer, normalize, readAnswers } from "./answers.ts";
 import { chancesOf, diceIn } from "./dice.ts";
-import { picturesOf, requestCard, textOf } from "./request-card.ts";
+import { jsonCard, picturesOf, requestCard, textOf } from "./request-card.ts";
 
 /** Reply of the script, as the emulator's option `chat` takes it. */
 export interface Reply {
@@ -19,7 +19,7 @@ const CARD_REASONING =
 
 /**
  * Creates the script of the demo's emulator: the files of `answers/`, the rest of an answer that was cut, and for
- * everything else a description of the request. JSON answers are left to the emulator.
+ * everything else a description of the request. Answers that fit a schema are left to the emulator.
  */
 export function createDemoScript(): (request: ChatRequest) => Promise<Reply | undefined> {
   const answers = readAnswers();
@@ -27,7 +27,8 @@ export function createDemoScript(): (request: ChatRequest) => Promise<Reply | un
   return (request) => reply(request);
 
   async function reply(request: ChatRequest): Promise<Reply | undefined> {
-    if (wantsJSON(request)) return undefined;
+    if (hasSchema(request)) return undefined;
+    if (wantsJSON(request)) return { reasoning: CARD_REASONING, content: jsonCard(request) };
     const rest = await restOf(request);
     if (rest) return rest;
     const result = resultOf(request);
@@ -185,9 +186,10 @@ function offers(request: ChatRequest, name: string): boolean {
 }
 
 function wantsJSON(request: ChatRequest): boolean {
-  const asksForJSON = "response_format" in request && request.response_format?.type === "json_object";
-  return (
-    asksForJSON ||
-    request.messages.some((message) => message.role === "system" && /JSON schema/i.test(textOf(message)))
-  );
+  return "response_format" in request && request.response_format?.type === "json_object";
+}
+
+/** Says if the answer has to fit a schema: the emulator makes one that does. */
+function hasSchema({ messages }: ChatRequest): boolean {
+  return messages.some((message) => message.role === "system" && /JSON schema/i.test(textOf(message)));
 }

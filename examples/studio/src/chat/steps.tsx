@@ -113,7 +113,8 @@ function summaryOf(answers: readonly ThreadMessage[], calls: readonly ThreadTool
   if (calls.length === 0) return "Reasoning";
   const steps = calls.length + answers.filter(({ reasoning }) => reasoning).length;
   const used = [...new Set(calls.map(titleOf))].join(", ");
-  return `${used} · ${steps} ${steps === 1 ? "step" : "steps"}`;
+  const missed = calls.find(({ state }) => state === "denied" || state === "cancelled" || state === "failed");
+  return `${used} · ${missed ? states[missed.state] : `${steps} ${steps === 1 ? "step" : "steps"}`}`;
 }
 
 function titleOf({ name }: ThreadToolCall): string {

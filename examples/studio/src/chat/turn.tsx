@@ -118,6 +118,9 @@ interface ProseProps {
   readonly isNear: boolean;
 }
 
+/** Beginning of a text that is JSON and nothing else. */
+const JSON_START = /^\s*(?:\{\s*["}]|\[\s*[\]["{])/;
+
 /** An answer's text: plain where it is far away or Markdown is still loading. */
 function Prose({ text, isLive, isCut, isNear }: ProseProps) {
   const plain = (
@@ -126,8 +129,9 @@ function Prose({ text, isLive, isCut, isNear }: ProseProps) {
     </p>
   );
   if (!isNear) return plain;
+  const shown = JSON_START.test(text) ? `\`\`\`json\n${text}` : text;
   // a text that grows would show unfinished Markdown
-  return <Markdown text={text} isLive={isLive} isCut={isCut} fallback={isLive ? null : plain} />;
+  return <Markdown text={shown} isLive={isLive} isCut={isCut} fallback={isLive ? null : plain} />;
 }
 
 /** The row of buttons at the end of a turn. */

@@ -205,8 +205,10 @@ export function Shortcuts() {
   );
 }
 
-/** Links of the README lead to files of the repository, which this page does not have: their text is left. */
-const readmeText = readme.replace(/!?\[([^\]]*)\]\((?!https?:)[^)]*\)/g, "$1");
+/** Pictures and links of the README lead to files of the repository, which this page does not have: a text is left. */
+const readmeText = readme
+  .replace(/!\[[^\]]*\]\((?!https?:)[^)]*\)/g, "")
+  .replace(/\[([^\]]*)\]\((?!https?:)[^)]*\)/g, "$1");
 
 /** The README of the project, which is there without a network, too. */
 export function Readme() {
