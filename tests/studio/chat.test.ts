@@ -219,6 +219,8 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await other.last().getByText("Answering in another tab").waitFor();
       await button("Stop").click();
       await other.last().getByText("Stopped").waitFor();
+      // behind another, a tab draws no more than a frame a second
+      await page.bringToFront();
       await actOnChat("Delete");
       await tab.getByRole("region", { name: "Welcome" }).waitFor();
       await tab.close();
