@@ -1,7 +1,7 @@
 import { redact } from "@sluice/core";
 import { type VideoModel, videoModels } from "@sluice/core/schemas";
 import { useAsset } from "@sluice/react";
-import { describeError } from "@sluice/react/app";
+import { describeError, errorWords } from "@sluice/react/app";
 import { Clapperboard, Copy, Image, ImageOff, LoaderCircle, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { focusPlace } from "../media/composer.js";
@@ -77,10 +77,16 @@ export function AssetCard({ asset }: { readonly asset: RegisteredAsset }) {
   );
 }
 
+/** Here it is the group that a proxy does not allow. */
+const words = {
+  ...errorWords,
+  forbidden: { title: "Not allowed", hint: "Use another group, or ask for access." },
+};
+
 /** A picture on its way to the gateway, or why it is not there. */
 export function RegistrationCard({ registration }: { readonly registration: Registration }) {
   const { id, name, picture, groupId, state, error } = registration;
-  const { title, hint, mayBeBilled } = describeError(error);
+  const { title, hint, mayBeBilled } = describeError(error, { words });
   return (
     <Card name={name} picture={picture}>
       <p className="flex items-center gap-2">

@@ -7,15 +7,16 @@ import { registrations } from "../assets/registered.js";
 import { videoOptions } from "../client.js";
 import { IMAGE_STORE } from "../images/gallery.js";
 import { hrefOf, useRoute } from "../routes.js";
-import { Button } from "../ui/button.js";
+import { Button, ProgressBar } from "../ui/button.js";
 import { Popover, toast } from "../ui/popups.js";
 import { useValue } from "../value.js";
-import { useProgress, usualTimeOf } from "../videos/orders.js";
+import { deleted, useProgress, usualTimeOf } from "../videos/orders.js";
 
 /** The tasks that run at the gateway. */
 export function Tray() {
   const { tasks } = useVideoTasks(videoOptions);
-  const running = tasks.filter(isRunning);
+  const hidden = useValue(deleted);
+  const running = tasks.filter((entry) => isRunning(entry) && !hidden.has(entry.key));
   const sending = useValue(registrations).filter(({ state }) => state === "sending");
   const images = useImageRequest();
   const count = running.length + sending.length + (images.status === "pending" ? 1 : 0);
@@ -66,9 +67,7 @@ function RunningVideo({ entry, usualMs }: RunningVideoProps) {
     <li className="flex flex-col gap-1 text-sm">
       <span className="truncate">{name}</span>
       <span className="text-xs text-muted tabular-nums">{text}</span>
-      {share !== undefined && (
-        <progress aria-label={`Progress of ${name}`} value={share} className="h-1.5 w-full accent-accent" />
-      )}
+      <ProgressBar label={`Progress of ${name}`} share={share} text={text} />
     </li>
   );
 }
@@ -106,7 +105,8 @@ function useTaskNotices(tasks: readonly VideoTaskEntry[]): void {
     const ended = tasks.filter((entry) => running.current.has(entry.key) && !isRunning(entry));
     running.current = new Set(tasks.filter(isRunning).map(({ key }) => key));
     if (room === "videos") return;
-    for (const { label, task } of ended)
-      toast(task?.state === "succeeded" ? `Video ready: ${label ?? ""}` : "A video failed");
+    for (const { key, label, task } of ended)
+      if (!deleted.getSnapshot().has(key))
+        toast(task?.state === "succeeded" ? `Video ready: ${label ?? ""}` : "A video failed");
   }, [tasks, room]);
 }

@@ -112,6 +112,38 @@ export function Badge({ tone = "neutral", className, ...rest }: BadgeProps) {
   );
 }
 
+interface ProgressBarProps {
+  readonly label: string;
+  /** From 0 to 1; undefined where nobody knows. */
+  readonly share: number | undefined;
+  /** Progress in words: `About 8 s left`. */
+  readonly text?: string;
+  /** True for white on a picture. */
+  readonly isOnPicture?: boolean;
+}
+
+/** The share of some work that is done. */
+export function ProgressBar({ label, share, text, isOnPicture = false }: ProgressBarProps) {
+  return (
+    <div
+      role="progressbar"
+      aria-label={label}
+      aria-valuenow={share === undefined ? undefined : Math.round(share * 100)}
+      aria-valuetext={text}
+      className={clsx("h-1 grow overflow-hidden rounded-full", isOnPicture ? "bg-white/30" : "bg-hover")}
+    >
+      <div
+        className={clsx(
+          "h-full rounded-full",
+          isOnPicture ? "bg-white" : "bg-accent",
+          share === undefined ? "w-1/3 animate-pulse" : "transition-[width] duration-1000 ease-linear",
+        )}
+        style={share === undefined ? undefined : { width: `${share * 100}%` }}
+      />
+    </div>
+  );
+}
+
 interface SkeletonProps {
   /** Size and shape: `h-4 w-40`, `aspect-video`. */
   readonly className?: string;

@@ -5,7 +5,7 @@ import { createCollection, forgetOld, hasTexts } from "../media/collection.js";
 import { pictureAt } from "../media/files.js";
 import { type MediaDraft, urlsOf } from "../media/use-media-form.js";
 import { shortTime } from "../media/words.js";
-import { useNow } from "../value.js";
+import { createValue, useNow } from "../value.js";
 
 /** A form that was sent. The library keeps the task; the form has what a card shows beside it. */
 export interface Order {
@@ -18,6 +18,9 @@ export interface Order {
 
 /** The forms of all videos of this browser. */
 export const orders = createCollection("video-orders", isOrder);
+
+/** Keys of videos that were deleted a moment ago: "Undo" brings them back. */
+export const deleted = createValue<ReadonlySet<string>>(new Set());
 
 /** Keeps a form before it is sent. */
 export function keepOrder(label: string, draft: MediaDraft<VideoModel>): void {

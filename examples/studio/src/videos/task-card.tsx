@@ -8,7 +8,7 @@ import { videoOptions } from "../client.js";
 import type { MediaDraft } from "../media/use-media-form.js";
 import { modelName, shortTime } from "../media/words.js";
 import { isAway } from "../server.js";
-import { Badge, Button, IconButton } from "../ui/button.js";
+import { Badge, Button, IconButton, ProgressBar } from "../ui/button.js";
 import { Dialog, toast } from "../ui/popups.js";
 import { useNow, useValue } from "../value.js";
 import { type Order, posterOf, useProgress } from "./orders.js";
@@ -86,7 +86,6 @@ function Running({ entry, order, usualMs }: Pick<TaskCardProps, "entry" | "order
   const poster = posterOf(order);
   const { share, text } = useProgress(entry, usualMs);
   const isOffline = useValue(isAway);
-  const percent = share === undefined ? undefined : Math.round(share * 100);
   return (
     <>
       {poster ? (
@@ -104,22 +103,7 @@ function Running({ entry, order, usualMs }: Pick<TaskCardProps, "entry" | "order
       )}
       <div className="absolute inset-x-0 bottom-0 flex flex-col gap-2 bg-linear-to-t from-black/80 to-black/0 p-3 pt-10 text-sm text-white">
         <p className="tabular-nums">{isOffline ? "Offline. It goes on later." : text}</p>
-        <div
-          role="progressbar"
-          aria-label="Progress"
-          aria-valuenow={percent}
-          aria-valuetext={text}
-          className="h-1 overflow-hidden rounded-full bg-white/30"
-        >
-          <div
-            className={
-              share === undefined
-                ? "h-full w-1/3 animate-pulse rounded-full bg-white"
-                : "h-full rounded-full bg-white transition-[width] duration-1000 ease-linear"
-            }
-            style={share === undefined ? undefined : { width: `${share * 100}%` }}
-          />
-        </div>
+        <ProgressBar label="Progress" share={share} text={text} isOnPicture />
       </div>
     </>
   );

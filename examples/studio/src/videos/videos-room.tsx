@@ -17,7 +17,7 @@ import {
   PromptInput,
   useMediaRoom,
 } from "../media/composer.js";
-import { checkMedia, fieldFor, filesIn, lostFilesOf, withFiles } from "../media/files.js";
+import { checkMedia, fieldFor, filesIn, keepLinks, lostFilesOf, withFiles } from "../media/files.js";
 import {
   fieldOf,
   LengthSlider,
@@ -28,13 +28,12 @@ import {
   SwitchChips,
 } from "../media/settings.js";
 import { FrameTile, LostFiles, Problem, References, useDrop, useSources } from "../media/sources.js";
-import { keepLinks } from "../media/uploaded.js";
 import { type MediaDraft, type MediaForm, useVideoForm } from "../media/use-media-form.js";
-import { Button } from "../ui/button.js";
+import { Button, ProgressBar } from "../ui/button.js";
 import { toast } from "../ui/popups.js";
-import { createValue, useValue } from "../value.js";
+import { useValue } from "../value.js";
 import { Notify } from "./notify.js";
-import { keepOrder, orderOf, orders, usualTimeOf } from "./orders.js";
+import { deleted, keepOrder, orderOf, orders, usualTimeOf } from "./orders.js";
 import { TaskCard } from "./task-card.js";
 
 type Draft = MediaDraft<VideoModel>;
@@ -164,8 +163,6 @@ export function VideosRoom() {
   );
 }
 
-/** Keys of videos that were deleted a moment ago: "Undo" brings them back. */
-const deleted = createValue<ReadonlySet<string>>(new Set());
 /** Milliseconds in which a deleted video can come back. */
 const UNDO_MS = 10_000;
 
@@ -259,18 +256,10 @@ function Composer(props: ComposerProps) {
 
 /** The share of the files that is stored. */
 function UploadBar({ share }: { readonly share: number }) {
-  const percent = Math.floor(share * 100);
   return (
     <div className="flex items-center gap-3 text-xs text-muted tabular-nums">
-      <div
-        role="progressbar"
-        aria-label="Upload"
-        aria-valuenow={percent}
-        className="h-1 grow overflow-hidden rounded-full bg-hover"
-      >
-        <div className="h-full bg-accent transition-[width]" style={{ width: `${percent}%` }} />
-      </div>
-      {percent} %
+      <ProgressBar label="Upload" share={share} />
+      {Math.floor(share * 100)} %
     </div>
   );
 }
