@@ -257,6 +257,29 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       expect(studio.bodies[1]?.messages.at(-1)).toEqual({ role: "user", content: "Continue" });
     });
 
+    test("that was cut within a table or a bold word is continued as Markdown", async () => {
+      for (const [stored, rest] of [
+        ["| Part | Use |\n| --- | --- |\n| Sill | keeps", " boats off |\n| Beam | turns |\n\nThat is it."],
+        ["It is **made", " of water**.\n\nThat is it."],
+      ] as const) {
+        const parts = [stored, rest];
+        await page.route(COMPLETIONS, (route) => {
+          const isCut = parts.length === 2;
+          const chunk = { choices: [{ index: 0, delta: { content: parts.shift() } }] };
+          const end = { choices: [{ index: 0, delta: {}, finish_reason: isCut ? "length" : "stop" }] };
+          const events = [chunk, end].map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+          return route.fulfill({ contentType: "text/event-stream", body: `${events}data: [DONE]\n\n` });
+        });
+        await newChat();
+        await askAndWait("Hello");
+        await button("Continue").click();
+        await studio.answer().getByText("That is it.").waitFor();
+        expect(await studio.answer().innerText()).not.toMatch(/\*\*|\|/);
+        await page.unroute(COMPLETIONS);
+      }
+      await answers().first().getByText("made").waitFor();
+    });
+
     test("that failed says so, also after a reload, with one action", async () => {
       await studio.ask("[[error-frame]] A quiet weekend in a town by a river, please");
       const alert = page.getByRole("alert");

@@ -104,22 +104,40 @@ export function Log({ chat, label = "Messages", empty }: LogProps) {
 
 /** Groups messages to turns: a question, and the answers to it. */
 function grouped(messages: readonly ThreadMessage[]): TurnMessages[] {
-  const turns: { id: string; question?: ThreadMessage; answers: ThreadMessage[]; fence: string }[] = [];
+  const turns: { id: string; question?: ThreadMessage; answers: ThreadMessage[]; text: string }[] = [];
   for (const message of messages) {
     if (message.role === "user") {
-      const fence = message.content === CONTINUE ? openFence(turns.at(-1)) : "";
-      turns.push({ id: message.id, question: message, answers: [], fence });
+      turns.push({ id: message.id, question: message, answers: [], text: "" });
     } else if (message.role === "assistant") {
-      if (turns.length === 0) turns.push({ id: message.id, answers: [], fence: "" });
+      if (turns.length === 0) turns.push({ id: message.id, answers: [], text: "" });
       turns.at(-1)?.answers.push(message);
     }
+  }
+  for (const [at, turn] of turns.entries()) {
+    const text = turn.answers.at(-1)?.content ?? "";
+    const isRest = turn.question?.content === CONTINUE;
+    turn.text = isRest ? completed(turns[at - 1]?.text ?? "", text) : text;
   }
   return turns;
 }
 
-/** The first line of the code block that the answer of a turn ends in, so that the rest can be shown as code. */
-function openFence(turn: TurnMessages | undefined): string {
-  const text = (turn?.fence ?? "") + (turn?.answers.at(-1)?.content ?? "");
-  const fences = text.match(/^ *(?:```|~~~).*$/gm) ?? [];
-  return fences.length % 2 === 1 ? `${fences.at(-1)}\n` : "";
+/** Puts before the rest of a cut text what it needs to be read: the fence of its code, the head of its table, … */
+function completed(cut: string, rest: string): string {
+  const fences = cut.match(/^ *(?:```|~~~).*$/gm) ?? [];
+  if (isOdd(fences.length)) return `${fences.at(-1)}\n${rest}`;
+  const prose = cut.replace(/^ *(```|~~~)[\s\S]*?^ *\1.*$/gm, "");
+  // a model may also begin anew: the rest has to end what is open
+  const isOpen = (text: string, sign: string) => isOdd(text.split(sign).length - 1) && rest.includes(sign);
+  if (isOpen(prose, "$$")) return prose.slice(prose.lastIndexOf("$$")) + rest;
+  const paragraph = prose.slice(prose.lastIndexOf("\n\n") + 1).trimStart();
+  if (paragraph.startsWith("|") && /^.*\|/.test(rest)) {
+    const lines = paragraph.split("\n");
+    return (lines.length < 3 ? paragraph : [...lines.slice(0, 2), lines.at(-1)].join("\n")) + rest;
+  }
+  const sign = ["**", "`"].find((it) => isOpen(paragraph, it));
+  return sign ? sign + rest.trimStart() : rest;
+}
+
+function isOdd(count: number): boolean {
+  return count % 2 === 1;
 }

@@ -19,8 +19,8 @@ export interface TurnMessages {
   readonly id: string;
   readonly question?: ThreadMessage;
   readonly answers: readonly ThreadMessage[];
-  /** Code fence that the text begins in, where it continues an answer; else empty. */
-  readonly fence: string;
+  /** Text of the last answer, as Markdown that can be read without the answer that it continues. */
+  readonly text: string;
 }
 
 interface TurnProps {
@@ -58,7 +58,7 @@ function isSame(one: TurnProps, other: TurnProps): boolean {
     one.isLast === other.isLast &&
     one.isBusy === other.isBusy &&
     one.error === other.error &&
-    turn.fence === other.turn.fence &&
+    turn.text === other.turn.text &&
     turn.question === other.turn.question &&
     turn.answers.length === other.turn.answers.length &&
     turn.answers.every((answer, index) => answer === other.turn.answers[index])
@@ -73,7 +73,7 @@ interface AnswerProps {
 }
 
 /** The answers of a turn: its steps in one box, the text, and one row of actions. */
-function Answer({ turn: { answers, fence }, isLast, isBusy, isNear }: AnswerProps) {
+function Answer({ turn: { answers, text }, isLast, isBusy, isNear }: AnswerProps) {
   const last = answers.at(-1) as ThreadMessage;
   const isInFlight = last.outcome === undefined;
   const isElsewhere = isInFlight && !isBusy;
@@ -89,7 +89,7 @@ function Answer({ turn: { answers, fence }, isLast, isBusy, isNear }: AnswerProp
       {/* the text before a tool call is one of the steps */}
       {last.content !== "" && !hasCalls && (
         <Prose
-          text={fence + last.content}
+          text={text}
           isLive={isInFlight && (isBusy || isElsewhere)}
           isCut={!isInFlight && last.outcome !== "complete"}
           isNear={isNear}

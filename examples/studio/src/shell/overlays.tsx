@@ -1,4 +1,4 @@
-import { useConversationSearch } from "@sluice/react/app";
+import { type ConversationMatch, useConversationSearch } from "@sluice/react/app";
 import { Command } from "cmdk";
 import {
   BookOpen,
@@ -16,7 +16,7 @@ import {
   Sun,
   Unplug,
 } from "lucide-react";
-import type { ComponentProps, ReactNode } from "react";
+import { type ComponentProps, type ReactNode, useState } from "react";
 import readme from "../../../../README.md?raw";
 import { chatListOptions } from "../client.js";
 import { openRoute } from "../routes.js";
@@ -99,9 +99,19 @@ export function Palette({ text, onText, title, field }: PaletteProps) {
       words.every((word) => `${heading} ${label}`.toLowerCase().includes(word)),
     ),
   }));
+  // results come later than letters: the first row takes the place of a chosen one that is gone
+  const [chosen, setChosen] = useState("");
+  const rows = [...matches.map(idOf), ...found.flatMap(({ actions }) => actions.map(({ label }) => label))];
+  const selected = rows.includes(chosen) ? chosen : (rows[0] ?? "");
   return (
     <Dialog title={title} isPlain isOpen onOpenChange={closeOverlay}>
-      <Command label={title} shouldFilter={false} className="flex min-h-0 flex-col">
+      <Command
+        label={title}
+        shouldFilter={false}
+        value={selected}
+        onValueChange={setChosen}
+        className="flex min-h-0 flex-col"
+      >
         <Command.Input autoFocus value={text} onValueChange={onText} {...field} />
         <Command.List className="max-h-[60vh] overflow-y-auto p-2 [&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-muted">
           {!isSearching && (
@@ -109,14 +119,14 @@ export function Palette({ text, onText, title, field }: PaletteProps) {
           )}
           {matches.length > 0 && (
             <Command.Group heading="Chats">
-              {matches.map(({ conversation: { id, title }, messageId, excerpt }) => (
+              {matches.map((match) => (
                 <Row
-                  key={`${id} ${messageId}`}
-                  id={`${id} ${messageId}`}
-                  label={title || "New chat"}
-                  note={excerpt && plainOf(excerpt)}
+                  key={idOf(match)}
+                  id={idOf(match)}
+                  label={match.conversation.title || "New chat"}
+                  note={match.excerpt && plainOf(match.excerpt)}
                   icon={<MessageSquare />}
-                  run={() => openRoute({ room: "chat", id })}
+                  run={() => openRoute({ room: "chat", id: match.conversation.id })}
                 />
               ))}
             </Command.Group>
@@ -135,6 +145,10 @@ export function Palette({ text, onText, title, field }: PaletteProps) {
       </Command>
     </Dialog>
   );
+}
+
+function idOf({ conversation, messageId = "title" }: ConversationMatch): string {
+  return `${conversation.id} ${messageId}`;
 }
 
 /** Part of an answer without the signs of Markdown. */
