@@ -212,7 +212,7 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
       "a set of which one failed": async () => {
         await field("Number of images").fill("3");
         await generate("Waves [[partial]]");
-        await page.getByText("Image 2 failed").waitFor();
+        await page.getByText("This image failed").waitFor();
       },
       "images that are made": async () => {
         await hold("**/v1/images/generations");

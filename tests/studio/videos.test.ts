@@ -151,6 +151,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await remove.click();
     await dialog.getByRole("button", { name: "Delete" }).click();
     await card("A reef at dawn").waitFor({ state: "detached" });
+    await button("2 running").waitFor();
   });
 
   test("are found again by a reload in mid-task and in another tab, and go on after the network was away", async () => {

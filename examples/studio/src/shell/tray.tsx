@@ -26,7 +26,7 @@ export function Tray() {
       title="Running tasks"
       align="end"
       trigger={
-        <Button look="quiet">
+        <Button look="quiet" className="-outline-offset-2">
           <LoaderCircle aria-hidden className="animate-spin text-accent" />
           {count} running
         </Button>
