@@ -50,7 +50,7 @@ export function Rail() {
     overlay.set("palette");
   };
   return (
-    <nav aria-label="Studio" className="flex min-h-0 grow flex-col gap-2 p-2">
+    <nav aria-label="Studio" className="flex min-h-0 grow flex-col gap-2 overflow-y-auto p-2">
       <div className="flex items-center gap-2 pl-2">
         <img src="/favicon.svg" alt="" className="size-6" />
         <span className="grow font-semibold">Sluice</span>
