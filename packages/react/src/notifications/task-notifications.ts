@@ -21,7 +21,7 @@ export interface TaskNotificationState {
   readonly isEnabled: boolean;
   /**
    * `push`: also when no tab is open; `page`: while a tab is open, where there is no push or it has not answered in 5 s.
-   * Undefined until notifications are enabled.
+   * Undefined until that is known.
    */
   readonly mode: "push" | "page" | undefined;
   /** The failure of the last `enable` or `disable`. With mode `page` it says why there is no push. */
@@ -68,8 +68,10 @@ export function createTaskNotifications(client: Client, options: () => TaskNotif
   function restore(): void {
     isShown = true;
     const permission = permissionOf();
-    set({ permission, isSupported: permission !== "unsupported" });
-    if (permission === "granted" && readFlag(flag)) void connect();
+    const isOn = permission === "granted" && readFlag(flag);
+    // at once: a push service that can't be reached takes seconds
+    set({ permission, isSupported: permission !== "unsupported", ...(isOn && { isEnabled: true }) });
+    if (isOn) void connect();
   }
 
   /** Asks for the permission: call it in the handler of a click, or browsers refuse. */
