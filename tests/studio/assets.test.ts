@@ -97,6 +97,8 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     const tab = await studio.page.context().newPage();
     await tab.goto(studio.page.url());
     await tab.getByRole("heading", { level: 1, name: "Assets" }).waitFor();
+    // behind another, a tab draws no more than a frame a second
+    await studio.page.bringToFront();
     await pick("hero.png", "villain.png");
     for (const page of [studio.page, tab])
       for (const name of ["hero.png", "villain.png"]) await card(name, page).waitFor();

@@ -149,6 +149,8 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     const tab = await studio.page.context().newPage();
     await tab.goto(studio.page.url());
     await prompt(tab).waitFor();
+    // behind another, a tab draws no more than a frame a second
+    await studio.page.bringToFront();
     await make("A reef at dawn");
     await tile("A reef at dawn", tab).waitFor();
     await tab.close();

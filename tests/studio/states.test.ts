@@ -8,7 +8,7 @@ import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
 import { hasChromium, PNG } from "../support/studio-suite.ts";
 import { visibleProblems } from "../support/visible.ts";
 
-/** Too narrow for the inspector, which is the same in each state of a room: it has a test of its own. */
+/** Too narrow for the inspector, the same in each state of a room: a test of its own, and axe in those of the shell. */
 const WIDE = { width: 1100, height: 900 };
 const INSPECTED = { width: 1440, height: 900 };
 /** The smallest of each layout but the widest. */
@@ -275,36 +275,31 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
     },
   };
 
-  /**
-   * Checks the page in these sizes, and by axe: in light with all rules in the last size, in dark with that of colors in
-   * the first, because the themes differ in colors alone.
-   */
-  async function check(sizes: readonly (typeof WIDE)[]): Promise<void> {
-    for (const size of sizes) {
-      await page.setViewportSize(size);
-      await expect
-        .poll(() => page.evaluate(visibleProblems), { message: `at ${size.width} pixels` })
-        .toEqual([]);
-    }
-    await page.emulateMedia({ colorScheme: "light" });
-    await expect.poll(() => problemsOf(page), { message: "light" }).toEqual([]);
-    await page.emulateMedia({ colorScheme: "dark" });
-    await page.setViewportSize(sizes[0] ?? WIDE);
-    await expect.poll(() => problemsOf(page, ["color-contrast"]), { message: "dark" }).toEqual([]);
+  async function isVisible(size: typeof WIDE): Promise<void> {
+    await page.setViewportSize(size);
+    await expect
+      .poll(() => page.evaluate(visibleProblems), { message: `at ${size.width} pixels` })
+      .toEqual([]);
   }
 
   describe.for(Object.entries(states))("%s", ([room, ofRoom]) => {
     test.for(Object.entries(ofRoom))("%s", async ([, reach]) => {
       await open(room);
       await reach();
-      await check(SIZES);
+      for (const size of SIZES) await isVisible(size);
+      await page.emulateMedia({ colorScheme: "light" });
+      await expect.poll(() => problemsOf(page), { message: "light, narrow" }).toEqual([]);
+      // the themes differ in colors alone
+      await page.emulateMedia({ colorScheme: "dark" });
+      await page.setViewportSize(WIDE);
+      await expect.poll(() => problemsOf(page, ["color-contrast"]), { message: "dark, wide" }).toEqual([]);
     });
 
     test("beside the inspector", async () => {
       if (room !== opened) await open(room);
       await page.setViewportSize(INSPECTED);
       await page.getByRole("complementary", { name: "Inspector" }).waitFor();
-      await check([INSPECTED]);
+      await isVisible(INSPECTED);
     });
   });
 });

@@ -165,6 +165,8 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     const tab = await studio.page.context().newPage();
     await tab.goto(studio.page.url());
     await card("A reef at dawn", tab).waitFor();
+    // behind another, a tab draws no more than a frame a second
+    await studio.page.bringToFront();
     // the shell has loaded all its parts
     await button("1 running").waitFor();
     const context = studio.page.context();
