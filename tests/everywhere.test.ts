@@ -29,6 +29,14 @@ describe("docs/everywhere.md", () => {
     );
   });
 
+  test("has a row for pushes in Firefox", () => {
+    const [head, ...rows] = tableUnder("Web Push");
+    expect([head, ...rows]).toEqual([
+      ["browser", "push"],
+      [expect.stringMatching(/^Firefox /), "✓"],
+    ]);
+  });
+
   test("names no failure", () => {
     expect(readFileSync(join(import.meta.dirname, "../docs/everywhere.md"), "utf8")).not.toContain(
       "| failed",

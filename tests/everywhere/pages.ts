@@ -60,13 +60,14 @@ export async function servePages(folder: string): Promise<Pages> {
   };
 }
 
-/** Builds the page with Vite, as an app would be built, into `built/` of the project. */
+/** Builds the pages with Vite, as an app would be built, into `built/` of the project. */
 export async function buildPage(folder: string): Promise<void> {
+  const input = ["page.html", "push-page.html"].map((name) => join(folder, name));
   await build({
     configFile: false,
     logLevel: "error",
     root: folder,
     base: "./",
-    build: { outDir: join(folder, "built"), rolldownOptions: { input: join(folder, "page.html") } },
+    build: { outDir: join(folder, "built"), rolldownOptions: { input } },
   });
 }

@@ -9,13 +9,14 @@ import { type Row, tableUnder, writeTable } from "./page.ts";
 import { buildPage, servePages } from "./pages.ts";
 import { type Place, places, type Report } from "./places.ts";
 import { installProject, packInto, temporaryFolder } from "./project.ts";
+import { checkPush, pushBrowser } from "./pushes.ts";
 import { startServers } from "./servers.ts";
 
 /*
  * Runs the packed packages everywhere, and writes the tables of `docs/everywhere.md`. Build first. Needs the npm
  * registry. A place that this machine lacks is skipped, with what to install.
  *
- *   --only places | types | installs   runs one part
+ *   --only places | pushes | types | installs   runs one part
  *   --place <text>                     runs the places whose name has this text; the other rows stay
  *   --typescript <version>             compiles with one TypeScript; the other rows stay
  */
@@ -43,6 +44,7 @@ installProject(app, tarballs, {
 });
 
 if (wants("places")) await runPlaces();
+if (wants("pushes")) await runPushes();
 if (wants("types")) runTypes();
 if (wants("installs")) runInstalls();
 
@@ -106,6 +108,23 @@ async function runOnReact18(browsers: readonly Place[]): Promise<Row[]> {
       rows.push([`${place.name} ${place.version() ?? ""}`.trim(), "18.3", ...cellsOf(report, hooks, place)]);
     }
     return rows;
+  } finally {
+    servers.close();
+    pages.close();
+  }
+}
+
+async function runPushes(): Promise<void> {
+  const { name, needs, version } = pushBrowser;
+  const found = version();
+  if (found === undefined) return console.log(`skipped  ${name}, pushes: install ${needs}`);
+  const pages = await servePages(app);
+  const servers = await startServers(app, pages.url);
+  try {
+    await buildPage(app);
+    const problem = await checkPush(app, servers, pages).catch(String);
+    const rows = [[`${name} ${found}`, cellOf(`${name}, pushes`, problem)]];
+    writeTable("Web Push", ["browser", "push"], rows, date);
   } finally {
     servers.close();
     pages.close();
