@@ -49,12 +49,6 @@ export const chromiumFlags = [
   `--disable-features=${disabledFeatures.join()}`,
 ];
 
-/**
- * Flags of a browser for tests. V8 runs code as it is first compiled: a page of a test lives for seconds, and to make its
- * code faster meanwhile takes a fifth of all CPU time.
- */
-export const testFlags = [...chromiumFlags, "--js-flags=--no-opt --no-maglev"];
-
 /** Where a Chromium is on this machine, if it has one. */
 export function findChromium(): string | undefined {
   return candidates.find((path) => path && existsSync(path));

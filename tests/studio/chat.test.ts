@@ -300,6 +300,9 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       expected = /Failed to load resource/;
       const context = page.context();
       onTestFinished(() => context.setOffline(false));
+      // an answer loads the parts of the page that show one
+      await askAndWait("Hello");
+      await newChat();
       await context.setOffline(true);
       await studio.ask("Hello");
       const alert = page.getByRole("alert");

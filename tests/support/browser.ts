@@ -1,10 +1,10 @@
 import { type Browser, chromium } from "playwright";
-import { findChromium, testFlags } from "../../scripts/chromium.ts";
+import { chromiumFlags, findChromium } from "../../scripts/chromium.ts";
 
 let browser: Promise<Browser> | undefined;
 
 /** The one Chromium of this test worker: launched for the first file that asks, and ended with the worker. */
 export function sharedBrowser(): Promise<Browser> {
-  browser ??= chromium.launch({ executablePath: findChromium() ?? "", args: testFlags });
+  browser ??= chromium.launch({ executablePath: findChromium() ?? "", args: chromiumFlags });
   return browser;
 }
