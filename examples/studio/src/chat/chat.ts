@@ -63,7 +63,7 @@ export function offerTools(): void {
 }
 
 /** True if the model is offered the tools. */
-export function hasTools({ model, offersTools }: ChatSettings): boolean {
+function hasTools({ model, offersTools }: ChatSettings): boolean {
   return offersTools && chatModelInfo(model).tools !== "no";
 }
 
@@ -142,7 +142,7 @@ const pickColor = defineTool({
 });
 
 /** The tools of the studio. */
-export const tools: readonly ChatTool[] = [rollDice, saveNote, pickColor];
+const tools: readonly ChatTool[] = [rollDice, saveNote, pickColor];
 
 /** Text of the message that asks for the rest of an answer. */
 export const CONTINUE = "Continue";

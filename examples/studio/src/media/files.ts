@@ -89,7 +89,7 @@ const VALID_MS = 3_600_000;
 const links = createKeptValue<Links>("sluice-uploads", {}, isLinks);
 
 /** Returns the link to an uploaded file, by the address that stands for the file; undefined without one that works. */
-export function uploadedAt(address: string): string | undefined {
+function uploadedAt(address: string): string | undefined {
   const link = links.getSnapshot()[address];
   return link && isUsable(link) ? link.url : undefined;
 }
