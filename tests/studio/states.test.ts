@@ -302,4 +302,44 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
       await isVisible(INSPECTED);
     });
   });
+
+  /* In the sizes above, what hangs on a button goes with the button. */
+  test("menus, lists and dialogs above the page", async () => {
+    await open("chat");
+    await page.emulateMedia({ colorScheme: "light" });
+    await ask("Hello");
+    await answered();
+    const menu = (name: RegExp) => async () => {
+      await page.getByRole("button", { name }).first().click();
+      await page.getByRole("menu").waitFor();
+    };
+    const dialog = (keys: string) => async () => {
+      await page.keyboard.press(keys);
+      await page.getByRole("dialog").waitFor();
+    };
+    const opened = {
+      "the actions of a chat": menu(/^Actions for/),
+      "the palette": dialog("Control+k"),
+      "the shortcuts": dialog("?"),
+      "a list of models": async () => {
+        await page.getByRole("link", { name: "Images" }).click();
+        await page.getByRole("combobox").first().click();
+        await page.getByRole("listbox").waitFor();
+      },
+      "the actions of an image": async () => {
+        await generate("A reef");
+        await button("Open A reef").first().waitFor();
+        await page.getByRole("listitem", { name: "A reef" }).first().hover();
+        await menu(/^Actions$/)();
+      },
+    };
+    for (const [name, reach] of Object.entries(opened)) {
+      await reach();
+      await expect.poll(() => problemsOf(page), { message: name }).toEqual([]);
+      await page.keyboard.press("Escape");
+      await expect
+        .poll(() => page.getByRole("menu").or(page.getByRole("listbox")).or(page.getByRole("dialog")).count())
+        .toBe(0);
+    }
+  });
 });

@@ -7,6 +7,12 @@ const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe
 
 const everything = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
+/**
+ * An invisible neighbor of a popup that passes the focus on at once. axe takes it for a place where the focus stays, and
+ * means to change that: https://github.com/dequelabs/axe-core/issues/4832
+ */
+const FOCUS_GUARD = /^<span [^>]*data-base-ui-focus-guard/;
+
 /** Problems that axe finds on the page by rules of these names or tags, each as one line. */
 export async function problemsOf(page: Page, rules = everything): Promise<readonly string[]> {
   // evaluated, not inserted: the policy of the page allows no inline script
@@ -25,6 +31,8 @@ export async function problemsOf(page: Page, rules = everything): Promise<readon
     });
   }, rules);
   return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary}`),
+    nodes
+      .filter(({ html }) => id !== "aria-hidden-focus" || !FOCUS_GUARD.test(html))
+      .map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary}`),
   );
 }

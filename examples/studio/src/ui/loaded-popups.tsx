@@ -22,7 +22,8 @@ export function Menu({ trigger, items, align = "start", startsOpen }: MenuProps 
   return (
     <BaseMenu.Root modal={false} defaultOpen={startsOpen}>
       <BaseMenu.Trigger render={trigger} />
-      <BaseMenu.Portal>
+      {/* it stands outside all parts of the page, and so is a part of its own */}
+      <BaseMenu.Portal role="region" aria-label="Menu">
         <BaseMenu.Positioner sideOffset={4} align={align} className="z-50">
           <BaseMenu.Popup className="popup min-w-44 p-1 outline-none">
             {items.map((item) =>
@@ -95,7 +96,7 @@ export function Select<Value extends string>(props: SelectProps<Value>) {
             <ChevronDown className="size-4" aria-hidden />
           </BaseSelect.Icon>
         </BaseSelect.Trigger>
-        <BaseSelect.Portal>
+        <BaseSelect.Portal role="region" aria-label="List">
           <BaseSelect.Positioner sideOffset={4} alignItemWithTrigger={false} className="z-50">
             <BaseSelect.Popup className="popup max-h-(--available-height) min-w-(--anchor-width) overflow-y-auto p-1">
               {options.map((option) => (
