@@ -4,7 +4,7 @@ import { type ComponentProps, isValidElement, type ReactNode, useEffect, useStat
 import { type ExtraProps, useIsCodeFenceIncomplete } from "streamdown";
 import { theme } from "../shell/commands.js";
 import { Chip, IconButton, Skeleton } from "../ui/button.js";
-import { CopyButton, Highlighted } from "../ui/code.js";
+import { CopyButton, Highlighted, saveText } from "../ui/code.js";
 import { useMedia, useValue } from "../value.js";
 import { FORMULA } from "./formulas.js";
 
@@ -38,7 +38,10 @@ function Code({ code, language, isIncomplete }: CodeProps) {
         <IconButton label="Wrap lines" aria-pressed={isWrapped} onClick={() => setIsWrapped(!isWrapped)}>
           <WrapText aria-hidden />
         </IconButton>
-        <IconButton label="Download" onClick={() => download(code, language)}>
+        <IconButton
+          label="Download"
+          onClick={() => saveText(code, `code.${extensions[language] ?? (language || "txt")}`)}
+        >
           <Download aria-hidden />
         </IconButton>
         <CopyButton text={code} label="Copy code" />
@@ -66,6 +69,7 @@ function partsOf(children: ReactNode): { code: string; language: string } {
   return { code: String(Array.isArray(text) ? text.join("") : (text ?? "")).replace(/\n$/, ""), language };
 }
 
+/** Endings of files, for languages that have another name. */
 const extensions: Readonly<Record<string, string>> = {
   typescript: "ts",
   javascript: "js",
@@ -74,15 +78,6 @@ const extensions: Readonly<Record<string, string>> = {
   markdown: "md",
   mermaid: "mmd",
 };
-
-function download(code: string, language: string): void {
-  const url = URL.createObjectURL(new Blob([code], { type: "text/plain" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = `code.${extensions[language] ?? (language || "txt")}`;
-  link.click();
-  URL.revokeObjectURL(url);
-}
 
 const diagramPlace = <Skeleton label="Diagram" className="h-48" />;
 

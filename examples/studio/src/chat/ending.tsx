@@ -50,8 +50,10 @@ export function Ending({ message, isLast }: EndingProps) {
 
 /** Says if the end of an answer offers to ask again. Another button for the same would only confuse. */
 export function canRetry({ outcome, error, content }: ThreadMessage): boolean {
-  if (error)
-    return describeError(error).action === "switch-model" || isRepeatable(describeError(error).action);
+  if (error) {
+    const { action } = describeError(error);
+    return isRepeatable(action) || action === "switch-model";
+  }
   return outcome === "content-filter" || (outcome !== undefined && outcome in notes && content === "");
 }
 

@@ -90,7 +90,7 @@ function Answer({ turn: { answers, text }, isLast, isBusy, isNear }: AnswerProps
       {last.content !== "" && !hasCalls && (
         <Prose
           text={text}
-          isLive={isInFlight && (isBusy || isElsewhere)}
+          isLive={isInFlight}
           isCut={!isInFlight && last.outcome !== "complete"}
           isNear={isNear}
         />

@@ -6,6 +6,7 @@ import { type FormEvent, useEffect, useState } from "react";
 import { chatListOptions, client, storage } from "../client.js";
 import { hrefOf, openRoute, useRoute } from "../routes.js";
 import { Button, IconButton } from "../ui/button.js";
+import { saveText } from "../ui/code.js";
 import { Menu, toast } from "../ui/popups.js";
 import { railDrawerIsOpen } from "./commands.js";
 
@@ -191,12 +192,7 @@ function dayOf({ isPinned, updatedAt }: Conversation, today: number): string {
 async function exportChat({ id, title }: Conversation, type: "md" | "json"): Promise<void> {
   const messages = await messagesOf(id);
   const text = type === "json" ? JSON.stringify({ title, messages }, null, 2) : markdownOf(title, messages);
-  const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = `${title.replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60) || "chat"}.${type}`;
-  link.click();
-  URL.revokeObjectURL(url);
+  saveText(text, `${title.replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60) || "chat"}.${type}`);
   toast("Chat exported");
 }
 

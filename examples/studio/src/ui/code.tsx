@@ -104,3 +104,13 @@ export function CopyButton({ text, label = "Copy" }: { readonly text: string; re
     </IconButton>
   );
 }
+
+/** Saves a text as a file. */
+export function saveText(text: string, fileName: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = fileName;
+  link.click();
+  URL.revokeObjectURL(url);
+}
