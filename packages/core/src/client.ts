@@ -1,8 +1,13 @@
 import type { AssetLookup } from "./asset.js";
 import { type Clock, systemClock } from "./base/clock.js";
 import { isolate } from "./base/isolate.js";
+import { noteOptions } from "./base/note-options.js";
+import { inProduction } from "./base/production.js";
+import type { Scoped } from "./base/scope.js";
 import { ConfigurationError, type Issue } from "./errors.js";
 import type { ClientEvent } from "./events.js";
+import { loadForgetting, storesInUse } from "./storage/in-use.js";
+import type { RecordStorage } from "./storage/storage.js";
 import { type HeadersInput, readHeaders } from "./transport/headers.js";
 import type { Connection, Credentials, RetryOptions, Timeouts } from "./transport/send.js";
 import type { VideoTaskNormalizer } from "./video-task.js";
@@ -11,11 +16,28 @@ import type { VideoTaskNormalizer } from "./video-task.js";
  * The gateway's address, headers and settings: first argument of the functions that send requests. Created by
  * `createClient`. Frozen. No field has the key, so it can be logged.
  */
-export interface Client extends Connection {
+export interface Client extends Connection, Scoped {
+  /** The user whose things this client keeps; undefined without the option `scope`. */
+  readonly scope: string | undefined;
   /** Lookup of an asset in this deployment; `getAsset` and `waitForAsset` need it. */
   readonly assetLookup: AssetLookup | undefined;
+  /**
+   * Removes everything that this client's `scope` has stored in the browser, and stops its answers: for signing out.
+   * Stores in use are empty then. Other tabs of the scope do the same a moment later. Requests in flight are ended, and
+   * may be billed; what the gateway and the proxy keep stays. Without a `scope` it removes what clients without one have
+   * stored. It can be called again, for example after the page was closed in between.
+   *
+   * It reaches the storages that this client has used in this page, `indexedDBStorage()` and `webStorage(() =>
+   * localStorage)` with their default names, and those that are given. Never rejects.
+   *
+   * @param storages other storages that may have something
+   * @returns the errors of what could not be removed; empty if nothing is left
+   */
+  readonly forget: (...storages: readonly RecordStorage[]) => Promise<readonly Error[]>;
   /** Reads the answers of video queries instead of the built-in `normalizeVideoTask`. */
   readonly normalizeVideoTask: VideoTaskNormalizer | undefined;
+  /** Requests of the usage in streams; undefined follows the spec of each model. */
+  readonly includeUsage: boolean | undefined;
 }
 
 /** Options of `createClient`. Only `baseURL` is required. */
@@ -40,8 +62,17 @@ export interface ClientOptions {
   /** Passed to `fetch` as `credentials`: decides if cookies are sent. */
   readonly credentials?: Credentials | undefined;
   /**
+   * The user whose chats, tasks and drafts this client keeps in the browser: the id of the signed-in user. It is part of
+   * the name of every lock, channel and collection, so that two users of one browser never see each other's things.
+   * Any text but an empty one. It is never sent. For another user, create another client.
+   *
+   * @default none: all users of this browser share what is kept
+   */
+  readonly scope?: string | undefined;
+  /**
    * Replacement for the global `fetch`: the emulator, a Worker's service binding, a test. It gets a
-   * `Request`.
+   * `Request`. The body of its answer may be a stream of bytes or text, a stream of Node, or absent beside `text()`. No
+   * other code may read it.
    *
    * @default globalThis.fetch
    */
@@ -50,6 +81,13 @@ export interface ClientOptions {
   readonly timeouts?: Timeouts | undefined;
   /** Repeating of failed attempts for every request; a request may have its own. */
   readonly retry?: RetryOptions | undefined;
+  /**
+   * Gives each request that may be billed a random `idempotency-key`, by which a proxy with a stream log or `once` knows
+   * it when it comes again. Switch it off for a proxy on another origin whose CORS rules do not allow the header.
+   *
+   * @default true without `apiKey`, false with one
+   */
+  readonly idempotencyKeys?: boolean | undefined;
   /** Lookup of an asset in this deployment; `getAsset` and `waitForAsset` need it. */
   readonly assetLookup?: AssetLookup | undefined;
   /**
@@ -60,9 +98,16 @@ export interface ClientOptions {
    */
   readonly normalizeVideoTask?: VideoTaskNormalizer | undefined;
   /**
+   * Requests the tokens used of each stream: `stream_options.include_usage`, unless a request sets it. `true` asks every
+   * model: gateways that work like OpenAI's report usage of a stream on request only. `false` asks none.
+   *
+   * @default only `alpha-v4.1-flash`, the model for which the spec lists the field
+   */
+  readonly includeUsage?: boolean | undefined;
+  /**
    * Receives the steps of each call and the warnings, for logs and metrics. An error that it throws is
-   * reported as uncaught and changes nothing. Without this option, each kind of warning is printed once, but
-   * not in production.
+   * reported as uncaught and changes nothing. Without this option, a warning is printed once for each rule
+   * and path, but not in production.
    */
   readonly onEvent?: ((event: ClientEvent) => void) | undefined;
   /** Clock of all waits, for tests. @default systemClock */
@@ -99,6 +144,7 @@ const MOST_KEYS = 1000;
 export function createClient(options: ClientOptions): Client {
   const { apiKey, credentials, timeouts = {}, retry, onEvent, clock = systemClock } = options;
   const baseURL = checkedBaseURL(options.baseURL);
+  const scope = checkedScope(options.scope);
   if (apiKey !== undefined && inBrowser() && !options.dangerouslyAllowBrowser)
     throw new ConfigurationError(
       "apiKey: a key given in a browser can be read by every visitor. Let @sluice/worker-proxy add it and set " +
@@ -109,15 +155,18 @@ export function createClient(options: ClientOptions): Client {
   checkTimes("retry", retry);
   const keys = new Set<string>();
 
-  return Object.freeze<Client>({
+  const client: Client = Object.freeze<Client>({
     baseURL,
+    scope,
     credentials,
     timeouts,
     retry: { limit: 2, maxDelayMs: 30_000, ...retry },
     clock,
     random: options.random ?? Math.random,
+    idempotencyKeys: options.idempotencyKeys ?? apiKey === undefined,
     assetLookup: options.assetLookup,
     normalizeVideoTask: options.normalizeVideoTask,
+    includeUsage: options.includeUsage,
     // called without its object: a `fetch` taken from an object would lose its `this`, and the global one throws with
     // another `this`
     fetch: (options.fetch ?? ((...given) => globalThis.fetch(...given))) as typeof globalThis.fetch,
@@ -128,7 +177,11 @@ export function createClient(options: ClientOptions): Client {
     scrub,
     emit,
     warn: (issue, callId) => (onEvent ? emit({ type: "warning", issue, callId }) : printWarning(issue)),
+    forget: (...storages) =>
+      loadForgetting().then(({ forget }) => forget(client, storesInUse(client), storages)),
   });
+  noteOptions("createClient", options, client.warn);
+  return client;
 
   async function headers(): Promise<Headers> {
     const given = typeof options.headers === "function" ? await options.headers() : options.headers;
@@ -171,25 +224,17 @@ function withoutEscapes(text: string): string {
   );
 }
 
-const printedRules = new Set<string>();
+const printed = new Set<string>();
+/** Largest number of warnings that are printed: names of unknown fields may be of any number. */
+const MOST_PRINTED = 1000;
 
-/** Prints a warning if there is no `onEvent`: once for each rule, and not in production. */
+/** Prints a warning if there is no `onEvent`: once for each rule and path, and not in production. */
 function printWarning({ path, message, rule }: Issue): void {
-  if (printedRules.has(rule) || inProduction()) return;
-  printedRules.add(rule);
+  const place = `${rule} ${path.replace(/\d+/g, "0")}`;
+  if (printed.has(place) || printed.size === MOST_PRINTED || inProduction()) return;
+  printed.add(place);
   // biome-ignore lint/suspicious/noConsole: a developer without `onEvent` would never learn of it
   console.warn(`@sluice/core: ${path ? `${path}: ` : ""}${message} (${rule})`);
-}
-
-declare const process: { readonly env: { readonly NODE_ENV?: string } };
-
-/** Written in full, because bundlers replace this expression. A browser without a bundler has no `process`. */
-function inProduction(): boolean {
-  try {
-    return process.env.NODE_ENV === "production";
-  } catch {
-    return false;
-  }
 }
 
 const ROUTE = /\/(?:v1\/(?:chat|images|video)\/\w+|gamma\/asset\/\w+|epsilon\/v1\/.+)$/;
@@ -217,6 +262,14 @@ function checkedBaseURL(given: unknown): string {
       `give what stands before it, ${baseURL.replace(ROUTE, "") || "/"}`,
     );
   return baseURL.replace(/\/v1$/, "");
+}
+
+function checkedScope(scope: unknown): string | undefined {
+  if (scope === undefined || (typeof scope === "string" && scope !== "")) return scope;
+  const problem = scope === "" ? "is empty" : `is ${scope === null ? "null" : typeof scope}`;
+  throw new ConfigurationError(
+    `scope: ${problem}; give the id of the signed-in user, or leave the option out`,
+  );
 }
 
 function checkedKey(key: unknown): string {

@@ -133,15 +133,16 @@ export class APIError extends DetailedError<APIErrorFields> {
 }
 
 /**
- * No answer came. `outcome` is `"not-sent"` if no connection was made: sending again is safe. It is `"unknown"` if the
- * gateway may have acted, and may bill.
+ * No answer came. `outcome` is `"not-sent"` if no connection was made, and `"refused"` if the gateway refused an earlier
+ * attempt and the last one made no connection: sending again is safe. It is `"unknown"` if the gateway may have acted,
+ * and may bill.
  */
 export class ConnectionError extends GatewayError {
   override readonly name = "ConnectionError";
   readonly code = "connection";
-  override readonly outcome: "not-sent" | "unknown";
+  override readonly outcome: Outcome;
 
-  constructor(message: string, outcome: "not-sent" | "unknown", details?: ErrorDetails) {
+  constructor(message: string, outcome: Outcome, details?: ErrorDetails) {
     super(message, details);
     this.outcome = outcome;
   }

@@ -9,7 +9,8 @@ export type CallKind = "chat" | "image" | "video" | "asset" | "epsilon" | "uploa
 /**
  * The end of a call.
  *
- * - of a chat answer, its own outcome: `complete`, `length`, `content-filter`, `tool-calls`, `insufficient-resource`
+ * - of a chat answer, its own outcome: `complete`, `length`, `content-filter`, `tool-calls`, `insufficient-resource`,
+ *   `unconfirmed`
  * - `success`: any other call with an answer that fits the spec. A query of a failed video task is a success, too
  * - `stopped`: the caller aborted it
  * - `truncated`: the stream broke off; `error`: the stream reported an error or was unreadable
@@ -21,6 +22,7 @@ export type CallOutcome =
   | "content-filter"
   | "tool-calls"
   | "insufficient-resource"
+  | "unconfirmed"
   | "success"
   | "stopped"
   | "truncated"
@@ -129,12 +131,20 @@ interface EndStep {
 export type CallStep = RequestStep | ResponseStep | RetryStep | FirstChunkStep | EndStep;
 
 interface StorageFailure {
-  /** A chat or a task could not be read from its storage, or not be written there. The work continues without it. */
+  /**
+   * A chat, a list or a draft could not be read from its storage, or not be written there. The work continues without
+   * it, and what could not be written is tried again while the page lives. Emitted once until `storage-recovered`, and
+   * once for each record that the storage refuses while it takes others.
+   */
   readonly type: "storage-failure";
   /** Error of the storage. */
   readonly error: unknown;
   /** Id of the one message of a chat that could not be written; all others are. */
   readonly messageId?: string;
+}
+interface StorageRecovered {
+  /** All records of a chat, a list or a draft that could not be written are written now. */
+  readonly type: "storage-recovered";
 }
 interface PlatformLimit {
   /** The browser refuses a feature: this tab works without the other tabs. Emitted once for each feature and client. */
@@ -157,4 +167,9 @@ interface Warning {
  * An event that a client passes to `onEvent`, for logs, meters and timelines. It never has a body, a header or a key.
  * Times are milliseconds.
  */
-export type ClientEvent = (CallIdentity & CallStep) | StorageFailure | PlatformLimit | Warning;
+export type ClientEvent =
+  | (CallIdentity & CallStep)
+  | StorageFailure
+  | StorageRecovered
+  | PlatformLimit
+  | Warning;

@@ -11,6 +11,7 @@ export type { MediaKind } from "./media/formats.js";
 export { inputAndOutputSeconds, type MediaLimits, type MediaUse, mediaLimits } from "./media/limits.js";
 export { type MediaProbe, type ProbeOptions, probeMedia } from "./media/probe.js";
 export { type ArchivedMedia, type ArchivedMediaQuery, archivedMedia } from "./uploads/archived.js";
+export { type FetchMediaOptions, fetchMedia } from "./uploads/fetch-media.js";
 export {
   createUploadStore,
   type UploadState,

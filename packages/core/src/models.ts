@@ -228,3 +228,22 @@ export const assetModels = {
 
 /** Id of the model that asset registrations are billed under. */
 export type AssetModel = keyof typeof assetModels;
+
+/** Finds the row of a chat model by any text; undefined for a model that the table does not have. */
+export function chatModelOf(id: string): (typeof chatModels)[ChatModel] | undefined {
+  return rowOf(chatModels, id);
+}
+
+/** Finds the row of an image model by any text; undefined for a model that the table does not have. */
+export function imageModelOf(id: string): (typeof imageModels)[ImageModel] | undefined {
+  return rowOf(imageModels, id);
+}
+
+/** Finds the row of a video model by any text; undefined for a model that the table does not have. */
+export function videoModelOf(id: string): (typeof videoModels)[VideoModel] | undefined {
+  return rowOf(videoModels, id);
+}
+
+function rowOf<Table extends object>(table: Table, id: string): Table[keyof Table] | undefined {
+  return Object.hasOwn(table, id) ? table[id as keyof Table] : undefined;
+}

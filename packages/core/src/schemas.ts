@@ -15,10 +15,13 @@ export {
   type AssetModel,
   assetModels,
   type ChatModel,
+  chatModelOf,
   chatModels,
   type ImageModel,
+  imageModelOf,
   imageModels,
   type VideoModel,
+  videoModelOf,
   videoModels,
 } from "./models.js";
 export { betaFrame, betaReference } from "./videos/schema/beta.js";

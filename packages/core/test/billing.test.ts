@@ -55,6 +55,7 @@ function signalled() {
 const refusal = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ error: { message: `refused with ${status}` } }, { status, headers });
 const soon = { "retry-after": "0" };
+const unreachable = () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } }));
 
 describe.each([
   ["completeChat", (client: Client) => completeChat(client, question)],
@@ -83,14 +84,23 @@ describe.each([
   });
 
   test.each([
-    [
-      "could not connect",
-      () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } })),
-    ],
+    ["could not connect", unreachable],
     ["was refused", () => refusal(429, soon)],
   ])("may be billed where only its last attempt %s", async (_, last) => {
     const { client } = clientOf((_, nth) => (nth === 1 ? refusal(502, soon) : last()));
     expect(await rejectionOf(ask(client))).toMatchObject({ outcome: "unknown" });
+  });
+
+  test.each([
+    ["refused", [() => refusal(429, soon), unreachable]],
+    ["refused", [unreachable, () => refusal(429, soon)]],
+    ["refused", [() => refusal(429, soon), () => refusal(429, soon), unreachable]],
+    ["unknown", [() => refusal(502, soon), () => refusal(429, soon), unreachable]],
+    ["not-sent", [unreachable, unreachable]],
+  ] as const)("is %s by all of its attempts, in the order of case %#", async (outcome, attempts) => {
+    const retry = { limit: attempts.length - 1, maxDelayMs: 0 };
+    const { client } = clientOf((_, nth) => (attempts[nth - 1] ?? unreachable)(), { retry });
+    expect(await rejectionOf(ask(client))).toMatchObject({ outcome });
   });
 
   test("may be billed if its answer breaks off, and is not billed if a rule is broken", async () => {
@@ -116,6 +126,15 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     expect(never.requests).toHaveLength(3);
   });
 
+  test("is refused, and not unsent, where an attempt after a 429 makes no connection", async () => {
+    const { client } = clientOf((_, nth) => (nth === 1 ? refusal(429, soon) : unreachable()));
+    expect(await rejectionOf(create(client))).toMatchObject({
+      name: "ConnectionError",
+      outcome: "refused",
+      message: expect.stringContaining("last attempt: could not connect"),
+    });
+  });
+
   test.each([
     [500, "unknown"],
     [502, "unknown"],
@@ -136,11 +155,14 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     ["ECONNREFUSED", "not-sent"],
     ["ENOTFOUND", "not-sent"],
   ])("is sent once if the connection fails with %s, with the outcome %s", async (code, outcome) => {
-    const { client, requests } = clientOf(() =>
-      Promise.reject(new TypeError("fetch failed", { cause: { code } })),
+    const clock = stoppedClock();
+    const { client, requests } = clientOf(
+      () => Promise.reject(new TypeError("fetch failed", { cause: { code } })),
+      { clock },
     );
-    expect(await rejectionOf(create(client))).toMatchObject({ name: "ConnectionError", outcome });
-    expect(requests).toHaveLength(1);
+    const failed = rejectionOf(create(client));
+    expect(await clock.advanceUntil(failed, 1000)).toMatchObject({ name: "ConnectionError", outcome });
+    expect(requests.filter(({ method }) => method === "POST")).toHaveLength(1);
   });
 
   test("may be billed if the answer breaks off, or is not JSON", async () => {

@@ -117,7 +117,7 @@ describe("the instructions of a chat", () => {
       },
     });
     expect(await chat.send("one")).toMatchObject({
-      outcome: "not-sent",
+      outcome: "interrupted",
       messages: [{}, { toolCalls: [{}] }],
     });
     expect(await chat.retry()).toMatchObject({ outcome: "complete" });

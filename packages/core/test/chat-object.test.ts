@@ -1,7 +1,7 @@
 import { createChatStore } from "@sluice/core";
 import * as v from "valibot";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { chatOf, liveChat, textAnswer } from "./support/chat.js";
+import { chatOf, liveChat, onlyChecks, textAnswer } from "./support/chat.js";
 import { clientOf, frame, streamAnswer } from "./support/gateway.js";
 
 const recipe = v.object({ title: v.string(), steps: v.pipe(v.array(v.string()), v.minLength(1)) });
@@ -51,6 +51,36 @@ describe("a chat with a schema", () => {
       messages: [{ role: "user" }],
       response_format: { type: "json_object" },
     });
+  });
+
+  test("sends the JSON Schema beside a schema that has none, and checks the answers with the schema", async () => {
+    const warnings: unknown[] = [];
+    const answers = ['{"title":"Tea"}', '{"title":7}'];
+    const { client, requests } = clientOf((_, nth) => streamAnswer(textAnswer(answers[nth - 1] ?? "")), {
+      onEvent: (event) => event.type === "warning" && warnings.push(event.issue),
+    });
+    const jsonSchema = { type: "object", properties: { title: { type: "string" } } };
+    const schema = onlyChecks((value) => typeof Object(value).title === "string");
+    const chat = createChatStore(client, { model: "alpha-v4.1-flash", schema, jsonSchema });
+    expect(await chat.send("A recipe")).toMatchObject({ messages: [{}, { object: { title: "Tea" } }] });
+    expect(await chat.send("Another")).toMatchObject({
+      outcome: "error",
+      error: { message: expect.stringContaining("does not fit") },
+    });
+    expect(warnings).toEqual([]);
+    expect(await requests[0]?.json()).toMatchObject({
+      messages: [{ role: "system", content: expect.stringContaining(JSON.stringify(jsonSchema)) }, {}],
+    });
+  });
+
+  test("warns about a schema of a library that has no JSON Schema, and names the way out", async () => {
+    const warnings: unknown[] = [];
+    const { client } = clientOf(() => streamAnswer(textAnswer("{}")), {
+      onEvent: (event) => event.type === "warning" && warnings.push(event.issue),
+    });
+    const schema = onlyChecks(() => true);
+    await createChatStore(client, { model: "alpha-v4.1-flash", schema }).send("Answer in JSON");
+    expect(warnings).toMatchObject([{ path: "schema", message: expect.stringContaining("`jsonSchema`") }]);
   });
 
   test("fails with the error that its schema throws", async () => {

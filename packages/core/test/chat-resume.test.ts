@@ -51,7 +51,10 @@ const behind = (count: number, ending: Ending = "end"): Cut => ({
   ending,
 });
 const gone = () =>
-  Response.json({ error: { message: "no such stream", code: "not_found" } }, { status: 404 });
+  Response.json(
+    { error: { message: "no such stream", code: "not_found" } },
+    { status: 404, headers: { "x-sluice-source": "proxy" } },
+  );
 
 async function all(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
   const deltas: ChatDelta[] = [];
@@ -108,8 +111,9 @@ describe("an answer that the proxy keeps", () => {
         bytes: at,
         ending: endings[(bytes + nth) % 2] as Ending,
       }));
-      const { stream, attempts } = streaming(cuts);
-      expect(await all(stream)).toEqual(expected.deltas);
+      const clock = stoppedClock();
+      const { stream, attempts } = streaming(cuts, { clock });
+      expect(await clock.advanceUntil(all(stream), 1000)).toEqual(expected.deltas);
       const { timing: _, ...turn } = await stream.result();
       expect(turn).toEqual(expected.turn);
       expect(attempts().filter((one) => one === "POST")).toEqual(["POST"]);
@@ -198,13 +202,13 @@ describe("an answer that the proxy keeps", () => {
   test("ends as a timeout if every connection stalls after empty deltas", async () => {
     const { requests, turn, connect, passHalfMinutes } = beating([answer.slice(0, 3), [], [], [], []]);
     await connect(0);
-    await passHalfMinutes(10, short({}));
+    await passHalfMinutes(14, short({}));
     expect(await rejectionOf(turn)).toMatchObject({
       name: "TimeoutError",
       phase: "chunk",
       partial: { content: "Gr\u00fc\u00df Gott" },
     });
-    expect(requests.map(({ method }) => method)).toEqual(["POST", "GET", "GET", "GET"]);
+    expect(requests.map(({ method }) => method)).toEqual(["POST", ...Array.from({ length: 5 }, () => "GET")]);
   });
 
   test("is whole once its end has come, even if the connection then breaks", async () => {
@@ -295,10 +299,8 @@ describe("an answer that cannot be resumed", () => {
     expect(await error).toMatchObject({ phase: "chunk", partial });
   });
 
-  test.each([
-    ["total", 30_000],
-    ["headers", 20_000],
-  ] as const)("has the text so far if the time ends: %s", async (phase, ms) => {
+  /** An answer that is cut, and whose rest gets no headers. */
+  function unheard(timeouts: object) {
     const clock = stoppedClock();
     const { client, requests } = clientOf(
       ({ method }) => {
@@ -309,12 +311,28 @@ describe("an answer that cannot be resumed", () => {
       },
       { clock },
     );
-    const timeouts = { [`${phase}Ms`]: ms };
-    const error = rejectionOf(streamChat(client, question, { timeouts }).result());
+    return { clock, requests, stream: streamChat(client, question, { timeouts }) };
+  }
+
+  test("has the text so far if the whole time ends", async () => {
+    const { clock, requests, stream } = unheard({ totalMs: 30_000 });
+    const error = rejectionOf(stream.result());
     await reached(requests, 2);
-    await clock.advance(ms);
-    expect(await error).toMatchObject({ name: "TimeoutError", phase, partial });
+    await clock.advance(30_000);
+    expect(await error).toMatchObject({ name: "TimeoutError", phase: "total", partial });
     expect(clock.sleeping()).toBe(0);
+  });
+
+  test("A rest without headers is requested again, and has the text so far at last", async () => {
+    const { clock, requests, stream } = unheard({ headersMs: 20_000 });
+    const error = await clock.advanceUntil(rejectionOf(stream.result()), 5000);
+    expect(error).toMatchObject({
+      reason: "truncated",
+      partial,
+      cause: { name: "TimeoutError", phase: "headers" },
+    });
+    expect(requests.map(({ method }) => method)).toEqual(["POST", "GET", "GET", "GET", "GET", "GET"]);
+    expect([clock.sleeping(), stream.streamId]).toEqual([0, "s-1"]);
   });
 
   test("is truncated if it is cut after a silence that ended", async () => {
@@ -327,29 +345,25 @@ describe("an answer that cannot be resumed", () => {
     expect(await error).toMatchObject({ reason: "truncated" });
   });
 
-  test("ends after three connections without a chunk, each later than the last", async () => {
+  test("ends after five connections without a chunk, each later than the last", async () => {
     const clock = stoppedClock();
-    const nothing = { bytes: 0, ending: "end" } as const;
-    const { stream, attempts, requests } = streaming([behind(3), nothing, nothing, nothing, nothing], {
-      clock,
-      random: () => 1,
-    });
+    const nothing = Array.from({ length: 6 }, () => ({ bytes: 0, ending: "end" }) as const);
+    const { stream, attempts, requests } = streaming([behind(3), ...nothing], { clock, random: () => 1 });
     const error = rejectionOf(stream.result());
     await reached(requests, 2);
-    expect(attempts()).toEqual(["POST", "GET after 3"]);
-    await resting();
-    await clock.advance(1999);
-    await resting();
-    expect(attempts()).toHaveLength(2);
-    await clock.advance(1);
-    await resting();
-    expect(attempts()).toHaveLength(3);
-    await clock.advance(3999);
-    await resting();
-    expect(attempts()).toHaveLength(3);
-    await clock.advance(1);
+    let count = 2;
+    for (const ms of [2000, 4000, 8000, 16_000]) {
+      expect(attempts()).toHaveLength(count);
+      await resting();
+      await clock.advance(ms - 1);
+      await resting();
+      expect(attempts()).toHaveLength(count);
+      await clock.advance(1);
+      await resting();
+      count += 1;
+    }
     expect(await error).toMatchObject({ reason: "truncated", partial });
-    expect(attempts()).toEqual(["POST", "GET after 3", "GET after 3", "GET after 3"]);
+    expect(attempts()).toEqual(["POST", ...Array.from({ length: 5 }, () => "GET after 3")]);
   });
 
   test.each(["upstream_cut", "stream_interrupted"])("ends as it did at the proxy: %s", async (code) => {
@@ -825,3 +839,95 @@ async function reached(requests: readonly Request[], count: number): Promise<voi
 async function resting(): Promise<void> {
   for (let nth = 0; nth < 10; nth += 1) await eventLoopTurn();
 }
+
+describe("A chat whose kept answer can't be had for a while", () => {
+  const refused = (status: number) => () =>
+    Response.json({ error: { message: "sign in", code: "expired" } }, { status });
+
+  /** A chat whose first answer is cut behind two events, and meets `refusals`. The rest is there for the next requests. */
+  function cut(refusals: readonly (() => Response | Error)[], storage = memoryStorage()) {
+    const given = [
+      { bytes: new TextEncoder().encode(numbered(counted.slice(0, 2))).length, ending: "drop" as const },
+      ...refusals.map((make) => make()),
+    ];
+    const { chat, clock, attempts, last } = page(storage, counted, given);
+    const after = (turn: Promise<unknown>) => clock.advanceUntil(turn, 1000);
+    return { chat, after, attempts, last, storage };
+  }
+
+  test.each([401, 403, 503])(
+    "After %i it keeps the id, says why, and its retry pays nothing",
+    async (status) => {
+      const { chat, after, attempts, last, storage } = cut(
+        Array.from({ length: status < 500 ? 2 : 5 }, () => refused(status)),
+      );
+      await after(chat.send("Hello"));
+      expect(last()).toMatchObject({
+        outcome: "truncated",
+        content: "one two ",
+        streamId: "s-1",
+        error: { name: "StreamError", cause: { status } },
+      });
+      const { id } = last();
+      const turn = await after(chat.retry());
+      expect(turn).toMatchObject({ outcome: "complete", messages: [{ id, content: "one two three" }] });
+      expect(last()).toMatchObject({ id, outcome: "complete", content: "one two three" });
+      expect([last().streamId, last().error]).toEqual([undefined, undefined]);
+      expect(attempts().filter((each) => each === "POST")).toHaveLength(1);
+      const stored = JSON.stringify([...(await storage.read("chat/a")).values()]);
+      expect(stored).not.toContain("s-1");
+    },
+  );
+
+  test("The id is in the record, and a reload and its retry pay nothing", async () => {
+    const before = cut([refused(401), refused(401)]);
+    await before.after(before.chat.send("Hello"));
+    before.chat.close();
+    const { chat, clock, attempts, last } = page(before.storage, counted, []);
+    expect(await clock.advanceUntil(chat.retry(), 1000)).toMatchObject({ outcome: "complete" });
+    expect(last()).toMatchObject({ outcome: "complete", content: "one two three" });
+    expect(attempts()).toEqual(["GET"]);
+  });
+
+  test("A retry that is refused again keeps the text and the id, and the next one pays nothing", async () => {
+    const { chat, after, attempts, last } = cut(Array.from({ length: 4 }, () => refused(401)));
+    await after(chat.send("Hello"));
+    expect(await after(chat.retry())).toMatchObject({
+      outcome: "truncated",
+      error: { cause: { status: 401 } },
+    });
+    expect(last()).toMatchObject({ outcome: "truncated", content: "one two ", streamId: "s-1" });
+    expect(await after(chat.retry())).toMatchObject({ outcome: "complete" });
+    expect(attempts().filter((each) => each === "POST")).toHaveLength(1);
+  });
+
+  test("A retry requests another answer where the proxy has lost the first", async () => {
+    const { chat, after, attempts, last } = cut([refused(401), refused(401), gone]);
+    await after(chat.send("Hello"));
+    const { id } = last();
+    const turn = await after(chat.retry());
+    expect(turn).toMatchObject({ outcome: "complete", messages: [{ content: "one two three" }] });
+    expect(last().id).not.toBe(id);
+    expect(chat.branches(id)).toEqual([id, last().id]);
+    expect(attempts()).toEqual(["POST", "GET after 2", "GET after 2", "GET", "POST"]);
+  });
+
+  test("A retry of an answer that ended with an error at the proxy requests another one", async () => {
+    const { chat, after, attempts } = cut([gone]);
+    await after(chat.send("Hello"));
+    expect(await after(chat.retry())).toMatchObject({ outcome: "complete" });
+    expect(attempts()).toEqual(["POST", "GET after 2", "POST"]);
+  });
+
+  test("stop() during such a retry keeps the text, and stops the answer at the proxy", async () => {
+    const { chat, after, attempts, last } = cut([refused(401), refused(401), refused(503)]);
+    await after(chat.send("Hello"));
+    const turn = chat.retry();
+    await resting();
+    chat.stop();
+    expect(await turn).toMatchObject({ outcome: "stopped" });
+    expect(last()).toMatchObject({ outcome: "stopped", content: "one two " });
+    expect(last().streamId).toBeUndefined();
+    await expect.poll(() => attempts().at(-1)).toBe("DELETE");
+  });
+});

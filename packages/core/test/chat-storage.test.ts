@@ -539,12 +539,13 @@ describe("a chat with a storage", () => {
         storage: RecordStorage,
         opened: RecordStorage,
       ): Promise<readonly string[]> {
-        const { chat, connections } = await shown(opened);
+        const { chat, clock, connections } = await shown(opened);
         void chat.send("Hello");
-        const [connection] = connections;
-        await connection?.wanted();
-        connection?.send(frame({ content: "Half an ans" }));
-        await connection?.wanted();
+        const connection = connections[0] as (typeof connections)[number];
+        // a storage that hangs delays the request
+        await clock.advanceUntil(connection.wanted(), 100);
+        connection.send(frame({ content: "Half an ans" }));
+        await connection.wanted();
         await settled();
         dispatchEvent(new Event("pagehide"));
         await settled();
@@ -587,14 +588,15 @@ describe("a chat with a storage", () => {
       },
     };
     const { chat, answer } = await shown(counting);
-    expect(watchers).toBe(1);
+    // its messages, and the notice of a tab that forgets all
+    expect(watchers).toBe(2);
     chat.close();
     expect(watchers).toBe(0);
     const turn = chat.send("Hello");
     answer(0, textAnswer("Hi"));
     await turn;
     await settled();
-    expect(watchers).toBe(1);
+    expect(watchers).toBe(2);
     expect((await shown(storage)).texts()).toEqual(["Hello", "Hi"]);
   });
 

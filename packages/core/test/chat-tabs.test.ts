@@ -100,6 +100,71 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     expect(left.texts()).toEqual(right.texts());
   });
 
+  test("A second result of one call is refused while another call still waits, and nothing is sent", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    await keep(storage, id, [question, calling({ a: "needs-result", b: "needs-result" })]);
+    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id, tools: [asked] })));
+    const turns = await Promise.all(tabs.map(({ chat }, nth) => chat.addToolResult("a", nth)));
+    expect(turns.map(({ outcome }) => outcome).sort()).toEqual(["not-sent", "tool-calls"]);
+    await settled();
+    expect(posts(tabs)).toBe(0);
+    for (const { chat } of tabs)
+      expect(chat.getSnapshot()).toMatchObject({
+        status: "requires-action",
+        pendingActions: [{ toolCallId: "b" }],
+      });
+  });
+
+  test.each<[string, Partial<Parameters<typeof defineTool>[0]>]>([
+    ["an approval", { needsApproval: true, execute: () => "ran" }],
+    ["a result", {}],
+  ])(
+    "A call that would wait for %s is closed in all tabs where another tab has gone on",
+    async (_, options) => {
+      const id = `tabs-${Math.random()}`;
+      const storage = memoryStorage();
+      const tool = defineTool({ name: "asked", ...place, ...options });
+      const tabs = await Promise.all([1, 2].map(() => shown(storage, { id, tools: [tool] })));
+      const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
+      const turn = left.chat.send("Go");
+      await left.connections[0]?.wanted();
+      left.connections[0]?.send(frame({ content: "Well" }));
+      await settled();
+      await left.clock.advance(1100);
+      await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Well");
+      const next = right.chat.send("Something else");
+      await settled();
+      left.answer(0, callAnswer({ a: ["asked", "{}"] }));
+      right.answer(0, textAnswer("Yes"));
+      expect(await turn).toMatchObject({ outcome: "tool-calls" });
+      await next;
+      await settled();
+      for (const { chat } of [...tabs, await shown(storage, { id, tools: [tool] })]) {
+        expect(chat.getSnapshot()).toMatchObject({ status: "ready", pendingActions: [] });
+        expect(chat.getSnapshot().messages.at(-1)?.content).toBe("Yes");
+        expect(chat.getSnapshot().messages[1]).toMatchObject({
+          toolCalls: [{ state: "cancelled", error: "the user went on without the call" }],
+        });
+      }
+    },
+  );
+
+  test("A call that was left open in the middle of a stored thread is closed, and a call at its end waits", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    await keep(storage, id, [
+      question,
+      calling({ a: "needs-approval", b: "done" }),
+      { role: "user", content: "And?" },
+      calling({ c: "needs-result" }),
+    ]);
+    const { chat } = await shown(storage, { id, tools: [asked] });
+    const { messages, pendingActions } = chat.getSnapshot();
+    expect(messages[1]).toMatchObject({ toolCalls: [{ state: "cancelled" }, { state: "done" }] });
+    expect(pendingActions).toMatchObject([{ toolCallId: "c" }]);
+  });
+
   test("stops waiting for the turn of another tab when it is closed, and reports nothing", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
@@ -201,7 +266,8 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     const right: RecordStorage = {
       ...kept,
       watch(collection, listener) {
-        receive = listener;
+        // the client listens for a tab that forgets all, too
+        if (collection.startsWith("chat/")) receive = listener;
         return kept.watch(collection, listener);
       },
     };
@@ -347,6 +413,7 @@ test("the lock of a first turn is requested before other tabs can read that the 
   void chat.send("Go");
   await until(chat, ({ messages }) => messages.length === 2);
   await aWhile();
+  // the question and the draft with its key, before the request is sent
   expect(order).toEqual(["lock", "write"]);
   chat.close();
 });

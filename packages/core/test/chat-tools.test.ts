@@ -1,8 +1,16 @@
-import { type ChatStore, ConfigurationError, defineTool, memoryStorage } from "@sluice/core";
+import {
+  type ChatStore,
+  type ChatTool,
+  type ClientEvent,
+  ConfigurationError,
+  createChatStore,
+  defineTool,
+  memoryStorage,
+} from "@sluice/core";
 import * as v from "valibot";
 import { describe, expect, test, vi } from "vitest";
-import { callAnswer, chatOf, hasCall, liveChat, textAnswer, until } from "./support/chat.js";
-import { DONE, eventLoopTurn, frame, settled } from "./support/gateway.js";
+import { callAnswer, chatOf, hasCall, liveChat, onlyChecks, textAnswer, until } from "./support/chat.js";
+import { clientOf, DONE, eventLoopTurn, frame, settled, streamAnswer } from "./support/gateway.js";
 
 const city = v.object({ city: v.pipe(v.string(), v.minLength(2)) });
 const weather = defineTool({
@@ -63,6 +71,34 @@ describe("defineTool", () => {
       type: "object",
       title: "own",
     });
+  });
+
+  test("takes the JSON Schema beside a schema that has none, and checks with the schema", async () => {
+    const parameters = onlyChecks((value) => typeof Object(value).city === "string");
+    const jsonSchema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
+    const ran: unknown[] = [];
+    const weather = defineTool({
+      name: "weather",
+      parameters,
+      jsonSchema,
+      execute: (input) => ran.push(input),
+    });
+    expect((await weather.definition()).function.parameters).toEqual(jsonSchema);
+    const { chat } = chatOf(
+      [callAnswer({ a: ["weather", '{"city":7}'], b: ["weather", '{"city":"Rome"}'] }), textAnswer("Warm.")],
+      { tools: [weather] },
+    );
+    expect((await chat.send("How warm?")).messages[1]?.toolCalls).toMatchObject([
+      { state: "failed", error: expect.stringContaining("do not fit") },
+      { state: "done" },
+    ]);
+    expect(ran).toEqual([{ city: "Rome" }]);
+  });
+
+  test("takes the JSON Schema beside a schema that can write its own", async () => {
+    const jsonSchema = { type: "object", description: "of the app" };
+    const tool = defineTool({ name: "t", parameters: v.object({ at: v.date() }), jsonSchema });
+    expect((await tool.definition()).function.parameters).toEqual(jsonSchema);
   });
 
   test.each([
@@ -201,7 +237,6 @@ describe("a chat with tools", () => {
     ["an unknown tool", "nothing", /there is no tool "nothing"; there are: weather, throws/],
     ["a tool that throws", "throws", /out of order/],
     ["a tool that gives what JSON can't hold", "circular", /JSON/],
-    ["an approval that throws", "doubt", /needs approval/],
   ])("reports %s to the model, and continues", async (_, name, said) => {
     const parameters = { type: "object" };
     const tools = [
@@ -216,20 +251,61 @@ describe("a chat with tools", () => {
           return self;
         },
       }),
-      defineTool({
-        name: "doubt",
-        parameters,
-        execute: () => "",
-        needsApproval: () => {
-          throw new Error("who knows");
-        },
-      }),
     ];
     const { chat, sent } = chatOf([callAnswer({ a: [name, "{}"] }), textAnswer("Sorry.")], { tools });
     expect(await chat.send("Go")).toMatchObject({ outcome: "complete" });
     const result = (await sent(1))?.at(-1);
     expect(result).toMatchObject({ role: "tool", tool_call_id: "a" });
     expect(JSON.parse(String(result?.["content"])).error).toMatch(said);
+  });
+
+  const loose = {
+    "~standard": {
+      version: 1 as const,
+      vendor: "other",
+      validate: (value: unknown) => ({ value }),
+      jsonSchema: { input: () => ({ type: "object" }) },
+    },
+  };
+  test.each<[string, ChatTool["schema"] | Record<string, unknown>]>([
+    ["a plain JSON Schema of an object", { type: "object", properties: {} }],
+    ["a plain JSON Schema without a type", { properties: { city: { type: "string" } } }],
+    ["an empty JSON Schema", {}],
+    ["an object of valibot", v.object({})],
+    ["a record of valibot", v.record(v.string(), v.string())],
+    ["a schema of another library", loose],
+  ])("Arguments that are no object never reach a tool with %s", async (_, parameters) => {
+    const seen: unknown[] = [];
+    const tool = defineTool({
+      name: "t",
+      parameters: parameters as Record<string, unknown>,
+      execute: (input) => void seen.push(input),
+    });
+    for (const text of ["null", "[]", '["x"]', '"x"', "5", "true"]) {
+      const { chat, sent } = chatOf([callAnswer({ a: ["t", text] }), textAnswer("Sorry.")], {
+        tools: [tool],
+      });
+      expect(await chat.send("Go")).toMatchObject({ outcome: "complete" });
+      expect(calls(chat)).toMatchObject([
+        { state: "failed", error: expect.stringMatching(/do not fit.*not object/) },
+      ]);
+      expect((await sent(1))?.at(-1)?.["content"]).toMatch(/do not fit/);
+    }
+    expect(seen).toEqual([]);
+  });
+
+  test("Arguments of another type reach a tool whose JSON Schema names it", async () => {
+    const seen: unknown[] = [];
+    const tool = defineTool({
+      name: "t",
+      parameters: { type: ["array", "integer", "null"] },
+      execute: (input) => void seen.push(input),
+    });
+    for (const text of ["null", "[1]", "5", "5.5", '"x"']) {
+      const { chat } = chatOf([callAnswer({ a: ["t", text] }), textAnswer("Done.")], { tools: [tool] });
+      await chat.send("Go");
+    }
+    expect(seen).toEqual([null, [1], 5]);
   });
 
   test("ends a slow tool after its time limit, aborts its signal, and continues", async () => {
@@ -450,7 +526,7 @@ describe("a chat with tools", () => {
       tools: [weather],
       maxSteps: 2,
     });
-    expect(await chat.send("Weather?")).toMatchObject({ outcome: "tool-calls" });
+    expect(await chat.send("Weather?")).toMatchObject({ outcome: "step-limit" });
     expect(requests).toHaveLength(2);
     expect(calls(chat)).toMatchObject([{ state: "cancelled", error: expect.stringContaining("2 answers") }]);
     expect(chat.getSnapshot().status).toBe("ready");
@@ -490,6 +566,75 @@ describe("a tool call that needs approval", () => {
     expect(requests).toHaveLength(2);
     expect((await sent(1))?.slice(2)).toMatchObject([{ content: "deleted all" }, { content: "deleted tmp" }]);
     expect(await chat.approve("a")).toMatchObject({ outcome: "not-sent" });
+  });
+
+  test.each<[string, unknown]>([
+    ["nothing", () => undefined],
+    ["null", () => null],
+    ["an empty text", () => ""],
+    ["the text no", () => "no"],
+    ["0", () => 0],
+    ["1", () => 1],
+    ["a promise of nothing", async () => {}],
+    ["a promise that is rejected", () => Promise.reject(new Error("who knows"))],
+    [
+      "an error",
+      () => {
+        throw new Error("who knows");
+      },
+    ],
+    ["a text instead of a function", "no"],
+    ["null instead of a function", null],
+  ])("A call waits for the user, with a warning, where needsApproval gives %s", async (_, needsApproval) => {
+    const ran: string[] = [];
+    const events: ClientEvent[] = [];
+    const pay = defineTool({
+      name: "pay",
+      parameters: { type: "object" },
+      execute: () => void ran.push("pay"),
+      needsApproval: needsApproval as () => boolean,
+    });
+    const { client } = clientOf(
+      (_, nth) => streamAnswer(nth === 1 ? callAnswer({ a: ["pay", "{}"] }) : textAnswer("Paid.")),
+      { onEvent: (event) => events.push(event) },
+    );
+    const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: [pay] });
+    expect(await chat.send("Pay")).toMatchObject({ outcome: "tool-calls" });
+    expect(chat.getSnapshot()).toMatchObject({
+      status: "requires-action",
+      pendingActions: [{ kind: "approval", toolCallId: "a" }],
+    });
+    expect(ran).toEqual([]);
+    expect(events.filter(({ type }) => type === "warning")).toMatchObject([
+      {
+        issue: {
+          path: "needsApproval",
+          rule: "chat.tools.approval",
+          message: expect.stringMatching(/"pay"/),
+        },
+      },
+    ]);
+    expect(await chat.approve("a")).toMatchObject({ outcome: "complete" });
+    expect(ran).toEqual(["pay"]);
+  });
+
+  test("A call runs at once, or waits, without a warning where needsApproval gives false or true", async () => {
+    const warned: unknown[] = [];
+    for (const [needsApproval, state] of [
+      [false, "done"],
+      [() => false, "done"],
+      [async () => true, "needs-approval"],
+    ] as const) {
+      const tool = defineTool({ name: "t", parameters: {}, execute: () => "ok", needsApproval });
+      const { client } = clientOf(
+        (_, nth) => streamAnswer(nth === 1 ? callAnswer({ a: ["t", "{}"] }) : textAnswer("Done.")),
+        { onEvent: ({ type }) => type === "warning" && warned.push(type) },
+      );
+      const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: [tool] });
+      await chat.send("Go");
+      expect(calls(chat)).toMatchObject([{ state }]);
+    }
+    expect(warned).toEqual([]);
   });
 
   test("does not run after a denial, and the model gets the reason", async () => {

@@ -58,6 +58,7 @@ async function expectAsRecorded({ expected }: Recorded, pieces: readonly Uint8Ar
   expect(turn.refusal ?? null).toBe(first.refusal);
   expect((turn.alternatives ?? []).map(essence)).toEqual(others.map(expectedEssence));
   expect(turn.usage ?? null).toEqual(expected.usage);
+  expect(turn.outcome === "unconfirmed").toBe(first.finish_reason === null);
 }
 
 /** The first byte after which the stream has said that the answer is over. */

@@ -249,13 +249,18 @@ describe("a warning", () => {
       vi.unstubAllEnvs();
     });
 
-    test("is printed once for its rule, for all clients", () => {
+    test("is printed once for its rule and path, for all clients", () => {
       const once = issue();
       for (const client of [1, 2].map(() => createClient({ baseURL: "https://gateway.test" }))) {
         client.warn(once);
-        client.warn({ ...once, path: "c" });
+        client.warn({ ...once, path: "c.0.d" });
+        // the same field of another entry
+        client.warn({ ...once, path: "c.17.d" });
       }
-      expect(printed.mock.calls).toEqual([[`@sluice/core: a.b: is ignored (${once.rule})`]]);
+      expect(printed.mock.calls).toEqual([
+        [`@sluice/core: a.b: is ignored (${once.rule})`],
+        [`@sluice/core: c.0.d: is ignored (${once.rule})`],
+      ]);
     });
 
     test("is not printed with onEvent", () => {

@@ -542,3 +542,13 @@ describe("random documents in random cuts", () => {
     }
   }
 });
+
+test.each([
+  ["A byte order mark", "\ufeff{}"],
+  ["A fence of Markdown", "```json\n{}\n```"],
+  ["A document that is nested deeper than maxDepth", "[".repeat(501)],
+])("%s is malformed, as the reference says", (_, text) => {
+  const document = createPartialJSON();
+  document.push(text);
+  expect(document.state).toBe("malformed");
+});

@@ -15,6 +15,7 @@ import {
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { textAnswer } from "./support/chat.js";
 import { clientOf, settled, stoppedClock, streamAnswer } from "./support/gateway.js";
+import { isWorkerd } from "./support/runtime.js";
 
 const video = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
 const refusal = () => new DOMException("access is denied in this context", "SecurityError");
@@ -23,8 +24,6 @@ const denied = () => {
 };
 const rejected = () => Promise.reject(refusal());
 const silent = () => new Promise<never>(() => {});
-
-const isWorkerd = globalThis.navigator?.userAgent === "Cloudflare-Workers";
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -54,7 +53,7 @@ function openTab() {
   const limits = () => events.flatMap((event) => (event.type === "platform-limit" ? [event.feature] : []));
   const failures = () => events.filter(({ type }) => type === "storage-failure");
   const posts = () => requests.filter(({ method }) => method === "POST");
-  return { client, clock, limits, failures, posts };
+  return { client, clock, requests, limits, failures, posts };
 }
 
 /** Resolves when a store shows what is wanted. A second of the clock passes in many turns. */
@@ -179,6 +178,88 @@ describe.skipIf(isWorkerd)("Web Locks (workerd has none) that", () => {
   });
 });
 
+test.skipIf(isWorkerd)(
+  "A platform without Web Locks and channels makes everything, and reports no limit",
+  async () => {
+    vi.stubGlobal("navigator", undefined);
+    vi.stubGlobal("BroadcastChannel", undefined);
+    const tab = openTab();
+    await makeEverything(tab);
+    expect([tab.limits(), tab.failures()]).toEqual([[], []]);
+  },
+);
+
+test.skipIf(isWorkerd)(
+  "A task that is reset while the locks are asked is neither kept nor sent",
+  async () => {
+    let refuse: ((error: Error) => void) | undefined;
+    const query = () =>
+      new Promise<never>((_, reject) => {
+        refuse = reject;
+      });
+    vi.stubGlobal("navigator", { locks: { query, request: silent } });
+    const { client, requests } = openTab();
+    const kept = memoryStorage();
+    const writes: string[] = [];
+    const write: RecordStorage["write"] = (collection, records) => {
+      writes.push(collection);
+      return kept.write(collection, records);
+    };
+    const task = createVideoTaskStore(client, { storage: { ...kept, write } });
+    void task.create(video);
+    while (!refuse) await settled();
+    task.reset();
+    refuse(refusal());
+    await settled();
+    expect([requests.length, writes.length]).toEqual([0, 0]);
+  },
+);
+
+test.skipIf(isWorkerd)(
+  "A lock that is refused is reported at once, and the manager is not asked again",
+  async () => {
+    let requests = 0;
+    const request = () => {
+      requests += 1;
+      return rejected();
+    };
+    vi.stubGlobal("navigator", { locks: { request, query: async () => ({ held: [] }) } });
+    const tab = openTab();
+    for (const id of ["t-1", "t-2"]) {
+      const task = createVideoTaskStore(tab.client);
+      task.attach(id);
+      await shows(tab, task, isOver);
+      expect(tab.limits()).toEqual(["web-locks"]);
+    }
+    expect(requests).toBe(1);
+  },
+);
+
+test.skipIf(isWorkerd)(
+  "A manager that refuses a later query is reported, and no other tab of the page asks it",
+  async () => {
+    let queries = 0;
+    const query = async () => {
+      queries += 1;
+      return queries === 1 ? { held: [] } : rejected();
+    };
+    vi.stubGlobal("navigator", { locks: { query, request: silent } });
+    const entry = { key: "a", model: video.model, submittedAt: Date.now(), state: "submitting", revision: 1 };
+    for (const tab of [openTab(), openTab()]) {
+      const storage = memoryStorage();
+      await storage.write("video-tasks", new Map([["a", entry]]));
+      await shows(
+        tab,
+        createVideoTaskList(tab.client, { storage }),
+        ([first]) => first?.state === "unconfirmed",
+      );
+      expect(tab.limits()).toEqual(["web-locks"]);
+    }
+    // the first one of the manager, and two about the lock of the task
+    expect(queries).toBe(3);
+  },
+);
+
 describe.skipIf(isWorkerd)("a BroadcastChannel (workerd has none) that", () => {
   const channelThat = (constructed: () => void, postMessage: () => void) =>
     class extends EventTarget {
@@ -267,11 +348,11 @@ describe.skipIf(isWorkerd)("a browser's storage (workerd has none) that", () => 
     expect(tab.limits()).toEqual([]);
   });
 
-  test("is full is reported each time, because there may be room later", async () => {
+  test("is full is reported once for the chat and once for the videos, until there is room", async () => {
     const full = () => Promise.reject(new DOMException("no room", "QuotaExceededError"));
     const tab = openTab();
     await makeEverything(tab, { ...memoryStorage(), write: full });
-    expect(tab.failures().length).toBeGreaterThan(2);
+    expect(tab.failures()).toHaveLength(2);
     expect(tab.limits()).toEqual([]);
   });
 

@@ -1,5 +1,13 @@
 import { streamChat, unchecked } from "@sluice/core";
-import { checkChatRequest } from "@sluice/core/schemas";
+import {
+  chatModelOf,
+  chatModels,
+  checkChatRequest,
+  imageModelOf,
+  imageModels,
+  videoModelOf,
+  videoModels,
+} from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { clientOf, DONE, frame, streamAnswer } from "./support/gateway.js";
 
@@ -335,4 +343,18 @@ test("unchecked() sends a request unchanged that the tables do not know", async 
   const request = unchecked({ model: "alpha-v5", messages, depth: "deep" });
   expect((await streamChat(client, request).result()).message.content).toBe("Hi");
   expect(await requests[0]?.json()).toEqual({ model: "alpha-v5", messages, depth: "deep", stream: true });
+});
+
+test("A model is found in its table by any text, and no other text finds anything", () => {
+  const id: string = "delta-5.3";
+  expect(chatModelOf(id)?.maxTokens).toBe(131_072);
+  for (const [table, find] of [
+    [chatModels, chatModelOf],
+    [imageModels, imageModelOf],
+    [videoModels, videoModelOf],
+  ] as const) {
+    for (const [name, row] of Object.entries(table)) expect(find(name)).toBe(row);
+    for (const name of ["", "delta-5.4", "constructor", "__proto__", "toString"])
+      expect(find(name)).toBeUndefined();
+  }
 });

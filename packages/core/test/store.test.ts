@@ -1,7 +1,17 @@
-import { accumulate, type ChatDelta, emptyMessage } from "@sluice/core";
+import {
+  accumulate,
+  type ChatDelta,
+  type Client,
+  createAssetStore,
+  createChatStore,
+  createImageStore,
+  createVideoTaskStore,
+  emptyMessage,
+} from "@sluice/core";
+
 import { createRegistry } from "@sluice/core/internal";
 import { describe, expect, test } from "vitest";
-import { stoppedClock } from "./support/gateway.js";
+import { clientOf, stoppedClock } from "./support/gateway.js";
 
 describe("accumulate", () => {
   const deltas: ChatDelta[] = [
@@ -82,4 +92,62 @@ describe("a registry", () => {
     await clock.advance(1000);
     expect(disposed).toEqual(["first"]);
   });
+
+  test("A busy value waits until it is no longer busy", async () => {
+    const clock = stoppedClock();
+    const disposed: string[] = [];
+    let isBusy = true;
+    const shared = createRegistry<string>({
+      dispose: (value) => disposed.push(value),
+      isBusy: () => isBusy,
+      lingerMs: () => 1000,
+      clock,
+    });
+    shared.hold(
+      "a",
+      shared.get("a", () => "first"),
+    )();
+    await clock.advance(5000);
+    expect(disposed).toEqual([]);
+    isBusy = false;
+    await clock.advance(1000);
+    expect([disposed, clock.sleeping()]).toEqual([["first"], 0]);
+  });
+
+  test("Of many values without holders, the oldest are disposed of, and none that is held, new or busy", async () => {
+    const clock = stoppedClock();
+    const disposed: number[] = [];
+    const shared = createRegistry<number>({
+      dispose: (value) => disposed.push(value),
+      isBusy: (_, value) => value === 0,
+      lingerMs: () => 1000,
+      most: 100,
+      clock,
+    });
+    const create = (nth: number) => shared.get(nth, () => nth);
+    const holders = Array.from({ length: 1000 }, (_, nth) => shared.hold(nth, create(nth)));
+    for (const nth of [1000, 1001]) create(nth);
+    for (const release of holders.slice(0, 900)) release();
+    await Promise.resolve();
+    expect(disposed).toEqual(Array.from({ length: 800 }, (_, at) => at + 1));
+    expect([0, 801, 950, 1001].map(shared.peek)).toEqual([0, 801, 950, 1001]);
+  });
+});
+
+test("A store without options says what is missing when it is created", () => {
+  const { client } = clientOf(() => new Response());
+  type Create = (client: Client, options?: unknown) => unknown;
+  const creators = [
+    createChatStore,
+    createImageStore,
+    createAssetStore,
+    createVideoTaskStore,
+  ] as readonly unknown[];
+  const refusal = { name: "ConfigurationError", message: expect.stringMatching(/options are missing/) };
+  for (const create of creators as readonly Create[])
+    for (const missing of [null, "delta-5.3"])
+      expect(() => create(client, missing)).toThrow(expect.objectContaining(refusal));
+  // assets and video tasks need none
+  for (const create of creators.slice(0, 2) as readonly Create[])
+    expect(() => create(client)).toThrow(expect.objectContaining(refusal));
 });

@@ -6,7 +6,9 @@ import {
   isGatewayError,
   type StreamError,
   streamChat,
+  unchecked,
 } from "@sluice/core";
+import { chatModels } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { chatOf } from "./support/chat.js";
 import {
@@ -226,8 +228,8 @@ describe("an answer", () => {
     expect(await turnOf(content + DONE)).toMatchObject({ message: { content: "Hi" }, finishReason: "stop" });
   });
 
-  test("has the outcome error after a finish_reason of the error kind", async () => {
-    expect(await turnOf(frame({ content: "Hi" }, "error") + DONE)).toMatchObject({ outcome: "error" });
+  test.each(["error", "network_error", "server_error"])("has the outcome error after %s", async (reason) => {
+    expect(await turnOf(frame({ content: "Hi" }, reason) + DONE)).toMatchObject({ outcome: "error" });
   });
 
   test("is complete after a finish_reason that is a name of every object", async () => {
@@ -322,7 +324,10 @@ describe("a body with status 200 is not an answer", () => {
   });
 
   test("but usage or a finish_reason alone is an empty answer", async () => {
-    expect(await turnOf(event({ choices: [], usage }) + DONE)).toMatchObject({ outcome: "complete", usage });
+    expect(await turnOf(event({ choices: [], usage }) + DONE)).toMatchObject({
+      outcome: "unconfirmed",
+      usage,
+    });
     expect(await turnOf(event({ choices: [{ finish_reason: "stop" }] }) + DONE)).toMatchObject({
       outcome: "complete",
     });
@@ -417,6 +422,24 @@ test("usage is requested from models that send it only on request, unless the re
   const { chat, requests } = chatOf([frame({ content: "Hi" }) + end]);
   await chat.send("Hello");
   expect((await (requests[0] as Request).json()).stream_options).toEqual({ include_usage: true });
+});
+
+test("includeUsage of the client asks every model for usage or none, unless the request sets it", async () => {
+  const sentBy = async (includeUsage: boolean, request: object) => {
+    const { client, requests } = clientOf(() => streamAnswer(end), { includeUsage });
+    await streamChat(client, request as typeof question).result();
+    return (await (requests[0] as Request).json()).stream_options;
+  };
+  for (const model of Object.keys(chatModels)) {
+    const request = { ...question, model };
+    expect(await sentBy(true, request)).toEqual({ include_usage: true });
+    expect(await sentBy(false, request)).toBeUndefined();
+    for (const include_usage of [true, false])
+      expect(await sentBy(!include_usage, { ...request, stream_options: { include_usage } })).toEqual({
+        include_usage,
+      });
+  }
+  expect(await sentBy(true, unchecked({ ...question, model: "alpha-v5" }))).toBeUndefined();
 });
 
 test("a failure before anything is sent is not a cut stream", async () => {

@@ -125,11 +125,11 @@ describe("a whole answer", () => {
     expect(turn).toMatchObject({ finishReason, outcome });
   });
 
-  test("is complete with a finish reason or [DONE], also without the other", async () => {
+  test("is complete with a finish reason, and unconfirmed with [DONE] alone", async () => {
     expect(await streaming(greeting + frame({}, "stop")).result()).toMatchObject({ outcome: "complete" });
     expect(await streaming(greeting + DONE).result()).toMatchObject({
       finishReason: null,
-      outcome: "complete",
+      outcome: "unconfirmed",
     });
   });
 
@@ -517,18 +517,70 @@ describe("a time limit", () => {
     expect(await rejectionOf(stream.result())).toMatchObject({ phase: "first-chunk" });
   });
 
-  test("does not count the time of a slow consumer", async () => {
+  test("for a chunk does not end a slow consumer that takes something within it", async () => {
     const { clock, connection, client } = timed({ chunkMs: 1000 });
     const iterator = streamChat(client, question)[Symbol.asyncIterator]();
-    connection.send(greeting);
-    await iterator.next();
-    await clock.advance(60_000);
+    const words = Array.from({ length: 20 }, (_, nth) => `${nth} `);
+    connection.send(words.map((content) => frame({ content })).join(""));
+    for (const text of words) {
+      expect((await iterator.next()).value).toEqual({ type: "text-delta", text });
+      await clock.advance(900);
+    }
     connection.send(frame({}, "stop") + DONE);
     connection.end();
-    const rest: unknown[] = [];
-    for (let step = await iterator.next(); !step.done; step = await iterator.next())
-      rest.push(step.value.type);
-    expect(rest).toEqual(["text-delta", "finish"]);
+    expect((await iterator.next()).value).toMatchObject({ type: "finish" });
+    expect((await iterator.next()).done).toBe(true);
+    await clock.advance(1000);
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  test("for a chunk closes the connection of a stream that is left after one read", async () => {
+    const { clock, connection, client } = timed({ chunkMs: 1000 });
+    const stream = streamChat(client, question);
+    const iterator = stream[Symbol.asyncIterator]();
+    connection.send(greeting);
+    await iterator.next();
+    await clock.advance(999);
+    expect(connection.cancelled).toBe(false);
+    await clock.advance(1);
+    expect([connection.cancelled, clock.sleeping()]).toEqual([true, 0]);
+    expect((await iterator.next()).value).toEqual({ type: "text-delta", text: "lo" });
+    const error = await rejectionOf(iterator.next());
+    expect(error).toMatchObject({ name: "TimeoutError", phase: "chunk", partial: { content: "Hello" } });
+    expect(await rejectionOf(stream.result())).toBe(error);
+  });
+
+  test("for a chunk closes a text stream and a response whose reader stalls, and not those of a result()", async () => {
+    for (const ways of ["text", "response", "response and result"]) {
+      const { clock, connection, client } = timed({ chunkMs: 1000 });
+      const stream = streamChat(client, question);
+      connection.send(greeting);
+      const body = ways === "text" ? stream.toTextStream() : (await stream.toResponse()).body;
+      const reader = (body as ReadableStream<unknown>).getReader();
+      await reader.read();
+      const result = ways.endsWith("result") ? stream.result() : undefined;
+      await clock.advance(900);
+      if (result) connection.send(frame({ content: "!" }));
+      await clock.advance(900);
+      expect(connection.cancelled).toBe(!result);
+      if (!result) continue;
+      connection.send(frame({}, "stop") + DONE);
+      expect((await result).message.content).toBe("Hello!");
+    }
+  });
+
+  test("for a chunk leaves nothing of 1,000 streams that are left after one read", async () => {
+    const clock = stoppedClock();
+    const { client } = clientOf(
+      () => streamAnswer(new ReadableStream({ pull: (c) => c.enqueue(new TextEncoder().encode(greeting)) })),
+      { clock },
+    );
+    const { signal } = new AbortController();
+    const listeners = listenersOn(signal);
+    for (let nth = 0; nth < 1000; nth += 1)
+      await streamChat(client, question, { signal })[Symbol.asyncIterator]().next();
+    await clock.advance(60_000);
+    expect([clock.sleeping(), listeners.size]).toEqual([0, 0]);
   });
 
   test("has its own phase for the headers and for the whole request", async () => {

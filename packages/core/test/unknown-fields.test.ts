@@ -114,6 +114,25 @@ test("images, videos and assets accept unknown fields, too", () => {
   ]);
 });
 
+test("A number of results other than one is refused for every resource, with what to do instead", () => {
+  const image = { model: "gamma-image-5-0-260128", prompt: "A reef" };
+  for (const [check, request] of [
+    [checkChatRequest, delta],
+    [checkImageRequest, image],
+    [checkVideoRequest, clip],
+  ] as const) {
+    for (const n of [2, 0, "1", [1], {}])
+      expect(check({ ...request, n }).issues).toMatchObject([
+        {
+          path: "n",
+          rule: expect.stringMatching(/\.n$/),
+          message: expect.stringMatching(/^must be 1: .*requests/),
+        },
+      ]);
+    for (const n of [1, null, undefined]) expect(check({ ...request, n }).issues).toEqual([]);
+  }
+});
+
 test("an unknown field does not hide a broken rule", () => {
   const request = { ...delta, n: 1, max_tokens: 0, temperature: 2 };
   expect(checkChatRequest(request).issues.map(({ path }) => path)).toEqual(["max_tokens", "temperature"]);

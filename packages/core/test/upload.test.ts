@@ -68,7 +68,7 @@ describe("uploadMedia", () => {
   });
 
   test("uses an address again while it works, renews it before it ends, and uploads anew when it is gone", async () => {
-    const { client, log, endAfter, files } = live();
+    const { client, log, endAfter, files, clock } = live();
     const file = small();
     const { url } = await uploadMedia(client, file);
     expect((await uploadMedia(client, file)).url).toBe(url);
@@ -85,8 +85,9 @@ describe("uploadMedia", () => {
     await uploadMedia(client, third);
     files.clear();
     log.length = 0;
-    await uploadMedia(client, third);
-    expect(log).toEqual(["GET", "POST 0+1000"]);
+    await clock.advanceUntil(uploadMedia(client, third), 1000);
+    // one 404 may be a mistake of one answer
+    expect(log).toEqual(["GET", "GET", "POST 0+1000"]);
   });
 
   test("ends at once for what no repetition mends, and says that nothing was billed", async () => {

@@ -10,7 +10,7 @@ import {
 } from "@sluice/core";
 import { archivedMedia } from "@sluice/core/media";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { clientOf, shows } from "./support/gateway.js";
+import { clientOf, settled, shows } from "./support/gateway.js";
 
 const DAY_MS = 86_400_000;
 const GATEWAY = "https://cdn.gateway.test/film.mp4";
@@ -100,6 +100,31 @@ describe("a link that has expired", () => {
     const tasks = await listVideoTasks(client, { storage: await storageOf(ids) });
     expect(tasks.map((entry) => taskOf(entry)?.url)).toEqual(ids.map(linkTo));
     expect([bodies, requests.length]).toEqual([[{ tasks: ids, urls: [] }], 1]);
+  });
+
+  test("stays away with its film, if that is removed while the link is renewed", async () => {
+    const { client: inner } = openPage(["a", "b"]);
+    let release: () => void = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let isAsked: () => void = () => {};
+    const asked = new Promise<void>((resolve) => {
+      isAsked = resolve;
+    });
+    const { client } = clientOf(async (request) => {
+      isAsked();
+      await held;
+      return inner.fetch(request);
+    });
+    const storage = await storageOf(["a", "b"]);
+    const listing = listVideoTasks(client, { storage });
+    await asked;
+    createVideoTaskList(client, { storage }).remove("a");
+    release();
+    expect((await listing).map(({ key }) => key)).toEqual(["b"]);
+    await settled();
+    expect([...(await storage.read("video-tasks")).keys()]).toEqual(["b"]);
   });
 
   test("stays as it is where the answer of the proxy is no list of copies", async () => {

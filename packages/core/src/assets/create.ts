@@ -26,8 +26,8 @@ export interface CreateAssetOptions extends RequestOptions {
  * Registers an image in an asset group (spec, POST /gamma/asset/CreateAsset). Requests may use the asset once it is
  * active: see `waitForAsset`.
  *
- * The request is repeated only after a 429, which means that nothing was registered. After any other failure the
- * error's `outcome` shows if the asset may exist.
+ * The request is repeated after a 429, which means that nothing was registered; after other failures only behind a proxy
+ * that offers `once`. The error's `outcome` shows if the asset may exist.
  *
  * @throws {ValidationError} when a rule is broken; nothing was sent
  * @throws {APIError} when the gateway refuses

@@ -1,4 +1,8 @@
 import type { ActiveAsset, Asset, AssetHandle } from "../asset.js";
+import { noteOptions } from "../base/note-options.js";
+import { randomId } from "../base/random-id.js";
+import { isSame } from "../base/same.js";
+import { scoped } from "../base/scope.js";
 import { readerOf, type Store } from "../base/store.js";
 import type { Client } from "../client.js";
 import { spaced } from "../polling/pace.js";
@@ -6,9 +10,11 @@ import { intervalAfter } from "../polling/poll.js";
 import { sharedWatch, type Watch, type WatchesInUse, type WatchState } from "../polling/shared-poller.js";
 import { createTaskStore } from "../polling/task-store.js";
 import { endsUnlessSent } from "../transport/billing-outcome.js";
+import { keepsKey } from "../transport/failure.js";
 import { createAsset } from "./create.js";
 import type { AssetCreateOptions, AssetStoreOptions } from "./options.js";
 import { assetRequestOf } from "./request.js";
+import type { AssetRequest } from "./request-body.js";
 import type { AssetSending, AssetState } from "./state.js";
 import {
   assertLookup,
@@ -57,8 +63,9 @@ export function createAssetStore(
   options: AssetStoreOptions | (() => AssetStoreOptions) = {},
 ): AssetStore {
   const read = readerOf(options);
+  noteOptions("createAssetStore or useAsset", options, client.warn);
   const task = createTaskStore<Asset, AssetHandle, ActiveAsset, AssetState, AssetSending>({
-    clock: client.clock,
+    client,
     watchOf: (handle, known) => watchOf(client, handle, read, known),
     dataOf: (asset) => (isActive(asset) ? asset : undefined),
     stateOf: (state, asset, sending) => ({
@@ -71,6 +78,9 @@ export function createAssetStore(
     failureOf: (asset) => (asset.state === "failed" ? assetFailure(asset) : undefined),
     read,
   });
+
+  /** The last registration, if nobody knows how it ended: the same one again has its key and its bytes. */
+  let lost: { asked: unknown; request: AssetRequest; idempotencyKey: string } | undefined;
 
   return {
     getSnapshot: task.getSnapshot,
@@ -86,14 +96,27 @@ export function createAssetStore(
           const call = endsUnlessSent(client, signal, sent?.signal);
           ({ isCancelled } = call);
           const onProgress = (progress: number) => advance({ phase: "reading", progress });
+          const asked = {
+            ...named,
+            source: source instanceof URL ? source.href : source,
+            of: options.groupId,
+          };
+          const repeated = lost && isSame(lost.asked, asked) ? lost : undefined;
+          const idempotencyKey = repeated?.idempotencyKey ?? randomId();
+          let request = repeated?.request;
+          if (repeated) lost = undefined;
           try {
-            const request = await assetRequestOf(client, { source, ...named }, options, {
-              signal,
-              onProgress,
-            });
+            request ??= await assetRequestOf(client, { source, ...named }, options, { signal, onProgress });
             signal.throwIfAborted();
             advance({ phase: "sending" });
-            return await createAsset(call.client, request, { ...sent, signal: call.signal });
+            return await createAsset(call.client, request, {
+              ...sent,
+              signal: call.signal,
+              idempotencyKey,
+            });
+          } catch (error) {
+            if (request && keepsKey(error)) lost = { asked, request, idempotencyKey };
+            throw error;
           } finally {
             call.end();
           }
@@ -124,7 +147,7 @@ function watchOf(
   const inUse = watches.get(client) ?? new Map();
   watches.set(client, inUse);
   return sharedWatch(inUse, id, read, (settings) => ({
-    name: `sluice/asset/${client.baseURL}/${id}`,
+    name: scoped(client, `sluice/asset/${client.baseURL}/${id}`),
     client,
     presence: read().presence,
     known,

@@ -10,9 +10,18 @@ export interface Clock {
 const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** The platform's own clock. */
-export const systemClock: Clock = {
-  now: () => performance.now(),
-  sleep: (ms, signal) =>
+export const systemClock: Clock = { now: () => performance.now(), sleep: sleepOf(true) };
+
+/** The platform's own clock, for waits that are no reason for a process to live on. */
+const idleClock: Clock = { now: systemClock.now, sleep: sleepOf(false) };
+
+/** Returns the clock of waits that keep no process alive. Only Node's timers do; a clock of a test stays as it is. */
+export function idle(clock: Clock): Clock {
+  return clock === systemClock ? idleClock : clock;
+}
+
+function sleepOf(keepsAlive: boolean): Clock["sleep"] {
+  return (ms, signal) =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(
         () => {
@@ -21,12 +30,13 @@ export const systemClock: Clock = {
         },
         Math.min(ms, LONGEST_TIMER_MS),
       );
+      if (!keepsAlive) (timer as { readonly unref?: () => void }).unref?.();
       const ignoreAbort = onAbort(signal, () => {
         clearTimeout(timer);
         reject(signal?.reason);
       });
-    }),
-};
+    });
+}
 
 /**
  * Calls `act` when `signal` aborts, or at once if it has. Returns a function that removes the listener. The option
@@ -104,6 +114,8 @@ export async function within<T>(clock: Clock, ms: number, promise: Promise<T>, w
  */
 export function yieldToHost(): Promise<void> {
   return new Promise((resolve) => {
+    // React Native has none
+    if (!globalThis.MessageChannel) return void setTimeout(resolve);
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {
       port1.close();

@@ -26,6 +26,11 @@ export function refusalOf(feature: PlatformFeature, cause: unknown): Error {
   return error;
 }
 
+/** Returns true for an error by which the browser refuses a storage. */
+export function isRefusal(error: unknown): boolean {
+  return refusals.has(error as Error);
+}
+
 /**
  * Emits the failure of a storage: `platform-limit` where the browser refuses the storage, otherwise `storage-failure`.
  */

@@ -1,3 +1,4 @@
+import { ConfigurationError } from "../errors.js";
 import { after, type Clock } from "./clock.js";
 import { isolate } from "./isolate.js";
 
@@ -76,12 +77,22 @@ export function forTheSame<Thing, Answer>(make: (thing: Thing) => Answer): (thin
   };
 }
 
-/** Makes a function that returns the options. Options given as a function are read at each use. */
+/**
+ * Makes a function that returns the options. Options given as a function are read at each use.
+ *
+ * @throws {ConfigurationError} where the options are missing; they are easily forgotten
+ */
 export function readerOf<Options extends object>(options: Options | (() => Options)): () => Options {
-  return typeof options === "function" ? options : () => options;
+  if (typeof options === "function") return options;
+  if (typeof options !== "object" || options === null)
+    throw new ConfigurationError("the options are missing: give an object, or a function that returns one");
+  return () => options;
 }
 
-/** Values shared by key. A value is kept while it has holders, and for some time after. */
+/**
+ * Values shared by key. A value is kept while it has holders or is busy, and for some time after, as long as not too many
+ * others wait as well.
+ */
 export interface Registry<Value> {
   /** Returns the value of `key`; creates it if there is none. Does not hold it. */
   get(key: unknown, create: () => Value): Value;
@@ -100,6 +111,20 @@ export interface Registry<Value> {
   announce(value: Value): void;
 }
 
+/** Options of {@link createRegistry}. */
+export interface RegistryOptions<Value> {
+  /** Disposes of a value that no holder has claimed in time. */
+  readonly dispose: (value: Value) => void;
+  /** Time that a value without holders waits for another one, in milliseconds. */
+  readonly lingerMs: (key: unknown) => number;
+  /** Returns true while a value without holders must not be disposed of. @default never */
+  readonly isBusy?: (key: unknown, value: Value) => boolean;
+  /** Most values that were held and wait now; the one that waits longest is disposed of. @default no limit */
+  readonly most?: number;
+  /** Clock of the wait. */
+  readonly clock: Clock;
+}
+
 /**
  * Creates a registry that counts the holders of each value. A value without holders is disposed of only after
  * `lingerMs`, so that a remount, a route change or StrictMode finds it again.
@@ -107,21 +132,18 @@ export interface Registry<Value> {
 export function createRegistry<Value>({
   dispose,
   lingerMs,
+  isBusy = () => false,
+  most = Number.POSITIVE_INFINITY,
   clock,
-}: {
-  /** Disposes of a value that no holder has claimed in time. */
-  dispose: (value: Value) => void;
-  /** Time that a value without holders waits for another one, in milliseconds. */
-  lingerMs: (key: unknown) => number;
-  /** Clock of the wait. */
-  clock: Clock;
-}): Registry<Value> {
+}: RegistryOptions<Value>): Registry<Value> {
   interface Entry {
     readonly value: Value;
     holders: number;
     leaving?: AbortController;
   }
   const entries = new Map<unknown, Entry>();
+  /** Keys whose last holder has left, the first one first. */
+  const left = new Set<unknown>();
   const { subscribe, notify } = createListeners();
 
   return {
@@ -139,9 +161,14 @@ export function createRegistry<Value>({
       entries.set(key, entry);
       entry.leaving?.abort();
       entry.holders += 1;
+      left.delete(key);
       return () => {
         entry.holders -= 1;
-        if (entry.holders === 0) linger(key);
+        if (entry.holders > 0) return;
+        left.add(key);
+        linger(key);
+        // later: a holder leaves where React allows no update
+        if (left.size > most) queueMicrotask(disposeOfOldest);
       };
     },
     subscribe,
@@ -153,9 +180,25 @@ export function createRegistry<Value>({
     if (!entry) return;
     entry.leaving = new AbortController();
     after(clock, lingerMs(key), entry.leaving.signal, () => {
-      entries.delete(key);
-      dispose(entry.value);
+      if (isBusy(key, entry.value)) linger(key);
+      else remove(key, entry);
     });
+  }
+
+  function disposeOfOldest(): void {
+    for (const key of left) {
+      if (left.size <= most) return;
+      const entry = entries.get(key);
+      if (entry && !isBusy(key, entry.value)) remove(key, entry);
+    }
+  }
+
+  function remove(key: unknown, entry: Entry): void {
+    entry.leaving?.abort();
+    entries.delete(key);
+    left.delete(key);
+    dispose(entry.value);
+    notify();
   }
 }
 

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { type Issue, ValidationError } from "../errors.js";
 import { didYouMean, nearest } from "./nearest.js";
+import { assertCleanObjects } from "./platform.js";
 import { unknownFields } from "./unknown-fields.js";
 
 const NAMED = "rule/";
@@ -27,6 +28,7 @@ const CONFIG = { lang: "sluice", message: () => "", abortEarly: false, abortPipe
 
 /** Returns one issue for each broken rule of `input`, named under `family` (`chat.alpha`). */
 function issuesOf(schema: v.GenericSchema, input: unknown, family: string): Issue[] {
+  assertCleanObjects();
   const { issues = [] } = schema["~run"]({ value: input }, CONFIG);
   return issues.map((issue) => {
     const path = issue.path?.map(({ key }) => key).join(".") ?? "";
@@ -85,6 +87,14 @@ export function notEmpty<Input extends { readonly length: number }>() {
   return v.check<Input, string>(({ length }) => length > 0, "must not be empty");
 }
 
+/** Schema of an object whose fields are all optional. `v.object` takes a list for one. */
+/* @__NO_SIDE_EFFECTS__ */
+export function optionsOf<const Entries extends v.ObjectEntries>(entries: Entries) {
+  const fields = v.object(entries);
+  const noList = v.never("must be an object, got a list") as v.GenericSchema as typeof fields;
+  return v.lazy((given) => (Array.isArray(given) ? noList : fields));
+}
+
 declare const refused: unique symbol;
 
 /** Type of a field that a model does not have. No value fits, and the compiler prints `Why`. */
@@ -117,6 +127,9 @@ export interface Findings {
   readonly warnings: Issue[];
 }
 
+const ONE_ONLY =
+  "must be 1: the gateway has no such field; send several requests, or for images `sequential_image_generation`";
+
 /** Reports something that is not a broken rule. */
 export type Warn = (path: string, name: string, message: string) => void;
 
@@ -130,7 +143,7 @@ export function checkByModel<Model extends string, Request>(
   schemas: { readonly [Id in Model]: v.GenericSchema },
   warnOf: (request: Request, warn: Warn) => void,
 ): Findings {
-  const { model } = (request ?? {}) as { model?: unknown };
+  const { model, n } = (request ?? {}) as { model?: unknown; n?: unknown };
   if (typeof model !== "string" || !Object.hasOwn(schemas, model)) {
     const known = Object.keys(schemas);
     const meant = typeof model === "string" ? didYouMean(model, known) : "";
@@ -141,6 +154,8 @@ export function checkByModel<Model extends string, Request>(
   const schema: v.GenericSchema = schemas[model as Model];
   const prefix = family === resource ? resource : `${resource}.${family}`;
   const issues = issuesOf(schema, request, prefix);
+  // a field of OpenAI clients: a gateway that ignores it would give one result for several
+  if ((n ?? 1) !== 1) issues.push({ path: "n", message: ONE_ONLY, rule: `${prefix}.n` });
   const warnings: Issue[] = [];
   const warn: Warn = (path, name, message) => warnings.push({ path, message, rule: `${prefix}.${name}` });
   if (issues.length > 0) return { issues, warnings };

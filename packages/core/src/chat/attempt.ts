@@ -26,6 +26,8 @@ export interface Attempt<Out> {
   readonly dropped: unknown;
   /** Waits for the response or for the next bytes. Returns the result of their handler. */
   read(): Promise<Out>;
+  /** Notes that a delta that was read before is taken. */
+  touch(): void;
   /** Drops the connection. Reading then ends as at the end of the answer. */
   drop(reason?: unknown): void;
   /** Releases the connection for other requests: the rest of the body does not matter. */
@@ -48,6 +50,7 @@ export function openAttempt<Out>(
     }),
     dropped: undefined as unknown,
     read: (): Promise<Out> => body?.read() ?? attempt.opening.then(attempt.read, handlers.lose),
+    touch: () => body?.touch(),
     drop(reason?: unknown) {
       attempt.dropped = reason;
       body?.cancel();

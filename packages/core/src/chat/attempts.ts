@@ -1,12 +1,14 @@
 import { after } from "../base/clock.js";
 import type { Client } from "../client.js";
 import { isGatewayError, TimeoutError } from "../errors.js";
+import { requestIdOf } from "../transport/failure.js";
 import type { ByteHandlers } from "../transport/read-body.js";
 import type { Exchange } from "../transport/send.js";
 import { type Attempt, openAttempt } from "./attempt.js";
 import type { KeptAnswer } from "./kept-answer.js";
 import type { DeltaReader } from "./protocol/delta-reader.js";
 import type { Settlement } from "./settlement.js";
+import { cutError } from "./stream-error.js";
 
 /** The parts of one answer. */
 export interface AnswerParts {
@@ -60,8 +62,8 @@ export function openAttempts<Out>(
       // the connection may be open still
       attempts.current.drop();
       answer.restart();
-      const rest = kept.rest(answer.eventId, isGatewayError(cause) ? cause : undefined).catch(() => {
-        throw dropped ?? cause;
+      const rest = kept.rest(answer.eventId, isGatewayError(cause) ? cause : undefined).catch((refusal) => {
+        throw kept.id === undefined || exchange.signal.aborted ? (dropped ?? cause) : truncated(refusal);
       });
       attempts.current = open(rest);
       if (dropped && !hasContent) limitFirstChunk();
@@ -76,6 +78,12 @@ export function openAttempts<Out>(
     kept.takeId(response);
     attempts.opened = response;
     return response;
+  }
+
+  /** Makes the error of an answer whose rest is kept, but can't be had now. */
+  function truncated(cause: unknown): Error {
+    const requestId = attempts.opened && requestIdOf(attempts.opened);
+    return cutError({ partial: answer.message, requestId }, cause);
   }
 
   function open(response: Promise<Response>): Attempt<Out> {

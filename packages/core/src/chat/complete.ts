@@ -16,7 +16,7 @@ const HEADERS_MS = 600_000;
  * Sends a chat request and returns the whole answer (spec, POST /v1/chat/completions).
  *
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
- * @throws {APIError} when the gateway refuses
+ * @throws {APIError} when the gateway refuses, or reports an error beside the answer
  * @throws {ConnectionError} when there was no answer
  * @throws {TimeoutError} phase `headers`, `chunk` or `total`
  * @throws {ResponseError} when the answer does not fit the spec; `path` names the field
@@ -33,6 +33,7 @@ export async function completeChat(
   request: ChatRequest | UncheckedRequest,
   options: RequestOptions = {},
 ): Promise<ChatTurn> {
+  let reading: Promise<typeof import("./protocol/frame-reading.js") | undefined> | undefined;
   return requestRecord(
     client,
     {
@@ -40,10 +41,17 @@ export async function completeChat(
       kind: "chat",
       path: CHAT_PATH,
       subject: request,
-      body: () => checkedChatRequest(client, request, false, "completeChat(client, unchecked({ … }))"),
+      body() {
+        // while the request is out: a paid answer can be read without it
+        reading = import("./protocol/frame-reading.js").catch(() => undefined);
+        return checkedChatRequest(client, request, false, "completeChat(client, unchecked({ … }))");
+      },
       headersMs: HEADERS_MS,
       repeat: "any",
-      read({ json, misfit, totalMs }) {
+      async read({ json, misfit, reported, totalMs }) {
+        const known = await reading;
+        const error = known ? known.reportedErrorOf(json) : json.error && {};
+        if (error) throw reported(error);
         const path = misfitOf(json);
         if (path !== undefined) throw misfit(path);
         return turnOf(json, totalMs, client.warn);

@@ -1,5 +1,6 @@
 import type { Client } from "../client.js";
 import { type Exchange, type RequestOptions, send } from "../transport/send.js";
+import type { Resumption } from "./resume.js";
 
 /** The copy of an answer that a proxy keeps. Most proxies keep none. */
 export interface KeptAnswer {
@@ -17,7 +18,7 @@ export interface KeptAnswer {
    * Requests the rest of the answer, after the event `eventId`.
    *
    * @param cause error that ended the last attempt; undefined for a failed connection
-   * @throws when there is no rest. The answer no longer counts as kept
+   * @throws when the rest can't be had. Without an `id` it is gone for good; with one, the error says why it was refused
    */
   rest(eventId: string, cause?: unknown): Promise<Response>;
   /** Stops the answer at the proxy, where it would otherwise continue. */
@@ -31,47 +32,54 @@ export function createKeptAnswer(
   { headers }: RequestOptions,
   id: string | undefined,
 ): KeptAnswer {
-  let resumed = 0;
-  let loading: Promise<typeof import("./resume.js")> | undefined;
-  if (id) load();
+  /** True if content came since the last request for the rest, or none was sent. */
+  let isFirst = true;
+  let isOver = false;
+  let loading: Promise<Resumption> | undefined;
+  if (id) load(id);
 
   return {
     get id() {
       return id;
     },
     get isKept() {
-      return loading !== undefined;
+      return loading !== undefined && !isOver;
     },
     takeId(response) {
       id ??= response.headers.get("x-stream-id") ?? undefined;
-      if (id) load();
+      if (id) load(id);
     },
     advance() {
-      resumed = 0;
+      isFirst = true;
     },
     all: () => request(""),
-    rest(eventId, cause) {
-      const response = request(eventId, cause);
-      resumed += 1;
-      return response.catch((error) => {
-        loading = id = undefined;
-        throw error;
-      });
-    },
+    rest: request,
     stop() {
-      loading?.then(({ stopStream }) => stopStream({ client, headers, streamId: id })).catch(() => {});
+      loading?.then(({ stop }) => stop()).catch(() => {});
+      id = undefined;
     },
   };
 
   async function request(eventId: string, cause?: unknown): Promise<Response> {
-    const place = { client, exchange, send, headers, streamId: id, eventId, resumed, cause };
-    const { resumeStream } = await (loading as NonNullable<typeof loading>);
-    return resumeStream(place);
+    const hasProgress = isFirst;
+    isFirst = false;
+    const { rest } = await (loading as NonNullable<typeof loading>);
+    let response: Response | undefined;
+    try {
+      response = await rest(eventId, cause, hasProgress);
+    } finally {
+      isOver = !response;
+    }
+    if (response) return response;
+    id = undefined;
+    throw new Error("nothing more of this answer is kept");
   }
 
   /** Loads the code in advance, because the network may be gone when it is needed. */
-  function load(): void {
-    loading ??= import("./resume.js");
+  function load(streamId: string): void {
+    loading ??= import("./resume.js").then(({ createResumption }) =>
+      createResumption({ client, exchange, send, headers, streamId }),
+    );
     loading.catch(() => {});
   }
 }

@@ -27,7 +27,10 @@ export interface ResumableExchange extends AnswerParts, Steps {
 
 /** The reading of an answer, until it is settled. */
 interface Steps {
-  /** Returns the next delta, at once if it was read already. Rejects with the error that ended the answer. */
+  /**
+   * Returns the next delta, at once if it was read already. Rejects with the error that ended the answer: a stop ends it
+   * at once, any other error after the deltas that were read.
+   */
   next(): Promise<Step> | Step;
   /** Ends the answer with an error, unless it has ended. */
   fail(cause: unknown): void;
@@ -37,6 +40,7 @@ interface Steps {
 
 /** Wait for `[DONE]` or usage after a `finish_reason`. Without them the answer is complete, too. */
 const FINISH_GRACE_MS = 2000;
+const TOO_LONG = "the answer is too long to be read";
 
 /** Sends a request, or requests the answer that the proxy keeps under `streamId`; `newer` is as in `assertAccepted`. */
 export function openResumableExchange(
@@ -54,6 +58,7 @@ export function openResumableExchange(
         if (type !== "usage" && type !== "finish") settlement.begin();
       },
       onContent: () => attempts.advance(),
+      isKept: () => kept.isKept,
       warn: (issue) => client.warn(issue, exchange.callId),
     },
     ((request as { n?: number } | undefined)?.n ?? 1) > 1,
@@ -62,16 +67,21 @@ export function openResumableExchange(
   const parts = { client, exchange, answer, kept, settlement };
   const attempts: Attempts<Step> = openAttempts(
     parts,
-    () => (request ? requestAnswer(client, exchange, request, options, newer) : kept.all()),
+    () => (request ? requestAnswer(client, exchange, request, options, newer) : kept.all().catch(unread)),
     {
       use(bytes) {
-        answer.push(bytes);
-        return steps.next();
+        const reading = answer.push(bytes);
+        return reading ? reading.then(steps.next) : steps.next();
       },
       lose: (cause) => steps.lose(cause),
     },
   );
   const steps = createSteps(parts, attempts);
+  /** The answer is kept, but can't be read now. */
+  function unread(cause: unknown): never {
+    const isLost = kept.id === undefined || exchange.signal.aborted;
+    throw isLost ? cause : cutError({ partial: answer.message, requestId: undefined }, cause);
+  }
   attempts.current.opening.catch(steps.fail);
   exchange.signal.addEventListener("abort", () => {
     // before the headers, the request itself reports its end: it may have been refused by then
@@ -90,14 +100,20 @@ function createSteps(
   return { next, lose, fail };
 
   function next(): Promise<Step> | Step {
-    if (settlement.failure) return Promise.reject(settlement.failure.error);
+    const { failure } = settlement;
+    if (failure && isStop(failure.error)) return Promise.reject(failure.error);
     try {
       const value = answer.take();
-      if (value) return { done: false, value };
+      if (value?.type === "finish") succeed();
+      if (value) {
+        attempts.current.touch();
+        return { done: false, value };
+      }
     } catch (cause) {
       // the text is longer than the platform allows: `partial` has its beginning
-      return rejected(failure({ type: "malformed", problem: "the answer is too long to be read", cause }));
+      return rejected(errorOfEnd(client, { type: "malformed", problem: TOO_LONG, cause }, facts()));
     }
+    if (failure) return Promise.reject(failure.error);
     if (answer.end) return finish(answer.end);
     if (answer.isFinished && attempts.current.state === "reading" && !isInGrace) {
       isInGrace = true;
@@ -114,11 +130,14 @@ function createSteps(
   }
 
   function finish(end: StreamEnd): Promise<Step> | Step {
-    if (settlement.state === "settled") return over;
-    if (!answer.isWhole) return lose(failure(end));
+    return answer.isWhole ? over : lose(errorOfEnd(client, end, facts()));
+  }
+
+  /** Settles the answer with its `finish` delta: a reader that has it need not read again. */
+  function succeed(): void {
+    if (settlement.state === "settled") return;
     settlement.succeed(answer.turn(settlement.timing()));
-    if (end.type === "done") attempts.current.release();
-    return over;
+    if (answer.end?.type === "done") attempts.current.release();
   }
 
   function rejected(cause: unknown): Promise<Step> {
@@ -128,11 +147,7 @@ function createSteps(
 
   function fail(cause: unknown): void {
     if (settlement.state === "settled") return;
-    try {
-      while (answer.take());
-    } catch {
-      // the text is too long: `partial` has its beginning
-    }
+    answer.foldRest();
     settlement.fail(errorOf(cause));
     attempts.current.drop();
     // a kept answer continues at the proxy until it is stopped there
@@ -145,11 +160,12 @@ function createSteps(
     return opened || kept.isKept ? timeoutWith(cause, facts()) : cause;
   }
 
-  function failure(end: StreamEnd): Error {
-    return errorOfEnd(client, end, facts());
-  }
-
   function facts(): StreamFacts {
     return { partial: answer.message, requestId: attempts.opened && requestIdOf(attempts.opened) };
   }
+}
+
+/** Returns true for the reason of a caller that needs no further delta. A limit is an error of this library. */
+export function isStop(error: unknown): boolean {
+  return !isGatewayError(error);
 }

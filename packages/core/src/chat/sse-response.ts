@@ -65,7 +65,7 @@ function wireStreamOf(answer: Omit<RelayedAnswer, "failure" | "init">): Readable
   const { deltas, turn, head, isDone } = answer;
   const encoder = new TextEncoder();
   const created = Math.floor(Date.now() / 1000);
-  const ownId = `chatcmpl-${crypto.randomUUID()}`;
+  const ownId = `chatcmpl-${globalThis.crypto?.randomUUID?.() ?? Math.random()}`;
   const event = (text: string) => encoder.encode(`data: ${text}\n\n`);
   /** Ids of the tool calls that were sent so far. */
   const ids: string[] = [];

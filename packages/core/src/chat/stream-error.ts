@@ -1,6 +1,7 @@
 import type { Client } from "../client.js";
 import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../errors.js";
-import { apiErrorOf, type ErrorFields } from "../transport/error-response.js";
+import { apiErrorOf } from "../transport/api-error.js";
+import { type ErrorFields, excerpt } from "../transport/error-response.js";
 import type { StreamEnd } from "./protocol/chunk-parser.js";
 import type { ChatMessage } from "./protocol/delta.js";
 
@@ -23,13 +24,13 @@ const LOST_BEFORE_US = "stream_interrupted";
 export function errorOfEnd({ scrub }: Client, end: StreamEnd, facts: StreamFacts): Error {
   switch (end.type) {
     case "refusal":
-      return apiErrorOf({ status: 200 }, scrub(end.body), { requestId: facts.requestId });
+      return apiErrorOf({ status: 200 }, scrub(end.body), { requestId: facts.requestId, fields: end.fields });
     case "error":
       return serverError(scrub, end.fields, facts);
     case "malformed":
       return streamError("malformed", scrub(end.problem), facts, {}, end.cause);
     default:
-      return cutError(facts);
+      return end.type === "cut" ? cutError(facts, end.cause, end.words && scrub(end.words)) : cutError(facts);
   }
 }
 
@@ -40,9 +41,9 @@ export function timeoutWith(cause: unknown, facts: StreamFacts): unknown {
     : cause;
 }
 
-/** Makes the error of a stream whose connection broke. */
-export function cutError(facts: StreamFacts, cause?: unknown): Error {
-  const text = "the stream broke off before its end; `partial` has the message so far";
+/** Makes the error of a stream whose connection broke. `words`: a text that came in place of the rest. */
+export function cutError(facts: StreamFacts, cause?: unknown, words?: string): Error {
+  const text = `the stream broke off before its end${words ? ` (${excerpt(words, 500)})` : ""}; \`partial\` has the message so far`;
   return streamError("truncated", text, facts, {}, cause);
 }
 

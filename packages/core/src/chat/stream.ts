@@ -4,23 +4,29 @@ import type { RequestOptions } from "../transport/send.js";
 import type { ChatTiming, ChatTurn } from "./protocol/answer-reader.js";
 import type { ChatDelta, ChatMessage } from "./protocol/delta.js";
 import type { ChatRequest } from "./protocol/request-body.js";
-import { openResumableExchange, over, type Step } from "./resumable-exchange.js";
+import { readAhead } from "./read-ahead.js";
+import { isStop, openResumableExchange, over, type Step } from "./resumable-exchange.js";
 
 /**
  * An answer that is streaming. Iterate it for deltas, or only await `result()`. Leaving the loop aborts the
- * request. The stream can be read once, and is read from the network only as fast as it is consumed.
+ * request. The stream can be read once, and is read from the network only as fast as it is consumed. A loop that
+ * does not ask for a delta for `timeouts.chunkMs` loses its connection.
  */
 export interface ChatStream extends AsyncIterable<ChatDelta> {
-  /** Message so far; whole once the stream has ended. */
+  /** Message so far; whole once the stream has ended. After `result()` it may be ahead of a slow loop. */
   readonly snapshot: ChatMessage;
   /** Times so far. After the end they equal `ChatTurn.timing`. */
   readonly timing: ChatTiming;
   /**
    * Id under which the proxy keeps the answer. Undefined before it is known, and where the proxy keeps none or has lost
-   * it.
+   * it. It stays after an error of the connection or a refusal: the answer may still be there.
    */
   readonly streamId: string | undefined;
-  /** Reads the stream to its end, unless a loop reads it, and returns the whole answer. */
+  /**
+   * Reads the stream to its end, and returns the whole answer, at the latest with the delta `finish`. It may be called
+   * at any time, also in a loop: it reads on at full speed, and the loop gets each delta later, in order. They are kept
+   * in memory until then.
+   */
   result(): Promise<ChatTurn>;
   /** Ends the request now. Pending promises reject with `reason`, by default an `AbortError`. */
   abort(reason?: unknown): void;
@@ -49,8 +55,8 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
  * Sends a chat request and streams the answer (spec, `POST /v1/chat/completions`).
  *
  * The request is checked and sent at once; errors come from the iteration and from `result()`. The stream is
- * a success only if a `finish_reason` or `[DONE]` arrived. A field of an unexpected type is left out, with
- * one `warning`.
+ * a success only if a `finish_reason` arrived. With `[DONE]` alone its outcome is `unconfirmed`, with a `warning`. A
+ * field of an unexpected type is left out, with one `warning`.
  *
  * @param request the gateway's own fields; leave `stream` out
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
@@ -85,6 +91,10 @@ export function openStream(
   const { exchange, answer, kept, settlement, attempts } = reading;
   let readBy: "a loop" | "result()" | undefined;
   let hasLeft = false;
+  /** The last step of the loop. */
+  let step: Promise<Step> | Step | undefined;
+  /** Gives the loop its steps once `result()` reads. */
+  let nextKept: (() => Promise<Step>) | undefined;
 
   const stream: ChatStream = {
     get snapshot() {
@@ -98,7 +108,11 @@ export function openStream(
     },
     result() {
       // a loop that starts in the same tick has priority
-      if (!readBy) queueMicrotask(() => readBy ?? drain());
+      queueMicrotask(() => {
+        if (!readBy) void drain();
+        else if (readBy === "a loop" && settlement.state === "open")
+          nextKept ??= readAhead(reading.next, step);
+      });
       return settlement.turn;
     },
     abort: (reason = abortError("The stream was aborted")) => exchange.abort(reason),
@@ -114,10 +128,18 @@ export function openStream(
     [Symbol.asyncIterator]() {
       if (readBy) throw new TypeError(`this stream is already read by ${readBy}; a stream can be read once`);
       readBy = "a loop";
-      return { next: () => Promise.resolve(hasLeft ? over : reading.next()), return: leave };
+      return { next: () => Promise.resolve(nextOfLoop()), return: leave };
     },
   };
   return stream;
+
+  function nextOfLoop(): Promise<Step> | Step {
+    if (hasLeft) return over;
+    const { failure } = settlement;
+    if (nextKept && !(failure && isStop(failure.error))) return nextKept();
+    step = reading.next();
+    return step;
+  }
 
   async function drain(): Promise<void> {
     readBy = "result()";

@@ -20,8 +20,8 @@ export type EpsilonRoute = keyof typeof PATHS;
  * Sends a request to an `epsilon` endpoint (spec, Endpoints). The spec shows no shapes for them: `body` is sent and the
  * answer returned as JSON, unchanged.
  *
- * The request is repeated only after a 429, which is not billed. After any other failure the error's `outcome` shows if
- * it may be billed.
+ * The request is repeated after a 429, which is not billed; after other failures only behind a proxy that offers `once`.
+ * The error's `outcome` shows if it may be billed.
  *
  * @throws {ValidationError} for another route
  * @throws {APIError} when the gateway refuses, or the answer is not JSON

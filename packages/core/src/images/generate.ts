@@ -73,8 +73,8 @@ export interface ImageResult {
  * Generates images and waits for all of them (spec, `POST /v1/images/generations`). This takes minutes: the default of
  * `timeouts.headersMs` is 10 min.
  *
- * The request is repeated only after a 429, which is not billed. After any other failure the error's `outcome` shows if
- * it may be billed.
+ * The request is repeated after a 429, which is not billed; after other failures only behind a proxy that offers `once`.
+ * The error's `outcome` shows if it may be billed.
  *
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses

@@ -15,11 +15,15 @@ export interface Run<Model extends string> {
   readonly settled: Promise<SettledImages<Model>>;
   /** Ends the request at once, without `onEnd`. `why` becomes part of the error. */
   readonly stop: (why: string) => SettledImages<Model>;
+  /** Returns the request as it was sent, with the addresses of its files; undefined before. */
+  readonly sent: () => ImageRequestOf<Model> | undefined;
 }
 
 /**
  * Sends a request that {@link refusalOf} has accepted, its files first. `onEnd` is called when it ends by result,
  * `onUpload` with the share of the files that is stored.
+ *
+ * @param ready the request as an earlier run has sent it
  */
 export function createRun<Model extends string>(
   client: Client,
@@ -27,10 +31,12 @@ export function createRun<Model extends string>(
   { signal: caller, ...options }: RequestOptions,
   onEnd: (settled: SettledImages<Model>) => void,
   onUpload: (share: number | undefined) => void,
+  ready?: ImageRequestOf<Model>,
 ): Run<Model> {
   const { signal, abort, end } = openSpan(client.clock, caller, Number.POSITIVE_INFINITY, () => undefined);
   let outcome: Outcome = "not-sent";
   let isStopped = false;
+  let sent: ImageRequestOf<Model> | undefined;
   let resolve!: (settled: SettledImages<Model>) => void;
   const settled = new Promise<SettledImages<Model>>((resolveSettled) => {
     resolve = resolveSettled;
@@ -39,16 +45,19 @@ export function createRun<Model extends string>(
   const tracked = trackOutcome(client, (soFar) => {
     outcome = soFar;
   });
-  const generate = (ready: ImageRequestOf<Model>) =>
-    generateImages(tracked, unchecked(ready), { ...options, signal });
-  const sent = hasFiles(variables) ? uploaded().then(generate) : generate(variables);
-  sent.then(
+  const generate = (request: ImageRequestOf<Model>) => {
+    sent = request;
+    return generateImages(tracked, unchecked(request), { ...options, signal });
+  };
+  const generated = !ready && hasFiles(variables) ? uploaded().then(generate) : generate(ready ?? variables);
+  generated.then(
     (data) => ended({ status: "success", data, variables }),
     (cause) => ended(failureOf(cause, outcome, variables)),
   );
 
   return {
     settled,
+    sent: () => sent,
     stop(why) {
       const stopped = failureOf(abortError(why, outcome), outcome, variables);
       isStopped = true;

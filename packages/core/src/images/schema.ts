@@ -1,5 +1,13 @@
 import * as v from "valibot";
-import { between, checkByModel, type Findings, type Same, type Warn, wholeNumber } from "../base/validate.js";
+import {
+  between,
+  checkByModel,
+  type Findings,
+  optionsOf,
+  type Same,
+  type Warn,
+  wholeNumber,
+} from "../base/validate.js";
 import { isHTTP, isImageDataURI } from "../base/web-address.js";
 import { type ImageModel, imageModels } from "../models.js";
 import type { ImageRequest, ImageRequests } from "./request-body.js";
@@ -12,7 +20,7 @@ const referenceImage = v.pipe(
   ),
 );
 
-const logoInfo = v.object({
+const logoInfo = optionsOf({
   add_logo: v.optional(v.boolean()),
   position: v.optional(wholeNumber()),
   language: v.optional(wholeNumber()),
@@ -28,7 +36,7 @@ function requestOf<Model extends ImageModel, const Sizes extends readonly string
     prompt: v.string(),
     image: v.optional(v.array(referenceImage)),
     sequential_image_generation: v.optional(v.literal("auto")),
-    sequential_image_generation_options: v.optional(v.object({ max_images: v.optional(wholeNumber(1)) })),
+    sequential_image_generation_options: v.optional(optionsOf({ max_images: v.optional(wholeNumber(1)) })),
     size: v.optional(v.picklist(sizes, `must be one of this model's sizes: ${sizes.join(", ")}`)),
     watermark: v.optional(v.boolean()),
     seed: v.optional(wholeNumber()),

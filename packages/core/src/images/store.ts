@@ -1,9 +1,14 @@
 import { after } from "../base/clock.js";
+import { noteOptions } from "../base/note-options.js";
+import { randomId } from "../base/random-id.js";
+import { isSame } from "../base/same.js";
 import { createStore, readerOf, type Store } from "../base/store.js";
 import type { UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { ConfigurationError } from "../errors.js";
 import type { ImageModel } from "../models.js";
+import { onForget } from "../storage/in-use.js";
+import { keepsKey } from "../transport/failure.js";
 import { renewalAt, renewedLater } from "../uploads/expiring-link.js";
 import type { WithFiles } from "../uploads/files.js";
 import type { FailedImage, GeneratedImage, ImageResult } from "./generate.js";
@@ -18,7 +23,8 @@ export interface ImageStore<Model extends string = ImageModel> extends Store<Ima
    * error. A `model` in the request wins over the one of the store. A `File` or `Blob` in `image` is uploaded first, with
    * `uploadMedia`; if that fails, the request is `not-sent`.
    *
-   * The request is repeated only after a 429, which is not billed. If another request is in flight and
+   * The request is repeated as in `generateImages`. The same request after one whose answer was lost has its
+   * `idempotency-key`: a proxy with `once` gives the first images. If another request is in flight and
    * `whenBusy` is `reject`, nothing is sent and the state stays as it is: only the promise reports it.
    *
    * @example
@@ -60,16 +66,22 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   let run: Run<Model> | undefined;
   // the options of the last request
   let readLast = readerOf(options);
+  noteOptions("createImageStore or useImages", options, client.warn);
+  /** The last request, if nobody knows how it ended: the same one again has its key. */
+  let lost: LostRequest<Model> | undefined;
   /** The wait until the next link expires, while there are subscribers. */
   let waking: AbortController | undefined;
+  let leaveClient: (() => void) | undefined;
   const store = createStore(() => state, {
     throttleMs: 0,
     clock: client.clock,
     onFirst() {
+      leaveClient = onForget(client, reset);
       waking = new AbortController();
       renewInTime();
     },
     onLast() {
+      leaveClient?.();
       waking?.abort();
       waking = undefined;
     },
@@ -94,12 +106,14 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
         const stopped = stopRun("stopped");
         if (stopped) show(stopped, readLast);
       },
-      reset() {
-        stopRun("forgotten");
-        set(idle);
-      },
+      reset,
       withOptions: (options) => withReader(readerOf(options)),
     };
+  }
+
+  function reset(): void {
+    stopRun("forgotten");
+    set(idle);
   }
 
   function variablesOf(
@@ -117,12 +131,17 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   ): Promise<SettledImages<Model>> {
     stopRun("replaced by a newer one");
     readLast = read;
+    const repeated = lost && isSame(lost.variables, variables) ? lost : undefined;
+    const idempotencyKey = repeated?.idempotencyKey ?? randomId();
+    lost = undefined;
     const onEnd = (settled: SettledImages<Model>) => {
       run = undefined;
+      if (keepsKey(settled.error)) lost = { variables, idempotencyKey, sent: started.sent() };
       show(settled, read);
     };
     const onUpload = (uploadProgress: number | undefined) => set({ ...state, uploadProgress });
-    const started = createRun(client, variables, read().request ?? {}, onEnd, onUpload);
+    const options = { ...read().request, idempotencyKey };
+    const started = createRun(client, variables, options, onEnd, onUpload, repeated?.sent);
     run = started;
     const { data, failures } = state;
     set({ ...idle, status: "pending", data, failures, variables, submittedAt: Date.now() });
@@ -164,7 +183,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
 
   async function renew(data: ImageResult): Promise<void> {
     const renewed = await import("./archive.js")
-      .then(({ renewedImages }) => renewedImages(client, data))
+      .then(({ renewedImages }) => renewedImages(client, data, dueAt))
       .catch(() => ({ ...data, images: data.images.map(deferred) }));
     // other images may be there meanwhile
     if (state.data !== data) return;
@@ -178,11 +197,18 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   }
 }
 
+interface LostRequest<Model extends string> {
+  readonly variables: ImageRequestOf<Model>;
+  readonly idempotencyKey: string;
+  /** The request as it was sent, with the addresses of its files. */
+  readonly sent: ImageRequestOf<Model> | undefined;
+}
+
 const dueAt = (image: GeneratedImage | FailedImage) =>
   image.url === undefined ? Number.POSITIVE_INFINITY : renewalAt(image);
 
 const deferred = (image: GeneratedImage | FailedImage) =>
-  image.url !== undefined && renewalAt(image) <= Date.now() ? renewedLater(image) : image;
+  image.url !== undefined && dueAt(image) <= Date.now() ? renewedLater(image) : image;
 
 const idle = {
   status: "idle",

@@ -1,6 +1,8 @@
-import type { Clock } from "../base/clock.js";
+import type { Scoped } from "../base/scope.js";
 import { createStore, forTheSame, type Store } from "../base/store.js";
 import { asError, ConfigurationError } from "../errors.js";
+import { onForget } from "../storage/in-use.js";
+import type { Connection } from "../transport/send.js";
 import { unwatched, type Watch, type WatchState } from "./shared-poller.js";
 
 /** The fields of every task's state. */
@@ -32,7 +34,7 @@ interface TaskOptions<Data, State> extends TaskCallbacks<Data, State> {
 
 /** The parts of a store that differ between tasks and assets. */
 export interface TaskStorePlan<Snapshot, Handle, Data, State, Sending> {
-  readonly clock: Clock;
+  readonly client: Connection & Scoped;
   /** Returns the shared watch of a task. The watch begins with the state that is `known`. */
   readonly watchOf: (handle: Handle, known: WatchState<Snapshot>) => Watch<Snapshot>;
   /** Returns the final snapshot of a task that succeeded. */
@@ -81,7 +83,7 @@ export function createTaskStore<
   State extends TaskState<Data, Handle>,
   Sending,
 >({
-  clock,
+  client,
   watchOf,
   dataOf,
   stateOf,
@@ -97,6 +99,7 @@ export function createTaskStore<
   let sending: Sending | undefined;
   let submitting: Promise<State> | undefined;
   let submitError: Error | undefined;
+  let leaveClient: (() => void) | undefined;
   /** Aborted when the task is forgotten. */
   let creating = new AbortController();
   const failed = forTheSame((snapshot: Snapshot | undefined) =>
@@ -104,14 +107,16 @@ export function createTaskStore<
   );
   const store = createStore(compute, {
     throttleMs: 0,
-    clock,
+    clock: client.clock,
     onFirst() {
+      leaveClient = onForget(client, reset);
       hasSubscribers = true;
       startWatching();
       store.flush();
     },
     onLast() {
       hasSubscribers = false;
+      leaveClient?.();
       leave();
     },
   });
@@ -150,10 +155,7 @@ export function createTaskStore<
       watched = { ...unwatched, snapshot: watched.snapshot, error: watched.error };
       store.flush();
     },
-    reset() {
-      forget();
-      store.flush();
-    },
+    reset,
   };
 
   function compute(): State {
@@ -212,6 +214,11 @@ export function createTaskStore<
     stop?.();
     stop = undefined;
     watch = undefined;
+  }
+
+  function reset(): void {
+    forget();
+    store.flush();
   }
 
   function forget(): void {

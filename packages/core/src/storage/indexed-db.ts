@@ -4,6 +4,16 @@ import { openTabChannel, type TabChannel } from "../tabs/channel.js";
 import type { RecordStorage } from "./storage.js";
 import { type RecordTexts, recordsOf, textsOf } from "./texts.js";
 
+/** Returns the removal of records, by collection. */
+function removed(keys: readonly [collection: string, key: string][]): Map<string, Map<string, null>> {
+  const all = new Map<string, Map<string, null>>();
+  for (const [collection, key] of keys) {
+    const texts = all.get(collection) ?? new Map<string, null>();
+    all.set(collection, texts.set(key, null));
+  }
+  return all;
+}
+
 const VERSION = 1;
 const RECORDS = "records";
 
@@ -60,6 +70,18 @@ export function indexedDBStorage({
       transaction.commit();
       await Promise.all([done, ...requests]);
       post({ collection, texts });
+    },
+    async drop(collection) {
+      const transaction = (await database()).transaction(RECORDS, "readwrite");
+      const { store, done } = transaction;
+      // "0" follows the slash
+      const ranges = [
+        IDBKeyRange.bound([collection], [collection, []]),
+        IDBKeyRange.bound([`${collection}/`], [`${collection}0`], false, true),
+      ];
+      const keys = (await Promise.all(ranges.map((range) => store.getAllKeys(range)))).flat();
+      await Promise.all([...ranges.map((range) => store.delete(range)), done]);
+      for (const [name, texts] of removed(keys as [string, string][])) post({ collection: name, texts });
     },
     pass: (collection, changes) => post({ collection, texts: textsOf(changes) }),
     watch(collection, listener, onRefusal) {

@@ -1,6 +1,6 @@
 import { isolate } from "../base/isolate.js";
 import type { RecordStorage } from "./storage.js";
-import { type RecordTexts, recordsOf, textsOf } from "./texts.js";
+import { isWithin, type RecordTexts, recordsOf, textsOf } from "./texts.js";
 
 /**
  * Creates a storage that lasts as long as the page: for tests, and for pages that may not store anything. Stores that
@@ -21,6 +21,13 @@ export function memoryStorage(): RecordStorage {
     async read(collection) {
       return recordsOf(collections.get(collection) ?? []);
     },
+    async drop(collection) {
+      for (const [name, kept] of collections) {
+        if (!isWithin(collection, name)) continue;
+        collections.delete(name);
+        report(name, new Map([...kept.keys()].map((key) => [key, null])));
+      }
+    },
     async write(collection, changes) {
       const texts = textsOf(changes);
       const kept = collections.get(collection) ?? new Map<string, string>();
@@ -29,10 +36,7 @@ export function memoryStorage(): RecordStorage {
         if (text === null) kept.delete(key);
         else kept.set(key, text);
       }
-      // after the write, because a subscriber may write, too
-      queueMicrotask(() => {
-        for (const notify of watchers) isolate(() => notify(collection, texts));
-      });
+      report(collection, texts);
     },
     watch(collection, listener) {
       const notify = (written: string, texts: RecordTexts) => {
@@ -42,4 +46,11 @@ export function memoryStorage(): RecordStorage {
       return () => void watchers.delete(notify);
     },
   };
+
+  function report(collection: string, texts: RecordTexts): void {
+    // after the write, because a subscriber may write, too
+    queueMicrotask(() => {
+      for (const notify of watchers) isolate(() => notify(collection, texts));
+    });
+  }
 }

@@ -34,4 +34,10 @@ export interface RecordStorage {
    * in flight, and writes the answer once a second. Without it other tabs show the written text. It may lose records.
    */
   pass?(collection: string, changes: ReadonlyMap<string, unknown>): void;
+  /**
+   * Removes a collection, and those whose names begin with its name and a slash: `drop("chat")` removes `chat` and
+   * `chat/a`, and not `chats`. Also damaged records. Watchers get each removed record as `undefined`. Without it,
+   * `client.forget()` removes only what this page knows of.
+   */
+  drop?(collection: string): Promise<void>;
 }

@@ -1,6 +1,11 @@
 /** Changes in the form that is stored and posted: the JSON of each record, or `null` for a removed one. */
 export type RecordTexts = ReadonlyMap<string, string | null>;
 
+/** Returns true if `name` is that of a collection, or begins with it and a slash. */
+export function isWithin(collection: string, name: string): boolean {
+  return name === collection || name.startsWith(`${collection}/`);
+}
+
 /** Writes records as JSON. Throws a `TypeError` for a value without JSON, before anything is stored. */
 export function textsOf(records: ReadonlyMap<string, unknown>): RecordTexts {
   const texts = new Map<string, string | null>();

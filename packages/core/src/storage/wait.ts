@@ -29,3 +29,34 @@ export async function waitForStorage<T>(
     throw error;
   }
 }
+
+/** The part of a client that waits for a storage need. */
+export interface WaitingClient {
+  /** Clock of the waits. */
+  readonly clock: Clock;
+  /** Returns numbers from 0 up to, but not including, 1, for the jitter of waits. */
+  readonly random: () => number;
+}
+
+/**
+ * Reads a storage for at most 3 s. `take` gets the records, also those that come later: the storage may be late, or fail at
+ * first and work again.
+ *
+ * @param onFailure gets the error of the first attempt, or a `TimeoutError`
+ */
+export async function readWhenPossible<Records>(
+  client: WaitingClient,
+  read: () => Promise<Records>,
+  take: (records: Records) => unknown,
+  onFailure: (error: unknown) => void,
+): Promise<void> {
+  try {
+    await take(await waitForStorage(client.clock, read, take));
+  } catch (error) {
+    onFailure(error);
+    // the answer may still come
+    if ((error as Error)?.name === "TimeoutError") return;
+    const again = async () => void take(await read());
+    import("./recovery.js").then(({ readLater }) => readLater(client, again)).catch(onFailure);
+  }
+}

@@ -75,6 +75,13 @@ export function webStorage(
       );
       writeAll(reach(), items);
     },
+    async drop(collection) {
+      const area = reach();
+      const below = beginningOf(`${collection}/`).slice(0, -2);
+      const names = Array.from({ length: area.length }, (_, index) => area.key(index) ?? "");
+      for (const name of names)
+        if (name.startsWith(beginningOf(collection)) || name.startsWith(below)) area.removeItem(name);
+    },
     watch(collection, listener) {
       const beginning = beginningOf(collection);
       const stopped = new AbortController();

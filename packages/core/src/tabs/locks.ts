@@ -62,8 +62,9 @@ export async function withLock(
  */
 export async function shareLock(client: LockClient, name: string, work: Promise<unknown>): Promise<void> {
   const locks = await usableLocks(client);
+  if (!locks) return;
   try {
-    await locks?.request(name, { mode: "shared" }, () => work.catch(() => {}));
+    await locks.request(name, { mode: "shared" }, () => work.catch(() => {}));
   } catch (error) {
     refuse(client, locks, error);
   }
@@ -78,8 +79,9 @@ export function prepareLocks(client: LockClient): void {
 /** Returns true if a tab holds the lock `name` now; undefined where that is unknown. Never rejects. */
 export async function isLocked(client: LockClient, name: string): Promise<boolean | undefined> {
   const locks = await usableLocks(client);
+  if (!locks) return undefined;
   try {
-    const { held } = (locks && (await within(client.clock, ANSWER_MS, locks.query(), MANAGER))) ?? {};
+    const { held } = await within(client.clock, ANSWER_MS, locks.query(), MANAGER);
     return held?.some((lock) => lock.name === name);
   } catch (error) {
     refuse(client, locks, error);
@@ -95,7 +97,7 @@ export function hasLocks(): boolean {
 
 function lockManager(onRefusal: (error: unknown) => void): LockManager | undefined {
   try {
-    return ((globalThis.navigator ?? {}) as Partial<Navigator>).locks;
+    return globalThis.navigator?.locks;
   } catch (error) {
     onRefusal(error);
     return undefined;
@@ -130,7 +132,7 @@ function probeOf({ clock }: LockClient, locks: LockManager): Probe {
   return probe;
 }
 
-function refuse(client: LockClient, locks: LockManager | undefined, refusal: unknown): void {
-  if (locks) probes.set(locks, { done: Promise.resolve(), refusal });
+function refuse(client: LockClient, locks: LockManager, refusal: unknown): void {
+  probes.set(locks, { done: Promise.resolve(), refusal });
   reportLimit(client, "web-locks", refusal);
 }

@@ -1,5 +1,6 @@
 import { openSpan } from "../base/clock.js";
 import type { Outcome } from "../errors.js";
+import { outcomeOf, outcomeOfBoth } from "./failure.js";
 import type { Connection } from "./send.js";
 
 /**
@@ -9,12 +10,16 @@ export function trackOutcome<Client extends Connection>(
   client: Client,
   onOutcome: (outcome: Outcome) => void,
 ): Client {
+  // an attempt that may have arrived is not undone by a refusal of the next, nor a refusal by a failed connection
+  let soFar: Outcome = "not-sent";
   return {
     ...client,
     emit(event) {
       if (event.type === "request") onOutcome("unknown");
-      // the attempt before was refused, or it would not be repeated
-      if (event.type === "retry") onOutcome("refused");
+      if (event.type === "retry") {
+        soFar = outcomeOfBoth(soFar, outcomeOf(event.error));
+        onOutcome(soFar);
+      }
       client.emit(event);
     },
   };

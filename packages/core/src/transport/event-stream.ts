@@ -14,6 +14,8 @@ export interface EventHandlers {
   readonly maxLength?: number;
   /** Called for each event, as soon as the blank line after it has come. */
   onEvent(event: ServerSentEvent): void;
+  /** Called for a valid `id` field, before the event that it belongs to. */
+  onId?(id: string): void;
   /** Called for a valid `retry` field: the time before a reconnect, in milliseconds. */
   onRetry?(ms: number): void;
   /** Called for a field that the standard does not know. Some gateways send errors as a line `error: {…}`. */
@@ -51,6 +53,7 @@ export const MAX_LENGTH = 16 * 1024 * 1024;
 export function createEventParser({
   maxLength = MAX_LENGTH,
   onEvent,
+  onId,
   onRetry,
   onUnknownField,
 }: EventHandlers): EventParser {
@@ -116,8 +119,11 @@ export function createEventParser({
     const value = colon === -1 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
     if (name === "data") data = data === undefined ? value : bounded(`${data}\n${value}`);
     else if (name === "event") event = value;
-    else if (name === "id") lastEventId = value.includes("\0") ? lastEventId : value;
-    else if (name === "retry") {
+    else if (name === "id") {
+      if (value.includes("\0")) return;
+      lastEventId = value;
+      onId?.(value);
+    } else if (name === "retry") {
       if (/^\d+$/.test(value)) onRetry?.(Number(value));
     } else onUnknownField?.(name, value);
   }

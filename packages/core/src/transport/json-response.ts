@@ -1,6 +1,7 @@
 import { isGatewayError, ResponseError } from "../errors.js";
 import type { CallSummary } from "../events.js";
-import { apiErrorOf, errorFieldsOf, excerpt, isRecord, parseJSON } from "./error-response.js";
+import { apiErrorOf } from "./api-error.js";
+import { type ErrorFields, errorFieldsOf, excerpt, isRecord, parseJSON } from "./error-response.js";
 import { connectionError, requestIdOf } from "./failure.js";
 import { readText } from "./read-body.js";
 import {
@@ -17,7 +18,7 @@ import {
 /** A request whose whole answer is JSON. */
 export interface Call<Result, JSON = unknown> extends CallDescription, Omit<Outgoing, "headers"> {
   /** Makes the result from an answer; throws if the answer does not fit the spec. */
-  readonly read: (answer: Answer<JSON>) => Result;
+  readonly read: (answer: Answer<JSON>) => Result | Promise<Result>;
   /** Returns the facts about a result for the call's `end` event. */
   readonly summary?: (result: Result) => CallSummary;
 }
@@ -30,8 +31,8 @@ export interface Answer<JSON = unknown> {
   readonly headers: Headers;
   /** Makes an error about this answer. `path` names the field that does not fit the spec. */
   readonly misfit: (path: string) => ResponseError;
-  /** Makes the error that this answer reports with a status of success. */
-  readonly reported: () => Error;
+  /** Makes the error that this answer reports with a status of success. `fields`: what was read of it already. */
+  readonly reported: (fields?: ErrorFields) => Error;
   /** Milliseconds from the call to the last byte. */
   readonly totalMs: number;
 }
@@ -52,7 +53,7 @@ export async function requestJSON<Result>(
   const exchange = openExchange(client, call, options);
   let result: Result;
   try {
-    result = call.read(await answerOf(client, exchange, call, options));
+    result = await call.read(await answerOf(client, exchange, call, options));
   } catch (error) {
     closeExchange(client, exchange, {}, { error });
     throw error;
@@ -71,7 +72,7 @@ async function answerOf(
   const requestId = requestIdOf(response);
   const text = client.scrub(await textOf(client, exchange, response));
   const json = parseJSON(text);
-  const reported = () => apiErrorOf(response, text, { requestId });
+  const reported = (fields?: ErrorFields) => apiErrorOf(response, text, { requestId, fields });
   if (json === undefined) throw reported();
   return {
     json,

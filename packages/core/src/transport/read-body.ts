@@ -1,5 +1,6 @@
 import { after } from "../base/clock.js";
 import { ResponseError, TimeoutError } from "../errors.js";
+import { bodyReaderOf, createBytesOf } from "./body-reader.js";
 import { excerpt } from "./error-response.js";
 import type { Connection, Exchange } from "./send.js";
 
@@ -7,6 +8,8 @@ import type { Connection, Exchange } from "./send.js";
 export interface ByteReader<Out> {
   /** Reads the next piece, and returns the result of its handler. It costs one promise and no closure. */
   read(): Promise<Out>;
+  /** Notes that the caller has taken a part of the last piece. A caller that takes nothing for `chunkMs` has left. */
+  touch(): void;
   /** Drops the connection. */
   cancel(): void;
   /** Waits a moment for the end, so that the connection can be used again. The rest of the body does not matter. */
@@ -41,16 +44,19 @@ export function readBody<Out>(
 ): ByteReader<Out> {
   const { signal, chunkMs, abort } = exchange;
   const { clock } = client;
-  const reader = response.body?.getReader() ?? wholeBodyOf(response);
+  const reader = bodyReaderOf(response);
+  const bytesOf = createBytesOf();
   const closed = new AbortController();
   let silentSince: number | undefined;
   let isWaiting = false;
+  let idleSince: number | undefined;
+  let wasTouched = false;
   let isCancelled = false;
 
   signal.addEventListener("abort", () => cancel(signal.reason), { signal: closed.signal });
   if (signal.aborted) cancel(signal.reason);
   if (chunkMs !== Number.POSITIVE_INFINITY) void watchSilence();
-  return { read, cancel, release };
+  return { read, touch, cancel, release };
 
   function read(): Promise<Out> {
     if (resetsSilence()) silentSince = clock.now();
@@ -58,12 +64,21 @@ export function readBody<Out>(
     return reader.read().then(arrived, failed);
   }
 
-  function arrived({ done, value }: ReadableStreamReadResult<Uint8Array>): Out | Promise<Out> {
+  function arrived({ done, value }: ReadableStreamReadResult<unknown>): Out | Promise<Out> {
     isWaiting = false;
     // cancelling ends a pending read as the end of the body does, but the body has not ended
     if (isCancelled) return lose(signal.reason);
     if (done) closed.abort(null);
-    return use(value);
+    const bytes = done ? undefined : bytesOf(value);
+    const out = bytes instanceof Promise ? bytes.then(use, failed) : use(bytes);
+    idleSince = clock.now();
+    wasTouched = false;
+    return out;
+  }
+
+  /** It is called for each delta, and the clock is not asked: an idle time may be noticed one limit later. */
+  function touch(): void {
+    wasTouched = true;
   }
 
   function failed(error: unknown): Out | Promise<Out> {
@@ -84,34 +99,28 @@ export function readBody<Out>(
   }
 
   /**
-   * Limits the silence with one timer, which is set again for the rest of the wait. Time in which the caller does not
-   * read is not silence of the gateway.
+   * Limits the silence, and the time in which the caller takes nothing, with one timer, which is set again for the rest
+   * of the wait.
    */
   async function watchSilence(): Promise<void> {
     let pause = chunkMs;
     for (;;) {
       await clock.sleep(pause, closed.signal).catch(() => {});
       if (closed.signal.aborted) return;
-      const silentMs = isWaiting && silentSince !== undefined ? clock.now() - silentSince : 0;
+      if (wasTouched) idleSince = clock.now();
+      wasTouched = false;
+      const since = isWaiting ? silentSince : idleSince;
+      const silentMs = since === undefined ? 0 : clock.now() - since;
       if (silentMs >= chunkMs)
-        return abort(new TimeoutError(`nothing came for ${chunkMs} ms (timeouts.chunkMs)`, "chunk"));
+        return abort(new TimeoutError(isWaiting ? SILENT(chunkMs) : LEFT(chunkMs), "chunk"));
       pause = chunkMs - silentMs;
     }
   }
 }
 
-/** Reads a whole answer: the `fetch` of React Native has no streams. */
-function wholeBodyOf(response: Response): Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel"> {
-  let isRead = false;
-  return {
-    async read() {
-      if (isRead) return { done: true, value: undefined };
-      isRead = true;
-      return { done: false, value: new TextEncoder().encode(await response.text()) };
-    },
-    cancel: async () => {},
-  };
-}
+const SILENT = (ms: number) => `nothing came for ${ms} ms (timeouts.chunkMs)`;
+const LEFT = (ms: number) =>
+  `the answer was not read for ${ms} ms (timeouts.chunkMs), and its connection was closed; read on, or leave the loop`;
 
 /** Longest answer that is read whole, in characters. Larger than any JSON of the spec. */
 const MAX_LENGTH = 32 * 1024 * 1024;

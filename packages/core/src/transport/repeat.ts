@@ -1,32 +1,163 @@
 import ky from "ky";
+import { createBackoff } from "../base/backoff.js";
+import { type Clock, openSpan, unlessAborted } from "../base/clock.js";
+import type { APIError } from "../errors.js";
+import type { isTransient, outcomeOf } from "./failure.js";
+import { offersIn } from "./offers.js";
 
-/** A request that is sent until it succeeds, or may not be repeated. */
+export { errorOf } from "./refusal.js";
+
+// loaded while the first attempt is out: nothing here is needed before it has failed, and what every page has loaded is
+// given to it
+
+/** A request whose first attempt has failed. */
 export interface Repetition {
-  /** Number of attempts at most. */
-  readonly times: number;
+  readonly client: {
+    readonly clock: Clock;
+    readonly random: () => number;
+    readonly headers: () => Promise<Headers>;
+    readonly fetch: typeof globalThis.fetch;
+    readonly prepare: (address: string, init: RequestInit) => Parameters<typeof globalThis.fetch>;
+  };
+  readonly exchange: {
+    readonly signal: AbortSignal;
+    /** Largest number of further attempts, and the longest wait before one, in milliseconds. */
+    readonly retry: { readonly limit: number; readonly maxDelayMs: number };
+  };
+  readonly address: string;
+  /** Address at which the proxy tells what it offers. */
+  readonly health: string;
+  readonly init: RequestInit;
+  /** True if the request may be repeated after any failure that may pass. */
+  readonly isSafe: boolean;
+  /** True if the request has an `idempotency-key`. */
+  readonly hasKey: boolean;
+  readonly isTransient: typeof isTransient;
+  readonly outcomeOf: typeof outcomeOf;
   /** Sends the request once; rejects if it failed. */
   readonly attempt: (request: Request) => Promise<Response>;
-  /** Waits until the next attempt. Resolves to false if there is none. */
-  readonly isRepeated: (error: Error) => Promise<boolean>;
+  /** Returns the headers of the last answer; undefined where none has come. */
+  readonly answered: () => Headers | undefined;
+  /** Called before each wait. */
+  readonly onWait: (delayMs: number, error: Error) => void;
 }
 
-/** Repeats a request, each time with a new body. The caller decides the waits between the attempts. */
-export async function repeat(
-  address: string,
-  { method = "get", ...init }: RequestInit,
-  { times, attempt, isRepeated }: Repetition,
-): Promise<Response> {
+/**
+ * Repeats a request, each time with a new body, until it succeeds or may not be repeated.
+ *
+ * @param error failure of the first attempt
+ * @throws the failure of the last attempt; the reason of the signal
+ */
+export async function repeat(error: Error, repetition: Repetition): Promise<Response> {
+  const { address, init, exchange, attempt } = repetition;
+  const { limit } = exchange.retry;
+  const { method = "get", ...others } = init;
+  let waits = 0;
+  /** True if the proxy, asked at its own address, answers a repeated key from its memory. */
+  let isOnce: boolean | undefined;
+  if (!(await isRepeated(error))) throw error;
   return ky(address, {
-    ...init,
+    ...others,
     method,
     timeout: false,
     throwHttpErrors: false,
     fetch: (request) => attempt(request as Request),
     retry: {
-      limit: times - 1,
+      limit: limit - 1,
       methods: [method],
       delay: () => 0,
       shouldRetry: ({ error }) => isRepeated(error),
     },
   });
+
+  async function isRepeated(failure: Error): Promise<boolean> {
+    const { signal, retry } = exchange;
+    const { retryAfterMs } = failure as Partial<APIError>;
+    // the server asks for a longer wait than the caller has
+    const isTooLate = (retryAfterMs ?? 0) > retry.maxDelayMs;
+    if (signal.aborted || !repetition.isTransient(failure) || isTooLate) return false;
+    if (!(repetition.isSafe || isRateLimit(failure)) && !(await isKnownKey(failure))) return false;
+    await waitAfter(failure, retryAfterMs);
+    return true;
+  }
+
+  /** Returns true if the server answers the key of the request from its memory. */
+  async function isKnownKey(failure: Error): Promise<boolean> {
+    const { hasKey, answered, outcomeOf } = repetition;
+    if (!hasKey || outcomeOf(failure) !== "unknown") return false;
+    const headers = answered();
+    if (headers) return isOfferedOnce(offersIn(headers));
+    isOnce ??= await offersOnce(repetition);
+    exchange.signal.throwIfAborted();
+    return isOnce;
+  }
+
+  async function waitAfter(failure: Error, askedMs: number | undefined): Promise<void> {
+    const { client, onWait } = repetition;
+    const { signal, retry } = exchange;
+    const delayMs = askedMs ?? Math.min(retry.maxDelayMs, client.random() * 500 * 2 ** waits);
+    waits += 1;
+    onWait(delayMs, failure);
+    if (delayMs > 0) await unlessAborted(client.clock.sleep(delayMs, signal), signal);
+  }
+}
+
+/** Returns true if the gateway refused for now, and certainly did not act. */
+function isRateLimit(error: Error): boolean {
+  return error.name === "APIError" && (error as APIError).status === 429;
+}
+
+function isOfferedOnce(offers: readonly string[] | undefined): boolean {
+  return offers?.includes("once") ?? false;
+}
+
+/** Longest first wait for a proxy that can't be reached, in milliseconds. */
+const FIRST_WAIT_MS = 1000;
+/** Longest time for one answer to the question, in milliseconds: the caller waits for the error of its own request. */
+const ASK_MS = 5000;
+
+/**
+ * Asks the proxy, after an answer was lost, if it answers a create with a repeated `idempotency-key` from its memory:
+ * `once` among the offers of `GET /health` (docs/spec/once.md). A proxy that stays out of reach offers nothing, because a
+ * request that may be billed is not sent again by a guess.
+ */
+async function offersOnce(repetition: Repetition): Promise<boolean> {
+  const { client, exchange } = repetition;
+  const { signal, retry } = exchange;
+  const limits = { limit: retry.limit, firstMs: FIRST_WAIT_MS, longestMs: retry.maxDelayMs };
+  const backoff = createBackoff(client, limits);
+  for (;;) {
+    const offers = await offersOf(repetition).catch(() => undefined);
+    if (offers) return isOfferedOnce(offers);
+    try {
+      await backoff.wait(undefined, { signal });
+    } catch {
+      return false;
+    }
+  }
+}
+
+/** Asks the proxy how it is; its answer names its offers. Throws where it can't tell now. */
+async function offersOf({
+  client,
+  exchange,
+  health,
+  init: { credentials },
+}: Repetition): Promise<readonly string[]> {
+  const { signal, end } = openSpan(client.clock, exchange.signal, ASK_MS, () => new Error("late"));
+  try {
+    const { status, headers, body } = await unlessAborted(ask(), signal);
+    body?.cancel().catch(() => {});
+    const offers = offersIn(headers);
+    if (!offers && (status === 408 || status === 429 || status >= 500)) throw new Error("unavailable");
+    return offers ?? [];
+  } finally {
+    end();
+  }
+
+  async function ask(): Promise<Response> {
+    const headers = await client.headers();
+    const own: RequestInit = { headers, signal, redirect: "manual", ...(credentials && { credentials }) };
+    return client.fetch(...client.prepare(health, own));
+  }
 }

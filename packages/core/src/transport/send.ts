@@ -1,4 +1,5 @@
 import { after, type Clock, openSpan, type Span, unlessAborted } from "../base/clock.js";
+import { assertPlatform } from "../base/platform.js";
 import { randomId } from "../base/random-id.js";
 import {
   type APIError,
@@ -13,7 +14,8 @@ import {
   withDetails,
 } from "../errors.js";
 import type { CallIdentity, CallKind, CallOutcome, CallStep, CallSummary, ClientEvent } from "../events.js";
-import { connectionError, errorOf, isRateLimit, isTransient, outcomeOf, requestIdOf } from "./failure.js";
+import { apiErrorOf } from "./api-error.js";
+import { connectionError, isTransient, outcomeOf, outcomeOfBoth, requestIdOf } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
 
 /** Limits of waiting, in milliseconds. `Number.POSITIVE_INFINITY` switches a limit off. */
@@ -31,7 +33,9 @@ export interface Timeouts {
    */
   readonly firstChunkMs?: number;
   /**
-   * Longest time between two such chunks of a chat stream, or between two reads of any other answer.
+   * Longest time between two such chunks of a chat stream, or between two reads of any other answer. A stream that the
+   * app does not read for this time, or at most twice this time, loses its connection, because it may have been
+   * forgotten. A later read gets what had come, and then a `TimeoutError`; an answer that a proxy keeps continues.
    *
    * @default 60_000
    */
@@ -41,10 +45,10 @@ export interface Timeouts {
 }
 
 /**
- * Repeating of a refused or failed attempt. No request is repeated after the first byte of an answer. Images,
- * video tasks, assets and epsilon requests are repeated after a 429 only. Chat requests and queries are also
- * repeated after 408, 5xx and failed connections: a chat answer that the gateway had begun may be billed
- * twice.
+ * Repeating of a refused or failed attempt. No request is repeated after the first byte of an answer. Chat requests and
+ * queries are repeated after 408, 429, 5xx and failed connections. Images, video tasks, assets and epsilon requests are
+ * repeated after a 429, and after the others only where the proxy offers `once`. All attempts at one request have the
+ * same `idempotency-key`. Without a proxy that knows it, a chat answer that the gateway had begun may be billed twice.
  */
 export interface RetryOptions {
   /** Number of attempts after the first. 0 switches repeating off. @default 2 */
@@ -69,6 +73,15 @@ export interface RequestOptions {
   readonly timeouts?: Timeouts | undefined;
   /** Repeating of failed attempts. Each setting replaces the client's. */
   readonly retry?: RetryOptions | undefined;
+  /**
+   * Name of the one thing that is asked for, by which a proxy knows a request that comes again: 1 to 255 visible ASCII
+   * characters that nobody can guess. Use it again only for the same request, after an error whose `outcome` is
+   * `unknown`. It is sent as `idempotency-key`, by clients without an `apiKey` (see `idempotencyKeys` of `createClient`).
+   * A header of this name in `headers` wins. Stores choose the key themselves.
+   *
+   * @default a random key for each call
+   */
+  readonly idempotencyKey?: string | undefined;
 }
 
 /** Arguments of the platform's `fetch`. */
@@ -92,6 +105,8 @@ export interface Connection {
   readonly fetch: typeof globalThis.fetch;
   /** Makes the arguments of `fetch`. Throws where the platform refuses `init`. */
   readonly prepare: (address: string, init: RequestInit) => FetchArguments;
+  /** True if requests that may be billed have an `idempotency-key`. */
+  readonly idempotencyKeys: boolean;
   /** Returns the headers of a request that is sent now, with the key. */
   readonly headers: () => Promise<Headers>;
   /** Returns `text` without the keys that were sent so far. */
@@ -111,6 +126,8 @@ export interface Exchange extends Span, CallIdentity {
   readonly chunkMs: number;
   readonly headersMs: number;
   readonly retry: Required<RetryOptions>;
+  /** The caller's own `idempotency-key`. */
+  readonly idempotencyKey: string | undefined;
 }
 
 /** Description of a call. */
@@ -137,9 +154,10 @@ let calls = 0;
 export function openExchange(
   client: Connection,
   { kind, path, subject, headersMs: defaultHeadersMs }: CallDescription,
-  { signal, timeouts, retry }: RequestOptions,
+  { signal, timeouts, retry, idempotencyKey }: RequestOptions,
 ): Exchange {
   assertClient(client);
+  assertPlatform();
   const model = (subject as { readonly model?: unknown } | undefined)?.model;
   const {
     totalMs = Number.POSITIVE_INFINITY,
@@ -161,6 +179,7 @@ export function openExchange(
     chunkMs,
     headersMs,
     retry: { ...client.retry, ...retry },
+    idempotencyKey,
     ...openSpan(client.clock, signal, totalMs, late),
   };
 }
@@ -225,14 +244,20 @@ export interface Outgoing {
   readonly body?: (() => unknown) | undefined;
   readonly headers?: HeadersInput | undefined;
   /**
-   * Failures after which the request is repeated. `"any"`: all that may pass. `"refused-only"`: only a 429, where
-   * another attempt cannot bill twice.
+   * Failures after which the request is repeated. `"any"`: all that may pass. `"refused-only"`: a 429, where another
+   * attempt cannot bill twice; and all that may pass where the proxy answers a repeated key from its memory.
    */
   readonly repeat: "any" | "refused-only";
 }
 
 /** The module, and not the promise of it: in a Worker, one request must not wait for what another began. */
-let repeats: typeof import("./repeat.js") | undefined;
+let repeats: Repeats | undefined;
+type Repeats = typeof import("./repeat.js");
+
+/** Loads what reads refusals and repeats requests; undefined where it can't be loaded. */
+async function loadRepeats(): Promise<Repeats | undefined> {
+  return repeats ?? import("./repeat.js").then((module) => (repeats = module)).catch(() => undefined);
+}
 
 /**
  * Sends to the gateway, and repeats where that is safe. Returns the answer as soon as its headers have come. Throws
@@ -251,12 +276,16 @@ export async function send(
 ): Promise<Response> {
   const { path, signal, retry, state } = exchange;
   let attempt = 0;
+  /** The headers of the last answer, which name what the proxy offers. */
+  let answered: Headers | undefined;
   try {
     const made = makeBody?.();
     signal.throwIfAborted();
     const body = made instanceof Promise ? await unlessAborted(made, signal) : made;
     const isForm = body instanceof FormData;
     const headers = await headersOf(client, signal, extraHeaders);
+    // a query by POST asks for nothing new
+    if (method === "post" && (repeat === "refused-only" || exchange.kind === "chat")) addKey(headers);
     // the platform sets the type of a form, with its boundary
     if (isForm) headers.delete("content-type");
     else if (body !== undefined) headers.set("content-type", "application/json");
@@ -273,18 +302,24 @@ export async function send(
     };
     const address = addressOf(client, path);
     const first = attemptOnce(client.prepare(address, init));
-    // loaded while the request is in flight, because the network may be gone later; few requests need it, and none
-    // waits for it
-    const loading =
-      repeats ?? import("./repeat.js").then((module) => (repeats = module)).catch(() => undefined);
+    // while the request is in flight, because the network may be gone later; few requests need it, and none waits for it
+    const loading = loadRepeats();
     return await first.catch(async (error: Error) => {
-      if (retry.limit === 0 || !(await isRepeated(error))) throw error;
-      const loaded = await loading;
+      const loaded = retry.limit > 0 ? await loading : undefined;
       if (!loaded) throw error;
-      return loaded.repeat(address, init, {
-        times: retry.limit,
+      return loaded.repeat(error, {
+        client,
+        exchange,
+        address,
+        health: addressOf(client, "/health"),
+        init,
+        isSafe: repeat === "any",
+        hasKey: headers.has(KEY_HEADER),
+        isTransient,
+        outcomeOf,
         attempt: (request) => attemptOnce([request]),
-        isRepeated,
+        answered: () => answered,
+        onWait: (delayMs, error) => emitStep(client, exchange, { type: "retry", attempt, delayMs, error }),
       });
     });
   } catch (error) {
@@ -293,26 +328,29 @@ export async function send(
 
   async function attemptOnce(given: FetchArguments): Promise<Response> {
     // an earlier attempt may have had an effect, also if this one fails safely
-    const isKnown = attempt === 0 || state.outcome !== "unknown";
+    const before = attempt === 0 ? "not-sent" : state.outcome;
     state.outcome = "unknown";
     try {
-      return await fetchOnce(client, exchange, given, ++attempt);
+      return await fetchOnce(client, exchange, given, ++attempt, (response) => {
+        answered = response.headers;
+      });
     } catch (error) {
-      if (isKnown) state.outcome = outcomeOf(error);
-      else if (outcomeOf(error) === "not-sent") throw afterAnother(error as ConnectionError);
-      throw error;
+      const outcome = outcomeOf(error);
+      state.outcome = outcomeOfBoth(before, outcome);
+      // it did not connect, after one that may have arrived, or was refused
+      if (outcome !== "not-sent" || before === outcome) throw error;
+      const { message, cause } = error as ConnectionError;
+      throw new ConnectionError(`last attempt: ${message}`, before, { cause });
     }
   }
 
-  function isRepeated(error: Error): Promise<boolean> {
-    return waitToRepeat(client, exchange, attempt, error, repeat);
+  function addKey(all: Headers): void {
+    if (client.idempotencyKeys && !all.has(KEY_HEADER))
+      all.set(KEY_HEADER, exchange.idempotencyKey ?? randomId());
   }
 }
 
-/** Makes the error of an attempt that did not connect, after an attempt that may have arrived. */
-function afterAnother({ message, cause }: ConnectionError): ConnectionError {
-  return new ConnectionError(`last attempt: ${message}`, "unknown", { cause });
-}
+const KEY_HEADER = "idempotency-key";
 
 /** Makes an error of this library from any error. An abort stays unchanged. */
 function knownError(error: unknown, { signal, state }: Exchange): unknown {
@@ -322,7 +360,7 @@ function knownError(error: unknown, { signal, state }: Exchange): unknown {
   const { name, message } = asError(error);
   if (name === "AbortError") return error;
   return state.outcome === "not-sent"
-    ? new ConfigurationError(`the request could not be made, and nothing was sent: ${message}`, {
+    ? new ConfigurationError(`the request could not be made, and was not sent: ${message}`, {
         cause: error,
       })
     : connectionError(error);
@@ -331,30 +369,12 @@ function knownError(error: unknown, { signal, state }: Exchange): unknown {
 /**
  * Resolves the address of `path`. A relative base is resolved here and not in `createClient`, which servers call, too.
  */
-function addressOf({ baseURL }: Connection, path: string): string {
+export function addressOf({ baseURL }: Connection, path: string): string {
   const page = globalThis.location?.href;
   if (URL.canParse(baseURL + path, page)) return new URL(baseURL + path, page).href;
   throw new ConfigurationError(
     `baseURL: ${baseURL || "/"} is relative: a server needs the whole address: https://app.example.com/api`,
   );
-}
-
-/** Waits until a failed attempt is repeated. Returns false at once if it is not repeated. */
-async function waitToRepeat(
-  client: Connection,
-  exchange: Exchange,
-  attempt: number,
-  error: Error,
-  repeat: Outgoing["repeat"],
-): Promise<boolean> {
-  const { signal, retry } = exchange;
-  const { retryAfterMs: askedMs } = error as Partial<APIError>;
-  const isSafe = repeat === "any" ? isTransient(error) : isRateLimit(error);
-  if (signal.aborted || !isSafe || (askedMs ?? 0) > retry.maxDelayMs) return false;
-  const delayMs = askedMs ?? Math.min(retry.maxDelayMs, client.random() * 500 * 2 ** (attempt - 1));
-  emitStep(client, exchange, { type: "retry", attempt, delayMs, error });
-  if (delayMs > 0) await unlessAborted(client.clock.sleep(delayMs, signal), signal);
-  return true;
 }
 
 async function headersOf(
@@ -372,6 +392,7 @@ async function fetchOnce(
   exchange: Exchange,
   given: FetchArguments,
   attempt: number,
+  onHeaders: (response: Response) => void,
 ): Promise<Response> {
   const { signal, abort, headersMs } = exchange;
   const startedAt = client.clock.now();
@@ -389,6 +410,7 @@ async function fetchOnce(
   } finally {
     answered.abort(null);
   }
+  onHeaders(response);
   const requestId = requestIdOf(response);
   emitStep(client, exchange, {
     type: "response",
@@ -398,10 +420,19 @@ async function fetchOnce(
     requestId: requestId && client.scrub(requestId),
   });
   if (response.ok) return response;
-  const refusal = await errorOf(response, client, signal);
+  const refusal = await refusalOf(response, client, signal);
   // a limit that ends while the body is read changes nothing: the answer was a refusal
   if (signal.aborted && !isGatewayError(signal.reason)) throw signal.reason;
   throw cleanedBy(client, refusal);
+}
+
+/** Makes the error of a refusal. Without the code that reads its body, the status has to do. */
+async function refusalOf(response: Response, client: Connection, signal: AbortSignal): Promise<APIError> {
+  const loaded = await loadRepeats();
+  if (loaded) return loaded.errorOf(response, client, signal);
+  response.body?.cancel().catch(() => {});
+  const fields = { message: `HTTP ${response.status}` };
+  return apiErrorOf(response, "", { requestId: requestIdOf(response), fields });
 }
 
 function cleanedBy<Failure extends Error>({ scrub }: Connection, error: Failure): Failure {

@@ -40,7 +40,7 @@ export async function uploadFiles<Request>(
   const total = [...files.keys()].reduce((sum, { size }) => sum + size, 0);
   let done = 0;
   for (const file of files.keys()) {
-    const advance = ({ loadedBytes }: UploadProgress) => onProgress((done + loadedBytes) / (total || 1));
+    const advance = ({ loadedBytes }: UploadProgress) => onProgress((done + loadedBytes) / total);
     const { url } = await uploadMedia(client, file, { signal, onProgress: advance });
     done += file.size;
     files.set(file, url);

@@ -1,6 +1,8 @@
+import { noteOptions } from "../base/note-options.js";
 import { createStore, readerOf, type Store } from "../base/store.js";
 import type { Client } from "../client.js";
 import { asError } from "../errors.js";
+import { onForget } from "../storage/in-use.js";
 import { type UploadedMedia, type UploadOptions, uploadMedia } from "./upload.js";
 
 /** State of an upload store, in the terms of TanStack Query. */
@@ -16,7 +18,7 @@ export interface UploadState {
 }
 
 /** Options of an upload store; read at each use. */
-export type UploadStoreOptions = Pick<UploadOptions, "use" | "headers">;
+export type UploadStoreOptions = Pick<UploadOptions, "use" | "headers" | "storage">;
 
 /** Store of one upload at a time. */
 export interface UploadStore extends Store<UploadState> {
@@ -44,9 +46,18 @@ export function createUploadStore(
   options: UploadStoreOptions | (() => UploadStoreOptions) = {},
 ): UploadStore {
   const read = readerOf(options);
+  noteOptions("createUploadStore or useUpload", options, client.warn);
   let state: UploadState = idle;
   let running = new AbortController();
-  const store = createStore(() => state, { throttleMs: 0, clock: client.clock });
+  let leaveClient: (() => void) | undefined;
+  const store = createStore(() => state, {
+    throttleMs: 0,
+    clock: client.clock,
+    onFirst() {
+      leaveClient = onForget(client, reset);
+    },
+    onLast: () => leaveClient?.(),
+  });
   return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, upload, stop, reset };
 
   async function upload(file: Blob): Promise<UploadState> {
@@ -58,10 +69,10 @@ export function createUploadStore(
       return next;
     };
     try {
-      const { use, headers } = read();
+      const { use, headers, storage } = read();
       const onProgress: UploadOptions["onProgress"] = ({ loadedBytes, totalBytes }) =>
         show({ ...state, progress: loadedBytes / totalBytes });
-      const data = await uploadMedia(client, file, { use, headers, signal, onProgress });
+      const data = await uploadMedia(client, file, { use, headers, storage, signal, onProgress });
       return show({ ...idle, status: "success", progress: 1, data });
     } catch (error) {
       return show({ ...idle, status: "error", error: asError(error) });

@@ -3,7 +3,7 @@ import { checkMediaList, issuesOfProbe, type MediaEntry } from "../media/check.j
 import { signedFormats } from "../media/formats.js";
 import { type MediaLimits, type MediaUse, mediaLimits } from "../media/limits.js";
 import { type MediaProbe, type ProbeOptions, probeMedia } from "../media/probe.js";
-import { videoModels } from "../models.js";
+import { videoModelOf, videoModels } from "../models.js";
 import type { VideoRequest } from "./schema/request.js";
 
 /** Options of {@link checkVideoMedia}. */
@@ -44,7 +44,7 @@ export async function checkVideoMedia(
   { mediaAt, signal }: VideoMediaOptions = {},
 ): Promise<Issue[]> {
   const { model, input, content, parameters } = request as LooseRequest;
-  if (!Object.hasOwn(videoModels, model ?? "")) return [];
+  if (!videoModelOf(model ?? "")) return [];
   const { media } = input ?? {};
   if (media) return issuesOfBeta(media);
   return content ? issuesOfGamma(content) : [];

@@ -1,10 +1,13 @@
 import { randomId } from "../base/random-id.js";
+import { fingerprintOf } from "../base/same.js";
+import { scoped } from "../base/scope.js";
 import { assertAccepted, type UncheckedRequest, unchecked } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { asError, ConnectionError, isGatewayError } from "../errors.js";
-import { videoModels } from "../models.js";
+import { videoModelOf } from "../models.js";
 import { isLocked, shareLock, withLock } from "../tabs/locks.js";
 import { endsUnlessSent } from "../transport/billing-outcome.js";
+import { keepsKey } from "../transport/failure.js";
 import { fieldOf, idIn, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { VideoTaskHandle } from "../video-task.js";
@@ -18,8 +21,8 @@ const HEADERS_MS = 300_000;
  * Creates a video task (spec, `POST /v1/video/generations`). Store the handle at once: it is plain JSON. The task
  * continues and is billed even if no page watches it. It cannot be cancelled.
  *
- * The request is repeated only after a 429, which is not billed. After any other failure the error's `outcome` shows if
- * it may be billed.
+ * The request is repeated after a 429, which is not billed; after other failures only behind a proxy that offers `once`.
+ * The error's `outcome` shows if it may be billed.
  *
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses
@@ -77,7 +80,7 @@ function handleOf(
   const seconds = fieldOf(client, "created_at", "number", receipt.created_at) ?? 0;
   const model = fieldOf(client, "model", "string", receipt.model) || requestedModel;
   const createdAt = seconds > 0 ? seconds * 1000 : Date.now();
-  const row = Object.hasOwn(videoModels, model) ? videoModels[model as keyof typeof videoModels] : undefined;
+  const row = videoModelOf(model);
   const hours = row && "retentionHours" in row ? row.retentionHours : undefined;
   // compared with the clock of this machine, which may be ahead of the gateway's: a new task has never expired
   const newestMs = Math.max(createdAt, Date.now());
@@ -91,16 +94,20 @@ export interface SubmissionOptions extends RequestOptions {
   readonly unlessSent: AbortSignal;
 }
 
-/** Writer of entries. Both functions resolve when the storage has the change, or has failed. */
+/** Entries of a ledger. `put` and `drop` resolve when the storage has the change, or has failed. */
 interface EntryKeeper {
   readonly put: (entry: VideoTaskEntry) => Promise<void>;
   readonly drop: (key: string) => Promise<void>;
+  /** Returns all entries, the newest first. */
+  readonly newest: () => readonly VideoTaskEntry[];
 }
 
-const SUBMISSION = "sluice/submission/";
+/** Name of the lock that a tab holds while it submits. */
+const submissionLock = (client: Client, key: string) => scoped(client, `sluice/submission/${key}`);
 
 /**
- * Creates a task from a checked request. Its entry is stored before the request is sent.
+ * Creates a task from a checked request. Its entry is stored before the request is sent. The same request as that of an
+ * entry whose end is not known continues that entry, with its key.
  *
  * @throws the errors of {@link createVideoTask}
  */
@@ -108,18 +115,23 @@ export async function submitVideoTask(
   client: Client,
   request: VideoRequest | UncheckedRequest,
   { label, unlessSent, ...options }: SubmissionOptions,
-  { put, drop }: EntryKeeper,
+  { put, drop, newest }: EntryKeeper,
 ): Promise<VideoTaskEntry> {
-  const key = randomId();
+  const fingerprint = client.idempotencyKeys ? fingerprintOf(request) : undefined;
+  const lost = newest().find((each) => each.state === "unconfirmed" && each.fingerprint === fingerprint);
+  const repeated = fingerprint === undefined ? undefined : lost;
+  const key = repeated?.key ?? randomId();
   const { model = "" } = request as Partial<VideoRequest>;
-  const entry = { key, model, submittedAt: Date.now(), ...(label !== undefined && { label }) };
-  let settled: VideoTaskEntry = { ...entry, state: "submitting" };
+  const submittedAt = repeated?.submittedAt ?? Date.now();
+  const entry = { key, model, submittedAt, ...(label !== undefined && { label }) };
+  const open = { ...entry, ...(fingerprint !== undefined && { fingerprint }) };
+  let settled: VideoTaskEntry = { ...open, state: "submitting" };
   const call = endsUnlessSent(client, unlessSent, options.signal);
   // held until the entry is settled: other tabs see by the lock that this tab still waits
-  await withLock(client, SUBMISSION + key, unlessSent, async () => {
+  await withLock(client, submissionLock(client, key), unlessSent, async () => {
     await put(settled);
     try {
-      const sent = { ...options, signal: call.signal };
+      const sent = { ...options, signal: call.signal, idempotencyKey: key };
       const handle = await createVideoTask(call.client, unchecked(request), sent);
       settled = { ...entry, state: "created", handle };
     } catch (error) {
@@ -128,7 +140,9 @@ export async function submitVideoTask(
       // a task with a known id exists, even if something else failed
       if (known?.handle) settled = { ...entry, state: "created", handle: known.handle };
       else {
-        if (isUnknown) await put({ ...entry, state: "unconfirmed", error: asError(error) });
+        const kept = keepsKey(error) ? open : entry;
+        // a repetition that is refused says nothing about the first request
+        if (isUnknown || repeated) await put({ ...kept, state: "unconfirmed", error: asError(error) });
         else await drop(key);
         throw error;
       }
@@ -142,13 +156,13 @@ export async function submitVideoTask(
 
 /** Marks a submission whose tab was closed as `unconfirmed`: the gateway may have received it. */
 export async function afterReload(client: Client, entry: VideoTaskEntry): Promise<VideoTaskEntry> {
-  if (await isLocked(client, SUBMISSION + entry.key)) return entry;
+  if (await isLocked(client, submissionLock(client, entry.key))) return entry;
   return { ...entry, state: "unconfirmed", error: new ConnectionError(LEFT, "unknown") };
 }
 
 /** Waits until the tab of a submission has settled it or was closed, and marks it as {@link afterReload} does. */
 export async function afterSubmission(client: Client, entry: VideoTaskEntry): Promise<VideoTaskEntry> {
-  const name = SUBMISSION + entry.key;
+  const name = submissionLock(client, entry.key);
   // tabs that can't see each other's locks can't know
   if ((await isLocked(client, name)) === undefined) return entry;
   await shareLock(client, name, Promise.resolve());

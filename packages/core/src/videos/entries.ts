@@ -1,4 +1,5 @@
 import { reportStorageFailure } from "../base/platform-limits.js";
+import { scoped } from "../base/scope.js";
 import { createStore, type Store } from "../base/store.js";
 import type { UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
@@ -12,8 +13,11 @@ import {
   type WatchPlan,
   type WatchState,
 } from "../polling/shared-poller.js";
+import { storageOf } from "../storage/client-storage.js";
+import { onForget } from "../storage/in-use.js";
+import type { RecordWriter } from "../storage/record-writer.js";
 import type { RecordStorage } from "../storage/storage.js";
-import { waitForStorage } from "../storage/wait.js";
+import { readWhenPossible, waitForStorage } from "../storage/wait.js";
 import type { Presence } from "../tabs/page-activity.js";
 import { renewedLater } from "../uploads/expiring-link.js";
 import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video-task.js";
@@ -54,24 +58,35 @@ const COLLECTION = "video-tasks";
 /** Creates the ledger of a client's tasks. Without `storage` it lasts as long as the page. */
 export function createVideoTaskLedger(
   client: Client,
-  { storage, presence }: { storage?: RecordStorage | undefined; presence?: Presence | undefined },
+  { storage: given, presence }: { storage?: RecordStorage | undefined; presence?: Presence | undefined },
 ): VideoTaskLedger {
   const { clock } = client;
+  const storage = given && storageOf(client, given);
   const entries = new Map<string, VideoTaskEntry>();
   // number of changes of each entry, so that an older copy never wins
   const revisions = new Map<string, number>();
   const watches: WatchesInUse<VideoTask, WatchSettings> = new Map();
   let restoring: Promise<void> | undefined;
   const store = createStore(newestFirst, { throttleMs: 0, clock });
+  let opening: Promise<RecordWriter> | undefined;
+  /** Number of times that all was forgotten. What began before is not kept. */
+  let generation = 0;
+  // the ledger lives as long as its client
+  onForget(client, () => {
+    generation += 1;
+    entries.clear();
+    store.flush();
+  });
 
   return {
     getSnapshot: store.getSnapshot,
     subscribe: store.subscribe,
-    restore() {
-      restoring ??= restore().catch(report);
-      return restoring;
+    restore: restoreOnce,
+    async submit(request, options) {
+      // a page before this one may have left the same request without an answer
+      if (client.idempotencyKeys) await restoreOnce();
+      return submitVideoTask(client, request, options, { ...keeperOf(generation), newest: newestFirst });
     },
-    submit: (request, options) => submitVideoTask(client, request, options, { put, drop }),
     watch: (task, settings, known = unwatched) =>
       sharedWatch(watches, task.id, settings, (shared) => planOf(task, shared, known)),
     handleOf: (id) => entryOf(id)?.handle,
@@ -93,6 +108,11 @@ export function createVideoTaskLedger(
     },
   };
 
+  function restoreOnce(): Promise<void> {
+    restoring ??= restore();
+    return restoring;
+  }
+
   function newestFirst(): readonly VideoTaskEntry[] {
     return [...entries.values()].sort((a, b) => b.submittedAt - a.submittedAt);
   }
@@ -105,7 +125,7 @@ export function createVideoTaskLedger(
     const { id } = task;
     const { snapshot = known.snapshot } = { snapshot: entryOf(id)?.task };
     return {
-      name: `sluice/video/${client.baseURL}/${id}`,
+      name: scoped(client, `sluice/video/${client.baseURL}/${id}`),
       client,
       presence,
       known: { snapshot, error: known.error },
@@ -147,6 +167,15 @@ export function createVideoTaskLedger(
     return [...entries.values()].find(({ handle }) => handle?.id === id);
   }
 
+  /** Keeps the entries of a submission, unless all was forgotten meanwhile. */
+  function keeperOf(begun: number) {
+    const isKept = () => begun === generation;
+    return {
+      put: async (entry: VideoTaskEntry) => (isKept() ? put(entry) : undefined),
+      drop: async (key: string) => (isKept() ? drop(key) : undefined),
+    };
+  }
+
   function put(entry: VideoTaskEntry): Promise<void> {
     entries.set(entry.key, entry);
     revisions.set(entry.key, (revisions.get(entry.key) ?? 0) + 1);
@@ -161,15 +190,43 @@ export function createVideoTaskLedger(
   /** Shows an entry, and stores it. */
   async function keep(key: string): Promise<void> {
     store.flush();
-    const record = recordOf(entries.get(key), revisions.get(key));
-    if (storage)
-      await waitForStorage(clock, () => storage.write(COLLECTION, new Map([[key, record]]))).catch(report);
+    if (!storage) return;
+    // a write before it may hang, and the caller waits to send a request
+    const write = () => writerOf(storage).then((writer) => writer.put(key));
+    await waitForStorage(clock, write).catch(() => {});
+  }
+
+  /** Loads the writer with the first change. */
+  function writerOf(storage: RecordStorage): Promise<RecordWriter> {
+    opening ??= import("../storage/record-writer.js").then(({ createRecordWriter }) =>
+      createRecordWriter({
+        client,
+        storage,
+        collection: COLLECTION,
+        recordOf: (key) => recordOf(entries.get(key), revisions.get(key)),
+        onFailure: report,
+      }),
+    );
+    // without a network a part of the app can't be loaded: the next change tries again
+    opening.catch((error) => {
+      opening = undefined;
+      report(error);
+    });
+    return opening;
   }
 
   async function restore(): Promise<void> {
     if (!storage) return;
-    storage.watch(COLLECTION, (changes) => void merge(changes, false), report);
-    await mergeAll(await waitForStorage(clock, () => storage.read(COLLECTION), mergeAll));
+    void writerOf(storage).catch(() => {});
+    try {
+      storage.watch(COLLECTION, (changes) => void merge(changes, false), report);
+    } catch (error) {
+      report(error);
+    }
+    const begun = generation;
+    const take = (records: ReadonlyMap<string, unknown>) =>
+      begun === generation ? mergeAll(records) : Promise.resolve();
+    await readWhenPossible(client, () => storage.read(COLLECTION), take, report);
   }
 
   async function mergeAll(records: ReadonlyMap<string, unknown>): Promise<void> {

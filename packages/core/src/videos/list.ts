@@ -1,4 +1,5 @@
 import { after } from "../base/clock.js";
+import { noteOptions } from "../base/note-options.js";
 import { createStore, type Store } from "../base/store.js";
 import type { Client } from "../client.js";
 import { videoTaskLedgerOf } from "./entries.js";
@@ -23,6 +24,7 @@ export interface VideoTaskList extends Store<readonly VideoTaskEntry[]> {
  */
 export function createVideoTaskList(client: Client, options: VideoTaskListOptions = {}): VideoTaskList {
   const ledger = videoTaskLedgerOf(client, options);
+  noteOptions("createVideoTaskList or useVideoTasks", options, client.warn);
   const settings = () => options;
   const watching = new Map<string, () => void>();
   let stopLedger: (() => void) | undefined;

@@ -1,3 +1,4 @@
+import { scoped } from "../base/scope.js";
 import type { Client } from "../client.js";
 import { isGatewayError } from "../errors.js";
 import type { VideoTask, VideoTaskReference } from "../video-task.js";
@@ -5,7 +6,7 @@ import { getVideoTask, type VideoTaskWatchOptions } from "./watch.js";
 
 /** Options of a TanStack Query that polls a video task. */
 export interface VideoTaskQueryOptions {
-  /** Key of the task in the query cache: the gateway's address and the task's id. */
+  /** Key of the task in the query cache: the gateway's address, with the client's scope, and the task's id. */
   readonly queryKey: readonly ["sluice", "video-task", string, string];
   /** Polls the task once. */
   readonly queryFn: (context: {
@@ -42,7 +43,7 @@ export function videoTaskQueryOptions(
 ): VideoTaskQueryOptions {
   const id = typeof task === "string" ? task : task.id;
   return {
-    queryKey: ["sluice", "video-task", client.baseURL, id],
+    queryKey: ["sluice", "video-task", scoped(client, client.baseURL), id],
     queryFn: ({ signal }) => getVideoTask(client, task, { signal }),
     refetchInterval: ({ state: { data, error } }) => {
       if (data?.state === "succeeded" || data?.state === "failed" || isLasting(error)) return false;

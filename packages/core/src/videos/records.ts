@@ -27,9 +27,9 @@ export function recordOf(entry: VideoTaskEntry | undefined, revision: number | u
  * without a task id is an entry only if all its other fields have their types.
  */
 export function copyIn(key: string, record: unknown): EntryCopy | undefined {
-  const { state, model, submittedAt, revision, label, ...rest } = fieldsOf<VideoTaskEntry & EntryCopy>(
-    record,
-  );
+  const { state, model, submittedAt, revision, label, fingerprint, ...rest } = fieldsOf<
+    VideoTaskEntry & EntryCopy
+  >(record);
   const { handle, task, error } = (isRecord(record) ? record : {}) as Record<string, unknown>;
   const known = fieldsOf<VideoTaskReference>(handle);
   const seen = fieldsOf<VideoTask & { url: string }>(task);
@@ -42,6 +42,8 @@ export function copyIn(key: string, record: unknown): EntryCopy | undefined {
     model: model ?? "",
     submittedAt: submittedAt ?? 0,
     ...(label !== undefined && { label }),
+    // the key of the entry is sent as a header
+    ...(fingerprint !== undefined && /^[\w-]{1,255}$/.test(key) && { fingerprint }),
     state: known.id ? "created" : state,
     ...(known.id && { handle: known }),
     ...(isShown && { task: seen }),

@@ -37,4 +37,9 @@ export interface VideoTaskEntry {
   readonly task?: VideoTask;
   /** Error of the request; it says what to do. */
   readonly error?: Error;
+  /**
+   * Fingerprint of a request whose end is not known. The same request again continues this entry: it has the same
+   * `idempotency-key`, so that a proxy with `once` gives the first task. Absent without a proxy.
+   */
+  readonly fingerprint?: string;
 }

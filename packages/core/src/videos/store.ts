@@ -1,3 +1,4 @@
+import { noteOptions } from "../base/note-options.js";
 import { readerOf, type Store } from "../base/store.js";
 import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
@@ -18,6 +19,9 @@ export interface VideoTaskStore extends Store<VideoTaskState> {
    * the state as soon as the gateway has answered. A `File` or `Blob` in the place of an address is uploaded first, with
    * `uploadMedia`; if that fails, the task is `not-sent`. While a task has not ended, a second call sends nothing, so that a
    * double click pays once; `whenBusy` decides about its result.
+   *
+   * The same request as that of an `unconfirmed` entry continues this entry, with its `idempotency-key`: a proxy with
+   * `once` gives the first task.
    *
    * The entry is stored before the request is sent. If the storage has not answered after 3 s, the request is sent and
    * the entry is stored later.
@@ -61,6 +65,7 @@ export function createVideoTaskStore(
   options: VideoTaskStoreOptions | (() => VideoTaskStoreOptions) = {},
 ): VideoTaskStore {
   const read = readerOf(options);
+  noteOptions("createVideoTaskStore or useVideoTask", options, client.warn);
   const ledger = videoTaskLedgerOf(client, read());
   const knownOf = (handle: VideoTaskReference) => ledger.handleOf(handle.id) ?? handle;
   const task = createTaskStore<
@@ -70,7 +75,7 @@ export function createVideoTaskStore(
     VideoTaskState,
     true | number
   >({
-    clock: client.clock,
+    client,
     watchOf: (handle, known) => ledger.watch(handle, read, known),
     dataOf: (video) => (video.state === "succeeded" ? video : undefined),
     stateOf: ({ handle, ...state }, video, sending) => ({

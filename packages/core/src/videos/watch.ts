@@ -178,8 +178,6 @@ async function* snapshotsOf(
     // only after an update: a subscriber shows `fetching` until the update
     if (!listening || last === before || clock.now() < pushAgainAt) continue;
     for await (const pushed of pushedOf(client, handle, { ...options, signal: listening }, keepMs)) {
-      // the first pushed snapshot may be older than the answer
-      if (pushed.state === "queued" && last.state !== "queued") continue;
       last = newerTask(last, pushed);
       yield last;
     }
@@ -301,10 +299,16 @@ function expiredOr(error: unknown, handle: VideoTaskReference): unknown {
   return new TaskExpiredError(message, handle, { cause: error });
 }
 
+/** States in their order; other states have no place in it. */
+const ORDER: readonly string[] = ["queued", "running", "result-pending", "succeeded"];
+
 /**
- * Merges an answer into the last snapshot. Progress never goes back. Returns the same object if nothing has changed.
+ * Merges an answer into the last snapshot. Progress and state never go back: servers that share a task may answer with
+ * older news. Returns the same object if nothing has changed.
  */
 export function newerTask(last: VideoTask | undefined, answer: VideoTask): VideoTask {
+  const place = ORDER.indexOf(answer.state);
+  if (last && place !== -1 && place < ORDER.indexOf(last.state)) return last;
   const progress = Math.max(answer.progress ?? 0, last?.progress ?? 0);
   const next = progress > (answer.progress ?? 0) ? { ...answer, progress } : answer;
   return last && faceOf(next) === faceOf(last) ? last : next;

@@ -1,4 +1,10 @@
-import { type ChatState, type ChatStore, type ChatStoreOptions, createChatStore } from "@sluice/core";
+import {
+  type ChatState,
+  type ChatStore,
+  type ChatStoreOptions,
+  createChatStore,
+  type StandardSchema,
+} from "@sluice/core";
 import { clientOf, DONE, frame, openBody, stoppedClock, streamAnswer } from "./gateway.js";
 
 /** The stream of an answer in one piece of text. */
@@ -63,4 +69,10 @@ export function hasCall(wanted: string, id?: string): (state: ChatState) => bool
     messages.some(({ toolCalls }) =>
       toolCalls?.some((call) => call.state === wanted && (id === undefined || call.id === id)),
     );
+}
+
+/** A schema of a library that cannot write JSON Schema. */
+export function onlyChecks(fits: (value: unknown) => boolean): StandardSchema {
+  const validate = (value: unknown) => (fits(value) ? { value } : { issues: [{ message: "no" }] });
+  return { "~standard": { version: 1, vendor: "other", validate } };
 }

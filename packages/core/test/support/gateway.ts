@@ -1,5 +1,6 @@
 import "./loaded.js";
 import { type Client, type ClientOptions, type Clock, createClient, type Store } from "@sluice/core";
+import { isWorkerd } from "./runtime.js";
 
 const encoder = new TextEncoder();
 
@@ -191,13 +192,15 @@ export function stoppedClock(): Clock & {
 const locks = globalThis.navigator?.locks as LockManager | undefined;
 
 /**
- * Resolves when everything has run that waits for nothing but promises and the platform's locks. A browser's locks live in
- * another process, which answers in the order of the questions: a clock must not run ahead of them.
+ * Resolves when everything has run that waits for nothing but promises, parts of the client that are loaded, and the
+ * platform's locks. A browser's locks live in another process, which answers in the order of the questions: a clock must
+ * not run ahead of them.
  */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) {
     await locks?.query();
-    await hostTurn();
+    // there the code of an `import()` comes in a turn of the whole event loop, though it is loaded
+    await (isWorkerd ? eventLoopTurn() : hostTurn());
   }
 }
 

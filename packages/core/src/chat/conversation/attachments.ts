@@ -1,5 +1,5 @@
 import { ValidationError } from "../../errors.js";
-import { chatModels } from "../../models.js";
+import { chatModelOf, chatModels } from "../../models.js";
 import { isImageURL } from "../protocol/schema.js";
 
 /** An image in a message: a file, or an http(s) or data URL. */
@@ -17,9 +17,8 @@ export async function imageURLs(
   model: string,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const known: Record<string, { imageInput: boolean }> = chatModels;
-  if (Object.hasOwn(known, model) && !known[model]?.imageInput) {
-    const others = Object.keys(known).filter((name) => known[name]?.imageInput);
+  if (chatModelOf(model)?.imageInput === false) {
+    const others = Object.keys(chatModels).filter((name) => chatModelOf(name)?.imageInput);
     refuse("images", `${model} sees no images; ${others.join(", ")} does`);
   }
   return Promise.all(

@@ -1,9 +1,9 @@
 import { yieldToHost } from "../../base/clock.js";
-import { checkBySchema, issuesText, type StandardSchema } from "../../base/standard-schema.js";
+import type { StandardSchema } from "../../base/standard-schema.js";
 import type { UncheckedRequest } from "../../base/validate.js";
 import type { Client } from "../../client.js";
-import { asError, isGatewayError, ResponseError, StreamError } from "../../errors.js";
-import { parseJSON } from "../../transport/error-response.js";
+import { asError, isGatewayError, StreamError } from "../../errors.js";
+import { keepsKey } from "../../transport/failure.js";
 import type { RequestOptions } from "../../transport/send.js";
 import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "../partial-json/growing-json.js";
 import { emptyMessage } from "../protocol/accumulate.js";
@@ -39,11 +39,14 @@ export function createAnswer(
   { schema, ...options }: RequestOptions & { schema?: StandardSchema | undefined },
 ): Answer {
   const { clock } = client;
-  const stream = openStream(client, options, request, streamId, "params: unchecked({ … })");
+  const { idempotencyKey } = draft;
+  const newer = "params: unchecked({ … })";
+  const stream = openStream(client, { ...options, idempotencyKey }, request, streamId, newer);
   const argumentReaders: GrowingJSON[] = [];
   const shownCalls = new WeakMap<ToolCall, ThreadToolCall>();
   const objectReader = schema && createObjectReader();
   let textRead = 0;
+  let isWhole = false;
   let usage: ChatUsage | undefined;
   let shown: { of: unknown; streamId: string | undefined; message: ThreadMessage } | undefined;
 
@@ -83,17 +86,33 @@ export function createAnswer(
         sliceEnd = clock.now() + SLICE_MS;
       }
       const { outcome, timing, finishReason } = await stream.result();
+      isWhole = true;
       if (outcome === "error") throw endedByGateway(finishReason, stream.snapshot);
       if (objectReader) await loadJSONReader();
       const message = ended({ outcome }, timing);
-      return schema && outcome === "complete" ? await withObject(message, schema) : message;
+      if (!schema || outcome !== "complete") return message;
+      const { withObject } = await import("./json-schema.js");
+      return await withObject(message, schema);
     } catch (cause) {
-      return ended(request || saysWhy(cause) ? endOf(cause) : { outcome: "interrupted" }, stream.timing);
+      return ended(
+        request || stream.streamId || saysWhy(cause) ? endOf(cause) : { outcome: "interrupted" },
+        stream.timing,
+        cause,
+      );
     }
   }
 
-  function ended(end: Pick<ThreadMessage, "outcome" | "error">, timing: ChatTiming): ThreadMessage {
-    const message = { ...messageSoFar(), ...end, ...(usage && { usage }), timing };
+  /** @param cause error of the stream, which decides if the request keeps its key for `retry` */
+  function ended(
+    end: Pick<ThreadMessage, "outcome" | "error">,
+    timing: ChatTiming,
+    cause?: unknown,
+  ): ThreadMessage {
+    const { idempotencyKey, ...known } = messageSoFar();
+    const key = idempotencyKey && keepsKey(cause) ? { idempotencyKey } : {};
+    // the rest may still be there: `retry` asks for it before it requests another answer
+    const rest = !isWhole && stream.streamId ? { streamId: stream.streamId } : {};
+    const message = { ...known, ...key, ...rest, ...end, ...(usage && { usage }), timing };
     return end.outcome === "tool-calls"
       ? message
       : withCallsClosed(message, "the answer ended before the call was whole");
@@ -163,22 +182,5 @@ function createObjectReader(): { push: (text: string) => void; readonly value: u
     get value() {
       return reader.value;
     },
-  };
-}
-
-async function withObject(message: ThreadMessage, schema: StandardSchema): Promise<ThreadMessage> {
-  const { content } = message;
-  const end = Math.max(content.lastIndexOf("}"), content.lastIndexOf("]")) + 1;
-  const value = parseJSON(content.slice(Math.max(content.search(/[{[]/), 0), end));
-  const checked =
-    value === undefined
-      ? { issues: [{ path: "", message: "the answer is no JSON" }] }
-      : await checkBySchema(schema, value);
-  if (!checked.issues) return { ...message, object: checked.value };
-  const fields = { path: checked.issues[0]?.path ?? "", body: content };
-  return {
-    ...message,
-    outcome: "error",
-    error: new ResponseError(`the answer does not fit the schema: ${issuesText(checked.issues)}`, fields),
   };
 }

@@ -1,12 +1,14 @@
 import { parseJSON } from "../../transport/error-response.js";
 import type { ChatRequestMessage, ToolCall } from "../protocol/request-body.js";
-import type { ThreadMessage, ThreadToolCall } from "./message.js";
+import { type ThreadMessage, type ThreadToolCall, wireMessageOf } from "./message.js";
+
+// loaded with the first thread that has tool calls
 
 /** Result that is sent for a tool call without a result. */
 const NO_RESULT = "the call was cancelled before it had a result";
 
 /**
- * Makes the messages of a request from a thread. Each tool call is followed by its result. Thinking is sent back
+ * Makes the messages of a request from a thread with tool calls. Each tool call is followed by its result. Thinking is sent back
  * unchanged in turns that called tools (spec, Model `alpha-v4.1-flash`), and left out of all others.
  */
 export function historyOf(messages: readonly ThreadMessage[]): ChatRequestMessage[] {
@@ -98,9 +100,8 @@ function hasJSON({ function: { arguments: text } }: ToolCall): boolean {
 }
 
 function wireMessagesOf(message: ThreadMessage, calledTools: boolean): ChatRequestMessage[] {
-  const { role, content, images, reasoning, toolCalls } = message;
-  if (role === "system") return [{ role, content }];
-  if (role === "user") return [{ role, content: images?.length ? partsOf(content, images) : content }];
+  const { role, content, reasoning, toolCalls } = message;
+  if (role !== "assistant") return [wireMessageOf(message)];
   return [
     {
       role,
@@ -109,13 +110,6 @@ function wireMessagesOf(message: ThreadMessage, calledTools: boolean): ChatReque
       ...(toolCalls?.length && { tool_calls: toolCalls.map(wireCallOf) }),
     },
     ...(toolCalls ?? []).flatMap(resultOf),
-  ];
-}
-
-function partsOf(text: string, images: readonly string[]) {
-  return [
-    ...(text === "" ? [] : [{ type: "text" as const, text }]),
-    ...images.map((url) => ({ type: "image_url" as const, image_url: { url } })),
   ];
 }
 

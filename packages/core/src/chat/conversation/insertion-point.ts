@@ -1,7 +1,7 @@
 import { randomId } from "../../base/random-id.js";
 import { ConfigurationError, ValidationError } from "../../errors.js";
 import type { ImageInput } from "./attachments.js";
-import { isOpen, type ThreadMessage, withCallsClosed } from "./message.js";
+import { isContinued, isOpen, isPending, type ThreadMessage, withCallsClosed } from "./message.js";
 import type { Thread } from "./message-tree.js";
 
 /** Point of a thread at which a turn begins. */
@@ -10,6 +10,10 @@ export interface Place {
   readonly below: string | undefined;
   /** Messages that were added for the turn. */
   readonly added: readonly string[];
+  /** Key of the request that the turn repeats: nobody knows how that one ended. */
+  readonly idempotencyKey?: string | undefined;
+  /** The answer that the turn repeats, if a proxy may still keep it: it is read before another one is requested. */
+  readonly kept?: ThreadMessage | undefined;
 }
 
 /**
@@ -19,6 +23,8 @@ export interface Place {
 export type FindPlace = (signal: AbortSignal) => Place | Promise<Place>;
 
 interface Question {
+  /** Id of the message; a new one by default. */
+  readonly id?: string | undefined;
   readonly content: string;
   readonly images: readonly ImageInput[];
   readonly below: string | undefined;
@@ -27,7 +33,7 @@ interface Question {
 
 /** Adds a question below a message. Without images it is added at once, so that the next frame shows it. */
 export function addQuestion(thread: Thread, question: Question, signal: AbortSignal): Place | Promise<Place> {
-  const { content, images, below, model } = question;
+  const { id = randomId(), content, images, below, model } = question;
   assertContent(content, images);
   return images.length > 0 ? addWithImages() : add({});
 
@@ -41,7 +47,6 @@ export function addQuestion(thread: Thread, question: Question, signal: AbortSig
 
   function add(shown: { images?: readonly string[] }): Place {
     closeCalls(thread, WENT_ON);
-    const id = randomId();
     thread.add({ id, role: "user", content, ...shown, createdAt: Date.now() }, below);
     return { below: id, added: [id] };
   }
@@ -62,35 +67,51 @@ export function assertContent(content: string, images: readonly ImageInput[]): v
 export function addVersion(
   thread: Thread,
   messageId: string,
-  { content, images, model }: { content: string; images: readonly ImageInput[] | undefined; model: string },
+  version: Omit<Question, "images" | "below"> & { readonly images: readonly ImageInput[] | undefined },
   signal: AbortSignal,
 ): Place | Promise<Place> {
   const node = thread.node(messageId);
   if (node?.message.role !== "user") throw unknown(messageId, "message of the user");
-  const shown = images ?? node.message.images ?? [];
-  return addQuestion(thread, { content, images: shown, below: thread.parentOf(messageId), model }, signal);
+  const images = version.images ?? node.message.images ?? [];
+  return addQuestion(thread, { ...version, images, below: thread.parentOf(messageId) }, signal);
 }
 
-/** Finds the insertion point of a retry: `last` failed, was stopped, or has tool calls without a result. */
+/**
+ * Finds the insertion point of a retry: `last` failed, was stopped, or called tools. Answers with tool calls are kept
+ * with their results.
+ */
 export function placeOfRetry(thread: Thread, last: ThreadMessage | undefined): Place {
   if (!last || last.role === "system" || last.outcome === "complete")
     throw new ConfigurationError(
       "there is nothing to retry: the last answer is whole; regenerate() asks for another",
     );
-  if (last.outcome === "tool-calls") thread.put(withCallsClosed(last, WENT_ON));
-  return { below: belowRetry(thread, last), added: [] };
+  if (isContinued(last)) {
+    const { error: _, ...answer } = withCallsClosed(last, WENT_ON);
+    thread.put({ ...answer, outcome: "tool-calls" });
+  }
+  const below = belowRetry(thread, last);
+  // without its failed answer in sight, the newest one beside it is repeated
+  const failed = below === last.id ? answersBelow(thread, below).at(-1) : last;
+  return {
+    below,
+    added: [],
+    idempotencyKey: failed?.idempotencyKey,
+    kept: failed?.streamId ? failed : undefined,
+  };
 }
 
 /** Counts the last answers that a retry of `last` replaces by another version. */
 export function answersBeside(thread: Thread, last: ThreadMessage): number {
-  const below = belowRetry(thread, last);
-  return thread
-    .ids()
-    .filter((id) => thread.parentOf(id) === below && thread.node(id)?.message.role === "assistant").length;
+  return answersBelow(thread, belowRetry(thread, last)).length;
 }
 
-function belowRetry(thread: Thread, { id, role, outcome }: ThreadMessage): string | undefined {
-  return role === "user" || outcome === "tool-calls" ? id : thread.parentOf(id);
+function answersBelow(thread: Thread, below: string | undefined): readonly ThreadMessage[] {
+  const beside = thread.ids().filter((id) => thread.parentOf(id) === below);
+  return beside.flatMap((id) => thread.node(id)?.message ?? []).filter(({ role }) => role === "assistant");
+}
+
+function belowRetry(thread: Thread, last: ThreadMessage): string | undefined {
+  return last.role === "user" || isContinued(last) ? last.id : thread.parentOf(last.id);
 }
 
 /** Finds the insertion point of the answer `messageId`, or of the last turn. */
@@ -111,6 +132,15 @@ const WENT_ON = "the user went on without the call";
 export function closeCalls(thread: Thread, reason: string): void {
   const last = thread.path.at(-1);
   if (last?.toolCalls?.some(isOpen)) thread.put(withCallsClosed(last, reason));
+}
+
+/**
+ * Closes the calls that wait above the last shown message: another tab went on before it knew them, and no verb reaches
+ * them.
+ */
+export function closePassedCalls(thread: Thread): void {
+  for (const message of thread.path.slice(0, -1))
+    if (message.toolCalls?.some(isPending)) thread.put(withCallsClosed(message, WENT_ON, isPending));
 }
 
 function unknown(messageId: string, kind: string): ConfigurationError {

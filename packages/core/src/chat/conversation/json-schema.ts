@@ -1,8 +1,15 @@
 import type { toJsonSchema } from "@valibot/to-json-schema";
-import { assertWritable, type StandardSchema } from "../../base/standard-schema.js";
+import {
+  assertWritable,
+  checkBySchema,
+  issuesText,
+  type StandardSchema,
+} from "../../base/standard-schema.js";
 import type { Client } from "../../client.js";
-import { asError, ConfigurationError } from "../../errors.js";
-import { chatModels } from "../../models.js";
+import { asError, ConfigurationError, ResponseError } from "../../errors.js";
+import { chatModelOf } from "../../models.js";
+import { parseJSON } from "../../transport/error-response.js";
+import type { ThreadMessage } from "./message.js";
 
 /**
  * Writes a schema as the JSON Schema of its input, since a model writes the input. Checks without a keyword of JSON
@@ -34,23 +41,49 @@ interface JSONParts {
 }
 
 /** Writes what a request for JSON adds. Warns if the schema has no JSON Schema. */
-export async function jsonPartsOf(client: Client, model: string, schema: StandardSchema): Promise<JSONParts> {
-  const known: Readonly<Record<string, { jsonMode: boolean } | undefined>> = chatModels;
+export async function jsonPartsOf(
+  client: Client,
+  model: string,
+  schema: StandardSchema,
+  jsonSchema?: object,
+): Promise<JSONParts> {
   return {
-    instructions: await instructionsOf(client, schema),
-    mode: known[model]?.jsonMode ? { response_format: { type: "json_object" } } : undefined,
+    instructions: await instructionsOf(client, schema, jsonSchema),
+    mode: chatModelOf(model)?.jsonMode ? { response_format: { type: "json_object" } } : undefined,
   };
 }
 
-async function instructionsOf(client: Client, schema: StandardSchema): Promise<string | undefined> {
+async function instructionsOf(
+  client: Client,
+  schema: StandardSchema,
+  jsonSchema: object | undefined,
+): Promise<string | undefined> {
   try {
-    const written = JSON.stringify(await jsonSchemaOf(schema, "schema"));
+    const written = JSON.stringify(jsonSchema ?? (await jsonSchemaOf(schema, "schema")));
     return `Answer with JSON only, without any other text. The JSON must fit this JSON Schema:\n${written}`;
   } catch (error) {
     const message = `${asError(error).message}; the prompt has to ask for the JSON`;
     client.warn({ path: "schema", message, rule: "chat.schema" });
     return undefined;
   }
+}
+
+/** Reads the value of a whole answer. One that does not fit the schema becomes an error. */
+export async function withObject(message: ThreadMessage, schema: StandardSchema): Promise<ThreadMessage> {
+  const { content } = message;
+  const end = Math.max(content.lastIndexOf("}"), content.lastIndexOf("]")) + 1;
+  const value = parseJSON(content.slice(Math.max(content.search(/[{[]/), 0), end));
+  const checked =
+    value === undefined
+      ? { issues: [{ path: "", message: "the answer is no JSON" }] }
+      : await checkBySchema(schema, value);
+  if (!checked.issues) return { ...message, object: checked.value };
+  const fields = { path: checked.issues[0]?.path ?? "", body: content };
+  return {
+    ...message,
+    outcome: "error",
+    error: new ResponseError(`the answer does not fit the schema: ${issuesText(checked.issues)}`, fields),
+  };
 }
 
 type ValibotSchema = Parameters<typeof toJsonSchema>[0];

@@ -1,4 +1,4 @@
-import { isHollow, isOpen, type ThreadMessage } from "./message.js";
+import { isHollow, type ThreadMessage } from "./message.js";
 import { createTree, type ThreadNode, type ThreadTree } from "./placement.js";
 
 /**
@@ -25,14 +25,20 @@ export interface Thread {
   /** Replaces the message with the same id; does nothing if it was removed. */
   put(message: ThreadMessage): void;
   /**
-   * Merges copies of messages. Unknown and newer copies replace the messages here, and missing results of tools are
-   * added. A copy does not change the branch that the user chose.
+   * Merges copies of messages. Unknown copies are added, and `join` decides about all others. A copy does not change
+   * the branch that the user chose.
    */
-  merge(copies: Iterable<ThreadNode>): void;
+  merge(copies: Iterable<ThreadNode>, join: JoinCopies): void;
   remove(id: string): void;
   /** Shows the branch that the message is on. */
   choose(id: string | undefined): void;
 }
+
+/** Joins a message with a copy of it. `isAhead` is true where the copy lacks something that the joined one has. */
+export type JoinCopies = (
+  local: ThreadNode,
+  copy: ThreadNode,
+) => { readonly joined: ThreadNode; readonly isAhead: boolean };
 
 /**
  * Creates a thread. `onChange` gets the id of each message added, replaced or removed, and of each merged message that
@@ -68,15 +74,17 @@ export function createThread(onChange: (id: string, message?: ThreadMessage) => 
       replace({ ...known, message, revision: known.revision + 1 });
       onChange(message.id, message);
     },
-    merge(copies) {
+    merge(copies, join) {
       for (const copy of copies) {
         const { id } = copy.message;
         const known = nodes.get(id);
-        const joined = known ? join(known, copy) : copy;
-        if (!known) insert(copy);
-        else if (joined !== known) replace({ ...joined, parent: known.parent });
-        if (joined.revision !== copy.revision || statesOf(joined) !== statesOf(copy))
-          onChange(id, joined.message);
+        if (!known) {
+          insert(copy);
+          continue;
+        }
+        const { joined, isAhead } = join(known, copy);
+        if (joined !== known) replace({ ...joined, parent: known.parent });
+        if (isAhead) onChange(id, joined.message);
       }
     },
     remove(id) {
@@ -143,23 +151,6 @@ export function createThread(onChange: (id: string, message?: ThreadMessage) => 
       shown.push((nodes.get(at) as ThreadNode).message);
     }
   }
-}
-
-/** Joins two copies: the newer one, with results of tools that only the older one has. All tabs get the same result. */
-function join(local: ThreadNode, copy: ThreadNode): ThreadNode {
-  const isNewer = copy.revision - local.revision || (statesOf(copy) > statesOf(local) ? 1 : 0);
-  const [newer, older] = isNewer > 0 ? [copy, local] : [local, copy];
-  const missed = newer.message.toolCalls?.map((call) => {
-    const other = isOpen(call) && older.message.toolCalls?.find(({ id }) => id === call.id);
-    return other && !isOpen(other) ? other : call;
-  });
-  return missed?.some((call, index) => call !== newer.message.toolCalls?.[index])
-    ? { ...newer, message: { ...newer.message, toolCalls: missed } }
-    : newer;
-}
-
-function statesOf({ message }: ThreadNode): string {
-  return String(message.toolCalls?.map(({ state }) => state));
 }
 
 function labelled(message: ThreadMessage, branches: readonly string[] | undefined): ThreadMessage {

@@ -1,8 +1,15 @@
+import { asError } from "../../errors.js";
 import type { ChatTiming } from "../protocol/answer-reader.js";
 import type { ChatOutcome, ChatUsage } from "../protocol/delta.js";
+import type { ChatRequestMessage } from "../protocol/request-body.js";
 
-/** Ending of an answer; `interrupted`: the tab that streamed it was closed or reloaded meanwhile. */
-export type MessageOutcome = ChatOutcome | "interrupted";
+/**
+ * Ending of an answer.
+ *
+ * - `interrupted`: the tab that streamed it was closed or reloaded meanwhile
+ * - `step-limit`: it calls tools, and was the last answer that `maxSteps` allows
+ */
+export type MessageOutcome = ChatOutcome | "interrupted" | "step-limit";
 
 /**
  * State of a tool call.
@@ -60,7 +67,10 @@ export interface ThreadMessage {
   readonly object?: unknown;
   /** Ending of the answer; absent on other roles and while it is in flight. */
   readonly outcome?: MessageOutcome;
-  /** Error of an answer whose outcome is `"error"` or `"truncated"`. */
+  /**
+   * Error of an answer whose outcome is `"error"` or `"truncated"`. On an answer that called tools: error of the
+   * next request, which was not sent.
+   */
   readonly error?: Error;
   /** Model that answered. */
   readonly model?: string;
@@ -68,8 +78,16 @@ export interface ThreadMessage {
   readonly usage?: ChatUsage;
   /** Speed of the answer, once it has ended. */
   readonly timing?: ChatTiming;
-  /** Id under which the proxy keeps the answer while it is in flight, so that it can be resumed after a reload. */
+  /**
+   * Id under which the proxy keeps an answer that is in flight, or whose rest could not be had. A reload and `retry`
+   * continue it, and request no other.
+   */
   readonly streamId?: string;
+  /**
+   * The `idempotency-key` of an answer whose end is not known: it is in flight, or was lost. `retry` sends it again, so
+   * that a proxy that keeps answers gives the first one and nothing is paid twice.
+   */
+  readonly idempotencyKey?: string;
   /** Time of the message; Unix milliseconds. */
   readonly createdAt?: number;
   /** The ids of all versions of this message, its own among them, oldest first; absent where it is the only one. */
@@ -83,14 +101,44 @@ export interface ThreadTurn {
   /**
    * Ending of the last answer.
    *
-   * - `tool-calls`: a call waits for the user or the app, or `maxSteps` was reached
-   * - `not-sent`: the last request was not sent; `error` says why. A question in `messages` is in the thread,
+   * - `tool-calls`: a call waits for the user or the app
+   * - `step-limit`: `maxSteps` answers came; `retry()` allows as many again
+   * - `interrupted` with an `error`: the next request was not sent. The answers before it are kept and billed, and
+   * `retry()` continues from them
+   * - `not-sent`: no request of the turn was sent; `error` says why. A question in `messages` is in the thread,
    * and `retry()` sends it
    * - `stopped` without messages: stopped while images were read, before anything was sent
    */
   readonly outcome: MessageOutcome | "not-sent";
-  /** Error that ended the turn; absent where it ended well. */
+  /**
+   * Error that ended the turn; absent where it ended well. After an earlier answer of the same turn its `outcome` is
+   * `unknown`, because that answer is billed.
+   */
   readonly error?: Error;
+}
+
+/** Beginning of the keys of queued messages in a storage; the id of the message follows. */
+export const QUEUED = "/queued/";
+
+/** True for an answer that a request with the results of its tool calls continues. */
+export function isContinued({ outcome }: ThreadMessage): boolean {
+  return outcome === "tool-calls" || outcome === "step-limit";
+}
+
+/** Returns an answer as it was in flight, to read it again. */
+export function asDraft({
+  outcome: _,
+  error: _error,
+  timing: _timing,
+  ...draft
+}: ThreadMessage): ThreadMessage {
+  return draft;
+}
+
+/** True for an answer that broke off and is kept nowhere. */
+export function isLost(message: ThreadMessage | undefined): boolean {
+  const { outcome = "", streamId } = message ?? {};
+  return streamId === undefined && ["interrupted", "truncated", "error"].includes(outcome);
 }
 
 /** True while a tool call waits for the user or for the app. */
@@ -120,4 +168,43 @@ export function withCallsClosed(
     which(call) ? ({ ...call, state: "cancelled", error: reason } as const) : call,
   );
   return { ...message, toolCalls };
+}
+
+/** Adds the result to a call. A result that is not JSON makes the call fail. */
+export function withOutput(call: ThreadToolCall, output: unknown): ThreadToolCall {
+  const problem = problemOf(output);
+  return problem
+    ? failed(call, `the result of the tool does not fit into JSON: ${problem}`)
+    : { ...call, state: "done", output };
+}
+
+/** Deepest nesting of a result. A deeper value could overflow the stack as a part of a larger one. */
+const MAX_DEPTH = 500;
+
+/** Returns the reason why a value cannot be written as JSON; undefined if it can. */
+export function problemOf(value: unknown): string | undefined {
+  const depths = new Map<unknown, number>();
+  try {
+    JSON.stringify(value, function (this: unknown, _key, item: unknown) {
+      const depth = (depths.get(this) ?? 0) + 1;
+      if (depth > MAX_DEPTH) throw new Error(`it is nested more than ${MAX_DEPTH} deep`);
+      if (typeof item === "object") depths.set(item, depth);
+      return item;
+    });
+  } catch (cause) {
+    return asError(cause).message;
+  }
+  return undefined;
+}
+
+/** Ends a call with an error, which the model gets. */
+export function failed(call: ThreadToolCall, error: string): ThreadToolCall {
+  return { ...call, state: "failed", error };
+}
+
+/** Makes the message of a request from a message without tool calls. */
+export function wireMessageOf({ role, content, images }: ThreadMessage): ChatRequestMessage {
+  if (role !== "user" || !images?.length) return { role, content };
+  const parts = images.map((url) => ({ type: "image_url" as const, image_url: { url } }));
+  return { role, content: content === "" ? parts : [{ type: "text", text: content }, ...parts] };
 }

@@ -41,8 +41,12 @@ export type ChatTarget =
   | UncheckedUnlessOneOf<ChatModel>;
 
 /**
- * Behaviour of a message that is sent while an answer is in flight. `reject`: it is not sent. `queue`: it is
- * sent after the answer. `replace`: the answer is stopped first.
+ * Behaviour of a message that is sent while an answer is in flight.
+ *
+ * - `reject`: it is not sent
+ * - `queue`: it is sent after the answer, if that ends as `complete`, `length` or `content-filter`. After any other end
+ * it stays in `queued`, until a later turn ends so or `sendQueued()` is called
+ * - `replace`: the answer is stopped first
  */
 export type WhenBusy = "reject" | "queue" | "replace";
 
@@ -56,7 +60,8 @@ interface ChatBehaviour<Output> {
   readonly initialMessages?: readonly InitialMessage[];
   /**
    * System prompt: the first message of each request, also after tool calls. A function is called for each
-   * request and may be async; if it fails, the turn is `not-sent` with its error. The prompt is not part of
+   * request and may be async; if it fails, the turn ends with its error, as `not-sent` if it has no answer yet.
+   * The prompt is not part of
    * the thread: it is never in `messages`, never stored, and `reset()` and `setMessages()` keep it. System
    * messages in `initialMessages` follow it.
    *
@@ -71,14 +76,26 @@ interface ChatBehaviour<Output> {
   readonly instructions?: string | (() => string | Promise<string>);
   /** The tools that the model may call. */
   readonly tools?: readonly ChatTool[];
-  /** Most answers to one question, with tool results between them. @default 8 */
+  /**
+   * Most answers to one question, with tool results between them. Then the turn ends as `step-limit`, with a
+   * `warning`, and `retry()` allows as many again.
+   *
+   * @default 8
+   */
   readonly maxSteps?: number;
   /**
    * Schema of the answer, which becomes `object`. The model gets it as JSON Schema after `instructions`, in
    * JSON mode where it has one. A schema without a JSON Schema gives a warning: then the prompt has to
-   * describe the JSON.
+   * describe the JSON, or `jsonSchema` does.
    */
   readonly schema?: StandardSchema<Output>;
+  /**
+   * JSON Schema of `schema`, for the model. Needed where the library cannot write it, as zod 3 and `zod/mini`. Without
+   * `schema` it does nothing.
+   *
+   * @default what `schema` writes
+   */
+  readonly jsonSchema?: Readonly<Record<string, unknown>>;
   /** Behaviour of a message that is sent while an answer is in flight. @default "reject" */
   readonly whenBusy?: WhenBusy;
   /** Shortest time between two notifications while an answer streams, in milliseconds. @default 50 */

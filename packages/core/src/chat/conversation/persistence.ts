@@ -1,12 +1,19 @@
 import { after, yieldToHost } from "../../base/clock.js";
 import { reportStorageFailure } from "../../base/platform-limits.js";
+import { scoped } from "../../base/scope.js";
 import type { Client } from "../../client.js";
+import { storageOf } from "../../storage/client-storage.js";
+import { createRecordWriter } from "../../storage/record-writer.js";
+import { readLater } from "../../storage/recovery.js";
 import type { RecordStorage } from "../../storage/storage.js";
 import { waitForStorage } from "../../storage/wait.js";
 import { hasLocks, isLocked, prepareLocks, shareLock, withLock } from "../../tabs/locks.js";
-import type { ThreadMessage } from "./message.js";
+import { joinCopies } from "./join.js";
+import { QUEUED, type ThreadMessage } from "./message.js";
 import type { Thread } from "./message-tree.js";
 import type { ThreadNode } from "./placement.js";
+import type { MessageQueue } from "./queue.js";
+import { createQueueRecords } from "./queue-records.js";
 import { afterReload, isInFlight, isUnderWay, LEAF, nodesIn, recordOf } from "./records.js";
 
 /** Keeps a thread in a storage, and merges the writes of other tabs. */
@@ -28,7 +35,11 @@ export interface ThreadKeeper {
    * @throws the signal's reason while it waits
    */
   readonly withLockOf: <Turn>(id: string, signal: AbortSignal, act: () => Promise<Turn>) => Promise<Turn>;
-  /** Writes all pending changes, and closes the storage. */
+  /** Writes all pending changes; resolves when the storage has them, or has failed. */
+  readonly written: () => Promise<unknown>;
+  /** Number of messages that could not be written, and still are not. */
+  readonly unsaved: () => number;
+  /** Writes all pending changes, and closes the storage. What can't be written is tried again all the same. */
   readonly close: () => void;
 }
 
@@ -40,10 +51,14 @@ export interface ThreadKeeperOptions {
   readonly thread: Thread;
   /** Ids of the messages that the chat began with. Stored messages replace them. */
   readonly initial: readonly string[];
+  /** Messages that wait for their turn; their records are beside the messages. */
+  readonly queue: MessageQueue;
   /** Called before the page may be closed: adds text that has come and is not shown yet. */
   readonly onLeave: () => void;
   /** Called after another tab has changed the thread. */
   readonly onMerge: () => void;
+  /** Called when the number of unsaved messages has changed. */
+  readonly onUnsaved: () => void;
   /**
    * Continues to read an answer that a closed tab left and the proxy keeps; undefined where that is not possible now.
    */
@@ -55,19 +70,37 @@ const LIVE_WRITE_MS = 1000;
 /** Time between two posts of an answer in flight to the other tabs, in milliseconds. */
 const LIVE_POST_MS = 100;
 
-type Change = readonly [id: string, record: unknown];
-
 /**
  * Creates the keeper of one thread. Each message has its own record, so that two tabs never overwrite each other's
  * messages.
  */
 export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
-  const { client, storage, collection, thread, onLeave, onMerge, resume } = options;
+  const { client, collection, thread, onLeave, onMerge, onUnsaved, resume } = options;
+  const storage = storageOf(client, options.storage);
   const { clock } = client;
   let initial = new Set(options.initial);
-  const unwritten = new Set(thread.ids().filter((id) => !initial.has(id)));
-  /** Ids that could not be written. They are reported, and tried once more with the next change. */
-  const failed = new Set<string>();
+  /** Records of queued messages that have changed. A chat that is closed lets go of its queue, and not of the records. */
+  const queued = new Map<string, unknown>();
+  const queue = createQueueRecords(options.queue, changed);
+  const writer = createRecordWriter({
+    client,
+    storage,
+    collection,
+    recordOf(id) {
+      if (id === LEAF) return thread.path.at(-1)?.id;
+      if (id.startsWith(QUEUED)) return queued.get(id);
+      noteRemoval(id);
+      const node = thread.node(id);
+      return node && recordOf(node);
+    },
+    onFailure(error, keys) {
+      const ids = keys.filter((key) => key !== LEAF);
+      reportStorageFailure(client, error, ids.length === 1 ? ids[0] : undefined);
+    },
+    onWritten: readAgain,
+    onUnsaved,
+  });
+  for (const id of thread.ids()) if (!initial.has(id)) writer.mark(id);
   /** Ids of messages that this tab has removed. A slow storage may still return them. */
   const removed = new Set<string>();
   /** Ids of messages that this tab works on, or waits for. */
@@ -75,10 +108,10 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
   /** Ids that other tabs have removed since a read began; undefined while nothing is read. */
   let removedMeanwhile: Set<string> | undefined;
   let isRead = false;
+  let isWriteQueued = false;
   let open = new AbortController();
   let scheduled: AbortController | undefined;
   let posting: AbortController | undefined;
-  let writing: Promise<unknown> = Promise.resolve();
 
   return {
     restore() {
@@ -93,14 +126,11 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
       } catch (error) {
         report(error);
       }
-      return read(signal);
+      const reading = read(signal);
+      reading.catch(() => void readLater(client, () => (isRead ? Promise.resolve() : read(signal)), signal));
+      return reading;
     },
-    changed(id, message) {
-      unwritten.add(id);
-      if (!isUnderWay(message)) return queueMicrotask(write);
-      scheduled ??= later(LIVE_WRITE_MS, write);
-      posting ??= later(LIVE_POST_MS, () => post(id));
-    },
+    changed,
     hold(id, turn) {
       watched.add(id);
       const done = turn.then(written).finally(() => watched.delete(id));
@@ -118,12 +148,26 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
           await written();
         }).catch(reject);
       }),
+    written,
+    unsaved: () => writer.unsaved.size - Number(writer.unsaved.has(LEAF)),
     close() {
       write();
       posting?.abort();
       open.abort();
     },
   };
+
+  function changed(id: string, message?: ThreadMessage): void {
+    // now: a write that has begun takes what is marked meanwhile
+    if (id.startsWith(QUEUED)) {
+      if (!queue.isReady(id)) return;
+      queued.set(id, queue.recordOf(id));
+    }
+    writer.mark(id);
+    if (!isUnderWay(message)) return writeSoon();
+    scheduled ??= later(LIVE_WRITE_MS, write);
+    posting ??= later(LIVE_POST_MS, () => post(id));
+  }
 
   function later(ms: number, act: () => void): AbortController {
     const timer = new AbortController();
@@ -165,17 +209,18 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
       .filter(isThere);
     const last = thread.path.at(-1)?.id;
     if (!isRead && nodes.length > 0) for (const id of initial) drop(id);
-    thread.merge(nodes);
+    thread.merge(nodes, joinCopies);
     const leaf = records.get(LEAF);
     if (typeof leaf === "string") thread.choose(leaf);
     // the storage may have been late, and a new turn may have begun
     thread.choose(last);
     thread.origin = undefined;
     write();
-    if (!isRead && nodes.length === 0) for (const id of initial) unwritten.add(id);
+    if (!isRead && nodes.length === 0) for (const id of initial) writer.mark(id);
     isRead = true;
     initial = new Set();
     watchEnds(nodes);
+    mergeQueue(records);
     onMerge();
   }
 
@@ -190,9 +235,8 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
 
   function leave(): void {
     onLeave();
-    // a page that is closed does not see the end of an earlier write
-    writing = Promise.resolve();
-    write();
+    prepareWrite();
+    writer.leave();
   }
 
   function merge(changes: ReadonlyMap<string, unknown>): void {
@@ -204,8 +248,9 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
     const nodes = nodesIn(changes).filter(
       (node) => isThere(node) && (!isInFlight(node.message) || (hasLocks() && !isOutrun(node))),
     );
-    thread.merge(nodes);
+    thread.merge(nodes, joinCopies);
     watchEnds(nodes);
+    mergeQueue(changes);
     onMerge();
     readAgain();
   }
@@ -219,6 +264,21 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
   /** Reads the thread after a write: a storage that takes a record can perhaps be read by now. */
   function readAgain(): void {
     if (!isRead && !removedMeanwhile) void read(open.signal).catch(() => {});
+  }
+
+  /** Merges queued messages. A message whose tab was closed, or is closed later, is sent by one of the others. */
+  function mergeQueue(records: ReadonlyMap<string, unknown>): void {
+    for (const id of queue.merge(records)) {
+      const { signal } = open;
+      withLock(client, lockOf(QUEUED + id), signal, async () => {
+        await refresh();
+        if (!hasLocks()) return queue.hold(id);
+        await queue.takeOver(id);
+        await written();
+      }).catch((error) => {
+        if (!signal.aborted) report(error);
+      });
+    }
   }
 
   /** Waits until the other tabs have ended their work. */
@@ -260,7 +320,10 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
 
   async function refresh(): Promise<void> {
     try {
-      if (isRead && hasLocks()) merge(await waitForStorage(clock, readAll));
+      if (!isRead || !hasLocks()) return;
+      const records = await waitForStorage(clock, readAll);
+      queue.forgetUnless(records);
+      merge(records);
     } catch (error) {
       report(error);
     }
@@ -269,71 +332,46 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
   /** Removes a message that is not in the storage. Nothing is written. */
   function drop(id: string): void {
     thread.remove(id);
-    unwritten.delete(id);
+    writer.unmark(id);
   }
 
   function lockOf(id: string): string {
-    return `sluice/${collection}/${id}`;
+    return scoped(client, `sluice/${collection}/${id}`);
   }
 
-  function written(): Promise<unknown> {
-    write();
-    return writing;
+  function written(): Promise<void> {
+    prepareWrite();
+    return writer.write();
   }
 
   function write(): void {
+    void written();
+  }
+
+  /** Writes what changes in this task at once. */
+  function writeSoon(): void {
+    if (isWriteQueued) return;
+    isWriteQueued = true;
+    queueMicrotask(() => {
+      isWriteQueued = false;
+      write();
+    });
+  }
+
+  function prepareWrite(): void {
     scheduled?.abort();
     scheduled = undefined;
-    if (unwritten.size === 0) return;
-    const changes: Change[] = [[LEAF, thread.path.at(-1)?.id]];
-    for (const id of unwritten) {
-      const node = thread.node(id);
-      changes.push([id, node && recordOf(node)]);
-      if (node) removed.delete(id);
-      else removed.add(id);
-    }
-    unwritten.clear();
-    writing = writing
-      .then(() => put(changes))
-      .then((isTaken) => {
-        if (isTaken) readAgain();
-      });
+    if (writer.due.size === 0) return;
+    for (const id of writer.due) noteRemoval(id);
+    writer.mark(LEAF);
   }
 
-  /**
-   * Writes all changes at once. If that fails, writes each half separately, down to the record that cannot be written.
-   * Returns true if anything was written.
-   */
-  async function put(changes: readonly Change[]): Promise<boolean> {
-    try {
-      await waitForStorage(clock, () => storage.write(collection, new Map(changes)));
-      for (const [id] of changes) failed.delete(id);
-      return true;
-    } catch (error) {
-      const isLate = (error as Error)?.name === "TimeoutError";
-      if (isLate || changes.length === 1) return keepForLater(changes, error);
-      const half = Math.ceil(changes.length / 2);
-      const isTaken = await put(changes.slice(0, half));
-      return (await put(changes.slice(half))) || isTaken;
-    }
+  function noteRemoval(id: string): void {
+    removed[thread.node(id) ? "delete" : "add"](id);
   }
 
-  /**
-   * Tries a record once more with the next change, because there may be room by then. After that, tries it when the
-   * message itself changes.
-   */
-  function keepForLater(changes: readonly Change[], error: unknown): false {
-    const ids = changes.flatMap(([id]) => (id === LEAF || failed.has(id) ? [] : [id]));
-    for (const id of ids) {
-      failed.add(id);
-      unwritten.add(id);
-    }
-    if (ids.length > 0) report(error, ids.length > 1 ? undefined : ids[0]);
-    return false;
-  }
-
-  function report(error: unknown, messageId?: string): void {
-    reportStorageFailure(client, error, messageId);
+  function report(error: unknown): void {
+    reportStorageFailure(client, error);
   }
 }
 

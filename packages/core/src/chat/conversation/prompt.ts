@@ -1,7 +1,6 @@
 import type { Client } from "../../client.js";
-import type { ChatRequest, ToolDefinition } from "../protocol/request-body.js";
-import { historyOf } from "./history.js";
-import type { ThreadMessage } from "./message.js";
+import type { ChatRequest, ChatRequestMessage, ToolDefinition } from "../protocol/request-body.js";
+import { type ThreadMessage, wireMessageOf } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 
 /**
@@ -13,25 +12,44 @@ export function requestOf(
   options: ChatStoreOptions,
   thread: readonly ThreadMessage[],
 ): ChatRequest | Promise<ChatRequest> {
-  const { model, params, instructions, tools = [], schema } = options;
-  if (typeof instructions !== "function" && !schema && tools.length === 0) return write(instructions);
+  const { model, params, instructions, tools = [], schema, jsonSchema } = options;
+  const history = historyOf(thread);
+  if (typeof instructions !== "function" && !schema && tools.length === 0 && !(history instanceof Promise))
+    return write(history, instructions);
   return Promise.all([
+    history,
     typeof instructions === "function" ? instructions() : instructions,
-    schema && import("./json-schema.js").then(({ jsonPartsOf }) => jsonPartsOf(client, model, schema)),
+    schema &&
+      import("./json-schema.js").then(({ jsonPartsOf }) => jsonPartsOf(client, model, schema, jsonSchema)),
     ...tools.map((tool) => tool.definition()),
-  ]).then(([text, json, ...definitions]) =>
-    write([text, json?.instructions].filter(Boolean).join("\n\n"), definitions, json?.mode),
+  ]).then(([messages, text, json, ...definitions]) =>
+    write(messages, [text, json?.instructions].filter(Boolean).join("\n\n"), definitions, json?.mode),
   );
 
-  function write(system?: string, definitions: readonly ToolDefinition[] = [], mode?: object): ChatRequest {
+  function write(
+    messages: readonly ChatRequestMessage[],
+    system?: string,
+    definitions: readonly ToolDefinition[] = [],
+    mode?: object,
+  ): ChatRequest {
     const { tools: plain = [] } = (params ?? {}) as { tools?: readonly ToolDefinition[] };
     const offered = [...plain, ...definitions];
     return {
       ...mode,
       ...params,
       model,
-      messages: [...(system ? [{ role: "system", content: system }] : []), ...historyOf(thread)],
+      messages: [...(system ? [{ role: "system", content: system }] : []), ...messages],
       ...(offered.length > 0 && { tools: offered }),
     } as ChatRequest;
   }
+}
+
+/** Makes the messages of a request. What places the results of tools is loaded for the first thread that has some. */
+function historyOf(
+  thread: readonly ThreadMessage[],
+): readonly ChatRequestMessage[] | Promise<readonly ChatRequestMessage[]> {
+  if (thread.some(({ toolCalls }) => toolCalls?.length))
+    return import("./history.js").then(({ historyOf }) => historyOf(thread));
+  // a gateway refuses an answer without any content
+  return thread.filter(({ role, content }) => role !== "assistant" || content).map(wireMessageOf);
 }

@@ -58,6 +58,7 @@ const fields: Readonly<Record<string, (value: unknown) => boolean>> = {
   outcome: isText,
   model: isText,
   streamId: isText,
+  idempotencyKey: (value) => isText(value) && /^[\x21-\x7e]{1,255}$/.test(value),
   createdAt: Number.isFinite,
   usage: isRecord,
   timing: isRecord,

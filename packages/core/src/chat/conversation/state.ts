@@ -46,8 +46,16 @@ export interface ChatState<Output = unknown> {
    * reaction counts.
    */
   readonly pendingActions: readonly PendingAction[];
-  /** Texts of the messages that `whenBusy: "queue"` holds back, oldest first. */
+  /**
+   * Texts of the messages that `whenBusy: "queue"` holds back, oldest first. With a `storage` they are there after a
+   * reload and in all tabs; the tab that queued a message sends it.
+   */
   readonly queued: readonly string[];
+  /**
+   * Number of messages whose last change could not be written to `storage`, and still is not. They are tried again
+   * while the page lives, and are lost if it ends before. 0 while writes go well, and without a `storage`.
+   */
+  readonly unsaved: number;
   /**
    * True until the thread was read from `storage`, for at most 3 s. Messages that are read later are added
    * then.

@@ -1,10 +1,12 @@
 import { unlessAborted } from "../../base/clock.js";
 import { isolate } from "../../base/isolate.js";
+import { noteOptions } from "../../base/note-options.js";
 import { reportStorageFailure } from "../../base/platform-limits.js";
 import { randomId } from "../../base/random-id.js";
 import { createStore, readerOf, type Store } from "../../base/store.js";
 import type { Client } from "../../client.js";
 import { asError, ConfigurationError } from "../../errors.js";
+import { onForget } from "../../storage/in-use.js";
 import type { RecordStorage } from "../../storage/storage.js";
 import { waitForStorage } from "../../storage/wait.js";
 import type { ImageInput } from "./attachments.js";
@@ -15,16 +17,25 @@ import {
   answersBeside,
   assertContent,
   closeCalls,
+  closePassedCalls,
   type FindPlace,
   placeOfRetry,
   placeOfVersion,
 } from "./insertion-point.js";
-import { isOpen, isPending, type ThreadMessage, type ThreadToolCall, type ThreadTurn } from "./message.js";
+import {
+  isOpen,
+  isPending,
+  QUEUED,
+  type ThreadMessage,
+  type ThreadToolCall,
+  type ThreadTurn,
+  withOutput,
+} from "./message.js";
 import { createThread } from "./message-tree.js";
 import type { ChatStoreOptions } from "./options.js";
 import type { ThreadKeeper } from "./persistence.js";
+import { createQueue, type QueuedMessage, type QueueEntry } from "./queue.js";
 import { type ChatState, type ChatStatus, createPendingReader } from "./state.js";
-import { withOutput } from "./tools.js";
 import { createRun, type Run } from "./turn-runner.js";
 
 /** Attachments of a message. */
@@ -44,15 +55,23 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
    */
   send(content: string, options?: SendOptions): Promise<ThreadTurn>;
   /**
-   * Ends the turn in flight. The text so far stays, open tool calls are cancelled, and queued messages are
-   * dropped. A turn that waits for the storage or another tab is `not-sent`.
+   * Ends the turn in flight. The text so far stays, open tool calls are cancelled, and the queued messages of
+   * this page are given back: their turns are `not-sent`. Queued messages of an earlier page stay in `queued`. A
+   * turn that waits for the storage or another tab is `not-sent`.
    */
   stop(): void;
+  /**
+   * Sends the first message of `queued` now; the others follow as usual. Tool calls that still wait are cancelled.
+   * While an answer is in flight, and with nothing to send, the turn is `not-sent`.
+   */
+  sendQueued(): Promise<ThreadTurn>;
   /** Drops one message of `queued`, by its index. Its turn is `not-sent`. */
   dequeue(index: number): void;
   /**
-   * Repeats the request whose answer failed or was stopped; results of tools are kept. With nothing to retry
-   * the turn is `not-sent`, and the chat stays as it is.
+   * Repeats the request whose answer failed or was stopped; results of tools are kept. An answer that a proxy still
+   * keeps is read to its end instead, and nothing is requested. After `step-limit` it
+   * continues, with `maxSteps` more answers. With nothing to retry the turn is `not-sent`, and the chat stays as
+   * it is.
    */
   retry(): Promise<ThreadTurn>;
   /**
@@ -111,20 +130,27 @@ export function createChatStore<Output = unknown>(
   options: ChatStoreOptions<Output> | (() => ChatStoreOptions<Output>),
 ): ChatStore<Output> {
   const own = readerOf(options);
+  noteOptions("createChatStore or useChatStream", options, client.warn);
   const { id, initialMessages = [], storage, throttleMs = 50 } = own();
   if (storage && id === undefined)
     throw new ConfigurationError("id: a chat with `storage` needs an `id` to be found again");
 
   let keeper: ThreadKeeper | undefined;
-  const thread = createThread((messageId, message) => keeper?.changed(messageId, message));
+  const thread = createThread((messageId, message) => {
+    keeper?.changed(messageId, message);
+    // a queued message that is in the thread leaves the queue with the same write
+    queue.prune();
+  });
+  const queue = createQueue<Read<Output>>(
+    (messageId) => thread.node(messageId) !== undefined,
+    (key) => keeper?.changed(key),
+  );
   addAll(threadMessagesOf(initialMessages, "initialMessages"));
   const initial = thread.ids();
   // until the storage is read, new messages follow those that are read later
   if (storage) thread.origin = `/${randomId()}`;
   const pendingOf = createPendingReader();
   let isRestoring = storage !== undefined;
-  let queue: readonly { content: string; start: () => void; drop: () => void }[] = [];
-  let queued: readonly string[] = [];
   let error: Error | undefined;
   let run: Run | undefined;
   // options of the last turn
@@ -135,7 +161,17 @@ export function createChatStore<Output = unknown>(
   let opening: Promise<void> | undefined;
   let session = new AbortController();
   let waiting = new AbortController();
-  const store = createStore(compute, { throttleMs, clock: client.clock });
+  /** Ends what `client.forget()` reaches while the chat has subscribers, or an open storage. */
+  let leaveView: (() => void) | undefined;
+  let leaveStorage: (() => void) | undefined;
+  const store = createStore(compute, {
+    throttleMs,
+    clock: client.clock,
+    onFirst() {
+      leaveView = onForget(client, forget);
+    },
+    onLast: () => leaveView?.(),
+  });
   return withReader(own);
 
   function withReader(read: Read<Output>): ChatStore<Output> {
@@ -151,10 +187,16 @@ export function createChatStore<Output = unknown>(
         // checked before it is queued, and before it stops an answer
         return unlessRefused(
           () => assertContent(content, images),
-          () => whenFree(read, place, content),
+          () => whenFree(read, place, { content, images }),
         );
       },
       stop,
+      sendQueued: () =>
+        whenReady(() => {
+          const [first] = queue.sendable(true);
+          if (run) return notSent(new ConfigurationError(BUSY));
+          return first ? begin(first) : notSent(new ConfigurationError("there is no queued message to send"));
+        }),
       retry: () =>
         whenReady(() => {
           const last = lastMessage();
@@ -168,8 +210,7 @@ export function createChatStore<Output = unknown>(
           );
         }),
       dequeue(index) {
-        queue[index]?.drop();
-        setQueue(queue.filter((_, place) => place !== index));
+        queue.drop(index, stopped());
         store.flush();
       },
       regenerate: (messageId) => whenFree(read, () => placeOfVersion(thread, messageId)),
@@ -177,7 +218,7 @@ export function createChatStore<Output = unknown>(
         whenFree(
           read,
           (signal) => addVersion(thread, messageId, { content, images, model: read().model }, signal),
-          content,
+          { content, images, versionOf: messageId },
         ),
       branches(messageId) {
         const message = thread.node(messageId)?.message;
@@ -186,7 +227,7 @@ export function createChatStore<Output = unknown>(
       switchBranch(messageId) {
         thread.choose(messageId);
         keeper?.changed(messageId);
-        store.flush();
+        refresh();
       },
       approve: (toolCallId) =>
         settleCall(read, toolCallId, "needs-approval", (call) => ({ ...call, state: "running" })),
@@ -204,11 +245,10 @@ export function createChatStore<Output = unknown>(
       },
       reset: () => whenRestored(() => replaceAll([])),
       close() {
+        if (storage)
+          queue.close(new DOMException("The chat was closed; its messages stay queued", "AbortError"));
         stop();
-        session.abort();
-        session = new AbortController();
-        opening = undefined;
-        keeper?.close();
+        closeStorage();
       },
       withOptions: (options) => withReader(readerOf(options)),
     };
@@ -229,7 +269,8 @@ export function createChatStore<Output = unknown>(
       timing: last?.timing,
       object: last?.object as ChatState<Output>["object"],
       pendingActions,
-      queued,
+      queued: queue.texts,
+      unsaved: keeper?.unsaved() ?? 0,
       isRestoring,
     };
   }
@@ -248,6 +289,7 @@ export function createChatStore<Output = unknown>(
   /** Reads the storage, and waits for it at most 3 s. Records that are read later are merged then. */
   async function open(from: RecordStorage): Promise<void> {
     const { signal } = session;
+    leaveStorage = onForget(client, forget);
     try {
       await waitForStorage(client.clock, () => load(from, signal));
     } catch (cause) {
@@ -270,8 +312,10 @@ export function createChatStore<Output = unknown>(
       collection: `chat/${id}`,
       thread,
       initial,
+      queue,
       onLeave: store.flush,
       onMerge: merged,
+      onUnsaved: store.flush,
       resume(message) {
         const parent = thread.parentOf(message.id);
         if (run || lastMessage()?.id !== message.id) return undefined;
@@ -281,8 +325,15 @@ export function createChatStore<Output = unknown>(
   }
 
   function merged(): void {
+    queue.prune();
     // another tab cleared the chat
     if (workedOn !== undefined && !thread.node(workedOn)) run?.stop();
+    refresh();
+  }
+
+  /** Shows a thread that another tab may have changed meanwhile. */
+  function refresh(): void {
+    closePassedCalls(thread);
     store.flush();
   }
 
@@ -310,34 +361,53 @@ export function createChatStore<Output = unknown>(
       .catch((cause) => notSent(asError(cause)));
   }
 
-  function whenFree(read: Read<Output>, place: FindPlace, content?: string): Promise<ThreadTurn> {
-    return whenReady(() => startIfFree(read, place, content));
+  function whenFree(read: Read<Output>, place: FindPlace, message?: QueuedMessage): Promise<ThreadTurn> {
+    return whenReady(() => startIfFree(read, place, message));
   }
 
   /** Only new messages can be queued: the message that a version belongs to may be removed before. */
   function startIfFree(
     read: Read<Output>,
     place: FindPlace,
-    content?: string,
+    message?: QueuedMessage,
   ): ThreadTurn | Promise<ThreadTurn> {
     return unlessRefused(read, async ({ whenBusy = "reject" }) => {
-      if (run && whenBusy === "queue" && content !== undefined) return enqueue(content, place, read);
+      if (run && whenBusy === "queue" && message) return enqueue(message, read);
       if (run && whenBusy === "replace") run.stop();
       return run ? notSent(new ConfigurationError(BUSY)) : start(place, read);
     });
   }
 
-  function enqueue(content: string, place: FindPlace, read: Read<Output>): Promise<ThreadTurn> {
-    return new Promise((resolve) => {
-      const drop = () => resolve(notSent(stopped()));
-      setQueue([...queue, { content, start: () => resolve(start(place, read)), drop }]);
-      store.flush();
-    });
+  function enqueue(message: QueuedMessage, read: Read<Output>): Promise<ThreadTurn> {
+    const { id, turn } = queue.add(message, read);
+    // other tabs show the message, and leave it to this one
+    keeper?.hold(QUEUED + id, turn);
+    store.flush();
+    return turn;
   }
 
-  function setQueue(next: typeof queue): void {
-    queue = next;
-    queued = next.map(({ content }) => content);
+  /** Sends a queued message. A turn that has not begun stops none behind it. */
+  function begin(entry: QueueEntry<Read<Output>>): Promise<ThreadTurn> {
+    const { id, content, images = [], versionOf, options: read = own } = entry;
+    entry.phase = "starting";
+    const turn = start((signal) => {
+      const { model } = read();
+      return versionOf === undefined
+        ? addQuestion(thread, { id, content, images, below: lastMessage()?.id, model }, signal)
+        : addVersion(thread, versionOf, { id, content, images: entry.images, model }, signal);
+    }, read);
+    entry.settle(turn);
+    void turn.then(({ outcome, messages }) => {
+      queue.tried(entry);
+      store.flush();
+      if (outcome === "not-sent" && messages.length === 0) goOn();
+    });
+    return turn;
+  }
+
+  function goOn(): void {
+    const [next] = run ? [] : queue.sendable(false);
+    if (next) void begin(next);
   }
 
   function start(
@@ -360,12 +430,13 @@ export function createChatStore<Output = unknown>(
           owner,
           place,
           left,
+          write: () => keeper?.written(),
           onDraft(draft) {
             workedOn = draft;
             keeper?.hold(draft, started.turn);
           },
           onDelta: store.changed,
-          onChange: store.flush,
+          onChange: refresh,
           onEnd: (turn) => ended(turn, read),
         });
         workedOn = message;
@@ -381,15 +452,10 @@ export function createChatStore<Output = unknown>(
     run = workedOn = undefined;
     error = turn.error;
     const isWaiting = lastMessage()?.toolCalls?.some(isPending);
-    // a separate microtask, so that a callback can send the next message
-    if (!isWaiting) queueMicrotask(() => callBack(turn, read()));
-    do {
-      const [next, ...rest] = queue;
-      setQueue(rest);
-      store.flush();
-      next?.start();
-      // a turn without an insertion point has not begun
-    } while (!run && queue.length > 0);
+    // a separate microtask, so that a callback can send the next message; a platform may have no queueMicrotask
+    if (!isWaiting) void Promise.resolve().then(() => isolate(() => callBack(turn, read())));
+    store.flush();
+    if (isWhole(turn)) goOn();
   }
 
   function callBack(turn: ThreadTurn, { onError, onFinish }: ChatStoreOptions<Output>): void {
@@ -399,22 +465,39 @@ export function createChatStore<Output = unknown>(
   }
 
   function stop(): void {
-    const dropped = queue;
-    setQueue([]);
+    queue.dropAll(stopped(), false);
     waiting.abort(stopped());
     waiting = new AbortController();
     if (run) run.stop();
     else closeCalls(thread, "the user stopped before the call had a result");
-    for (const { drop } of dropped) drop();
     store.flush();
   }
 
   function replaceAll(messages: readonly ThreadMessage[]): void {
     stop();
+    queue.dropAll(stopped(), true);
     error = undefined;
     for (const known of thread.ids()) thread.remove(known);
     addAll(messages);
     store.flush();
+  }
+
+  function closeStorage(): void {
+    session.abort();
+    session = new AbortController();
+    opening = undefined;
+    leaveStorage?.();
+    keeper?.close();
+  }
+
+  /** Removes all, and reads nothing until the storage has removed it, too. */
+  function forget(): () => void {
+    const isOpen = opening !== undefined;
+    replaceAll([]);
+    closeStorage();
+    return () => {
+      if (isOpen) void whenRestored(() => {});
+    };
   }
 
   function addAll(messages: readonly ThreadMessage[]): void {
@@ -464,6 +547,11 @@ export function createChatStore<Output = unknown>(
 }
 
 const BUSY = 'an answer is under way: wait for it, stop() it, or set `whenBusy` to "queue" or "replace"';
+
+/** True for a turn whose answer the gateway ended: after any other end, queued messages wait for the user. */
+function isWhole({ outcome }: ThreadTurn): boolean {
+  return ["complete", "length", "content-filter"].includes(outcome);
+}
 
 /** Returns the options at the time of their use. */
 type Read<Output> = () => ChatStoreOptions<Output>;

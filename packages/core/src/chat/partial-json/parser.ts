@@ -6,7 +6,9 @@ import { createGrowingText } from "./text.js";
  *
  * While the document is open, a text has all characters so far, but never half an escape or half a surrogate pair. A
  * number or literal appears once it is whole. An object has a key once its value has begun. The final value equals that
- * of `JSON.parse`.
+ * of `JSON.parse`, down to `maxDepth` open arrays and objects.
+ *
+ * A byte order mark and a fence of Markdown around the document are not JSON: take them off before `push`.
  */
 export interface PartialJSON {
   /** Reads the next piece of text, of any length. The cost depends only on the length of the piece. */
@@ -26,7 +28,12 @@ export interface PartialJSON {
 
 /** Options of `createPartialJSON`. */
 export interface PartialJSONOptions {
-  /** Most arrays and objects that may be open inside each other. One more is malformed. @default 500 */
+  /**
+   * Most arrays and objects that may be open inside each other. One more is malformed, also where `JSON.parse` takes it.
+   * `Infinity` sets no bound.
+   *
+   * @default 500
+   */
   readonly maxDepth?: number;
 }
 

@@ -41,7 +41,7 @@ export interface ChatTurn {
   readonly message: ChatMessage;
   /** Tool calls of the answer, with their arguments as values. Empty where there are none. */
   readonly toolCalls: readonly ChatToolCall[];
-  /** `finish_reason` as the gateway sent it; null where the stream ended without one. */
+  /** `finish_reason` as the gateway sent it; null where it sent none, and the outcome is `unconfirmed`. */
   readonly finishReason: string | null;
   /** Ending of the answer. Only `complete` and `tool-calls` are whole answers. */
   readonly outcome: ChatOutcome;
@@ -85,7 +85,7 @@ export interface AnswerReader {
 /**
  * Creates the reader of one answer; `emit` gets the deltas of its first choice.
  *
- * @param warn gets one issue for fields of unexpected types, and one for tool calls that are missing
+ * @param warn gets one issue for fields of unexpected types, for tool calls that are missing, and for a missing end
  * @param several true for a request with `n` > 1: the answer is then choice 0, otherwise the choice that comes first
  */
 export function createAnswerReader(
@@ -137,6 +137,12 @@ export function createAnswerReader(
           path: "choices.finish_reason",
           message: `is ${finishReason}, and the answer has no tool call: nothing is called`,
           rule: "chat.stream.calls-missing",
+        });
+      if (outcome === "unconfirmed")
+        warn({
+          path: "choices.finish_reason",
+          message: "did not come, though the answer has ended: a part of it may be missing, and no tool runs",
+          rule: "chat.unconfirmed",
         });
       emit({ type: "finish", finishReason, outcome });
     },

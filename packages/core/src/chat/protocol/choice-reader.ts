@@ -36,9 +36,11 @@ export function createChoiceReader(emit: (delta: ChatDelta) => void, fields: Fie
       return calls.count === 0 && outcomes.get(choice.finishReason) === "tool-calls";
     },
     get outcome(): ChatOutcome {
+      if (choice.finishReason === null) return "unconfirmed";
       if (choice.lacksCalls) return hasText ? "complete" : "error";
       // services that send `stop` after tool calls mean the calls
-      return outcomes.get(choice.finishReason) ?? (calls.count > 0 ? "tool-calls" : "complete");
+      const fallback = calls.count > 0 ? "tool-calls" : "complete";
+      return outcomes.get(choice.finishReason) ?? (/error/i.test(choice.finishReason) ? "error" : fallback);
     },
     read(given: WireObject) {
       carried = false;
@@ -108,5 +110,4 @@ const outcomes = new Map<string | null, ChatOutcome>([
   ["tool_calls", "tool-calls"],
   ["function_call", "tool-calls"],
   ["insufficient_system_resource", "insufficient-resource"],
-  ["error", "error"],
 ]);

@@ -1,48 +1,73 @@
-import { type ErrorFields, errorFieldsOf, isRecord, parseJSON } from "../../transport/error-response.js";
+import {
+  type ErrorFields,
+  errorFieldsOf,
+  excerpt,
+  isRecord,
+  parseJSON,
+} from "../../transport/error-response.js";
 import { createEventParser, MAX_LENGTH, type ServerSentEvent } from "../../transport/event-stream.js";
+import type { EventCursor, EventPlace } from "./event-cursor.js";
 import type { WireObject } from "./field-reader.js";
+import type { StrayLines } from "./stray-lines.js";
 
 /** End of the bytes of a stream, by the content before it. */
 export type StreamEnd =
   /** `[DONE]`, or a whole JSON answer in place of a stream. */
   | { readonly type: "done" }
-  /** The bytes ended without a sign that the answer has ended. */
-  | { readonly type: "cut" }
+  /** The bytes ended without a sign that the answer has ended. `words`: a text that came in place of the rest. */
+  | { readonly type: "cut"; readonly words?: string | undefined; readonly cause?: unknown }
   /** An error came in the stream: in a frame, as an `error` event, or as a line. */
   | { readonly type: "error"; readonly fields: ErrorFields }
   /** No part of an answer came, with any HTTP status. The body was an error, a page, a text, or other JSON. */
-  | { readonly type: "refusal"; readonly body: string }
+  | { readonly type: "refusal"; readonly body: string; readonly fields?: ErrorFields | undefined }
   /** A part of the stream could not be read. */
   | { readonly type: "malformed"; readonly problem: string; readonly cause?: unknown };
 
 /** The consumer of a chunk parser. Nothing comes after `onEnd`. */
 export interface ChunkHandlers {
-  /** Receives a chunk. `eventId` is the last `id` of the stream up to this chunk; empty where it has none. */
-  onChunk(chunk: WireObject, eventId: string): void;
+  /** Returns true for an answer that may be read over several connections: the ids of its events then count. */
+  isKept(): boolean;
+  onChunk(chunk: WireObject): void;
   /** Returns true once a part of an answer has come. */
   hasBegun(): boolean;
+  /** Returns true once a `finish_reason` has come. */
+  hasFinished(): boolean;
   onEnd(end: StreamEnd): void;
 }
 
 /** Kept, because an import is work, also of a known module. The module, so that no Worker's request waits for another. */
-let frames: typeof import("./frame-json.js") | undefined;
+let reading: typeof import("./frame-reading.js") | undefined;
 
 /** Turns the bytes of a chat stream into chunks, and reports how they ended. It never throws. */
-export function createChunkParser({ onChunk, hasBegun, onEnd }: ChunkHandlers) {
-  const handlers = { onEvent: readEvent, onUnknownField: readStrayLine };
+export function createChunkParser({ isKept, onChunk, hasBegun, hasFinished, onEnd }: ChunkHandlers) {
+  /** The `id` of the event that is read. */
+  let eventId = "";
+  const handlers = {
+    onEvent: readEvent,
+    onId(id: string) {
+      eventId = id;
+    },
+    onUnknownField: (name: string, value: string) => stray?.add(name, value, isLastLine),
+  };
   let events = createEventParser(handlers);
+  let stray: StrayLines | undefined;
+  /** Place in an answer that is kept; undefined before the code for it is loaded. */
+  let cursor: EventCursor | undefined;
+  let isResumed = false;
+  /** True while the last line is read, which the end of the bytes may have cut. */
+  let isLastLine = false;
   const decoder = new TextDecoder();
   let parse = parseJSON;
-  // while the request is out: without it, frames are only read more slowly
-  if (frames) parse = frames.createFrameParser(parseJSON);
+  // while the request is out; without it, only the usual form of an error is known, and frames are read more slowly
+  let loading: Promise<void> | undefined;
+  if (reading) prepare();
   else
-    import("./frame-json.js").then(
-      (loaded) => {
-        frames = loaded;
-        parse = frames.createFrameParser(parseJSON);
-      },
-      () => {},
-    );
+    loading = import("./frame-reading.js")
+      .then((loaded) => {
+        reading = loaded;
+      })
+      .catch(() => {})
+      .then(prepare);
   let isStream: boolean | undefined;
   let whole = "";
   let ended = false;
@@ -50,96 +75,155 @@ export function createChunkParser({ onChunk, hasBegun, onEnd }: ChunkHandlers) {
   let foreign: string | undefined;
 
   return {
-    /** Reads the next bytes; without any, the bytes have ended. */
-    push(bytes?: Uint8Array): void {
-      try {
-        if (bytes) readBytes(bytes);
-        else readEnd();
-      } catch (cause) {
-        end({ type: "malformed", problem: `the stream can't be read: ${(cause as Error).message}`, cause });
-      }
+    /** Last `id` of an event that was read, of an answer that is kept; empty where none had one. */
+    get lastEventId() {
+      return cursor?.id ?? "";
     },
+    /**
+     * Reads the next bytes; without any, the bytes have ended. Returns a promise where the code for it is still being
+     * loaded: they are read then.
+     */
+    push: (bytes?: Uint8Array): Promise<void> | undefined =>
+      loading ? loading.then(() => readFirst(bytes)) : readNext(bytes),
     /**
      * Continues with the bytes of another connection, from the start of an event. The unfinished event of the last one
      * is dropped.
      */
     restart(): void {
       events = createEventParser(handlers);
-      ended = false;
+      stray = reading?.createStrayLines(endWithError);
+      isResumed = true;
+      cursor?.restart();
+      eventId = "";
+      ended = isLastLine = false;
     },
   };
+
+  function prepare(): void {
+    if (!reading) return;
+    parse = reading.createFrameParser(parseJSON);
+    stray = reading.createStrayLines(endWithError);
+    cursor = reading.createEventCursor();
+    if (isResumed) cursor.restart();
+  }
+
+  /** Reads bytes that waited. Only then later ones need not wait: they must not be read before. */
+  function readFirst(bytes: Uint8Array | undefined): void {
+    loading = undefined;
+    readNext(bytes);
+  }
+
+  function readNext(bytes: Uint8Array | undefined): undefined {
+    try {
+      if (bytes) readBytes(bytes);
+      else readEnd();
+    } catch (cause) {
+      end({ type: "malformed", problem: `the stream can't be read: ${(cause as Error).message}`, cause });
+    }
+  }
 
   function readBytes(bytes: Uint8Array): void {
     if (isStream === undefined) isStream = looksLikeStream(bytes);
     if (isStream !== false && !ended) events.push(bytes);
-    if (isStream) return;
+    if (isStream || ended) return;
+    const isInFirstLine = !whole.trim().includes("\n");
     whole += decoder.decode(bytes, { stream: true });
     if (whole.length > MAX_LENGTH) throw new RangeError(`it is longer than ${MAX_LENGTH} characters`);
+    if (isInFirstLine) readFirstLine();
+  }
+
+  /** Ends with an error in the first line, because a stream may follow it and the connection may stay open. */
+  function readFirstLine(): void {
+    const [line = "", rest] = whole.trimStart().split("\n", 2);
+    if (rest !== undefined && isError(parseJSON(line))) refuse(line);
   }
 
   function readEnd(): void {
     if (isStream === false) return readWhole(whole + decoder.decode());
+    isLastLine = true;
     const unfinished = events.end();
     if (ended) return;
-    // an event without its blank line counts if its JSON is whole; `[DONE]` often comes so
-    if (unfinished && (isDone(unfinished.data) || isRecord(parseJSON(unfinished.data))))
-      readEvent(unfinished);
-    end({ type: "cut" });
+    // an event without its blank line counts if it is whole; `[DONE]` often comes so
+    if (unfinished && isWholeEvent(unfinished)) readEvent(unfinished);
+    closeStray();
+    end({ type: "cut", words: stray?.words });
   }
 
-  function readEvent({ event, data, lastEventId }: ServerSentEvent): void {
-    if (ended || data === "") return;
-    if (event === "error") return endWithError(data);
-    if (isDone(data)) return end({ type: "done" });
+  function readEvent({ event, data }: ServerSentEvent): void {
+    const id = eventId;
+    eventId = "";
+    closeStray();
+    if (ended) return;
+    if (isDone(data)) return isNext(id) ? end({ type: "done" }) : undefined;
     const chunk = parse(data);
-    if (!isRecord(chunk)) {
-      // an event of another name is not part of the chat, and may carry anything
-      if (event === "message")
-        end({ type: "malformed", problem: `a frame of the stream is no JSON object: ${data.slice(0, 80)}` });
-    } else if (isErrorFrame(chunk)) endWithError(data);
-    else {
-      onChunk(chunk, lastEventId);
+    const hasFailed = isError(chunk, event, data);
+    if (data === "" && !hasFailed) return;
+    if (isRecord(chunk)) {
+      // the frame of an error may have the last content
+      if ((!hasFailed || chunk.choices) && isNext(id)) onChunk(chunk);
       if (chunk.choices === undefined) foreign ??= data;
     }
+    if (hasFailed) endWithError(data);
+    // an event of another name is not part of the chat, and may carry anything
+    else if (!isRecord(chunk) && event === "message")
+      end({ type: "malformed", problem: `a frame of the stream is no JSON object: ${data.slice(0, 80)}` });
   }
 
-  /** Reads an error that a gateway sends as a bare line, `error: {…}`. A line that was cut is a cut, not an error. */
-  function readStrayLine(name: string, value: string): void {
-    const isCut = value.startsWith("{") && parseJSON(value) === undefined;
-    if (name === "error" && !isCut) endWithError(value);
-    // a text that may begin a known field was cut; any other text came in place of a stream
-    else if (!FIELDS.some((field) => field.startsWith(name.trim())))
-      foreign ??= value ? `${name}: ${value}` : name;
+  /** Returns true for the event that follows the last one. Ends where its place is unknown; an error needs no place. */
+  function isNext(id: string): boolean {
+    const place = isKept() ? placeOf(id) : "next";
+    if (place === "astray") end({ type: "cut", cause: new Error(ASTRAY) });
+    return place === "next";
+  }
+
+  /** Without the cursor, nothing shows that an event of another connection was not read before. */
+  function placeOf(id: string): EventPlace {
+    return cursor?.moveTo(id) ?? (isResumed ? "astray" : "next");
+  }
+
+  function closeStray(): void {
+    stray?.close();
+    foreign ??= stray?.words;
   }
 
   function readWhole(text: string): void {
     const json = parseJSON(text);
-    const { choices } = isRecord(json) && !isErrorFrame(json) ? json : {};
+    const { choices } = isRecord(json) ? json : {};
     const [choice] = Array.isArray(choices) ? choices : [];
     // a completion has a message; any other JSON with status 200 is an error of the gateway
-    if (!isRecord(choice?.message ?? choice?.delta)) return end({ type: "refusal", body: text });
-    onChunk(json as WireObject, "");
-    end({ type: "done" });
+    if (!isRecord(choice?.message ?? choice?.delta)) return refuse(bodyOf(text));
+    onChunk(json as WireObject);
+    if (isError(json)) endWithError(text);
+    else end({ type: "done" });
   }
 
   function endWithError(text: string): void {
-    const json = parseJSON(text);
-    end(
-      hasBegun() || !isRecord(json)
-        ? { type: "error", fields: errorFieldsOf(json ?? text) ?? {} }
-        : { type: "refusal", body: text },
-    );
+    if (ended) return;
+    if (!hasBegun() && isRecord(parseJSON(text))) return refuse(text);
+    const fields = fieldsOf(text);
+    const message = fields.message ?? `the gateway reported an error: ${excerpt(text, 500)}`;
+    end({ type: "error", fields: { ...fields, message } });
+  }
+
+  function refuse(body: string): void {
+    const isJSON = /^\s*[{[]/.test(body);
+    end({ type: "refusal", body, fields: isJSON ? fieldsOf(body.trim()) : undefined });
   }
 
   function end(how: StreamEnd): void {
     if (ended) return;
     ended = true;
+    const { words } = stray ?? {};
     const isEmpty = !hasBegun() && (how.type === "done" || (how.type === "cut" && foreign !== undefined));
-    onEnd(isEmpty ? { type: "refusal", body: foreign ?? "" } : how);
+    if (isEmpty) onEnd({ type: "refusal", body: foreign ?? "" });
+    // a text came in place of the rest
+    else if (how.type === "done" && words && !hasFinished())
+      onEnd({ type: "error", fields: { message: words } });
+    else onEnd(how);
   }
 }
 
-const FIELDS = ["data", "event", "error", "id", "retry"];
+const ASTRAY = "events of the kept answer are missing, or have no place in it";
 
 /**
  * Returns false for an error, a page or an answer in place of a stream: no line of an event stream begins with a
@@ -151,10 +235,26 @@ function looksLikeStream(bytes: Uint8Array): boolean | undefined {
   return first === undefined ? undefined : !"<{[".includes(String.fromCharCode(first));
 }
 
+function isError(json: unknown, event = "", data = ""): boolean {
+  return (
+    reading?.isErrorEvent({ event, data }, json) ?? (event === "error" || (isRecord(json) && !!json.error))
+  );
+}
+
+function fieldsOf(text: string): ErrorFields {
+  return reading?.errorFieldsOfText(text) ?? errorFieldsOf(parseJSON(text) ?? text) ?? {};
+}
+
 function isDone(data: string): boolean {
   return data.trimEnd() === "[DONE]";
 }
 
-function isErrorFrame(frame: WireObject): boolean {
-  return Boolean(frame.error) || (frame.choices === undefined && errorFieldsOf(frame)?.message !== undefined);
+function isWholeEvent({ event, data }: ServerSentEvent): boolean {
+  return isDone(data) || isRecord(parseJSON(data)) || (/error/i.test(event) && !/^[{[]/.test(data));
+}
+
+/** Returns a body without the events behind it. */
+function bodyOf(text: string): string {
+  const events = text.search(/\n(?:data|event):/);
+  return events === -1 ? text : text.slice(0, events);
 }

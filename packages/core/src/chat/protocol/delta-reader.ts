@@ -7,9 +7,9 @@ import type { WireObject } from "./field-reader.js";
 
 /** Reads one answer: bytes go in, deltas come out. It does not know the network or the time. */
 export interface DeltaReader extends Pick<AnswerReader, "head"> {
-  /** The message so far, made of the deltas that were taken. */
+  /** The message so far, made of the deltas that were taken, or folded by `foldRest`. */
   readonly message: ChatMessage;
-  /** Last `id` of an event that was read; empty where none had one. */
+  /** Last `id` of an event that was read, of an answer that is kept; empty where none had one. */
   readonly eventId: string;
   /** End of the bytes; undefined while more may come. */
   readonly end: StreamEnd | undefined;
@@ -17,14 +17,19 @@ export interface DeltaReader extends Pick<AnswerReader, "head"> {
   readonly isFinished: boolean;
   /** True once the bytes have ended as those of a whole answer do. */
   readonly isWhole: boolean;
-  /** Reads the next bytes; without any, the bytes have ended. */
-  push(bytes: Uint8Array | undefined): void;
+  /**
+   * Reads the next bytes; without any, the bytes have ended. Returns a promise where they are read later, because the
+   * code for it is still being loaded.
+   */
+  push(bytes: Uint8Array | undefined): Promise<void> | undefined;
   /**
    * Takes the next delta and adds it to `message`; undefined where more bytes are needed.
    *
    * @throws {RangeError} when the message is longer than a text can be
    */
   take(): ChatDelta | undefined;
+  /** Adds the deltas that were read and not taken to `message`. They can still be taken. */
+  foldRest(): void;
   /** Ends the bytes after a broken connection. */
   cut(): void;
   /** Continues with the bytes of another connection. */
@@ -38,6 +43,8 @@ interface DeltaHandlers {
   readonly onDelta: (delta: ChatDelta) => void;
   /** Called for each chunk that carries content. */
   readonly onContent: () => void;
+  /** Returns true for an answer that may be read over several connections: the ids of its events then count. */
+  readonly isKept: () => boolean;
   readonly warn: (issue: Issue) => void;
 }
 
@@ -47,34 +54,49 @@ interface DeltaHandlers {
  * @param several true for a request with `n` > 1
  */
 export function createDeltaReader(
-  { onDelta, onContent, warn }: DeltaHandlers,
+  { onDelta, onContent, isKept, warn }: DeltaHandlers,
   several: boolean,
 ): DeltaReader {
   const queue: ChatDelta[] = [];
   let taken = 0;
+  let folded = 0;
   const fold = createFold();
   const answer = createAnswerReader(add, warn, several);
-  const parser = createChunkParser({ onChunk, hasBegun: () => answer.begun, onEnd });
+  const parser = createChunkParser({
+    isKept,
+    onChunk,
+    hasBegun: () => answer.begun,
+    hasFinished: () => answer.finished,
+    onEnd,
+  });
   const reader = {
     head: answer.head,
     get message() {
       return fold.message;
     },
-    eventId: "",
+    get eventId() {
+      return parser.lastEventId;
+    },
     end: undefined as StreamEnd | undefined,
     get isFinished() {
       return answer.finished;
     },
     isWhole: false,
     push(bytes: Uint8Array | undefined) {
-      if (taken === queue.length) queue.length = taken = 0;
-      parser.push(bytes);
+      if (taken === queue.length) queue.length = taken = folded = 0;
+      return parser.push(bytes);
     },
     take() {
       if (taken === queue.length) return undefined;
-      const delta = queue[taken++] as ChatDelta;
-      fold.add(delta);
-      return delta;
+      if (taken === folded) fold.add(queue[folded++] as ChatDelta);
+      return queue[taken++];
+    },
+    foldRest() {
+      try {
+        while (folded < queue.length) fold.add(queue[folded++] as ChatDelta);
+      } catch {
+        // the text is too long: the message has its beginning
+      }
     },
     cut: () => onEnd({ type: "cut" }),
     restart() {
@@ -90,8 +112,7 @@ export function createDeltaReader(
     queue.push(delta);
   }
 
-  function onChunk(chunk: WireObject, id: string): void {
-    reader.eventId = id;
+  function onChunk(chunk: WireObject): void {
     if (answer.read(chunk)) onContent();
   }
 

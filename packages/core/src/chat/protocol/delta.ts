@@ -35,6 +35,7 @@ export interface ChatUsage {
  * - `content-filter`: cut by the gateway's content safety
  * - `tool-calls`: the model waits for the results of tools
  * - `insufficient-resource`: cut because the gateway had no capacity
+ * - `unconfirmed`: it ended with `[DONE]` and without a `finish_reason`, so that a part may be missing
  * - `stopped`: aborted by the caller
  * - `truncated`: the stream broke off
  * - `error`: the stream reported an error
@@ -45,6 +46,7 @@ export type ChatOutcome =
   | "content-filter"
   | "tool-calls"
   | "insufficient-resource"
+  | "unconfirmed"
   | "stopped"
   | "truncated"
   | "error";
@@ -96,7 +98,7 @@ export type ChatDelta =
       readonly usage: ChatUsage;
     }
   | {
-      /** The end of the answer. It comes once, last. */
+      /** The end of the answer. It comes once, last, when `result()` has settled. */
       readonly type: "finish";
       /** `finish_reason` as the gateway sent it; null where it sent none. */
       readonly finishReason: string | null;

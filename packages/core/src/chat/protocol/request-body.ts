@@ -100,8 +100,10 @@ export interface SystemMessage extends UntiedMessageFields {
 export interface AssistantMessage extends UntiedMessageFields {
   /** Author of the message. `assistant`: the model (spec, Model `alpha-v4.1-flash`). */
   readonly role: "assistant";
-  /** Text of the answer, or its text parts. `null` only beside `tool_calls` (spec, Model `alpha-v4.1-flash`). */
-  readonly content: string | readonly TextPart[] | null;
+  /**
+   * Text of the answer, or its text parts. `null` or absent only beside `tool_calls` (spec, Model `alpha-v4.1-flash`).
+   */
+  readonly content?: string | readonly TextPart[] | null | undefined;
 }
 
 /** The result of a tool call. */
@@ -135,8 +137,22 @@ export type TextMessage = SystemMessage | AssistantMessage | ToolMessage | TextU
 /** One message of a request's `messages`, discriminated by `role`. */
 export type ChatRequestMessage = SystemMessage | AssistantMessage | ToolMessage | UserMessage;
 
+interface StreamParams {
+  /** Options of a streamed answer. The spec lists them for `alpha-v4.1-flash` (spec, Model `alpha-v4.1-flash`). */
+  readonly stream_options?:
+    | {
+        /**
+         * Reports the tokens used, at the end of the stream. The gateway's default is `false`; `streamChat` sends
+         * `true` to `alpha-v4.1-flash`, or as `includeUsage` of the client says, unless this field is set (spec, Model
+         * `alpha-v4.1-flash`).
+         */
+        readonly include_usage?: boolean | undefined;
+      }
+    | undefined;
+}
+
 /** Parameters of `alpha-v4.1-flash` (spec, Model `alpha-v4.1-flash`). Thinking is on unless it is switched off. */
-export interface AlphaChatParams {
+export interface AlphaChatParams extends StreamParams {
   /**
    * Thinking before the answer, which comes as `reasoning_content`. It may be `null` (spec, Model
    * `alpha-v4.1-flash`).
@@ -172,16 +188,6 @@ export interface AlphaChatParams {
    * `alpha-v4.1-flash`).
    */
   readonly stop?: string | readonly string[] | undefined;
-  /** Options of a streamed answer (spec, Model `alpha-v4.1-flash`). */
-  readonly stream_options?:
-    | {
-        /**
-         * Reports the tokens used, at the end of the stream. The gateway's default is `false`; `streamChat` sends
-         * `true` unless this field is set (spec, Model `alpha-v4.1-flash`).
-         */
-        readonly include_usage?: boolean | undefined;
-      }
-    | undefined;
   /**
    * Randomness of the answer: 0 repeats itself most, higher values vary more. From 0 to 2. Has no effect while
    * thinking is on (spec, Model `alpha-v4.1-flash`).
@@ -225,7 +231,7 @@ export interface AlphaChatParams {
 }
 
 /** Parameters of `gamma-chat-1-6-251015` (spec, Model `gamma-chat-1-6-251015`). The spec shows no defaults. */
-export interface GammaChatParams {
+export interface GammaChatParams extends StreamParams {
   /** Most tokens of the answer. Whole number from 1 to 8,192 (spec, Model `gamma-chat-1-6-251015`). */
   readonly max_tokens?: number | undefined;
   /**
@@ -255,15 +261,15 @@ export interface GammaChatParams {
  * Parameters of `delta-5.3` (spec, Model `delta-5.3`), which always thinks. The spec leaves two numbers from 0 to 1 and
  * a list of at most 4 entries without names: `temperature`, `top_p` and `stop` are our assumption, and so are `tools`.
  */
-export interface DeltaChatParams {
+export interface DeltaChatParams extends StreamParams {
   /**
    * Thinking before the answer, which comes as `reasoning_content`. It cannot be switched off (spec, Model
    * `delta-5.3`).
    */
   readonly thinking?:
     | {
-        /** `"enabled"` is the only value (spec, Model `delta-5.3`). @default "enabled" */
-        readonly type?: "enabled" | undefined;
+        /** `"enabled"` is the only value (spec, Model `delta-5.3`). */
+        readonly type: "enabled";
       }
     | undefined;
   /** Effort of thinking. This model has no `"none"`. The spec shows no default (spec, Model `delta-5.3`). */
@@ -360,11 +366,12 @@ export interface ChatParams {
 export type ChatRequest = ChatRequests[ChatModel];
 
 type KeyOfEach<Union> = Union extends unknown ? keyof Union : never;
-type SharedName = "max_tokens" | "temperature" | "top_p" | "stop";
+type SharedName = keyof StreamParams | "max_tokens" | "temperature" | "top_p" | "stop";
 
 /** The parameters that all chat models have, within the bounds of each: for a `model` that may be any of them. */
 export interface SharedChatParams
-  extends Readonly<Partial<Record<Exclude<KeyOfEach<ChatParams[ChatModel]>, SharedName>, undefined>>> {
+  extends StreamParams,
+    Readonly<Partial<Record<Exclude<KeyOfEach<ChatParams[ChatModel]>, SharedName>, undefined>>> {
   /**
    * Most tokens of the answer. Whole number from 1 to 8,192, which every model accepts (spec, POST
    * /v1/chat/completions).

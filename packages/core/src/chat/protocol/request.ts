@@ -9,8 +9,8 @@ export const CHAT_PATH = "/v1/chat/completions";
 
 /**
  * The body to send for `request`: Checks it by the rules of its model and reports warnings. Sets `stream`. Requests the
- * usage of a stream, where the model reports it only on request and the request does not set it. Everything else stays
- * unchanged. `newer` is as in `assertAccepted`.
+ * usage of a stream, where the spec has the field or the client's `includeUsage` says so, unless the request sets it.
+ * Everything else stays unchanged. `newer` is as in `assertAccepted`.
  *
  * @throws {ValidationError}
  */
@@ -25,7 +25,7 @@ export function checkedChatRequest(client: Client, request: object, stream: bool
   }
   if (!stream) return request;
   const { model, stream_options } = request as { model: ChatModel; stream_options?: object };
-  const isAsked = !isUnchecked(request) && "usageOnRequest" in chatModels[model];
+  const isAsked = !isUnchecked(request) && (client.includeUsage ?? "usageOnRequest" in chatModels[model]);
   return {
     ...request,
     stream,

@@ -4,6 +4,7 @@ import {
   checkByModel,
   type Findings,
   notEmpty,
+  optionsOf,
   rule,
   type Same,
   type Warn,
@@ -75,13 +76,13 @@ const commonFields = {
 const systemMessage = v.object({ role: v.literal("system"), content: textContent, ...commonFields });
 const assistantMessage = v.object({
   role: v.literal("assistant"),
-  content: v.nullable(textContent),
+  content: v.optional(v.nullable(textContent)),
   ...commonFields,
 });
 const contentOrCalls = rule<v.InferOutput<typeof assistantMessage>>(
   "content",
-  ({ content, tool_calls }) => content !== null || !!tool_calls?.length,
-  "must be text or parts; null is accepted only beside tool_calls",
+  ({ content, tool_calls }) => typeof content === "string" || !!content || !!tool_calls?.length,
+  "must be text or parts; it may be null or absent only beside tool_calls",
 );
 
 const toolMessage = v.object({
@@ -135,19 +136,26 @@ const stopOf = (most: number): v.GenericSchema<string | string[]> =>
   );
 
 const tools = { tools: v.optional(v.array(toolDefinition)), tool_choice: v.optional(toolChoice) };
-const stream = v.optional(v.boolean());
+const shared = {
+  stream: v.optional(v.boolean()),
+  stream_options: v.optional(optionsOf({ include_usage: v.optional(v.boolean()) })),
+};
+
+const responseFormat = v.picklist(
+  ["text", "json_object"],
+  "must be text or json_object; for a JSON Schema send json_object and write the schema into the messages",
+);
 
 /** A request to `alpha-v4.1-flash` (spec, POST /v1/chat/completions). */
 const alphaRequest = v.object({
   model: v.literal("alpha-v4.1-flash"),
   messages: messagesOf(partsContent),
-  thinking: v.optional(v.nullable(v.object({ type: v.optional(v.picklist(alpha.thinking)) }))),
+  thinking: v.optional(v.nullable(optionsOf({ type: v.optional(v.picklist(alpha.thinking)) }))),
   reasoning_effort: v.optional(v.picklist(alpha.reasoningEffort)),
   max_tokens: v.optional(wholeNumber(1, alpha.maxTokens)),
-  response_format: v.optional(v.object({ type: v.optional(v.picklist(["text", "json_object"])) })),
+  response_format: v.optional(optionsOf({ type: v.optional(responseFormat) })),
   stop: v.optional(stopOf(alpha.stop)),
-  stream,
-  stream_options: v.optional(v.object({ include_usage: v.optional(v.boolean()) })),
+  ...shared,
   temperature: v.optional(between(0, alpha.temperature)),
   top_p: v.optional(between(0, 1)),
   ...tools,
@@ -170,8 +178,8 @@ const gammaRequest = v.object({
   top_p: v.optional(between(0, 1)),
   frequency_penalty: v.optional(between(-2, 2)),
   presence_penalty: v.optional(between(-2, 2)),
-  stream,
-  stop: v.optional(v.string()),
+  ...shared,
+  stop: v.optional(v.string("must be one text: this model takes no list")),
 });
 
 /**
@@ -181,13 +189,13 @@ const gammaRequest = v.object({
 const deltaRequest = v.object({
   model: v.literal("delta-5.3"),
   messages: messagesOf(textContent),
-  thinking: v.optional(v.object({ type: v.optional(v.picklist(delta.thinking)) })),
+  thinking: v.optional(v.object({ type: v.picklist(delta.thinking) })),
   reasoning_effort: v.optional(v.picklist(delta.reasoningEffort)),
   max_tokens: v.optional(wholeNumber(1, delta.maxTokens)),
   temperature: v.optional(between(0, delta.temperature)),
   top_p: v.optional(between(0, 1)),
   stop: v.optional(stopOf(delta.stop)),
-  stream,
+  ...shared,
   ...tools,
 });
 
@@ -222,7 +230,11 @@ export function checkChatRequest(request: unknown): Findings {
 function warnOf(request: ChatRequest, warn: Warn): void {
   if (request.model === "delta-5.3" && request.tools)
     warn("tools", "tools-unlisted", "the spec does not list tools for this model; they may be ignored");
-  if (request.model !== "alpha-v4.1-flash") return;
+  if (request.model !== "alpha-v4.1-flash") {
+    if (request.stream_options)
+      warn("stream_options", "stream-options-unlisted", "the spec does not list it for this model");
+    return;
+  }
 
   const effortOff = request.reasoning_effort === "none";
   if (request.thinking?.type === "enabled" && effortOff)

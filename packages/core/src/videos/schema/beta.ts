@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { refusing, rule, type Same, type Warn, wholeNumber } from "../../base/validate.js";
+import { optionsOf, refusing, rule, type Same, type Warn, wholeNumber } from "../../base/validate.js";
 import { isHTTP, isImageDataURI, isPublicHTTP } from "../../base/web-address.js";
 import { videoModels } from "../../models.js";
 import type { BetaVideoRequest } from "./beta-body.js";
@@ -97,7 +97,7 @@ const input = v.pipe(
   ),
 ) as v.GenericSchema as v.GenericSchema<Input>;
 
-const parameters = v.object({
+const parameters = optionsOf({
   resolution: v.optional(v.picklist(beta.resolutions)),
   ratio: v.optional(v.picklist(beta.ratios)),
   duration: v.optional(durationWithin(beta.duration)),

@@ -1,0 +1,31 @@
+import { ConfigurationError } from "../errors.js";
+
+/** Names that are used after a request has been sent: its answer would be paid and lost without them. */
+const needed = "AbortController TextDecoder TextEncoder URL performance queueMicrotask";
+
+/**
+ * Checks that this platform can read an answer, before anything is sent.
+ *
+ * @throws {ConfigurationError} for a global that is missing, and for a prototype that changes JSON
+ */
+export function assertPlatform(): void {
+  const missing = needed.split(" ").find((name) => !(name in globalThis));
+  if (missing) throw refused(`this platform has no ${missing}: load a polyfill before the first import`);
+  // an old library may add it, and every list of a request would be sent as a text
+  if (JSON.stringify([{}]) !== "[{}]")
+    throw refused("Array.prototype.toJSON or Object.prototype.toJSON changes all JSON: delete it");
+}
+
+/**
+ * Checks that objects have no fields but their own, which schemas would take for fields of a request.
+ *
+ * @throws {ConfigurationError}
+ */
+export function assertCleanObjects(): void {
+  for (const name in {})
+    throw refused(`Object.prototype has the enumerable field "${name}": define it with enumerable: false`);
+}
+
+function refused(problem: string): ConfigurationError {
+  return new ConfigurationError(`${problem}; nothing was sent`);
+}

@@ -1,0 +1,41 @@
+/**
+ * Compares two values as JSON would have them: arrays and plain objects by their fields, all others, such as files, by
+ * identity. A field that is undefined counts as absent.
+ */
+export function isSame(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true;
+  if (!isPlain(one) || !isPlain(other) || Array.isArray(one) !== Array.isArray(other)) return false;
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])].every((name) =>
+    isSame(fieldOf(one, name), fieldOf(other, name)),
+  );
+}
+
+/** Makes a short text by which equal JSON is found again; undefined for what is no JSON. It is no proof. */
+export function fingerprintOf(value: unknown): string | undefined {
+  const text = jsonOf(value);
+  if (text === undefined) return undefined;
+  // FNV-1a; where two requests share a text, the proxy still compares their bodies
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return `${text.length}-${hash >>> 0}`;
+}
+
+function isPlain(value: unknown): value is object {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return Array.isArray(value) || prototype === Object.prototype || prototype === null;
+}
+
+function fieldOf(value: object, name: string): unknown {
+  return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+/** Writes `value` as JSON text; undefined for a value without JSON. */
+export function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    // it is refused when it is sent
+    return undefined;
+  }
+}

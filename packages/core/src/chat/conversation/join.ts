@@ -1,0 +1,40 @@
+import { isOpen } from "./message.js";
+import type { JoinCopies } from "./message-tree.js";
+import type { ThreadNode } from "./placement.js";
+
+/** Joins two copies: the newer one, with results of tools that only the older one has. All tabs get the same result. */
+export function joinCopies(local: ThreadNode, copy: ThreadNode): ReturnType<JoinCopies> {
+  const joined = join(local, copy);
+  return { joined, isAhead: joined.revision !== copy.revision || endOf(joined) !== endOf(copy) };
+}
+
+function join(local: ThreadNode, copy: ThreadNode): ThreadNode {
+  const isNewer =
+    copy.revision - local.revision ||
+    Number(isGuess(local)) - Number(isGuess(copy)) ||
+    (statesOf(copy) > statesOf(local) ? 1 : 0);
+  const [newer, older] = isNewer > 0 ? [copy, local] : [local, copy];
+  const missed = newer.message.toolCalls?.map((call) => {
+    const other = isOpen(call) && older.message.toolCalls?.find(({ id }) => id === call.id);
+    return other && !isOpen(other) ? other : call;
+  });
+  return missed?.some((call, index) => call !== newer.message.toolCalls?.[index])
+    ? { ...newer, message: { ...newer.message, toolCalls: missed } }
+    : newer;
+}
+
+/**
+ * True for an end that a tab has given to an answer of another one, which seemed to be closed. If the other tab has only
+ * not been able to write, its own end is the true one.
+ */
+function isGuess({ message }: ThreadNode): boolean {
+  return message.outcome === "interrupted";
+}
+
+function statesOf({ message }: ThreadNode): string {
+  return String(message.toolCalls?.map(({ state }) => state));
+}
+
+function endOf(node: ThreadNode): string {
+  return `${statesOf(node)} ${isGuess(node)}`;
+}

@@ -1,0 +1,236 @@
+import { type Clock, openSpan, unlessAborted } from "../../base/clock.js";
+import { checkBySchema, issuesText } from "../../base/standard-schema.js";
+import type { Client } from "../../client.js";
+import { asError } from "../../errors.js";
+import { parseJSON } from "../../transport/error-response.js";
+import {
+  failed,
+  problemOf,
+  type ThreadMessage,
+  type ThreadToolCall,
+  withCallsClosed,
+  withOutput,
+} from "./message.js";
+import type { Thread } from "./message-tree.js";
+import type { ChatTool, ToolContext } from "./tools.js";
+
+// loaded while the request of a chat with tools is out, or for an answer that calls one
+
+/** The tool calls of one turn. */
+export interface ToolCalls {
+  /** Decides the next state of each call of a whole answer. */
+  admit(message: ThreadMessage): Promise<ThreadMessage>;
+  /** Runs all calls of an answer that may run, in parallel, until none is left. Others stay open. */
+  settle(id: string): Promise<void>;
+  /** Reports that a call was approved, denied or answered. */
+  changed(): void;
+  /** Ends the turn where another answer needs the user's consent: each one is billed. */
+  endAtLimit(id: string, steps: number): void;
+}
+
+/** Parts of a turn that its calls need. */
+export interface ToolCallsContext {
+  readonly client: Client;
+  readonly thread: Thread;
+  readonly tools: () => readonly ChatTool[] | undefined;
+  /** Aborts when the turn ends: no call writes into the thread after it. */
+  readonly signal: AbortSignal;
+  readonly onChange: () => void;
+}
+
+/** Creates the tool calls of one turn. */
+export function createToolCalls({ client, thread, tools, signal, onChange }: ToolCallsContext): ToolCalls {
+  const working = new Set<AbortController>();
+  signal.addEventListener("abort", () => {
+    for (const controller of working) controller.abort(signal.reason);
+  });
+  let runCalls = () => {};
+  return { admit, settle, changed: () => runCalls(), endAtLimit };
+
+  async function admit(message: ThreadMessage): Promise<ThreadMessage> {
+    const { toolCalls = [] } = message;
+    const messages = thread.pathTo(message.id);
+    const act = toolCalls.every(isWholeCall) ? admitCall : refuseCall;
+    return { ...message, toolCalls: await Promise.all(toolCalls.map((call) => work(act, call, messages))) };
+  }
+
+  function endAtLimit(id: string, steps: number): void {
+    const message = thread.node(id)?.message;
+    if (signal.aborted || !message) return;
+    const limit = `the limit of ${steps} answers in a row was reached`;
+    thread.put({ ...withCallsClosed(message, `not run: ${limit}`), outcome: "step-limit" });
+    client.warn({
+      path: "maxSteps",
+      message: `${limit}; retry() allows as many again`,
+      rule: "chat.max-steps",
+    });
+  }
+
+  function settle(id: string): Promise<void> {
+    // by position, because a model may give two calls the same id
+    const running = new Set<number>();
+    let settled = new Map<number, ThreadToolCall>();
+    return new Promise((resolve) => {
+      runCalls = () => {
+        const messages = thread.pathTo(id);
+        callsOf(id).forEach((call, place) => {
+          if (call.state !== "running" || running.has(place)) return;
+          running.add(place);
+          void work(runCall, call, messages).then((result) => {
+            // calls that end together are one change
+            if (settled.size === 0) queueMicrotask(showSettled);
+            settled.set(place, result);
+          });
+        });
+        if (running.size === 0 || signal.aborted) resolve();
+      };
+      runCalls();
+    });
+
+    function showSettled(): void {
+      const toolCalls = callsOf(id).map((call, place) => settled.get(place) ?? call);
+      for (const place of settled.keys()) running.delete(place);
+      settled = new Map();
+      const message = thread.node(id)?.message;
+      if (message && !signal.aborted) {
+        thread.put({ ...message, toolCalls });
+        onChange();
+      }
+      runCalls();
+    }
+  }
+
+  /**
+   * Works on one call, under its own signal. A listener for each call on the turn's signal would cost quadratic time.
+   */
+  async function work(
+    act: typeof runCall,
+    call: ThreadToolCall,
+    messages: CallContext["messages"],
+  ): Promise<ThreadToolCall> {
+    const { clock, warn } = client;
+    const controller = new AbortController();
+    working.add(controller);
+    const { signal } = controller;
+    try {
+      return await act(call, { tools: tools() ?? [], clock, warn, signal, messages });
+    } catch (cause) {
+      // the options of the app failed: the next request fails for the same reason, and ends the turn
+      return failed(call, asError(cause).message);
+    } finally {
+      working.delete(controller);
+    }
+  }
+
+  function callsOf(id: string): readonly ThreadToolCall[] {
+    return thread.node(id)?.message.toolCalls ?? [];
+  }
+}
+
+/** Context of a call that does not depend on its tool. */
+interface CallContext extends Omit<ToolContext, "toolCallId"> {
+  readonly tools: readonly ChatTool[];
+  readonly clock: Clock;
+  readonly warn: Client["warn"];
+}
+
+/** Decides the next state of a call with whole arguments: it runs, waits for the user or the app, or has failed. */
+function admitCall(call: ThreadToolCall, context: CallContext): Promise<ThreadToolCall> {
+  return withTool(call, context, async (tool, input, checked) => {
+    if (await needsApproval(tool, input, context.warn)) return { ...checked, state: "needs-approval" };
+    return { ...checked, state: tool.execute ? "running" : "needs-result" };
+  });
+}
+
+/** Returns true if the arguments of a call are whole. A call may have none. */
+function isWholeCall({ arguments: text }: ThreadToolCall): boolean {
+  return text.trim() === "" || parseJSON(text) !== undefined;
+}
+
+/** Refuses a call of an answer that has a call without whole arguments: the answer may have been cut there. */
+function refuseCall(call: ThreadToolCall, context: CallContext): Promise<ThreadToolCall> {
+  if (!isWholeCall(call)) return admitCall(call, context);
+  const error = "not run: another call of this answer has arguments that are no JSON; call it again";
+  return Promise.resolve({ ...call, state: "cancelled", error });
+}
+
+/** Asks the user also where the tool gives no clear answer: a call that runs by mistake can't be taken back. */
+async function needsApproval(tool: ChatTool, input: unknown, warn: Client["warn"]): Promise<boolean> {
+  let problem: string;
+  try {
+    const answer: unknown = await tool.needsApproval(input);
+    if (typeof answer === "boolean") return answer;
+    problem = `returned ${answer === null ? "null" : `a value of type ${typeof answer}`}, not true or false`;
+  } catch (cause) {
+    problem = `failed: ${asError(cause).message}`;
+  }
+  const message = `of the tool "${tool.name}" ${problem}; the call waits for the user`;
+  warn({ path: "needsApproval", message, rule: "chat.tools.approval" });
+  return true;
+}
+
+/** Runs a call to its end, or until `context.signal` aborts. Never rejects: the model gets the error. */
+function runCall(call: ThreadToolCall, context: CallContext): Promise<ThreadToolCall> {
+  const { messages } = context;
+  return withTool(call, context, async (tool, input, checked, signal) =>
+    tool.execute
+      ? withOutput(checked, await tool.execute(input, { messages, signal, toolCallId: call.id }))
+      : { ...checked, state: "needs-result" },
+  );
+}
+
+/**
+ * Checks the arguments of a call, which another tab may have left, and runs its tool, both within the time limit of the
+ * tool.
+ */
+async function withTool(
+  call: ThreadToolCall,
+  { tools, clock, signal }: CallContext,
+  run: (tool: ChatTool, input: unknown, call: ThreadToolCall, signal: AbortSignal) => Promise<ThreadToolCall>,
+): Promise<ThreadToolCall> {
+  const tool = tools.find(({ name }) => name === call.name);
+  if (!tool) {
+    const names = tools.map(({ name }) => name).join(", ");
+    return failed(call, `there is no tool "${call.name}"; there ${names ? `are: ${names}` : "are none"}`);
+  }
+  const { timeoutMs } = tool;
+  const span = openSpan(clock, signal, timeoutMs, () => new Error(`no result after ${timeoutMs} ms`));
+  let known = call;
+  const work = async () => {
+    const input = inputOf(call);
+    known = { ...call, input };
+    await assertType(tool, input);
+    const checked = tool.schema ? await checkBySchema(tool.schema, input) : { value: input };
+    if (checked.issues) throw new Error(`the arguments do not fit: ${issuesText(checked.issues)}`);
+    // a storage needs JSON, and the output of a schema may be any value
+    if (!problemOf(checked.value)) known = { ...call, input: checked.value };
+    return run(tool, checked.value, known, span.signal);
+  };
+  try {
+    return await unlessAborted(work(), span.signal);
+  } catch (cause) {
+    return failed(known, asError(cause).message);
+  } finally {
+    span.end();
+  }
+}
+
+function inputOf({ arguments: text }: ThreadToolCall): unknown {
+  const input = text.trim() === "" ? {} : parseJSON(text);
+  const problem = input === undefined ? text.slice(0, 200) : problemOf(input);
+  if (problem) throw new Error(`the arguments are no JSON: ${problem}`);
+  return input;
+}
+
+/**
+ * Refuses arguments of another type than the tool's JSON Schema names. Nearly all arguments are objects, and the schema
+ * is read for others alone.
+ */
+async function assertType(tool: ChatTool, input: unknown): Promise<void> {
+  const found = input === null ? "null" : Array.isArray(input) ? "array" : typeof input;
+  if (found === "object") return;
+  const { type = "object" } = (await tool.definition()).function.parameters ?? {};
+  const types = [type].flat();
+  if (types.includes(found) || (Number.isInteger(input) && types.includes("integer"))) return;
+  throw new Error(`the arguments do not fit: they are of type ${found}, not ${types.join(" or ")}`);
+}

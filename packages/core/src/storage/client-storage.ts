@@ -1,0 +1,58 @@
+import { type Scoped, scoped } from "../base/scope.js";
+import { FORGOTTEN, NOTICE, storagesOf } from "./client-storages.js";
+import { loadForgetting, storesInUse } from "./in-use.js";
+import type { RecordStorage } from "./storage.js";
+
+/**
+ * Returns a storage as a client uses it: its collections have the client's scope in their names. Stores of the core and
+ * of the hooks use no storage in another way. The same object for the same client and storage.
+ */
+export function storageOf(client: Scoped, storage: RecordStorage): RecordStorage {
+  const { own } = storagesOf(client);
+  const known = own.get(storage);
+  if (known) return known;
+  const created = createClientStorage(client, storage);
+  own.set(storage, created);
+  return created;
+}
+
+function createClientStorage(client: Scoped, storage: RecordStorage): RecordStorage {
+  const { collections, pending } = storagesOf(client);
+  let watchers = 0;
+  let stopNotices: (() => void) | undefined;
+  return {
+    read: (collection) => storage.read(nameOf(collection)),
+    write(collection, changes) {
+      const writing = storage.write(nameOf(collection), changes);
+      pending.add(writing);
+      const end = () => void pending.delete(writing);
+      writing.then(end, end);
+      return writing;
+    },
+    watch(collection, listener, onRefusal) {
+      const stop = storage.watch(nameOf(collection), listener, onRefusal);
+      if (watchers === 0) stopNotices = storage.watch(nameOf(FORGOTTEN), onNotice);
+      watchers += 1;
+      return () => {
+        stop();
+        watchers -= 1;
+        if (watchers === 0) stopNotices?.();
+      };
+    },
+    pass: (collection, changes) => storage.pass?.(nameOf(collection), changes),
+  };
+
+  function nameOf(collection: string): string {
+    const name = scoped(client, collection);
+    if (!storage.drop) collections.add(name);
+    return name;
+  }
+
+  /** Another tab forgets the scope: this one must not write it again. */
+  function onNotice(records: ReadonlyMap<string, unknown>): void {
+    const from = records.get(NOTICE);
+    // this tab has forgotten all: what it has now is new
+    if (from === undefined || from === storagesOf(client).sender) return;
+    void loadForgetting().then(({ forgetHere }) => forgetHere(client, storesInUse(client), [storage]));
+  }
+}

@@ -1,0 +1,32 @@
+import type { Scoped } from "../base/scope.js";
+
+/** Forgets what a store has, and may return a function that is called at the end. */
+type Forget = () => unknown;
+const inUse = new WeakMap<Scoped, Set<Forget>>();
+
+/** Returns what `client.forget()` calls for the stores in use. */
+export function storesInUse(client: Scoped): Set<Forget> {
+  const stores = inUse.get(client) ?? new Set();
+  inUse.set(client, stores);
+  return stores;
+}
+
+/**
+ * Lets `client.forget()` reach a store. `forget` removes all that the store has, and may return a function that is called
+ * at the end. Returns a function that ends it: a store that is not in use has nothing to forget.
+ */
+export function onForget(client: Scoped, forget: Forget): () => void {
+  const stores = storesInUse(client);
+  // the same function may come twice
+  const store = () => forget();
+  stores.add(store);
+  return () => void stores.delete(store);
+}
+
+/**
+ * Loads what removes all that a scope has stored. In one place, which every store has and which that code does not
+ * import: bundlers then put more into the first file.
+ */
+export function loadForgetting(): Promise<typeof import("./forget.js")> {
+  return import("./forget.js");
+}

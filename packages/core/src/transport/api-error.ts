@@ -1,0 +1,44 @@
+import { APIError, type APIErrorFields } from "../errors.js";
+import { type ErrorFields, errorFieldsOf, excerpt, pageOf, parseJSON } from "./error-response.js";
+
+/** Status line of an answer. It is shown if the body has no message. */
+export interface AnswerLine {
+  readonly status: number;
+  readonly statusText?: string;
+}
+
+interface APIErrorContext extends Pick<APIErrorFields, "retryAfterMs" | "source"> {
+  readonly requestId?: string | undefined;
+  /** Fields that were read from the body already. */
+  readonly fields?: ErrorFields | undefined;
+}
+
+/**
+ * Reads an error answer in any form that gateways send: `{error: {message, type, code, param}}`, only code and message,
+ * flat (`message` or `msg`), `{error: "text"}`, `{errors: […]}`, `{detail}`, in an array, a JSON string, HTML, text or
+ * nothing.
+ */
+export function apiErrorOf(
+  answer: AnswerLine,
+  body: string,
+  { requestId, fields, ...more }: APIErrorContext = {},
+): APIError {
+  // some gateways answer a stream request with an error as an event
+  const text = body.trim().replace(/^data:\s*(.*)[\s\S]*$/, "$1");
+  const { message, type, code: apiCode, param } = fields ?? errorFieldsOf(parseJSON(text)) ?? {};
+  return new APIError(
+    excerpt(message ?? messageOfText(answer, text)),
+    { status: answer.status, type, apiCode, param, ...more, body: excerpt(body) },
+    { requestId },
+  );
+}
+
+function messageOfText({ status, statusText }: AnswerLine, text: string): string {
+  const line = `HTTP ${status}${statusText ? ` ${statusText}` : ""}`;
+  if (text === "") return `${line}: the answer is empty`;
+  if (text.startsWith("<"))
+    return `${line}: the answer is ${pageOf(text)} and not the gateway's JSON; check the base URL`;
+  const start = excerpt(text, 500);
+  if (/^[[{"]/.test(text)) return `${line}: the answer is JSON without a readable error message: ${start}`;
+  return status === 200 ? `${line}: the answer is no JSON; check the base URL: ${start}` : start;
+}

@@ -1,0 +1,78 @@
+import { ConnectionError } from "../errors.js";
+
+// loaded for the few bodies that are no stream of bytes
+
+/** The reader of a body, as the standard has it. */
+export type BodyReader = Pick<ReadableStreamDefaultReader<unknown>, "read" | "cancel">;
+
+/**
+ * Opens a body that is no stream of the standard: a stream of Node, or a response without one, as in React Native.
+ *
+ * @throws {ConnectionError} for a body that somebody else reads
+ */
+export function oddReaderOf(response: Response): BodyReader {
+  const body: unknown = response.body;
+  if (!body) return readWhole(response);
+  if (response.bodyUsed || (body as ReadableStream).locked) throw usedBody();
+  return isIterable(body) ? iterated(body) : readWhole(response);
+}
+
+function iterated(body: AsyncIterable<unknown>): BodyReader {
+  const pieces = body[Symbol.asyncIterator]();
+  return {
+    async read() {
+      const { done, value } = await pieces.next();
+      return done ? { done: true, value: undefined } : { done: false, value };
+    },
+    async cancel() {
+      await pieces.return?.();
+    },
+  };
+}
+
+function readWhole(response: Response): BodyReader {
+  const wasUsed = response.bodyUsed;
+  let isRead = false;
+  return {
+    async read() {
+      if (isRead) return { done: true, value: undefined };
+      isRead = true;
+      const text = response.text().catch((cause: unknown) => {
+        throw wasUsed ? usedBody() : cause;
+      });
+      return { done: false, value: await text };
+    },
+    cancel: async () => {},
+  };
+}
+
+/** Creates a function that makes bytes of any piece of a body: a text, a buffer, or bytes of another realm. */
+export function createOddBytesOf(): (piece: unknown) => Uint8Array {
+  const encoder = new TextEncoder();
+  /** The first half of a character whose second half comes with the next text. */
+  let half = "";
+  return (piece) => {
+    if (ArrayBuffer.isView(piece)) return new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength);
+    if (Object.prototype.toString.call(piece) === "[object ArrayBuffer]")
+      return new Uint8Array(piece as ArrayBuffer);
+    if (typeof piece !== "string")
+      throw lost(
+        `its body gives ${piece === null ? "null" : `values of type ${typeof piece}`} and no bytes: give createClient a \`fetch\` whose body is a stream of Uint8Array`,
+      );
+    const text = half + piece;
+    half = /[\uD800-\uDBFF]$/.test(text) ? text.slice(-1) : "";
+    return encoder.encode(half ? text.slice(0, -1) : text);
+  };
+}
+
+function isIterable(body: unknown): body is AsyncIterable<unknown> {
+  return typeof body === "object" && body !== null && Symbol.asyncIterator in body;
+}
+
+function usedBody(): ConnectionError {
+  return lost("something else has read its body: a `fetch` that logs answers must read `response.clone()`");
+}
+
+function lost(problem: string): ConnectionError {
+  return new ConnectionError(`the answer can't be read, and may be billed: ${problem}`, "unknown");
+}

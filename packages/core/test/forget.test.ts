@@ -1,0 +1,300 @@
+import {
+  type ChatState,
+  createChatStore,
+  createVideoTaskList,
+  createVideoTaskStore,
+  indexedDBStorage,
+  memoryStorage,
+  type RecordStorage,
+  webStorage,
+} from "@sluice/core";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { textAnswer, until } from "./support/chat.js";
+import { clientOf, frame, openBody, settled, streamAnswer } from "./support/gateway.js";
+
+const inBrowser = typeof document !== "undefined";
+const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
+
+/** A page of a user with a chat and the list of videos. Answers come as the test sends them after the first. */
+function openPage(storage: RecordStorage, scope?: string) {
+  const held = openBody();
+  let chats = 0;
+  const { client, requests } = clientOf(
+    ({ url }) => {
+      if (url.includes("/video/")) return Response.json({ id: `film-${scope}`, created_at: 1 });
+      chats += 1;
+      return streamAnswer(chats === 1 ? textAnswer("Hi") : held.body);
+    },
+    { scope },
+  );
+  const chat = createChatStore(client, { id: "a", model: "delta-5.3", storage });
+  const list = createVideoTaskList(client, { storage });
+  onTestFinished(chat.subscribe(() => {}));
+  onTestFinished(list.subscribe(() => {}));
+  const texts = () => chat.getSnapshot().messages.map(({ content }) => content);
+  async function use(): Promise<void> {
+    await until(chat, ({ isRestoring }: ChatState) => !isRestoring);
+    await chat.send(`question of ${scope}`);
+    await createVideoTaskStore(client, { storage }).create(request);
+    await settled();
+  }
+  return { client, chat, list, held, requests, texts, use };
+}
+
+/** Texts of everything that is in a memory storage under the names that a user's client and all others use. */
+async function left(storage: RecordStorage, scope?: string): Promise<string[]> {
+  const prefix = scope === undefined ? "" : `${JSON.stringify(scope)}/`;
+  const names = ["chat/a", "chat/b", "conversations", "drafts", "uploads", "video-tasks", "forgotten"];
+  const read = await Promise.all(names.map((name) => storage.read(prefix + name)));
+  return read.flatMap((records) => [...records.keys()]);
+}
+
+/** A storage whose writes wait while they are held, but for the notice of a tab. */
+function slowWrites(inner: RecordStorage) {
+  let held: Promise<void> | undefined;
+  let release: () => void = () => {};
+  const storage: RecordStorage = {
+    ...inner,
+    async write(collection, changes) {
+      if (!collection.includes("forgotten")) await held;
+      await inner.write(collection, changes);
+    },
+  };
+  function hold(): void {
+    held = new Promise((resolve) => {
+      release = resolve;
+    });
+  }
+  return { storage, hold, release: () => release() };
+}
+
+describe("Forgetting a scope", () => {
+  test("removes what the user has stored, empties the stores, and leaves other users alone", async () => {
+    const storage = memoryStorage();
+    const [ann, bob, nobody] = [
+      openPage(storage, "ann"),
+      openPage(storage, "bob"),
+      openPage(storage),
+    ] as const;
+    for (const page of [ann, bob, nobody]) await page.use();
+    expect(await left(storage, "ann")).not.toEqual([]);
+    expect(await ann.client.forget()).toEqual([]);
+    await settled();
+    expect(await left(storage, "ann")).toEqual([]);
+    expect([ann.texts(), ann.list.getSnapshot()]).toEqual([[], []]);
+    for (const [page, scope] of [
+      [bob, "bob"],
+      [nobody, undefined],
+    ] as const) {
+      expect(page.texts()).toEqual([`question of ${scope}`, "Hi"]);
+      expect(page.list.getSnapshot()).toHaveLength(1);
+      expect((await left(storage, scope)).length).toBeGreaterThan(3);
+    }
+  });
+
+  test("is harmless a second time, and at once", async () => {
+    const storage = memoryStorage();
+    const { client, use } = openPage(storage, "ann");
+    await use();
+    expect(await Promise.all([client.forget(), client.forget()])).toEqual([[], []]);
+    expect(await client.forget()).toEqual([]);
+    expect(await left(storage, "ann")).toEqual([]);
+  });
+
+  test("stops an answer that streams, and nothing of it is written later", async () => {
+    const storage = memoryStorage();
+    const { client, chat, held, texts, use } = openPage(storage, "ann");
+    await use();
+    const turn = chat.send("and then?");
+    await held.wanted();
+    held.send(frame({ content: "Half" }));
+    await held.wanted();
+    expect(await client.forget()).toEqual([]);
+    expect((await turn).outcome).toBe("stopped");
+    await settled();
+    expect([await left(storage, "ann"), texts(), held.cancelled]).toEqual([[], [], true]);
+  });
+
+  test("reaches the other tabs of the user, which stop and remove what they write", async () => {
+    const storage = memoryStorage();
+    const [one, two] = [openPage(storage, "ann"), openPage(storage, "ann")] as const;
+    await one.use();
+    await two.use();
+    const turn = two.chat.send("and then?");
+    await two.held.wanted();
+    two.held.send(frame({ content: "Half" }));
+    await one.client.forget();
+    expect((await turn).outcome).toBe("stopped");
+    await settled();
+    expect([two.texts(), two.list.getSnapshot(), await left(storage, "ann")]).toEqual([[], [], []]);
+  });
+
+  test("loses no race against a slow write of this tab or another one", async () => {
+    const inner = memoryStorage();
+    for (const isOwn of [true, false]) {
+      const slow = slowWrites(inner);
+      const writer = openPage(slow.storage, "ann");
+      await writer.use();
+      slow.hold();
+      const [first] = writer.chat.getSnapshot().messages;
+      writer.chat.switchBranch(first?.id ?? "");
+      await settled();
+      const { client } = isOwn ? writer : openPage(inner, "ann");
+      const forgetting = client.forget();
+      await settled();
+      if (!isOwn) await forgetting;
+      slow.release();
+      await forgetting;
+      await settled();
+      expect(await left(inner, "ann")).toEqual([]);
+      writer.chat.close();
+    }
+  });
+
+  test("leaves no entry of a submission that is answered later", async () => {
+    const storage = memoryStorage();
+    let answer: () => void = () => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const { client, requests } = clientOf(
+      async () => {
+        await held;
+        return Response.json({ id: "film", created_at: 1 });
+      },
+      { scope: "ann" },
+    );
+    const creating = createVideoTaskStore(client, { storage }).create(request);
+    while (requests.length === 0) await settled();
+    await client.forget();
+    answer();
+    await creating;
+    await settled();
+    expect(await left(storage, "ann")).toEqual([]);
+  });
+
+  test("of a client without a scope leaves users with one, and collections of the app, alone", async () => {
+    const storage = memoryStorage();
+    const [ann, nobody] = [openPage(storage, "ann"), openPage(storage)];
+    await ann.use();
+    await nobody.use();
+    await storage.write("chats-of-the-app", new Map([["a", 1]]));
+    await nobody.client.forget();
+    expect(await left(storage)).toEqual([]);
+    expect((await left(storage, "ann")).length).toBeGreaterThan(3);
+    expect((await storage.read("chats-of-the-app")).size).toBe(1);
+  });
+
+  test("names what could not be removed, and removes it the next time", async () => {
+    const inner = memoryStorage();
+    let isIll = false;
+    const ill = () => Promise.reject(new DOMException("closed", "InvalidStateError"));
+    const storage: RecordStorage = {
+      ...inner,
+      write: (name, changes) => (isIll ? ill() : inner.write(name, changes)),
+      drop: (name) => (isIll ? ill() : (inner.drop?.(name) ?? Promise.resolve())),
+    };
+    const { client, use } = openPage(storage, "ann");
+    await use();
+    isIll = true;
+    expect(await client.forget()).toMatchObject([{ name: "InvalidStateError" }]);
+    isIll = false;
+    expect(await client.forget()).toEqual([]);
+    expect(await left(inner, "ann")).toEqual([]);
+  });
+
+  test("removes what the page knows from a storage without drop, and says that there may be more", async () => {
+    const { drop: _, ...storage } = memoryStorage();
+    const before = openPage(storage, "ann");
+    await before.use();
+    // an earlier page has shown another conversation
+    await storage.write('"ann"/conversations', new Map([["b", { title: "Old" }]]));
+    await storage.write('"ann"/chat/b', new Map([["m", { message: { role: "user", content: "Old" } }]]));
+    expect(await before.client.forget()).toMatchObject([{ message: expect.stringContaining("drop") }]);
+    await settled();
+    expect(await left(storage, "ann")).toEqual([]);
+  });
+
+  test("reaches a storage that this page has not used, if it is given", async () => {
+    const storage = memoryStorage();
+    await openPage(storage, "ann").use();
+    const { client } = clientOf(() => new Response(), { scope: "ann" });
+    expect(await client.forget(storage)).toEqual([]);
+    expect(await left(storage, "ann")).toEqual([]);
+  });
+
+  test("removes nothing that is written after it, where its own notice comes back late", async () => {
+    const inner = memoryStorage();
+    const late: (() => void)[] = [];
+    const storage: RecordStorage = {
+      ...inner,
+      watch: (collection, listener) =>
+        inner.watch(collection, (records) => {
+          if (collection.includes("forgotten")) late.push(() => listener(records));
+          else listener(records);
+        }),
+    };
+    const { client, chat, texts, held, use } = openPage(storage, "ann");
+    await use();
+    await client.forget();
+    const turn = chat.send("Hello again");
+    held.send(textAnswer("Hello"));
+    await turn;
+    expect(late).not.toEqual([]);
+    for (const arrive of late) arrive();
+    await settled();
+    expect(texts()).toEqual(["Hello again", "Hello"]);
+    expect(await left(storage, "ann")).not.toEqual([]);
+  });
+
+  test("leaves a chat that works, as if it were new", async () => {
+    const storage = memoryStorage();
+    const { client, chat, texts, held, use } = openPage(storage, "ann");
+    await use();
+    await client.forget();
+    const turn = chat.send("Hello again");
+    held.send(textAnswer("Hello"));
+    await turn;
+    await settled();
+    expect(texts()).toEqual(["Hello again", "Hello"]);
+    const later = openPage(storage, "ann");
+    await until(later.chat, ({ messages }) => messages.length === 2);
+  });
+});
+
+describe.skipIf(!inBrowser)("Forgetting a scope in a browser (skipped elsewhere)", () => {
+  afterEach(() => localStorage.clear());
+
+  test.each([
+    ["IndexedDB", () => indexedDBStorage()],
+    ["localStorage", () => webStorage(() => localStorage)],
+  ])("removes every record of the user from %s, damaged ones too, and no other", async (_, open) => {
+    const storage = open();
+    for (const scope of ["ann", "ann/x", "annabel"]) {
+      const { chat, use } = openPage(storage, scope);
+      await use();
+      chat.close();
+    }
+    localStorage.setItem(`${JSON.stringify(["sluice", 1, '"ann"/drafts'])}key`, "{ damaged");
+    localStorage.setItem('"ann"/sluice/notifications/https://gateway.test', "on");
+    // another page, which has used no storage yet
+    const { client } = clientOf(() => new Response(), { scope: "ann" });
+    expect(await client.forget()).toEqual([]);
+    expect(await left(storage, "ann")).toEqual([]);
+    for (const scope of ["ann/x", "annabel"]) expect((await left(storage, scope)).length).toBeGreaterThan(3);
+    expect(Object.keys(localStorage).filter((name) => /"ann\\?"/.test(name))).toEqual([]);
+  });
+
+  test("reaches the other tabs through IndexedDB", async () => {
+    const name = `tabs-${crypto.randomUUID()}`;
+    const [one, two] = [
+      openPage(indexedDBStorage({ name }), "ann"),
+      openPage(indexedDBStorage({ name }), "ann"),
+    ] as const;
+    await one.use();
+    await until(two.chat, ({ messages }) => messages.length === 2);
+    await one.client.forget();
+    await until(two.chat, ({ messages }) => messages.length === 0);
+    expect(two.texts()).toEqual([]);
+  });
+});

@@ -1,0 +1,230 @@
+import {
+  createAssetStore,
+  createImageStore,
+  createVideoTaskStore,
+  listVideoTasks,
+  memoryStorage,
+  type RecordStorage,
+} from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { openOnce } from "./support/once.js";
+
+const once = { retry: { limit: 0 } };
+const failing = (status: number, code = "busy") =>
+  Response.json({ error: { message: "no", code } }, { status });
+
+describe("an image store behind a proxy that remembers answers", () => {
+  const images = Response.json({ data: [{ url: "https://files.test/1.png" }] });
+  const reef = { prompt: "A reef" };
+
+  function opened(gateway: (nth: number) => Response | Promise<Response> = () => images.clone()) {
+    const proxy = openOnce(gateway, once);
+    return { ...proxy, store: createImageStore(proxy.page(), { model: "gamma-image-5-0-260128" }) };
+  }
+
+  test("gets the lost images by the same request, as often as they are lost, and pays once", async () => {
+    const { store, sent, keys, lose } = opened();
+    lose();
+    lose();
+    expect([(await store.generate(reef)).outcome, (await store.generate(reef)).outcome]).toEqual([
+      "unknown",
+      "unknown",
+    ]);
+    expect((await store.generate({ ...reef, size: undefined })).status).toBe("success");
+    expect([sent.length, new Set(keys).size, keys.length]).toEqual([1, 1, 3]);
+  });
+
+  test("pays again for the same request once the images are there", async () => {
+    const { store, sent, keys, lose } = opened();
+    lose();
+    for (let nth = 0; nth < 3; nth += 1) await store.generate(reef);
+    expect([sent.length, new Set(keys).size]).toEqual([2, 2]);
+  });
+
+  test("pays again for another request, and then for the first one", async () => {
+    const { store, sent, lose } = opened();
+    lose();
+    await store.generate(reef);
+    await store.generate({ prompt: "A wreck" });
+    await store.generate(reef);
+    expect(sent).toHaveLength(3);
+  });
+
+  test.each([500, 408, 422, 400])("has a new key after a %i that was read", async (status) => {
+    const { store, keys } = opened((nth) => (nth === 1 ? failing(status) : images.clone()));
+    await store.generate(reef);
+    expect((await store.generate(reef)).status).toBe("success");
+    expect(new Set(keys).size).toBe(2);
+  });
+
+  test("has the same key after the request was turned away, because the first may be paid", async () => {
+    const { store, sent, keys, lose, turnAway } = opened();
+    lose();
+    await store.generate(reef);
+    turnAway(401);
+    expect((await store.generate(reef)).outcome).toBe("refused");
+    turnAway(429);
+    await store.generate(reef);
+    expect((await store.generate(reef)).status).toBe("success");
+    expect([sent.length, new Set(keys).size]).toEqual([1, 1]);
+  });
+
+  test("has a new key after the user has stopped the request", async () => {
+    const { store, keys } = opened((nth) => (nth === 1 ? new Promise(() => {}) : images.clone()));
+    const generated = store.generate(reef);
+    await expect.poll(() => keys.length).toBe(1);
+    store.stop();
+    await generated;
+    expect((await store.generate(reef)).status).toBe("success");
+    expect(new Set(keys).size).toBe(2);
+  });
+});
+
+describe("an asset store behind a proxy that remembers answers", () => {
+  function opened() {
+    const proxy = openOnce((nth) => Response.json({ Id: `a-${nth}` }), {
+      ...once,
+      assetLookup: async () => ({ Status: "Active" }),
+    });
+    return { ...proxy, store: createAssetStore(proxy.page(), { groupId: "g" }) };
+  }
+
+  test.each([
+    ["a file", () => new File(["bytes"], "reef.png", { type: "image/png" })],
+    ["an address", () => new URL("https://files.test/reef.png")],
+  ])("registers %s once, also where the answer was lost", async (_, sourceOf) => {
+    const { store, sent, keys, lose } = opened();
+    const source = sourceOf();
+    lose();
+    expect((await store.create(source)).status).toBe("error");
+    const other = source instanceof URL ? new URL(source) : source;
+    expect((await store.create(other)).handle).toMatchObject({ id: "a-1" });
+    expect([sent.length, new Set(keys).size]).toEqual([1, 1]);
+  });
+
+  test("registers another file as another asset", async () => {
+    const { store, sent, lose } = opened();
+    lose();
+    await store.create(new File(["bytes"], "reef.png", { type: "image/png" }));
+    await store.create(new File(["bytes"], "reef.png", { type: "image/png" }));
+    store.reset();
+    await store.create("https://files.test/reef.png", { name: "hero" });
+    expect(sent).toHaveLength(3);
+  });
+});
+
+describe("a film behind a proxy that remembers answers", () => {
+  const reef = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
+
+  const opened = (gateway = (nth: number) => Response.json({ id: `t-${nth}`, created_at: 1 })) => {
+    const proxy = openOnce(gateway, once);
+    /** Opens a page over a storage. */
+    const visit = (storage: RecordStorage) => {
+      const client = proxy.page();
+      const video = createVideoTaskStore(client, { storage });
+      return { video, entries: () => listVideoTasks(client, { storage }) };
+    };
+    return { ...proxy, visit };
+  };
+
+  test("is paid once where the answer was lost, in one entry of the list", async () => {
+    const { visit, sent, keys, lose } = opened();
+    const { video, entries } = visit(memoryStorage());
+    lose();
+    expect((await video.create(reef)).status).toBe("error");
+    expect(await entries()).toMatchObject([{ state: "unconfirmed" }]);
+    expect((await video.create(reef)).handle).toMatchObject({ id: "t-1" });
+    expect([sent.length, new Set(keys).size]).toEqual([1, 1]);
+    const [entry, ...others] = await entries();
+    expect([entry?.state, others]).toEqual(["created", []]);
+    expect(entry).not.toHaveProperty("fingerprint");
+  });
+
+  test("is paid once where the page was reloaded after the answer was lost", async () => {
+    const { visit, sent, lose } = opened();
+    const storage = memoryStorage();
+    lose();
+    await visit(storage).video.create(reef);
+    const { video, entries } = visit(storage);
+    expect((await video.create(reef)).handle).toMatchObject({ id: "t-1" });
+    expect(sent).toHaveLength(1);
+    expect(await entries()).toMatchObject([{ state: "created" }]);
+  });
+
+  test("is paid once where the page was killed while it waited", async () => {
+    const { visit, sent, keys, lose } = opened();
+    const storage = memoryStorage();
+    const kill = lose("never");
+    const killed = visit(storage).video.create(reef);
+    await expect.poll(() => sent.length).toBe(1);
+    const left = memoryStorage();
+    await left.write("video-tasks", await storage.read("video-tasks"));
+    // its locks are gone with it
+    kill();
+    await killed;
+    expect((await visit(left).video.create(reef)).handle).toMatchObject({ id: "t-1" });
+    expect([sent.length, new Set(keys).size]).toEqual([1, 1]);
+  });
+
+  test("is paid once where two pages ask for the lost one at once", async () => {
+    const { visit, sent, lose } = opened();
+    const storage = memoryStorage();
+    lose();
+    await visit(storage).video.create(reef);
+    const pages = [visit(storage), visit(storage)];
+    const states = await Promise.all(pages.map(({ video }) => video.create(reef)));
+    expect(states.map(({ handle }) => handle?.id)).toEqual(["t-1", "t-1"]);
+    expect(sent).toHaveLength(1);
+  });
+
+  test("is another film for another request, and for the same one after its task is known", async () => {
+    const { visit, sent, lose } = opened();
+    const { video, entries } = visit(memoryStorage());
+    lose();
+    await video.create(reef);
+    await video.create({ ...reef, input: { prompt: "A wreck" } });
+    video.reset();
+    await video.create(reef);
+    video.reset();
+    await video.create(reef);
+    expect([sent.length, (await entries()).length]).toEqual([3, 3]);
+  });
+
+  test("stays unconfirmed where its repetition is refused, and is new where another body has its key", async () => {
+    const { visit, sent, keys, lose, turnAway } = opened();
+    const { video, entries } = visit(memoryStorage());
+    lose();
+    await video.create(reef);
+    turnAway(401);
+    expect((await video.create(reef)).error).toMatchObject({ outcome: "refused" });
+    expect(await entries()).toMatchObject([{ state: "unconfirmed" }]);
+    turnAway(422);
+    await video.create(reef);
+    expect(await entries()).toMatchObject([{ state: "unconfirmed" }]);
+    expect((await video.create(reef)).handle).toMatchObject({ id: "t-2" });
+    expect([sent.length, new Set(keys).size]).toEqual([2, 2]);
+  });
+
+  test("is new after an error that was read, and the first entry stays unconfirmed", async () => {
+    const { visit, keys } = opened((nth) =>
+      nth === 1 ? failing(504) : Response.json({ id: `t-${nth}`, created_at: 1 }),
+    );
+    const { video, entries } = visit(memoryStorage());
+    await video.create(reef);
+    await video.create(reef);
+    expect((await entries()).map(({ state }) => state).sort()).toEqual(["created", "unconfirmed"]);
+    expect(new Set(keys).size).toBe(2);
+  });
+
+  test("has no key of a record that no header can have", async () => {
+    const { visit, keys, lose } = opened();
+    const storage = memoryStorage();
+    lose();
+    await visit(storage).video.create(reef);
+    const [[, record] = []] = await storage.read("video-tasks");
+    const bad = memoryStorage();
+    await bad.write("video-tasks", new Map([["a\nb", { ...(record as object), key: "a\nb" }]]));
+    expect((await visit(bad).video.create(reef)).handle).toMatchObject({ id: "t-2" });
+    expect(new Set(keys).size).toBe(2);
+  });
+});

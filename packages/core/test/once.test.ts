@@ -1,0 +1,232 @@
+import {
+  type Client,
+  type ClientEvent,
+  createAsset,
+  createVideoTask,
+  generateImages,
+  getAsset,
+  type RequestOptions,
+  requestEpsilon,
+  streamChat,
+} from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { clientOf, question, rejectionOf, stoppedClock, streamAnswer } from "./support/gateway.js";
+import { openOnce } from "./support/once.js";
+
+const withKey = { apiKey: "sk-gateway", dangerouslyAllowBrowser: true };
+
+type Create = (client: Client, options?: RequestOptions) => Promise<unknown>;
+
+const creates: readonly (readonly [name: string, create: Create, answer: object])[] = [
+  [
+    "generateImages",
+    (client, options) =>
+      generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" }, options),
+    { data: [{ url: "https://files.test/1.png" }] },
+  ],
+  [
+    "createVideoTask",
+    (client, options) =>
+      createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" } }, options),
+    { id: "t-1", model: "beta3.0-video", created_at: 1 },
+  ],
+  [
+    "createAsset",
+    (client, options) =>
+      createAsset(
+        client,
+        { model: "gamma-asset", GroupId: "g", Name: "n", AssetType: "Image", URL: "https://a.test/1.png" },
+        options,
+      ),
+    { Id: "a-1" },
+  ],
+  [
+    "requestEpsilon",
+    (client, options) => requestEpsilon(client, "text2video", { prompt: "A reef" }, options),
+    { id: "e-1" },
+  ],
+];
+
+const silence = (signal: AbortSignal) =>
+  new Promise<Response>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+const failing = (status: number, headers: Record<string, string> = {}) =>
+  Response.json({ error: { message: `failed with ${status}` } }, { status, headers });
+
+describe.each(creates)("%s behind a proxy", (_, create, answer) => {
+  test("pays once where the proxy remembers answers, and the first answer was lost", async () => {
+    const proxy = openOnce(() => Response.json(answer));
+    proxy.lose();
+    await create(proxy.page());
+    expect([proxy.sent.length, proxy.keys.length, new Set(proxy.keys).size]).toEqual([1, 2, 1]);
+    expect(proxy.asked.map(({ url }) => new URL(url).pathname)).toEqual(["/health"]);
+  });
+
+  test("sends again what was lost on its way, with the same key", async () => {
+    const proxy = openOnce(() => Response.json(answer));
+    proxy.lose("request");
+    await create(proxy.page());
+    expect([proxy.sent.length, proxy.keys.length, new Set(proxy.keys).size]).toEqual([1, 2, 1]);
+  });
+
+  test.each([408, 500, 502, 503])("is repeated after a %i whose answer has the offer", async (status) => {
+    const { client, requests } = clientOf(
+      (_, nth) =>
+        nth === 1 ? failing(status, { "x-sluice-offers": "video-watch, once" }) : Response.json(answer),
+      { random: () => 0 },
+    );
+    await create(client);
+    const keys = requests.map(({ headers }) => headers.get("idempotency-key"));
+    expect(keys).toEqual([expect.stringMatching(/^[\x21-\x7e]{16,255}$/), keys[0]]);
+  });
+
+  test.each([null, "", "chat-once", "once-a-day", "not once"])(
+    "is sent once where the offers are %j",
+    async (offers) => {
+      const proxy = openOnce(() => Response.json(answer), { offers });
+      proxy.lose();
+      expect(await rejectionOf(create(proxy.page()))).toMatchObject({ outcome: "unknown" });
+      expect([proxy.sent.length, proxy.asked.length]).toEqual([1, 1]);
+    },
+  );
+
+  test("has a new key for each call, and the caller's where there is one", async () => {
+    const proxy = openOnce(() => Response.json(answer));
+    const client = proxy.page();
+    await create(client);
+    await create(client);
+    await create(client, { idempotencyKey: "mine" });
+    await create(client, { idempotencyKey: "mine", headers: { "idempotency-key": "its-own" } });
+    expect(proxy.keys).toEqual([expect.any(String), expect.any(String), "mine", "its-own"]);
+    expect(proxy.keys[0]).not.toBe(proxy.keys[1]);
+  });
+
+  test("is not sent again where its caller aborts during the question for the offers", async () => {
+    const controller = new AbortController();
+    const { client, requests } = clientOf(({ url }) => {
+      if (!url.endsWith("/health")) throw new TypeError("fetch failed");
+      controller.abort();
+      return Response.json({}, { headers: { "x-sluice-offers": "once" } });
+    });
+    expect(await rejectionOf(create(client, { signal: controller.signal }))).toMatchObject({
+      name: "AbortError",
+    });
+    expect(requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
+  });
+});
+
+describe("the question for the offers", () => {
+  const [, create, answer] = creates[0] as (typeof creates)[number];
+
+  test.each([
+    ["fails with 503", () => failing(503)],
+    ["is lost", () => Promise.reject(new TypeError("fetch failed"))],
+    ["has no answer", silence],
+  ] as const)("ends after three times where it %s, and the request is sent once", async (_, health) => {
+    const clock = stoppedClock();
+    const paths: string[] = [];
+    const { client } = clientOf(
+      ({ url, signal }) => {
+        paths.push(new URL(url).pathname);
+        return url.endsWith("/health") ? health(signal) : Promise.reject(new TypeError("fetch failed"));
+      },
+      { clock },
+    );
+    const failed = rejectionOf(create(client));
+    expect(await clock.advanceUntil(failed, 1000)).toMatchObject({
+      name: "ConnectionError",
+      outcome: "unknown",
+    });
+    expect(paths).toEqual(["/v1/images/generations", "/health", "/health", "/health"]);
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  test("is asked again after a moment, so that a short gap of the network costs nothing", async () => {
+    const clock = stoppedClock();
+    let gap = 3;
+    const { client, requests } = clientOf(
+      ({ url }) => {
+        gap -= 1;
+        if (gap >= 0) return Promise.reject(new TypeError("fetch failed"));
+        return url.endsWith("/health")
+          ? Response.json({}, { headers: { "x-sluice-offers": "once" } })
+          : Response.json(answer);
+      },
+      { clock },
+    );
+    expect(await clock.advanceUntil(create(client), 1000)).toMatchObject({ images: [{}] });
+    expect(requests.filter(({ method }) => method === "POST")).toHaveLength(2);
+  });
+
+  test("is not asked after a request that never left, a refusal, or without repeats", async () => {
+    const unsent = () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } }));
+    const lost = () => Promise.reject(new TypeError("fetch failed"));
+    for (const [respond, options] of [
+      [unsent, {}],
+      [() => failing(400), {}],
+      [lost, { retry: { limit: 0 } }],
+      [lost, withKey],
+      [lost, { idempotencyKeys: false }],
+    ] as const) {
+      const { client, requests } = clientOf(respond, options);
+      await rejectionOf(create(client));
+      expect(requests).toHaveLength(1);
+    }
+  });
+});
+
+describe("the idempotency-key", () => {
+  const keyOf = ({ headers }: Request) => headers.get("idempotency-key");
+  const text = 'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
+
+  test("is the same in all attempts at a chat, and another one in the next", async () => {
+    const { client, requests } = clientOf((_, nth) => (nth === 1 ? failing(502) : streamAnswer(text)), {
+      random: () => 0,
+    });
+    await streamChat(client, question).result();
+    await streamChat(client, question).result();
+    const [first, second, third] = requests.map(keyOf);
+    expect([first, third]).toEqual([expect.any(String), expect.any(String)]);
+    expect([second === first, third === first]).toEqual([true, false]);
+  });
+
+  test.each([
+    ["a client with the gateway's key", withKey],
+    ["a client that has switched it off", { idempotencyKeys: false }],
+  ])("is not sent by %s", async (_, options) => {
+    const { client, requests } = clientOf(() => streamAnswer(text), options);
+    await streamChat(client, question, { idempotencyKey: "mine" }).result();
+    expect(requests.map(keyOf)).toEqual([null]);
+  });
+
+  test("is not part of a query, also where the lookup of an asset is a POST", async () => {
+    const { client, requests } = clientOf(() => Response.json({ Status: "Active" }), {
+      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+    });
+    await getAsset(client, "a-1");
+    expect(requests.map((request) => [request.method, keyOf(request)])).toEqual([["POST", null]]);
+  });
+
+  test("that no header can have is refused before anything is sent", async () => {
+    const { client, requests } = clientOf(() => streamAnswer(text));
+    const failed = rejectionOf(streamChat(client, question, { idempotencyKey: "a\nb" }).result());
+    expect(await failed).toMatchObject({ name: "ConfigurationError" });
+    expect(requests).toHaveLength(0);
+  });
+});
+
+test("A create that is aborted between two attempts may be billed, and says so", async () => {
+  const clock = stoppedClock();
+  const controller = new AbortController();
+  const events: ClientEvent[] = [];
+  const { client } = clientOf(() => failing(502, { "x-sluice-offers": "once" }), {
+    clock,
+    random: () => 0.5,
+    onEvent(event) {
+      events.push(event);
+      if (event.type === "retry") controller.abort();
+    },
+  });
+  const [, create] = creates[0] as (typeof creates)[number];
+  await rejectionOf(create(client, { signal: controller.signal }));
+  expect(events.map(({ type }) => type)).toEqual(["request", "response", "retry", "end"]);
+});

@@ -1,0 +1,237 @@
+import { type ChatDelta, createClient, streamChat } from "@sluice/core";
+import { createEmulator } from "@sluice/emulator";
+import { describe, expect, test } from "vitest";
+import {
+  clientOf,
+  DONE,
+  frame,
+  openBody,
+  question,
+  rejectionOf,
+  settled,
+  streamAnswer,
+} from "./support/gateway.js";
+
+const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+const parts = Array.from({ length: 20 }, (_, nth) => `part ${nth} `);
+const text = parts.join("");
+const deltasOfAll = [
+  ...parts.map((part) => ({ type: "text-delta", text: part })),
+  { type: "usage", usage },
+  { type: "finish", finishReason: "stop", outcome: "complete" },
+];
+
+/** A gateway that gives one frame for each read. */
+function inFrames(frames: readonly string[]) {
+  const encoder = new TextEncoder();
+  return clientOf(() => streamAnswer(frames.map((each) => encoder.encode(each)))).client;
+}
+
+const whole = [...parts.map((content) => frame({ content })), frame({}, "stop", { usage }), DONE];
+
+/** The same answer in many reads and in one. */
+const gateways: [string, () => ReturnType<typeof inFrames>][] = [
+  ["one frame a read", () => inFrames(whole)],
+  ["one read", () => inFrames([whole.join("")])],
+];
+
+async function rest(iterator: AsyncIterator<ChatDelta, undefined>): Promise<ChatDelta[]> {
+  const deltas: ChatDelta[] = [];
+  for (let step = await iterator.next(); !step.done; step = await iterator.next()) deltas.push(step.value);
+  return deltas;
+}
+
+describe.each(gateways)("result() settles, with %s,", (_, gateway) => {
+  test("The turn is there at the delta `finish`", async () => {
+    const stream = streamChat(gateway(), question);
+    const deltas: ChatDelta[] = [];
+    for await (const delta of stream) {
+      deltas.push(delta);
+      if (delta.type === "finish") expect((await stream.result()).message.content).toBe(text);
+    }
+    expect(deltas).toEqual(deltasOfAll);
+  });
+
+  test("The turn is there at the first delta, and the loop still gets every delta in order", async () => {
+    const stream = streamChat(gateway(), question);
+    const deltas: ChatDelta[] = [];
+    for await (const delta of stream) {
+      if (deltas.length === 0)
+        expect(await stream.result()).toMatchObject({ message: { content: text }, usage });
+      deltas.push(delta);
+    }
+    expect(deltas).toEqual(deltasOfAll);
+  });
+
+  test("Each result() in a loop has the same turn", async () => {
+    const stream = streamChat(gateway(), question);
+    const turns = new Set<unknown>();
+    let count = 0;
+    for await (const _ of stream) {
+      for (const turn of await Promise.all([stream.result(), stream.result()])) turns.add(turn);
+      count += 1;
+    }
+    expect([turns.size, count]).toEqual([1, deltasOfAll.length]);
+  });
+
+  test("A loop beside a result() gets every delta, whichever begins", async () => {
+    for (const isFirst of [true, false]) {
+      const stream = streamChat(gateway(), question);
+      const before = isFirst ? stream.result() : undefined;
+      const iterator = stream[Symbol.asyncIterator]();
+      const result = before ?? stream.result();
+      expect(await rest(iterator)).toEqual(deltasOfAll);
+      expect((await result).message.content).toBe(text);
+    }
+  });
+
+  test("Reads that do not wait for each other get every delta in order beside a result()", async () => {
+    const stream = streamChat(gateway(), question);
+    const iterator = stream[Symbol.asyncIterator]();
+    const early = Array.from({ length: 5 }, () => iterator.next());
+    const result = stream.result();
+    const late = Array.from({ length: deltasOfAll.length }, () => iterator.next());
+    const steps = await Promise.all([...early, ...late]);
+    expect(steps.slice(0, deltasOfAll.length).map(({ value }) => value)).toEqual(deltasOfAll);
+    expect(steps.slice(deltasOfAll.length).every(({ done }) => done)).toBe(true);
+    expect((await result).outcome).toBe("complete");
+  });
+
+  test("A loop that was left makes the result an AbortError, also of an earlier result()", async () => {
+    const stream = streamChat(gateway(), question);
+    const iterator = stream[Symbol.asyncIterator]();
+    await iterator.next();
+    await iterator.return?.();
+    const isWhole = gateway === gateways[1]?.[1];
+    if (isWhole) expect((await stream.result()).message.content).toBe(text);
+    else expect(await rejectionOf(stream.result())).toMatchObject({ name: "AbortError" });
+    expect(await iterator.next()).toEqual({ done: true, value: undefined });
+  });
+
+  test("A loop that begins after an awaited result() is refused", async () => {
+    const stream = streamChat(gateway(), question);
+    expect((await stream.result()).message.content).toBe(text);
+    expect(() => stream[Symbol.asyncIterator]()).toThrow("already read by result()");
+  });
+
+  test("A second loop is refused, also after a result()", async () => {
+    const stream = streamChat(gateway(), question);
+    const iterator = stream[Symbol.asyncIterator]();
+    await iterator.next();
+    await stream.result();
+    expect(() => stream[Symbol.asyncIterator]()).toThrow("already read by a loop");
+    expect(await rest(iterator)).toEqual(deltasOfAll.slice(1));
+  });
+
+  test("A text stream gives the whole text beside a result()", async () => {
+    const stream = streamChat(gateway(), question);
+    const reader = stream.toTextStream().getReader();
+    const first = await reader.read();
+    expect((await stream.result()).message.content).toBe(text);
+    let read = first.value ?? "";
+    for (let step = await reader.read(); !step.done; step = await reader.read()) read += step.value;
+    expect(read).toBe(text);
+  });
+
+  test("A response that nobody reads does not hold up result()", async () => {
+    const stream = streamChat(gateway(), question);
+    const response = await stream.toResponse();
+    expect((await stream.result()).message.content).toBe(text);
+    const again = streamChat(clientOf(() => response).client, question);
+    expect((await again.result()).message.content).toBe(text);
+  });
+
+  test("A response with one slow side gives both sides the whole answer", async () => {
+    const stream = streamChat(gateway(), question);
+    const response = await stream.toResponse();
+    const copy = response.clone();
+    const fast = await streamChat(clientOf(() => copy).client, question).result();
+    const slow = await streamChat(clientOf(() => response).client, question).result();
+    expect([fast.message.content, slow.message.content]).toEqual([text, text]);
+  });
+});
+
+describe("result() beside a loop that is paused", () => {
+  /** A loop that has its first delta, and a result() behind it. */
+  async function paused() {
+    const connection = openBody();
+    const { client } = clientOf(() => streamAnswer(connection.body));
+    const stream = streamChat(client, question);
+    const iterator = stream[Symbol.asyncIterator]();
+    connection.send(frame({ content: "one " }) + frame({ content: "two " }));
+    expect((await iterator.next()).value).toMatchObject({ text: "one " });
+    const result = stream.result();
+    result.catch(() => {});
+    await connection.wanted();
+    return { connection, stream, iterator, result };
+  }
+
+  test("An error comes to the result at once, and to the loop after the deltas that were read", async () => {
+    const { connection, iterator, result } = await paused();
+    connection.send(frame({ content: "three" }));
+    await connection.wanted();
+    connection.drop();
+    const error = await rejectionOf(result);
+    expect(error).toMatchObject({ reason: "truncated", partial: { content: "one two three" } });
+    const texts = [await iterator.next(), await iterator.next()].map(({ value }) => value);
+    expect(texts).toMatchObject([{ text: "two " }, { text: "three" }]);
+    expect(await rejectionOf(iterator.next())).toBe(error);
+  });
+
+  test("An abort ends the result and the loop at once", async () => {
+    const { connection, stream, iterator, result } = await paused();
+    stream.abort();
+    const error = await rejectionOf(result);
+    expect(error).toMatchObject({ name: "AbortError" });
+    expect(await rejectionOf(iterator.next())).toBe(error);
+    await settled();
+    expect(connection.cancelled).toBe(true);
+    expect(stream.snapshot.content).toBe("one two ");
+  });
+
+  test("A loop that is left meanwhile ends the result", async () => {
+    const { iterator, result } = await paused();
+    await iterator.return?.();
+    expect(await rejectionOf(result)).toMatchObject({ name: "AbortError" });
+  });
+
+  test("A loop that waits for a delta gets it as soon as it comes", async () => {
+    const { connection, iterator, result } = await paused();
+    expect((await iterator.next()).value).toMatchObject({ text: "two " });
+    const waiting = iterator.next();
+    connection.send(frame({ content: "three" }));
+    expect((await waiting).value).toMatchObject({ text: "three" });
+    connection.send(frame({}, "stop") + DONE);
+    expect((await result).message.content).toBe("one two three");
+    expect(await rest(iterator)).toMatchObject([{ type: "finish" }]);
+  });
+});
+
+test("100,000 deltas wait for a loop that is paused, and come in order", async () => {
+  const count = 100_000;
+  const frames = Array.from({ length: count }, (_, nth) => frame({ content: `${nth};` }));
+  const stream = streamChat(inFrames([frames.join("") + frame({}, "stop") + DONE]), question);
+  let next = 0;
+  for await (const delta of stream) {
+    if (next === 0) await stream.result();
+    if (delta.type === "text-delta") expect(delta.text === `${next++};`).toBe(true);
+  }
+  expect(next).toBe(count);
+});
+
+test("An answer of the emulator is whole at `finish`, at the first delta, and with the loop behind it", async () => {
+  const emulator = createEmulator({ chat: () => ({ content: text, reasoning: "Hm." }) });
+  const client = createClient({ baseURL: "https://gateway.test", fetch: emulator.fetch });
+  for (const at of ["finish", "first"]) {
+    const stream = streamChat(client, question);
+    let read = "";
+    let isFirst = true;
+    for await (const delta of stream) {
+      if (delta.type === at || (at === "first" && isFirst))
+        expect((await stream.result()).message.content).toBe(text);
+      isFirst = false;
+      if (delta.type === "text-delta") read += delta.text;
+    }
+    expect(read).toBe(text);
+  }
+});

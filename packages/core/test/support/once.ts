@@ -1,0 +1,84 @@
+import { clientOf } from "./gateway.js";
+
+type ClientOptions = Parameters<typeof clientOf>[1];
+
+/** What becomes of a POST: it is lost, its answer is lost or never comes, or the proxy refuses it by a status. */
+type Fault = "answer" | "request" | number | Promise<void>;
+
+/** Memory of a proxy: the answer to each key. */
+type Memory = Map<string, { readonly body: string; readonly answer: Promise<Response> }>;
+
+/**
+ * A proxy that keeps the contract of `once` (docs/spec/once.md), with a gateway behind it, and a network that loses what
+ * the test says. `gateway` gives the answer to each request that reaches it.
+ */
+export function openOnce(
+  gateway: (nth: number, request: Request) => Response | Promise<Response>,
+  { offers = "once", ...options }: ClientOptions & { offers?: string | null } = {},
+) {
+  const memory: Memory = new Map();
+  const sent: string[] = [];
+  const keys: (string | null)[] = [];
+  const asked: Request[] = [];
+  const lost: Fault[] = [];
+  const headers: Record<string, string> = offers === null ? {} : { "x-sluice-offers": offers };
+
+  return {
+    /** Bodies that reached the gateway. */
+    sent,
+    /** Keys of the POSTs of the page. */
+    keys,
+    /** Requests for `/health`. */
+    asked,
+    /** Loses the next POST on its way, or its answer on the way back, now or when the returned function is called. */
+    lose(what: "answer" | "request" | "never" = "answer"): () => void {
+      let end: () => void = () => {};
+      const later = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      lost.push(what === "never" ? later : what);
+      return end;
+    },
+    /** Refuses the next POST before anything looks at its key. */
+    turnAway: (status: number) => void lost.push(status),
+    /** Opens a page: its own client before the same proxy. */
+    page: (more: ClientOptions = {}) => clientOf(answer, { random: () => 0, ...options, ...more }).client,
+  };
+
+  async function answer(request: Request): Promise<Response> {
+    if (request.method === "GET") {
+      asked.push(request);
+      return Response.json({ status: "ok" }, { headers });
+    }
+    const key = request.headers.get("idempotency-key");
+    keys.push(key);
+    const fault = lost.shift();
+    if (fault === "request") throw new TypeError("fetch failed");
+    if (typeof fault === "number")
+      return Response.json({ error: { message: "turned away", code: "no" } }, { status: fault });
+    const response = await remembered(key, await request.clone().text(), request);
+    if (fault) {
+      await fault;
+      throw new TypeError("fetch failed");
+    }
+    return new Response(response.body, {
+      status: response.status,
+      headers: { ...Object.fromEntries(response.headers), ...headers },
+    });
+  }
+
+  async function remembered(key: string | null, body: string, request: Request): Promise<Response> {
+    const known = key === null ? undefined : memory.get(key);
+    if (known && known.body !== body)
+      return Response.json({ error: { code: "idempotency_mismatch", message: "another" } }, { status: 422 });
+    if (known) return (await known.answer).clone();
+    sent.push(body);
+    const answer = Promise.resolve(gateway(sent.length, request));
+    if (key !== null && offers !== null) memory.set(key, { body, answer });
+    const response = await answer;
+    // what bills nothing may be asked again
+    if (key !== null && response.status >= 400 && response.status < 500 && response.status !== 408)
+      memory.delete(key);
+    return response.clone();
+  }
+}

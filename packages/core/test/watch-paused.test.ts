@@ -1,0 +1,94 @@
+import { type VideoTask, waitForAsset, waitForVideoTask, watchAsset, watchVideoTask } from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { clientOf, openBody, stoppedClock } from "./support/gateway.js";
+
+const answer = (status: string, fields: object = {}) =>
+  Response.json({ code: "success", data: { task_id: "t-1", status, ...fields } });
+const success = () => answer("SUCCESS", { result_url: "https://files.test/film.mp4" });
+
+/** A client whose answers come in turn; the last one again and again. */
+function answering(answers: readonly (() => Response)[]) {
+  const clock = stoppedClock();
+  const made = clientOf((_, nth) => (answers[Math.min(nth, answers.length) - 1] as () => Response)(), {
+    clock,
+    assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+  });
+  return { clock, ...made };
+}
+
+describe("A loop over a task that is paused", () => {
+  test("It can await the whole wait for the same task, and gets its last snapshot later", async () => {
+    const { client, clock } = answering([() => answer("IN_PROGRESS"), success]);
+    const tasks = watchVideoTask(client, "t-1");
+    expect((await tasks.next()).value).toMatchObject({ state: "running" });
+    const whole = await clock.advanceUntil(waitForVideoTask(client, "t-1"), 1000);
+    expect(whole).toMatchObject({ state: "succeeded" });
+    expect((await clock.advanceUntil(tasks.next(), 1000)).value).toMatchObject({ state: "succeeded" });
+    expect((await tasks.next()).done).toBe(true);
+  });
+
+  test("It can await the wait for an asset, too", async () => {
+    const { client, clock } = answering([
+      () => Response.json({ Status: "Processing" }),
+      () => Response.json({ Status: "Active" }),
+    ]);
+    const assets = watchAsset(client, "a-1");
+    expect((await assets.next()).value).toMatchObject({ state: "pending" });
+    const whole = await clock.advanceUntil(waitForAsset(client, "a-1"), 500);
+    expect(whole).toMatchObject({ state: "active" });
+    expect((await clock.advanceUntil(assets.next(), 500)).value).toMatchObject({ state: "active" });
+    expect((await assets.next()).done).toBe(true);
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  test("It polls nothing while it is paused, and a loop that is left alone holds nothing after its deadline", async () => {
+    const { client, clock, requests } = answering([() => answer("IN_PROGRESS")]);
+    await watchVideoTask(client, "t-1").next();
+    await clock.advance(1_800_000);
+    expect([requests.length, clock.sleeping()]).toEqual([1, 0]);
+  });
+
+  test("It loses the connection of pushed events after a minute, and polls when it goes on", async () => {
+    const events = openBody();
+    const clock = stoppedClock();
+    let polls = 0;
+    const { client } = clientOf(
+      ({ url }) => {
+        if (url.endsWith("/events"))
+          return new Response(events.body, { headers: { "content-type": "text/event-stream" } });
+        polls += 1;
+        const response = polls > 1 ? success() : answer("QUEUED");
+        response.headers.set("x-sluice-offers", "video-events");
+        return response;
+      },
+      { clock },
+    );
+    const tasks = watchVideoTask(client, "t-1");
+    await tasks.next();
+    events.send(
+      `event: task\ndata: ${JSON.stringify({ code: "success", data: { status: "IN_PROGRESS" } })}\n\n`,
+    );
+    expect((await tasks.next()).value).toMatchObject({ state: "running" });
+    await clock.advance(60_000);
+    expect(events.cancelled).toBe(true);
+    expect((await clock.advanceUntil(tasks.next(), 1000)).value).toMatchObject({ state: "succeeded" });
+  });
+});
+
+test("The state of a task never goes back, whatever older answers come", async () => {
+  const { client, clock } = answering([
+    () => answer("QUEUED"),
+    () => answer("IN_PROGRESS", { progress: "50%" }),
+    () => answer("QUEUED"),
+    () => answer("IN_PROGRESS", { progress: "30%" }),
+    () => answer("SUCCESS"),
+    () => answer("IN_PROGRESS"),
+    success,
+  ]);
+  const seen: VideoTask["state"][] = [];
+  const all = async () => {
+    for await (const { state } of watchVideoTask(client, "t-1")) seen.push(state);
+  };
+  await clock.advanceUntil(all(), 5000);
+  expect(seen).toEqual(["queued", "running", "result-pending", "succeeded"]);
+});
