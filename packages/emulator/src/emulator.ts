@@ -1,3 +1,5 @@
+import { noteOptions } from "@sluice/core/internal";
+import { chatModels, imageModels, videoModels } from "@sluice/core/schemas";
 import { systemClock, untilAborted } from "./clock.js";
 import { createGateway } from "./gateway.js";
 import { assertKeys, type EmulatorOptions } from "./options.js";
@@ -55,6 +57,7 @@ export interface Emulator {
  */
 export function createEmulator(options: EmulatorOptions = {}): Emulator {
   assertKeys(options);
+  noteOptions("createEmulator", options, print);
   const { apiKeys, clock = systemClock, speed = 1, cors = false, strict = false, faults } = options;
   if (!(speed > 0)) throw new TypeError(`speed must be above 0, got ${speed}; use Infinity for no waiting`);
 
@@ -116,7 +119,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   function route(exchange: Exchange): Answer | Promise<Answer> {
     const { method, path } = exchange.record;
     const found = match(routes, path);
-    if (!found) return notFound(path);
+    if (!found) return notFound(path, modelIds);
     const { methods, param } = found;
     if (cors && method === "OPTIONS") return preflight(Object.keys(methods));
     const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
@@ -162,6 +165,12 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   }
 }
 
+/** Prints a warning: the emulator has no other way to its developer. */
+function print({ path, message }: { readonly path: string; readonly message: string }): void {
+  // biome-ignore lint/suspicious/noConsole: see above
+  console.warn(`@sluice/emulator: ${path}: ${message}`);
+}
+
 /** Returns the message of a refusal. */
 function messageOf(body: string): string {
   try {
@@ -171,6 +180,7 @@ function messageOf(body: string): string {
   }
 }
 
+const modelIds = [chatModels, imageModels, videoModels].flatMap(Object.keys);
 const UNKNOWN = "x-sluice-emulator-unknown";
 const MOST_LISTED = 2000;
 

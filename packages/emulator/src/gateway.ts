@@ -26,9 +26,9 @@ export interface GatewayOptions {
 
 /** Creates all endpoints of the specification, with their state. */
 export function createGateway({ clock, speed, durations, script, fetchMedia, withKey }: GatewayOptions) {
-  const { refuse, clear: clearRefusals } = createRefusals();
+  const { refuse, failureOf, clear: clearRefusals } = createRefusals();
   const files = createFiles({ clock });
-  const shared = { clock, speed, refuse, files };
+  const shared = { clock, speed, refuse, failureOf, files };
   const chat = createChat({ ...shared, script });
   const images = createImages({ ...shared, fetchMedia, usualMs: durations.imageMs });
   const assets = createAssets(shared);

@@ -134,7 +134,7 @@ describe("a gateway that differs is reported", () => {
     expect(textsOf(tapes, "differs")).toEqual([
       expect.stringMatching(/^request: accepts max_tokens, which must be/),
     ]);
-    expect(textsOf(await recorded(chat({ n: 2 })), "unlisted")).toContain("request: n is accepted");
+    expect(textsOf(await recorded(chat({ seed: 2 })), "unlisted")).toContain("request: seed is accepted");
   });
 
   test("but not for a value that was redacted", async () => {

@@ -210,6 +210,7 @@ describe("what it says", () => {
       "slow",
       "stall",
       "truncate",
+      "unconfirmed",
       "drop",
       "malformed",
       "error-frame",

@@ -223,6 +223,20 @@ describe("scenes", () => {
     expect([await statusOf("[[500]]"), await statusOf("[[500]]")]).toEqual([500, 500]);
   });
 
+  test("[[truncate:1]] breaks the first answer to a body, and counts no refusal of it", async () => {
+    const emulator = createFastEmulator();
+    const request = { ...fox, prompt: "[[429:1]] [[truncate:1]]" };
+    const outcome = async () => {
+      const response = await send(emulator, PATH, request);
+      if (!response.ok) return response.status;
+      return response.json().then(
+        () => "whole",
+        () => "half",
+      );
+    };
+    expect([await outcome(), await outcome(), await outcome()]).toEqual([429, "half", "whole"]);
+  });
+
   test("[[truncate]] and [[malformed]] answer no JSON, [[drop]] breaks off", async () => {
     const emulator = createFastEmulator();
     for (const scene of ["[[truncate]]", "[[malformed]]"])

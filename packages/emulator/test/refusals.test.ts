@@ -225,3 +225,14 @@ test("options that can't work are refused at once", () => {
   expect(() => createFastEmulator({ speed: 0 })).toThrow(/speed/);
   expect(() => createFastEmulator({ speed: Number.NaN })).toThrow(/speed/);
 });
+
+test("The list of models, which tools look for first, is 404 with the ids of the models", async () => {
+  const { fetch } = createFastEmulator();
+  const hintOf = async (path: string) => {
+    const response = await fetch(`https://gateway.test${path}`);
+    expect(response.status).toBe(404);
+    return (await refusalOf(response)).message;
+  };
+  expect(await hintOf("/v1/models")).toMatch(/no list of models.* alpha-v4\.1-flash, .*gamma-video-fast\./);
+  expect(await hintOf("/v1/modelling")).toBe("There is no endpoint at /v1/modelling.");
+});

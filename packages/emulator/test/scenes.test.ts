@@ -53,6 +53,25 @@ describe("[[429]] and [[500]]", () => {
   });
 });
 
+test.each(["truncate", "unconfirmed", "drop", "malformed", "error-frame"])(
+  "[[%s:1]] breaks the first answer to a body, and a second is whole",
+  async (scene) => {
+    const emulator = createFastEmulator();
+    const send = (prompt: string) =>
+      post(emulator, ask(prompt, stream))
+        .then((response) => response.text())
+        .then(
+          (text) => /"finish_reason":"stop"/.test(text) && text.endsWith("[DONE]\n\n") && !/lost/.test(text),
+        )
+        .catch(() => false);
+    const request = `hi [[${scene}:1]]`;
+    expect([await send(request), await send(request), await send(request)]).toEqual([false, true, true]);
+    expect(await send(`${request} there`)).toBe(false);
+    emulator.reset();
+    expect(await send(request)).toBe(false);
+  },
+);
+
 test("[[slow]] is at least 50 deltas, at least 20 ms apart even at full speed", async () => {
   const clock = createLeapingClock();
   const deltas = deltasOf(await chunksOf(createFastEmulator({ clock }), ask("hi [[slow]]", gamma)));
@@ -148,6 +167,19 @@ describe("[[malformed]]", () => {
       return false;
     }
   }
+});
+
+describe("[[unconfirmed]]", () => {
+  test("Some text of a stream comes, then [DONE] without a finish_reason", async () => {
+    const chunks = await chunksOf(createFastEmulator(), ask("hi [[unconfirmed]]", gamma));
+    expect(textOf(deltasOf(chunks))).not.toBe("");
+    expect(chunks.map(({ choices }) => choices[0]?.finish_reason ?? null)).toEqual(chunks.map(() => null));
+  });
+
+  test("The finish_reason of a whole answer is null", async () => {
+    const { choices } = await complete(createFastEmulator(), ask("hi [[unconfirmed]]", gamma));
+    expect(choices[0]).toMatchObject({ finish_reason: null, message: { content: expect.any(String) } });
+  });
 });
 
 describe("[[error-frame]]", () => {

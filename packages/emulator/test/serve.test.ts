@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
 import { build } from "vite";
@@ -392,7 +393,7 @@ test("an emulator serves nothing of its own accord", () => {
 
 /** Builds the command from the sources as one file, which starts much faster than they do; returns its folder. */
 async function bundleCommand(): Promise<string> {
-  const here = (path: string) => new URL(path, import.meta.url).pathname;
+  const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
   // as deep as `dist/command`, from where it reads its version
   const folder = mkdtempSync(here("../node_modules/.command-"));
   await build({

@@ -1,3 +1,4 @@
+import { chatModels } from "@sluice/core/schemas";
 import { expect, test } from "vitest";
 import {
   ask,
@@ -60,22 +61,20 @@ test("no delta holds half a character, and emoji families stay whole", async () 
   for (const { content } of deltas) expect(content ?? "").not.toMatch(/\p{Surrogate}/u);
 });
 
-test("alpha reports usage on a chunk of its own, only when asked, and null until then", async () => {
-  const asked = await chunksOf(createFastEmulator(), ask("hi", { stream_options: { include_usage: true } }));
-  const last = asked.pop() as Chunk;
-  expect(last.choices).toEqual([]);
-  expect(last.usage).toEqual((await complete(createFastEmulator(), ask("hi"))).usage);
-  for (const { usage } of asked) expect(usage).toBeNull();
-  for (const chunk of await chunksOf(createFastEmulator(), ask("hi")))
-    expect(chunk).not.toHaveProperty("usage");
-});
-
-test.each(["gamma-chat-1-6-251015", "delta-5.3"])("%s reports usage on the finish chunk", async (model) => {
-  const chunks = await chunksOf(createFastEmulator(), ask("hi", { model }));
-  const { usage } = await complete(createFastEmulator(), ask("hi", { model }));
-  expect(chunks.filter((chunk) => chunk.usage)).toEqual([chunks.at(-1)]);
-  expect(chunks.at(-1)?.usage).toEqual(usage);
-});
+test.each(Object.keys(chatModels))(
+  "%s reports the usage of a stream on a chunk of its own, only when asked, and null until then",
+  async (model) => {
+    const include = (include_usage: boolean) =>
+      chunksOf(createFastEmulator(), ask("hi", { model, stream_options: { include_usage } }));
+    const asked = await include(true);
+    const last = asked.pop() as Chunk;
+    expect(last.choices).toEqual([]);
+    expect(last.usage).toEqual((await complete(createFastEmulator(), ask("hi", { model }))).usage);
+    for (const { usage } of asked) expect(usage).toBeNull();
+    for (const chunks of [await include(false), await chunksOf(createFastEmulator(), ask("hi", { model }))])
+      for (const chunk of chunks) expect(chunk).not.toHaveProperty("usage");
+  },
+);
 
 test("a human pace waits before every delta, longest before the first", async () => {
   const clock = createLeapingClock();

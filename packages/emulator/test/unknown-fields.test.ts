@@ -1,6 +1,6 @@
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
-import { ask, chunksOf, createFastEmulator, KEY, post, refusalOf } from "./support.js";
+import { ask, createFastEmulator, KEY, post, refusalOf } from "./support.js";
 
 /* The emulator stands for a gateway of which only the specification is known, and that says itself that it has fields whose names it does not show. */
 
@@ -44,7 +44,7 @@ test("have names that a header can carry, however they are spelt", async () => {
 test.each([
   [
     "/v1/images/generations",
-    { model: "gamma-image-5-0-260128", prompt: "A fox", n: 2, response_format: "b64_json" },
+    { model: "gamma-image-5-0-260128", prompt: "A fox", n: 1, response_format: "b64_json" },
   ],
   ["/v1/video/generations", { model: "beta3.0-video", input: { prompt: "A fox" }, fps: 24 }],
   [
@@ -77,21 +77,20 @@ test("change nothing: a model without tools calls none, whatever they look like"
   }
 });
 
-test.each(["gamma-chat-1-6-251015", "delta-5.3"])(
-  "stream_options is one of %s, whose usage comes anyway",
-  async (model) => {
-    const emulator = createFastEmulator();
-    for (const stream_options of [undefined, { include_usage: true }, { include_usage: false }]) {
-      const chunks = await chunksOf(emulator, ask("hi", { model, stream_options }));
-      expect(chunks.filter(({ usage }) => usage)).toHaveLength(1);
-    }
-    expect(emulator.requests.map(({ unknownFields }) => unknownFields)).toEqual([
-      [],
-      ["stream_options"],
-      ["stream_options"],
-    ]);
-  },
-);
+test.each([
+  ["/v1/chat/completions", ask("hi")],
+  ["/v1/images/generations", { model: "gamma-image-5-0-260128", prompt: "A fox" }],
+  ["/v1/video/generations", { model: "beta3.0-video", input: { prompt: "A fox" } }],
+])("An n above 1 is refused at %s, because one result for two would go unseen", async (path, body) => {
+  for (const n of [2, 0, "1", [1], {}, true]) {
+    const { response } = send({}, path, { ...body, n });
+    const { status } = await response;
+    const { param, message } = await refusalOf(await response);
+    expect([n, status, param]).toEqual([n, 400, "n"]);
+    expect(message).toContain("sequential_image_generation");
+  }
+  for (const n of [1, null]) expect((await send({}, path, { ...body, n }).response).status).toBe(200);
+});
 
 describe("in strict mode", () => {
   test("are refused with the field that was probably meant", async () => {

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import node from "../vitest.config.ts";
@@ -9,6 +10,6 @@ export default defineConfig({
   test: {
     name: "emulator in workerd",
     include: ["test/**/*.workerd.test.ts"],
-    root: new URL("..", import.meta.url).pathname,
+    root: fileURLToPath(new URL("..", import.meta.url)),
   },
 });

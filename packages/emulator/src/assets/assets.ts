@@ -8,7 +8,7 @@ import { createExpiringMap } from "../server/expiring-map.js";
 import { answerJSON } from "../server/failure-mode.js";
 import { hash } from "../server/hash.js";
 import { type Answer, badRequest, json, unknownThing } from "../server/http.js";
-import type { Refuse } from "../server/refusals.js";
+import type { FailureOf, Refuse } from "../server/refusals.js";
 import { readAssetScenes } from "./scenes.js";
 
 /** Parts that the asset endpoints use. */
@@ -16,6 +16,7 @@ export interface AssetsOptions {
   readonly clock: EmulatorClock;
   readonly speed: number;
   readonly refuse: Refuse;
+  readonly failureOf: FailureOf;
   readonly files: Files;
 }
 
@@ -36,7 +37,7 @@ const MOST = 2000;
 const MOST_NAME = 200;
 
 /** Creates `POST /gamma/asset/CreateAsset`, and `GetAsset` as an example of the lookup, which the spec does not show. */
-export function createAssets({ clock, speed, refuse, files }: AssetsOptions) {
+export function createAssets({ clock, speed, refuse, failureOf, files }: AssetsOptions) {
   const assets = createExpiringMap<Asset>({ clock, most: MOST });
   let count = 0;
   return { create, lookup, statusOf, clear };
@@ -53,7 +54,7 @@ export function createAssets({ clock, speed, refuse, files }: AssetsOptions) {
     const usual = LEAST_MS + (Number.parseInt(digest.slice(0, 6), 16) % SPREAD_MS);
     const readyAt = clock.now() + (scenes.names.has("slow") ? SLOW_MS : usual) / speed;
     assets.set(id, { name: cut(scenes.text, MOST_NAME), readyAt, fails: scenes.names.has("fail") });
-    return answerJSON({ Id: id }, scenes.failureMode, exchange.request.signal);
+    return answerJSON({ Id: id }, failureOf(scenes, exchange), exchange.request.signal);
   }
 
   function lookup(exchange: Exchange): Answer {

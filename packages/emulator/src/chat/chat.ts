@@ -6,7 +6,7 @@ import type { Exchange } from "../server/exchange.js";
 import { answerJSON } from "../server/failure-mode.js";
 import { hash } from "../server/hash.js";
 import { type Answer, eventStream } from "../server/http.js";
-import type { Refuse } from "../server/refusals.js";
+import type { FailureOf, Refuse } from "../server/refusals.js";
 import { completionTokens, type Reply, withinBudget } from "./budget.js";
 import { type ChatJob, readChatJob } from "./job.js";
 import { paceOf } from "./pace.js";
@@ -19,6 +19,7 @@ export interface ChatOptions {
   readonly clock: EmulatorClock;
   readonly speed: number;
   readonly refuse: Refuse;
+  readonly failureOf: FailureOf;
   readonly script: ChatScript | undefined;
 }
 
@@ -30,7 +31,7 @@ interface Completion {
 }
 
 /** Creates `POST /v1/chat/completions`, with its prompt cache. */
-export function createChat({ clock, speed, refuse, script }: ChatOptions) {
+export function createChat({ clock, speed, refuse, failureOf, script }: ChatOptions) {
   const cache = createPromptCache();
   let count = 0;
 
@@ -56,29 +57,31 @@ export function createChat({ clock, speed, refuse, script }: ChatOptions) {
     return { id: `chatcmpl-${id}`, created, reply, usage: usageOf(job.family, counts) };
   }
 
-  function streamed({ id, created, reply, usage }: Completion, job: ChatJob, { record }: Exchange): Answer {
-    const ownChunk = job.includeUsage ? "after-finish" : "nowhere";
+  function streamed({ id, created, reply, usage }: Completion, job: ChatJob, exchange: Exchange): Answer {
+    const failureMode = failureOf(job.scenes, exchange);
     return eventStream((signal) =>
       writeFrames(
         {
           head: { id, created, model: job.request.model },
           reply,
-          usage,
-          usagePlace: job.family === "alpha" ? ownChunk : "with-finish",
-          failureMode: job.scenes.failureMode,
+          usage: job.includeUsage ? usage : undefined,
+          failureMode,
           pace: paceOf(speed, job.scenes.names.has("slow")),
           clock,
-          record,
+          record: exchange.record,
         },
         signal,
       ),
     );
   }
 
-  async function whole(completion: Completion, job: ChatJob, { request }: Exchange): Promise<Answer> {
+  async function whole(completion: Completion, job: ChatJob, exchange: Exchange): Promise<Answer> {
+    const { request } = exchange;
     const pace = paceOf(speed, job.scenes.names.has("slow"));
     await pace.waitForAll(clock, completionTokens(completion.reply), request.signal);
-    return answerJSON(wholeBody(completion, job.request.model), job.scenes.failureMode, request.signal);
+    const failureMode = failureOf(job.scenes, exchange);
+    const finishReason = failureMode === "unconfirmed" ? null : completion.reply.finishReason;
+    return answerJSON(wholeBody(completion, job.request.model, finishReason), failureMode, request.signal);
   }
 
   function clear() {
@@ -87,7 +90,7 @@ export function createChat({ clock, speed, refuse, script }: ChatOptions) {
   }
 }
 
-function wholeBody({ id, created, reply, usage }: Completion, model: string) {
+function wholeBody({ id, created, reply, usage }: Completion, model: string, finish_reason: string | null) {
   const calls = reply.calls.map(({ id: callId, name, fragments }) => ({
     id: callId,
     type: "function",
@@ -99,6 +102,6 @@ function wholeBody({ id, created, reply, usage }: Completion, model: string) {
     reasoning_content: reply.reasoning.length > 0 ? reply.reasoning.join("") : null,
     tool_calls: calls.length > 0 ? calls : null,
   };
-  const choices = [{ index: 0, message, finish_reason: reply.finishReason }];
+  const choices = [{ index: 0, message, finish_reason }];
   return { id, object: "chat.completion", created, model, choices, usage };
 }

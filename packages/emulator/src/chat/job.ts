@@ -1,7 +1,8 @@
 import type { ChatRequest, ChatRequestMessage } from "@sluice/core";
 import { chatModels, type ToolDefinition } from "@sluice/core/schemas";
-import { isObject } from "./json-schema.js";
+import { textOf } from "./message-text.js";
 import { type ChatScenes, readChatScenes } from "./scenes.js";
+import { shownSchema } from "./shown-schema.js";
 
 /** Amount of thinking before the answer. */
 export type Effort = "none" | "low" | "high" | "max";
@@ -26,7 +27,7 @@ export interface ChatJob {
   /** Value of `tool_choice`; a name means that tool. */
   readonly toolChoice: "none" | "auto" | "required" | { readonly name: string };
   readonly wantsJSON: boolean;
-  /** JSON Schema that the answer has to fit, from the last system message that has one. */
+  /** JSON Schema that the answer has to fit, where the request shows one. */
   readonly answerSchema: unknown;
   readonly stops: readonly string[];
   readonly maxTokens: number;
@@ -54,7 +55,6 @@ export function readChatJob(request: ChatRequest, added = ""): ChatJob {
   const before = users.at(-2);
   const scenes = readChatScenes(`${last ? textOf(last) : ""}${added}`);
   const tools = "tools" in request ? request.tools : undefined;
-  const streamOptions = "stream_options" in request ? request.stream_options : undefined;
   return {
     request,
     family: chatModels[request.model].family,
@@ -68,38 +68,17 @@ export function readChatJob(request: ChatRequest, added = ""): ChatJob {
     tools: tools ?? [],
     toolChoice: toolChoiceOf(request),
     wantsJSON: "response_format" in request && request.response_format?.type === "json_object",
-    answerSchema: request.messages.flatMap(schemaIn).at(-1),
+    answerSchema: shownSchema(request),
     stops: [("stop" in request && request.stop) || []].flat().filter((stop) => stop !== ""),
     maxTokens: request.max_tokens ?? Infinity,
     stream: request.stream ?? false,
-    includeUsage: streamOptions?.include_usage ?? false,
+    includeUsage: request.stream_options?.include_usage ?? false,
   };
 }
 
-/** Text of a message; its parts are joined by line breaks. */
-export function textOf({ content }: ChatRequestMessage): string {
-  if (content === null || typeof content === "string") return content ?? "";
-  return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
-}
-
-/**
- * Finds the JSON Schema in a system message, behind the words "JSON Schema". The spec has no field for it, so that
- * clients write it there.
- */
-function schemaIn(message: ChatRequestMessage): unknown[] {
-  const text = message.role === "system" ? textOf(message) : "";
-  const [, written = ""] = /JSON schema[^{]*(\{.*\})/is.exec(text) ?? [];
-  try {
-    const schema: unknown = JSON.parse(written);
-    return isObject(schema) ? [schema] : [];
-  } catch {
-    return [];
-  }
-}
-
 function imagesOf({ content }: ChatRequestMessage): string[] {
-  if (content === null || typeof content === "string") return [];
-  return content.flatMap((part) => (part.type === "image_url" ? [part.image_url.url] : []));
+  if (typeof content === "string") return [];
+  return (content ?? []).flatMap((part) => (part.type === "image_url" ? [part.image_url.url] : []));
 }
 
 function trailingToolResults(messages: readonly ChatRequestMessage[]): ToolResult[] {

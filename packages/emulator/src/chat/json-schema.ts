@@ -56,9 +56,22 @@ function fitsNumber(schema: Schema, value: number): boolean {
   );
 }
 
-function fitsString({ minLength, maxLength, pattern }: Schema, value: string): boolean {
+/** The form of the formats that can be told from other texts. */
+const FORMATS: ReadonlyMap<unknown, string> = new Map([
+  ["date", "^\\d{4}-\\d\\d-\\d\\d$"],
+  ["time", "^\\d\\d:\\d\\d:\\d\\d"],
+  ["date-time", "^\\d{4}-\\d\\d-\\d\\d[Tt]\\d\\d:\\d\\d:\\d\\d"],
+  ["email", "^[^@\\s]+@[^@\\s]+$"],
+  ["uri", "^[A-Za-z][\\w+.\\-]*:\\S+$"],
+  ["url", "^[A-Za-z][\\w+.\\-]*:\\S+$"],
+  ["uuid", "^[\\da-fA-F]{8}(?:-[\\da-fA-F]{4}){3}-[\\da-fA-F]{12}$"],
+  ["ipv4", "^\\d{1,3}(?:\\.\\d{1,3}){3}$"],
+]);
+
+function fitsString({ minLength, maxLength, pattern, format }: Schema, value: string): boolean {
   const length = [...value].length;
-  return length >= number(minLength, 0) && length <= number(maxLength, Infinity) && matches(pattern, value);
+  const isLongEnough = length >= number(minLength, 0) && length <= number(maxLength, Infinity);
+  return isLongEnough && matches(pattern, value) && matches(FORMATS.get(format), value);
 }
 
 function fitsArray(schema: Schema, value: readonly unknown[], holds: Holds): boolean {
@@ -77,12 +90,17 @@ function fitsArray(schema: Schema, value: readonly unknown[], holds: Holds): boo
 function fitsObject(schema: Schema, value: Schema, holds: Holds): boolean {
   const properties = isObject(schema.properties) ? schema.properties : {};
   const patterns = Object.entries(isObject(schema.patternProperties) ? schema.patternProperties : {});
-  const dependents = Object.entries(isObject(schema.dependentRequired) ? schema.dependentRequired : {});
+  // draft 7 has one keyword for what later drafts divide
+  const dependents = ["dependencies", "dependentRequired", "dependentSchemas"].flatMap((name) =>
+    Object.entries(isObject(schema[name]) ? schema[name] : {}),
+  );
   const has = (name: unknown) => Object.hasOwn(value, String(name));
   const keys = Object.keys(value);
   return (
     list(schema.required).every(has) &&
-    dependents.every(([name, others]) => !has(name) || list(others).every(has)) &&
+    dependents.every(
+      ([name, others]) => !has(name) || (Array.isArray(others) ? others.every(has) : holds(others, value)),
+    ) &&
     keys.length >= number(schema.minProperties, 0) &&
     keys.length <= number(schema.maxProperties, Infinity) &&
     keys.every((key) => {
@@ -114,7 +132,8 @@ function matches(pattern: unknown, value: string): boolean {
   }
 }
 
-function isSame(one: unknown, other: unknown): boolean {
+/** Compares JSON values, whatever the order of their names. */
+export function isSame(one: unknown, other: unknown): boolean {
   return canonical(one) === canonical(other);
 }
 

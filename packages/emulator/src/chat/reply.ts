@@ -2,7 +2,8 @@ import type { ChatRequest } from "@sluice/core";
 import { hash } from "../server/hash.js";
 import type { ScriptedReply } from "../server/scripted.js";
 import { hintsOf } from "./hints.js";
-import { type ChatJob, textOf } from "./job.js";
+import type { ChatJob } from "./job.js";
+import { textOf } from "./message-text.js";
 import { sample } from "./sample.js";
 import { capabilities, isSmallTalk, longAnswer, type Subject, shortAnswer, thinking } from "./texts.js";
 import { type ChosenCall, chooseCalls } from "./tools.js";
@@ -51,7 +52,9 @@ function scriptedDraft(scripted: string | ScriptedReply, job: ChatJob): Draft {
 
 function contentOf(job: ChatJob, subject: Subject): string {
   const { answerSchema, scenes, images, prompt, toolResults } = job;
-  if (answerSchema !== undefined) return JSON.stringify(sample(answerSchema, hintsOf(prompt)), null, 2);
+  // words of a schema in the question are no values
+  const words = prompt.replace(/\{.*\}/s, "");
+  if (answerSchema !== undefined) return JSON.stringify(sample(answerSchema, hintsOf(words)), null, 2);
   if (job.wantsJSON || scenes.names.has("json")) return jsonAnswer(job, subject);
   if (toolResults.length > 0) return toolAnswer(job, subject);
   if (images.length > 0) return imageAnswer(job, subject);

@@ -1,5 +1,6 @@
 import { type Hints, hintedString, useUp } from "./hints.js";
-import { isObject, list, number, resolveRef, type Schema, satisfies } from "./json-schema.js";
+import { isObject, list, number, type Schema, satisfies } from "./json-schema.js";
+import { asSchema, DEEPEST, flatten, merge } from "./merge-schemas.js";
 import { stringLike } from "./pattern.js";
 
 interface Place {
@@ -12,7 +13,6 @@ interface Place {
 
 /** Depth below which only required properties are made. */
 const MODEST_DEPTH = 3;
-const DEEPEST = 12;
 const MOST_VALUES = 20_000;
 
 /**
@@ -81,9 +81,9 @@ export function sample(schema: unknown, hints: Hints): unknown {
     const rest = Array.isArray(plain.items) ? plain.additionalItems : plain.items;
     const least = number(plain.minItems, 0);
     const item = (index: number) => {
-      const part =
-        index < tuple.length ? tuple[index] : merge(asSchema(rest), index === 0 ? plain.contains : true);
-      return valueFor(part, { name, depth: depth + 1, index });
+      const part = index < tuple.length ? tuple[index] : rest;
+      const both = index === 0 && plain.contains !== undefined ? { allOf: [part, plain.contains] } : part;
+      return valueFor(both, { name, depth: depth + 1, index });
     };
     const wanted =
       depth < MODEST_DEPTH || plain.contains !== undefined ? Math.max(least, tuple.length, 1) : least;
@@ -98,7 +98,8 @@ export function sample(schema: unknown, hints: Hints): unknown {
     const all = [...new Set([...required, ...Object.keys(properties)])];
     const others = isObject(plain.additionalProperties) ? plain.additionalProperties : { type: "string" };
     const missing = number(plain.minProperties, 0);
-    const build = (names: readonly string[]) => {
+    const build = (given: readonly string[]) => {
+      const names = withDependents(given, plain);
       const extra = Math.max(0, Math.min(missing, MOST_VALUES) - names.length);
       const filled = [...names, ...Array.from({ length: extra }, (_, index) => `key${index + 1}`)];
       return Object.fromEntries(
@@ -114,15 +115,25 @@ export function sample(schema: unknown, hints: Hints): unknown {
   }
 }
 
+/** Adds the names that others need beside them. */
+function withDependents(names: readonly string[], { dependencies, dependentRequired }: Schema): string[] {
+  const needed: Schema = { ...asSchema(dependencies), ...asSchema(dependentRequired) };
+  const all = new Set(names);
+  // a set takes what is added while it is read
+  for (const name of all) for (const other of list(needed[name])) all.add(String(other));
+  return [...all];
+}
+
 function* numbers(plain: Schema, isInteger: boolean, index: number): Generator<number> {
   const { exclusiveMinimum, exclusiveMaximum, minimum, maximum, multipleOf } = plain;
   const low = Math.max(number(minimum, -Infinity), number(exclusiveMinimum, -Infinity));
   const high = Math.min(number(maximum, Infinity), number(exclusiveMaximum, Infinity));
   const steps = typeof multipleOf === "number" ? [multipleOf] : isInteger ? [1] : [1, 0.1];
   for (const step of steps) {
-    const start = low > -Infinity ? Math.ceil(low / step) : Math.min(1, Math.floor(high / step));
+    // the number of steps nearest to 1: bounds may be as far away as the largest safe integer
+    const start = Math.max(Math.ceil(low / step), Math.min(1, Math.floor(high / step)));
     for (let offset = 0; offset < 4; offset++) yield tidy((start + index + offset) * step);
-    yield tidy(start * step);
+    for (let offset = 0; offset < 4; offset++) yield tidy((start - index - offset) * step);
   }
   if (!isInteger && high < Infinity && low > -Infinity) yield (low + high) / 2;
 }
@@ -164,43 +175,6 @@ const formats: Readonly<Record<string, (index: number) => string>> = {
   regex: () => "^.*$",
 };
 
-/** Resolves the reference of a schema and merges its `allOf`. */
-function flatten(given: unknown, root: unknown, depth = 0): Schema {
-  if (!isObject(given) || depth > DEEPEST) return {};
-  const { $ref, allOf, ...own } = given;
-  const parts = [...($ref === undefined ? [] : [resolveRef($ref, root)]), ...list(allOf)];
-  return parts.reduce<Schema>((whole, part) => merge(whole, flatten(part, root, depth + 1)), own);
-}
-
-/** Merges two schemas, as far as their keywords can be merged. */
-function merge(one: Schema, other: unknown): Schema {
-  if (!isObject(other)) return one;
-  const properties = { ...asSchema(one.properties) };
-  for (const [name, part] of Object.entries(asSchema(other.properties)))
-    properties[name] = name in properties ? { allOf: [properties[name], part] } : part;
-  const options = Array.isArray(one.enum) ? one.enum : undefined;
-  const joined: Record<string, unknown> = { ...one, ...other };
-  if (one.type !== undefined && other.type !== undefined) joined.type = commonTypes(one.type, other.type);
-  if (Object.keys(properties).length > 0) joined.properties = properties;
-  if (one.required || other.required) joined.required = [...list(one.required), ...list(other.required)];
-  if (options) joined.enum = options.filter((option) => list(other.enum ?? options).includes(option));
-  for (const key of ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"])
-    if (key in one && key in other)
-      joined[key] = Math.max(number(one[key], -Infinity), number(other[key], -Infinity));
-  for (const key of ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"])
-    if (key in one && key in other)
-      joined[key] = Math.min(number(one[key], Infinity), number(other[key], Infinity));
-  return joined;
-}
-
-function commonTypes(one: unknown, other: unknown): unknown[] {
-  const left = [one].flat();
-  const right = [other].flat();
-  const narrows = (type: unknown, types: unknown[]) =>
-    types.includes(type) || (type === "integer" && types.includes("number"));
-  return [...left.filter((type) => narrows(type, right)), ...right.filter((type) => narrows(type, left))];
-}
-
 function without({ anyOf, oneOf, ...base }: Schema): Schema {
   return base;
 }
@@ -232,15 +206,11 @@ function typesOf(plain: Schema): readonly unknown[] {
 
 function isMentioned(option: unknown, prompt: string): boolean {
   if (typeof option !== "string" || option === "") return false;
-  const literal = option.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+  const literal = option.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
   return new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, "iu").test(prompt);
 }
 
 function rotated(options: readonly unknown[], by: number): unknown[] {
   const start = options.length > 0 ? by % options.length : 0;
   return [...options.slice(start), ...options.slice(0, start)];
-}
-
-function asSchema(value: unknown): Schema {
-  return isObject(value) ? value : {};
 }

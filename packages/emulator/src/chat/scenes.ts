@@ -6,7 +6,9 @@ export const chatScenes = {
   "500": "fails with 500; [[500:2]] fails only the first 2 requests with that body",
   slow: "a long answer of at least 50 deltas, at least 20 ms apart whatever the speed",
   stall: "some text, then silence for as long as the client waits",
-  truncate: "some text, then the stream ends as if complete, without finish_reason or [DONE]",
+  truncate:
+    "some text, then the stream ends as if complete, without finish_reason or [DONE]; [[truncate:1]] cuts only the first answer to that body, and so do the others",
+  unconfirmed: "some text, then [DONE] without finish_reason",
   drop: "some text, then the connection breaks",
   malformed: "some text, then a frame of broken JSON",
   "error-frame": "some text, then an error object inside the stream",

@@ -14,15 +14,12 @@ export interface ChunkHead {
   readonly model: string;
 }
 
-/** Position of the usage in a stream: on the finish chunk, on a chunk of its own after it, or nowhere. */
-export type UsagePlace = "with-finish" | "after-finish" | "nowhere";
-
 /** A streamed completion that is about to be written. */
 export interface StreamPlan {
   readonly head: ChunkHead;
   readonly reply: Reply;
-  readonly usage: ReturnType<typeof usageOf>;
-  readonly usagePlace: UsagePlace;
+  /** Sent in a chunk of its own behind the finish; undefined where it was not asked for. */
+  readonly usage: ReturnType<typeof usageOf> | undefined;
   readonly failureMode: FailureMode | undefined;
   readonly pace: Pace;
   readonly clock: EmulatorClock;
@@ -30,14 +27,15 @@ export interface StreamPlan {
 }
 
 const DELTAS_BEFORE_FAILURE = 8;
+const DONE = "data: [DONE]\n\n";
 
 /** Writes the frames of a completion: `chat.completion.chunk` objects as server-sent events, then `[DONE]`. */
 export async function* writeFrames(plan: StreamPlan, signal: AbortSignal): AsyncGenerator<string> {
-  const { reply, usagePlace, pace, clock, record, failureMode } = plan;
+  const { reply, usage, pace, clock, record, failureMode } = plan;
   // where usage was requested, a chunk without it has `usage: null`
-  const noUsage = usagePlace === "after-finish" ? { usage: null } : {};
-  const chunk = (delta: object, finish: string | null = null, usage: object = noUsage) =>
-    frame({ ...headOf(plan), choices: [{ index: 0, delta, finish_reason: finish }], ...usage });
+  const noUsage = usage && { usage: null };
+  const chunk = (delta: object, finish: string | null = null) =>
+    frame({ ...headOf(plan), choices: [{ index: 0, delta, finish_reason: finish }], ...noUsage });
 
   yield chunk({ role: "assistant", content: reply.content.length > 0 ? "" : null });
   const deltas = deltasOf(reply);
@@ -48,14 +46,15 @@ export async function* writeFrames(plan: StreamPlan, signal: AbortSignal): Async
     yield chunk(delta);
     if (failureMode === undefined || index + 1 !== failureIndex) continue;
     if (failureMode === "truncate") return;
+    if (failureMode === "unconfirmed") return yield DONE;
     if (failureMode === "drop") throw reset();
     if (failureMode === "stall") await untilAborted(signal);
     if (failureMode === "error-frame") return yield frame(midwayError);
     yield brokenFrame(plan);
   }
-  yield chunk({}, reply.finishReason, usagePlace === "with-finish" ? { usage: plan.usage } : noUsage);
-  if (usagePlace === "after-finish") yield frame({ ...headOf(plan), choices: [], usage: plan.usage });
-  yield "data: [DONE]\n\n";
+  yield chunk({}, reply.finishReason);
+  if (usage) yield frame({ ...headOf(plan), choices: [], usage });
+  yield DONE;
 }
 
 /** Error of the scene `error-frame`. */

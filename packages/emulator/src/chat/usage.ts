@@ -1,6 +1,7 @@
 import type { ChatRequest, ChatRequestMessage } from "@sluice/core";
 import { hash } from "../server/hash.js";
-import { type ChatFamily, textOf } from "./job.js";
+import type { ChatFamily } from "./job.js";
+import { textOf } from "./message-text.js";
 import { countTokens } from "./tokens.js";
 
 /** Tokens of a request and its answer. */

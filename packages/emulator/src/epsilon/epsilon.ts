@@ -8,7 +8,7 @@ import { createExpiringMap } from "../server/expiring-map.js";
 import { answerJSON } from "../server/failure-mode.js";
 import { hash } from "../server/hash.js";
 import { type Answer, json, unknownThing } from "../server/http.js";
-import type { Refuse } from "../server/refusals.js";
+import type { FailureOf, Refuse } from "../server/refusals.js";
 import { planTask, progressAt, type Timeline } from "../server/timeline.js";
 import { readEpsilonScenes } from "./scenes.js";
 
@@ -17,6 +17,7 @@ export interface EpsilonOptions {
   readonly clock: EmulatorClock;
   readonly speed: number;
   readonly refuse: Refuse;
+  readonly failureOf: FailureOf;
   readonly files: Files;
 }
 
@@ -42,7 +43,7 @@ const words = {
  * Creates the four endpoints of the second video vendor (spec, Endpoints). The spec shows no shapes: any JSON is
  * accepted, and the answers are an assumption.
  */
-export function createEpsilon({ clock, speed, refuse, files }: EpsilonOptions) {
+export function createEpsilon({ clock, speed, refuse, failureOf, files }: EpsilonOptions) {
   const tasks = createExpiringMap<EpsilonTask>({ clock, most: MOST, lifetimeMs: DAY_MS });
   let count = 0;
   return { create, query, clear };
@@ -64,7 +65,7 @@ export function createEpsilon({ clock, speed, refuse, files }: EpsilonOptions) {
       fails: scenes.names.has("fail"),
     };
     tasks.set(id, task);
-    return answerJSON(bodyOf(id, task, exchange), scenes.failureMode, exchange.request.signal);
+    return answerJSON(bodyOf(id, task, exchange), failureOf(scenes, exchange), exchange.request.signal);
   }
 
   function query(exchange: Exchange): Answer {

@@ -10,7 +10,7 @@ import { answerJSON } from "../server/failure-mode.js";
 import { hash } from "../server/hash.js";
 import type { Answer } from "../server/http.js";
 import { type FetchMedia, refuseUnreachable } from "../server/reach.js";
-import type { Refuse } from "../server/refusals.js";
+import type { FailureOf, Refuse } from "../server/refusals.js";
 import { type ImageJob, type ImageRequestBody, readImageJob } from "./job.js";
 
 /** Parts that the image endpoint uses. */
@@ -18,6 +18,7 @@ export interface ImagesOptions {
   readonly clock: EmulatorClock;
   readonly speed: number;
   readonly refuse: Refuse;
+  readonly failureOf: FailureOf;
   readonly files: Files;
   readonly fetchMedia: FetchMedia | undefined;
   /** Milliseconds of an answer that is not slow; undefined for some seconds each image. */
@@ -31,7 +32,7 @@ const PIXELS_PER_TOKEN = 256;
 const LIFETIME_MS = 24 * 3_600_000;
 
 /** Creates `POST /v1/images/generations`. */
-export function createImages({ clock, speed, refuse, files, fetchMedia, usualMs }: ImagesOptions) {
+export function createImages({ clock, speed, refuse, failureOf, files, fetchMedia, usualMs }: ImagesOptions) {
   let count = 0;
   return { answer, clear };
 
@@ -53,7 +54,7 @@ export function createImages({ clock, speed, refuse, files, fetchMedia, usualMs 
     }
     return answerJSON(
       resultOf(job, reference, id, exchange.origin),
-      job.scenes.failureMode,
+      failureOf(job.scenes, exchange),
       exchange.request.signal,
     );
   }

@@ -47,8 +47,14 @@ export function unauthorized(): Answer {
   return json(errorBody(message, "authentication_error", "invalid_api_key"), 401);
 }
 
-export function notFound(path: string): Answer {
-  return json(errorBody(`There is no endpoint at ${path}.`, "invalid_request_error", "not_found"), 404);
+/** @param models the ids that are named where a list of models was asked for */
+export function notFound(path: string, models: readonly string[]): Answer {
+  const list = `The gateway has no list of models; its models are ${models.join(", ")}.`;
+  const hint = path.endsWith("/v1/models") ? ` ${list}` : "";
+  return json(
+    errorBody(`There is no endpoint at ${path}.${hint}`, "invalid_request_error", "not_found"),
+    404,
+  );
 }
 
 /** Answers 404 for an id that does not exist. */

@@ -1,7 +1,7 @@
 import type { Exchange } from "./exchange.js";
 import { hash } from "./hash.js";
 import { type Answer, rateLimited, serverError } from "./http.js";
-import type { Scenes } from "./scenes.js";
+import type { FailureMode, Scenes } from "./scenes.js";
 
 /**
  * Notes the scenes of a request in its record, and answers it if they ask for a refusal; undefined lets it pass. Refusals
@@ -9,25 +9,37 @@ import type { Scenes } from "./scenes.js";
  */
 export type Refuse = (scenes: Scenes, exchange: Exchange) => Answer | undefined;
 
+/** Returns the way in which this answer fails; undefined for a whole one. Failures are counted as refusals are. */
+export type FailureOf = (scenes: Scenes, exchange: Exchange) => FailureMode | undefined;
+
 const MOST = 1000;
 
-/** Counts the refusals of each body, for the last 1,000 bodies. */
+/** Counts the refusals and failures of each body, for the last 1,000 bodies. */
 export function createRefusals() {
   const counts = new Map<string, number>();
-  return { refuse, clear: () => counts.clear() };
+  return { refuse, failureOf, clear: () => counts.clear() };
 
-  function refuse({ refusal, names }: Scenes, { record, text }: Exchange): Answer | undefined {
-    record.scenes = [...names];
-    if (!refusal) return undefined;
-    const key = hash(`${record.path} ${text}`);
+  function refuse({ refusal, names }: Scenes, exchange: Exchange): Answer | undefined {
+    exchange.record.scenes = [...names];
+    if (!refusal || !isDue(refusal.times, "refusal", exchange)) return undefined;
+    return refusal.status === 429 ? rateLimited(1) : serverError();
+  }
+
+  function failureOf({ failure }: Scenes, exchange: Exchange): FailureMode | undefined {
+    return failure && isDue(failure.times, "failure", exchange) ? failure.mode : undefined;
+  }
+
+  /** Counts, and says if this is one of the first `times`. */
+  function isDue(times: number, kind: "refusal" | "failure", { record, text }: Exchange): boolean {
+    const key = hash(`${kind} ${record.path} ${text}`);
     const already = counts.get(key) ?? 0;
-    if (already >= refusal.times) return undefined;
+    if (already >= times) return false;
     counts.delete(key);
     counts.set(key, already + 1);
     for (const oldest of counts.keys()) {
       if (counts.size <= MOST) break;
       counts.delete(oldest);
     }
-    return refusal.status === 429 ? rateLimited(1) : serverError();
+    return true;
   }
 }

@@ -13,7 +13,7 @@ import { answerJSON } from "../server/failure-mode.js";
 import { hash } from "../server/hash.js";
 import { type Answer, json, rateLimited, unknownThing } from "../server/http.js";
 import { acceptLocal, type FetchMedia, refuseUnreachable } from "../server/reach.js";
-import type { Refuse } from "../server/refusals.js";
+import type { FailureOf, Refuse } from "../server/refusals.js";
 import { planTask, progressAt } from "../server/timeline.js";
 import { readVideoJob, type VideoJob, type VideoRequestBody } from "./job.js";
 import { addressesOf, firstImageOf, refuseReferences } from "./references.js";
@@ -24,6 +24,7 @@ export interface VideosOptions {
   readonly clock: EmulatorClock;
   readonly speed: number;
   readonly refuse: Refuse;
+  readonly failureOf: FailureOf;
   readonly files: Files;
   readonly fetchMedia: FetchMedia | undefined;
   /** Milliseconds of a task that is not slow; undefined for one to two minutes. */
@@ -51,6 +52,7 @@ export function createVideos({
   clock,
   speed,
   refuse,
+  failureOf,
   files,
   fetchMedia,
   usualMs,
@@ -82,7 +84,7 @@ export function createVideos({
       progress: 0,
       created_at: Math.floor(clock.now() / 1000),
     };
-    return answerJSON(receipt, job.scenes.failureMode, exchange.request.signal);
+    return answerJSON(receipt, failureOf(job.scenes, exchange), exchange.request.signal);
   }
 
   /** Describes the first image of a request: the picture of this emulator that it is, or its colors. */

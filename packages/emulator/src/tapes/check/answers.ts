@@ -1,4 +1,4 @@
-import { videoModels } from "@sluice/core/schemas";
+import { videoModelOf } from "@sluice/core/schemas";
 import * as v from "valibot";
 
 /*
@@ -142,6 +142,6 @@ export function answerOf(endpoint: string, model: string): v.GenericSchema | und
 }
 
 function isSecondGeneration(model: string): boolean {
-  const row = Object.entries(videoModels).find(([id]) => id === model)?.[1];
+  const row = videoModelOf(model);
   return row?.family === "2-0" || row?.family === "fast";
 }
