@@ -1,7 +1,8 @@
+import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 
-const here = (path: string) => new URL(path, import.meta.url).pathname;
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const alias = {
   "@sluice/core/sse": here("../core/src/sse.ts"),
   "@sluice/core/internal": here("../core/src/internal.ts"),

@@ -36,6 +36,8 @@ export interface Admitted<Env = unknown> {
   readonly context: ProxyContext | undefined;
   readonly user: User;
   readonly route: RouteName;
+  /** The path at the gateway, without `baseURL`: `/epsilon/v1/videos/text2video`. `{id}` stands for an id. */
+  readonly path: string;
   /** The id of the task or asset that is polled: the gateway's own, its signature checked and taken off. */
   readonly id?: string;
   /** The id as the client knows it: what an answer has to call it. */
@@ -85,7 +87,10 @@ export interface ExtensionRoute<Env = unknown> {
 /** An addition to a proxy; `@sluice/worker-proxy/durable` has two. */
 export interface Extension<Env = unknown> extends Checked<Env> {
   readonly routes: readonly ExtensionRoute<Env>[];
-  /** The `x-sluice-offers` header on answers of the gateway's routes, by group: `video-events`. */
+  /**
+   * The `x-sluice-offers` header of all answers of a group, refusals among them: `video-events`. A client whose answer was
+   * lost reads those of `health`: an offer there opens `GET /health`, also where `routes` does not have it.
+   */
   readonly offers?: Partial<Record<RouteName, string>>;
   /**
    * Answers an admitted request instead of the gateway; undefined leaves it to the proxy. The proxy's meter does not

@@ -115,6 +115,12 @@ export interface ProxyOptions<Env = unknown> {
   /** Sets aside what a request costs, and settles it by `usage`: `budget(…)` of `/durable`. @default none */
   readonly meter?: Meter<Env> | undefined;
   /**
+   * Asks the gateway for the usage of each stream that a `meter` counts: `stream_options.include_usage`. `true` asks
+   * every chat model; with `false`, streams without usage cost all that was reserved.
+   * @default only `alpha-v4.1-flash`, the model for which the spec lists the field
+   */
+  readonly includeUsage?: boolean | undefined;
+  /**
    * The addresses of media that the gateway may be sent to: `public` ones, `any`, or those for which a function says
    * true. Addresses that some readers take for another host's (with an `@`, a backslash or a tab) are refused before.
    * Files in the request have to be images in Base64, unless it is `any`.

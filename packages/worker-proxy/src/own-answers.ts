@@ -1,10 +1,12 @@
 import { specRoutes } from "./gates/path.js";
 import { Refusal } from "./refusal.js";
-import { errorBody, textOf } from "./refusals.js";
+import { errorBody, textOf, waysOut } from "./refusals.js";
 import { logError, type Report } from "./report.js";
 import type { Settings } from "./settings.js";
 
-/* Loaded when the proxy itself answers: refusals, preflights and `/health`. */
+/* Loaded when the proxy itself answers: refusals, preflights and `/health`; and, once, for a look at its options. */
+
+export { unknownProxyOptions } from "@sluice/core/internal";
 
 /** A request that failed, with what its line in the log needs. No secret of it is in the line. */
 export interface Failed<Env> {
@@ -22,21 +24,16 @@ export async function refuse<Env>(given: Refusal, failed: Failed<Env>): Promise<
   const { status, code, message } = textOf(refusal);
   const { advice, headers } = refusal.details;
   const requestId = headers?.["x-request-id"] ?? report?.known.requestId;
-  if (advice) advise(settings.advised, `${JSON.stringify(advice.slice(0, 100))}: ${message}`);
+  if (advice && !waysOut.has(advice))
+    advise(settings.advised, `${JSON.stringify(advice.slice(0, 100))}: ${message}`);
   if (status >= 500)
     await logCause(`${status} ${code}${requestId ? `, request ${requestId}` : ""}`, refusal, failed);
   if (report && requestId) report.known.requestId = requestId;
   report?.end(status, code);
-  return new Response(errorBody(refusal), {
-    // 499 is for the log, since no client is left to read it
-    status: status === 499 ? 408 : status,
-    headers: {
-      "x-sluice-source": "proxy",
-      ...headers,
-      ...(requestId && { "x-request-id": requestId }),
-      "content-type": "application/json",
-    },
-  });
+  const id = requestId && { "x-request-id": requestId };
+  const all = { "x-sluice-source": "proxy", ...headers, ...id, "content-type": "application/json" };
+  // 499 is for the log, since no client is left to read it
+  return new Response(errorBody(refusal), { status: status === 499 ? 408 : status, headers: all });
 }
 
 /** The largest number of different lines that callers, who choose their subjects, can put into a log. */
@@ -56,6 +53,8 @@ const lookups = { name: "assets", path: "/gamma/asset/" } as const;
 function notServed(url: string, { basePath = "", table = [] }: Partial<Settings<never>>): Refusal {
   // a host may hand over an address that can't be read
   const pathname = URL.parse(url)?.pathname ?? "";
+  if (pathname.endsWith("/v1/models"))
+    return new Refusal("not_found", { what: ": the gateway has no list of models; name the one to use" });
   const known = [...specRoutes, lookups].find(({ path }) => pathname.includes(path));
   const start = known && pathname.slice(0, pathname.indexOf(known.path) + known.path.length);
   let option = "";

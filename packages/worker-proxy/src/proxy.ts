@@ -1,4 +1,4 @@
-import type { Admitted, ProxyContext } from "./admitted.js";
+import type { Admitted, Extension, ProxyContext, RouteName } from "./admitted.js";
 import { checkOrigin, checkRate, corsHeadersOf, userOf } from "./gates/caller.js";
 import { find, isPoll, type Match, matchFor } from "./gates/path.js";
 import { admit } from "./gates/policy.js";
@@ -7,7 +7,7 @@ import { openCall } from "./gateway/call.js";
 import { ask, type Exchange } from "./gateway/request.js";
 import type { ProxyOptions } from "./options.js";
 import { Refusal, refusalIn } from "./refusal.js";
-import { openReport, type Report } from "./report.js";
+import { logError, openReport, type Report } from "./report.js";
 import { checkedOptions, partsOf, type Settings, setupOf } from "./settings.js";
 
 /** The default export of a Worker; `fetch` serves any host that speaks `Request` and `Response`. */
@@ -33,6 +33,11 @@ export interface GatewayProxy<Env = unknown> {
  */
 export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayProxy<Env> {
   const settings = checkedOptions(options);
+  import("./own-answers.js")
+    .then(({ unknownProxyOptions }) => {
+      for (const { path, message } of unknownProxyOptions(options)) logError(`${path} ${message}`);
+    })
+    .catch(() => {});
   return { fetch: (request, env, context) => answer(settings, { request, env: env as Env, context }) };
 }
 
@@ -47,6 +52,7 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
   const { request, env, context } = incoming;
   const report = openReport(request.method, (event) => settings.onEvent?.(event, env, context));
   let cors: Record<string, string> = { vary: "Origin" };
+  let offered: Record<string, string> = {};
   let response: Response;
   try {
     const found = find(request.url, settings);
@@ -62,14 +68,23 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
     const isPreflight = request.method === "OPTIONS" && origin !== null;
     const match = isPreflight ? undefined : matchFor(request, found);
     checkOrigin(origin, allowed);
+    // on refusals, too: a client decides by them if it may repeat a request
+    offered = match ? offersFor(match.route.name, settings.extensions) : {};
     if (match) response = await serve(settings, incoming, match, found.host, report);
     else response = (await import("./own-answers.js")).preflight(request, found.methods);
   } catch (error) {
     const { refuse } = await import("./own-answers.js");
     response = await refuse(refusalIn(error), { request, env, settings, report });
   }
-  for (const [name, value] of Object.entries({ ...cors, ...own })) response.headers.set(name, value);
+  const all = { ...cors, ...own, ...offered };
+  for (const [name, value] of Object.entries(all)) response.headers.set(name, value);
   return response;
+}
+
+/** Returns the header that names what extensions add to a group of routes. */
+function offersFor(route: RouteName, extensions: readonly Extension<never>[]): Record<string, string> {
+  const offers = extensions.flatMap(({ offers }) => offers?.[route] ?? []);
+  return offers.length > 0 ? { "x-sluice-offers": offers.join(", ") } : {};
 }
 
 /**
@@ -96,7 +111,12 @@ async function serve<Env>(
   known.user = user.id;
   await checkRate(settings.rateLimit, { ...incoming, user }, route);
   const found = await setupOf(settings, env, host, user);
-  const checked = await admit(settings, found, match, { ...incoming, user, route: route.name });
+  const checked = await admit(settings, found, match, {
+    ...incoming,
+    user,
+    route: route.name,
+    path: route.path,
+  });
   if (checked.model !== undefined) known.model = checked.model;
   if (checked.body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
   const isMore = settings.upstreamHeaders || request.headers.has("traceparent");

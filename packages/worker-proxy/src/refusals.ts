@@ -2,7 +2,8 @@ import type { CallOutcome } from "./admitted.js";
 
 /*
  * Every refusal of the proxy: its status, its message, and its code where that is not the reason itself. Loaded when a
- * request is refused. In a message, `{param}` and `{what}` stand for the details of the same name.
+ * request is refused. In a message, `{param}` and `{what}` stand for the details of the same name, and
+ * `{wayOut}` for what to do instead.
  */
 
 type Row = readonly [status: number, message: string, code?: string];
@@ -20,6 +21,7 @@ export const refusals = {
 
   // user, rate, budget
   unauthenticated: [401, "sign in: the proxy does not know who is asking"],
+  invalid_key: [401, "the key or session in `authorization` is not valid; sign in again", "invalid_api_key"],
   authentication_unavailable: [503, "who is asking can't be told now; try again"],
   rate_limited: [429, "too many requests; try again in {what} s"],
   rate_limit_unavailable: [503, "how much you have asked can't be told now; try again"],
@@ -42,10 +44,8 @@ export const refusals = {
   model_not_allowed: [403, "this model may not be asked here; the proxy's operator lists `models`"],
   model_misnamed: [400, "name the model as `model` or `model_name`", invalid],
   two_token_limits: [400, "say max_tokens alone: the two names mean the same", invalid],
-  field_not_allowed: [
-    400,
-    '"{param}" is no field of this model; leave it out, or let the proxy\'s operator add it to `allowFields`',
-  ],
+  field_not_allowed: [400, '"{param}" is no field of this model; {wayOut}'],
+  bad_user_id: [400, "{param} must be 1 to 512 letters of A-Z and a-z, digits, - and _", invalid],
   proto_field: [400, '"__proto__" is not a field', invalid],
   list_not_allowed: [400, "{param} must not be a list here", invalid],
   no_field_object: [400, "{param} must be an object", invalid],
@@ -133,10 +133,20 @@ export function textOf({ reason, details }: Refused): ErrorText {
   const { what = "", param = "an address", said } = details;
   const [usual, message, code = reason]: Row = refusals[reason];
   const status = said?.status ?? usual;
-  const text = message.replace("{param}", () => param).replace("{what}", () => String(what));
+  const words = { param, what, wayOut: waysOut.get(param) ?? BY_OPERATOR };
+  const text = message.replace(/\{(param|what|wayOut)\}/g, (_, word: keyof typeof words) => `${words[word]}`);
   const type = TYPES[status] ?? (status < 500 ? "invalid_request_error" : "proxy_error");
   return { code, message: text, type, ...said, status };
 }
+
+/** The way out for fields that no operator can allow: the gateway itself would refuse or ignore them. */
+export const waysOut: ReadonlyMap<string, string> = new Map([
+  ["response_format.json_schema", 'send { type: "json_object" } and write the schema into the messages'],
+  ["n", "one request has one result; for several images set `sequential_image_generation`"],
+  ["response_format.schema", "write the schema into the messages"],
+  ["functions", "use `tools`"],
+]);
+const BY_OPERATOR = "leave it out, or let the proxy's operator add it to `allowFields`";
 
 /** Returns the body of a refusal, and of an error inside a stream, in the gateway's own error shape (spec, Errors). */
 export function errorBody(refusal: Refused): string {

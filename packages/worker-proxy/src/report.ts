@@ -4,12 +4,14 @@ import type { RouteName, Usage } from "./admitted.js";
  * The end of a request.
  *
  * - `complete`: the answer reached its end.
+ * - `unconfirmed`: the answer of a chat ended without a `finish_reason`, where the proxy reads it. It may lack its end,
+ *   and was billed.
  * - `refused`: an answer of 4xx, from the proxy or from the gateway.
- * - `failed`: an answer of 5xx.
+ * - `failed`: an answer of 5xx, or JSON with status 200 that is or has an error; the code is `upstream_error` then.
  * - `cut`: the stream had begun, and ended with an error event.
  * - `left`: the client closed the connection before the end.
  */
-export type Outcome = "complete" | "refused" | "failed" | "cut" | "left";
+export type Outcome = "complete" | "unconfirmed" | "refused" | "failed" | "cut" | "left";
 
 /**
  * One request, reported to `onEvent` when its answer is over. Preflights are not reported. It has no body, no header
@@ -73,7 +75,7 @@ export function openReport(method: string, notify: (event: ProxyEvent) => unknow
       isOver = true;
       for (const work of works) work();
       const durationMs = Date.now() - startedAt;
-      const outcome = outcomeOf(status, code);
+      const outcome = outcomeOf(status, code, known.outcome);
       const event = { ...known, method, status, outcome, durationMs, ...(code && { code }) };
       // `onEvent` may be async: on some hosts an unhandled rejection ends the process
       new Promise((resolve) => resolve(notify(event))).catch(() => {});
@@ -81,10 +83,10 @@ export function openReport(method: string, notify: (event: ProxyEvent) => unknow
   };
 }
 
-function outcomeOf(status: number, code: string | undefined): Outcome {
+function outcomeOf(status: number, code: string | undefined, end: Outcome = "complete"): Outcome {
   if (status === 499) return "left";
   if (status >= 400) return status < 500 ? "refused" : "failed";
-  return code ? "cut" : "complete";
+  return code ? "cut" : end;
 }
 
 /** Writes one line to the operator's log. */

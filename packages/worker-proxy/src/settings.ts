@@ -40,21 +40,15 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     given;
   const { basePath = "", extensions = [], media = "public", allowFields = [], credentials = false } = given;
   const routes: readonly RouteName[] = given.routes ?? ["chat"];
-  ensure(
-    authenticate === "public" || isFunction(authenticate),
-    'authenticate: give a function that says who asks, or "public" if everybody may spend',
-  );
+  const isDoor = authenticate === "public" || isFunction(authenticate);
+  ensure(isDoor, 'authenticate: give a function that says who asks, or "public" if everybody may spend');
   ensure(isFunction(apiKey), "apiKey: give a function, (env) => env.GATEWAY_API_KEY");
   ensure(secret === undefined || isFunction(secret), "secret: give a function, (env) => env.PROXY_SECRET");
-  ensure(
-    upstreamHeaders === undefined || isFunction(upstreamHeaders),
-    'upstreamHeaders: give a function, (admitted) => ({ "x-name": "value" })',
-  );
+  const areHeaders = upstreamHeaders === undefined || isFunction(upstreamHeaders);
+  ensure(areHeaders, 'upstreamHeaders: give a function, (admitted) => ({ "x-name": "value" })');
   ensure(isText(basePath, /^(?:\/[\w-]+)*$/), 'basePath: give "" or a path like "/api"');
-  ensure(
-    assetLookup === undefined || isText(assetLookup, /^(?:\/[\w-]+)+$/),
-    'assetLookup: give a path like "/gamma/asset/GetAsset"',
-  );
+  const isLookup = assetLookup === undefined || isText(assetLookup, /^(?:\/[\w-]+)+$/);
+  ensure(isLookup, 'assetLookup: give a path like "/gamma/asset/GetAsset"');
   const areRoutes = isList(routes, (name) => ROUTES.some((route) => route === name));
   ensure(areRoutes, `routes: give some of ${ROUTES.join(", ")}`);
   const isMedia = media === "public" || media === "any" || isFunction(media);
@@ -63,6 +57,7 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
   ensure(areFields, 'allowFields: give names or paths of fields, ["n", "extra_body.top_k"]');
 
   const fieldsOf = createTables(allowFields);
+  const offersHealth = extensions.some(({ offers }) => offers?.health);
   const added = [...extensions, ...(meter ? [meter] : [])].flatMap((part) => part.routes ?? []);
   const read = {
     baseURL: readerOf("baseURL", baseURL, checkBaseURL),
@@ -71,14 +66,10 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     apiKeys: readerOf("apiKey", apiKey, checkKeys),
     secrets: secret ? readerOf("secret", secret, checkSecrets) : () => [],
   };
-  ensure(
-    !routes.includes("budget") || added.some(({ name }) => name === "budget"),
-    "routes: budget needs a `meter` that can be read, as budget()",
-  );
-  ensure(
-    authenticate === "public" || secret || !routes.some((name) => OWNED.includes(name)),
-    `secret: ${OWNED.join(", ")} need one, which keeps users apart`,
-  );
+  const hasBudget = !routes.includes("budget") || added.some(({ name }) => name === "budget");
+  ensure(hasBudget, "routes: budget needs a `meter` that can be read, as budget()");
+  const keepsApart = authenticate === "public" || secret || !routes.some((name) => OWNED.includes(name));
+  ensure(keepsApart, `secret: ${OWNED.join(", ")} need one, which keeps users apart`);
   const limits = { ...LIMITS, ...given.limits };
   // a limit that is no number would be none: every comparison with it is false
   for (const [name, value] of Object.entries(limits)) {
@@ -95,7 +86,8 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     read,
     limits,
     fieldsOf,
-    table: tableOf(routes, assetLookup, added),
+    // a lost answer says nothing: what is offered is read there
+    table: tableOf(offersHealth ? [...routes, "health"] : routes, assetLookup, added),
     /** Lines about options that an operator may have forgotten, each of which is logged once. */
     advised: new Set<string>(),
     /** Bounds the streams of a user. */
@@ -174,19 +166,14 @@ function checkModels(given: unknown, fieldsOf: FieldsOf): ReadonlyMap<string, Ca
   const entries = Array.isArray(given)
     ? given.map((id): [string, Caps] => [id, {}])
     : Object.entries((given ?? {}) as Readonly<Record<string, Caps>>);
-  ensure(
-    entries.length > 0 && entries.every(([id]) => isText(id, /./s)),
-    'models: give the ids that may be asked, ["delta-5.3"]',
-  );
+  const areModels = entries.length > 0 && entries.every(([id]) => isText(id, /./s));
+  ensure(areModels, 'models: give the ids that may be asked, ["delta-5.3"]');
   for (const [id, caps] of entries)
     for (const [field, cap] of Object.entries(caps)) {
       // a cap on a field that is never found would never hold
       const known = routeOf(id);
       const isField = (known ? [known] : TABLED).some((name) => hasField(fieldsOf(name, id), field));
-      ensure(
-        isField,
-        `models: ${id}: ${field}: is no field of this model; correct it, or add it to allowFields`,
-      );
+      ensure(isField, `models: ${id}: ${field}: is no field of this model; correct it, or see allowFields`);
       const isCap = Array.isArray(cap) ? cap.length > 0 : Number.isSafeInteger(cap) && Number(cap) >= 0;
       ensure(isCap, `models: ${id}: ${field}: give the most, or a list of what is allowed`);
     }

@@ -52,7 +52,7 @@ test.each([
   expect(reached).toEqual([]);
 });
 
-test.each(["/", "/admin", "/v1/models", "/v1/chat/completions/x"])(
+test.each(["/", "/admin", "/v1/models/x", "/v1/chat/completions/x"])(
   "%s is no path of the spec, and is no news",
   async (path) => {
     const { ask } = openProxy();
@@ -60,3 +60,11 @@ test.each(["/", "/admin", "/v1/models", "/v1/chat/completions/x"])(
     expect(lines()).toEqual([]);
   },
 );
+
+test("The list of models, which tools look for first, is answered with the way out, and is no news", async () => {
+  const { ask, reached } = openProxy();
+  const { status, error } = await ask(asked({ method: "GET", path: "/v1/models" }));
+  expect([status, error?.["code"]]).toEqual([404, "not_found"]);
+  expect(error?.["message"]).toContain("the gateway has no list of models; name the one to use");
+  expect([lines(), reached]).toEqual([[], []]);
+});

@@ -70,3 +70,16 @@ test("an `onEvent` that fails later breaks nothing", async () => {
   removeEventListener("unhandledrejection", hear);
   expect(unheard).toEqual([]);
 });
+
+test.each([
+  ["a wrong key", { authorization: "Bearer sk-wrong" }, "invalid_api_key"],
+  ["two keys", { authorization: "Bearer user-token, Bearer sk-wrong" }, "invalid_api_key"],
+  ["no key", { authorization: "" }, "unauthenticated"],
+  ["an empty key", { authorization: "Bearer " }, "unauthenticated"],
+  ["another scheme", { authorization: "Basic dXNlcg==" }, "unauthenticated"],
+])("case 89: the code of 401 says what was meant with %s", async (_, headers, code) => {
+  const { ask, reached } = openProxy();
+  const { status, error } = await ask(asked({ headers }));
+  expect([status, error?.["code"], error?.["type"]]).toEqual([401, code, "authentication_error"]);
+  expect(reached).toEqual([]);
+});

@@ -212,6 +212,39 @@ test("what is offered is said on answers of its group, and on no others", async 
   expect(headers.get("x-sluice-offers")).toBeNull();
 });
 
+test("what is offered is said on refusals and on /health, too, because a lost answer says nothing", async () => {
+  const offers = { chat: "chat-once", health: "chat-once" };
+  const { ask, resume } = openExtended(
+    () => Response.json({ error: { message: "no" } }, { status: 502 }),
+    { routes: ["chat", "videos", "health"] },
+    { offers },
+  );
+  const health = await ask(
+    asked({ method: "GET", path: "/health", headers: { origin: "https://app.example" } }),
+  );
+  expect([health.status, health.headers.get("x-sluice-offers")]).toEqual([200, "chat-once"]);
+  expect(health.headers.get("access-control-expose-headers")).toContain("x-sluice-offers");
+  const refused = [
+    await resume("s-1"),
+    await ask(asked({ body: {} })),
+    await ask(asked({ headers: { authorization: "" } })),
+  ];
+  expect(refused.map(({ status, headers }) => [status, headers.get("x-sluice-offers")])).toEqual([
+    [502, "chat-once"],
+    [403, "chat-once"],
+    [401, "chat-once"],
+  ]);
+});
+
+test("an offer on /health opens it, and it stays closed where there is none", async () => {
+  const health = asked({ method: "GET", path: "/health" });
+  const offering = openExtended(undefined, { routes: ["chat"] }, { offers: { health: "once" } });
+  const { status, headers } = await offering.ask(health.clone());
+  expect([status, headers.get("x-sluice-offers")]).toEqual([200, "once"]);
+  const silent = openExtended(undefined, { routes: ["chat"] }, { offers: { chat: "once" } });
+  expect((await silent.ask(health)).status).toBe(404);
+});
+
 describe("another way to the gateway", () => {
   test("takes over what it wants, and leaves the rest", async () => {
     const taken: Admitted<Env>[] = [];
@@ -227,7 +260,9 @@ describe("another way to the gateway", () => {
       "s-1",
       0,
     ]);
-    expect(taken).toMatchObject([{ user: { id: "user-1" }, route: "chat", model: "delta-5.3" }]);
+    expect(taken).toMatchObject([
+      { user: { id: "user-1" }, route: "chat", path: "/v1/chat/completions", model: "delta-5.3" },
+    ]);
     expect((await ask(asked())).headers.get("x-stream-id")).toBeNull();
     expect(reached).toHaveLength(1);
   });

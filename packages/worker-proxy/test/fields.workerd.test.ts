@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { asked, openProxy } from "./support/in-process.js";
 import { SECRET } from "./support/sign.js";
 
@@ -86,6 +86,24 @@ describe("case 52: a field that is not in the model's table does not reach the g
   test("the refusal names the field and the option that adds it, and the operator's log has both", async () => {
     const { error } = await chat({ best_of: 8 });
     expect(error?.["message"]).toMatch(/"best_of".*allowFields/);
+  });
+
+  test.each([
+    [
+      "response_format.json_schema",
+      { response_format: { type: "json_schema", json_schema: {} } },
+      /json_object/,
+    ],
+    ["n", { n: 2 }, /one result/],
+    ["functions", { functions: [] }, /`tools`/],
+  ])("the refusal of %s names a way out that works, and advises no option", async (param, fields, wayOut) => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    const { error } = await chat({ model: "alpha-v4.1-flash", ...fields });
+    expect(error?.["param"]).toBe(param);
+    expect(error?.["message"]).toMatch(wayOut);
+    expect(error?.["message"]).not.toContain("allowFields");
+    expect(log).not.toHaveBeenCalled();
+    log.mockRestore();
   });
 
   test.each([
@@ -216,6 +234,7 @@ describe("fields that OpenAI clients send are dropped, and named in the answer",
         { role: "tool", tool_call_id: "c", content: "7" },
       ],
       stream: true,
+      stream_options: { include_usage: true },
     });
     expect(dropped?.split(", ").sort()).toEqual(
       [
@@ -230,11 +249,41 @@ describe("fields that OpenAI clients send are dropped, and named in the answer",
         "seed",
         "service_tier",
         "store",
-        "stream_options",
         "top_logprobs",
         "user",
       ].sort(),
     );
+  });
+
+  test.each(["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"])(
+    "case 86: the usage of a stream can be asked of %s",
+    async (model) => {
+      const stream_options = { include_usage: true };
+      const { sent, dropped } = await chat({ model, stream: true, stream_options });
+      expect([sent?.["stream_options"], dropped]).toEqual([stream_options, null]);
+    },
+  );
+
+  test("case 87: a list of one stop text becomes the text where a model takes no list", async () => {
+    const model = "gamma-chat-1-6-251015";
+    expect((await chat({ model, stop: ["x"] })).sent?.["stop"]).toBe("x");
+    // a longer one is the gateway's to refuse
+    for (const stop of [["x", "y"], [], "x"])
+      expect((await chat({ model, stop })).sent?.["stop"]).toEqual(stop);
+    expect((await chat({ stop: ["x"] })).sent?.["stop"]).toEqual(["x"]);
+  });
+
+  test("case 88: a user_id that the gateway would refuse is refused, though the proxy's own replaces it", async () => {
+    const model = "alpha-v4.1-flash";
+    for (const user_id of ["", "é", "abc\n", "x".repeat(513), 7, null, ["a"]])
+      expect(await chat({ model, user_id })).toMatchObject({
+        status: 400,
+        code: "invalid_request",
+        param: "user_id",
+      });
+    expect(await chat({ model, user_id: "x".repeat(512) })).toMatchObject({ status: 200 });
+    // no field of this model: the operator's affair, and left out as ever
+    expect(await chat({ user_id: "é" })).toMatchObject({ status: 200, dropped: "user_id" });
   });
 
   test("case 53: n is dropped where it is 1 and refused where it would multiply", async () => {
@@ -244,10 +293,11 @@ describe("fields that OpenAI clients send are dropped, and named in the answer",
 
   test("of an image", async () => {
     const body = { model: "gamma-image-5-0-260128", prompt: "a" };
-    const more = { n: 1, response_format: "b64_json", user: "u", size: "2048x2048" };
+    const look = { quality: "hd", style: "vivid" };
+    const more = { n: 1, response_format: "b64_json", user: "u", size: "2048x2048", ...look };
     const { sent, dropped } = await ask({ ...body, ...more }, paths.images);
     expect(sent).toEqual({ ...body, size: "2048x2048" });
-    expect(dropped?.split(", ").sort()).toEqual(["n", "response_format", "user"]);
+    expect(dropped?.split(", ").sort()).toEqual(["n", "quality", "response_format", "style", "user"]);
   });
 
   test("but those that a model has reach it", async () => {

@@ -70,7 +70,7 @@ const LOOKUP = "POST /gamma/asset/GetAsset";
 /** The models that may be asked at each path. */
 const models: Readonly<Record<string, RegExp>> = {
   "POST /v1/chat/completions": /^(delta-5\.3|alpha-v4\.1-flash)$/,
-  "POST /v1/video/generations": /^beta3\.0-video$/,
+  "POST /v1/video/generations": /^(beta3\.0-video|gamma-video-2\.0)$/,
   "POST /gamma/asset/CreateAsset": /^gamma-asset$/,
 };
 const names = [
@@ -114,6 +114,7 @@ function expectRow({ method, url, rawHeaders, body }: Recorded): void {
 /** Those that the table lists, of the words that are mixed into bodies. */
 const fields: readonly [models: RegExp, names: readonly string[]][] = [
   [/^beta/, ["model", "input"]],
+  [/^gamma-video/, ["model", "content"]],
   [/^gamma-asset/, ["model", "GroupId", "URL"]],
   [/^/, ["model", "messages", "max_tokens", "temperature", "stream", "stream_options", "user_id"]],
 ];

@@ -72,6 +72,21 @@ test("a copy that an eviction cuts off is made again, once, and paid for once", 
   await spend();
 });
 
+test("A copy whose meter fails is made by the next attempt, which pays for it", async () => {
+  await proxy.close();
+  proxy = await startArchive({}, { ...store, failsOnce: true });
+  const id = await proxy.create("film");
+  await proxy.poll(id);
+  await expect.poll(() => proxy.archived({ tasks: [id] })).toHaveLength(1);
+  expect(proxy.failures()).toHaveLength(1);
+  proxy.files.serves("/second.mp4", sends(film));
+  const second = await proxy.create("second");
+  await proxy.poll(second);
+  await expect.poll(() => proxy.failures()).toHaveLength(6);
+  expect(proxy.failures().at(-1)).toMatch(/budget/);
+  expect(await proxy.archived({ tasks: [second] })).toEqual([]);
+});
+
 test("a deletion while a copy runs wins: nothing stays, nothing comes back, and nothing is paid", async () => {
   const held = heldFilm("/unwanted.mp4");
   const id = await proxy.create("unwanted");

@@ -398,6 +398,15 @@ describe("the usage of a stream is requested", () => {
       });
   });
 
+  test("of every model, or of none, where the operator says so", async () => {
+    const delta = { ...flash, model: "delta-5.3" };
+    const stream_options = { include_usage: true };
+    for (const body of [flash, delta])
+      expect(await sentOf(body, { includeUsage: true })).toEqual({ ...body, stream_options });
+    expect(await sentOf(flash, { includeUsage: false })).toEqual(flash);
+    expect(await sentOf(delta, { includeUsage: true, meter: undefined })).toEqual(delta);
+  });
+
   test("by no other, not without a stream, and not without a meter", async () => {
     for (const body of [
       { ...flash, model: "delta-5.3" },

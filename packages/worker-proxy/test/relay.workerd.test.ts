@@ -138,7 +138,7 @@ describe("behind the [DONE] of a stream that is read, the gateway's connection",
     expect((await ask(asked({ body: streamed }))).text).toBe("data: [DONE]\n\n");
     await vi.advanceTimersByTimeAsync(2000);
     expect(signal?.aborted).toBe(isClosed);
-    expect(reported).toMatchObject([{ status: 200, outcome: "complete" }]);
+    expect(reported).toMatchObject([{ status: 200, outcome: "unconfirmed" }]);
   });
 });
 

@@ -179,17 +179,15 @@ describe("an asset", () => {
   });
 
   test("is used in each address of a video's body under the gateway's own name", async () => {
-    const { post, sent } = openTenants(undefined, { allowFields: ["input.more"] });
+    const { post, sent } = openTenants(undefined, { allowFields: ["more"] });
     const body = (uri: string, other: string) => ({
-      input: {
-        prompt: `like asset://${signed("a-1", "asset")}`,
-        media: [
-          { type: "reference_image", url: uri },
-          { type: "reference_image", url: other },
-        ],
-        more: { deep: [[uri]] },
-      },
-      model: "beta3.0-video",
+      content: [
+        { type: "text", text: `like asset://${signed("a-1", "asset")}` },
+        { type: "image_url", image_url: { url: uri } },
+        { type: "image_url", image_url: { url: other } },
+      ],
+      more: { deep: [[uri]] },
+      model: "gamma-video-2.0",
     });
     expect(
       (await post(video, body(`asset://${signed("a-1", "asset")}`, `asset://${signed("b", "asset")}`)))
@@ -198,11 +196,26 @@ describe("an asset", () => {
     expect(await sent()).toEqual(body("asset://a-1", "asset://b"));
   });
 
+  const places = (url: string) => [
+    { model: "gamma-video-2.0", content: [{ type: "image_url", image_url: { url } }] },
+    { ...order, input: { prompt: "a", anything: { at: ["all", url] } } },
+  ];
+
   test.each([
     ["of another user", `asset://${signed("a-1", "asset", "user-2")}`],
     ["without a mark", "asset://a-1"],
     ["with a task's mark", `asset://${signed("a-1")}`],
     ["with a mark that is cut", `asset://${signed("a-1", "asset").slice(0, -1)}`],
+  ])("%s is not found in a video's body, and nothing is sent", async (_, url) => {
+    const { post, reached } = openTenants(undefined, { media: "any", allowFields: ["input.anything"] });
+    for (const body of places(url)) {
+      const { status, error } = await post(video, body);
+      expect([status, error?.["code"]]).toEqual([404, "asset_not_found"]);
+    }
+    expect(reached).toEqual([]);
+  });
+
+  test.each([
     ["in capitals", `ASSET://${signed("a-1", "asset")}`],
     ["in capitals without a mark", "Asset://a-1"],
     ["behind a space", ` asset://${signed("a-1", "asset")}`],
@@ -216,14 +229,35 @@ describe("an asset", () => {
     ["with no slash", "asset:a-1"],
     ["with a path", `asset://${signed("a-1", "asset")}/../b`],
     ["with no id", "asset://"],
-  ])("%s is not found in a video's body, and nothing is sent", async (_, url) => {
+  ])("case 85: an asset %s has a wrong shape, which is told before whose it is", async (_, url) => {
     const { post, reached } = openTenants(undefined, { media: "any", allowFields: ["input.anything"] });
-    for (const input of [{ media: [{ url }] }, { prompt: "a", anything: { at: ["all", url] } }]) {
-      const { status, error } = await post(video, { ...order, input });
-      expect([status, error?.["code"]]).toEqual([404, "asset_not_found"]);
+    for (const body of places(url)) {
+      const { status, error } = await post(video, body);
+      expect([status, error?.["code"]]).toEqual([400, "media_not_allowed"]);
+      expect(error?.["message"]).toContain("must be asset://<id> for an asset");
     }
     expect(reached).toEqual([]);
   });
+
+  test.each([
+    ["beta3.0-video", (url: string) => ({ input: { media: [{ type: "first_frame", url }] } })],
+    [
+      "gamma-video-1-5-pro-251215",
+      (url: string) => ({ content: [{ type: "image_url", image_url: { url }, role: "first_frame" }] }),
+    ],
+    ["gamma-video-2.0", (url: string) => ({ content: [{ type: "video_url", video_url: { url } }] })],
+  ])(
+    "case 85: a place of %s that takes no asset says so, also for an asset of the user",
+    async (model, body) => {
+      const { post, reached } = openTenants();
+      for (const url of [`asset://${signed("a-1", "asset")}`, "asset://a-1", "asset://"]) {
+        const { status, error } = await post(video, { model, ...body(url) });
+        expect([status, error?.["code"]]).toEqual([400, "media_not_allowed"]);
+        expect(error?.["message"]).toContain("takes no asset");
+      }
+      expect(reached).toEqual([]);
+    },
+  );
 
   test("is not looked for in texts", async () => {
     const { post, reached } = openTenants();
@@ -234,17 +268,18 @@ describe("an asset", () => {
     expect(reached).toHaveLength(3);
   });
 
-  test("is refused in a chat and in an image as it is in a video", async () => {
+  test("is refused in a chat, which takes no assets", async () => {
     const { post, reached } = openTenants();
     const content = [{ type: "image_url", image_url: { url: "asset://a-1" } }];
     const body = { model: "alpha-v4.1-flash", messages: [{ role: "user", content }] };
-    expect((await post("/v1/chat/completions", body)).status).toBe(404);
+    expect((await post("/v1/chat/completions", body)).status).toBe(400);
     expect(reached).toEqual([]);
   });
 
   test("passes as it is where there is no secret", async () => {
     const { post, sent } = openTenants(undefined, { authenticate: "public", secret: undefined });
-    const body = { ...order, input: { media: [{ url: "asset://a-1" }] } };
+    const content = [{ type: "image_url", image_url: { url: "asset://a-1" } }];
+    const body = { model: "gamma-video-2.0", content };
     await post(video, body);
     expect(await sent()).toEqual(body);
   });

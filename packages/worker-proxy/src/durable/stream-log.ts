@@ -89,6 +89,7 @@ export function streamLog<Env = unknown>(
   const bound = (env: Env) => readBinding("streamLog", namespace, env);
   return {
     checks: [bound],
+    offers: { chat: "chat-once", health: "chat-once" },
     routes: [
       { name: "chat", method: "GET", path, id: "own", serve },
       { name: "chat", method: "DELETE", path, id: "own", serve },

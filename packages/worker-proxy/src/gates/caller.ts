@@ -39,7 +39,9 @@ export async function userOf<Env>(
   const isJoined = request.headers.get("authorization")?.includes(",");
   const ask = () => (isJoined ? null : authenticate(request, env));
   const user = await decided("authenticate", "authentication_unavailable", ask);
-  if (!user) throw new Refusal("unauthenticated");
+  // the spec has a code for a key that is not valid
+  const isKey = /^bearer\s+\S/i.test(request.headers.get("authorization") ?? "");
+  if (!user) throw new Refusal(isKey ? "invalid_key" : "unauthenticated");
   if (typeof user.id !== "string" || user.id === "")
     throw misconfigured("authenticate: must return { id }, a text, or null");
   return { ...from, ...user };

@@ -12,6 +12,8 @@ export interface Address {
   readonly owner: Owner;
   readonly name: string | number;
   readonly path: string;
+  /** True where the address may be that of an asset. */
+  readonly takesAssets: boolean;
 }
 
 /**
@@ -55,7 +57,8 @@ export function siftBody(
     } else if (isObject(value)) visitFields(value, field);
     else if (mark === undefined && value !== null) throw new Refusal("no_field_object", { param: path });
     else if (typeof value === "string") {
-      if (mark === "@" || (mark === "?" && readsAsAddress(value))) addresses.push({ owner, name, path });
+      if (mark?.startsWith("@") || (mark === "?" && readsAsAddress(value)))
+        addresses.push({ owner, name, path, takesAssets: mark !== "@" });
       if (addresses.length > MAX_ADDRESSES) throw new Refusal("too_many_addresses", { what: MAX_ADDRESSES });
     }
     // 1e400 is read as Infinity, and would be written as null

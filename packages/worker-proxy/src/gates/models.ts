@@ -2,14 +2,14 @@ import type { RouteName } from "../admitted.js";
 
 /*
  * The fields of the spec's requests, as nested names: `input{media[]{url@}}`. `[]` marks a list, `@` the address of a
- * file, `*` JSON of any shape, `-` a field that is left out, `-1` one that is left out where it is 1 and refused
+ * file, `@asset` that of a file or of an asset, `*` JSON of any shape, `-` a field that is left out, `-1` one that is left out where it is 1 and refused
  * otherwise. A name that stands alone and with `{}` may be a plain value or an object.
  * `tests/proxy-fields.test.ts` compares them with the schemas of `@sluice/core`.
  */
 
 const tools = `tool_choice tool_choice{type function{name}}
   tools[]{type function{name description parameters* strict}}`;
-const chat = `model max_tokens temperature top_p stop[] stream
+const chat = `model max_tokens temperature top_p stop[] stream stream_options{include_usage include_obfuscation-}
   messages[]{role content[] content[]{type text} name reasoning_content tool_call_id
     tool_calls[]{id type function{name arguments}}}`;
 const penalties = "frequency_penalty presence_penalty";
@@ -20,11 +20,12 @@ const beta = `model input{prompt media[]{type url@}}
   parameters{resolution ratio duration audio prompt_extend seed watermark}`;
 const gamma = `model resolution ratio duration seed watermark camera_fixed
   content[]{type text image_url{url@} role}`;
-const gamma2 = `${gamma} generate_audio tools[]{type} content[]{video_url{url@} audio_url{url@}}`;
+const gamma2 = `${gamma} generate_audio tools[]{type}
+  content[]{image_url{url@asset} video_url{url@} audio_url{url@}}`;
 
 const fields: Readonly<Record<string, string>> = {
   "alpha-v4.1-flash": `${chat} ${tools} ${penalties} ${thinking} response_format{type}
-    stream_options{include_usage include_obfuscation-} messages[]{content[]{image_url{url@ detail}}}`,
+    messages[]{content[]{image_url{url@ detail}}}`,
   "gamma-chat-1-6-251015": `${chat} ${penalties}`,
   "delta-5.3": `${chat} ${tools} ${thinking}`,
   "gamma-image-4-0-250828": image,
@@ -44,11 +45,11 @@ const dropped = (names: string) => names.replace(/\w+(?![\w[{])/g, "$&-");
 /** Fields that OpenAI clients send to any gateway, and that change little where they are left out. */
 const harmless: Partial<Record<RouteName, string>> = {
   // `user_id` is the proxy's to say: one that users choose could be another user's
-  chat: `n-1 ${dropped(`user user_id seed stream_options parallel_tool_calls store metadata service_tier logprobs
+  chat: `n-1 ${dropped(`user user_id seed parallel_tool_calls store metadata service_tier logprobs
     top_logprobs logit_bias safety_identifier prompt_cache_key prompt_cache_retention verbosity
     messages[]{refusal annotations audio function_call index id parsed reasoning reasoning_details cache_control
       content[]{cache_control} tool_calls[]{index function{parsed_arguments}}} tools[]{cache_control}`)}`,
-  images: `n-1 ${dropped("user response_format")}`,
+  images: `n-1 ${dropped("user response_format quality style")}`,
 };
 
 /** The route of each family of the spec's models, by the beginning of its ids. */

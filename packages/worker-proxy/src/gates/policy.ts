@@ -38,7 +38,7 @@ export async function admit<Env>(
     if (body["model"] === undefined) siftBody(body, fieldsOf(route.name, ""));
     throw new Refusal("model_not_allowed", { param: "model" });
   }
-  if (route.name === "chat") renameTokens(body);
+  if (route.name === "chat") adaptFields(body, model);
   const table = fieldsOf(route.name, model);
   const { dropped, addresses } = siftBody(body, table);
   if (route.name === "assets") (await import("./references.js")).checkGroups(model, models);
@@ -55,15 +55,28 @@ export async function admit<Env>(
   }
   if (tenancy && hasOwnFields(model)) body["user_id"] = await tenancy.pseudonym();
   // without it the answer has no usage to settle by
-  const isCounted = meter && body["stream"] === true && hasOwnFields(model);
+  const isCounted = meter && body["stream"] === true && (settings.includeUsage ?? hasOwnFields(model));
   if (isCounted) body["stream_options"] = { include_usage: true };
   return { ...asked, model, body, dropped };
 }
 
+/** The spec's pattern of a `user_id`. */
+const USER_ID = /^[\w-]{1,512}$/;
+
 const lookupTable = tableOf("Id*");
 
-/** Writes the newer name of a field as the one that the gateway has. */
-function renameTokens(body: Record<string, unknown>): void {
+/**
+ * Writes what OpenAI clients send in the gateway's own way: the newer name of `max_tokens`, and a list of one `stop` for a
+ * model that takes one text.
+ *
+ * @throws {Refusal} 400 for two limits of tokens, or for a `user_id` that the gateway would refuse
+ */
+function adaptFields(body: Record<string, unknown>, model: string): void {
+  const { stop, user_id: userId } = body;
+  if (/^gamma-chat-/.test(model) && Array.isArray(stop) && stop.length === 1) body["stop"] = stop[0];
+  // it is replaced by the proxy's own: the caller would never learn of a mistake
+  if (hasOwnFields(model) && userId !== undefined && !(typeof userId === "string" && USER_ID.test(userId)))
+    throw new Refusal("bad_user_id", { param: "user_id" });
   const newer = body["max_completion_tokens"] ?? undefined;
   delete body["max_completion_tokens"];
   if (newer === undefined) return;

@@ -115,7 +115,7 @@ const IMAGE = /^(?:\xff\xd8\xff|\x89PNG\r\n\x1a\n|GIF8[79]a|RIFF.{4}WEBP|BM.{4}\
 
 /** @throws {Refusal} 400 `media_not_allowed` for what the gateway should not fetch for a user */
 async function checkMedia(text: string, path: string, media: Media, mostBytes: number): Promise<void> {
-  if (media === "any" || /^asset:/.test(text)) return;
+  if (media === "any") return;
   const isFile = DATA.test(text) || isBase64OfImage(text);
   const url = PLAIN.test(text) ? URL.parse(text) : null;
   let what = "must be a public https address, or an image in Base64";
@@ -151,19 +151,21 @@ export function isPublic({ protocol, hostname, port }: URL): boolean {
   );
 }
 
-const SCHEME = "asset://";
 /** A text that could be read as an asset's address, with what some readers of addresses leave out. */
 const LIKE_ASSET = /^[\s\p{Cc}]*a\p{Cc}*s\p{Cc}*s\p{Cc}*e\p{Cc}*t\p{Cc}*:/iu;
 
 /** Checks one address. That of an asset becomes the one that the gateway knows. */
 export async function checkAddress(
-  { owner, name, path }: Address,
+  { owner, name, path, takesAssets }: Address,
   { media, limits }: { readonly media: Media; readonly limits: Required<Pick<Limits, "dataURIBytes">> },
   tenancy: Tenancy | undefined,
 ): Promise<void> {
   const text = owner[name] as string;
-  if (tenancy && LIKE_ASSET.test(text)) {
-    const sent = text.startsWith(SCHEME) ? text.slice(SCHEME.length) : "";
-    owner[name] = SCHEME + (await ownId(tenancy, "asset", sent));
+  if (LIKE_ASSET.test(text)) {
+    const [, sent] = /^asset:\/\/([\w-]+)$/.exec(text) ?? [];
+    const what = takesAssets ? "must be asset://<id> for an asset" : "takes no asset of this gateway";
+    // its shape comes first: whose asset it is can't be told of what is none
+    if (!sent || !takesAssets) throw new Refusal("media_not_allowed", { param: path || undefined, what });
+    if (tenancy) owner[name] = `asset://${await ownId(tenancy, "asset", sent)}`;
   } else await checkMedia(text, path, media, limits.dataURIBytes);
 }

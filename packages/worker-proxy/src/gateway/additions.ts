@@ -1,4 +1,4 @@
-import type { Admitted, Extension, Meter, Payable, RouteName } from "../admitted.js";
+import type { Admitted, Meter, Payable } from "../admitted.js";
 import { isCredential } from "../own-answers.js";
 import { decided, ensure, Refusal, readOption, tooMany } from "../refusal.js";
 import { logError } from "../report.js";
@@ -31,20 +31,11 @@ export async function extensionAnswer<Env>(exchange: Exchange<Env>): Promise<Res
   return await call.wait(answered, "upstream_unreachable", limit);
 }
 
-/** Returns the headers of an answer that come from extensions: their stream's id, and their offers. */
-export function extensionHeaders(
-  extensions: readonly Extension<never>[],
-  { headers }: Response,
-  route: RouteName,
-  keys: readonly string[],
-): Record<string, string> {
+/** Returns the id of a stream that an extension keeps, as a header of the answer. */
+export function streamHeader({ headers }: Response, keys: readonly string[]): Record<string, string> {
   const stream = headers.get("x-stream-id") ?? "";
-  const isStream = route === "chat" && /^[\w-]{1,128}$/.test(stream) && !openKeyWatch(keys)(stream);
-  const offers = extensions.flatMap(({ offers }) => offers?.[route] ?? []);
-  return {
-    ...(isStream && { "x-stream-id": stream }),
-    ...(offers.length > 0 && { "x-sluice-offers": offers.join(", ") }),
-  };
+  const isId = /^[\w-]{1,128}$/.test(stream) && !openKeyWatch(keys)(stream);
+  return isId ? { "x-stream-id": stream } : {};
 }
 
 /** Headers that are the proxy's own, the platform's, or about one connection alone. */

@@ -24,9 +24,9 @@ export async function passOn<Env>(
     "x-sluice-source": "upstream",
     ...(admitted.dropped?.length && { "x-sluice-dropped": admitted.dropped.join(", ") }),
   };
-  if (extensions.length > 0) {
-    const { extensionHeaders } = await import("./additions.js");
-    Object.assign(headers, extensionHeaders(extensions, response, route.name, setup.guarded));
+  if (extensions.length > 0 && route.name === "chat") {
+    const { streamHeader } = await import("./additions.js");
+    Object.assign(headers, streamHeader(response, setup.guarded));
   }
   if (status === 204 && route.extension) {
     call.close();

@@ -1,3 +1,4 @@
+import { createStrayLines, isErrorEvent, isRecord, parseJSON } from "@sluice/core/internal";
 import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
 import type { Usage } from "../admitted.js";
 import { Refusal } from "../refusal.js";
@@ -29,10 +30,11 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
   let last = { data: "", json: undefined as unknown };
   let isWhole = false;
   let isEnded = false;
+  const stray = createStrayLines(readError);
   const parser = createEventParser({
     onEvent: readEvent,
     // some gateways send an error as a bare line
-    onUnknownField: (name, value) => name === "error" && readEvent({ event: "error", data: value }),
+    onUnknownField: (name, value) => stray.add(name, value, isEnded),
   });
 
   return {
@@ -69,6 +71,7 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
       isWhole = false;
       parser.push(rest);
       const event = parser.end();
+      stray.close();
       if (event) readEvent(event);
       return isWhole ? rest : undefined;
     },
@@ -91,9 +94,15 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
     alike = alikeOf(last);
   }
 
+  function readError(data: string): void {
+    readEvent({ event: "error", data });
+    isWhole = true;
+  }
+
   function readEvent({ event, data }: Pick<ServerSentEvent, "event" | "data">): void {
+    stray.close();
     const { isOver } = chat.state;
-    const json = parsed(data);
+    const json = parseJSON(data);
     // a client may take each line for JSON, or all lines together
     check(json ?? unescaped(data.replaceAll("\n", "")));
     isWhole = typeof json === "object" || data.trimEnd() === "[DONE]";
@@ -104,15 +113,6 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
 
   function check(value: unknown, place?: string): void {
     if (holdsKey(value, place)) throw new Refusal("upstream_type");
-  }
-}
-
-function parsed(data: string): unknown {
-  if (data.startsWith("[DONE]")) return undefined;
-  try {
-    return JSON.parse(data);
-  } catch {
-    return undefined;
   }
 }
 
@@ -146,6 +146,8 @@ function openChat(choices: number) {
     isOver: false,
     /** True once each choice has its `finish_reason`, or the stream is over. */
     isFinished: false,
+    /** True unless the stream is over and a choice has no `finish_reason`: it may lack its end. */
+    isConfirmed: true,
     /** True if the gateway said an error within the stream. */
     hasFailed: false,
     /** Number of events that carried something: text, reasoning, tool calls, a finish reason, usage after it, an error. */
@@ -156,10 +158,11 @@ function openChat(choices: number) {
   /** @param json the event's data, parsed; undefined where it is no JSON */
   function read(event: string, data: string, json: unknown): void {
     if (state.isOver) return;
-    const chunk = isObject(json) ? json : {};
-    state.hasFailed = event === "error" || Boolean(chunk["error"]);
+    state.hasFailed = isErrorEvent({ event, data }, json);
     state.isOver = state.hasFailed || data.trimEnd() === "[DONE]";
-    if (state.hasFailed || (!state.isOver && hasContent(chunk))) state.contents += 1;
+    // the frame of an error may have the last content
+    state.contents += Number(state.hasFailed) + Number(isRecord(json) && hasContent(json));
+    state.isConfirmed = !state.isOver || areFinished();
     state.isFinished = state.isOver || areFinished();
   }
 
@@ -175,18 +178,18 @@ function openChat(choices: number) {
   function hasContent({ choices, usage }: JSONObject): boolean {
     // each choice is read, not only up to the first with content
     const filled = Array.isArray(choices) ? choices.map(readChoice) : [];
-    if (!isObject(usage)) return filled.includes(true);
+    if (!isRecord(usage)) return filled.includes(true);
     state.usage = usage;
     return filled.includes(true) || areFinished();
   }
 
   function readChoice(choice: unknown, position: number): boolean {
-    if (!isObject(choice)) return false;
+    if (!isRecord(choice)) return false;
     const index = choice["index"] ?? position;
     const ends = isFilled(choice["finish_reason"]);
     finished.set(index, ends || finished.get(index) === true);
     const delta = choice["delta"] ?? choice["message"];
-    return ends || (isObject(delta) && CONTENT.some((name) => isFilled(delta[name])));
+    return (ends && !state.hasFailed) || (isRecord(delta) && CONTENT.some((name) => isFilled(delta[name])));
   }
 }
 
@@ -198,10 +201,6 @@ function isFilled(value: unknown): boolean {
   if (typeof value === "string") return value !== "";
   if (typeof value !== "object" || value === null) return false;
   return Object.entries(value).some(([name, entry]) => name !== "type" && isFilled(entry));
-}
-
-function isObject(value: unknown): value is JSONObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The bytes around the text of an event. Most events of a chat differ from the one before in that text alone. */
@@ -222,14 +221,10 @@ function textsIn(events: string, { head, tail }: Alike): readonly string[] | und
   if (end < head.length || !events.startsWith(head) || !events.endsWith(tail)) return undefined;
   const written = events.slice(head.length, end).split(tail + head);
   if (!NOT_PLAIN.test(written.join(""))) return written;
-  try {
-    // no string of JSON goes on behind a line feed, so that each text is one string, or this fails
-    const texts: unknown[] = JSON.parse(`["${written.join('",\n"')}"]`);
-    const areTexts = texts.length === written.length && texts.every((text) => typeof text === "string");
-    return areTexts ? texts : undefined;
-  } catch {
-    return undefined;
-  }
+  // no string of JSON goes on behind a line feed, so that each text is one string, or this is no JSON
+  const texts = parseJSON(`["${written.join('",\n"')}"]`) as readonly string[] | undefined;
+  const areTexts = texts?.length === written.length && texts.every((text) => typeof text === "string");
+  return areTexts ? texts : undefined;
 }
 
 /** Returns what is around the text of an event that has one delta with one text, and no finish reason. */

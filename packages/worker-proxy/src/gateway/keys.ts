@@ -58,8 +58,6 @@ export function openKeyWatch(keys: readonly string[]) {
 
 /** Decodes the escapes of JSON, in a text that need not be JSON. */
 export function unescaped(text: string): string {
-  return text.replace(
-    /\\(?:u([\da-f]{4})|(.))/gi,
-    (_, code, letter) => letter ?? String.fromCharCode(Number.parseInt(code, 16)),
-  );
+  const plain = (_: string, hex: string, sign?: string) => sign ?? String.fromCharCode(Number(`0x${hex}`));
+  return text.replace(/\\(?:u([\da-f]{4})|(.))/gi, plain);
 }

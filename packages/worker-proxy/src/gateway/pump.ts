@@ -11,7 +11,7 @@ const EVENT = /^(?:data|event|error)\b[\s\S]*?(?:\n\r?\n|\r\r)/m;
 const BLANK_LINE = /(?:\n\r?\n|\r\r)$/;
 const DONE = /^data: ?\[DONE\]/m;
 /** An error of the gateway's. */
-const ERROR = /^(?:event: ?error\b|error:|data: ?\{(?:.*[{,])? ?"error": ?[{"])/m;
+const ERROR = /^(?:event: ?error\b|error:|(?:data: ?)?\{(?:.*[{,])? ?"error": ?[{"])/m;
 
 /** The way of a stream that is passed on. */
 export interface PumpOptions {

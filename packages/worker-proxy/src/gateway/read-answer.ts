@@ -1,3 +1,4 @@
+import { isErrorEvent, parseJSON } from "@sluice/core/internal";
 import type { CallOutcome, Usage } from "../admitted.js";
 import type { Limits } from "../options.js";
 import { Refusal } from "../refusal.js";
@@ -28,6 +29,8 @@ export async function jsonOf<Env>(
   account?.close(outcomeOf(json), usage);
   if (openKeyWatch(setup.guarded)(json)) throw new Refusal("upstream_type");
   if (usage) report.known.usage = usage;
+  if (isFailure(json, exchange)) Object.assign(report.known, { outcome: "failed", code: "upstream_error" });
+  else if (!isConfirmed(json)) report.known.outcome = "unconfirmed";
   return new TextEncoder().encode(await signed(json, exchange));
 }
 
@@ -43,8 +46,9 @@ export function readStream<Env>(
     choices: typeof n === "number" ? n : 1,
     stallMs: settings.limits.stallMs ?? STALL_MS,
     onFirstByte: report.firstByte,
-    onEnd({ usage, bytes, outcome, code }) {
+    onEnd({ usage, bytes, outcome, code, isConfirmed }) {
       if (usage) report.known.usage = usage;
+      if (!isConfirmed) report.known.outcome = "unconfirmed";
       report.known.bytes = bytes;
       account?.close(outcome, usage);
       onEnd(code);
@@ -54,13 +58,11 @@ export function readStream<Env>(
 
 /** @throws {Refusal} 502 for a page, a text, or JSON that was cut */
 export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // a page is a refusal; JSON that was cut may be an answer
-    const outcome = /^\s*[^\s{["]/.test(text) ? "refused" : "unknown";
-    throw new Refusal("upstream_broken_json", { outcome });
-  }
+  const json = parseJSON(text);
+  if (json !== undefined) return json;
+  // a page is a refusal; JSON that was cut may be an answer
+  const outcome = /^\s*[^\s{["]/.test(text) ? "refused" : "unknown";
+  throw new Refusal("upstream_broken_json", { outcome });
 }
 
 /**
@@ -97,6 +99,18 @@ export async function readText(
 export function outcomeOf(json: unknown): CallOutcome {
   const { error, choices, data, usage } = { ...(json as Record<string, unknown>) };
   return error && !choices && !data && !usage ? "refused" : "answered";
+}
+
+/** Returns true for a success by its status that is an error by its words. A chat may have it beside its choices. */
+function isFailure<Env>(json: unknown, { route }: Exchange<Env>): boolean {
+  if (route.name === "chat") return isErrorEvent({ event: "", data: "" }, json);
+  return outcomeOf(json) === "refused";
+}
+
+/** Returns false for the answer of a chat without a `finish_reason`. */
+function isConfirmed(json: unknown): boolean {
+  const { choices } = { ...(json as { choices?: unknown }) };
+  return !Array.isArray(choices) || choices.every((choice) => choice?.finish_reason);
 }
 
 /** The `usage` of an answer. */

@@ -15,6 +15,8 @@ export interface StreamEnd {
   readonly usage?: Usage;
   /** The end of the call. What the choices have finished before a cut is an answer. */
   readonly outcome: CallOutcome;
+  /** False where `[DONE]` came, and a choice has no `finish_reason`. */
+  readonly isConfirmed: boolean;
   /** Number of bytes that were passed on. */
   readonly bytes: number;
 }
@@ -153,7 +155,7 @@ export function relay(
     if (isEnded) return;
     isEnded = true;
     clearTimeout(passing);
-    const { usage, hasFailed, isFinished, contents } = chat;
+    const { usage, hasFailed, isFinished, isConfirmed, contents } = chat;
     const isWhole = isFinished && /^upstream_(?:cut|idle)$/.test(problem?.reason ?? "");
     const failure = isWhole ? undefined : problem;
     const code = failure ? textOf(failure).code : hasFailed ? "upstream_error" : undefined;
@@ -164,6 +166,7 @@ export function relay(
       ...(failure && { problem: failure }),
       ...(usage && { usage }),
       outcome: isAnswered ? "answered" : isRefused ? "refused" : "unknown",
+      isConfirmed,
       bytes: passedBytes,
     });
     if (failure?.reason === "client_stalled") out.error(failure);

@@ -4,11 +4,14 @@ import { asked, type Env, openProxy } from "./in-process.js";
 
 /** The proxy behind this door, and what happens to who knocks. */
 export function openDoor(authenticate: Authenticate<Env>) {
-  /** The status, and the user's id or the refusal's code; nothing reaches the gateway but for a user. */
+  /** The status, and the user's id or the refusal's code, {@link nobody} for both codes of 401; nothing reaches the gateway but for a user. */
   async function visit(headers: Record<string, string> = {}, path = "/v1/chat/completions") {
     const { reached, events, ask } = openProxy({ authenticate });
     const { status, error } = await ask(asked({ path, headers: { authorization: "", ...headers } }));
     expect(reached.length).toBe(status === 200 ? 1 : 0);
+    // one that was sent is not valid; without one there is nobody
+    const isKey = /^bearer\s+\S/i.test(headers["authorization"] ?? "");
+    if (status === 401 && error?.["code"] === (isKey ? "invalid_api_key" : "unauthenticated")) return nobody;
     return [status, error?.["code"] ?? events[0]?.user];
   }
   return { visit, bearer: (token: string) => visit({ authorization: `Bearer ${token}` }) };

@@ -1,6 +1,7 @@
+import { fileURLToPath } from "node:url";
 import { build } from "vite";
 
-const here = (path: string) => new URL(path, import.meta.url).pathname;
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 const bundles = new Map<string, Promise<string>>();
 

@@ -7,12 +7,16 @@ export const MARK = "cl1ent";
 /** Ids of the gateway's that the user was given. */
 export const own = { task: "task_1-A", asset: "asset-1" };
 
-const media = [{ type: "first_frame", url: `asset://${signed(own.asset, "asset")}` }];
+const url = `asset://${signed(own.asset, "asset")}`;
+const content = [
+  { type: "text", text: "a" },
+  { type: "image_url", image_url: { url } },
+];
 const chat = { messages: [{ role: "user", content: "hi" }], max_tokens: 50, temperature: 0.5 };
 export const rows: readonly [method: string, path: string, body?: object][] = [
   ["POST", "/v1/chat/completions", { model: "delta-5.3", ...chat }],
   ["POST", "/v1/chat/completions", { model: "alpha-v4.1-flash", ...chat, stream: true, user_id: MARK }],
-  ["POST", "/v1/video/generations", { model: "beta3.0-video", input: { prompt: "a", media } }],
+  ["POST", "/v1/video/generations", { model: "gamma-video-2.0", content }],
   ["GET", `/v1/video/generations/${signed(own.task)}`],
   [
     "POST",
@@ -189,7 +193,7 @@ export const values: readonly unknown[] = [
   "asset://asset-1",
   `ASSET://${signed(own.asset, "asset")}`,
   `asset://${signed(own.asset, "asset", "user-2")}`,
-  media,
+  content,
   [51],
   "x".repeat(3000),
   Array.from({ length: 40 }, () => "x"),

@@ -24,6 +24,8 @@ export function openProxy(options: Partial<ProxyOptions<Env>> = {}, answer: Answ
       "gamma-chat-1-6-251015": {},
       "delta-5.3": {},
       "beta3.0-video": {},
+      "gamma-video-1-5-pro-251215": {},
+      "gamma-video-2.0": {},
       "gamma-asset": { GroupId: ["g"] },
     },
     onEvent: (event) => events.push(event),
