@@ -5,22 +5,40 @@ import {
   type ChatStoreOptions,
   type Client,
   createChatStore,
-  type Store,
 } from "@sluice/core";
+import { type PassView, passViewOf } from "./pass-view.js";
 import { sharedStores } from "./shared-stores.js";
+import type { ViewedStore } from "./use-store.js";
 
-/** The chats of each client. A chat with an id survives a route change. */
+/** The chats of each client. A chat with an id survives a route change, and the end of its answer. */
 export const chats = sharedStores<ChatStoreOptions, ChatStore>({
-  create: createChatStore,
+  create(client, read) {
+    const store = createChatStore(client, read);
+    viewOfChat(store);
+    return store;
+  },
   dispose: (store) => store.close(),
+  isBusy: (store) => ["submitted", "streaming"].includes(store.getSnapshot().status),
   lingerMs: 5 * 60_000,
 });
 
-/** Returns the state of the chat with this id, as a store; undefined while there is no such chat. */
-export function chatStateOf(client: Client, id: string): Store<ChatState | undefined> {
+/** Returns the versions of a chat. Its status is shown at once. */
+export function viewOfChat<State extends ChatState>(store: {
+  readonly getSnapshot: () => State;
+}): PassView<State> {
+  return passViewOf(store, ({ status }) => status);
+}
+
+const noChat: PassView<ChatState | undefined> = passViewOf({ getSnapshot: () => undefined }, () => undefined);
+
+/** Returns the state of the chat with this id, as a store; its state is undefined while there is no such chat. */
+export function chatStateOf(client: Client, id: string): ViewedStore<ChatState | undefined> {
   const registry = chats.of(client);
   return {
-    getSnapshot: () => registry.peek(id)?.getSnapshot(),
+    view() {
+      const chat = registry.peek(id);
+      return chat ? viewOfChat(chat) : noChat;
+    },
     subscribe(listener) {
       let chat = registry.peek(id);
       let unsubscribe = chat?.subscribe(listener);

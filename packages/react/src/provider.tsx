@@ -25,13 +25,18 @@ export function GatewayProvider({
   return <ClientContext.Provider value={client}>{children}</ClientContext.Provider>;
 }
 
+/** Returns the client of the nearest {@link GatewayProvider}; undefined outside of one. */
+export function useClientIfAny(): Client | undefined {
+  return useContext(ClientContext);
+}
+
 /**
  * Returns the client of the nearest {@link GatewayProvider}.
  *
  * @throws {ConfigurationError} outside a `GatewayProvider`
  */
 export function useClient(): Client {
-  const client = useContext(ClientContext);
+  const client = useClientIfAny();
   if (!client)
     throw new ConfigurationError("no client: wrap the app in <GatewayProvider client={createClient({ … })}>");
   return client;

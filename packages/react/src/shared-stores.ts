@@ -7,6 +7,8 @@ interface StoreKind<Options, Store> {
   readonly create: (client: Client, read: () => Options) => Store;
   /** Ends the requests of a store that no component has shown for `lingerMs`. */
   readonly dispose: (store: Store) => void;
+  /** Returns true while a store has a request in flight: with an id, it is kept without components. */
+  readonly isBusy: (store: Store) => boolean;
   /** Time that a store with an id is kept for the next component, in milliseconds. */
   readonly lingerMs: number;
 }
@@ -19,6 +21,9 @@ export interface SharedStores<Options, Store> extends StoreKind<Options, Store> 
 /** Time that a store without an id is kept. It covers the time between two mounts. */
 const UNNAMED_LINGER_MS = 1000;
 
+/** Most stores with an id that are kept for the next component. */
+const MOST_KEPT = 100;
+
 /** Creates the registries of one kind of store. */
 export function sharedStores<Options, Store>(kind: StoreKind<Options, Store>): SharedStores<Options, Store> {
   const registries = new WeakMap<Client, Registry<Store>>();
@@ -29,10 +34,14 @@ export function sharedStores<Options, Store>(kind: StoreKind<Options, Store>): S
     if (known) return known;
     const registry = createRegistry<Store>({
       dispose: kind.dispose,
-      lingerMs: (key) => (typeof key === "string" ? kind.lingerMs : UNNAMED_LINGER_MS),
+      lingerMs: (key) => (isId(key) ? kind.lingerMs : UNNAMED_LINGER_MS),
+      isBusy: (key, store) => isId(key) && kind.isBusy(store),
+      most: MOST_KEPT,
       clock: client.clock,
     });
     registries.set(client, registry);
     return registry;
   }
 }
+
+const isId = (key: unknown) => typeof key === "string";

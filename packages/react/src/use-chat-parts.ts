@@ -1,9 +1,10 @@
 "use client";
-import type { ChatState, ChatStatus, Store, ThreadMessage } from "@sluice/core";
+import type { ChatState, ChatStatus, ThreadMessage } from "@sluice/core";
 import { useMemo } from "react";
 import { chatStateOf } from "./chats.js";
 import { useClient } from "./provider.js";
-import { useIsHydrated, useStorePart } from "./use-store.js";
+import { useIsHydrated } from "./use-is-hydrated.js";
+import { useStorePart, type ViewedStore } from "./use-store.js";
 
 /**
  * Shows one message of the chat with this id. The component renders again only when this message changes.
@@ -22,7 +23,7 @@ import { useIsHydrated, useStorePart } from "./use-store.js";
 export function useChatMessage(id: string, messageId: string): ThreadMessage | undefined {
   const isHydrated = useIsHydrated();
   const find = (state: ChatState | undefined) => state && messagesById(state.messages).get(messageId);
-  const message = useStorePart(useChatState(id), find, (state) => find(state)?.outcome);
+  const message = useStorePart(useChatState(id), find);
   return isHydrated ? message : undefined;
 }
 
@@ -40,11 +41,11 @@ export function useChatMessage(id: string, messageId: string): ThreadMessage | u
 export function useChatStatus(id: string): ChatStatus {
   const isHydrated = useIsHydrated();
   const statusOf = (state: ChatState | undefined) => state?.status ?? "ready";
-  const status = useStorePart(useChatState(id), statusOf, statusOf);
+  const status = useStorePart(useChatState(id), statusOf);
   return isHydrated ? status : "ready";
 }
 
-function useChatState(id: string): Store<ChatState | undefined> {
+function useChatState(id: string): ViewedStore<ChatState | undefined> {
   const client = useClient();
   return useMemo(() => chatStateOf(client, id), [client, id]);
 }

@@ -1,6 +1,6 @@
 "use client";
 import type { ChatState, ChatStore, ChatStoreOptions } from "@sluice/core";
-import { chats } from "./chats.js";
+import { chats, viewOfChat } from "./chats.js";
 import type { SharedStores } from "./shared-stores.js";
 import { useSharedStore } from "./use-shared-store.js";
 import { useStorePart } from "./use-store.js";
@@ -8,8 +8,9 @@ import { useStorePart } from "./use-store.js";
 /**
  * Options of `useChatStream`: `model`, its `params`, and all other options of a chat store.
  *
- * Components with the same `id` show the same chat, and the chat survives a route change. A turn uses the options of
- * the component that started it. `id`, `initialMessages`, `throttleMs` and `storage` are read once, from the first
+ * Components with the same `id` show the same chat, and the chat survives a route change: without components it is kept
+ * until its answer has ended, and for 5 min more, together with at most 99 others. After that only a `storage` has it.
+ * Without an `id` it ends one second after its component. A turn uses the options of the component that started it. `id`, `initialMessages`, `throttleMs` and `storage` are read once, from the first
  * component. All others may change at any time.
  */
 export type UseChatStreamOptions<Output = unknown> = ChatStoreOptions<Output>;
@@ -49,7 +50,7 @@ export function useChatStream<Output = unknown>(
     options.id,
     options,
   );
-  const state = useStorePart(store, whole, ({ status }) => status);
+  const state = useStorePart({ subscribe: store.subscribe, view: () => viewOfChat(store) }, whole);
   const { getSnapshot, subscribe, close, withOptions, ...verbs } = store;
   return { ...state, ...verbs };
 }

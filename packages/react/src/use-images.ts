@@ -2,7 +2,7 @@
 import type { ImageState, ImageStore, ImageStoreOptions } from "@sluice/core";
 import type { ImageModel } from "@sluice/core/schemas";
 import { useSyncExternalStore } from "react";
-import { images } from "./images.js";
+import { images, viewOfImages } from "./images.js";
 import type { SharedStores } from "./shared-stores.js";
 import { useSharedStore } from "./use-shared-store.js";
 
@@ -25,7 +25,8 @@ export interface UseImagesResult<Model extends string = ImageModel>
  *
  * Rendering and mounting send nothing, and a double click sends once. `generate` never rejects: it resolves to the
  * result or the error. Without an `id`, a request is aborted one second after its component is unmounted, and may be
- * billed. With an `id` it continues, and its images are kept for 15 min. A component in a hidden `<Activity>` counts as
+ * billed. With an `id` it continues, and its images are kept for 15 min, those of
+ * at most 100 ids. A component in a hidden `<Activity>` counts as
  * mounted.
  *
  * @throws {ConfigurationError} outside a `GatewayProvider`
@@ -53,6 +54,7 @@ export function useImages<Model extends ImageModel | (string & {})>(
     options,
   );
   const { getSnapshot, subscribe, withOptions, ...verbs } = store;
-  const state = useSyncExternalStore(subscribe, getSnapshot, getSnapshot);
+  // a page that hydrates shows what its server has rendered, also where another part of it has begun already
+  const state = useSyncExternalStore(subscribe, getSnapshot, () => viewOfImages(store).first.state);
   return { ...state, ...verbs };
 }

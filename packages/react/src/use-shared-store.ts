@@ -11,8 +11,11 @@ interface Shareable<Options, Store> {
   withOptions(read: () => Options): Store;
 }
 
-/** True on a server. One process renders for many users there, so stores must not be shared by id. */
-const onServer = typeof window === "undefined";
+/**
+ * Returns true on a server. One process renders for many users there, so stores must not be shared by id. Read at each
+ * use: a test may make its page after this module was loaded.
+ */
+const isOnServer = () => typeof window === "undefined";
 
 /**
  * An effect that is cleaned up only when its component is unmounted. `<Activity>` cleans up all other effects while it
@@ -35,7 +38,7 @@ export function useSharedStore<Options, Store extends Shareable<Options, Store>>
   const key = id ?? own;
   const registry = stores.of(client);
   const create = () => createFor(stores, client, options, own.read);
-  const shared = onServer ? create() : registry.get(key, create);
+  const shared = isOnServer() ? create() : registry.get(key, create);
   useLifetime(() => registry.hold(key, shared), [registry, key, shared]);
   useEffect(() => registry.announce(shared), [registry, shared]);
   return own.storeOf(shared);

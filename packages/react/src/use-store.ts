@@ -1,40 +1,61 @@
 "use client";
-import type { Store } from "@sluice/core";
-import { useEffect, useReducer, useSyncExternalStore } from "react";
+import { useEffect, useState, useSyncExternalStore } from "react";
+import { newerOf, type PassView } from "./pass-view.js";
+
+/** A store whose parts components show. */
+export interface ViewedStore<State> {
+  readonly subscribe: (listener: () => void) => () => void;
+  /** Returns the view of the store that is there now. */
+  readonly view: () => PassView<State>;
+}
+
+/** The last version that each component has given to React: an update that it has not rendered yet is given once. */
+const queued = new WeakMap<object, object>();
+
+/** Stands for the first state while the page hydrates, and the store has another one by now. */
+const HYDRATING = Symbol();
 
 /**
  * Shows a part of a store's state. `select` must return the same object until something in it changes.
  *
- * A change of `headline` renders at once. Any other change renders when React has time for it. Otherwise each piece of
- * an answer would restart a transition that is in progress, and the transition could not end before the answer.
+ * A change of the headline renders at once. Any other change renders when React has time for it: each piece of an answer
+ * would otherwise restart a transition that is in progress, and the transition could not end before the answer. All
+ * components of a render pass show one version of the state, and a page that hydrates shows that of its server.
  */
 export function useStorePart<State, Part>(
-  { subscribe, getSnapshot }: Store<State>,
+  { subscribe, view: viewNow }: ViewedStore<State>,
   select: (state: State) => Part,
-  headline: (state: State) => unknown,
 ): Part {
-  const [, render] = useReducer((count: number) => count + 1, 0);
-  const newest = () => headline(getSnapshot());
-  const seen = useSyncExternalStore(subscribe, newest, newest);
-  const shown = select(getSnapshot());
+  const view = viewNow();
+  const urgentPart = () => select(viewNow().urgent().state);
+  const seen = useSyncExternalStore<Part | typeof HYDRATING>(subscribe, urgentPart, () =>
+    view.newest() === view.first ? urgentPart() : HYDRATING,
+  );
+  const [kept, keep] = useState(() => ({ view, version: view.mounting() }));
+  const own = kept.view === view ? kept.version : view.mounting();
+  const version = seen === HYDRATING ? view.first : newerOf(own, view.urgent());
+  const shown = select(version.state);
   useEffect(() => {
     const catchUp = () => {
-      if (newest() === seen && select(getSnapshot()) !== shown) render();
+      const current = viewNow();
+      const newest = current.newest();
+      const part = select(newest.state);
+      const isBehind = part !== shown;
+      current.waits(keep, isBehind);
+      // an urgent change is rendered by the subscription of React
+      const isUrgent = newest === current.urgent() && part !== seen;
+      if (!isBehind || isUrgent || queued.get(keep) === newest) return;
+      queued.set(keep, newest);
+      keep({ view: current, version: newest });
     };
+    view.committed(version);
     // the store may have changed since the render
     catchUp();
-    return subscribe(catchUp);
+    const unsubscribe = subscribe(catchUp);
+    return () => {
+      unsubscribe();
+      view.waits(keep, false);
+    };
   });
   return shown;
-}
-
-const noSubscription = () => () => {};
-
-/** Returns false on a server and during hydration, when both must render the same. */
-export function useIsHydrated(): boolean {
-  return useSyncExternalStore(
-    noSubscription,
-    () => true,
-    () => false,
-  );
 }

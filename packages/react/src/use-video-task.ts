@@ -11,8 +11,9 @@ import {
 } from "@sluice/core";
 import { useMemo, useSyncExternalStore } from "react";
 import { useClient } from "./provider.js";
+import { useIsHydrated } from "./use-is-hydrated.js";
+import { useNotedOptions } from "./use-noted-options.js";
 import { useOwnStore } from "./use-own-store.js";
-import { useIsHydrated } from "./use-store.js";
 
 /** Options of `useVideoTask`. All but `storage` and `presence` may change at any time. */
 export interface UseVideoTaskOptions<Data = SucceededVideoTask> extends VideoTaskStoreOptions {
@@ -90,6 +91,7 @@ export interface UseVideoTasksResult {
  */
 export function useVideoTasks(options: UseVideoTasksOptions = {}): UseVideoTasksResult {
   const client = useClient();
+  useNotedOptions("createVideoTaskList or useVideoTasks", options);
   const { storage, presence, intervalMs, pollInBackground } = options;
   const { subscribe, getSnapshot, remove } = useMemo(
     () => createVideoTaskList(client, { storage, presence, intervalMs, pollInBackground }),

@@ -9,7 +9,7 @@ import {
 } from "@sluice/react";
 import { act, render, screen } from "@testing-library/react";
 import * as React from "react";
-import { type ReactNode, StrictMode, Suspense, useState } from "react";
+import { memo, type ReactNode, StrictMode, Suspense, useState } from "react";
 import { describe, expect, test } from "vitest";
 import {
   clientOf,
@@ -232,9 +232,10 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
   });
 });
 
-function Row() {
+// renders for a reason of its own only
+const Row = memo(function Row() {
   return <i>{useChatMessage("a", "m-1")?.content ?? "no message"}</i>;
-}
+});
 
 function Greeting() {
   const { messages } = useChatStream({

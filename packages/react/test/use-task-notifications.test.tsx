@@ -13,6 +13,7 @@ function openBrowser({
   answer = "granted" as NotificationPermission,
   withPush = true,
   pushService = Promise.resolve(),
+  unsubscribing = async () => {},
 } = {}) {
   const asked: string[] = [];
   let subscription: object | null = null;
@@ -27,6 +28,7 @@ function openBrowser({
         toJSON: () => ({ endpoint: ENDPOINT, keys: { p256dh: KEY, auth: "a" } }),
         async unsubscribe() {
           asked.push("unsubscribe");
+          await unsubscribing();
           subscription = null;
         },
       };
@@ -152,6 +154,19 @@ test("disabling ends the subscription in the browser and at the proxy, also afte
   requests.length = 0;
   show();
   expect([text(), requests]).toEqual(["true granted false undefined undefined", []]);
+});
+
+test("A browser that can't end its subscription says so, and notifications are off", async () => {
+  const unsubscribing = () => Promise.reject(new Error("the push service is away"));
+  openBrowser({ unsubscribing });
+  const { requests } = show();
+  press("enable");
+  await expect.poll(text).toContain("push");
+  press("disable");
+  await expect.poll(text).toBe("true granted false undefined the push service is away");
+  expect(requests.map(({ method }) => method)).not.toContain("DELETE");
+  press("enable");
+  await expect.poll(text).toBe("true granted true push undefined");
 });
 
 test("disabling while this browser is being subscribed leaves no subscription", async () => {

@@ -1,5 +1,5 @@
 import type { ChatState, ChatStore, Client } from "@sluice/core";
-import { isLocked, withLock } from "@sluice/core/internal";
+import { isLocked, scoped, withLock } from "@sluice/core/internal";
 import { chats } from "../chats.js";
 
 /**
@@ -127,8 +127,8 @@ export function createConversationActivity(
     elsewhere.delete(id);
     onStatus();
   }
-}
 
-function lockOf(id: string): string {
-  return `sluice/conversation/${id}`;
+  function lockOf(id: string): string {
+    return scoped(client, `sluice/conversation/${id}`);
+  }
 }

@@ -11,6 +11,9 @@ export interface ConversationListState {
   readonly isRestoring: boolean;
 }
 
+type Listed = ConversationRecord & { readonly conversation: Conversation };
+type Removed = Listed & { readonly removedAt: number };
+
 /** Returns a function that makes the list of the records as they stand. A conversation stays the same object until it changes. */
 export function createListing(
   records: ReadonlyMap<string, ConversationRecord>,
@@ -19,18 +22,23 @@ export function createListing(
     restoreMs,
   }: { readonly statusOf: (id: string) => ConversationStatus; readonly restoreMs: number },
 ): (isRestoring: boolean) => ConversationListState {
-  const shown = new Map<string, Conversation>();
+  let shown: ReadonlyMap<string, Conversation> = new Map();
 
   return (isRestoring) => {
-    for (const id of shown.keys()) if (!records.has(id)) shown.delete(id);
-    const all = [...records].map(([id, record]) => ({ conversation: shownAs(id, record), ...record }));
+    const all = [...records].map(
+      ([id, record]): Listed => ({
+        conversation: shownAs(id, record),
+        ...record,
+      }),
+    );
+    shown = new Map(all.map(({ conversation }) => [conversation.id, conversation]));
     const conversations = all
       .filter(({ removedAt }) => removedAt === undefined)
       .map(({ conversation }) => conversation)
       .sort((a, b) => Number(b.isPinned) - Number(a.isPinned) || b.updatedAt - a.updatedAt);
     const removed = all
-      .filter(({ removedAt = 0 }) => removedAt + restoreMs > Date.now())
-      .sort((a, b) => (b.removedAt ?? 0) - (a.removedAt ?? 0))
+      .filter((one): one is Removed => one.removedAt !== undefined && one.removedAt + restoreMs > Date.now())
+      .sort((a, b) => b.removedAt - a.removedAt)
       .map(({ conversation }) => conversation);
     return { conversations, removed, isRestoring };
   };
@@ -39,9 +47,7 @@ export function createListing(
     const { title, createdAt, updatedAt, isPinned = false } = record;
     const next: Conversation = { id, title, createdAt, updatedAt, isPinned, status: statusOf(id) };
     const known = shown.get(id);
-    if (known && isSame(known, next)) return known;
-    shown.set(id, next);
-    return next;
+    return known && isSame(known, next) ? known : next;
   }
 }
 

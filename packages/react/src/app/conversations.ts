@@ -1,6 +1,14 @@
 import type { ChatState, Client, RecordStorage, Store } from "@sluice/core";
 import { memoryStorage } from "@sluice/core";
-import { createStore, reportStorageFailure, waitForStorage } from "@sluice/core/internal";
+import {
+  createRecordWriter,
+  createStore,
+  onForget,
+  randomWords,
+  readWhenPossible,
+  reportStorageFailure,
+  storageOf,
+} from "@sluice/core/internal";
 import { createConversationActivity } from "./conversation-activity.js";
 import { type ConversationListState, createListing } from "./conversation-listing.js";
 import { type ConversationRecord, recordIn, titleOfQuestion } from "./conversation-record.js";
@@ -56,9 +64,10 @@ const GRACE_MS = 2000;
 /** Creates the list of a client's conversations. It reads the storage when it is shown for the first time. */
 export function createConversationStore(
   client: Client,
-  { storage, titleOf, restoreMs }: ConversationStoreOptions,
+  { storage: given, titleOf, restoreMs }: ConversationStoreOptions,
 ): ConversationStore {
   const { clock } = client;
+  const storage = storageOf(client, given);
   const records = new Map<string, ConversationRecord>();
   const tracked = new Set<string>();
   let isRestoring = true;
@@ -67,6 +76,13 @@ export function createConversationStore(
     onChat: noteQuestions,
     onAnswering: (id, isAnswering) => change(id, { isAnswering }),
     onStatus: () => store.flush(),
+  });
+  const writer = createRecordWriter({
+    client,
+    storage,
+    collection: COLLECTION,
+    recordOf: (id) => records.get(id),
+    onFailure: report,
   });
   const search = createConversationSearch({ storage, chatOf: activity.chatOf });
   const list = createListing(records, { statusOf: activity.statusOf, restoreMs });
@@ -112,11 +128,18 @@ export function createConversationStore(
     } catch (error) {
       report(error);
     }
-    try {
-      merge(await waitForStorage(clock, () => storage.read(COLLECTION), merge));
-    } catch (error) {
-      report(error);
-    }
+    let isForgotten = false;
+    const mergeStored = (stored: ReadonlyMap<string, unknown>) => {
+      if (!isForgotten) merge(stored);
+    };
+    // the list lives as long as its client
+    onForget(client, () => {
+      isForgotten = true;
+      for (const id of records.keys()) search.forget(id);
+      records.clear();
+      store.flush();
+    });
+    await readWhenPossible(client, () => storage.read(COLLECTION), mergeStored, report);
     isRestoring = false;
     activity.onNewChat(followAll);
     followAll();
@@ -185,11 +208,11 @@ export function createConversationStore(
   function put(id: string, record: ConversationRecord): void {
     records.set(id, record);
     store.flush();
-    write(COLLECTION, new Map([[id, record]]));
+    save(id);
   }
 
-  function write(collection: string, changes: ReadonlyMap<string, unknown>): void {
-    storage.write(collection, changes).catch(report);
+  function save(id: string): void {
+    void writer.put(id);
   }
 
   function purgeLater(id: string, ms: number): void {
@@ -200,19 +223,30 @@ export function createConversationStore(
     });
   }
 
-  /** Deletes a conversation with its messages, also those that no chat of this tab has read. */
+  /**
+   * Deletes a conversation with its messages, also those that no chat of this tab has read. The record goes last: as
+   * long as it is there, the next page load deletes what is left.
+   */
   async function purge(id: string): Promise<void> {
+    activity.chatOf(id)?.reset();
+    const messages = createRecordWriter({
+      client,
+      storage,
+      collection: `chat/${id}`,
+      recordOf: () => undefined,
+      onFailure: report,
+    });
+    try {
+      for (const key of (await storage.read(`chat/${id}`)).keys()) messages.mark(key);
+      await messages.write();
+    } catch (error) {
+      return report(error);
+    }
+    if (messages.unsaved.size > 0 || records.get(id)?.removedAt === undefined) return;
     records.delete(id);
     tracked.delete(id);
     store.flush();
-    write(COLLECTION, new Map([[id, undefined]]));
-    activity.chatOf(id)?.reset();
-    try {
-      const kept = await storage.read(`chat/${id}`);
-      if (kept.size > 0) write(`chat/${id}`, new Map([...kept.keys()].map((key) => [key, undefined])));
-    } catch (error) {
-      report(error);
-    }
+    save(id);
   }
 
   function report(error: unknown): void {
@@ -222,7 +256,7 @@ export function createConversationStore(
 
 /** 128 random bits; not `randomUUID`, which plain-http pages do not have. */
 function createId(): string {
-  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(36)).join("");
+  return Array.from(randomWords(), (word) => word.toString(36)).join("");
 }
 
 const stores = new WeakMap<Client, Map<RecordStorage | undefined, ConversationStore>>();

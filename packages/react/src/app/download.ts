@@ -4,15 +4,19 @@
  * - `saved`: the browser saves the file
  * - `opened`: its server lets no page read it, so that it was opened in a new tab. A browser may block that tab: show
  *   the link, too
- * - `expired`: its link does not work any more
+ * - `expired`: its server says that the link does not work any more (403, 404 or 410)
+ * - `failed`: it could not be read now, and nothing says that it is gone. Try again
  */
-export type DownloadResult = "saved" | "opened" | "expired";
+export type DownloadResult = "saved" | "opened" | "expired" | "failed";
 
 /** Options of {@link downloadMedia}. */
 export interface DownloadOptions {
   /** Aborts the download; then it rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
+
+/** Statuses that say that a file is not there, or that its link has ended. */
+const GONE: ReadonlySet<number> = new Set([403, 404, 410]);
 
 /** Time until the address of a saved file is revoked, in milliseconds. Some browsers begin to save late. */
 const REVOKE_AFTER_MS = 60_000;
@@ -45,12 +49,13 @@ export async function downloadMedia(
       referrerPolicy: "no-referrer",
       ...(signal && { signal }),
     });
-    if (!answer.ok) return "expired";
+    if (!answer.ok) return GONE.has(answer.status) ? "expired" : "failed";
     save(await answer.blob(), name, url);
     return "saved";
   } catch {
     signal?.throwIfAborted();
-    return openInTab(url);
+    // without a network a tab would show an error
+    return navigator.onLine === false ? "failed" : openInTab(url);
   }
 }
 
@@ -62,7 +67,7 @@ function save(file: Blob, name: string, url: string): void {
 
 function openInTab(url: string): DownloadResult {
   // the address comes from elsewhere: no `javascript:`
-  if (!/^https?:$/.test(new URL(url, location.href).protocol)) return "expired";
+  if (!/^https?:$/.test(new URL(url, location.href).protocol)) return "failed";
   open(url, "_blank", "noopener,noreferrer");
   return "opened";
 }

@@ -1,5 +1,12 @@
 import { type Client, type RecordStorage, type Store, webStorage } from "@sluice/core";
-import { createStore, reportStorageFailure, waitForStorage } from "@sluice/core/internal";
+import {
+  createRecordWriter,
+  createStore,
+  onForget,
+  readWhenPossible,
+  reportStorageFailure,
+  storageOf,
+} from "@sluice/core/internal";
 
 /** Snapshot of a draft. */
 export interface DraftState<Value> {
@@ -32,15 +39,23 @@ const WRITE_MS = 400;
 /** Creates the store of one draft. It reads its record when it is shown for the first time. */
 export function createDraftStore<Value>(
   client: Client,
-  { key, initial, storage, parse }: DraftStoreOptions<Value>,
+  { key, initial, storage: given, parse }: DraftStoreOptions<Value>,
 ): DraftStore<Value> {
   const { clock } = client;
+  const storage = storageOf(client, given);
   let value = initial;
   let isRestoring = true;
   let isTouched = false;
   let isRead = false;
   let scheduled: AbortController | undefined;
   let leaving: AbortController | undefined;
+  const writer = createRecordWriter({
+    client,
+    storage,
+    collection: COLLECTION,
+    recordOf: () => (value === initial ? undefined : value),
+    onFailure: report,
+  });
   const store = createStore<DraftState<Value>>(() => ({ value, isRestoring }), {
     throttleMs: 0,
     clock,
@@ -76,18 +91,17 @@ export function createDraftStore<Value>(
     if (!scheduled) return;
     scheduled.abort();
     scheduled = undefined;
-    const record = value === initial ? undefined : value;
-    storage.write(COLLECTION, new Map([[key, record]])).catch(report);
+    writer.mark(key);
+    // at once: the app may leave the page in the next line
+    writer.leave();
   }
 
   async function restore(): Promise<void> {
     if (isRead) return;
     isRead = true;
-    try {
-      take(await waitForStorage(clock, () => storage.read(COLLECTION), take));
-    } catch (error) {
-      report(error);
-    }
+    // the draft lives as long as its client
+    onForget(client, clear);
+    await readWhenPossible(client, () => storage.read(COLLECTION), take, report);
     isRestoring = false;
     store.flush();
   }

@@ -21,7 +21,7 @@ export function kindOf(facts: ErrorFacts): ErrorKind {
       return kindOfAnswer(facts);
     case "ConnectionError":
       if (globalThis.navigator?.onLine === false) return "offline";
-      return facts.outcome === "not-sent" ? "unreachable" : "connectionLost";
+      return facts.outcome === "not-sent" || facts.outcome === "refused" ? "unreachable" : "connectionLost";
     case "TimeoutError":
       if (facts.phase === "deadline") return "videoLate";
       return facts.phase === "chunk" ? "stalled" : "timedOut";

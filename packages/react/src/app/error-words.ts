@@ -56,7 +56,7 @@ export const errorWords: ErrorWords = {
   damaged: { title: "The answer was damaged", hint: "Try again." },
   modelFailed: { title: "The model had an error", hint: "Try again." },
   unreadable: { title: "Unknown answer", hint: "Try again, or report it." },
-  invalidInput: { title: "Please check your input", hint: "Nothing was sent. Fix what is marked." },
+  invalidInput: { title: "Please check your input", hint: "Fix what is marked, then try again." },
   blindModel: { title: "This model can't see images", hint: "Choose another model, or remove the images." },
   refusedInput: { title: "Request not accepted", hint: "Change your input, then try again." },
   tooLong: { title: "Too much to send", hint: "Shorten it, or start a new chat." },

@@ -1,5 +1,6 @@
 "use client";
-import { type ChatModel, chatModels } from "@sluice/core/schemas";
+import { onForget } from "@sluice/core/internal";
+import { type ChatModel, chatModelOf, chatModels } from "@sluice/core/schemas";
 import {
   type ChangeEvent,
   type ClipboardEvent,
@@ -9,7 +10,9 @@ import {
   useState,
   useSyncExternalStore,
 } from "react";
+import { useClientIfAny } from "../provider.js";
 import { useLatest } from "../use-latest.js";
+import { useNotedOptions } from "../use-noted-options.js";
 import {
   type AttachmentState,
   type AttachmentStore,
@@ -99,7 +102,11 @@ export function useAttachments(
   model: ChatModel | (string & {}),
   options: UseAttachmentsOptions = {},
 ): UseAttachmentsResult {
-  const store = useLatest(options, createStoreOf).storeOf(page);
+  useNotedOptions("useAttachments", options);
+  // another client is another user
+  const client = useClientIfAny();
+  const store = useLatest(options, createStoreOf).storeOf(client ?? page);
+  useEffect(() => client && onForget(client, store.clear), [client, store]);
   const { attachments, problems } = useSyncExternalStore(
     store.subscribe,
     store.getSnapshot,
@@ -126,7 +133,7 @@ export function useAttachments(
   };
 }
 
-/** Each component has one store of attachments. */
+/** Stands for the client of a component outside of a `GatewayProvider`. */
 const page = {};
 const none: readonly ChatModel[] = [];
 const seeing = (Object.keys(chatModels) as ChatModel[]).filter((model) => chatModels[model].imageInput);
@@ -136,7 +143,7 @@ function createStoreOf(_: object, read: () => UseAttachmentsOptions): Attachment
 }
 
 function canSee(model: string): boolean {
-  return !Object.hasOwn(chatModels, model) || chatModels[model as ChatModel].imageInput;
+  return chatModelOf(model)?.imageInput ?? true;
 }
 
 function handlersOf({ add }: AttachmentStore, setDragging: (isDragging: boolean) => void) {

@@ -2,7 +2,8 @@
 import type { RecordStorage } from "@sluice/core";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { useClient } from "../provider.js";
-import { useIsHydrated } from "../use-store.js";
+import { useIsHydrated } from "../use-is-hydrated.js";
+import { useNotedOptions } from "../use-noted-options.js";
 import type { ConversationListState } from "./conversation-listing.js";
 import type { Conversation } from "./conversation-record.js";
 import type { ConversationMatch } from "./conversation-search.js";
@@ -126,12 +127,16 @@ export function useConversationSearch(
   options: Pick<UseConversationsOptions, "storage" | "titleOf" | "restoreMs"> = {},
 ): UseConversationSearchResult {
   const store = useConversationStore(options);
-  const [found, setFound] = useState<{ text: string; matches: readonly ConversationMatch[] }>();
+  const [found, setFound] = useState<{
+    store: ConversationStore;
+    text: string;
+    matches: readonly ConversationMatch[];
+  }>();
   useEffect(() => {
     const left = new AbortController();
     const search = async () => {
       const matches = await store.search(text, { signal: left.signal });
-      setFound({ text, matches });
+      setFound({ store, text, matches });
     };
     const timer = setTimeout(() => search().catch(() => {}), text === "" ? 0 : PAUSE_MS);
     return () => {
@@ -140,11 +145,15 @@ export function useConversationSearch(
     };
   }, [store, text]);
   if (text.trim() === "") return { matches: noMatches, isSearching: false };
-  return { matches: found?.matches ?? noMatches, isSearching: found?.text !== text };
+  // another client is another user
+  if (found?.store !== store) return { matches: noMatches, isSearching: true };
+  return { matches: found.matches, isSearching: found.text !== text };
 }
 
-function useConversationStore({ storage, titleOf, restoreMs }: UseConversationsOptions): ConversationStore {
+function useConversationStore(options: UseConversationsOptions): ConversationStore {
+  useNotedOptions("useConversations", options);
   const client = useClient();
+  const { storage, titleOf, restoreMs } = options;
   const [first] = useState(() => ({ titleOf, restoreMs }));
   return useMemo(() => conversationStoreOf(client, { storage, ...first }), [client, storage, first]);
 }

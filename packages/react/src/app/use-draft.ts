@@ -2,7 +2,8 @@
 import type { RecordStorage } from "@sluice/core";
 import { useMemo, useState, useSyncExternalStore } from "react";
 import { useClient } from "../provider.js";
-import { useIsHydrated } from "../use-store.js";
+import { useIsHydrated } from "../use-is-hydrated.js";
+import { useNotedOptions } from "../use-noted-options.js";
 import { draftStoreOf, localDrafts } from "./drafts.js";
 
 /** Options of `useDraft`. They are read once for each `key`. */
@@ -61,6 +62,7 @@ export function useDraft<Value>(
   initial: Value,
   options: UseDraftOptions<Value> = {},
 ): UseDraftResult<Value> {
+  useNotedOptions("useDraft", options);
   const client = useClient();
   const [first] = useState(() => ({ initial, parse: options.parse }));
   const storage = options.storage ?? localDrafts();

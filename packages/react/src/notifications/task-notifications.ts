@@ -1,5 +1,5 @@
 import type { Client, VideoTaskStoreOptions } from "@sluice/core";
-import { createStore, systemClock, within } from "@sluice/core/internal";
+import { createStore, onForget, scoped, systemClock, within } from "@sluice/core/internal";
 import { type NotificationWords, openFallback } from "./page-notices.js";
 import { isPushSupported, subscribePush, unsubscribePush } from "./push.js";
 
@@ -49,15 +49,22 @@ export function createTaskNotifications(client: Client, options: () => TaskNotif
   let state = initialState;
   let stopFallback: (() => void) | undefined;
   let isShown = false;
+  let leaveClient: (() => void) | undefined;
   let isWanted = false;
   /** Subscribing and unsubscribing, one after the other. Never rejects. */
   let work = Promise.resolve();
-  const flag = `sluice/notifications/${client.baseURL}`;
+  const flag = scoped(client, `sluice/notifications/${client.baseURL}`);
   const store = createStore(() => state, {
     throttleMs: 0,
     clock: systemClock,
-    onFirst: restore,
+    onFirst() {
+      leaveClient = onForget(client, () => {
+        if (state.isEnabled) void disable();
+      });
+      restore();
+    },
     onLast() {
+      leaveClient?.();
       isShown = false;
       stop();
     },

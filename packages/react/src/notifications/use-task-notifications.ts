@@ -2,6 +2,7 @@
 import { useSyncExternalStore } from "react";
 import { useClient } from "../provider.js";
 import { useLatest } from "../use-latest.js";
+import { useNotedOptions } from "../use-noted-options.js";
 import {
   createTaskNotifications,
   initialState,
@@ -38,6 +39,7 @@ export interface UseTaskNotificationsResult
  * ```
  */
 export function useTaskNotifications(options: TaskNotificationOptions = {}): UseTaskNotificationsResult {
+  useNotedOptions("useTaskNotifications", options);
   const client = useClient();
   const store = useLatest(options, createTaskNotifications).storeOf(client);
   const state = useSyncExternalStore(store.subscribe, store.getSnapshot, () => initialState);

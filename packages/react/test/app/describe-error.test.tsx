@@ -52,6 +52,7 @@ const cases = [
   ["APIError 504 of a silent gateway", answer(504, { apiCode: "upstream_idle" }), "stalled", "retry", true],
   ["APIError in a 200", answer(200), "modelFailed", "retry", true],
   ["ConnectionError, not sent", new ConnectionError("no", "not-sent"), "unreachable", "retry", false],
+  ["ConnectionError, after a refusal", new ConnectionError("no", "refused"), "unreachable", "retry", false],
   ["ConnectionError", new ConnectionError("no", "unknown"), "connectionLost", "retry", true],
   ["TimeoutError until headers", new TimeoutError("no", "headers"), "timedOut", "retry", true],
   ["TimeoutError between chunks", new TimeoutError("no", "chunk"), "stalled", "retry", true],
@@ -109,6 +110,21 @@ const cases = [
 
 test.each(cases)("%s is described", (_, error, kind, action, mayBeBilled) => {
   expect(describeError(error)).toMatchObject({ kind, action, mayBeBilled });
+});
+
+test("The error of a later step says that the answers before it may be billed, and never that nothing was sent", () => {
+  const issues = [{ path: "messages", message: "is too long", rule: "chat.messages" }];
+  for (const error of [
+    new ValidationError(issues),
+    new ConfigurationError("no key"),
+    new APIError("who?", { status: 401, body: "" }),
+    new Error("in a prompt"),
+  ]) {
+    const { hint, mayBeBilled } = describeError(Object.assign(error, { outcome: "unknown" }));
+    expect(mayBeBilled).toBe(true);
+    expect(hint).toContain("may have been charged");
+    expect(hint).not.toMatch(/nothing was sent/i);
+  }
 });
 
 test("every error of the family is among those that are described", () => {

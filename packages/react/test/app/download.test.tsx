@@ -55,14 +55,41 @@ test("a file that no page may read opens in a tab", async () => {
 
 test("an address that is none of the web is not opened", async () => {
   const { open } = server(() => Promise.reject(new TypeError("Failed to fetch")));
-  expect(await downloadMedia("javascript:alert(1)", "A reef")).toBe("expired");
+  expect(await downloadMedia("javascript:alert(1)", "A reef")).toBe("failed");
   expect(open).not.toHaveBeenCalled();
 });
 
-test("a link that does not work any more is expired", async () => {
-  server(() => new Response(null, { status: 403 }));
+test.each([403, 404, 410])("A link whose server answers %i is expired", async (status) => {
+  server(() => new Response(null, { status }));
   expect(await downloadMedia(url, "A reef")).toBe("expired");
   expect(saved).toEqual([]);
+});
+
+test.each([400, 401, 429, 500, 503])(
+  "A download that gets %i has failed: the file may still be there",
+  async (status) => {
+    server(() => new Response(null, { status }));
+    expect(await downloadMedia(url, "A reef")).toBe("failed");
+    expect(saved).toEqual([]);
+  },
+);
+
+test("A download without a network has failed, and opens no tab", async () => {
+  const { open } = server(() => Promise.reject(new TypeError("Failed to fetch")));
+  vi.spyOn(navigator, "onLine", "get").mockReturnValue(false);
+  expect(await downloadMedia(url, "A reef")).toBe("failed");
+  expect(open).not.toHaveBeenCalled();
+});
+
+test("A download that breaks off in mid-file opens the link in a tab, and saves nothing", async () => {
+  const { open } = server(() => {
+    const body = new ReadableStream({
+      start: (controller) => controller.error(new TypeError("network error")),
+    });
+    return new Response(body);
+  });
+  expect(await downloadMedia(url, "A reef")).toBe("opened");
+  expect([saved, open.mock.calls.length]).toEqual([[], 1]);
 });
 
 test("an abort rejects, and opens nothing", async () => {

@@ -158,7 +158,7 @@ interface ObjectSchema {
 /** Paths of all fields of a request's schema, but of those that it refuses and of list items. */
 function pathsOf(schema: ObjectSchema, path = ""): readonly string[] {
   if (schema.wrapped) return pathsOf(schema.wrapped, path);
-  if (schema.getter && path === "") return pathsOf(schema.getter({ content: [] }));
+  if (schema.getter) return pathsOf(schema.getter(path === "" ? { content: [] } : undefined), path);
   if (schema.type === "never") return [];
   if (!schema.entries) return [path];
   return Object.entries(schema.entries).flatMap(([name, entry]) =>

@@ -76,7 +76,7 @@ function tab(options: UseConversationsOptions = {}) {
   const list = () => held.list as UseConversationsResult;
   const rows = () => list().conversations.map(({ title, status }) => `${title}: ${status}`);
   let sent = 0;
-  return { clock, events, show, unmount, list, rows, ask, answer, held, seen: held.seen };
+  return { client, clock, events, show, unmount, list, rows, ask, answer, held, seen: held.seen };
 
   /** Opens a conversation and asks. */
   async function ask(id: string, question: string): Promise<void> {
@@ -348,6 +348,47 @@ test("a search of the page shows what was found, and finds what was said since",
   await waitFor(() => expect(page.held.found?.matches[0]?.excerpt).toBe("Short waves scatter more."));
 });
 
+test("An excerpt has 160 characters of a long message around the word, and none is cut in two", async () => {
+  const storage = memoryStorage();
+  const before = "before ".repeat(10);
+  const content = `${before}\n\nThe  SKY is blue ${"🌊".repeat(200)}`;
+  const message = (id: string, content: string) => ({
+    message: { id, role: "user", content, createdAt: 1, outcome: "complete" },
+    parent: null,
+    revision: 1,
+  });
+  const record = { title: "One", createdAt: 1, updatedAt: 1, revision: 1 };
+  await storage.write("conversations", new Map([["c", record]]));
+  await storage.write("chat/c", new Map([["m", message("m", content)]]));
+  const page = await opened({ storage });
+  const excerptOf = async (text: string) => (await page.list().search(text))[0]?.excerpt;
+  const [sky, early] = [await excerptOf("sky"), await excerptOf("before")];
+  expect(sky).toMatch(/^… before before before before before The SKY is blue 🌊+…$/u);
+  expect([...(sky ?? "")]).toHaveLength(160);
+  expect(early).toMatch(/^before before .* The SKY is blue 🌊+…$/u);
+  expect([...(early ?? "")]).toHaveLength(159);
+  await storage.write("chat/c", new Map([["m", message("m", `${"x ".repeat(78)}sky`)]]));
+  const again = await opened({ storage });
+  expect((await again.list().search("sky"))[0]?.excerpt).toMatch(/^…x .* sky$/);
+});
+
+test("A search ends at its limit, and titles come first", async () => {
+  const storage = memoryStorage();
+  const record = (title: string, nth: number) => ({ title, createdAt: nth, updatedAt: nth, revision: 1 });
+  const records = ["a sky", "b", "c", "d sky"].map((title, nth) => [title, record(title, nth)] as const);
+  await storage.write("conversations", new Map(records));
+  for (const id of ["b", "c"]) {
+    const message = { id, role: "user", content: "sky", createdAt: 1, outcome: "complete" };
+    await storage.write(`chat/${id}`, new Map([[id, { message, parent: null, revision: 1 }]]));
+  }
+  const page = await opened({ storage });
+  const found = async (limit: number) =>
+    (await page.list().search("sky", { limit })).map(({ conversation }) => conversation.title);
+  expect(await found(1)).toEqual(["d sky"]);
+  expect(await found(3)).toEqual(["d sky", "a sky", "c"]);
+  expect(await found(9)).toEqual(["d sky", "a sky", "c", "b"]);
+});
+
 test("a search that is aborted rejects", async () => {
   const page = await opened({ storage: memoryStorage() });
   const id = create(page, "Sky");
@@ -368,8 +409,64 @@ test("a long list is shown in pages", async () => {
   expect([titles(), page.list().hasMore, page.list().total]).toEqual([["4", "3"], true, 5]);
   expect(page.list().active?.title).toBe("0");
   act(() => page.list().showMore());
+  expect([titles(), page.list().hasMore]).toEqual([["4", "3", "2", "1"], true]);
   act(() => page.list().showMore());
   expect([titles(), page.list().hasMore]).toEqual([["4", "3", "2", "1", "0"], false]);
+});
+
+test("The list is restoring until its storage was read, and what is forgotten meanwhile stays away", async () => {
+  const storage = memoryStorage();
+  const record = { title: "One", createdAt: 1, updatedAt: 1, revision: 1 };
+  await storage.write("conversations", new Map([["c", record]]));
+  const held: (() => void)[] = [];
+  const read = () => new Promise<void>((resolve) => held.push(resolve)).then(() => new Map([["c", record]]));
+  const page = tab({ storage: { ...storage, read } });
+  await waitFor(() => expect(held.length).toBeGreaterThan(0));
+  expect([page.list().isRestoring, page.rows()]).toEqual([true, []]);
+  await act(() => page.client.forget());
+  await act(async () => {
+    for (const release of held) release();
+    await settled();
+  });
+  expect([page.list().isRestoring, page.rows()]).toEqual([false, []]);
+});
+
+test("Conversations that can be brought back are those that were removed, the last one first", async () => {
+  const page = await opened({ storage: memoryStorage(), restoreMs: Number.POSITIVE_INFINITY });
+  const ids = ["One", "Two", "Three"].map((title) => create(page, title));
+  await waitFor(() => expect(page.rows()).toHaveLength(3));
+  const removed = () => page.list().removed.map(({ title }) => title);
+  expect(removed()).toEqual([]);
+  for (const id of ids.slice(0, 2)) {
+    later();
+    act(() => page.list().remove(id));
+  }
+  expect(removed()).toEqual(["Two", "One"]);
+  expect(page.rows()).toEqual(["Three: ready"]);
+});
+
+test("A record of a removed conversation says when it was removed, and not that it is answered", async () => {
+  const storage = memoryStorage();
+  const page = await opened({ storage });
+  const id = create(page, "Sky");
+  await shows(page, ["Sky: ready"]);
+  act(() => page.list().remove(id));
+  await waitFor(async () => {
+    const record = (await storage.read("conversations")).get(id);
+    expect(record).toMatchObject({ title: "Sky", removedAt: Date.now() });
+    expect(record).not.toHaveProperty("isAnswering");
+  });
+});
+
+test("A record without a number of changes is older than any other", async () => {
+  const storage = memoryStorage();
+  const old = { title: "Old", createdAt: 1, updatedAt: 1 };
+  await storage.write("conversations", new Map([["a", old]]));
+  const page = await opened({ storage });
+  await shows(page, ["Old: ready"]);
+  act(() => page.list().rename("a", "New"));
+  await act(() => storage.write("conversations", new Map([["a", { ...old, title: "Older" }]])));
+  expect(page.rows()).toEqual(["New: ready"]);
 });
 
 test("records that cannot be read are left out", async () => {

@@ -63,6 +63,22 @@ test("a draft is there again after a reload", async () => {
   expect(field().value).toBe("Why is");
 });
 
+test("A draft is shown as restoring until its storage was read", async () => {
+  const storage = memoryStorage();
+  await storage.write("drafts", new Map([["chat/a", "Why is"]]));
+  let answer: () => void = () => {};
+  const held = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  page().show({ storage: { ...storage, read: (collection) => held.then(() => storage.read(collection)) } });
+  const shown = () => [field().value, field().getAttribute("aria-busy")];
+  await rest();
+  expect(shown()).toEqual(["", "true"]);
+  answer();
+  await rest();
+  expect(shown()).toEqual(["Why is", "false"]);
+});
+
 test("a draft is written when the page is left, without waiting", async () => {
   const before = page();
   before.show();

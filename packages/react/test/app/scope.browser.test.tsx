@@ -1,0 +1,267 @@
+import { type Client, createClient, indexedDBStorage, type RecordStorage } from "@sluice/core";
+import { createEmulator } from "@sluice/emulator";
+import {
+  GatewayProvider,
+  useAsset,
+  useChatStream,
+  useImages,
+  useUpload,
+  useVideoTask,
+  useVideoTasks,
+} from "@sluice/react";
+import { useAttachments, useConversations, useDraft } from "@sluice/react/app";
+import { useTaskNotifications } from "@sluice/react/notifications";
+import { useLayoutEffect } from "react";
+import { createRoot, type Root } from "react-dom/client";
+import { afterEach, expect, test, vi } from "vitest";
+
+/*
+ * An app with everything that is kept or shared, in a real browser. Names of locks, channels, collections and items of
+ * `localStorage` are noted where they reach the browser.
+ */
+
+const PIXEL =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const png = () =>
+  new File([Uint8Array.from(atob(PIXEL), (letter) => letter.charCodeAt(0))], "reef.png", {
+    type: "image/png",
+  });
+
+function usePage(storage: RecordStorage) {
+  return {
+    chat: useChatStream({ id: "a", model: "delta-5.3", storage }),
+    conversations: useConversations({ storage, activeId: "a" }),
+    draft: useDraft("composer", "", { storage }),
+    localDraft: useDraft("form", ""),
+    video: useVideoTask({ storage }),
+    videos: useVideoTasks({ storage }),
+    asset: useAsset({ groupId: "group" }),
+    images: useImages({ id: "pictures", model: "gamma-image-5-0-260128" }),
+    attachments: useAttachments("alpha-v4.1-flash"),
+    upload: useUpload(),
+    notifications: useTaskNotifications({ storage }),
+  };
+}
+
+let root: Root | undefined;
+let page: ReturnType<typeof usePage>;
+/** The client of the last commit. */
+let user: Client | undefined;
+
+function App({ client, storage }: { client: Client; storage: RecordStorage }) {
+  const current = usePage(storage);
+  useLayoutEffect(() => {
+    page = current;
+    user = client;
+  });
+  return null;
+}
+
+async function show(client: Client, storage: RecordStorage): Promise<void> {
+  root ??= createRoot(document.body.appendChild(document.createElement("div")));
+  root.render(
+    <GatewayProvider client={client}>
+      <App client={client} storage={storage} />
+    </GatewayProvider>,
+  );
+  await happens(() => user === client);
+}
+
+async function happens(it: () => unknown): Promise<void> {
+  while (!it()) await new Promise(requestAnimationFrame);
+}
+
+/** A client of a user. All users have one gateway, where ids are the same for all. */
+function clientFor(emulator: ReturnType<typeof createEmulator>, scope: string | undefined): Client {
+  return createClient({
+    ...emulator.clientOptions,
+    scope,
+    assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+  });
+}
+
+/** Notes the names that reach the browser. */
+function noteNames(inner: RecordStorage) {
+  const names = { locks: new Set<string>(), channels: new Set<string>(), items: new Set<string>() };
+  const collections = new Set<string>();
+  const request = navigator.locks.request.bind(navigator.locks) as (...given: unknown[]) => Promise<unknown>;
+  vi.spyOn(navigator.locks, "request").mockImplementation(((name: string, ...rest: unknown[]) => {
+    names.locks.add(name);
+    return request(name, ...rest);
+  }) as LockManager["request"]);
+  vi.stubGlobal(
+    "BroadcastChannel",
+    class extends BroadcastChannel {
+      constructor(name: string) {
+        super(name);
+        names.channels.add(name);
+      }
+    },
+  );
+  const setItem = Storage.prototype.setItem;
+  vi.spyOn(Storage.prototype, "setItem").mockImplementation(function (this: Storage, name, text) {
+    names.items.add(name);
+    setItem.call(this, name, text);
+  });
+  const note = <Rest extends unknown[], Answer>(act: (collection: string, ...rest: Rest) => Answer) => {
+    return (collection: string, ...rest: Rest) => {
+      collections.add(collection);
+      return act(collection, ...rest);
+    };
+  };
+  const storage: RecordStorage = {
+    ...inner,
+    read: note(inner.read),
+    write: note(inner.write),
+    watch: note(inner.watch),
+    pass: note((collection, changes: ReadonlyMap<string, unknown>) => inner.pass?.(collection, changes)),
+  };
+  return { storage, names, collections };
+}
+
+/** Uses everything once: what is kept, what is shared with other tabs, and what lasts as long as the page. */
+async function useEverything(): Promise<void> {
+  await happens(() => !page.chat.isRestoring && !page.conversations.isRestoring && !page.draft.isRestoring);
+  page.draft.setDraft("half a question");
+  page.localDraft.setDraft("half a form");
+  page.attachments.add([png()]);
+  await page.chat.send("What is a reef?");
+  await page.images.generate({ prompt: "A reef at dawn", size: "2048x2048" });
+  await page.video.create({ model: "beta3.0-video", input: { prompt: "A reef at dawn" } });
+  await page.asset.create("https://example.com/reef.png");
+  await page.notifications.enable();
+  await happens(() => page.video.task && page.asset.asset && page.conversations.total === 1);
+  await happens(() => page.attachments.images.length === 1);
+}
+
+const shownOf = ({ chat, conversations, draft, localDraft, ...rest }: typeof page) => ({
+  messages: chat.messages.length,
+  conversations: conversations.total,
+  drafts: [draft.draft, localDraft.draft],
+  video: rest.video.status,
+  videos: rest.videos.tasks.length,
+  asset: rest.asset.status,
+  images: rest.images.status,
+  attachments: rest.attachments.attachments.length,
+  upload: rest.upload.status,
+  notifications: rest.notifications.isEnabled,
+});
+
+const nothing = {
+  messages: 0,
+  conversations: 0,
+  drafts: ["", ""],
+  video: "idle",
+  videos: 0,
+  asset: "idle",
+  images: "idle",
+  attachments: 0,
+  upload: "idle",
+  notifications: false,
+};
+
+afterEach(() => {
+  root?.unmount();
+  root = undefined;
+  vi.restoreAllMocks();
+  vi.unstubAllGlobals();
+  localStorage.clear();
+});
+
+/** A browser whose user allows notifications, without a push service. */
+function allowNotifications(): void {
+  vi.stubGlobal("Notification", { permission: "granted", requestPermission: async () => "granted" });
+  vi.stubGlobal("PushManager", undefined);
+}
+
+test("Every lock, channel, collection and item has the scope of the client in its name", async () => {
+  allowNotifications();
+  const name = `scope-${crypto.randomUUID()}`;
+  const { storage, names, collections } = noteNames(indexedDBStorage({ name }));
+  await show(clientFor(createEmulator({ speed: 50 }), "user/1"), storage);
+  await useEverything();
+  await happens(() => names.items.size > 1);
+
+  // the channel of the database is that of its name; its messages name the collection
+  names.channels.delete(`${name}/1`);
+  const all: Readonly<Record<string, ReadonlySet<string>>> = { ...names, collections };
+  const own = '"user/1"/';
+  for (const [kind, used] of Object.entries(all))
+    for (const each of used) {
+      // an item of `webStorage` begins with JSON that has the collection
+      const [, , collection = each] = each.startsWith("[")
+        ? JSON.parse(each.slice(0, each.indexOf("]") + 1))
+        : [];
+      expect(collection, kind).toMatch(new RegExp(`^${own}`));
+    }
+  // what a full run uses, so that this test notices when it uses less
+  const kindsOf = (used: ReadonlySet<string>) =>
+    new Set([...used].map((each) => /^(?:sluice\/)?[a-z-]+/.exec(each.slice(own.length))?.[0]));
+  expect(kindsOf(names.locks)).toEqual(
+    new Set(["sluice/chat", "sluice/conversation", "sluice/submission", "sluice/video", "sluice/asset"]),
+  );
+  expect(kindsOf(names.channels)).toEqual(new Set(["sluice/video", "sluice/asset"]));
+  expect(kindsOf(collections)).toEqual(
+    new Set(["chat", "conversations", "drafts", "forgotten", "video-tasks"]),
+  );
+});
+
+test("A page whose user changes shows nothing of the first user, and all of it when that user is back", async () => {
+  allowNotifications();
+  const storage = indexedDBStorage({ name: `users-${crypto.randomUUID()}` });
+  const emulator = createEmulator({ speed: 50 });
+  const [ann, bob] = [clientFor(emulator, "ann"), clientFor(emulator, "bob")];
+  await show(ann, storage);
+  await useEverything();
+  const { handle } = page.video;
+
+  await show(bob, storage);
+  await happens(() => page.chat.messages.length === 0 && !page.conversations.isRestoring);
+  await happens(() => !page.chat.isRestoring && !page.draft.isRestoring && !page.localDraft.isRestoring);
+  expect(shownOf(page)).toEqual(nothing);
+  expect(await page.conversations.search("reef")).toEqual([]);
+
+  // a page load later, with the same names and no scope, the browser is that of a third user
+  await show(clientFor(emulator, undefined), storage);
+  await happens(() => !page.chat.isRestoring && !page.conversations.isRestoring && !page.draft.isRestoring);
+  expect(shownOf(page)).toEqual(nothing);
+
+  await show(clientFor(emulator, "ann"), storage);
+  await happens(() => page.chat.messages.length === 2 && page.videos.tasks.length === 1);
+  await happens(() => page.conversations.total === 1 && page.draft.draft && page.localDraft.draft);
+  expect(shownOf(page)).toMatchObject({ drafts: ["half a question", "half a form"], notifications: true });
+  expect(page.videos.tasks[0]?.handle?.id).toBe(handle?.id);
+});
+
+test("A user who signs out leaves nothing on the page and nothing in the browser, in every tab", async () => {
+  allowNotifications();
+  const name = `left-${crypto.randomUUID()}`;
+  const storage = indexedDBStorage({ name });
+  const emulator = createEmulator({ speed: 50 });
+  const ann = clientFor(emulator, "ann");
+  await show(ann, storage);
+  await useEverything();
+  await happens(() => Object.keys(localStorage).length > 1);
+  const turn = page.chat.send("Tell me more");
+
+  expect(await ann.forget()).toEqual([]);
+  expect((await turn).outcome).toBe("stopped");
+  await happens(() => page.chat.messages.length === 0 && page.attachments.attachments.length === 0);
+  expect(shownOf(page)).toEqual(nothing);
+  expect(Object.keys(localStorage).filter((item) => item.includes("ann"))).toEqual([]);
+  expect(await keysOf(`${name}/1`)).toEqual([]);
+});
+
+/** Keys of all records of a database. */
+async function keysOf(database: string): Promise<readonly unknown[]> {
+  const opening = indexedDB.open(database);
+  const connection = await new Promise<IDBDatabase>((resolve) => {
+    opening.onsuccess = () => resolve(opening.result);
+  });
+  const reading = connection.transaction("records").objectStore("records").getAllKeys();
+  await new Promise((resolve) => {
+    reading.onsuccess = resolve;
+  });
+  connection.close();
+  return reading.result;
+}

@@ -1,0 +1,71 @@
+import { GatewayProvider, useChatMessage, useChatStatus, useChatStream, useImages } from "@sluice/react";
+import { act, render } from "@testing-library/react";
+import { hydrateRoot } from "react-dom/client";
+import { renderToString } from "react-dom/server";
+import { expect, test } from "vitest";
+import { clientOf, frame, openBody, settled, streamAnswer } from "../../core/test/support/gateway.js";
+
+/* A page whose second part hydrates after the first one has begun: islands, or selective hydration. */
+
+const initialMessages = [{ id: "m-1", role: "assistant", content: "Welcome" }] as const;
+let chat: ReturnType<typeof useChatStream>;
+let images: ReturnType<typeof useImages>;
+
+function Parts() {
+  chat = useChatStream({ id: "a", model: "delta-5.3", initialMessages, throttleMs: 0 });
+  images = useImages({ id: "a", model: "gamma-image-5-0-260128" });
+  const message = useChatMessage("a", "m-1");
+  const status = useChatStatus("a");
+  const texts = chat.messages.map(({ content }) => content).join(", ");
+  return (
+    <p>
+      {chat.status} {texts} {images.status} {message?.content} {status}
+    </p>
+  );
+}
+
+async function hydrated(begin: (connection: ReturnType<typeof openBody>) => Promise<void>) {
+  const connection = openBody();
+  const { client } = clientOf(({ url }) =>
+    url.endsWith("completions") ? streamAnswer(connection.body) : new Promise(() => {}),
+  );
+  const app = (
+    <GatewayProvider client={client}>
+      <Parts />
+    </GatewayProvider>
+  );
+  const island = document.createElement("div");
+  island.innerHTML = renderToString(app);
+  render(app);
+  await act(async () => {
+    await begin(connection);
+    await settled();
+  });
+  const complaints: unknown[] = [];
+  const root = await act(async () =>
+    hydrateRoot(island, app, { onRecoverableError: (error) => complaints.push(String(error)) }),
+  );
+  const text = island.textContent;
+  await act(async () => root.unmount());
+  return { text, complaints };
+}
+
+test("A part hydrates with what its server rendered, and then shows the chat and the images of now", async () => {
+  const { text, complaints } = await hydrated(async (connection) => {
+    void chat.send("Hello");
+    void images.generate({ prompt: "A reef" });
+    await connection.wanted();
+    connection.send(frame({ content: "Hi" }));
+    await connection.wanted();
+  });
+  expect(complaints).toEqual([]);
+  expect(text).toBe("streaming Welcome, Hello, Hi pending Welcome streaming");
+});
+
+test("A part hydrates after messages have changed without a change of the status", async () => {
+  const { text, complaints } = await hydrated(async () =>
+    chat.setMessages([{ id: "m-1", role: "user", content: "Another one" }]),
+  );
+  expect(complaints).toEqual([]);
+  expect(text).toBe("ready Another one idle Another one ready");
+});

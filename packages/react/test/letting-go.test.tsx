@@ -1,0 +1,129 @@
+import { memoryStorage, type RecordStorage } from "@sluice/core";
+import { GatewayProvider, useChatStream } from "@sluice/react";
+import { act, render } from "@testing-library/react";
+import { StrictMode } from "react";
+import { expect, test } from "vitest";
+import {
+  clientOf,
+  DONE,
+  frame,
+  openBody,
+  settled,
+  stoppedClock,
+  streamAnswer,
+} from "../../core/test/support/gateway.js";
+
+/* Chats with an id that no component shows any more. */
+
+const MINUTE = 60_000;
+let chat: ReturnType<typeof useChatStream>;
+
+function Chat({ id, storage }: { id: string; storage: RecordStorage | undefined }) {
+  chat = useChatStream({ id, model: "delta-5.3", ...(storage && { storage }) });
+  return <p>{chat.messages.map(({ content }) => content).join(", ")}</p>;
+}
+
+function page(Mode: typeof StrictMode | null = null, storage?: RecordStorage) {
+  const clock = stoppedClock();
+  const connection = openBody();
+  const long = { firstChunkMs: 1e9, chunkMs: 1e9 };
+  const { client, requests } = clientOf(() => streamAnswer(connection.body), { clock, timeouts: long });
+  const app = (id?: string) => {
+    const content = (
+      <GatewayProvider client={client}>
+        {id !== undefined && <Chat key={id} id={id} storage={storage} />}
+      </GatewayProvider>
+    );
+    return Mode ? <Mode>{content}</Mode> : content;
+  };
+  const view = render(app());
+  return {
+    clock,
+    connection,
+    requests,
+    text: () => view.container.textContent,
+    show: (id?: string) => act(async () => view.rerender(app(id))),
+    advance: (ms: number) => act(() => clock.advance(ms)),
+    says: (text: string) =>
+      act(async () => {
+        await connection.wanted();
+        connection.send(text);
+        await connection.wanted();
+        await clock.advance(50);
+      }),
+    write: (content: string) => act(async () => chat.setMessages([{ role: "user", content }])),
+  };
+}
+
+test.each([null, StrictMode])("A chat is let go five minutes after its last component", async (Mode) => {
+  const { show, write, advance, text, clock } = page(Mode);
+  await show("a");
+  await write("Hello");
+  await show();
+  await advance(4.9 * MINUTE);
+  await show("a");
+  expect(text()).toBe("Hello");
+  await advance(60 * MINUTE);
+  await show();
+  await advance(5 * MINUTE);
+  expect(clock.sleeping()).toBe(0);
+  await show("a");
+  expect(text()).toBe("");
+});
+
+test("Of a thousand chats that were shown, a hundred are kept", async () => {
+  const { show, write, text, clock } = page();
+  for (let nth = 0; nth < 1000; nth += 1) {
+    await show(`chat ${nth}`);
+    if (nth === 0 || nth >= 898) await write(`text ${nth}`);
+  }
+  await show();
+  expect(clock.sleeping()).toBe(100);
+  await show("chat 900");
+  expect(text()).toBe("text 900");
+  await show("chat 898");
+  expect(text()).toBe("");
+  await show("chat 0");
+  expect(text()).toBe("");
+});
+
+test("A chat whose answer streams is kept until the answer has ended, and five minutes more", async () => {
+  const { show, says, advance, text, connection, requests } = page();
+  await show("a");
+  await act(async () => {
+    void chat.send("Why?");
+    await settled();
+  });
+  await says(frame({ content: "Be" }));
+  await show();
+  await advance(60 * MINUTE);
+  for (let nth = 0; nth < 150; nth += 1) await show(`other ${nth}`);
+  expect(connection.cancelled).toBe(false);
+  await says(frame({ content: "cause" }) + frame({}, "stop") + DONE);
+  await advance(4 * MINUTE);
+  await show("a");
+  expect([text(), requests.length]).toEqual(["Why?, Because", 1]);
+});
+
+test("A chat that is let go before its storage could take it is written later", async () => {
+  const memory = memoryStorage();
+  let isFull = true;
+  const storage: RecordStorage = {
+    ...memory,
+    write: (...given) =>
+      isFull ? Promise.reject(new DOMException("full", "QuotaExceededError")) : memory.write(...given),
+  };
+  const { show, write, advance, text } = page(null, storage);
+  await show("a");
+  await advance(100);
+  await write("Hello");
+  await advance(10_000);
+  expect(chat.unsaved).toBeGreaterThan(0);
+  await show();
+  await advance(60 * MINUTE);
+  isFull = false;
+  await advance(60 * MINUTE);
+  await show("a");
+  await advance(100);
+  expect(text()).toBe("Hello");
+});
