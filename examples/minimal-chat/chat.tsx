@@ -33,7 +33,7 @@ function Chat() {
       </ol>
       <p role="status">{status === "submitted" && "Waiting for the answer …"}</p>
       {error && <Problem error={error} onRetry={retry} />}
-      {status === "ready" && messages.at(-1)?.outcome === "length" && (
+      {status === "ready" && isContinuable(messages.at(-1)) && (
         <button type="button" onClick={() => void send("Continue")}>
           Continue
         </button>
@@ -41,6 +41,11 @@ function Chat() {
       <Composer chat={chat} model={model} />
     </main>
   );
+}
+
+/** True for an answer that ended at a limit, or without a word that it is whole. */
+function isContinuable(message?: ThreadMessage) {
+  return message?.outcome === "length" || message?.outcome === "unconfirmed";
 }
 
 function Message({ message: { role, content, reasoning, images = [] } }: { message: ThreadMessage }) {

@@ -11,7 +11,14 @@ const thisMachine = "http://127.0.0.1:*";
 export default defineConfig(({ mode }) => {
   const { VITE_GATEWAY } = loadEnv(mode, import.meta.dirname);
   return {
-    plugins: [react(), tailwind(), parseWithoutDOM(), contentSecurityPolicy(VITE_GATEWAY), firstScreen()],
+    plugins: [
+      react(),
+      tailwind(),
+      parseWithoutDOM(),
+      contentSecurityPolicy(VITE_GATEWAY),
+      firstScreen(),
+      claims(VITE_GATEWAY),
+    ],
     build: {
       rolldownOptions: {
         input: ["index.html", "diagram.html"].map((page) => join(import.meta.dirname, page)),
@@ -119,5 +126,13 @@ function firstScreen(): Plugin {
         ];
       },
     },
+  };
+}
+
+/** Takes the sentence about the emulator out of the first screen of a page for another gateway. */
+function claims(gateway: string | undefined): Plugin {
+  return {
+    name: "claims",
+    transformIndexHtml: (html) => (gateway ? html.replace(" This page runs offline and is free.", "") : html),
   };
 }

@@ -32,14 +32,14 @@ export function jsonCard({ model, messages }: ChatRequest): string {
 
 /** Text of a message. */
 export function textOf({ content }: ChatRequestMessage): string {
-  if (content === null || typeof content === "string") return content ?? "";
-  return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+  if (typeof content === "string") return content;
+  return (content ?? []).flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
 /** URLs of the pictures of a message. */
 export function picturesOf({ content }: ChatRequestMessage): string[] {
-  if (content === null || typeof content === "string") return [];
-  return content.flatMap((part) => (part.type === "image_url" ? [part.image_url.url] : []));
+  if (typeof content === "string") return [];
+  return (content ?? []).flatMap((part) => (part.type === "image_url" ? [part.image_url.url] : []));
 }
 
 function tableOf({ model, messages, ...fields }: ChatRequest): string {

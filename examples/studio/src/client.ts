@@ -1,6 +1,6 @@
 import { type Clock, createClient, indexedDBStorage } from "@sluice/core";
 import { recordEvent, recordRequest } from "./inspector/feed.js";
-import { reachesServer, serverURL } from "./server.js";
+import { assertReachable, serverURL } from "./server.js";
 import { createValue } from "./value.js";
 
 /** Says if this browser keeps chats and tasks: false from its first failure on. */
@@ -39,7 +39,7 @@ let cable = new AbortController();
 
 /** Fetches, unless the connection is cut; a cut ends what is under way as a lost network would. */
 async function fetchUnlessCut(request: Request): Promise<Response> {
-  if (!(await reachesServer())) throw new TypeError("Failed to fetch: ENETUNREACH");
+  await assertReachable();
   if (isCut.getSnapshot()) throw new TypeError("Failed to fetch");
   return globalThis.fetch(request, { signal: AbortSignal.any([request.signal, cable.signal]) });
 }
@@ -91,6 +91,8 @@ const retryClock: Clock = {
 
 /** The client of all rooms. It has no key: the proxy that serves this page adds it. */
 export const client = createClient({
+  // the studio shows the tokens of each answer
+  includeUsage: true,
   baseURL: serverURL,
   // the gateway's specification has no lookup of assets; the emulator has this one, and the Worker lets it through
   assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),

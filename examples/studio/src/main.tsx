@@ -7,6 +7,7 @@ import { client } from "./client.js";
 import { preloadRoom, RouteContext, routeOf, useRooms } from "./routes.js";
 import { Shell } from "./shell/shell.js";
 import { Button } from "./ui/button.js";
+import { roomWords } from "./words.js";
 
 const root = createRoot(document.getElementById("root") as HTMLElement);
 // until then index.html shows the frame: the page is never empty
@@ -33,14 +34,14 @@ function App() {
           <Activity key={name} mode={name === route.room && !missing ? "visible" : "hidden"}>
             <ErrorBoundary
               fallbackRender={({ resetErrorBoundary }) => (
-                <Problem text="This room has failed." onRetry={resetErrorBoundary} />
+                <Problem text={roomWords.failed} onRetry={resetErrorBoundary} />
               )}
             >
               <Room />
             </ErrorBoundary>
           </Activity>
         ))}
-        {missing && <Problem text="This room could not load. Check your connection." onRetry={tryAgain} />}
+        {missing && <Problem text={roomWords.unloadable} onRetry={tryAgain} />}
       </Shell>
     </RouteContext>
   );

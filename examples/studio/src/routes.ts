@@ -7,6 +7,7 @@ import {
   useEffect,
   useState,
 } from "react";
+import { isAnswering } from "./inspector/feed.js";
 import { createValue } from "./value.js";
 
 /** The rooms, as the address names them. */
@@ -20,11 +21,23 @@ export interface Route {
   readonly id?: string | undefined;
 }
 
-/** Reads a route from the hash of an address, `#/chat/abc`. Anything unknown is a new chat. */
+/**
+ * Reads a route from the hash of an address, `#/chat/abc`. An unknown room is a new chat. Addresses come from anywhere:
+ * an id may be anything, and a chat that this browser does not have.
+ */
 export function routeOf(hash: string): Route {
   const [name, id] = hash.replace(/^#\/?/, "").split("/");
   const room = roomNames.find((known) => known === name) ?? "chat";
-  return { room, id: room === "chat" && id ? decodeURIComponent(id) : undefined };
+  return { room, id: room === "chat" && id ? decoded(id) : undefined };
+}
+
+/** Decodes a part of an address; one that a mail program has cut stays as it is. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** Writes the hash of a route, for a link. */
@@ -57,6 +70,28 @@ const SETTLE_MS = 2500;
 
 /** Says that the first screen is over: what it did not need may load now. */
 export const isSettled = createValue(false);
+
+/** Says if a question waits for the scripts that send it. */
+export const isAskWaiting = createValue(false);
+
+/**
+ * Loads what no one has asked for yet, one room after the other. It gives way to every question: on a slow line, the
+ * answer and the scripts that show it come first. Returns a function that ends it.
+ */
+function loadWhenCalm(): () => void {
+  const rest = [...roomNames];
+  let timer = setTimeout(next, SETTLE_MS);
+  async function next(): Promise<void> {
+    if (!isAskWaiting.getSnapshot() && !isAnswering()) {
+      isSettled.set(true);
+      const room = rest.shift();
+      if (room === undefined) return;
+      await preloadRoom(room);
+      timer = setTimeout(next);
+    } else timer = setTimeout(next, SETTLE_MS);
+  }
+  return () => clearTimeout(timer);
+}
 
 const loaded = new Map<RoomName, ComponentType>();
 
@@ -103,14 +138,11 @@ export function useRooms(): Shown & { readonly tryAgain: () => void } {
 
   useEffect(() => {
     void follow();
-    const idle = setTimeout(() => {
-      isSettled.set(true);
-      for (const room of roomNames) void preloadRoom(room);
-    }, SETTLE_MS);
+    const stopLoading = loadWhenCalm();
     addEventListener("hashchange", follow);
     addEventListener("online", follow);
     return () => {
-      clearTimeout(idle);
+      stopLoading();
       removeEventListener("hashchange", follow);
       removeEventListener("online", follow);
     };

@@ -10,6 +10,9 @@ declare global {
 /** Address of the server that gets all requests of the client. */
 export const serverURL = import.meta.env.VITE_GATEWAY || location.origin;
 
+/** True where the page was built for the emulator behind its own server. */
+export const isDemo = !import.meta.env.VITE_GATEWAY;
+
 /** True while the browser has no network and the server does not answer. A server on this machine does. */
 export const isAway = createValue(false);
 
@@ -17,10 +20,24 @@ export const isAway = createValue(false);
  * Returns false if a request can't reach the server. A browser does not say of a failed request whether it was sent.
  * So without a network a request that costs nothing goes first.
  */
-export async function reachesServer(): Promise<boolean> {
+async function reachesServer(): Promise<boolean> {
   const answers = navigator.onLine || (await answersNow());
   isAway.set(!answers && !navigator.onLine);
   return answers;
+}
+
+/** Message of the error of a request that did not leave: the client takes it for one that was not sent. */
+const NOT_SENT = "Failed to fetch: ENETUNREACH";
+
+/** Throws where a request can't reach the server: then it has not left this page. */
+export async function assertReachable(): Promise<void> {
+  if (!(await reachesServer())) throw new TypeError(NOT_SENT);
+}
+
+/** Says if an error is of a request that was not sent, as the browser had no network. */
+export function isOfOffline(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && cause.message === NOT_SENT;
 }
 
 async function answersNow(): Promise<boolean> {

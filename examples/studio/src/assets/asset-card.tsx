@@ -1,14 +1,18 @@
 import { redact } from "@sluice/core";
 import { type VideoModel, videoModels } from "@sluice/core/schemas";
 import { useAsset } from "@sluice/react";
-import { describeError, errorWords } from "@sluice/react/app";
-import { Clapperboard, Copy, Image, ImageOff, LoaderCircle, Trash2 } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { errorWords } from "@sluice/react/app";
+import { Clapperboard, Copy, Image, LoaderCircle, Trash2 } from "lucide-react";
+import type { ReactNode } from "react";
+import { useDescription } from "../errors.js";
 import { focusPlace } from "../media/composer.js";
+import { MediaFrame } from "../media/frame.js";
+import { useMediaLink } from "../media/link.js";
 import { urlsOf, useImageForm, useVideoForm } from "../media/use-media-form.js";
 import { openRoute } from "../routes.js";
 import { Badge, Button, IconButton } from "../ui/button.js";
 import { toast } from "../ui/popups.js";
+import { ASSET_REFUSED, assetWords } from "../words.js";
 import { dismiss, type RegisteredAsset, type Registration, register, registered } from "./registered.js";
 
 /** An asset that was registered here, and if it can be used. */
@@ -16,6 +20,7 @@ export function AssetCard({ asset }: { readonly asset: RegisteredAsset }) {
   const { uri, error, asset: seen, refetch } = useAsset({ assetId: asset.id });
   const images = useImageForm();
   const videos = useVideoForm();
+  const { hint } = useDescription(error);
   const hasFailed = seen?.state === "failed";
   const useInImage = () => {
     const known = urlsOf(images.values, "image").filter((url) => url !== asset.picture);
@@ -39,11 +44,7 @@ export function AssetCard({ asset }: { readonly asset: RegisteredAsset }) {
         </span>
         <Chip isReady={uri !== undefined} hasFailed={hasFailed} isUnknown={error !== undefined} />
       </p>
-      {error && (
-        <p className="text-xs text-danger">
-          {hasFailed ? "This picture can't be used. Choose another one." : describeError(error).hint}
-        </p>
-      )}
+      {error && <p className="text-xs text-danger">{hasFailed ? ASSET_REFUSED : hint}</p>}
       <div className="flex flex-wrap items-center gap-1">
         {uri && (
           <>
@@ -86,7 +87,7 @@ const words = {
 /** A picture on its way to the gateway, or why it is not there. */
 export function RegistrationCard({ registration }: { readonly registration: Registration }) {
   const { id, name, picture, groupId, state, error } = registration;
-  const { title, hint, mayBeBilled } = describeError(error, { words });
+  const { title, hint, mayBeBilled } = useDescription(error, { words });
   return (
     <Card name={name} picture={picture}>
       <p className="flex items-center gap-2">
@@ -96,10 +97,10 @@ export function RegistrationCard({ registration }: { readonly registration: Regi
         {state === "sending" ? (
           <Badge role="status">
             <LoaderCircle className="animate-spin" aria-hidden />
-            Sending
+            {assetWords("sending")}
           </Badge>
         ) : (
-          <Badge tone="danger">Not added</Badge>
+          <Badge tone="danger">{assetWords("unsent")}</Badge>
         )}
       </p>
       {state === "failed" && (
@@ -140,21 +141,24 @@ interface CardProps {
 }
 
 function Card({ name, picture, children }: CardProps) {
-  const [isBroken, setBroken] = useState(false);
+  const link = useMediaLink(picture);
   return (
     <article aria-label={name} className="flex h-full flex-col overflow-hidden rounded-xl border bg-raised">
-      <div className="flex aspect-4/3 items-center justify-center bg-sunken text-muted">
-        {isBroken ? (
-          <ImageOff className="size-6" aria-hidden />
-        ) : (
-          <img
-            src={picture}
-            alt=""
-            className="size-full object-cover"
-            referrerPolicy="no-referrer"
-            onError={() => setBroken(true)}
-          />
-        )}
+      <div className="relative aspect-4/3 bg-sunken">
+        <MediaFrame
+          link={link}
+          kind="preview"
+          element={
+            <img
+              src={picture}
+              alt=""
+              className="size-full object-cover"
+              referrerPolicy="no-referrer"
+              onLoad={link.onShown}
+              onError={link.onFailed}
+            />
+          }
+        />
       </div>
       <div className="flex grow flex-col gap-2 p-3">{children}</div>
     </article>
@@ -171,19 +175,19 @@ function Chip({ isReady, hasFailed, isUnknown }: ChipProps) {
   if (isReady)
     return (
       <Badge role="status" tone="accent">
-        Ready
+        {assetWords("ready")}
       </Badge>
     );
   if (isUnknown)
     return (
       <Badge role="status" tone="danger">
-        {hasFailed ? "Failed" : "Unknown"}
+        {assetWords(hasFailed ? "failed" : "unknown")}
       </Badge>
     );
   return (
     <Badge role="status">
       <LoaderCircle className="animate-spin" aria-hidden />
-      Preparing
+      {assetWords("preparing")}
     </Badge>
   );
 }

@@ -2,11 +2,13 @@ import { Upload } from "lucide-react";
 import { useRef, useState } from "react";
 import { useInspected } from "../inspector/feed.js";
 import { focusProblem } from "../media/composer.js";
-import { Problem, useDrop } from "../media/sources.js";
+import { Refusals } from "../media/refusals.js";
+import { useDrop } from "../media/sources.js";
 import { RoomHeader } from "../shell/bars.js";
 import { Button } from "../ui/button.js";
 import { Field, TextInput } from "../ui/fields.js";
 import { useValue } from "../value.js";
+import type { Refused } from "../words.js";
 import { AssetCard, RegistrationCard } from "./asset-card.js";
 import { register, registered, registrations } from "./registered.js";
 
@@ -18,7 +20,7 @@ export function AssetsRoom() {
   const sending = useValue(registrations);
   const [groupId, setGroupId] = useState("studio");
   const [link, setLink] = useState("");
-  const [problem, setProblem] = useState<string>();
+  const [refused, setRefused] = useState<readonly Refused[]>([]);
   const [linkProblem, setLinkProblem] = useState<string>();
   const input = useRef<HTMLInputElement>(null);
   const section = useRef<HTMLElement>(null);
@@ -38,7 +40,7 @@ export function AssetsRoom() {
   );
 
   const canAdd = () => {
-    setProblem(undefined);
+    setRefused([]);
     setLinkProblem(undefined);
     if (isGroupless) focusProblem(section.current);
     return !isGroupless;
@@ -46,9 +48,12 @@ export function AssetsRoom() {
   const addFiles = async (files: readonly File[]) => {
     if (!canAdd()) return;
     const { checkMedia, toDataURI } = await import("@sluice/core/media");
+    const found: Refused[] = [];
     for (const file of files)
-      if ((await checkMedia(file, "chat_image")).length > 0) setProblem(`“${file.name}” is not a picture.`);
+      if ((await checkMedia(file, "chat_image")).length > 0)
+        found.push({ reason: "type", text: `“${file.name}” is not a picture.` });
       else void register(await toDataURI(file), file.name, groupId.trim());
+    setRefused(found);
   };
   const addLinks = (links: readonly string[]) => {
     const urls = links.map((one) => one.trim()).filter((one) => one !== "");
@@ -90,7 +95,7 @@ export function AssetsRoom() {
                 }}
               />
             </div>
-            {problem && <Problem text={problem} />}
+            <Refusals refused={refused} onDismiss={() => setRefused([])} />
             <div className="grid gap-3 sm:grid-cols-2">
               <Field label="Link" issues={linkProblem ? [linkProblem] : []}>
                 <span className="flex gap-2">

@@ -8,9 +8,10 @@ import {
 import { type ChatModel, chatModels } from "@sluice/core/schemas";
 import { type UseChatStreamResult, useChatStream } from "@sluice/react";
 import { chatModelInfo, chatTargetOf, type FormValues } from "@sluice/react/app";
-import { createContext, use, useMemo } from "react";
+import { createContext, use, useEffect, useMemo } from "react";
 import * as v from "valibot";
-import { createKeptValue, createValue } from "../value.js";
+import { isAway, isOfOffline } from "../server.js";
+import { createKeptValue, createValue, useValue } from "../value.js";
 
 /** Settings of the chat. They are kept when the model changes, and used where the model has them. */
 export interface ChatSettings {
@@ -53,13 +54,10 @@ export function changeSettings(changes: Partial<ChatSettings>): void {
   chatSettings.set((settings) => ({ ...settings, ...changes }));
 }
 
-/** Offers the tools, if need be with a model that calls tools. */
-export function offerTools(): void {
-  chatSettings.set((settings) => ({
-    ...settings,
-    offersTools: true,
-    model: chatModelInfo(settings.model).tools === "no" ? "alpha-v4.1-flash" : settings.model,
-  }));
+/** The settings with the tools, if need be with a model that calls tools. */
+export function withTools(settings: ChatSettings): ChatSettings {
+  const model = chatModelInfo(settings.model).tools === "no" ? "alpha-v4.1-flash" : settings.model;
+  return { ...settings, offersTools: true, model };
 }
 
 /** True if the model is offered the tools. */
@@ -174,7 +172,28 @@ export function useChat(id: string, settings: ChatSettings, storage?: RecordStor
     () => ({ send, retry, regenerate, edit, switchBranch, approve, deny, addToolResult }),
     [send, retry, regenerate, edit, switchBranch, approve, deny, addToolResult],
   );
+  useSendWhenBack(chat);
   return { ...chat, verbs, isBusy: chat.status === "submitted" || chat.status === "streaming" };
+}
+
+/** Questions that went out by themselves: each does once. */
+const sentAgain = new Set<string>();
+
+/** Says if a question waits for the network: nothing of it was sent, and it has not gone out by itself before. */
+export function isWaitingForNetwork(question: ThreadMessage | undefined, error: unknown): boolean {
+  return question?.role === "user" && isOfOffline(error) && !sentAgain.has(question.id);
+}
+
+/** Sends a question that waits for the network when that is back. */
+function useSendWhenBack({ messages, error, retry }: UseChatStreamResult): void {
+  const isOffline = useValue(isAway);
+  const last = messages.at(-1);
+  const waiting = isWaitingForNetwork(last, error) ? last?.id : undefined;
+  useEffect(() => {
+    if (isOffline || waiting === undefined) return;
+    sentAgain.add(waiting);
+    void retry();
+  }, [isOffline, waiting, retry]);
 }
 
 /** A chat as `useChat` returns it. */

@@ -2,6 +2,7 @@ import { chatModelInfo, useAttachments } from "@sluice/react/app";
 import { X } from "lucide-react";
 import { useId, useRef, useState } from "react";
 import { useInspected } from "../inspector/feed.js";
+import { MOST_FILES } from "../media/refusals.js";
 import { RoomHeader } from "../shell/bars.js";
 import { Button } from "../ui/button.js";
 import { useValue } from "../value.js";
@@ -33,7 +34,7 @@ export function Compare({ onClose }: { readonly onClose: () => void }) {
   const chats = sides.map(({ chat }) => chat);
   // both get the same question: the model that is blind decides
   const blind = [left, right].find((model) => !chatModelInfo(model).seesImages) ?? left;
-  const attachments = useAttachments(blind);
+  const attachments = useAttachments(blind, { max: MOST_FILES });
   useInspected(
     {
       room: "chat",
@@ -45,6 +46,10 @@ export function Compare({ onClose }: { readonly onClose: () => void }) {
       sides.map(({ model, chat }) => [model, { messages: chat.messages, status: chat.status }]),
     ),
   );
+  // after an error, one chat may wait with more messages than the other
+  const queued = chats
+    .map((chat) => chat.queued)
+    .reduce((one, other) => (other.length > one.length ? other : one));
   const send = async (text: string, images: readonly Blob[]) => {
     const turns = await Promise.all(chats.map(({ verbs }) => verbs.send(text, { images })));
     return turns.some(({ outcome, messages }) => outcome !== "not-sent" || messages.length > 0);
@@ -77,13 +82,16 @@ export function Compare({ onClose }: { readonly onClose: () => void }) {
         settings={{ ...settings, model: blind }}
         attachments={{ ...attachments, switchTo: [] }}
         isBusy={chats.some(({ isBusy }) => isBusy)}
-        queued={chats[0]?.queued ?? []}
+        queued={queued}
         onSend={send}
         onStop={() => {
           for (const { stop } of chats) stop();
         }}
         onDequeue={(index) => {
-          for (const { dequeue } of chats) dequeue(index);
+          for (const chat of chats) chat.dequeue(index + chat.queued.length - queued.length);
+        }}
+        onSendQueued={() => {
+          for (const chat of chats) if (chat.queued.length > 0) void chat.sendQueued();
         }}
       >
         <SettingsMenu />

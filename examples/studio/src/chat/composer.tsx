@@ -2,9 +2,12 @@ import type { useAttachments } from "@sluice/react/app";
 import clsx from "clsx";
 import { Clock, Paperclip, X } from "lucide-react";
 import { type ReactNode, type RefObject, useRef } from "react";
-import { Button, IconButton } from "../ui/button.js";
+import { MOST_FILES, Refusals } from "../media/refusals.js";
+import { Button, IconButton, onPressOnce } from "../ui/button.js";
+import type { Refused } from "../words.js";
 import { type ChatSettings, changeSettings, modelWords } from "./chat.js";
 import { MessageBox } from "./message-box.js";
+import { PastedTexts, usePastedTexts } from "./pasted.js";
 
 type Attachments = ReturnType<typeof useAttachments>;
 
@@ -20,22 +23,27 @@ interface ComposerProps {
   readonly onSend: (text: string, images: readonly Blob[]) => Promise<boolean>;
   readonly onStop: () => void;
   readonly onDequeue: (index: number) => void;
+  readonly onSendQueued: () => void;
   /** Menus beside the button that adds images. */
   readonly children?: ReactNode;
 }
 
 /** The place to write a message, with its images, and with the menus of the chat. */
 export function Composer(props: ComposerProps) {
-  const { draftKey, field, settings, attachments, isBusy, queued, onSend, onStop, onDequeue } = props;
-  const { images, isPreparing, isBlind, inputProps, onPaste } = attachments;
+  const { draftKey, field, settings, attachments, isBusy, onSend, onStop } = props;
+  const { images, problems, isPreparing, isBlind, inputProps } = attachments;
+  const pasted = usePastedTexts(draftKey);
   const picker = useRef<HTMLInputElement>(null);
 
   async function send(text: string): Promise<boolean> {
     const files = attachments.attachments.map(({ file }) => file);
     attachments.clear();
-    const isSent = await onSend(text, images);
-    if (!isSent) attachments.add(files);
-    return isSent;
+    pasted.clear();
+    const isSent = await onSend([text, ...pasted.texts].filter(Boolean).join("\n\n"), images);
+    if (isSent) return true;
+    attachments.add(files);
+    pasted.set((later) => [...pasted.texts, ...later]);
+    return false;
   }
 
   return (
@@ -45,13 +53,30 @@ export function Composer(props: ComposerProps) {
       onSend={send}
       isBusy={isBusy}
       onStop={onStop}
-      hasFiles={images.length > 0}
+      hasFiles={images.length + pasted.texts.length > 0}
       isBlocked={isPreparing || isBlind}
-      onPaste={onPaste}
-      before={<Queue texts={queued} onDequeue={onDequeue} />}
+      onPaste={(event) => {
+        if (!pasted.take(event)) attachments.onPaste(event);
+      }}
+      before={<Queue {...props} />}
       above={
         <>
           <Previews attachments={attachments} />
+          <PastedTexts
+            texts={pasted.texts}
+            onRemove={(index) => {
+              pasted.set((texts) => texts.filter((_, at) => at !== index));
+              field.current?.focus();
+            }}
+          />
+          <Refusals
+            // at once, however long each file takes to be read
+            refused={isPreparing ? [] : problems.map(refusalOf)}
+            onDismiss={() => {
+              attachments.dismiss();
+              field.current?.focus();
+            }}
+          />
           {isBlind && <BlindNote settings={settings} switchTo={attachments.switchTo} />}
         </>
       }
@@ -65,16 +90,18 @@ export function Composer(props: ComposerProps) {
   );
 }
 
-interface QueueProps {
-  readonly texts: readonly string[];
-  readonly onDequeue: (index: number) => void;
+function refusalOf({ problem, message }: Attachments["problems"][number]): Refused {
+  return problem === "number" ? { reason: problem, most: MOST_FILES } : { reason: problem, text: message };
 }
 
-function Queue({ texts, onDequeue }: QueueProps) {
-  if (texts.length === 0) return null;
+type QueueProps = Pick<ComposerProps, "queued" | "isBusy" | "onDequeue" | "onSendQueued">;
+
+/** The messages that wait. After an error or a reload, the user sends them. */
+function Queue({ queued, isBusy, onDequeue, onSendQueued }: QueueProps) {
+  if (queued.length === 0) return null;
   return (
-    <ul aria-label="Queued messages" className="flex flex-wrap gap-2">
-      {texts.map((text, index) => (
+    <ul aria-label="Queued messages" className="flex max-h-[20dvh] flex-wrap gap-2 overflow-y-auto">
+      {queued.map((text, index) => (
         <li
           key={index}
           className="flex max-w-full items-center gap-2 rounded-full border bg-surface pl-3 text-sm"
@@ -86,43 +113,40 @@ function Queue({ texts, onDequeue }: QueueProps) {
           </IconButton>
         </li>
       ))}
+      {!isBusy && (
+        <li>
+          <Button {...onPressOnce(onSendQueued)}>Send now</Button>
+        </li>
+      )}
     </ul>
   );
 }
 
-function Previews({ attachments: { attachments, problems, remove } }: { readonly attachments: Attachments }) {
+function Previews({ attachments: { attachments, remove } }: { readonly attachments: Attachments }) {
+  if (attachments.length === 0) return null;
   return (
-    <>
-      {attachments.length > 0 && (
-        <ul aria-label="Images to send" className="flex flex-wrap gap-2 p-1">
-          {attachments.map(({ id, file, previewUrl, isPreparing }) => (
-            <li key={id} className="relative">
-              <img
-                src={previewUrl}
-                alt={file.name}
-                className={clsx(
-                  "size-16 rounded-xl border object-cover short:size-10",
-                  isPreparing && "animate-pulse",
-                )}
-              />
-              <IconButton
-                label={`Remove ${file.name}`}
-                look="secondary"
-                className="absolute -top-2 -right-2 size-6! rounded-full! bg-raised pointer-coarse:size-11!"
-                onClick={() => remove(id)}
-              >
-                <X aria-hidden />
-              </IconButton>
-            </li>
-          ))}
-        </ul>
-      )}
-      {problems.map(({ id, message }) => (
-        <p key={id} role="alert" className="px-2 py-1 text-sm text-danger">
-          {message}
-        </p>
+    <ul aria-label="Images to send" className="flex flex-wrap gap-2 p-2">
+      {attachments.map(({ id, file, previewUrl, isPreparing }) => (
+        <li key={id} className="relative">
+          <img
+            src={previewUrl}
+            alt={file.name}
+            className={clsx(
+              "size-16 rounded-xl border object-cover short:size-10",
+              isPreparing && "animate-pulse",
+            )}
+          />
+          <IconButton
+            label={`Remove ${file.name}`}
+            look="secondary"
+            className="absolute -top-2 -right-2 size-6! rounded-full! bg-raised pointer-coarse:size-11!"
+            onClick={() => remove(id)}
+          >
+            <X aria-hidden />
+          </IconButton>
+        </li>
       ))}
-    </>
+    </ul>
   );
 }
 

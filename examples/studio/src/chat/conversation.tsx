@@ -9,26 +9,29 @@ import {
   useEffect,
   useMemo,
   useRef,
+  useState,
 } from "react";
 import { chatListOptions, isKeeping, storage } from "../client.js";
 import { useInspected } from "../inspector/feed.js";
+import { MOST_FILES } from "../media/refusals.js";
 import { openRoute } from "../routes.js";
 import { RoomHeader } from "../shell/bars.js";
 import { IconButton } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { Popover } from "../ui/popups.js";
 import { useValue } from "../value.js";
-import { type Ask, useAsks } from "../welcome/asks.js";
+import { type Ask, ask as askInNewChat, useAsks } from "../welcome/asks.js";
+import { chatWords, missingChatWords, NOT_KEPT } from "../words.js";
 import {
   type ChatVerbs,
   changeSettings,
   chatSettings,
   lastQuestion,
   notes,
-  offerTools,
   targetOf,
   toolNamesOf,
   useChat,
+  withTools,
 } from "./chat.js";
 import { Composer } from "./composer.js";
 import { ModelMenu, SettingsMenu } from "./model-menu.js";
@@ -47,13 +50,18 @@ interface ConversationProps {
 
 /** One conversation: its messages, and the place to write more. */
 export function Conversation({ id, isNew, welcome, onCompare }: ConversationProps) {
-  const settings = useValue(chatSettings);
+  const chosen = useValue(chatSettings);
+  const [needsTools, setNeedsTools] = useState(false);
+  const settings = needsTools ? withTools(chosen) : chosen;
   const chat = useChat(id, settings, storage);
-  const { messages, status, isBusy, queued, stop, dequeue, verbs } = chat;
+  const { messages, status, isBusy, queued, stop, dequeue, sendQueued, verbs } = chat;
   const { active } = useConversations({ ...chatListOptions, activeId: id });
-  const attachments = useAttachments(settings.model);
+  const attachments = useAttachments(settings.model, { max: MOST_FILES });
   const field = useRef<HTMLTextAreaElement>(null);
   const title = active?.title || "Chat";
+  const [isBegunHere] = useState(isNew);
+  const isEmpty = messages.length === 0 && queued.length === 0;
+  const isMissing = !isBegunHere && isEmpty && !chat.isRestoring;
   usePageTitle(isBusy ? `Answering… ${title}` : title);
   useInspected(
     {
@@ -84,14 +92,27 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
     [isNew, id, verbs],
   );
   const ask = useCallback(
-    ({ prompt, needsTools }: Ask) => {
-      if (needsTools) offerTools();
+    async ({ prompt, needsTools = false, images }: Ask) => {
+      // the button that was pressed goes away
+      focus(field.current);
+      setNeedsTools(needsTools);
       // the tools are offered from the next render on
-      setTimeout(() => void send(prompt));
+      await new Promise((resolve) => setTimeout(resolve));
+      return send(prompt, images);
     },
     [send],
   );
-  useAsks(ask);
+  // a call that waits since before a reload was made with the tools
+  const [isRestored, setIsRestored] = useState(false);
+  if (!isRestored && !chat.isRestoring) {
+    setIsRestored(true);
+    if (status === "requires-action") setNeedsTools(true);
+  }
+  useAsks(ask, isMissing);
+  // what was offered for one question is not for the next; an answer in flight keeps it
+  const isOver = needsTools && !isBusy;
+  const onSend = (prompt: string, images: readonly Blob[]) =>
+    isOver ? ask({ prompt, images }) : send(prompt, images);
   // the button that was pressed goes away
   const acts = useVerbsWithFocus(verbs, field);
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
@@ -120,6 +141,7 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
         onFocus={() => void Log.preload()}
         {...attachments.dropProps}
       >
+        {isMissing && <Missing />}
         {messages.length === 0 && (isNew || !chat.isRestoring) ? (
           welcome
         ) : (
@@ -127,15 +149,22 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
         )}
         <Status status={status} last={messages.at(-1)} />
         <Composer
-          draftKey={isNew ? "new" : id}
+          draftKey={isNew || isMissing ? "new" : id}
           field={field}
           settings={settings}
           attachments={attachments}
           isBusy={isBusy}
           queued={queued}
-          onSend={send}
+          onSend={isMissing ? (prompt, images) => askInNewChat({ prompt, images }) : onSend}
           onStop={stopAll}
-          onDequeue={dequeue}
+          onDequeue={(index) => {
+            focus(field.current);
+            dequeue(index);
+          }}
+          onSendQueued={() => {
+            focus(field.current);
+            void sendQueued();
+          }}
         >
           <ModelMenu model={settings.model} onChange={(model) => changeSettings({ model })} />
           <SettingsMenu />
@@ -147,6 +176,16 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
         )}
       </div>
     </>
+  );
+}
+
+/** Says that the address is of a chat that is not here. What is written begins a new one. */
+function Missing() {
+  const keeps = useValue(isKeeping);
+  return (
+    <p role="status" className="mx-auto mt-4 rounded-xl border px-3 py-2 text-sm">
+      {missingChatWords(keeps)}
+    </p>
   );
 }
 
@@ -170,6 +209,7 @@ function withFocus(verbs: ChatVerbs, moveFocus: () => void): ChatVerbs {
     };
   return {
     ...verbs,
+    send: then(verbs.send),
     retry: then(verbs.retry),
     regenerate: then(verbs.regenerate),
     edit: then(verbs.edit),
@@ -200,28 +240,11 @@ function Status({ status, last }: StatusProps) {
   return (
     <>
       <p role="status" className="sr-only">
-        {wordsOf(status, last)}
+        {chatWords(status, last?.role === "assistant" && last.outcome === "complete")}
       </p>
-      {!keeps && (
-        <p className="px-4 pb-1 text-center text-xs text-warn">This browser does not keep your chats.</p>
-      )}
+      {!keeps && <p className="px-4 pb-1 text-center text-xs text-warn">{NOT_KEPT}</p>}
     </>
   );
-}
-
-function wordsOf(status: ChatStatus, last: ThreadMessage | undefined): string {
-  switch (status) {
-    case "submitted":
-      return "Waiting for the answer…";
-    case "streaming":
-      return "Answering…";
-    case "requires-action":
-      return "The model waits for you.";
-    case "error":
-      return "";
-    case "ready":
-      return last?.role === "assistant" && last.outcome === "complete" ? "The answer is complete." : "";
-  }
 }
 
 /** The notes that `save_note` kept. */

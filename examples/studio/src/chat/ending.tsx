@@ -1,22 +1,15 @@
-import type { MessageOutcome, ThreadMessage } from "@sluice/core";
-import { describeError, type ErrorAction } from "@sluice/react/app";
+import type { ThreadMessage } from "@sluice/core";
+import { describeError, type ErrorAction, type ErrorKind } from "@sluice/react/app";
 import clsx from "clsx";
 import { CircleAlert, Info, RotateCw, StepForward, Timer } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { retryNow } from "../client.js";
+import { useDescription } from "../errors.js";
 import { calls } from "../inspector/feed.js";
-import { isAway } from "../server.js";
-import { Button } from "../ui/button.js";
+import { Button, onPressOnce } from "../ui/button.js";
 import { useNow, useValue } from "../value.js";
-import { CONTINUE, changeSettings, modelWords, useVerbs } from "./chat.js";
-
-const notes: { readonly [Outcome in MessageOutcome]?: string } = {
-  length: "The answer reached its length limit.",
-  stopped: "Stopped",
-  interrupted: "Interrupted: the page was closed.",
-  "content-filter": "The rest was removed by a filter.",
-  "insufficient-resource": "The model ran out of capacity.",
-};
+import { endingWords, retryWords, silenceWords, UNANSWERED } from "../words.js";
+import { CONTINUE, changeSettings, isWaitingForNetwork, modelWords, useVerbs } from "./chat.js";
 
 interface EndingProps {
   readonly message: ThreadMessage;
@@ -27,25 +20,44 @@ interface EndingProps {
 export function Ending({ message, isLast }: EndingProps) {
   const { send, retry } = useVerbs();
   const { outcome, error } = message;
-  if (error) return <ErrorNote error={error} canRetry={isLast} onRetry={() => void retry()} />;
-  const note = outcome && notes[outcome];
+  const rest = () => void send(CONTINUE);
+  if (error)
+    return (
+      <ErrorNote error={error} canRetry={isLast} onRetry={() => void retry()}>
+        {isLast && hasRest(message) && <ContinueButton onPress={rest} />}
+      </ErrorNote>
+    );
+  const note = outcome && endingWords[outcome];
   if (!note) return null;
   return (
     <Note icon={<Info aria-hidden />} title={note}>
       {isLast &&
         (canRetry(message) ? (
-          <Button onClick={() => void retry()}>
+          <Button {...onPressOnce(() => void retry())}>
             <RotateCw aria-hidden />
             Try again
           </Button>
         ) : (
-          <Button onClick={() => void send(CONTINUE)}>
-            <StepForward aria-hidden />
-            Continue
-          </Button>
+          <ContinueButton onPress={outcome === "step-limit" ? () => void retry() : rest} />
         ))}
     </Note>
   );
+}
+
+function ContinueButton({ onPress }: { readonly onPress: () => void }) {
+  return (
+    <Button {...onPressOnce(onPress)}>
+      <StepForward aria-hidden />
+      Continue
+    </Button>
+  );
+}
+
+/** Failures after which the text so far is good, and its rest can be asked for. */
+const breaks: readonly ErrorKind[] = ["cutOff", "connectionLost", "stalled", "timedOut"];
+
+function hasRest({ error, content, toolCalls = [] }: ThreadMessage): boolean {
+  return content !== "" && toolCalls.length === 0 && breaks.includes(describeError(error).kind);
 }
 
 /** Says if the end of an answer offers to ask again. Another button for the same would only confuse. */
@@ -54,16 +66,24 @@ export function canRetry({ outcome, error, content }: ThreadMessage): boolean {
     const { action } = describeError(error);
     return isRepeatable(action) || action === "switch-model";
   }
-  return outcome === "content-filter" || (outcome !== undefined && outcome in notes && content === "");
+  if (outcome === "step-limit") return false;
+  return outcome === "content-filter" || (outcome !== undefined && outcome in endingWords && content === "");
 }
 
 /** The place of an answer that never began. */
-export function Unanswered({ error }: { readonly error: Error | undefined }) {
+export function Unanswered({
+  question,
+  error,
+}: {
+  readonly question: ThreadMessage | undefined;
+  readonly error: Error | undefined;
+}) {
   const { retry } = useVerbs();
-  if (error) return <ErrorNote error={error} canRetry onRetry={() => void retry()} />;
+  const isWaiting = isWaitingForNetwork(question, error);
+  if (error) return <ErrorNote error={error} isWaiting={isWaiting} canRetry onRetry={() => void retry()} />;
   return (
-    <Note icon={<Info aria-hidden />} title="No answer yet">
-      <Button onClick={() => void retry()}>
+    <Note icon={<Info aria-hidden />} title={UNANSWERED}>
+      <Button {...onPressOnce(() => void retry())}>
         <RotateCw aria-hidden />
         Try again
       </Button>
@@ -73,36 +93,39 @@ export function Unanswered({ error }: { readonly error: Error | undefined }) {
 
 interface ErrorNoteProps {
   readonly error: Error;
+  /** True where the request goes out by itself once the network is back. @default false */
+  readonly isWaiting?: boolean;
   readonly canRetry: boolean;
   readonly onRetry: () => void;
+  /** Another action. */
+  readonly children?: ReactNode;
 }
 
-/** An error in words, with the one action that helps. */
-function ErrorNote({ error, canRetry, onRetry }: ErrorNoteProps) {
-  // the words are about the connection of this moment
-  useValue(isAway);
-  const { title, hint, action, retryAt } = describeError(error);
+/** An error in words, with the action that helps. */
+function ErrorNote({ error, isWaiting = false, canRetry, onRetry, children }: ErrorNoteProps) {
+  const { title, hint, action, retryAt } = useDescription(error, { isWaiting });
   const seconds = useSecondsUntil(retryAt);
   return (
     <div role="alert">
       <Note isError icon={<CircleAlert aria-hidden />} title={title} hint={hint}>
         {canRetry && isRepeatable(action) && (
-          <Button onClick={onRetry}>
+          <Button {...onPressOnce(onRetry)}>
             <RotateCw aria-hidden />
             Try again{seconds > 0 && ` (${seconds} s)`}
           </Button>
         )}
         {canRetry && action === "switch-model" && (
           <Button
-            onClick={() => {
+            {...onPressOnce(() => {
               changeSettings({ model: "alpha-v4.1-flash" });
               // after the render that has the new model
               setTimeout(onRetry);
-            }}
+            })}
           >
             Switch to {modelWords["alpha-v4.1-flash"].name}
           </Button>
         )}
+        {children}
       </Note>
     </div>
   );
@@ -143,12 +166,13 @@ export function Waiting({ model }: { readonly model?: string | undefined }) {
   const wait = useValue(calls).find((call) => call.kind === "chat" && (!model || call.model === model));
   const step = wait?.steps.at(-1);
   const seconds = useSecondsUntil(step?.type === "retry" ? step.at + step.delayMs : undefined);
+  const { title } = useDescription(step?.type === "retry" ? step.error : undefined);
   if (wait && step?.type === "retry")
     return (
       <p className="flex flex-wrap items-center gap-x-2 self-start rounded-xl bg-warn-soft py-1 pr-1 pl-3 text-sm">
         <Timer aria-hidden className="size-4 text-warn" />
         <span role="timer" className="tabular-nums">
-          {describeError(step.error).title}. Retrying in {Math.max(1, seconds)} s
+          {retryWords(title, seconds)}
         </span>
         <Button look="quiet" onClick={() => retryNow(wait.callId)}>
           Retry now
@@ -170,7 +194,7 @@ export function Silence() {
     <p className="flex items-center gap-2 text-sm text-muted">
       <Timer aria-hidden className="size-4" />
       <span role="timer" className="tabular-nums">
-        No new text for {Math.floor(ms / 1000)} s. Wait, or stop it.
+        {silenceWords(ms)}
       </span>
     </p>
   );

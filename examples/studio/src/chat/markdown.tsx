@@ -123,8 +123,8 @@ const components: Components = {
   thead: styled("thead", "bg-surface text-start"),
   tbody: styled("tbody", "divide-y"),
   tr: styled("tr", ""),
-  th: styled("th", "px-3 py-2 text-start font-medium whitespace-nowrap"),
-  td: styled("td", "px-3 py-2 align-top tabular-nums"),
+  th: styled("th", "px-3 py-2 text-start font-medium whitespace-nowrap [unicode-bidi:plaintext]"),
+  td: styled("td", "px-3 py-2 align-top tabular-nums [unicode-bidi:plaintext]"),
 };
 
 const Plain = styled("code", "rounded-md bg-hover px-1.5 py-0.5 font-mono text-[0.875em]");

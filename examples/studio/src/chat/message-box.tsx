@@ -11,6 +11,7 @@ import {
   useRef,
 } from "react";
 import { IconButton } from "../ui/button.js";
+import { directionOf } from "../ui/direction.js";
 
 interface MessageBoxProps {
   /** Name of the draft: the conversation, or "new". */
@@ -57,18 +58,20 @@ export function MessageBox(props: MessageBoxProps) {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
-    void send();
+    // a key that is held on a button may end here, with the focus
+    if (!event.repeat) void send();
   };
 
   return (
     <form onSubmit={submit} className="mx-auto flex w-full max-w-3xl flex-col gap-2 px-2 pb-2 short:pb-1">
       {props.before}
       <div className="flex flex-col rounded-2xl border border-edge/50 bg-raised p-1.5 shadow-sm focus-within:border-accent">
-        {props.above}
+        {/* whatever is added, the text and "Send" stay in the window */}
+        <div className="max-h-[30dvh] overflow-y-auto">{props.above}</div>
         <div className="flex flex-wrap items-end gap-1 short:flex-nowrap">
           <textarea
             ref={field}
-            dir="auto"
+            dir={directionOf(draft)}
             aria-label="Message"
             placeholder="Ask anything"
             rows={1}

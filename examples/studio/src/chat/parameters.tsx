@@ -2,6 +2,7 @@ import { chatModelInfo, type FormField, type FormValue, type FormValues } from "
 import { ChevronRight } from "lucide-react";
 import { Field, NumberField, Slider, Switch, TextArea, TextInput } from "../ui/fields.js";
 import { Select } from "../ui/popups.js";
+import { TOOLS_UNLISTED } from "../words.js";
 import type { ChatSettings } from "./chat.js";
 
 interface ParametersProps {
@@ -33,9 +34,7 @@ export function Parameters({ settings, onChange }: ParametersProps) {
         disabled={tools === "no"}
         onChange={(isOn) => onChange({ offersTools: isOn })}
       />
-      {tools === "unlisted" && offersTools && (
-        <p className="-mt-3 text-xs text-muted">This model may ignore tools.</p>
-      )}
+      {tools === "unlisted" && offersTools && <p className="-mt-3 text-xs text-muted">{TOOLS_UNLISTED}</p>}
       {controls(false)}
       {hasJSONMode && (
         <Switch label="JSON mode" checked={wantsJSON} onChange={(isOn) => onChange({ wantsJSON: isOn })} />

@@ -5,6 +5,7 @@ import { useLayoutEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { Button, IconButton } from "../ui/button.js";
 import { CopyButton } from "../ui/code.js";
+import { directionOf } from "../ui/direction.js";
 import { Dialog } from "../ui/popups.js";
 import { CONTINUE, useVerbs } from "./chat.js";
 
@@ -158,7 +159,7 @@ function Editor({ message, onClose }: { readonly message: ThreadMessage; readonl
     >
       <textarea
         ref={field}
-        dir="auto"
+        dir={directionOf(text)}
         aria-label="Edit your message"
         value={text}
         onChange={({ target }) => setText(target.value)}

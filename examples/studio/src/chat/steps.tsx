@@ -2,8 +2,9 @@ import type { ThreadMessage, ThreadToolCall, ToolCallState } from "@sluice/core"
 import clsx from "clsx";
 import { Ban, Brain, Check, ChevronRight, CircleAlert, Hand, LoaderCircle, Text } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
-import { Button, Chip } from "../ui/button.js";
+import { Button, Chip, onPressOnce } from "../ui/button.js";
 import { later } from "../ui/later.js";
+import { toolWords } from "../words.js";
 import { toolTitles, useVerbs } from "./chat.js";
 
 const Markdown = later(async () => (await import("./markdown.js")).Markdown);
@@ -114,23 +115,12 @@ function summaryOf(answers: readonly ThreadMessage[], calls: readonly ThreadTool
   const steps = calls.length + answers.filter(({ reasoning }) => reasoning).length;
   const used = [...new Set(calls.map(titleOf))].join(", ");
   const missed = calls.find(({ state }) => state === "denied" || state === "cancelled" || state === "failed");
-  return `${used} · ${missed ? states[missed.state] : `${steps} ${steps === 1 ? "step" : "steps"}`}`;
+  return `${used} · ${missed ? toolWords[missed.state] : `${steps} ${steps === 1 ? "step" : "steps"}`}`;
 }
 
 function titleOf({ name }: ThreadToolCall): string {
   return toolTitles[name] ?? name;
 }
-
-const states: Readonly<Record<ToolCallState, string>> = {
-  streaming: "Writing…",
-  "needs-approval": "Needs your approval",
-  "needs-result": "Needs your answer",
-  running: "Running…",
-  done: "Done",
-  failed: "Failed",
-  denied: "Denied",
-  cancelled: "Cancelled",
-};
 
 /** A tool call: its arguments, its state, its result, and the answer that it waits for. */
 function ToolCard({ call }: { readonly call: ThreadToolCall }) {
@@ -148,7 +138,7 @@ function ToolCard({ call }: { readonly call: ThreadToolCall }) {
           {titleOf(call)}
         </h3>
         <code className="text-xs text-muted">{name}</code>
-        <span className="ml-auto text-xs text-muted">{states[state]}</span>
+        <span className="ml-auto text-xs text-muted">{toolWords[state]}</span>
       </div>
       <Values label="Arguments" value={input ?? call.arguments} />
       {state === "needs-approval" && <Approval toolCallId={call.id} />}
@@ -188,10 +178,10 @@ function Approval({ toolCallId }: { readonly toolCallId: string }) {
   const { approve, deny } = useVerbs();
   return (
     <div className="flex flex-wrap gap-2">
-      <Button look="primary" onClick={() => void approve(toolCallId)}>
+      <Button look="primary" {...onPressOnce(() => void approve(toolCallId))}>
         Approve
       </Button>
-      <Button onClick={() => void deny(toolCallId)}>Deny</Button>
+      <Button {...onPressOnce(() => void deny(toolCallId))}>Deny</Button>
     </div>
   );
 }
@@ -209,16 +199,16 @@ const colors = [
 function Answering({ call }: { readonly call: ThreadToolCall }) {
   const { addToolResult } = useVerbs();
   if (call.name !== "pick_color")
-    return <Button onClick={() => void addToolResult(call.id, null)}>Skip</Button>;
+    return <Button {...onPressOnce(() => void addToolResult(call.id, null))}>Skip</Button>;
   return (
     <div className="flex flex-wrap gap-2">
       {colors.map(({ name, hex, swatch }) => (
-        <Chip key={name} onClick={() => void addToolResult(call.id, { name, hex })}>
+        <Chip key={name} {...onPressOnce(() => void addToolResult(call.id, { name, hex }))}>
           <span aria-hidden className={`size-4 rounded-full ${swatch}`} />
           {name}
         </Chip>
       ))}
-      <Chip onClick={() => void addToolResult(call.id, { name: "none" })}>No color</Chip>
+      <Chip {...onPressOnce(() => void addToolResult(call.id, { name: "none" }))}>No color</Chip>
     </div>
   );
 }

@@ -2,9 +2,10 @@ import type { ThreadMessage } from "@sluice/core";
 import clsx from "clsx";
 import { RefreshCw } from "lucide-react";
 import { memo, useEffect, useRef, useState } from "react";
-import { Badge, IconButton } from "../ui/button.js";
+import { Badge, IconButton, onPressOnce } from "../ui/button.js";
 import { CopyButton } from "../ui/code.js";
 import { later, soon } from "../ui/later.js";
+import { sourceWords } from "../words.js";
 import { modelWords, useVerbs } from "./chat.js";
 import { canRetry, Ending, Silence, Unanswered, Waiting } from "./ending.js";
 import { Question, Versions } from "./question.js";
@@ -47,7 +48,7 @@ export const Turn = memo(function Turn({ turn, isLast, isBusy, error }: TurnProp
       {question && <Question message={question} isBusy={isBusy} />}
       {answers.length > 0 && <Answer turn={turn} isLast={isLast} isBusy={isBusy} isNear={isNear} />}
       {answers.length === 0 && isBusy && <Waiting />}
-      {answers.length === 0 && !isBusy && isLast && <Unanswered error={error} />}
+      {answers.length === 0 && !isBusy && isLast && <Unanswered question={question} error={error} />}
     </div>
   );
 }, isSame);
@@ -81,6 +82,7 @@ function Answer({ turn: { answers, text }, isLast, isBusy, isNear }: AnswerProps
   // an answer that began before this page was loaded
   const isResumed =
     isBusy && isInFlight && (last.createdAt ?? Number.POSITIVE_INFINITY) < performance.timeOrigin;
+  const source = sourceWords({ isResumed, isElsewhere });
   const hasCalls = Boolean(last.toolCalls?.length);
   return (
     <article aria-label="Assistant's answer" aria-busy={isBusy} className="flex min-w-0 flex-col gap-3">
@@ -95,10 +97,10 @@ function Answer({ turn: { answers, text }, isLast, isBusy, isNear }: AnswerProps
           isNear={isNear}
         />
       )}
-      {(isResumed || isElsewhere) && (
+      {source && (
         <Badge tone="accent" className="self-start">
           <span aria-hidden className="size-2 animate-pulse rounded-full bg-accent" />
-          {isResumed ? "Resumed" : "Answering in another tab"}
+          {source}
         </Badge>
       )}
       {isSilent && <Waiting model={last.model} />}
@@ -130,8 +132,7 @@ function Prose({ text, isLive, isCut, isNear }: ProseProps) {
   );
   if (!isNear) return plain;
   const shown = JSON_START.test(text) ? `\`\`\`json\n${text}` : text;
-  // a text that grows would show unfinished Markdown
-  return <Markdown text={shown} isLive={isLive} isCut={isCut} fallback={isLive ? null : plain} />;
+  return <Markdown text={shown} isLive={isLive} isCut={isCut} fallback={plain} />;
 }
 
 /** The row of buttons at the end of a turn. */
@@ -162,7 +163,7 @@ function Actions({
       {versioned && <Versions message={versioned} />}
       {text !== "" && <CopyButton text={text} />}
       {!hasOther && (
-        <IconButton label="Regenerate" onClick={() => void regenerate(first?.id)}>
+        <IconButton label="Regenerate" {...onPressOnce(() => void regenerate(first?.id))}>
           <RefreshCw aria-hidden />
         </IconButton>
       )}

@@ -8,6 +8,7 @@ import { useInspected } from "../inspector/feed.js";
 import { AddMedia } from "../media/add-media.js";
 import {
   ComposerBox,
+  Drawing,
   Examples,
   GenerateButton,
   MediaRoom,
@@ -15,11 +16,12 @@ import {
   useMediaRoom,
 } from "../media/composer.js";
 import { fieldOf, ModelSelect, MoreSettings, ResolutionChips, ShapeChips } from "../media/settings.js";
-import { LostFiles, Problem, References, useDrop, useSources } from "../media/sources.js";
+import { LostFiles, References, useDrop, useSources } from "../media/sources.js";
 import { type MediaDraft, type MediaForm, useImageForm } from "../media/use-media-form.js";
 import { Chip, IconButton } from "../ui/button.js";
 import { NumberField } from "../ui/fields.js";
 import { useValue } from "../value.js";
+import { busyWords, IMAGES_DONE } from "../words.js";
 import { gallery, IMAGE_STORE, keepSheet, renewLinks } from "./gallery.js";
 import { Wall } from "./wall.js";
 
@@ -79,41 +81,43 @@ export function ImagesRoom() {
       }
     >
       <p role="status" className="sr-only">
-        {isPending ? "Generating" : status === "success" && "Done"}
+        {isPending ? busyWords.images : status === "success" && IMAGES_DONE}
       </p>
       {sheets.length === 0 && !isPending ? (
         <Examples
           room="images"
           title="Your images appear here. Try one of these."
           most={9}
-          onPick={(example) => fillAndStart(draftOf(example))}
+          onPick={(example) => {
+            fill(draftOf(example, form.model));
+            focusButton();
+          }}
         />
       ) : (
-        <Wall
-          sheets={sheets}
-          pending={isPending ? { request: variables, since: submittedAt } : undefined}
-          onStop={() => {
-            focusButton();
-            stop();
-          }}
-          onReuse={fill}
-          // another seed for this one, and none for the next: a seed that stays would repeat the image
-          onVary={({ model, values }) => {
-            const { seed: _, ...shown } = values;
-            fillAndStart({ model, values: { ...values, seed: randomSeed() } }, { model, values: shown });
-          }}
-        />
+        <>
+          <Drawing prompts={sheets.map(({ prompt }) => prompt)} />
+          <Wall
+            sheets={sheets}
+            pending={isPending ? { request: variables, since: submittedAt } : undefined}
+            onStop={() => {
+              focusButton();
+              stop();
+            }}
+            onReuse={fill}
+            // another seed for this one, and none for the next: a seed that stays would repeat the image
+            onVary={({ model, values }) => {
+              const { seed: _, ...shown } = values;
+              fillAndStart({ model, values: { ...values, seed: randomSeed() } }, { model, values: shown });
+            }}
+          />
+        </>
       )}
     </MediaRoom>
   );
 }
 
-/** The model with the smallest sizes: its images are there first. */
-const QUICK_MODEL: ImageModel = "gamma-image-4-0-250828";
-
-/** The form of an example: its words, and the smallest size of its shape. */
-function draftOf({ prompt, ratio, count }: DemoPrompt): Draft {
-  const model = QUICK_MODEL;
+/** The form of an example: its words, and the first size of its shape. */
+function draftOf({ prompt, ratio, count }: DemoPrompt, model: ImageModel): Draft {
   const size = fieldOf(imageForm(model), "choice", "size")?.choices.find((choice) => choice.ratio === ratio);
   return {
     model,
@@ -139,12 +143,12 @@ interface ComposerProps {
 /** The prompt and what goes with it. */
 function Composer({ form, sources, isOver, region, button, isBusy, onSubmit }: ComposerProps) {
   const references = fieldOf(form, "media", "image") as MediaField;
-  const { objection, addFiles, addLinks } = sources;
+  const { refusals, addFiles, addLinks } = sources;
   return (
     <ComposerBox label="New image" region={region} isOver={isOver}>
       <References fields={[references]} form={form} />
       <LostFiles names={form.lost} />
-      {objection && <Problem text={objection} />}
+      {refusals}
       <PromptInput form={form} placeholder="Describe an image" onSubmit={onSubmit} />
       <ShapeChips form={form} />
       <div className="flex flex-wrap items-center gap-2">

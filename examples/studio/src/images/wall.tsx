@@ -1,6 +1,7 @@
 import type { ImageRequestOf } from "@sluice/core";
 import type { ImageModel } from "@sluice/core/schemas";
 import { downloadMedia } from "@sluice/react/app";
+import clsx from "clsx";
 import {
   CircleAlert,
   Clapperboard,
@@ -9,6 +10,7 @@ import {
   Ellipsis,
   ImagePlus,
   Link,
+  Maximize2,
   RotateCcw,
   Shuffle,
   Square,
@@ -16,6 +18,8 @@ import {
 } from "lucide-react";
 import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { focusPlace } from "../media/composer.js";
+import { MediaFrame } from "../media/frame.js";
+import { useMediaLink } from "../media/link.js";
 import { type MediaDraft, urlsOf, useImageForm, useVideoForm } from "../media/use-media-form.js";
 import { shortTime } from "../media/words.js";
 import { openRoute } from "../routes.js";
@@ -23,6 +27,7 @@ import { Button, IconButton } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { Menu, type MenuItem, toast } from "../ui/popups.js";
 import { useNow } from "../value.js";
+import { busyWords, downloadWords, IMAGE_FAILED } from "../words.js";
 import { removeImage, type Sheet, type Shown, sidesOf, sizeOf } from "./gallery.js";
 
 const Viewer = later(async () => (await import("./viewer.js")).Viewer, "page");
@@ -70,6 +75,7 @@ export function Wall({ sheets, pending, onStop, onReuse, onVary }: WallProps) {
               shown={one}
               actions={actionsOf(one)}
               onOpen={() => setOpen(one.key)}
+              onReuse={onReuse}
               onRemove={() => remove(one)}
             />
           </li>
@@ -119,78 +125,116 @@ interface TileProps {
   readonly shown: Shown;
   readonly actions: readonly (MenuItem | "line")[];
   readonly onOpen: () => void;
+  readonly onReuse: WallProps["onReuse"];
   readonly onRemove: () => void;
 }
 
-function Tile({ shown, actions, onOpen, onRemove }: TileProps) {
+function Tile({ shown, actions, onOpen, onReuse, onRemove }: TileProps) {
   const { sheet, image } = shown;
-  const [isGone, setGone] = useState(false);
+  const { prompt } = sheet;
+  const link = useMediaLink(image.url ?? "");
   const [width, height] = sidesOf(sizeOf(shown));
-  if (image.error || isGone)
+  const aspectRatio = `${width} / ${height}`;
+  if (image.error)
     return (
       <div
         className="flex flex-col items-center justify-center gap-2 rounded-xl border bg-surface p-4 text-center text-sm"
-        style={{ aspectRatio: `${width} / ${height}` }}
+        style={{ aspectRatio }}
       >
         <CircleAlert className="size-5 text-muted" aria-hidden />
         <p>
-          <strong className="block font-medium">
-            {isGone ? "No longer available" : "This image failed"}
-          </strong>
-          <span className="text-muted">{image.error?.message ?? sheet.prompt}</span>
+          <strong className="block font-medium">{IMAGE_FAILED}</strong>
+          <span className="text-muted">{image.error.message}</span>
         </p>
-        <Button look="quiet" onClick={onRemove}>
-          <Trash2 aria-hidden />
-          Delete
-        </Button>
+        <Delete onRemove={onRemove} />
       </div>
     );
+  const isCovered = link.phase !== "loading" && link.phase !== "shown";
+  const save = () => void download(shown, link.onGone);
+  const openItem = { label: "Open", icon: <Maximize2 aria-hidden />, onSelect: onOpen };
   return (
-    <div className="group relative overflow-hidden rounded-xl bg-hover">
-      <button
-        type="button"
-        aria-label={`Open ${sheet.prompt}`}
-        onClick={onOpen}
-        className="block w-full -outline-offset-2"
+    <div className="group relative overflow-hidden rounded-xl bg-hover" style={{ aspectRatio }}>
+      <MediaFrame
+        link={link}
+        kind="image"
+        caption={prompt}
+        onDownload={save}
+        element={
+          <button
+            type="button"
+            aria-label={`Open ${prompt}`}
+            onClick={onOpen}
+            className="block size-full -outline-offset-2"
+          >
+            <img
+              src={image.url}
+              alt={prompt}
+              width={width}
+              height={height}
+              loading="lazy"
+              referrerPolicy="no-referrer"
+              className="size-full"
+              onLoad={link.onShown}
+              onError={link.onFailed}
+            />
+          </button>
+        }
       >
-        <img
-          src={image.url}
-          alt={sheet.prompt}
-          width={width}
-          height={height}
-          loading="lazy"
-          referrerPolicy="no-referrer"
-          className="w-full"
-          style={{ aspectRatio: `${width} / ${height}` }}
-          onError={() => setGone(true)}
-        />
-      </button>
-      <Overlay>
-        <p dir="auto" className="line-clamp-2 min-w-0 grow text-sm">
-          {sheet.prompt}
-        </p>
-        <span className="pointer-events-auto flex gap-1 text-ink">
-          <IconButton look="secondary" label="Download" onClick={() => void download(shown)}>
-            <Download aria-hidden />
-          </IconButton>
-          <Menu
-            align="end"
-            trigger={
-              <IconButton look="secondary" label="Actions">
-                <Ellipsis aria-hidden />
-              </IconButton>
-            }
-            items={actions}
-          />
-        </span>
-      </Overlay>
+        <Button look="quiet" onClick={() => onReuse(sheet.draft)}>
+          <RotateCcw aria-hidden />
+          Reuse settings
+        </Button>
+        <Delete onRemove={onRemove} />
+      </MediaFrame>
+      {link.isUsable && (
+        <Overlay isOverImage={!isCovered}>
+          <p dir="auto" className="line-clamp-2 min-w-0 grow text-sm">
+            {!isCovered && prompt}
+          </p>
+          <span className="pointer-events-auto flex gap-1 text-ink">
+            <IconButton look="secondary" label="Download" onClick={save}>
+              <Download aria-hidden />
+            </IconButton>
+            <Menu
+              align="end"
+              trigger={
+                <IconButton look="secondary" label="Actions">
+                  <Ellipsis aria-hidden />
+                </IconButton>
+              }
+              items={isCovered ? [openItem, ...actions] : actions}
+            />
+          </span>
+        </Overlay>
+      )}
     </div>
   );
 }
 
-function Overlay({ children }: { readonly children: ReactNode }) {
+function Delete({ onRemove }: Pick<TileProps, "onRemove">) {
   return (
-    <div className="pointer-events-none absolute inset-x-0 bottom-0 flex items-end gap-2 bg-linear-to-t from-black/80 to-transparent p-3 pt-10 text-white opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 group-has-data-popup-open:opacity-100 pointer-coarse:opacity-100">
+    <Button look="quiet" onClick={onRemove}>
+      <Trash2 aria-hidden />
+      Delete
+    </Button>
+  );
+}
+
+interface OverlayProps {
+  /** False where there is no image to see: then the buttons are always there. */
+  readonly isOverImage: boolean;
+  readonly children: ReactNode;
+}
+
+function Overlay({ isOverImage, children }: OverlayProps) {
+  return (
+    <div
+      className={clsx(
+        "pointer-events-none absolute inset-x-0 bottom-0 flex items-end gap-2 p-3 pt-10",
+        isOverImage &&
+          "bg-linear-to-t from-black/80 to-transparent text-white opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 group-has-data-popup-open:opacity-100 pointer-coarse:opacity-100",
+      )}
+    >
       {children}
     </div>
   );
@@ -216,7 +260,9 @@ function Waiting({
           aria-hidden
           className="absolute inset-0 animate-pulse bg-linear-to-br from-accent-soft to-hover"
         />
-        <span className="relative tabular-nums">Generating · {shortTime(now - (since ?? now))}</span>
+        <span className="relative tabular-nums">
+          {busyWords.images} · {shortTime(now - (since ?? now))}
+        </span>
         {at === 0 && (
           <Button className="relative" onClick={onStop}>
             <Square aria-hidden />
@@ -238,8 +284,12 @@ async function copy(text: string, done: string): Promise<void> {
   toast(done);
 }
 
-async function download({ image, sheet }: Shown): Promise<void> {
-  if (image.url && (await downloadMedia(image.url, sheet.prompt)) === "expired") toast("No longer available");
+async function download({ image, sheet }: Shown, onGone?: () => void): Promise<void> {
+  if (!image.url) return;
+  const result = await downloadMedia(image.url, sheet.prompt);
+  if (result === "expired") onGone?.();
+  const words = downloadWords(result);
+  if (words) toast(words);
 }
 
 /** Downloads the images of a set, one after the other. */

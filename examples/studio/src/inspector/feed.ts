@@ -1,4 +1,12 @@
-import type { AssetRequest, ChatTarget, ClientEvent, ImageRequest, Issue, VideoRequest } from "@sluice/core";
+import type {
+  AssetRequest,
+  ChatTarget,
+  ClientEvent,
+  ImageRequest,
+  Issue,
+  Store,
+  VideoRequest,
+} from "@sluice/core";
 import { useEffect } from "react";
 import { createValue } from "../value.js";
 
@@ -35,6 +43,25 @@ const LONG = 2000;
 
 /** The latest calls of the client, newest first. */
 export const calls = createValue<readonly Call[]>([]);
+
+/** True while an answer of a chat that has begun is in flight. */
+export const answerInFlight: Store<boolean> = {
+  subscribe: calls.subscribe,
+  getSnapshot: () =>
+    calls.getSnapshot().some(({ kind, steps }) => {
+      const has = (type: RecordedStep["type"]) => steps.some((step) => step.type === type);
+      return kind === "chat" && has("first-chunk") && !has("end");
+    }),
+};
+
+/** True from the start of a chat or image call to its end. */
+export function isAnswering(): boolean {
+  return calls
+    .getSnapshot()
+    .some(
+      ({ kind, steps }) => (kind === "chat" || kind === "image") && !steps.some(({ type }) => type === "end"),
+    );
+}
 
 /** The call whose `request` event came last: the client fetches right after it. */
 let sending: string | undefined;

@@ -76,7 +76,7 @@ function CodeView() {
           <Highlighted code={code} language={target === "curl" ? "shellscript" : "tsx"} />
         </pre>
       </section>
-      <p className="border-t p-4 text-xs text-muted">Runs as it is. It follows the settings of this room.</p>
+      <p className="border-t p-4 text-xs text-muted">It follows the settings of this room.</p>
     </>
   );
 }

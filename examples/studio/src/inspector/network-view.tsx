@@ -2,6 +2,7 @@ import { KeyRound, TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import { Badge, Button } from "../ui/button.js";
 import { useNow, useValue } from "../value.js";
+import { callWords, keyWords } from "../words.js";
 import { type Call, calls, type SentRequest } from "./feed.js";
 import { seconds, timelineOf } from "./timeline.js";
 import { Tree } from "./tree.js";
@@ -68,7 +69,7 @@ function CallHead({ call, count, isOpen, onToggle }: CallHeadProps) {
       className="control flex w-full items-center gap-2 px-4 py-2 text-left text-sm -outline-offset-2 hover:bg-hover"
     >
       <span className="min-w-0 grow truncate">
-        {call.model ?? (call.path.startsWith("/v1/chat/streams/") ? "Resumed answer" : call.path)}
+        {callWords(call)}
         {count > 1 && <span className="text-muted"> ×{count}</span>}
       </span>
       {end && <span className="shrink-0 text-xs text-muted tabular-nums">{seconds(end.ms)}</span>}
@@ -159,7 +160,7 @@ function Sent({ request }: { readonly request: SentRequest }) {
       </p>
       <Badge tone="accent" className="self-start">
         <KeyRound aria-hidden />
-        {hasKey ? "Key sent by this page" : "Key added by the Worker"}
+        {keyWords({ hasKey, path: new URL(request.url).pathname })}
       </Badge>
       <div className="font-mono">
         <Tree name="headers" value={Object.fromEntries(request.headers)} />

@@ -1,5 +1,5 @@
 import type { Outcome } from "@sluice/core";
-import { describeError, type ErrorWords, errorWords } from "@sluice/react/app";
+import { type ErrorWords, errorWords } from "@sluice/react/app";
 import clsx from "clsx";
 import { CircleAlert, Sparkles } from "lucide-react";
 import {
@@ -11,9 +11,13 @@ import {
   useRef,
 } from "react";
 import { type DemoPrompt, demoPrompts } from "../../demo/prompts.js";
+import { useDescription } from "../errors.js";
+import { isDemo, isOfOffline } from "../server.js";
 import { RoomHeader } from "../shell/bars.js";
-import { Button } from "../ui/button.js";
+import { Button, onPressOnce } from "../ui/button.js";
+import { directionOf } from "../ui/direction.js";
 import { useValue } from "../value.js";
+import { drawingWords, NOTHING_SENT, TOO_LARGE } from "../words.js";
 import { filesInReading } from "./files.js";
 import { Problem } from "./sources.js";
 import type { FormControls, MediaDraft, MediaForm } from "./use-media-form.js";
@@ -130,7 +134,7 @@ interface PromptProps {
 export function PromptInput({ form, placeholder, onSubmit, className }: PromptProps) {
   const id = useId();
   const problem = form.problems.get("prompt");
-  const { prompt } = form.values;
+  const text = typeof form.values.prompt === "string" ? form.values.prompt : "";
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
@@ -143,10 +147,10 @@ export function PromptInput({ form, placeholder, onSubmit, className }: PromptPr
         aria-label="Prompt"
         aria-invalid={problem ? true : undefined}
         aria-describedby={problem ? id : undefined}
-        dir="auto"
+        dir={directionOf(text)}
         rows={2}
         placeholder={placeholder}
-        value={typeof prompt === "string" ? prompt : ""}
+        value={text}
         onChange={(event) => form.set("prompt", event.target.value)}
         onKeyDown={onKeyDown}
         className="field-sizing-content max-h-60 min-h-14 w-full grow resize-none rounded-md bg-transparent px-1"
@@ -173,12 +177,7 @@ export function GenerateButton({ button, isBusy, children, onPress }: GeneratePr
       look="primary"
       aria-disabled={isOff || undefined}
       className="aria-disabled:opacity-60"
-      onClick={({ detail }) => {
-        if (!isOff && detail < 2) onPress();
-      }}
-      onKeyDown={(event) => {
-        if (event.repeat) event.preventDefault();
-      }}
+      {...onPressOnce(() => !isOff && onPress())}
     >
       <Sparkles aria-hidden />
       {isReading ? "Adding…" : children}
@@ -195,16 +194,18 @@ interface FailureProps {
   readonly onDismiss?: () => void;
 }
 
-const ownWords = { ...errorWords, tooLong: { title: "Too large", hint: "Use a smaller file, or fewer." } };
+const ownWords = { ...errorWords, tooLong: TOO_LARGE };
 
 /** A failed request, in words for people, with one way on. */
 function Failure({ error, outcome, words, onRetry, onDismiss }: FailureProps) {
-  const { kind, title, hint, action, mayBeBilled } = describeError(error, {
+  const { kind, title, hint, action, mayBeBilled } = useDescription(error, {
     outcome,
     words: { ...ownWords, ...words },
   });
   const canRetry = action === "retry" || action === "wait";
-  const isUnsent = kind !== "invalidInput" && (outcome ?? outcomeOf(error)) === "not-sent";
+  // the words of these two say so themselves
+  const isSaid = kind === "invalidInput" || isOfOffline(error);
+  const isUnsent = !isSaid && (outcome ?? outcomeOf(error)) === "not-sent";
   return (
     <div
       role="alert"
@@ -213,13 +214,11 @@ function Failure({ error, outcome, words, onRetry, onDismiss }: FailureProps) {
       <CircleAlert className="size-4.5 shrink-0 text-danger" aria-hidden />
       <p className="min-w-48 grow basis-0">
         <strong className="font-medium">{title}.</strong> {hint}
-        {isUnsent && " Nothing was sent."}
+        {isUnsent && ` ${NOTHING_SENT}`}
       </p>
       <span className="flex gap-2">
         {onRetry && canRetry && (
-          <Button onClick={({ detail }) => detail < 2 && onRetry()}>
-            {mayBeBilled ? "Retry anyway" : "Try again"}
-          </Button>
+          <Button {...onPressOnce(onRetry)}>{mayBeBilled ? "Retry anyway" : "Try again"}</Button>
         )}
         {onDismiss && (
           <Button look="quiet" onClick={onDismiss}>
@@ -261,7 +260,7 @@ export function Examples({ room, title, most, onPick }: ExamplesProps) {
           <li key={example.id}>
             <button
               type="button"
-              onClick={({ detail }) => detail < 2 && onPick(example)}
+              onClick={() => onPick(example)}
               className="group flex h-full w-full flex-col overflow-hidden rounded-xl border bg-raised text-left transition-colors hover:border-accent"
             >
               <img
@@ -282,3 +281,11 @@ export function Examples({ room, title, most, onPick }: ExamplesProps) {
     </section>
   );
 }
+
+/** Says what the emulator can draw, where a result has a prompt that the studio does not offer. */
+export function Drawing({ prompts }: { readonly prompts: readonly string[] }) {
+  const text = drawingWords({ isDemo, hasOwnPrompt: prompts.some((prompt) => !offered.has(prompt)) });
+  return text && <p className="-mb-2 text-sm text-muted">{text}</p>;
+}
+
+const offered: ReadonlySet<string> = new Set(demoPrompts.map(({ prompt }) => prompt));

@@ -1,45 +1,75 @@
-import type { MediaField } from "@sluice/react/app";
+import type { FieldName, MediaField } from "@sluice/react/app";
 import clsx from "clsx";
 import { Box, FileText, Film, Globe, ImageOff, Music, Plus, X } from "lucide-react";
 import { type DragEvent, useRef, useState } from "react";
 import { useDropzone } from "react-dropzone";
 import { registered } from "../assets/registered.js";
 import { useValue } from "../value.js";
+import { lostFilesWords, type Refused } from "../words.js";
 import { AddMedia } from "./add-media.js";
 import { fileNameAt, pictureAt, prepare } from "./files.js";
+import { useMediaLink } from "./link.js";
+import { MOST_FILES, Refusals } from "./refusals.js";
 import { type FormControls, urlsOf } from "./use-media-form.js";
 
-/** Adds files and links to the fields of a form; says why one is not taken. */
-export function useSources({ add }: Pick<FormControls, "add">) {
-  const [objection, setObjection] = useState<string>();
+/** Adds files and links to the fields of a form; says which are not taken, and why. */
+export function useSources({ add, values }: Pick<FormControls, "add" | "values">) {
+  const [refused, setRefused] = useState<readonly Refused[]>([]);
+
+  /** Number of things that a field still takes; a field for one gets another in its place. */
+  const roomIn = ({ name, max = MOST_FILES }: MediaField) =>
+    max === 1 ? 1 : Math.max(0, max - urlsOf(values, name).length);
 
   /** Adds each file to the field that `fieldOf` finds for it. */
   async function addFilesTo(
     fieldOf: (file: File) => MediaField | undefined,
     files: readonly File[],
   ): Promise<void> {
-    setObjection(undefined);
-    for (const file of files)
-      try {
-        const field = fieldOf(file);
-        if (field) add(field, [await prepare(file, field)]);
-        else setObjection(`“${file.name}” can't be used here.`);
-      } catch (error) {
-        setObjection(error instanceof TypeError ? error.message : `“${file.name}” can't be read.`);
+    setRefused([]);
+    const found: Refused[] = [];
+    const added = new Map<FieldName, number>();
+    for (const file of files) {
+      const field = fieldOf(file);
+      if (!field) found.push({ reason: "type", text: `“${file.name}” can't be used here.` });
+      else {
+        const count = added.get(field.name) ?? 0;
+        if (count >= roomIn(field)) found.push(tooMany(field));
+        else
+          await prepare(file, field).then(
+            (url) => {
+              added.set(field.name, count + 1);
+              add(field, [url]);
+            },
+            (error: unknown) => found.push(refusalOf(file, error)),
+          );
       }
+    }
+    // at once: one announcement
+    setRefused(found);
   }
 
   function addLinks(field: MediaField, links: readonly string[]): void {
-    setObjection(undefined);
-    add(field, links);
+    const room = roomIn(field);
+    setRefused(links.slice(room).map(() => tooMany(field)));
+    add(field, links.slice(0, room));
   }
 
   return {
-    objection,
+    refusals: <Refusals refused={refused} onDismiss={() => setRefused([])} />,
     addFilesTo,
     addFiles: (field: MediaField, files: readonly File[]) => addFilesTo(() => field, files),
     addLinks,
   };
+}
+
+function tooMany({ max = MOST_FILES }: MediaField): Refused {
+  return { reason: "number", most: max };
+}
+
+function refusalOf({ name }: File, error: unknown): Refused {
+  return error instanceof TypeError
+    ? { reason: "rule", text: error.message }
+    : { reason: "unreadable", text: `“${name}” can't be read.` };
 }
 
 /** Takes what is dropped on an element: files, or the link of a picture of this page or another. */
@@ -79,13 +109,13 @@ interface TileProps {
 
 /** A frame of the video: a tile to drop a picture on. */
 export function FrameTile({ field, form }: TileProps) {
-  const { objection, addFiles, addLinks } = useSources(form);
+  const { refusals, addFiles, addLinks } = useSources(form);
   const { dropProps, isOver } = useDrop(
-    (files) => void addFiles(field, files.slice(0, 1)),
-    (links) => addLinks(field, links.slice(0, 1)),
+    (files) => void addFiles(field, files),
+    (links) => addLinks(field, links),
   );
   const [url] = urlsOf(form.values, field.name);
-  const problem = objection ?? form.problems.get(field.name);
+  const problem = form.problems.get(field.name);
   return (
     <fieldset {...dropProps} aria-label={field.label} className="flex min-w-0 flex-col gap-1">
       {url ? (
@@ -117,6 +147,7 @@ export function FrameTile({ field, form }: TileProps) {
           }
         />
       )}
+      {refusals}
       {problem && <Problem text={problem} />}
     </fieldset>
   );
@@ -125,10 +156,9 @@ export function FrameTile({ field, form }: TileProps) {
 /** Says which files have to be chosen again. Nothing is shown where none is. */
 export function LostFiles({ names }: { readonly names: readonly string[] }) {
   if (names.length === 0) return null;
-  const files = names.map((name) => `“${name}”`).join(", ");
   return (
     <p role="status" className="rounded-lg bg-warn-soft px-3 py-2 text-sm wrap-anywhere">
-      Choose {files} again. The page was reloaded.
+      {lostFilesWords(names)}
     </p>
   );
 }
@@ -155,24 +185,28 @@ const icons = { image: ImageOff, video: Film, audio: Music, file: FileText, link
 
 /** A file or link of a request, and the button that takes it out. */
 function Thumbnail({ url, media, label, className, onRemove }: ThumbnailProps) {
-  const [isBroken, setBroken] = useState(false);
   const assets = useValue(registered);
   const isAsset = url.startsWith("asset:");
   const asset = assets.find(({ uri }) => uri === url);
   const shown = isAsset ? asset?.picture : media === "image" ? pictureAt(url) : undefined;
+  const link = useMediaLink(shown ?? "");
+  const isCovered = link.phase !== "loading" && link.phase !== "shown";
   const Icon = isAsset ? Box : icons[media];
   const name = url.startsWith("data:") ? label : (fileNameAt(url) ?? url.replace(/^\w+:\/\//, ""));
   return (
     <div className={clsx("group relative shrink-0 overflow-hidden rounded-xl border bg-sunken", className)}>
-      {shown && !isBroken ? (
+      {shown && (
         <img
+          key={link.attempt}
           src={shown}
           alt={label}
-          className="size-full object-cover"
+          className={clsx("size-full object-cover", isCovered && "invisible absolute inset-0")}
           referrerPolicy="no-referrer"
-          onError={() => setBroken(true)}
+          onLoad={link.onShown}
+          onError={link.onFailed}
         />
-      ) : (
+      )}
+      {(!shown || isCovered) && (
         <span className="flex size-full flex-col items-center justify-center gap-1 p-1 text-xs text-muted">
           <Icon className="size-4 shrink-0" aria-hidden />
           <span className="w-full truncate text-center">{name}</span>

@@ -8,6 +8,7 @@ import { hrefOf, openRoute, useRoute } from "../routes.js";
 import { Button, IconButton } from "../ui/button.js";
 import { saveText } from "../ui/code.js";
 import { Menu, toast } from "../ui/popups.js";
+import { listWords, sourceWords } from "../words.js";
 import { railDrawerIsOpen } from "./commands.js";
 
 const DAY_MS = 86_400_000;
@@ -132,9 +133,9 @@ function Row({ conversation, isOpen, onRename, onPin, onRemove }: RowProps) {
 const statuses: Readonly<Record<Conversation["status"], string | undefined>> = {
   ready: undefined,
   answering: "Answering",
-  "answering-elsewhere": "Answering in another tab",
-  "requires-action": "Waits for you",
-  error: "Failed",
+  "answering-elsewhere": sourceWords({ isResumed: false, isElsewhere: true }),
+  "requires-action": listWords.waits,
+  error: listWords.failed,
 };
 
 interface RenameFormProps {

@@ -2,12 +2,14 @@ import clsx from "clsx";
 import { FlaskConical, WifiOff } from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { isCut } from "../client.js";
+import { answerInFlight } from "../inspector/feed.js";
 import { isSettled, openRoute, useRoute } from "../routes.js";
-import { isAway } from "../server.js";
+import { isAway, isDemo } from "../server.js";
 import { Tooltips } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { Dialog, Menu, Sheet } from "../ui/popups.js";
 import { useValue } from "../value.js";
+import { bannerWords } from "../words.js";
 import { Rail } from "./bars.js";
 import {
   closeOverlay,
@@ -187,8 +189,10 @@ function InspectorPanel() {
 function Banner() {
   const isPlayed = useValue(isCut);
   const isOffline = useValue(isAway) || isPlayed;
+  const isStreaming = useValue(answerInFlight);
   // a studio in front of another gateway is no demo
-  if (!isOffline && import.meta.env.VITE_GATEWAY) return null;
+  const text = bannerWords({ isOffline, isStreaming, isDemo });
+  if (!text) return null;
   const Icon = isOffline ? WifiOff : FlaskConical;
   return (
     <header
@@ -198,11 +202,7 @@ function Banner() {
       )}
     >
       <Icon className={clsx("size-3.5", !isOffline && "text-accent")} aria-hidden />
-      <span role="status">
-        {isOffline
-          ? "No connection · It resumes by itself"
-          : "Offline emulator · Free · Answers are scripted"}
-      </span>
+      <span role="status">{text}</span>
     </header>
   );
 }

@@ -10,7 +10,8 @@ import { hrefOf, useRoute } from "../routes.js";
 import { Button, ProgressBar } from "../ui/button.js";
 import { Popover, toast } from "../ui/popups.js";
 import { useValue } from "../value.js";
-import { deleted, useProgress, usualTimeOf } from "../videos/orders.js";
+import { deleted, useProgress, usualTimeOf, videoStateOf } from "../videos/orders.js";
+import { busyWords, videoNotice } from "../words.js";
 
 /** The tasks that run at the gateway. */
 export function Tray() {
@@ -37,11 +38,13 @@ export function Tray() {
           <RunningVideo key={entry.key} entry={entry} usualMs={usualTimeOf(entry.model, tasks)} />
         ))}
         {images.status === "pending" && (
-          <li className="truncate text-sm">{images.variables?.prompt || "Image"} · Generating…</li>
+          <li className="truncate text-sm">
+            {images.variables?.prompt || "Image"} · {busyWords.images}…
+          </li>
         )}
         {sending.map(({ id, name }) => (
           <li key={id} className="truncate text-sm">
-            {name} · Registering…
+            {name} · {busyWords.asset}…
           </li>
         ))}
       </ul>
@@ -105,8 +108,10 @@ function useTaskNotices(tasks: readonly VideoTaskEntry[]): void {
     const ended = tasks.filter((entry) => running.current.has(entry.key) && !isRunning(entry));
     running.current = new Set(tasks.filter(isRunning).map(({ key }) => key));
     if (room === "videos") return;
-    for (const { key, label, task } of ended)
-      if (!deleted.getSnapshot().has(key))
-        toast(task?.state === "succeeded" ? `Video ready: ${label ?? ""}` : "A video failed");
+    for (const entry of ended) {
+      const state = videoStateOf(entry);
+      if (state !== "running" && !deleted.getSnapshot().has(entry.key))
+        toast(videoNotice(state, entry.label ?? entry.model));
+    }
   }, [tasks, room]);
 }

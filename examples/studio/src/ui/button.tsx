@@ -1,5 +1,5 @@
 import clsx from "clsx";
-import { type ComponentProps, useEffect, useRef } from "react";
+import { type ComponentProps, type KeyboardEvent, type MouseEvent, useEffect, useRef } from "react";
 
 const looks = {
   primary: "bg-accent text-on-accent hover:brightness-95",
@@ -28,6 +28,18 @@ export function Button({ look = "secondary", className, type = "button", ...rest
       {...rest}
     />
   );
+}
+
+/** Handlers of a button that may cost something: a double click, and a key that is held, press it once. */
+export function onPressOnce(press: () => void) {
+  return {
+    onClick({ detail }: MouseEvent) {
+      if (detail < 2) press();
+    },
+    onKeyDown(event: KeyboardEvent) {
+      if (event.repeat && event.key === "Enter") event.preventDefault();
+    },
+  };
 }
 
 interface IconButtonProps extends ComponentProps<"button"> {

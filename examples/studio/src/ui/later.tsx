@@ -1,6 +1,7 @@
 import clsx from "clsx";
 import { type ComponentType, type ReactNode, startTransition, useCallback, useEffect, useState } from "react";
 import { ErrorBoundary } from "react-error-boundary";
+import { roomWords } from "../words.js";
 import { Button } from "./button.js";
 
 interface LaterProps {
@@ -94,7 +95,7 @@ function NotLoaded({ isOverPage = false, onRetry }: NotLoadedProps) {
         isOverPage ? "popup fixed inset-x-4 bottom-4 z-50 mx-auto w-fit py-1 pr-1 pl-4" : "m-auto pl-2",
       )}
     >
-      Could not load.
+      {roomWords.partUnloadable}
       <Button onClick={onRetry}>Try again</Button>
     </span>
   );

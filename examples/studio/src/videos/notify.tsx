@@ -3,6 +3,7 @@ import { Bell, BellRing } from "lucide-react";
 import { useState } from "react";
 import { storage } from "../client.js";
 import { Chip } from "../ui/button.js";
+import { notificationWords } from "../words.js";
 
 const options = { storage };
 
@@ -28,13 +29,7 @@ export function Notify() {
           Tell me when it is ready
         </Chip>
       )}
-      <span role="status">
-        {permission === "unsupported" && "This browser has no notifications."}
-        {permission === "denied" && "Notifications are blocked. Allow them in your browser."}
-        {isBusy && !isEnabled && "Turning on…"}
-        {!isBlocked && mode === "page" && "Keep this tab open."}
-        {!isBlocked && mode === "push" && "You can close this tab."}
-      </span>
+      <span role="status">{notificationWords({ permission, mode, isTurningOn: isBusy && !isEnabled })}</span>
     </div>
   );
 }

@@ -6,6 +6,8 @@ import { pictureAt } from "../media/files.js";
 import { type MediaDraft, urlsOf } from "../media/use-media-form.js";
 import { shortTime } from "../media/words.js";
 import { createValue, useNow } from "../value.js";
+import type { VideoState } from "../words.js";
+import { progressWords } from "../words.js";
 
 /** A form that was sent. The library keeps the task; the form has what a card shows beside it. */
 export interface Order {
@@ -41,6 +43,13 @@ export function posterOf(order: Order | undefined): string | undefined {
   const { values } = order.draft;
   const [first] = [...urlsOf(values, "first_frame"), ...urlsOf(values, "reference_image")];
   return first && pictureAt(first);
+}
+
+/** State of a video for people. */
+export function videoStateOf({ task, error, state }: VideoTaskEntry): VideoState {
+  if (task?.state === "succeeded") return "done";
+  if (task?.state === "failed") return "failed";
+  return error || state === "unconfirmed" ? "unknown" : "running";
 }
 
 function isOrder(kept: unknown): kept is Order {
@@ -92,7 +101,7 @@ function progressOf(
   usualMs: number | undefined,
   now: number,
 ): Progress {
-  if (task?.state === "result-pending") return { share: ALMOST, text: "Finishing…" };
+  if (task?.state === "result-pending") return { share: ALMOST, text: progressWords({ phase: "finishing" }) };
   const elapsed = Math.max(0, now - submittedAt);
   const inQueue = task?.startedAt && task.submittedAt ? task.startedAt - task.submittedAt : 0;
   const byReport =
@@ -105,16 +114,16 @@ function progressOf(
   if (total === undefined)
     return {
       share: report.share || undefined,
-      text: task?.state === "running" ? `Making your video · ${time}` : `Starting · ${time}`,
+      text: progressWords({ phase: task?.state === "running" ? "making" : "starting", elapsed: time }),
     };
   return {
     share: Math.min(ALMOST, Math.max(report.share, report.shown, elapsed / total)),
-    text: elapsed > LATE * total ? `Still working · ${time}` : textOf(total - elapsed),
+    text: elapsed > LATE * total ? progressWords({ phase: "late", elapsed: time }) : textOf(total - elapsed),
   };
 }
 
 function textOf(left: number): string {
-  return left < 1500 ? "Almost done" : `About ${shortTime(left)} left`;
+  return progressWords(left < 1500 ? { phase: "almost" } : { phase: "left", left: shortTime(left) });
 }
 
 /** Number of videos that the usual time is made of. */

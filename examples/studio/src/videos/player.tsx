@@ -1,6 +1,7 @@
 import type { SucceededVideoTask } from "@sluice/core";
-import { Play, VideoOff } from "lucide-react";
+import { Play } from "lucide-react";
 import { useRef, useState } from "react";
+import type { MediaLink } from "../media/link.js";
 import { useMedia } from "../value.js";
 
 interface PlayerProps {
@@ -8,23 +9,14 @@ interface PlayerProps {
   readonly label: string;
   /** Picture that is shown until the first frame is there. */
   readonly poster: string | undefined;
-  /** True once the link has expired. */
-  readonly isOver: boolean;
-  readonly onGone: () => void;
+  readonly link: MediaLink;
 }
 
 /** A finished video: its first frame, a silent loop under the pointer, and a player after a press. */
-export function Player({ video, label, poster, isOver, onGone }: PlayerProps) {
+export function Player({ video, label, poster, link }: PlayerProps) {
   const element = useRef<HTMLVideoElement>(null);
   const [isOpen, setOpen] = useState(false);
   const isCalm = useMedia("(prefers-reduced-motion: reduce)");
-  if (isOver)
-    return (
-      <p className="absolute inset-0 flex flex-col items-center justify-center gap-2 text-sm text-muted">
-        <VideoOff className="size-5" aria-hidden />
-        No longer available
-      </p>
-    );
   const preview = (isOn: boolean) => {
     if (isOpen || isCalm || !element.current) return;
     // a browser may refuse to play; then the first frame stays
@@ -49,7 +41,8 @@ export function Player({ video, label, poster, isOver, onGone }: PlayerProps) {
         loop={!isOpen}
         muted={!isOpen}
         controls={isOpen}
-        onError={onGone}
+        onLoadedData={link.onShown}
+        onError={link.onFailed}
       />
       {!isOpen && (
         <button

@@ -1,17 +1,29 @@
 import { redact, type SucceededVideoTask, type VideoTask, type VideoTaskEntry } from "@sluice/core";
 import type { VideoModel } from "@sluice/core/schemas";
 import { useVideoTask } from "@sluice/react";
-import { describeError, downloadMedia } from "@sluice/react/app";
+import { downloadMedia } from "@sluice/react/app";
 import { CircleAlert, Download, Film, RotateCcw, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { videoOptions } from "../client.js";
+import { useDescription } from "../errors.js";
+import { MediaFrame } from "../media/frame.js";
+import { useMediaLink } from "../media/link.js";
 import type { MediaDraft } from "../media/use-media-form.js";
 import { modelName, shortTime } from "../media/words.js";
 import { isAway } from "../server.js";
 import { Badge, Button, IconButton, ProgressBar } from "../ui/button.js";
 import { Dialog, toast } from "../ui/popups.js";
 import { useNow, useValue } from "../value.js";
-import { type Order, posterOf, useProgress } from "./orders.js";
+import {
+  DELETE_RUNNING,
+  downloadWords,
+  LOST_VIDEO,
+  linkTimeWords,
+  offlineVideoWords,
+  VIDEO_FAILED,
+  videoWords,
+} from "../words.js";
+import { type Order, posterOf, useProgress, videoStateOf } from "./orders.js";
 import { Player } from "./player.js";
 
 interface TaskCardProps {
@@ -29,27 +41,26 @@ interface TaskCardProps {
 /** A video, however far it is. */
 export function TaskCard({ entry, order, usualMs, onReuse, onRetry, onRemove }: TaskCardProps) {
   const now = useNow(1000);
-  const [isGone, setGone] = useState(false);
-  const { task, label = entry.model, state } = entry;
+  const { task, label = entry.model } = entry;
   const video = task?.state === "succeeded" ? task : undefined;
   const failed = task?.state === "failed" ? task : undefined;
-  const isRunning = !video && !failed && !entry.error && state !== "unconfirmed";
-  const isOver = isGone || (video?.expiresAt !== undefined && video.expiresAt <= now);
+  const isRunning = videoStateOf(entry) === "running";
+  const link = useMediaLink(video?.url ?? "", video?.expiresAt);
+  const save = video && (() => void download(video, label, link.onGone));
   const draft = order?.draft;
   return (
     <article aria-label={label} className="flex h-full flex-col overflow-hidden rounded-xl border bg-raised">
       <p role="status" className="sr-only">
-        {video ? "Done" : isRunning ? "Making your video" : "Failed"}
+        {videoWords(videoStateOf(entry))}
       </p>
       <div className="relative aspect-video overflow-hidden bg-sunken">
         {isRunning && <Running entry={entry} order={order} usualMs={usualMs} />}
         {video && (
-          <Player
-            video={video}
-            label={label}
-            poster={posterOf(order)}
-            isOver={isOver}
-            onGone={() => setGone(true)}
+          <MediaFrame
+            link={link}
+            kind="video"
+            element={<Player video={video} label={label} poster={posterOf(order)} link={link} />}
+            {...(save && { onDownload: save })}
           />
         )}
         {failed && <Failed task={failed} onEdit={draft && (() => onReuse(draft))} />}
@@ -61,10 +72,10 @@ export function TaskCard({ entry, order, usualMs, onReuse, onRetry, onRemove }: 
         </p>
         <div className="mt-auto flex flex-wrap items-center gap-1.5">
           <Badge>{modelName(entry.model)}</Badge>
-          {video && !isOver && <LinkBadge expiresAt={video.expiresAt} now={now} />}
+          {video && link.isUsable && <LinkBadge expiresAt={video.expiresAt} now={now} />}
           <span className="ml-auto flex">
-            {video && !isOver && (
-              <IconButton label="Download" onClick={() => void download(video, label, () => setGone(true))}>
+            {save && link.isUsable && (
+              <IconButton label="Download" onClick={save}>
                 <Download aria-hidden />
               </IconButton>
             )}
@@ -102,7 +113,7 @@ function Running({ entry, order, usualMs }: Pick<TaskCardProps, "entry" | "order
         />
       )}
       <div className="absolute inset-x-0 bottom-0 flex flex-col gap-2 bg-linear-to-t from-black/80 to-black/0 p-3 pt-10 text-sm text-white">
-        <p className="tabular-nums">{isOffline ? "Offline. It goes on later." : text}</p>
+        <p className="tabular-nums">{isOffline ? offlineVideoWords(entry.state === "created") : text}</p>
         <ProgressBar label="Progress" share={share} text={text} isOnPicture />
       </div>
     </>
@@ -130,7 +141,7 @@ function Failed({
   onEdit: (() => void) | undefined;
 }) {
   return (
-    <Message title="The video failed" action={onEdit && <Button onClick={onEdit}>Edit and retry</Button>}>
+    <Message title={VIDEO_FAILED} action={onEdit && <Button onClick={onEdit}>Edit and retry</Button>}>
       {task.reason ? redact(task.reason) : "Change the prompt, then try again."}
     </Message>
   );
@@ -141,17 +152,17 @@ function Lost({ entry, onRetry }: { entry: VideoTaskEntry; onRetry: (() => void)
   if (entry.handle) return <Unchecked id={entry.handle.id} error={entry.error} />;
   return (
     <Message
-      title="We lost the connection"
+      title={LOST_VIDEO.title}
       action={onRetry && <Button onClick={({ detail }) => detail < 2 && onRetry()}>Retry anyway</Button>}
     >
-      You may have been charged. A retry may cost twice.
+      {LOST_VIDEO.hint}
     </Message>
   );
 }
 
 function Unchecked({ id, error }: { readonly id: string; readonly error: unknown }) {
   const { refetch } = useVideoTask({ taskId: id, ...videoOptions });
-  const { title, hint } = describeError(error);
+  const { title, hint } = useDescription(error);
   return (
     <Message title={title} action={<Button onClick={refetch}>Check again</Button>}>
       {hint}
@@ -162,7 +173,7 @@ function Unchecked({ id, error }: { readonly id: string; readonly error: unknown
 function LinkBadge({ expiresAt, now }: { readonly expiresAt: number | undefined; readonly now: number }) {
   if (expiresAt === undefined) return null;
   const left = expiresAt - now;
-  return <Badge tone={left < 3_600_000 ? "warn" : "accent"}>{`Saved link · ${shortTime(left)}`}</Badge>;
+  return <Badge tone={left < 3_600_000 ? "warn" : "accent"}>{linkTimeWords(shortTime(left))}</Badge>;
 }
 
 /** The link of the frame that the video ends with, where one was asked for. The spec shows no field for it. */
@@ -200,7 +211,7 @@ function Delete({ isRunning, onRemove }: { readonly isRunning: boolean; readonly
       {isAsking && (
         <Dialog title="Delete this video?" isOpen onOpenChange={setAsking}>
           <div className="flex flex-col gap-4">
-            <p className="text-sm">It is still being made, and you still pay for it.</p>
+            <p className="text-sm">{DELETE_RUNNING}</p>
             <div className="flex justify-end gap-2">
               <Button onClick={() => setAsking(false)}>Keep</Button>
               <Button
@@ -221,7 +232,8 @@ function Delete({ isRunning, onRemove }: { readonly isRunning: boolean; readonly
 }
 
 async function download({ url }: SucceededVideoTask, label: string, onGone: () => void): Promise<void> {
-  if ((await downloadMedia(url, label)) !== "expired") return;
-  onGone();
-  toast("No longer available");
+  const result = await downloadMedia(url, label);
+  if (result === "expired") onGone();
+  const words = downloadWords(result);
+  if (words) toast(words);
 }

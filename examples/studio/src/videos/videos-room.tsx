@@ -9,6 +9,7 @@ import { useInspected } from "../inspector/feed.js";
 import { AddMedia } from "../media/add-media.js";
 import {
   ComposerBox,
+  Drawing,
   Examples,
   focusPlace,
   GenerateButton,
@@ -27,11 +28,12 @@ import {
   ShapeChips,
   SwitchChips,
 } from "../media/settings.js";
-import { FrameTile, LostFiles, Problem, References, useDrop, useSources } from "../media/sources.js";
+import { FrameTile, LostFiles, References, useDrop, useSources } from "../media/sources.js";
 import { type MediaDraft, type MediaForm, useVideoForm } from "../media/use-media-form.js";
 import { Button, ProgressBar } from "../ui/button.js";
 import { toast } from "../ui/popups.js";
 import { useValue } from "../value.js";
+import { NO_FILE_STORE } from "../words.js";
 import { Notify } from "./notify.js";
 import { deleted, keepOrder, orderOf, orders, usualTimeOf } from "./orders.js";
 import { TaskCard } from "./task-card.js";
@@ -40,7 +42,7 @@ type Draft = MediaDraft<VideoModel>;
 
 /** Words for a proxy without a place for files. */
 const noFileWords = {
-  notFound: { title: "This server stores no files", hint: "Use a link instead of the file." },
+  notFound: NO_FILE_STORE,
 };
 
 /** Says if the proxy has no such path: a 404 of the gateway is about something else. */
@@ -88,7 +90,7 @@ export function VideosRoom() {
     void keepLinks(files).catch(() => {});
   };
   const room = useMediaRoom(form, isCreating, (draft) => void start(draft));
-  const { region, button, fill, submit, fillAndStart, focusButton } = room;
+  const { region, button, fill, submit, focusButton } = room;
   // the card of a task that may exist says so itself
   const failure = error &&
     outcomeOf(error) !== "unknown" && {
@@ -127,11 +129,15 @@ export function VideosRoom() {
           room="video"
           title="Your videos appear here. Try one of these."
           most={3}
-          onPick={({ prompt, ratio }) => fillAndStart({ model: form.model, values: { prompt, ratio } })}
+          onPick={({ prompt, ratio }) => {
+            fill({ model: form.model, values: { prompt, ratio } });
+            focusButton();
+          }}
         />
       ) : (
         <>
           <Notify />
+          <Drawing prompts={shown.map(({ label = "" }) => label)} />
           <ul
             ref={list}
             aria-label="Videos"
@@ -195,7 +201,7 @@ interface ComposerProps {
 /** The prompt between the frames of the video, and what goes with it. */
 function Composer(props: ComposerProps) {
   const { form, sources, region, button, isBusy, uploadProgress, onSubmit, onCancel } = props;
-  const { objection, addFiles, addLinks } = sources;
+  const { refusals, addFiles, addLinks } = sources;
   const media = form.fields.filter((field): field is MediaField => field.kind === "media");
   const references = media.filter(({ name }) => name !== "first_frame" && name !== "last_frame");
   const first = fieldOf(form, "media", "first_frame");
@@ -214,7 +220,7 @@ function Composer(props: ComposerProps) {
       </div>
       <References fields={references} form={form} />
       <LostFiles names={form.lost} />
-      {objection && <Problem text={objection} />}
+      {refusals}
       <ShapeChips form={form} />
       <div className="flex flex-wrap items-end gap-x-6 gap-y-2">
         <ResolutionChips form={form} />

@@ -2,7 +2,7 @@ import { useEffect } from "react";
 import { demoPrompts } from "../../demo/prompts.js";
 import { cutConnection } from "../client.js";
 import { calls } from "../inspector/feed.js";
-import { openRoute, routeOf } from "../routes.js";
+import { isAskWaiting, openRoute, routeOf } from "../routes.js";
 import { inspectorView } from "../shell/commands.js";
 import { createValue, useValue } from "../value.js";
 
@@ -11,6 +11,7 @@ export interface Ask {
   readonly prompt: string;
   /** Says that the model needs the tools of the studio. */
   readonly needsTools?: boolean;
+  readonly images?: readonly Blob[];
 }
 
 /** A question that no chat has taken yet. */
@@ -27,6 +28,7 @@ const waiting = createValue<WaitingAsk | undefined>(undefined);
 export function ask(question: Ask): Promise<boolean> {
   cancelAsk();
   if (routeOf(location.hash).room !== "chat") openRoute({ room: "chat" });
+  isAskWaiting.set(true);
   return new Promise((settle) => waiting.set({ ...question, settle }));
 }
 
@@ -34,6 +36,7 @@ export function ask(question: Ask): Promise<boolean> {
 export function cancelAsk(): void {
   waiting.getSnapshot()?.settle(false);
   waiting.set(undefined);
+  isAskWaiting.set(false);
 }
 
 /** The question that waits until the chat is loaded. */
@@ -41,15 +44,17 @@ export function useWaitingAsk(): Ask | undefined {
   return useValue(waiting);
 }
 
-/** Passes each question of `ask` to the chat on screen, once. */
-export function useAsks(onAsk: (question: Ask) => void): void {
+/** Passes each question of `ask` to the chat on screen, once; to a new one, where the address is of one that is missing. */
+export function useAsks(onAsk: (question: Ask) => void, isMissing: boolean): void {
   const question = useValue(waiting);
   useEffect(() => {
     if (question === undefined || question !== waiting.getSnapshot()) return;
+    if (isMissing) return openRoute({ room: "chat" }, { isReplaced: true });
     waiting.set(undefined);
+    isAskWaiting.set(false);
     question.settle(true);
     onAsk(question);
-  }, [question, onAsk]);
+  }, [question, onAsk, isMissing]);
 }
 
 /** Prompts of the chat that can be asked as they are. */
@@ -84,8 +89,8 @@ export const failures: readonly Failure[] = [
   },
   {
     label: "Cut",
-    hint: "The stream ends too early",
-    play: () => breakWith(`[[truncate]] ${promptOf("quadratic")}`),
+    hint: "The stream ends too early, once",
+    play: () => breakWith(`[[truncate:1]] ${promptOf("quadratic")}`),
   },
   {
     label: "Stall",

@@ -1,8 +1,10 @@
 import clsx from "clsx";
 import { ArrowUpRight, Hand, Sparkles, Unplug } from "lucide-react";
 import type { ReactNode } from "react";
+import { isDemo } from "../server.js";
 import { overlay } from "../shell/commands.js";
-import { Button, Chip } from "../ui/button.js";
+import { Button, Chip, onPressOnce } from "../ui/button.js";
+import { welcomeWords } from "../words.js";
 import { ask, failures, offered, promptOf } from "./asks.js";
 
 /** Questions below the cards, in one row. */
@@ -19,7 +21,7 @@ export function Welcome() {
         <h2 className="text-2xl font-semibold tracking-tight text-balance">
           Sluice is a TypeScript client for chat, images and video models
         </h2>
-        <p className="text-muted">It streams, retries and resumes. This page runs offline and is free.</p>
+        <p className="text-muted">{welcomeWords(isDemo)}</p>
         <Button look="link" className="-ml-3" onClick={() => overlay.set("readme")}>
           Read the README
           <ArrowUpRight aria-hidden />
@@ -48,7 +50,7 @@ export function Welcome() {
         >
           <div className="flex flex-wrap gap-1.5 px-4 pb-4">
             {failures.map(({ label, hint, play }) => (
-              <Chip key={label} data-tip={hint} onClick={play}>
+              <Chip key={label} data-tip={hint} {...onPressOnce(play)}>
                 {label}
               </Chip>
             ))}
@@ -60,7 +62,7 @@ export function Welcome() {
           .filter(({ id }) => questions.includes(id))
           .map(({ id, title, prompt }) => (
             <li key={id} className="shrink-0">
-              <Chip data-tip={prompt} onClick={() => void ask({ prompt })}>
+              <Chip data-tip={prompt} {...onPressOnce(() => void ask({ prompt }))}>
                 {title}
               </Chip>
             </li>
@@ -85,7 +87,7 @@ function Card({ title, text, icon, sketch, onPress, children }: CardProps) {
     <div className="group relative flex flex-col overflow-hidden rounded-xl border bg-surface transition-colors has-[h3>button:hover]:border-accent">
       <div
         aria-hidden
-        className="flex min-h-28 grow flex-col justify-center overflow-hidden border-b bg-canvas p-4 @max-xl:hidden short:hidden"
+        className="flex h-28 shrink-0 flex-col justify-center overflow-hidden border-b bg-canvas p-4 @max-xl:hidden short:hidden"
       >
         {sketch}
       </div>
@@ -98,7 +100,7 @@ function Card({ title, text, icon, sketch, onPress, children }: CardProps) {
               <button
                 type="button"
                 className="text-start after:absolute after:inset-0 after:rounded-xl"
-                onClick={onPress}
+                {...onPressOnce(onPress)}
               >
                 {title}
               </button>

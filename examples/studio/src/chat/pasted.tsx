@@ -1,0 +1,69 @@
+import { useDraft } from "@sluice/react/app";
+import { FileText, X } from "lucide-react";
+import { type ClipboardEvent, useCallback } from "react";
+import { Button, IconButton } from "../ui/button.js";
+import { Dialog } from "../ui/popups.js";
+
+/** Length from which a pasted text stands beside the field: in it, each key would take longer. */
+const LONG_PASTE = 10_000;
+
+/** The long texts that were pasted for the next message. They are kept as its draft is. */
+export function usePastedTexts(draftKey: string) {
+  const {
+    draft: texts,
+    setDraft,
+    clearDraft,
+  } = useDraft<readonly string[]>(`pasted/${draftKey}`, none, { parse });
+  /** Takes a long text out of a paste; false for any other paste. */
+  const take = useCallback(
+    (event: ClipboardEvent): boolean => {
+      const text = event.clipboardData.getData("text/plain");
+      if (text.length < LONG_PASTE) return false;
+      event.preventDefault();
+      setDraft((known) => [...known, text]);
+      return true;
+    },
+    [setDraft],
+  );
+  return { texts, take, set: setDraft, clear: clearDraft };
+}
+
+const none: readonly string[] = [];
+
+function parse(stored: unknown): readonly string[] | undefined {
+  return Array.isArray(stored) ? stored.filter((text) => typeof text === "string") : undefined;
+}
+
+interface PastedTextsProps {
+  readonly texts: readonly string[];
+  readonly onRemove: (index: number) => void;
+}
+
+/** The long texts that go with the message. Each can be read, and removed. */
+export function PastedTexts({ texts, onRemove }: PastedTextsProps) {
+  if (texts.length === 0) return null;
+  return (
+    <ul aria-label="Texts to send" className="flex flex-wrap gap-2 p-1">
+      {texts.map((text, index) => (
+        <li key={index} className="flex items-center rounded-xl border bg-surface">
+          <Dialog
+            title="Pasted text"
+            trigger={
+              <Button look="quiet">
+                <FileText aria-hidden />
+                Pasted text · {text.length.toLocaleString("en")} characters
+              </Button>
+            }
+          >
+            <p dir="auto" className="text-sm wrap-anywhere whitespace-pre-wrap">
+              {text}
+            </p>
+          </Dialog>
+          <IconButton label={`Remove pasted text ${index + 1}`} onClick={() => onRemove(index)}>
+            <X aria-hidden />
+          </IconButton>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,19 @@
+import { type DescribeErrorOptions, describeError, type ErrorDescription } from "@sluice/react/app";
+import { isAway, isOfOffline } from "./server.js";
+import { useValue } from "./value.js";
+import { unsentWords } from "./words.js";
+
+interface DescriptionOptions extends DescribeErrorOptions {
+  /** True where the request goes out by itself once the network is back. @default false */
+  readonly isWaiting?: boolean;
+}
+
+/** Describes an error in words that are true now: what failed without a network has other words when it is back. */
+export function useDescription(
+  error: unknown,
+  { isWaiting = false, ...options }: DescriptionOptions = {},
+): ErrorDescription {
+  const isOffline = useValue(isAway);
+  const description = describeError(error, options);
+  return isOfOffline(error) ? { ...description, ...unsentWords({ isOffline, isWaiting }) } : description;
+}

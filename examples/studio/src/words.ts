@@ -1,0 +1,325 @@
+import type { ChatStatus, MessageOutcome, ToolCallState } from "@sluice/core";
+import type { DownloadResult } from "@sluice/react/app";
+import type { LinkPhase } from "./media/link.js";
+
+/*
+ * Every sentence of the studio that claims something about a state: each is a function of the state that makes it true.
+ * tests/studio/words.test.ts lists them with their conditions.
+ */
+
+/** What happened, and what to do. */
+export interface Words {
+  readonly title: string;
+  readonly hint: string;
+}
+
+/** Says that a request was not sent, as the browser had no network. */
+export function unsentWords(state: { readonly isOffline: boolean; readonly isWaiting: boolean }): Words {
+  if (!state.isOffline) return { title: "Not sent", hint: "You were offline. Try again." };
+  return {
+    title: "You are offline",
+    hint: state.isWaiting
+      ? "This is sent when you are back."
+      : "Nothing was sent. Try again when you are back.",
+  };
+}
+
+/** Says what the whole page can't do, or that it does it for free; undefined where there is nothing to say. */
+export function bannerWords(state: {
+  readonly isOffline: boolean;
+  /** True while an answer that has begun is in flight. */
+  readonly isStreaming: boolean;
+  /** True where the page was built for the emulator. */
+  readonly isDemo: boolean;
+}): string | undefined {
+  if (state.isOffline) return state.isStreaming ? "No connection · It resumes by itself" : "No connection";
+  return state.isDemo ? "Offline emulator · Free · Answers are scripted" : undefined;
+}
+
+/** Kind of what a frame shows: a preview stands for something else that goes on without it. */
+export type MediaKind = "image" | "video" | "preview";
+
+/** Says why a frame does not show its file; undefined while it loads or is shown. */
+export function linkWords(phase: LinkPhase, kind: MediaKind): string | undefined {
+  switch (phase) {
+    case "loading":
+    case "shown":
+      return undefined;
+    case "unloadable":
+      return "Could not load";
+    case "unplayable":
+      return kind === "video" ? "Can't play here" : "Can't show here";
+    case "gone":
+    case "expired":
+      return kind === "preview" ? "No preview" : "No longer available";
+  }
+}
+
+/** Says why a download saved nothing; undefined where it did. */
+export function downloadWords(result: DownloadResult): string | undefined {
+  switch (result) {
+    case "saved":
+    case "opened":
+      return undefined;
+    case "failed":
+      return "Not downloaded. Try again.";
+    case "expired":
+      return "No longer available";
+  }
+}
+
+/** Says that nothing of a request left this page. */
+export const NOTHING_SENT = "Nothing was sent.";
+
+/** Says why an answer is not whole; absent of one that is, and of one whose error says it. */
+export const endingWords: { readonly [Outcome in MessageOutcome]?: string } = {
+  length: "The answer reached its length limit.",
+  stopped: "Stopped",
+  interrupted: "Interrupted: the page was closed.",
+  unconfirmed: "The answer may be incomplete.",
+  "step-limit": "The limit of steps was reached.",
+  "content-filter": "The rest was removed by a filter.",
+  "insufficient-resource": "The model ran out of capacity.",
+};
+
+/** Says that a question has no answer and no error: its page was closed before. */
+export const UNANSWERED = "No answer yet";
+
+/** Says who gives an answer that this tab did not ask for just now; undefined where this tab did. */
+export function sourceWords(state: {
+  readonly isResumed: boolean;
+  readonly isElsewhere: boolean;
+}): string | undefined {
+  if (state.isResumed) return "Resumed";
+  return state.isElsewhere ? "Answering in another tab" : undefined;
+}
+
+/** Says how long an answer in flight has had no new text. */
+export function silenceWords(ms: number): string {
+  return `No new text for ${Math.floor(ms / 1000)} s. Wait, or stop it.`;
+}
+
+/** Says when a request that failed is sent again by itself. */
+export function retryWords(title: string, seconds: number): string {
+  return `${title}. Retrying in ${Math.max(1, seconds)} s`;
+}
+
+/** The state of a chat, for screen readers, which are not told every word. */
+export function chatWords(status: ChatStatus, isComplete: boolean): string {
+  switch (status) {
+    case "submitted":
+      return "Waiting for the answer…";
+    case "streaming":
+      return "Answering…";
+    case "requires-action":
+      return "The model waits for you.";
+    case "error":
+      return "";
+    case "ready":
+      return isComplete ? "The answer is complete." : "";
+  }
+}
+
+/** Says that nothing of the chat in the address is here; whether there is one is not known where the storage has failed. */
+export function missingChatWords(keeps: boolean): string {
+  return keeps ? "This chat is not in this browser." : "This chat could not be read.";
+}
+
+/** Says that chats are gone after this visit: a write to the storage has failed. */
+export const NOT_KEPT = "This browser does not keep your chats.";
+
+/** State of a video for people. A create without an answer, or a task that is not checked any more, is `unknown`. */
+export type VideoState = "running" | "done" | "failed" | "unknown";
+
+/** The state of a video, for screen readers. */
+export function videoWords(state: VideoState): string {
+  return { running: "Making your video", done: "Done", failed: "Failed", unknown: "Unknown" }[state];
+}
+
+/** Says in another room that a video is not running any more. */
+export function videoNotice(state: Exclude<VideoState, "running">, label: string): string {
+  const words = { done: "Video ready", failed: "Video failed", unknown: "Check your video" };
+  return `${words[state]}: ${label}`;
+}
+
+/** Says that a video goes on without this page; one whose create is in flight may not. */
+export function offlineVideoWords(isCreated: boolean): string {
+  return isCreated ? "Offline. It goes on later." : "Offline";
+}
+
+/** Says that a video may exist, and be billed, without anyone here knowing it. */
+export const LOST_VIDEO: Words = {
+  title: "No answer came back",
+  hint: "You may have been charged. A retry may cost twice.",
+};
+
+/** Asks before a video is deleted that is still running. */
+export const DELETE_RUNNING = "It is still being made. You may still pay for it.";
+
+/** Says how long the link of a film works. */
+export function linkTimeWords(left: string): string {
+  return `Saved link · ${left}`;
+}
+
+/** Says how notifications of videos come, or why they don't. */
+export function notificationWords(state: {
+  readonly permission: "default" | "granted" | "denied" | "unsupported";
+  readonly isTurningOn: boolean;
+  readonly mode: "page" | "push" | undefined;
+}): string {
+  if (state.permission === "unsupported") return "This browser has no notifications.";
+  if (state.permission === "denied") return "Notifications are blocked. Allow them in your browser.";
+  if (state.isTurningOn) return "Turning on…";
+  if (state.mode === "page") return "Keep this tab open.";
+  return state.mode === "push" ? "You can close this tab." : "";
+}
+
+/** State of an asset: `unknown` where it can't be checked. */
+export type AssetState = "sending" | "unsent" | "preparing" | "ready" | "failed" | "unknown";
+
+/** The state of an asset. */
+export function assetWords(state: AssetState): string {
+  return {
+    sending: "Sending",
+    unsent: "Not added",
+    preparing: "Preparing",
+    ready: "Ready",
+    failed: "Failed",
+    unknown: "Unknown",
+  }[state];
+}
+
+/** Says what the gateway did with the picture of an asset that failed. */
+export const ASSET_REFUSED = "This picture can't be used. Choose another one.";
+
+/** Says that an image of a set is not there, and never will be. */
+export const IMAGE_FAILED = "This image failed";
+
+/** Says who gave a request its key. The Worker answers some paths itself, without the gateway. */
+export function keyWords(state: { readonly hasKey: boolean; readonly path: string }): string {
+  if (state.hasKey) return "Key sent by this page";
+  return isOfGateway(state.path) ? "Key added by the Worker" : "Answered by the Worker alone";
+}
+
+/** Names a call by what it asks for; a status is no second order. */
+export function callWords(state: { readonly path: string; readonly model?: string | undefined }): string {
+  if (state.path.startsWith("/v1/chat/streams/")) return "Resumed answer";
+  if (/^\/v1\/video\/generations\/./.test(state.path)) return "Video status";
+  return state.model ?? state.path;
+}
+
+function isOfGateway(path: string): boolean {
+  return !/^\/v1\/(?:chat\/streams|uploads|media|archive|notifications|budget)\b|\/events$/.test(path);
+}
+
+/** What a library of a page that can't reach a gateway is: offline and free only over the emulator. */
+export function welcomeWords(isDemo: boolean): string {
+  const does = "It streams, retries and resumes.";
+  return isDemo ? `${does} This page runs offline and is free.` : does;
+}
+
+/** Says what the emulator can draw, where one of the results has a prompt of the user's own. */
+export function drawingWords(state: {
+  readonly isDemo: boolean;
+  readonly hasOwnPrompt: boolean;
+}): string | undefined {
+  if (!state.isDemo || !state.hasOwnPrompt) return undefined;
+  return "The emulator draws landscapes, seas, cities, forests and space. Other words give colors only.";
+}
+
+/** Progress of a video: what is known of the time that is left. */
+export type VideoProgress =
+  | { readonly phase: "starting" | "making" | "late"; readonly elapsed: string }
+  | { readonly phase: "left"; readonly left: string }
+  | { readonly phase: "almost" | "finishing" };
+
+/** Says how far a video is. */
+export function progressWords(progress: VideoProgress): string {
+  switch (progress.phase) {
+    case "starting":
+      return `Starting · ${progress.elapsed}`;
+    case "making":
+      return `Making your video · ${progress.elapsed}`;
+    case "late":
+      return `Still working · ${progress.elapsed}`;
+    case "left":
+      return `About ${progress.left} left`;
+    case "almost":
+      return "Almost done";
+    case "finishing":
+      return "Finishing…";
+  }
+}
+
+/** Says what a request in flight does. */
+export const busyWords = { images: "Generating", asset: "Registering" } as const;
+
+/** Says that the images of the last request are there, for screen readers. */
+export const IMAGES_DONE = "Done";
+
+/** Says that the gateway reported a failure; its reason follows. */
+export const VIDEO_FAILED = "The video failed";
+
+/** The state of a tool call. */
+export const toolWords: Readonly<Record<ToolCallState, string>> = {
+  streaming: "Writing…",
+  "needs-approval": "Needs your approval",
+  "needs-result": "Needs your answer",
+  running: "Running…",
+  done: "Done",
+  failed: "Failed",
+  denied: "Denied",
+  cancelled: "Cancelled",
+};
+
+/** Says that a room, or a part of one, is not there. */
+export const roomWords = {
+  failed: "This room has failed.",
+  unloadable: "This room could not load. Check your connection.",
+  partUnloadable: "Could not load.",
+} as const;
+
+/** Says that a model is not known to call tools, though they are offered to it. */
+export const TOOLS_UNLISTED = "This model may ignore tools.";
+
+/** Says that the proxy has no place for files. */
+export const NO_FILE_STORE: Words = {
+  title: "This server stores no files",
+  hint: "Use a link instead of the file.",
+};
+
+/** Says that files which were chosen before the page was loaded anew are not there any more. */
+export function lostFilesWords(names: readonly string[]): string {
+  return `Choose ${names.map((name) => `“${name}”`).join(", ")} again. The page was reloaded.`;
+}
+
+/** Says why a chat of the list stands still. */
+export const listWords = { waits: "Waits for you", failed: "Failed" } as const;
+
+/** A file that was not added. */
+export type Refused =
+  /** There are as many as the form takes. */
+  | { readonly reason: "number"; readonly most: number }
+  /** The text has the name of the file. `rule`: the model does not take it. */
+  | { readonly reason: "type" | "size" | "unreadable" | "rule"; readonly text: string };
+
+/** Says why files were not added: one line for each reason, with the name of a file that is the only one. */
+export function refusedWords(refused: readonly Refused[]): readonly string[] {
+  const firsts = refused.filter(({ reason }, at) => refused.findIndex((one) => one.reason === reason) === at);
+  return firsts.map((first) => {
+    const count = refused.filter(({ reason }) => reason === first.reason).length;
+    if (first.reason === "number")
+      return `${count} ${count === 1 ? "file was" : "files were"} not added (${first.most} at most).`;
+    if (count === 1) return first.text;
+    const whys = {
+      type: "can't be used here",
+      size: "are too large",
+      unreadable: "can't be read",
+      rule: "are not what this model takes",
+    };
+    return `${count} files were not added: they ${whys[first.reason]}.`;
+  });
+}
+
+/** Says that a request was refused for its size. */
+export const TOO_LARGE: Words = { title: "Too large", hint: "Use a smaller file, or fewer." };
