@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
  * of the emulator. Prints one address; Ctrl-C stops all of it.
  */
 
-const root = new URL("..", import.meta.url).pathname;
+const root = join(import.meta.dirname, "..");
 const { values } = parseArgs({
   options: {
     port: { type: "string", default: "8787" },
@@ -23,22 +23,24 @@ const { values } = parseArgs({
 
 if (!values["no-build"]) build();
 const key = `sk-demo-${randomBytes(12).toString("hex")}`;
-const gateway = await startGateway();
-const port = await freePort(Number(values.port));
-const address = `http://127.0.0.1:${port}`;
-// the answers that the Worker keeps: of this run alone, also where several demos run
-const objects = mkdtempSync(join(tmpdir(), "sluice-demo-"));
-// a copy of the page: wrangler ends when a build empties the folder that it serves
-const page = join(objects, "page");
-cpSync(join(root, "examples/studio/dist"), page, { recursive: true });
-const worker = startWorker();
-const log = logOf(worker);
+let worker: ChildProcess | undefined;
+let gateway: Awaited<ReturnType<typeof startGateway>> | undefined;
 let stopping = false;
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => void stop(0));
+// the page, the secrets and the answers that the Worker keeps: of this run alone, also where several demos run
+const folder = mkdtempSync(join(tmpdir(), "sluice-demo-"));
 process.on("exit", () => {
   signalGroup(worker, "SIGKILL");
-  rmSync(objects, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 });
+// a copy of the page: wrangler ends when a build empties the folder that it serves
+const page = join(folder, "page");
+cpSync(join(root, "examples/studio/dist"), page, { recursive: true });
+gateway = await startGateway();
+const port = await freePort(Number(values.port));
+const address = `http://127.0.0.1:${port}`;
+worker = startWorker(gateway.url);
+const log = logOf(worker);
 worker.on("exit", (code) => {
   if (!stopping) fail(`The Worker ended with ${code}:\n${log()}`);
 });
@@ -77,16 +79,7 @@ async function startGateway(): Promise<{ url: string; close(): Promise<void> }> 
   return serve(createEmulator(options), { port: 0 });
 }
 
-function startWorker(): ChildProcess {
-  const vars = {
-    GATEWAY_URL: gateway.url,
-    GATEWAY_API_KEY: key,
-    FILES_SECRET: randomBytes(24).toString("hex"),
-    ORIGINS: `${address} http://localhost:${port}`,
-    // a video of the emulator takes seconds: with the usual 15 s it would be seen late
-    VIDEO_INTERVAL_MS: "2000",
-    ...vapidKeys(),
-  };
+function startWorker(gatewayURL: string): ChildProcess {
   const args = [
     "dev",
     "--ip",
@@ -96,18 +89,36 @@ function startWorker(): ChildProcess {
     "--inspector-port",
     "0",
     "--persist-to",
-    objects,
+    folder,
     "--assets",
     page,
+    "--env-file",
+    writeVariables(gatewayURL),
   ];
-  const given = Object.entries(vars).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
-  return spawn("wrangler", [...args, "--show-interactive-dev-session=false", ...given], {
-    cwd: `${root}examples/studio`,
+  return spawn("wrangler", [...args, "--show-interactive-dev-session=false"], {
+    cwd: join(root, "examples/studio"),
     // a group of its own: wrangler starts workerd, and both have to go
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" },
   });
+}
+
+/** Writes the Worker's variables to a file: all users of a machine can read the command line of a process. */
+function writeVariables(gatewayURL: string): string {
+  const variables = {
+    GATEWAY_URL: gatewayURL,
+    GATEWAY_API_KEY: key,
+    FILES_SECRET: randomBytes(24).toString("hex"),
+    ORIGINS: `${address} http://localhost:${port}`,
+    // a video of the emulator takes seconds: with the usual 15 s it would be seen late
+    VIDEO_INTERVAL_MS: "2000",
+    ...vapidKeys(),
+  };
+  const file = join(folder, "worker.env");
+  const lines = Object.entries(variables).map(([name, value]) => `${name}="${value}"\n`);
+  writeFileSync(file, lines.join(""), { mode: 0o600 });
+  return file;
 }
 
 /** Keys that sign the notifications of this run. */
@@ -165,20 +176,21 @@ async function stop(code: number): Promise<never> {
     stopping = true;
     console.log("\nStopping …");
     signalGroup(worker, "SIGTERM");
-    await Promise.all([groupGone(worker, 3000), gateway.close()]);
+    await Promise.all([groupGone(worker, 3000), gateway?.close()]);
   }
   process.exit(code);
 }
 
 /** Resolves when a child and all that it started have ended, or after `ms`. */
-async function groupGone(child: ChildProcess, ms: number): Promise<void> {
+async function groupGone(child: ChildProcess | undefined, ms: number): Promise<void> {
   const deadline = Date.now() + ms;
   while (signalGroup(child, 0) && Date.now() < deadline)
     await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-/** Signals a child and all that it started; false if none of them is there any more. */
-function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals | 0): boolean {
+/** Signals a child and all that it started; false if none of them is there any more, or was ever started. */
+function signalGroup(child: ChildProcess | undefined, signal: NodeJS.Signals | 0): boolean {
+  const pid = child?.pid;
   try {
     return pid !== undefined && process.kill(-pid, signal);
   } catch {

@@ -1,4 +1,5 @@
 import { mkdirSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { type CDPSession, chromium, type Page } from "playwright";
 import sharp from "sharp";
 import { startDemo } from "../tests/support/demo.ts";
@@ -9,7 +10,7 @@ import { chromiumFlags, findChromium } from "./chromium.ts";
  * which the connection is cut, the page is reloaded, and the answer goes on. Build first: `pnpm build`.
  */
 
-const folder = new URL("../docs/pictures/", import.meta.url).pathname;
+const folder = fileURLToPath(new URL("../docs/pictures/", import.meta.url));
 /** Longest time that one frame of the recording stands, in milliseconds. */
 const LONGEST_MS = 1500;
 const FRAME_MS = 120;

@@ -28,10 +28,10 @@ test("a topic that is measured again replaces its section and its figures, and n
   expect(page).not.toContain("first");
   expect(tableIn(page)).toBe(
     [
-      "| measure | Sluice | openai | AI SDK | xsai | TanStack AI | command |",
-      "| --- | --- | --- | --- | --- | --- | --- |",
-      "| speed | 3 | – | – | – | – | `pnpm bench one` |",
-      "| size | 2 | – | – | – | – | `pnpm bench two` |\n",
+      "| measure | Sluice | eventsource-parser + JSON.parse | openai | AI SDK | xsai | TanStack AI | command |",
+      "| --- | --- | --- | --- | --- | --- | --- | --- |",
+      "| speed | 3 | – | – | – | – | – | `pnpm bench one` |",
+      "| size | 2 | – | – | – | – | – | `pnpm bench two` |\n",
     ].join("\n"),
   );
   expect(withQuote("before\n\n| measure |\n| --- |\n\nafter\n", page)).toBe(

@@ -26,6 +26,7 @@ describe("the end of an answer is shown on its message, on the turn and in the s
     ["", "complete", undefined],
     ["[[length]]", "length", undefined],
     ["[[filter]]", "content-filter", undefined],
+    ["[[unconfirmed]]", "unconfirmed", undefined],
     ["[[truncate]]", "truncated", { name: "StreamError", reason: "truncated" }],
     ["[[drop]]", "truncated", { name: "StreamError", reason: "truncated" }],
     ["[[malformed]]", "error", { name: "StreamError", reason: "malformed" }],
@@ -61,6 +62,22 @@ describe("the end of an answer is shown on its message, on the turn and in the s
       messages: [{}, { content: "", outcome: "error" }],
     });
   });
+});
+
+test("No tool of an answer without a finish_reason runs", async () => {
+  const runs: unknown[] = [];
+  const add = defineTool({
+    name: "add",
+    parameters: v.object({ a: v.number(), b: v.number() }),
+    execute: (input) => runs.push(input),
+  });
+  const { chat, emulator } = chatOf({ tools: [add] });
+  const turn = await chat.send("Use the add tool [[unconfirmed]]");
+  expect(turn).toMatchObject({
+    outcome: "unconfirmed",
+    messages: [{}, { toolCalls: [{ state: "cancelled" }] }],
+  });
+  expect([runs, emulator.requests.length]).toEqual([[], 1]);
 });
 
 describe("a chat and the gateway", () => {

@@ -263,6 +263,10 @@ test("any order of events in up to three tabs loses no turn, repeats no step, an
           const messages = run(() => [...reachable(chat).values()]);
           expect(contentOf(messages)).toEqual(all);
           expect(["ready", "error", "requires-action"]).toContain(chat.getSnapshot().status);
+          const passed = chat.getSnapshot().messages.slice(0, -1);
+          for (const { toolCalls = [] } of passed)
+            for (const { state } of toolCalls)
+              expect(["needs-approval", "needs-result"]).not.toContain(state);
           for (const { role, outcome, toolCalls = [] } of messages) {
             if (role === "assistant") expect(outcome).toBeDefined();
             for (const { state } of toolCalls) expect(["streaming", "running"]).not.toContain(state);

@@ -4,6 +4,7 @@ import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wri
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findChromium } from "../scripts/chromium.ts";
 import { sharedBrowser } from "./support/browser.ts";
@@ -13,7 +14,7 @@ import { sharedBrowser } from "./support/browser.ts";
  * then build and start them.
  */
 
-const root = new URL("../", import.meta.url).pathname;
+const root = fileURLToPath(new URL("../", import.meta.url));
 const command = join(root, "packages/create-sluice/dist/cli.js");
 const folder = mkdtempSync(join(tmpdir(), "sluice-create-"));
 const running: ChildProcess[] = [];

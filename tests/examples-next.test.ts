@@ -1,6 +1,7 @@
 /** @module-tag long */
 import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { createEmulator } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
 import { chromium } from "playwright";
@@ -12,7 +13,7 @@ import { chromiumFlags, findChromium } from "../scripts/chromium.ts";
  * production. The code of the Next quick start is this app's.
  */
 
-const folder = new URL("../examples/next", import.meta.url).pathname;
+const folder = fileURLToPath(new URL("../examples/next", import.meta.url));
 const emulator = createEmulator({ apiKeys: ["sk-next"], speed: Number.POSITIVE_INFINITY });
 let gateway: Served;
 let server: ChildProcess;

@@ -1,5 +1,6 @@
 /** @module-tag long */
 import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import type { Served } from "@sluice/emulator/serve";
 import type { Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -12,7 +13,7 @@ import { serveExample } from "./support/example-page.ts";
 const inChromium = describe.skipIf(!findChromium());
 
 inChromium.each(["vue", "svelte"])("%s in Chromium (skipped where there is none)", (name) => {
-  const folder = new URL(`../examples/${name}/`, import.meta.url).pathname;
+  const folder = fileURLToPath(new URL(`../examples/${name}/`, import.meta.url));
   const problems: string[] = [];
   let site: Served;
   let page: Page;

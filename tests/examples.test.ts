@@ -2,13 +2,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 import { createEmulator, type Emulator } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 
 /* The examples of one or two files, run as they are: scripts as processes on the built packages, servers by their `fetch`. */
 
-const examples = new URL("../examples", import.meta.url).pathname;
+const examples = fileURLToPath(new URL("../examples", import.meta.url));
 const folder = `${import.meta.dirname}/.tmp/examples`;
 const deno = createRequire(new URL("../packages/worker-proxy/package.json", import.meta.url)).resolve(
   "deno/bin.cjs",

@@ -83,7 +83,6 @@ test.each([
 test.each([
   ["AlphaChatParams.thinking.type", alpha.thinking[0]],
   ["AlphaChatRequest.reasoning_effort", alpha.reasoningEffortDefault],
-  ["DeltaChatParams.thinking.type", delta.thinking[0]],
   ["GammaImage40Request.watermark", imageModels["gamma-image-4-0-250828"].watermarkDefault],
   ["GammaImage50Request.watermark", imageModels["gamma-image-5-0-260128"].watermarkDefault],
   ["BetaVideoParameters.resolution", beta.resolutionDefault],

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { globSync, readdirSync, readFileSync } from "node:fs";
 import { join, normalize } from "node:path/posix";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 /**
@@ -23,6 +24,7 @@ const layers = {
   "core/src/chat": `
     conversation/
     complete stream
+    read-ahead
     resumable-exchange
     attempts
     attempt kept-answer settlement stream-error
@@ -31,17 +33,19 @@ const layers = {
   "core/src/chat/conversation": `
     store
     persistence turn-runner
-    insertion-point prompt
+    insertion-point join prompt queue-records tool-calls
     message-tree options records
-    draft history initial-messages placement state tools
-    attachments json-schema message`,
+    draft history initial-messages placement queue state tools
+    attachments json-schema
+    message turn-error`,
   "core/src/chat/protocol": `
     delta-reader
     answer-reader
     choice-reader chunk-parser
     accumulate call-reader request
-    delta schema
-    field-reader frame-json request-body`,
+    delta frame-reading schema
+    event-cursor field-reader frame-json request-body stray-lines
+    reported-error`,
   "core/src/images": `
     store
     generation options
@@ -72,11 +76,17 @@ const layers = {
     json-response
     billing-outcome read-body request-once
     send
-    failure headers repeat
-    error-response event-stream task-path`,
+    repeat
+    refusal
+    failure
+    api-error body-reader
+    error-response event-stream headers odd-body offers task-path`,
   "core/src/base": `
-    store validate
-    clock isolate nearest platform-limits random-id standard-schema unknown-fields web-address`,
+    backoff store validate
+    note-options
+    option-names proxy-option-names
+    unknown-options
+    clock isolate nearest platform platform-limits production random-id same scope standard-schema unknown-fields web-address`,
   "emulator/src": `
     cli index
     serve
@@ -92,8 +102,9 @@ const layers = {
   "react/src": `
     app/ index notifications/
     use-asset use-chat-parts use-chat-stream use-images use-upload use-video-task
-    chats images use-own-store use-shared-store use-store
-    provider shared-stores use-latest`,
+    chats images use-noted-options use-own-store use-shared-store
+    use-store
+    pass-view provider shared-stores use-is-hydrated use-latest`,
   "react/src/notifications": `
     index
     use-task-notifications
@@ -119,7 +130,7 @@ const importers: Record<string, RegExp> = {
 };
 
 type Imports = ReadonlyMap<string, readonly string[]>;
-const packages = new URL("../packages/", import.meta.url).pathname;
+const packages = fileURLToPath(new URL("../packages/", import.meta.url));
 const sources = new Map(["core", "react", "emulator"].map((name) => [name, importsOf(`${name}/src`)]));
 
 test.each(Object.entries(layers))(
@@ -216,3 +227,13 @@ function importsOf(folder: string): Imports {
       }),
   );
 }
+
+test("No file takes the path of a URL for a path of the disk: a space and an umlaut have other names in a URL", () => {
+  const wrong = globSync("**/*.{ts,tsx,js,mjs}", {
+    cwd: join(packages, ".."),
+    exclude: (name) => /(?:^|\/)(?:node_modules|dist|\.\w+)$/.test(name),
+  }).filter((file) =>
+    /import\.meta\.url\)?\.(?:pathname|slice|replace)/.test(readFileSync(join(packages, "..", file), "utf8")),
+  );
+  expect(wrong).toEqual([]);
+});

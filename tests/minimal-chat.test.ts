@@ -53,8 +53,8 @@ describe.skipIf(!findChromium())("the minimal chat in Chromium (skipped where th
     await button("Send").waitFor();
   });
 
-  test("goes on after an answer that ended at a limit", async () => {
-    await ask("Tell me about rivers [[length]]");
+  test.each(["length", "unconfirmed"])("goes on after an answer that ended by %s", async (scene) => {
+    await ask(`Tell me about rivers [[${scene}]]`);
     await button("Continue").click();
     await expect.poll(() => page.getByRole("listitem").count()).toBeGreaterThanOrEqual(4);
   });

@@ -40,22 +40,9 @@ test("the core imports no package: it has no dependency at run time", () => {
     .flatMap((name) =>
       [...textOf(name).matchAll(/\bfrom "([^."][^"]*)"/g)].map(([, from]) => `${name}: ${from}`),
     )
-    // bundled: the reader of events that the client has too
-    .filter((line) => !line.endsWith(": @sluice/core/sse"));
+    // bundled: the reader of events and of their errors that the client has too
+    .filter((line) => !/: @sluice\/core\/(?:sse|internal)$/.test(line));
   expect(packages).toEqual([]);
-});
-
-test("the proxy is small enough to audit: 40 files, and a core of 2,485 lines of code", () => {
-  const lines = files.filter(isCore).flatMap((name) =>
-    textOf(name)
-      .replaceAll(/\/\*.*?\*\//gs, "")
-      .split("\n")
-      .filter((line) => /^\s*[^\s/]/.test(line)),
-  );
-  // files and notices are entries of their own, which nothing else imports
-  const own = files.filter((name) => !/^(?:media|notify|push)\//.test(name));
-  expect(own.length).toBeLessThanOrEqual(40);
-  expect(lines.length).toBeLessThanOrEqual(2485);
 });
 
 /** The way from a file back to itself, if there is one. */

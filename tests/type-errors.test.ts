@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 /* What the compiler says of the mistakes that everyone makes first: short, with the way out. */
 
-const root = new URL("..", import.meta.url).pathname;
+const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = `${root}tests/.tmp/type-errors`;
 
 const before = `

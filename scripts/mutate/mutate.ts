@@ -10,7 +10,7 @@ import { callOf, openTests } from "./tests.ts";
  *
  *   pnpm mutate packages/core/src/transport --sample 100 --seed 1
  *
- * `--skip 10` leaves out the first ten of the sample, to go on with a run that was stopped.
+ * Several files or folders of one suite can be named. `--skip 10` leaves out the first ten of the sample, to go on with a run that was stopped.
  *
  * The whole project has the last word, unless `--quick` is given: no mutant then counts as killed that would survive
  * otherwise. The places that tests get to are noted once, by one run of the project.
@@ -43,6 +43,39 @@ const suites: Readonly<Record<string, Suite>> = {
     },
   },
   "packages/core/src/polling": { project: core, near: { "": ["/polling", "/video-", "/asset"] } },
+  "packages/core/src/tabs": {
+    project: core,
+    near: {
+      "/channel": ["/chat-tabs", "/storage", "/polling"],
+      "/locks": ["/chat-tabs", "/refused-platform", "/video-task-store"],
+      "/page-activity": ["/page-activity", "/polling"],
+    },
+  },
+  "packages/core/src/uploads": {
+    project: core,
+    near: {
+      "/upload.": ["/upload."],
+      "/in-request": ["/video-media", "/image-store", "/asset-store"],
+      "/store": ["/upload"],
+      "": ["/video-archive", "/image-archive"],
+    },
+  },
+  "packages/core/src/images": { project: core, near: { "/archive": ["/image-archive"], "": ["/image"] } },
+  "packages/core/src/videos": { project: core, near: { "/archive": ["/video-archive"], "": ["/video-"] } },
+  "packages/react/src": {
+    project: "react",
+    near: {
+      "/app/": ["/app/"],
+      "/notifications/": ["/use-task-notifications"],
+      "/use-chat": ["/use-chat"],
+      "/use-video": ["/use-video"],
+      "": ["/activity", "/fast-refresh", "/server", "/use-chat-stream"],
+    },
+  },
+  "packages/worker-proxy/src/media": {
+    project: "worker-proxy",
+    near: { "/archive": ["/media-archive"], "": ["/media"] },
+  },
   "packages/worker-proxy/src/gates": {
     project: "worker-proxy-workerd",
     near: {
@@ -74,9 +107,9 @@ const suite = Object.entries(suites).find(([path]) => folder.startsWith(path))?.
 if (!suite)
   throw new Error(`No tests are known for "${folder}": add it to \`suites\` in scripts/mutate/mutate.ts.`);
 
-const all = mutantsIn(folder);
+const all = positionals.flatMap(mutantsIn);
 const chosen = shuffled(all, Number(values.seed)).slice(Number(values.skip), Number(values.sample));
-console.log(`${all.length} places to change in ${folder}, ${chosen.length} of them tried`);
+console.log(`${all.length} places to change in ${positionals.join(", ")}, ${chosen.length} of them tried`);
 const tests = await openTests(suite.project);
 const testsOf = await withSources(callsOf(chosen), tests.covering);
 const survivors: Mutant[] = [];
@@ -109,10 +142,12 @@ function roundsOf(
   covering: readonly TestCase[],
 ): (readonly TestCase[] | undefined)[] {
   const [, names = []] = Object.entries(suite?.near ?? {}).find(([part]) => file.includes(part)) ?? [];
-  const quick = covering.filter((test) => (test.diagnostic()?.duration ?? 0) < QUICK_MS);
+  // a place that runs in a process of its own, such as a worker, prints no number
+  const tried = covering.length > 0 ? covering : tests.inFiles(names);
+  const quick = tried.filter((test) => (test.diagnostic()?.duration ?? 0) < QUICK_MS);
   const near = quick.filter((test) => names.some((name) => test.module.moduleId.includes(name)));
   const others = quick.filter((test) => !near.includes(test));
-  const slow = covering.filter((test) => !quick.includes(test));
+  const slow = tried.filter((test) => !quick.includes(test));
   const rounds = [near, others, slow].filter(({ length }) => length > 0);
   return isOfModule || !values.quick ? [...rounds, undefined] : rounds;
 }

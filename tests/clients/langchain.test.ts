@@ -37,6 +37,21 @@ describe.each(places)("LangChain, by way of the %s", (place) => {
     expect(tokens).toBeGreaterThan(0);
   });
 
+  const river = z.object({ river: z.string().min(3), locks: z.int().max(7) });
+
+  test.each(toolModels)("%s answers with an object of a schema by functionCalling", async (model) => {
+    const chat = open(model).withStructuredOutput(river, { method: "functionCalling", name: "river" });
+    expect(river.parse(await chat.invoke(prompt)).locks).toBeGreaterThanOrEqual(0);
+  });
+
+  test("alpha-v4.1-flash answers with an object of a schema by jsonMode and the prompt", async () => {
+    const chat = open("alpha-v4.1-flash").withStructuredOutput(river, { method: "jsonMode" });
+    const schema = JSON.stringify(z.toJSONSchema(river));
+    expect(
+      river.parse(await chat.invoke(`${prompt}. Answer with JSON of this schema: ${schema}`)).river,
+    ).toBeTruthy();
+  });
+
   test.each(toolModels)("%s calls a tool and answers with its result", async (model) => {
     const chat = open(model).bindTools([getDepth]);
     const asked = new HumanMessage(toolPrompt);

@@ -139,6 +139,12 @@ describe.each(places)("openai, by way of the %s", (place) => {
     );
   });
 
+  test("gamma-chat-1-6-251015 takes a list of one stop text by way of the proxy alone", async () => {
+    const asked = client.chat.completions.create({ model: "gamma-chat-1-6-251015", messages, stop: ["x"] });
+    if (place === "proxy") expect((await asked).choices).toHaveLength(1);
+    else await expect(asked).rejects.toMatchObject({ status: 400, message: /must be one text/ });
+  });
+
   /* What the specification itself excludes, and where it says so. */
   test.each<[model: (typeof chatModels)[number], field: string, why: string, request: object]>([
     [
@@ -149,7 +155,7 @@ describe.each(places)("openai, by way of the %s", (place) => {
     ],
     ["alpha-v4.1-flash", "reasoning_effort", "none, low, high, max", { reasoning_effort: "medium" }],
     ["alpha-v4.1-flash", "stop", "at most 16 entries", { stop: Array(17).fill("x") }],
-    ["gamma-chat-1-6-251015", "stop", "one string", { stop: ["x"] }],
+    ["gamma-chat-1-6-251015", "stop", "one string", { stop: ["x", "y"] }],
     ["gamma-chat-1-6-251015", "max_tokens", "1 to 8192", { max_tokens: 8193 }],
     ["delta-5.3", "reasoning_effort", "low, high, max", { reasoning_effort: "none" }],
     ["delta-5.3", "stop", "at most 4 entries", { stop: Array(5).fill("x") }],

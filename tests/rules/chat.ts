@@ -39,6 +39,13 @@ alpha.refuses(
 );
 alpha.refuses(
   "messages[].content",
+  "absent only beside tool calls",
+  { messages: [...messages, { role: "assistant", tool_calls: [call] }] },
+  { messages: [{ role: "assistant", tool_calls: [] }] },
+  { path: "messages.0.content", rule: "content" },
+);
+alpha.refuses(
+  "messages[].content",
   "null only beside tool calls",
   answered({ tool_call_id: "c-1" }),
   { messages: [{ role: "assistant", content: null }] },
@@ -191,7 +198,7 @@ alpha.refuses(
   { user_id: "a".repeat(513) },
 );
 alpha.refuses("user_id", "letters, digits, - and _", { user_id: "a-B_9" }, { user_id: "a b" });
-alpha.warns("(any other field)", "not in the list", {}, { n: 2 }, { path: "n", rule: "unknown-field" });
+alpha.warns("(any other field)", "not in the list", {}, { seed: 2 }, { path: "seed", rule: "unknown-field" });
 alpha.warns("messages[].(any other field)", "not in the list", {}, says("x", { createdAt: 7 }), {
   path: "messages.0.createdAt",
   rule: "unknown-field",
@@ -279,7 +286,6 @@ gamma.refuses("image parts", "not in its list", {}, says(image(png)), { path: "m
 for (const [field, value] of Object.entries({
   tools: [tool],
   thinking: { type: "enabled" },
-  stream_options: { include_usage: true },
   response_format: { type: "json_object" },
 }))
   gamma.warns(
@@ -318,7 +324,7 @@ delta.refuses(
   { stop: Array(5).fill("x") },
   { path: "stop" },
 );
-for (const [field, value] of Object.entries({ user_id: "a", stream_options: { include_usage: true }, n: 1 }))
+for (const [field, value] of Object.entries({ user_id: "a", n: 1 }))
   delta.warns(
     "(any other field)",
     `${field} is not in the list`,
@@ -327,5 +333,20 @@ for (const [field, value] of Object.entries({ user_id: "a", stream_options: { in
     { path: field, rule: "unknown-field" },
   );
 delta.warns("tools", "not listed", {}, { tools: [tool] }, { rule: "tools-unlisted" });
+
+for (const { refuses, warns } of [gamma, delta]) {
+  const asks = { stream_options: { include_usage: true } };
+  warns("stream_options", "not listed", {}, asks, { rule: "stream-options-unlisted" });
+  refuses("stream_options.include_usage", "boolean", asks, { stream_options: { include_usage: 1 } });
+}
+for (const { refuses } of [alpha, gamma, delta])
+  refuses("n", "no such field: one answer", { n: 1 }, { n: 2 });
+delta.refuses(
+  "thinking",
+  "only `enabled`, if given",
+  { thinking: { type: "enabled" } },
+  { thinking: {} },
+  { path: "thinking.type" },
+);
 
 export const chatRules: readonly Rule[] = [...alpha.rules, ...gamma.rules, ...delta.rules];

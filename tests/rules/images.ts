@@ -64,6 +64,7 @@ function rulesOfModel(
       { [field]: value },
       { path: field, rule: "unknown-field" },
     );
+  refuses("n", "no such field: one image, or a sequence", { n: 1 }, { n: 2 });
   warns(
     "logo_info.(any other field)",
     "not in the list",

@@ -34,6 +34,10 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
     /** Keys of records that were made unreadable. */
     corrupted: new Set<string>(),
     storageOf,
+    /** Names of all collections. */
+    names: () => [...collections.keys()],
+    /** Contents of messages of which pages have asked to be kept, by the key of the record. */
+    asked: new Map<string, Set<string>>(),
     /** Returns the texts of a collection. */
     textsOf: (collection: string): ReadonlyMap<string, string> => collections.get(collection) ?? new Map(),
     watchersOf: (page: Page, collection: string) =>
@@ -60,6 +64,7 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
 
     async function write(collection: string, changes: ReadonlyMap<string, unknown>): Promise<void> {
       const texts = new Map([...changes].map(([key, record]) => [key, textOf(record)] as const));
+      for (const [key, record] of changes) noteAsked(key, record);
       return perform(`write ${collection}: ${[...texts.keys()]}`, () => {
         const isTooMuch = [...texts.values()].some((text) => (text?.length ?? 0) > LARGE);
         if (disk.mode === "full" || (disk.mode === "tight" && isTooMuch))
@@ -81,6 +86,13 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
       const watcher = { page, collection, listener, toldAt: 0 };
       watchers.add(watcher);
       return () => void watchers.delete(watcher);
+    }
+
+    function noteAsked(key: string, record: unknown): void {
+      const { message } = Object(record) as { message?: { content?: string } };
+      if (message?.content === undefined) return;
+      const contents = disk.asked.get(key) ?? new Set<string>();
+      disk.asked.set(key, contents.add(message.content));
     }
 
     function notify(collection: string, texts: ReadonlyMap<string, string | undefined>): void {

@@ -83,7 +83,8 @@ export function createGateway(timeline: Timeline) {
     const last = messages.at(-1);
     const question = messages.findLast(({ role }) => role === "user")?.content as string;
     const [, tool] = /\[(\w+)\]/.exec(question) ?? [];
-    const toolCalls = [{ name: tool, arguments: {} }] as never[];
+    const names = tool === "both" ? ["guarded", "asked"] : [tool];
+    const toolCalls = names.map((name) => ({ name, arguments: {} })) as never[];
     if (tool && tool !== "long" && last?.role === "user") return { content: "", reasoning: "", toolCalls };
     const length = tool === "long" ? 40 : question.length % 9;
     const about = last?.role === "tool" ? `${question} after ${messages.length} messages` : question;

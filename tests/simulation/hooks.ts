@@ -80,6 +80,7 @@ export function openTree(options: AppOptions, page: Page, view: View) {
       send: (content) => resultOf("chat").send(content),
       stop: () => resultOf("chat").stop(),
       retry: () => resultOf("chat").retry(),
+      sendQueued: () => resultOf("chat").sendQueued(),
       regenerate: () => resultOf("chat").regenerate(),
       edit: (id, content) => resultOf("chat").edit(id, content),
       switchBranch: (id) => resultOf("chat").switchBranch(id),

@@ -4,6 +4,7 @@ import type { GatewayCall } from "./gateway.js";
 import { pollsForWhatIsShown, rendersInPeace, showsItsStores } from "./hook-rules.js";
 import { brokenMoneyRule, brokenMoneyRuleAtRest } from "./money-rules.js";
 import { KEY } from "./proxy.js";
+import { forgetsAll, keepsUsersApart, losesNoQueuedMessage, noteQueued } from "./storage-rules.js";
 import type { Tab } from "./tab.js";
 import {
   keepsTasks,
@@ -17,13 +18,17 @@ import { isIll, reachable, type World } from "./world.js";
 
 /** Returns the first rule that is broken now, whatever may still come; undefined where all hold. */
 export function brokenRule(world: World): string | undefined {
+  noteQueued(world);
+  if (world.broken) return world.broken;
   for (const rule of [
     billsOnce,
     sendsSoundHistories,
     sendsForAReason,
+    billsWhatIsAsked,
     sendsNothingWithdrawn,
     saysWhatWasNotSent,
     runsToolsOnce,
+    keepsUsersApart,
     brokenMoneyRule,
   ]) {
     const broken = rule(world);
@@ -49,8 +54,11 @@ export function brokenRuleAtRest(world: World, fresh: Tab): string | undefined {
   }
   return (
     losesNothing(world) ??
+    losesNoQueuedMessage(world) ??
+    forgetsAll(world) ??
+    (world.stranger && isSettled(world, world.stranger)) ??
     keepsTasks(world, fresh) ??
-    storesWhatFits(world) ??
+    storesAll(world, fresh) ??
     showsTheSame(world) ??
     listsTheSame(world) ??
     pollsOnce(world) ??
@@ -144,6 +152,25 @@ function sendsForAReason({ gateway, locks, disk, tabs, reasons: known }: World):
   return undefined;
 }
 
+/** Time for which the proxy keeps an answer at least, in milliseconds. */
+const KEPT_MS = 600_000;
+
+/** Where the proxy keeps answers, there is one bill for each thing that the user asked for, whatever the network does. */
+function billsWhatIsAsked({ gateway, keepsAnswers, locks, disk, asked }: World): string | undefined {
+  if (!keepsAnswers || locks.mode !== "sound" || isIll(disk.modes)) return undefined;
+  const last = new Map<string, number>();
+  let repeated = 0;
+  for (const { at, body } of gateway.calls.filter(
+    ({ isBilled, path }) => isBilled && path.startsWith("/v1/chat"),
+  )) {
+    const text = JSON.stringify(body["messages"]);
+    if (at - (last.get(text) ?? Number.NEGATIVE_INFINITY) < KEPT_MS) repeated += 1;
+    last.set(text, at);
+  }
+  if (repeated <= asked) return undefined;
+  return `${repeated} kept answers were billed again, and the user asked for ${asked} of them`;
+}
+
 function sendsNothingWithdrawn({ gateway, withdrawn }: World): string | undefined {
   for (const messages of historiesIn(gateway.calls)) {
     const { content } = messages.findLast(({ role }) => role === "user") ?? {};
@@ -152,16 +179,19 @@ function sendsNothingWithdrawn({ gateway, withdrawn }: World): string | undefine
   return undefined;
 }
 
-/** A turn whose question never left its tab is not called one that broke off. */
+/** A turn whose question never left its tab is not called one that broke off, and one that arrived is not called unsent. */
 function saysWhatWasNotSent({ turns, network }: World): string | undefined {
-  const wrong = turns.find(({ page, question, outcome }) => {
-    if (!question.startsWith("question") || !["error", "truncated", "complete"].includes(outcome))
-      return false;
-    return !network.exchanges.some(
-      ({ page: sender, body }) => sender === page && body?.includes(`"${question}"`),
+  for (const { page, at, question, outcome } of turns) {
+    if (!question.startsWith("question")) continue;
+    const sent = network.exchanges.filter(
+      (exchange) => exchange.page === page && exchange.at <= at && exchange.body?.includes(`"${question}"`),
     );
-  });
-  return wrong && `"${wrong.question}" was never sent, and its outcome is ${wrong.outcome}`;
+    if (sent.length === 0 && ["error", "truncated", "complete"].includes(outcome))
+      return `"${question}" was never sent, and its outcome is ${outcome}`;
+    if (outcome === "not-sent" && sent.some(({ hasArrived }) => hasArrived))
+      return `"${question}" has arrived, and its outcome is ${outcome}`;
+  }
+  return undefined;
 }
 
 function runsToolsOnce({ toolRuns, locks, reasons }: World): string | undefined {
@@ -174,6 +204,8 @@ function runsToolsOnce({ toolRuns, locks, reasons }: World): string | undefined 
 function keepsFinished({ finished, gateway, disk }: World, { chat }: Tab): string | undefined {
   const stored = disk.textsOf("chat/a");
   for (const { id, role, outcome, content } of chat.getSnapshot().messages) {
+    if (outcome === "unconfirmed")
+      return `the end of an answer is unconfirmed, and the gateway sent all of them`;
     if (outcome !== "complete" && role !== "user") continue;
     if (outcome === "complete" && !gateway.texts.has(content))
       return `a part of an answer is complete: "${content}"`;
@@ -187,17 +219,27 @@ function keepsFinished({ finished, gateway, disk }: World, { chat }: Tab): strin
 
 /** Each call is settled, and nothing is shown as if it went on. */
 function isSettled({ locks }: World, tab: Tab): string | undefined {
-  const [unsettled] = tab.pending.values();
+  // a queued message waits for the user after a bad end
+  const { queued } = tab.chat.getSnapshot();
+  const unsettled = [...tab.pending.values()].find((name) => !queued.includes(name));
   if (unsettled) return `"${unsettled}" is not settled`;
   if (tab.images.getSnapshot().status === "pending") return "images are pending for ever";
   const { status } = tab.chat.getSnapshot();
   if (!["ready", "error", "requires-action"].includes(status)) return `the chat is ${status} for ever`;
+  if (hasPassedCall(tab)) return "a tool call waits in the middle of a thread, where no verb reaches it";
   for (const { role, outcome, toolCalls = [] } of reachable(tab).values()) {
     if (role === "assistant" && outcome === undefined) return "an answer streams for ever";
     const isRunning = toolCalls.some(({ state }) => state === "streaming" || state === "running");
     if (isRunning && locks.mode === "sound") return "a tool call runs for ever";
   }
   return undefined;
+}
+
+function hasPassedCall({ chat }: Tab): boolean {
+  return chat
+    .getSnapshot()
+    .messages.slice(0, -1)
+    .some(({ toolCalls = [] }) => toolCalls.some(({ state }) => state.startsWith("needs-")));
 }
 
 /** A message that was on the disk is in every tab, unless its own record was made unreadable. */
@@ -211,19 +253,28 @@ function losesNothing({ tabs, finished, disk }: World): string | undefined {
   return undefined;
 }
 
-/** One message that does not fit keeps no other from the disk. */
-function storesWhatFits({ tabs, disk }: World): string | undefined {
-  if ([...disk.modes].some((mode) => mode !== "well" && mode !== "tight")) return undefined;
+/** What a tab shows is on the disk, however ill the disk was before; and a page that is opened now shows it. */
+function storesAll({ tabs, disk }: World, fresh: Tab): string | undefined {
   const stored = disk.textsOf("chat/a");
-  for (const tab of tabs)
-    for (const { id, content } of reachable(tab).values())
-      if (content.length < 500 && !stored.has(id)) return `"${content}" fits on the disk, and is not there`;
+  const again = reachable(fresh);
+  for (const tab of tabs) {
+    const { unsaved } = tab.chat.getSnapshot();
+    if (unsaved > 0) return `tab ${tab.page.id}: ${unsaved} messages are unsaved for ever`;
+    for (const { id, content } of [...reachable(tab).values()].filter(isFilled)) {
+      if (!stored.has(id)) return `tab ${tab.page.id}: "${content}" is shown, and is not on the disk`;
+      if (!again.has(id) && !disk.corrupted.has(id))
+        return `tab ${tab.page.id}: "${content}" is shown, and is missing after a reload`;
+    }
+  }
   return undefined;
 }
 
 /** Tabs that can see each other show the same messages. */
 function showsTheSame({ tabs, locks, disk }: World): string | undefined {
-  if (locks.mode !== "sound" || isIll(disk.modes) || disk.corrupted.size > 0) return undefined;
+  if (locks.mode !== "sound" || disk.corrupted.size > 0) return undefined;
+  const [queue, ...queues] = tabs.map(({ chat }) => String(chat.getSnapshot().queued));
+  const another = queues.find((texts) => texts !== queue);
+  if (another !== undefined) return `tabs show different queues: ${queue}; ${another}`;
   const [first, ...others] = tabs.map(
     (tab) => new Set([...reachable(tab).values()].filter(isFilled).map(contentOf)),
   );

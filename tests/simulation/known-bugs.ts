@@ -55,13 +55,15 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         `${protocol}/chunk-parser.ts`,
-        'if (!isRecord(choice?.message ?? choice?.delta)) return end({ type: "refusal", body: text });',
+        "if (!isRecord(choice?.message ?? choice?.delta)) return refuse(bodyOf(text));",
         "",
       ),
+      change(`${protocol}/chunk-parser.ts`, "const isEmpty = !hasBegun()", "const isEmpty = false"),
+      change(`${protocol}/chunk-parser.ts`, "if (isError(json)) endWithError(text);\n    else end(", "end("),
       change(
-        `${protocol}/chunk-parser.ts`,
-        'onEnd(isEmpty ? { type: "refusal", body: foreign ?? "" } : how);',
-        "onEnd(how);",
+        `${protocol}/choice-reader.ts`,
+        'if (choice.finishReason === null) return "unconfirmed";',
+        'if (choice.finishReason === null) return "complete";',
       ),
     ],
   },
@@ -84,14 +86,9 @@ export const knownBugs: readonly KnownBug[] = [
     name: "one message that can't be stored keeps all others from the storage",
     changes: [
       change(
-        `${conversation}/persistence.ts`,
-        "if (isLate || changes.length === 1) return keepForLater(changes, error);",
-        "for (const [id] of changes) if (id !== LEAF) unwritten.add(id);\n      return keepForLater([], error);",
-      ),
-      change(
-        `${conversation}/persistence.ts`,
-        'const isLate = (error as Error)?.name === "TimeoutError";',
-        "const isLate = true;",
+        "packages/core/src/storage/record-writer.ts",
+        "if (keys.length > 1 && !current.isOver) {",
+        "if (false) {",
       ),
     ],
   },
@@ -223,14 +220,24 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         "packages/core/src/videos/entries.ts",
-        "name: `sluice/video/",
-        "name: String(snapshot?.progress ?? 0) + `sluice/video/",
+        "scoped(client, `sluice/video/",
+        "scoped(client, String(snapshot?.progress ?? 0) + `sluice/video/",
       ),
     ],
   },
   {
     name: "an image request whose answer was lost is sent again",
     changes: [change("packages/core/src/images/generate.ts", 'repeat: "refused-only",', 'repeat: "any",')],
+  },
+  {
+    name: "a lost order is asked for again with another key",
+    changes: [
+      change(
+        `${transport}/failure.ts`,
+        'return error.name === "ConnectionError" || error.outcome === "not-sent";',
+        'return error.outcome === "not-sent";',
+      ),
+    ],
   },
   {
     name: "the second click of a double click makes images, too",
@@ -339,7 +346,13 @@ export const knownBugs: readonly KnownBug[] = [
   },
   {
     name: "a component misses what its chat gets without a change of its status",
-    changes: [change(`${react}/use-store.ts`, "    return subscribe(catchUp);\n", "")],
+    changes: [
+      change(
+        `${react}/use-store.ts`,
+        "const unsubscribe = subscribe(catchUp);",
+        "const unsubscribe = () => {};",
+      ),
+    ],
   },
   {
     name: "a task is polled for a component that is gone",
@@ -348,6 +361,56 @@ export const knownBugs: readonly KnownBug[] = [
         `${react}/use-video-task.ts`,
         "const subscribe = enabled ? store.subscribe : noSubscription;",
         "const subscribe = enabled ? (listener: () => void) => void store.subscribe(listener) as never : noSubscription;",
+      ),
+    ],
+  },
+  {
+    name: "a page that is left waits for an earlier write before it writes its last text",
+    changes: [
+      change(
+        "packages/core/src/storage/record-writer.ts",
+        "    const written = [[...first], refused].filter(({ length }) => length > 0).map(attempt);\n    writing = Promise.all([writing, ...written]).then(() => {});",
+        "    writing = writing.then(() => attempt([...first])).then(() => {});",
+      ),
+    ],
+  },
+  {
+    name: "a second tab continues a turn while another call of it is open",
+    changes: [change(`${conversation}/store.ts`, " && !calls.some(isOpen))", ")")],
+  },
+  {
+    name: "a user of the same browser sees the chat of another one",
+    changes: [
+      change("packages/core/src/base/scope.ts", "return scope === undefined ? name :", "return name ||"),
+    ],
+  },
+  {
+    name: "events of a kept answer that come again are read again",
+    changes: [
+      change(
+        `${protocol}/event-cursor.ts`,
+        "const place = placeOf(id);",
+        'const place: EventPlace = "next";',
+      ),
+    ],
+  },
+  {
+    name: "the attempts at a kept answer have no key",
+    changes: [
+      change(
+        `${transport}/send.ts`,
+        "all.set(KEY_HEADER, exchange.idempotencyKey ?? randomId());",
+        "return;",
+      ),
+    ],
+  },
+  {
+    name: "a retry of a lost answer has a new key",
+    changes: [
+      change(
+        `${conversation}/turn-runner.ts`,
+        "idempotencyKey: repeatedKey ?? randomId()",
+        "idempotencyKey: randomId()",
       ),
     ],
   },

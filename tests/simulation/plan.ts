@@ -1,6 +1,7 @@
 import type { WhenBusy } from "@sluice/core";
 import type { DiskMode } from "./disk.js";
 import { gatewayFaults } from "./gateway.js";
+import { type LogFault, logFaults } from "./kept-log.js";
 import type { LockMode } from "./locks.js";
 import { networkFaults } from "./network.js";
 import { objectFaults } from "./objects.js";
@@ -29,6 +30,10 @@ export interface Plan {
   readonly proxy: ProxyMode;
   /** Parts by which every other tab uses the library, from the first one on. The others use the stores. */
   readonly view: View;
+  /** Faults of the answers that the proxy keeps, where they are read again. */
+  readonly log?: LogFault | undefined;
+  /** True where the proxy remembers the answers to images, videos and assets. */
+  readonly once?: boolean | undefined;
   /** Tokens that the user may spend in one window, where there is a proxy. */
   readonly budget: number;
   readonly steps: readonly Step[];
@@ -38,7 +43,7 @@ export interface Plan {
 const families = {
   talk: { send: 12, wait: 2 },
   tools: { "send for a tool": 10, approve: 2, deny: 1, "approve in all tabs": 4, "answer in all tabs": 5 },
-  clicks: { "send twice": 4, stop: 5, "send and stop": 2, "open, send and stop": 3 },
+  clicks: { "send twice": 4, "send queued": 2, stop: 5, "send and stop": 2, "open, send and stop": 3 },
   repeats: { retry: 4, "retry in all tabs": 2, regenerate: 2, edit: 2, "switch branch": 2 },
   tabs: { open: 4, reload: 4, crash: 4, freeze: 3, thaw: 4, hide: 2, show: 2 },
   clocks: { "jump clock": 3, "sign out": 2, "sign in": 3 },
@@ -56,7 +61,15 @@ const families = {
     "mount with another id": 6,
     "hide for a while": 6,
   },
-  proxy: { "break upstream": 10, "restart proxy": 3, "break an object's call": 4, "crash an object": 4 },
+  again: { "create again": 6, "generate again": 3, "register again": 3 },
+  stranger: { "stranger sends": 6, "stranger creates": 3, "stranger reloads": 2, "stranger signs out": 2 },
+  proxy: {
+    "break upstream": 10,
+    "restart proxy": 3,
+    "end session": 4,
+    "break an object's call": 4,
+    "crash an object": 4,
+  },
 } as const;
 
 type Families = typeof families;
@@ -76,6 +89,13 @@ export const components: readonly Part[] = [
 
 type TreeAction = keyof Families["views"];
 
+type StrangerAction = keyof Families["stranger"];
+
+/** Returns true for a step of another user of the same browser. */
+export function isOfStranger(action: Action): action is StrangerAction {
+  return action in families.stranger;
+}
+
 /** Returns true for a step that changes the components of a tab. */
 export function isOfTree(action: Action): action is TreeAction {
   return action in families.views;
@@ -88,7 +108,8 @@ export function planOf(seed: number): Plan {
   const random = randomOf(seed, "plan");
   const proxy = weighted(random, { absent: 4, metered: 3, kept: 2 });
   const chosen = Object.entries(families).filter(([name]) => {
-    if (name === "views" || (name === "proxy" && proxy === "absent")) return false;
+    const isApart = name === "views" || name === "again" || name === "stranger";
+    if (isApart || (name === "proxy" && proxy === "absent")) return false;
     return name === "talk" || random() < 0.4;
   });
   const weights = Object.assign({}, ...chosen.map(([, weights]) => weights)) as Record<Action, number>;
@@ -113,9 +134,67 @@ export function planOf(seed: number): Plan {
     locks: weighted(random, { sound: 8, absent: 1, refused: 1, silent: 0.5 }),
     whenBusy: nthOf(["reject", "queue", "replace"] as const, between(random, 0, 2)) as WhenBusy,
     proxy,
+    log: logOf(seed, proxy),
     budget: random() < 0.25 ? 8000 : 1_000_000,
-    ...withViews(seed, steps),
+    ...withOrders(seed, proxy, withViews(seed, withStranger(seed, steps))),
   };
+}
+
+/**
+ * Lets most proxies that keep answers remember those of images, videos and assets, too. There orders are lost, and asked
+ * for again. The draws are their own, so that they change no other world.
+ */
+function withOrders(
+  seed: number,
+  proxy: ProxyMode,
+  { view, steps }: Pick<Plan, "view" | "steps">,
+): Pick<Plan, "once" | "view" | "steps"> {
+  const random = randomOf(seed, "orders");
+  if (proxy !== "kept" || random() < 0.3) return { view, steps };
+  const step = (action: Action, most: number): Step => ({
+    afterMs: between(random, 0, most),
+    do: action,
+    tab: between(random, 0, 5),
+    nth: between(random, 0, 23),
+  });
+  const mixed = steps.flatMap((each): Step[] => {
+    if (random() < 0.6) return [each];
+    const kind = weighted(random, { create: 3, generate: 2, register: 2 });
+    const fault = weighted(random, {
+      "break connection": 6,
+      "break upstream": 1,
+      "restart proxy": 1,
+      crash: 1,
+    });
+    const asked = { ...step(kind, 3000), tab: each.tab };
+    const again = Array.from({ length: between(random, 1, 3) }, () => ({
+      ...step(`${kind} again`, 90_000),
+      tab: random() < 0.7 ? each.tab : between(random, 0, 5),
+    }));
+    const broken =
+      fault === "break connection" ? [step(fault, 10), step(fault, 10), asked] : [asked, step(fault, 900)];
+    return [each, ...broken, ...again];
+  });
+  return { once: true, view, steps: mixed };
+}
+
+/** Half of the logs are exact. The draw is its own, so that it changes no other part of a world. */
+function logOf(seed: number, proxy: ProxyMode): LogFault | undefined {
+  const random = randomOf(seed, "log");
+  return proxy === "kept" && random() < 0.5
+    ? nthOf(logFaults, between(random, 0, logFaults.length - 1))
+    : undefined;
+}
+
+/** Adds the steps of another user of the same browser, in some worlds. The others stay as they are. */
+function withStranger(seed: number, steps: readonly Step[]): readonly Step[] {
+  const random = randomOf(seed, "stranger");
+  if (random() < 0.85) return steps;
+  return steps.flatMap((step): Step[] => {
+    if (random() < 0.6) return [step];
+    const afterMs = between(random, 0, 3000);
+    return [{ afterMs, do: weighted(random, families.stranger), tab: 0, nth: 0 }, step];
+  });
 }
 
 /** Adds the steps of components, where a world has some. Other worlds stay as they are. */

@@ -8,8 +8,11 @@ import {
   videoEvents,
   videoWatch,
 } from "@sluice/worker-proxy/durable";
+import { type OnceRows, onceExtension } from "../support/once-extension.js";
+import { createKeptLog } from "./kept-log.js";
 import { createNetwork, type Exchange } from "./network.js";
 import { createObjects } from "./objects.js";
+import { createOnceWay } from "./once-way.js";
 import { currentPage, openPage, type Page } from "./page.js";
 import type { Plan } from "./plan.js";
 import { randomOf } from "./random.js";
@@ -43,7 +46,13 @@ const RATE = 30;
  * @param plan its `budget` is what the user may spend in one window, in tokens
  */
 export function createProxyServer(
-  { seed, proxy: mode, budget: most }: Pick<Plan, "seed" | "proxy" | "budget">,
+  {
+    seed,
+    proxy: mode,
+    once: isOnce,
+    budget: most,
+    log: logFault,
+  }: Pick<Plan, "seed" | "proxy" | "once" | "budget" | "log">,
   timeline: Timeline,
   gateway: (request: Request, exchange: Exchange) => Promise<Response>,
   log: (detail: string) => void,
@@ -53,6 +62,7 @@ export function createProxyServer(
   /** Requests in the present minute. */
   let counted = { minute: 0, requests: 0 };
   let started = 0;
+  const keptLog = createKeptLog(randomOf(seed, "log faults"), logFault);
 
   const meter = budget<Env>({
     namespace: ({ purpose }) => bindingOf("BUDGET", purpose),
@@ -78,6 +88,8 @@ export function createProxyServer(
     upstream.drop,
     log,
   );
+  /** What the object of `once` has on its disk. */
+  const remembered: OnceRows = new Map();
   let current = start();
   return {
     upstream,
@@ -89,6 +101,8 @@ export function createProxyServer(
       return current.process;
     },
     fetch,
+    /** Refuses the next requests for the rest of an answer, as a session that has ended does. */
+    endSession: keptLog.refuse,
     /** Ends the process with all that it has in memory, and starts another one. */
     restart(): void {
       current.process.state = "gone";
@@ -102,7 +116,9 @@ export function createProxyServer(
     const purpose = `request ${requests.push(exchange) - 1}`;
     const { process, proxy } = current;
     const context = { waitUntil: () => {} };
-    return serveIn(process, request, (own) => proxy.fetch(own, { purpose }, context));
+    return serveIn(process, request, (own) =>
+      keptLog.serve(own, (asked) => proxy.fetch(asked, { purpose }, context)),
+    );
   }
 
   function start(): { readonly process: Page; readonly proxy: GatewayProxy<Env> } {
@@ -126,6 +142,7 @@ export function createProxyServer(
         extensions:
           mode === "kept"
             ? [
+                ...(isOnce ? [onceOf()] : []),
                 streamLog<Env>(({ purpose }) => bindingOf("STREAM_LOG", purpose)),
                 videoEvents<Env>(({ purpose }) => bindingOf("VIDEO_WATCH", purpose)),
               ]
@@ -133,6 +150,12 @@ export function createProxyServer(
       }),
     );
     return { process, proxy };
+  }
+
+  /** A process has in memory what is in flight; the rows outlast it. */
+  function onceOf() {
+    const ask = createOnceWay<Env>({ meter, send: way.fetch, key: KEY });
+    return onceExtension<Env>({ ask, isMetered: true, rows: remembered, now: timeline.now });
   }
 
   function bindingOf(name: ClassName, purpose: string): ObjectNamespace {

@@ -1,6 +1,7 @@
 import { brokenRule, brokenRuleAtRest, leftBy } from "./invariants.js";
 import type { Plan } from "./plan.js";
 import { act } from "./steps.js";
+import { storesWhatFits } from "./storage-rules.js";
 import { quiet } from "./timeline.js";
 import { createWorld, type World } from "./world.js";
 
@@ -74,7 +75,8 @@ async function comeToRest(world: World, plan: Plan): Promise<string | undefined>
   gateway.disarm();
   proxy?.upstream.disarm();
   proxy?.objects.network.disarm();
-  disk.change("well");
+  const isTight = disk.mode === "tight";
+  if (!isTight) disk.change("well");
   for (const tab of tabs) {
     const { page } = tab;
     page.isOnline = true;
@@ -88,22 +90,21 @@ async function comeToRest(world: World, plan: Plan): Promise<string | undefined>
     });
   }
   await timeline.runUntil(timeline.now() + REST_MS);
-  // a chat that could not read its storage reads it with the next write
-  if ([...disk.modes].some((mode) => mode !== "well" && mode !== "tight")) {
-    for (const { page, chat, call } of tabs) {
-      const question = `question at last of ${page.name}`;
-      call(question, () => chat.send(question));
-    }
-    await timeline.runUntil(timeline.now() + 60_000);
+  if (isTight) {
+    const broken = storesWhatFits(world);
+    if (broken) return broken;
+    disk.change("well");
+    await timeline.runUntil(timeline.now() + REST_MS);
   }
   const fresh = open();
   for (const { tree } of tabs) tree?.probe();
   await timeline.runUntil(timeline.now() + 10_000);
   const broken = brokenRule(world) ?? brokenRuleAtRest(world, fresh);
   if (broken) return broken;
-  for (const tab of tabs) tab.close();
+  const apps = [...tabs, ...(world.stranger ? [world.stranger] : [])];
+  for (const tab of apps) tab.close();
   await timeline.runUntil(timeline.now() + 10_000 + (plan.view === "stores" ? 0 : LINGER_MS));
-  for (const tab of tabs) {
+  for (const tab of apps) {
     const left = leftBy(world, tab);
     if (left) return left;
   }

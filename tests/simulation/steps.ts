@@ -2,11 +2,13 @@ import type { ThreadMessage } from "@sluice/core";
 import { gatewayFaults } from "./gateway.js";
 import { networkFaults } from "./network.js";
 import { objectFaults } from "./objects.js";
-import { type Action, components, described, diskModes, isOfTree, type Step } from "./plan.js";
+import { type Order, type OrderKind, order, orderAgain } from "./orders.js";
+import { type Action, components, described, diskModes, isOfStranger, isOfTree, type Step } from "./plan.js";
 import { nthOf } from "./random.js";
+import { lostOnLeaving } from "./storage-rules.js";
 import type { Tab } from "./tab.js";
 import type { Part } from "./tree.js";
-import type { World } from "./world.js";
+import { SECRET, type World } from "./world.js";
 
 /** Steps after which a chat request may be sent once more, since an answer was lost or was asked for again. */
 const REASONS: ReadonlySet<Action> = new Set<Action>([
@@ -31,19 +33,29 @@ const REASONS: ReadonlySet<Action> = new Set<Action>([
   "crash an object",
 ]);
 
+/**
+ * Steps after which an answer may be billed once more where the proxy keeps answers: the user asks for another one, or
+ * the gateway worked for a proxy that took the request for one that never left. The faults between a page and the
+ * proxy are none of them.
+ */
+const ASKED: ReadonlySet<Action> = new Set<Action>(["regenerate", "edit", "break upstream"]);
+
 /** Components that the user's actions need; the others need the chat. */
 const usedBy: Partial<Record<Action, Part>> = {
   create: "video",
   "create twice": "video",
+  "create again": "video",
   refetch: "video",
   "reset video": "video",
   "remove video": "list",
   generate: "images",
   "generate twice": "images",
+  "generate again": "images",
   "stop images": "images",
   "reset images": "images",
   register: "asset",
   "register twice": "asset",
+  "register again": "asset",
   "refetch asset": "asset",
   "reset asset": "asset",
 };
@@ -54,7 +66,9 @@ export function act(world: World, step: Step, index: number): void {
   // a retry that replaces its own tab's answer does not wait for the other tabs
   if (step.do === "retry in all tabs" && world.whenBusy === "replace") world.reasons += world.tabs.length - 1;
   const tab = nthOf(world.tabs, step.tab);
+  if (ASKED.has(step.do) || isAnotherAnswer(world, tab, step.do)) world.asked += 1;
   world.log(`tab ${tab?.page.id ?? "–"}: ${described(step)}`);
+  if (isOfStranger(step.do)) return actAsStranger(world, step, index);
   if (actOnWorld(world, step) || !tab) return;
   if (actOnPage(world, tab, step) || actOnTree(world, tab, step)) return;
   const awake = world.tabs.filter(({ page }) => page.state === "open");
@@ -62,6 +76,18 @@ export function act(world: World, step: Step, index: number): void {
     for (const each of awake) if (isShown(each, "chat")) actInAll(each, step.do);
   } else if (tab.page.state === "open" && isShown(tab, usedBy[step.do] ?? "chat"))
     actAsUser(world, tab, step, index);
+}
+
+/** Returns true for a retry of an answer whose end is known: one without a key, or one that a click stops. */
+function isAnotherAnswer({ tabs, whenBusy }: World, tab: Tab | undefined, action: Action): boolean {
+  if (!action.startsWith("retry")) return false;
+  if (whenBusy === "replace" && tabs.some(isAnswering)) return true;
+  const retried = action === "retry" ? [tab] : tabs;
+  return retried.some((each) => each && !each.chat.getSnapshot().messages.at(-1)?.idempotencyKey);
+}
+
+function isAnswering({ chat }: Tab): boolean {
+  return ["submitted", "streaming"].includes(chat.getSnapshot().status);
 }
 
 /** Changes the network, the gateway or the disk. */
@@ -93,6 +119,9 @@ function actOnWorld({ network, gateway, proxy, disk, open, tabs, log }: World, s
       proxy?.restart();
       if (proxy) network.breakAll();
       return true;
+    case "end session":
+      proxy?.endSession(1 + (nth % 3));
+      return true;
     case "break an object's call":
       proxy?.objects.network.arm(nthOf(objectFaults, nth) ?? "reset", 0);
       return true;
@@ -119,13 +148,36 @@ function actOnWorld({ network, gateway, proxy, disk, open, tabs, log }: World, s
   }
 }
 
+/** Acts as another user of the same browser. */
+function actAsStranger(world: World, { do: action }: Step, index: number): void {
+  const tab = world.stranger ?? world.openStranger();
+  const text = `${SECRET} ${index}`;
+  world.isForgotten = action === "stranger signs out";
+  switch (action) {
+    case "stranger sends":
+      return tab.call(text, () => tab.chat.send(text));
+    case "stranger creates":
+      return tab.call(text, () =>
+        tab.video.create({ model: "beta3.0-video", input: { prompt: text } }, { label: text }),
+      );
+    case "stranger signs out":
+      return tab.call(action, async () => tab.forget?.());
+    default:
+      tab.page.run(() => tab.page.window.dispatchEvent(new Event("pagehide")));
+      world.close(tab);
+      world.openStranger();
+  }
+}
+
 /** Changes the page of a tab, as the browser or its user does. */
-function actOnPage({ open, close }: World, tab: Tab, { do: action, nth }: Step): boolean {
+function actOnPage(world: World, tab: Tab, { do: action, nth }: Step): boolean {
   const { page } = tab;
+  const { open, close } = world;
   switch (action) {
     case "reload":
       page.thaw();
       page.run(() => page.window.dispatchEvent(new Event("pagehide")));
+      world.broken ??= lostOnLeaving(world, tab);
       close(tab);
       open();
       return true;
@@ -237,14 +289,26 @@ function actAsUser(world: World, tab: Tab, { do: action, nth }: Step, index: num
   const message = nthOf(messages, nth);
   const toolCallId = pendingActions[0]?.toolCallId ?? "none";
   const question = isInCommonChat(tab) ? `question ${index}` : `aside ${index}`;
+  const edited = `${question}, edited`;
   const film = `film ${index}`;
-  const send = (text = question) => call(text, () => chat.send(text));
-  const create = () =>
-    call(film, () => video.create({ model: "beta3.0-video", input: { prompt: film } }, { label: film }));
   const picture = `picture ${index}`;
-  const generate = () => call(picture, () => images.generate({ prompt: picture }));
-  const register = () =>
-    call(picture, () => asset.create(`https://example.com/${index}.png`, { name: picture }));
+  const send = (text = question) => call(text, () => chat.send(text));
+  const asks: Record<OrderKind, Pick<Order, "name" | "ask">> = {
+    create: {
+      name: film,
+      ask: ({ call, video }) =>
+        call(film, () => video.create({ model: "beta3.0-video", input: { prompt: film } }, { label: film })),
+    },
+    generate: {
+      name: picture,
+      ask: ({ call, images }) => call(picture, () => images.generate({ prompt: picture })),
+    },
+    register: {
+      name: picture,
+      ask: ({ call, asset }) =>
+        call(picture, () => asset.create(`https://example.com/${index}.png`, { name: picture })),
+    },
+  };
   switch (action) {
     case "send":
       return send();
@@ -252,7 +316,7 @@ function actAsUser(world: World, tab: Tab, { do: action, nth }: Step, index: num
       send();
       return send(`${question}, again`);
     case "send for a tool":
-      return send(`${question} [${nthOf(["quick", "slow", "guarded", "asked"], nth)}]`);
+      return send(`${question} [${nth > 19 ? "both" : nthOf(["quick", "slow", "guarded", "asked"], nth)}]`);
     case "send a long one":
       return send(`${question} [long]`);
     case "open, send and stop": {
@@ -263,6 +327,8 @@ function actAsUser(world: World, tab: Tab, { do: action, nth }: Step, index: num
     case "send and stop":
       send();
       return stop(world, tab);
+    case "send queued":
+      return call("sendQueued", () => chat.sendQueued());
     case "stop":
       return stop(world, tab);
     case "retry":
@@ -270,31 +336,33 @@ function actAsUser(world: World, tab: Tab, { do: action, nth }: Step, index: num
     case "regenerate":
       return call("regenerate", () => chat.regenerate());
     case "edit":
-      return call("edit", () => chat.edit(message?.id ?? "none", `${question}, edited`));
+      return call(edited, () => chat.edit(message?.id ?? "none", edited));
     case "switch branch":
       return run(() => chat.switchBranch(nthOf(message?.branches ?? [], nth) ?? "none"));
     case "approve":
     case "deny":
       return call(action, () => chat[action](toolCallId));
     case "create":
-      return create();
-    case "create twice":
-      create();
-      return create();
     case "generate":
-      return generate();
+    case "register":
+      return order(world, tab, action, asks[action]);
+    case "create again":
+    case "generate again":
+    case "register again":
+      return orderAgain(world, tab, action);
+    case "create twice":
+      asks.create.ask(tab);
+      return asks.create.ask(tab);
     case "generate twice":
-      generate();
-      return generate();
+      asks.generate.ask(tab);
+      return asks.generate.ask(tab);
     case "stop images":
       return run(() => images.stop());
     case "reset images":
       return run(() => images.reset());
-    case "register":
-      return register();
     case "register twice":
-      register();
-      return register();
+      asks.register.ask(tab);
+      return asks.register.ask(tab);
     case "refetch asset":
       return run(() => asset.refetch());
     case "reset asset":

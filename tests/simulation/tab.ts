@@ -26,7 +26,7 @@ import type { Random } from "./random.js";
 /** Parts by which an app uses the library: stores, or components with hooks. */
 export type View = "stores" | "hooks" | "strict hooks";
 
-type ChatVerb = "send" | "stop" | "retry" | "regenerate" | "edit";
+type ChatVerb = "send" | "sendQueued" | "stop" | "retry" | "regenerate" | "edit";
 type TurnVerb = "switchBranch" | "approve" | "deny" | "addToolResult";
 
 /** The stores of an app, or the verbs of its hooks: the chat, the videos, images, and one asset. */
@@ -54,6 +54,8 @@ export interface Tab extends Stores {
   call(name: string, verb: () => Promise<unknown>): void;
   /** Runs code of the app. */
   run<T>(act: () => T): T;
+  /** Signs the user out: removes all that the app has stored for the user. Only in apps that use the stores. */
+  forget?: () => Promise<unknown>;
   /** Ends all that the app has begun. */
   close(): void;
 }
@@ -61,6 +63,8 @@ export interface Tab extends Stores {
 /** Parts of the world that an app needs. */
 export interface TabParts {
   readonly page: Page;
+  /** User whose things the app keeps; undefined for an app that knows one user. */
+  readonly scope?: string;
   readonly random: Random;
   readonly storage: RecordStorage;
   readonly fetch: (request: Request) => Promise<Response>;
@@ -83,7 +87,7 @@ export interface AppOptions {
 
 /** Opens the app in a page. */
 export function openTab(parts: TabParts): Tab {
-  const { page, random, storage, fetch, whenBusy, view, onTool, onSettled } = parts;
+  const { page, scope, random, storage, fetch, whenBusy, view, onTool, onSettled } = parts;
   const events: ClientEvent[] = [];
   const pending = new Map<object, string>();
   const assetIds = new Set<string>();
@@ -93,6 +97,7 @@ export function openTab(parts: TabParts): Tab {
   const options: AppOptions = {
     client: {
       baseURL: "https://proxy.test",
+      scope,
       fetch,
       random,
       clock: page.clock,
@@ -134,7 +139,7 @@ function openStores(options: AppOptions, page: Page) {
   const images = createImageStore(client, options.images);
   const asset = createAssetStore(client, options.asset);
   const stops = [chat, list, video, images, asset].map((store) => store.subscribe(() => {}));
-  return { chat, list, video, images, asset, tree: undefined, close };
+  return { chat, list, video, images, asset, tree: undefined, close, forget: () => client.forget() };
 
   function close(): void {
     page.run(() => {

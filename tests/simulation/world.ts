@@ -4,6 +4,7 @@ import { createDisk } from "./disk.js";
 import { createGateway } from "./gateway.js";
 import { createLocks } from "./locks.js";
 import { createNetwork } from "./network.js";
+import { type Order, type OrderKind, settleOrder } from "./orders.js";
 import { openPage, type Page } from "./page.js";
 import type { Plan } from "./plan.js";
 import { installPlatform } from "./platform.js";
@@ -14,6 +15,12 @@ import { createTimeline } from "./timeline.js";
 
 /** A browser with its tabs, the network, the proxy and the gateway. */
 export type World = ReturnType<typeof createWorld>;
+
+/** The other user of the browser, and the beginning of all that this user writes. */
+export const STRANGER = "stranger";
+export const SECRET = "secret";
+/** Ids of the other user's pages begin above those of the tabs. */
+const STRANGERS = 100;
 
 /** Creates the world of a plan. `restore` brings the globals back. */
 export function createWorld(plan: Plan) {
@@ -57,10 +64,23 @@ export function createWorld(plan: Plan) {
     channels,
     /** Tabs that are open or frozen. */
     tabs,
+    /** App of another user of the same browser; undefined until that user comes. */
+    stranger: undefined as Tab | undefined,
+    /** True while nothing may be stored of the other user, who has signed out. */
+    isForgotten: false,
+    /** Contents of queued messages that were on the disk, by the ids of their messages. */
+    queued: new Map<string, string>(),
+    /** Rule that a step has broken. */
+    broken: undefined as string | undefined,
     /** Steps, requests and outcomes in order. */
     trace,
     /** Turns that have ended. */
-    turns: [] as { readonly page: Page; readonly question: string; readonly outcome: string }[],
+    turns: [] as {
+      readonly page: Page;
+      readonly at: number;
+      readonly question: string;
+      readonly outcome: string;
+    }[],
     /** Runs of tools, by the id of the call. */
     toolRuns: [] as string[],
     /** Texts of questions that were stopped before they were sent, and not asked again. */
@@ -69,10 +89,17 @@ export function createWorld(plan: Plan) {
     finished: new Map<string, { readonly content: string; readonly isStored: boolean }>(),
     /** Number of events for which a chat request may be sent once more. */
     reasons: 0,
+    /** True where the proxy keeps answers: a request that comes again with its key is not billed again. */
+    keepsAnswers: plan.proxy === "kept",
+    /** Number of events for which such a world may bill an answer once more. */
+    asked: 0,
     /** True once the user has removed messages or videos on purpose. */
     hasRemoved: false,
+    /** What the user asked for last, by its kind. */
+    orders: new Map<OrderKind, Order>(),
     log,
     open,
+    openStranger,
     close,
     restore,
   };
@@ -99,19 +126,36 @@ export function createWorld(plan: Plan) {
       onTool: (id) => void world.toolRuns.push(id),
       onSettled(name, settled) {
         log(`tab ${page.id}: ${name} → ${outcomeOf(settled)}`);
+        settleOrder(world, name, settled);
         const { outcome } = Object(settled) as { outcome?: string };
-        if (outcome !== undefined) world.turns.push({ page, question: name, outcome });
+        if (outcome !== undefined) world.turns.push({ page, at: timeline.now(), question: name, outcome });
       },
     });
     tabs.push(tab);
     return tab;
   }
 
+  function openStranger(): Tab {
+    const page = openPage(timeline, STRANGERS + ++opened, "stranger");
+    world.stranger = openTab({
+      page,
+      scope: STRANGER,
+      random: jitter,
+      storage: disk.storageOf(page),
+      fetch: network.fetchOf(page),
+      whenBusy: "queue",
+      view: "stores",
+      onTool() {},
+      onSettled: (name, settled) => log(`stranger: ${name} → ${outcomeOf(settled)}`),
+    });
+    return world.stranger;
+  }
+
   /** Closes a page at once, as a crash does. */
   function close(tab: Tab): void {
     const { page } = tab;
     page.state = "gone";
-    tabs.splice(tabs.indexOf(tab), 1);
+    if (tabs.includes(tab)) tabs.splice(tabs.indexOf(tab), 1);
     network.drop(page);
     locks.drop(page);
     channels.drop(page);

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { runInNewContext } from "node:vm";
 import { memoryStorage } from "@sluice/core";
 import { type CDPSession, chromium, type Page } from "playwright";
@@ -192,7 +193,7 @@ function rounded(value: number): number {
 
 /** The emulator in a process of its own: what it notes of each request is not measured. */
 async function startGateway(): Promise<{ url: string; close: () => void }> {
-  const cli = new URL("../../packages/emulator/dist/cli.js", import.meta.url).pathname;
+  const cli = fileURLToPath(new URL("../../packages/emulator/dist/cli.js", import.meta.url));
   const args = [cli, "--port", "0", "--key", KEY, "--speed", "200", "--quiet"];
   const child: ChildProcess = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   process.on("exit", () => child.kill());

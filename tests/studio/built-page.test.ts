@@ -1,11 +1,12 @@
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 /*
  * The built page of the studio (`pnpm build`), read as files: what its policy allows, and what browsers keep.
  */
 
-const dist = new URL("../../examples/studio/dist/", import.meta.url).pathname;
+const dist = fileURLToPath(new URL("../../examples/studio/dist/", import.meta.url));
 const html = readFileSync(`${dist}index.html`, "utf8");
 
 test("the policy of the page allows no inline script or style, and no eval", () => {

@@ -1,7 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createClient } from "@sluice/core";
 import { uploadMedia } from "@sluice/core/media";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -16,19 +18,64 @@ import { openStudio, reopenStudio } from "../support/studio-page.ts";
 /** The beginning of the demo's key: nothing that a page can see may have it. */
 const KEY = /sk-demo-[0-9a-f]+/;
 
+const root = join(import.meta.dirname, "../..");
+let repository = "";
 let demo: Demo;
 let printedAtStart = "";
 const squatter = createServer();
 
 beforeAll(async () => {
   await new Promise<void>((ready) => squatter.listen(0, "127.0.0.1", ready));
-  demo = await startDemo((squatter.address() as { port: number }).port, 10);
+  repository = await linkRepository();
+  demo = await startDemo((squatter.address() as { port: number }).port, 10, repository);
   printedAtStart = demo.printed();
 }, 60_000);
 afterAll(async () => {
   squatter.close();
   // also where the test that interrupts it was left out
   await demo?.interrupt();
+  await rm(repository, { recursive: true, force: true });
+});
+
+/** Links what the demo needs into a folder whose name has a space and a letter beyond ASCII. */
+async function linkRepository(examples = "examples"): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "sluice è qui "));
+  await cp(join(root, "scripts"), join(folder, "scripts"), { recursive: true });
+  await mkdir(dirname(join(folder, examples)), { recursive: true });
+  for (const name of ["package.json", "node_modules", "packages", examples])
+    await symlink(join(root, name), join(folder, name));
+  return folder;
+}
+
+test("The demo starts in a folder whose name has a space and a letter beyond ASCII", async () => {
+  expect(repository).toMatch(/ è /);
+  expect((await fetch(demo.address)).status).toBe(200);
+});
+
+test.skipIf(!existsSync("/proc/self/cmdline"))(
+  "The demo keeps its secrets off the command lines of its processes",
+  () => {
+    const commands = demo
+      .processes()
+      .map((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " "));
+    expect(commands.join()).toContain("wrangler");
+    expect(commands.filter((command) => /sk-demo-|VAPID|FILES_SECRET/.test(command))).toEqual([]);
+  },
+);
+
+test("A start of the demo that fails leaves nothing in the folder for temporary files", async () => {
+  // all but the built page
+  const folder = await linkRepository("examples/studio/demo");
+  const temporary = join(folder, "tmp");
+  await mkdir(temporary);
+  const { status, stderr } = spawnSync(process.execPath, ["scripts/demo.ts", "--no-build"], {
+    cwd: folder,
+    encoding: "utf8",
+    env: { ...process.env, TMPDIR: temporary },
+  });
+  expect([status, stderr]).toEqual([1, expect.stringContaining("examples/studio/dist")]);
+  expect(await readdir(temporary)).toEqual([]);
+  await rm(folder, { recursive: true });
 });
 
 describe.skipIf(!findChromium())(

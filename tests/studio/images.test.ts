@@ -65,7 +65,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await expect.poll(() => button("16:9").getAttribute("aria-pressed")).toBe("true");
   });
 
-  test("that lack a prompt say so; an example is one click away, can be varied, deleted and brought back", async () => {
+  test("that lack a prompt say so; an example fills the form and costs nothing; what it makes can be varied, deleted and brought back", async () => {
     const name = "Misty mountains at dawn";
     await button("Generate").click();
     await studio.page.getByText("Add a prompt.").waitFor();
@@ -73,9 +73,17 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await expect.poll(() => prompt().getAttribute("aria-invalid")).toBe("true");
     expect(studio.created(PATH)).toEqual([]);
     await studio.page.getByRole("button", { name: /^Mountains at dawn/ }).click();
+    await expect.poll(() => prompt().inputValue()).toContain(name);
+    await expect.poll(() => button("Generate").evaluate((it) => it === document.activeElement)).toBe(true);
+    await expect.poll(() => button("16:9").getAttribute("aria-pressed")).toBe("true");
+    expect(studio.created(PATH)).toEqual([]);
+    await studio.page.keyboard.press("Enter");
     await tile(name).getByRole("img").waitFor();
     await expect.poll(() => studio.page.getByText("Add a prompt.").count()).toBe(0);
-    expect(studio.created(PATH)).toMatchObject([{ size: "1312x736" }]);
+    // the model stays
+    expect(studio.created(PATH)).toMatchObject([
+      { model: "gamma-image-5-0-260128", prompt: expect.stringContaining(name) },
+    ]);
     await prompt().fill("Something else");
     await act(name, "Vary");
     await expect.poll(() => tile(name).count()).toBe(2);
@@ -199,5 +207,13 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await studio.page.goto(`${studio.address}/#/assets`);
     await button("1 running").waitFor();
     expect(await studio.leave()).toEqual(["beforeunload"]);
+  });
+
+  test("A free prompt gets a word on what the emulator can draw, and a prompt of the studio none", async () => {
+    const words = studio.page.getByText(/^The emulator draws /);
+    await make("Misty mountains at dawn, with a lake in the valley");
+    expect(await words.count()).toBe(0);
+    await make("A red bicycle leaning on a brick wall");
+    await words.waitFor();
   });
 });

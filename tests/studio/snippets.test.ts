@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import type { AssetRequest, ImageRequest, VideoRequest } from "@sluice/core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Work } from "../../examples/studio/src/inspector/feed.ts";
@@ -10,7 +11,7 @@ import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
  * The code that the inspector offers to copy, run as it stands: against the studio's proxy, which adds the key.
  */
 
-const folder = new URL("../.tmp/snippets/", import.meta.url).pathname;
+const folder = fileURLToPath(new URL("../.tmp/snippets/", import.meta.url));
 const hasCurl = spawnSync("curl", ["--version"]).status === 0;
 const image = {
   model: "gamma-image-5-0-260128",

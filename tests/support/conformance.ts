@@ -1,10 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Plugin } from "vitest/config";
 
 /** Folder of the recorded data: beside the checkout, or SLUICE_CONFORMANCE_DIR. */
 export const conformanceDir = resolve(
-  process.env["SLUICE_CONFORMANCE_DIR"] ?? new URL("../../../shared/conformance", import.meta.url).pathname,
+  process.env["SLUICE_CONFORMANCE_DIR"] ??
+    fileURLToPath(new URL("../../../shared/conformance", import.meta.url)),
 );
 
 /**

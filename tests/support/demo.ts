@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 
-const root = new URL("../..", import.meta.url).pathname;
+const repository = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The demo, started as `pnpm demo` does, after the build. */
 export interface Demo {
@@ -14,12 +15,15 @@ export interface Demo {
   readonly interrupt: () => Promise<number | null>;
 }
 
-/** Starts the demo on `port` and waits until it says where it is; its gateway answers `speed` times as fast as usual. */
-export async function startDemo(port: number, speed = 1): Promise<Demo> {
+/**
+ * Starts the demo of the repository at `root` on `port`, and waits until it says where it is. Its gateway answers `speed`
+ * times as fast as usual.
+ */
+export async function startDemo(port: number, speed = 1, root = repository): Promise<Demo> {
   const args = ["--no-build", "--port", String(port), "--speed", String(speed)];
   const child = spawn(process.execPath, ["scripts/demo.ts", ...args], {
     cwd: root,
-    env: { ...process.env, PATH: `${root}node_modules/.bin:${process.env["PATH"]}` },
+    env: { ...process.env, PATH: `${repository}node_modules/.bin:${process.env["PATH"]}` },
     stdio: ["ignore", "pipe", "pipe"],
   });
   // also where a test has no time left to interrupt it

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import { createEmulator } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
 
@@ -7,7 +8,7 @@ const types = { html: "text/html", js: "text/javascript", css: "text/css" };
 
 /** Serves the built page of an example, and the emulator behind it: the server adds the key, as a Worker does. */
 export function serveExample(name: string): Promise<Served> {
-  const dist = new URL(`../../examples/${name}/dist/`, import.meta.url).pathname;
+  const dist = fileURLToPath(new URL(`../../examples/${name}/dist/`, import.meta.url));
   const emulator = createEmulator({ apiKeys: [KEY], speed: 20 });
   return serve({ fetch: answer }, { port: 0 });
 

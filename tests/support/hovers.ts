@@ -1,4 +1,5 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { API, type Project, SignatureKind, SymbolFlags, type Type } from "typescript/unstable/sync";
 
 type Symbol = Type extends { getSymbol(): infer Found } ? NonNullable<Found> : never;
@@ -15,7 +16,7 @@ export interface Hover {
   readonly tags: readonly string[];
 }
 
-const root = new URL("../..", import.meta.url).pathname;
+const root = fileURLToPath(new URL("../..", import.meta.url));
 const compilerOptions = {
   strict: true,
   exactOptionalPropertyTypes: true,
@@ -114,9 +115,9 @@ function hoversOf({ program, checker }: Project, file: string): Hover[] {
   }
 }
 
-/** True for tables and schemas: the docs of their fields are at the types that they agree with. */
+/** True for tables, their look-ups, and schemas: the docs of their fields are at the types that they agree with. */
 function isData({ name }: Symbol): boolean {
-  return /^(?:\w+Models|\w+Limits|\w+Request|\w+Part|toolCall|toolDefinition|beta\w+|fast\w+|pro\w+|gamma\w+|videoText)$/.test(
+  return /^(?:\w+Models|\w+ModelOf|\w+Limits|\w+Request|\w+Part|toolCall|toolDefinition|beta\w+|fast\w+|pro\w+|gamma\w+|videoText)$/.test(
     name,
   );
 }

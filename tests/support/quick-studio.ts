@@ -1,11 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
 import { createEmulator, type Emulator, type EmulatorOptions } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { createProxy } from "@sluice/worker-proxy";
 import { type Env, options as proxyOptions } from "../../examples/studio/options.ts";
 
-const dist = new URL("../../examples/studio/dist/", import.meta.url).pathname;
+const dist = fileURLToPath(new URL("../../examples/studio/dist/", import.meta.url));
 const KEY = "sk-quick-studio";
 
 /** The built page, the studio's proxy without its Durable Objects, and the emulator, in this process: fast, unlike the demo. */

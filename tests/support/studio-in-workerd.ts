@@ -4,13 +4,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { bundle } from "../../packages/worker-proxy/test/support/bundle.ts";
 import { type Miniflare, startMiniflare } from "../../packages/worker-proxy/test/support/miniflare.ts";
 
 const KEY = "sk-studio-in-workerd";
-const root = new URL("../..", import.meta.url).pathname;
+const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The built page and its Worker in workerd, in front of the emulator. Worker and gateway restart at their addresses. */
 export async function startStudioInWorkerd(options: EmulatorOptions) {

@@ -40,7 +40,7 @@ export interface StudioSuite {
  * is given a `speed`.
  */
 export function openRoom(
-  room: "videos" | "images" | "assets",
+  room: "chat" | "videos" | "images" | "assets",
   options: QuickStudioOptions = {},
   // the browser tells of every answer that is not 200
   expected = /Failed to load resource/,

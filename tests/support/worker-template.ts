@@ -3,12 +3,13 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { secretToken } from "../../packages/worker-proxy/test/support/auth-issuer.ts";
 import { expectNoKey, read } from "../../packages/worker-proxy/test/support/key.ts";
 import { startMiniflare } from "../../packages/worker-proxy/test/support/miniflare.ts";
 
-const root = new URL("../..", import.meta.url).pathname;
+const root = fileURLToPath(new URL("../..", import.meta.url));
 export const template = join(root, "examples/worker");
 const run = promisify(execFile);
 

@@ -17,7 +17,7 @@
  * @param {Partial<import("@sluice/core").ClientOptions>} [options]
  */
 export function clientOf({ core, baseURL }, options = {}) {
-  return core.createClient({ baseURL, random: () => 0, onEvent: () => {}, ...options });
+  return core.createClient({ baseURL, random: () => 0, includeUsage: true, onEvent: () => {}, ...options });
 }
 
 /** A text that no other request has. */

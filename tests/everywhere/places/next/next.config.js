@@ -1,2 +1,3 @@
+import { fileURLToPath } from "node:url";
 /* The packages are installed one folder above. */
-export default { turbopack: { root: new URL("..", import.meta.url).pathname } };
+export default { turbopack: { root: fileURLToPath(new URL("..", import.meta.url)) } };

@@ -1,0 +1,234 @@
+import {
+  type AssetStoreOptions,
+  type ChatStoreOptions,
+  type ClientEvent,
+  type ClientOptions,
+  createAssetStore,
+  createChatStore,
+  createClient,
+  createImageStore,
+  createVideoTaskList,
+  createVideoTaskStore,
+  type ImageStoreOptions,
+  type VideoTaskListOptions,
+  type VideoTaskStoreOptions,
+} from "@sluice/core";
+import { createUploadStore, type UploadStoreOptions } from "@sluice/core/media";
+import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
+import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
+import { afterEach, describe, expect, test, vi } from "vitest";
+
+/*
+ * Unknown options are warned of. The names below are compared with the types by the compiler, and with what the
+ * functions take for known by the tests: an option that is added to a type only does not pass.
+ */
+
+/** An option of any name, as the compiler wants it to be listed. */
+type Names<Options> = Readonly<Record<keyof Options, unknown>>;
+
+const client: Names<ClientOptions> = {
+  baseURL: "https://gateway.test",
+  apiKey: () => "sk-test",
+  headers: {},
+  credentials: "omit",
+  scope: "ada",
+  fetch,
+  timeouts: { headersMs: 1, firstChunkMs: 1, chunkMs: 1, totalMs: 1 },
+  retry: { limit: 1, maxDelayMs: 1 },
+  idempotencyKeys: true,
+  assetLookup: () => {},
+  normalizeVideoTask: () => {},
+  includeUsage: true,
+  onEvent: () => {},
+  clock: undefined,
+  random: () => 0,
+  dangerouslyAllowBrowser: true,
+};
+const request = { signal: undefined, headers: {}, timeouts: {}, retry: {}, idempotencyKey: "a" };
+const chat: Names<ChatStoreOptions> = {
+  model: "delta-5.3",
+  params: {},
+  id: "a",
+  initialMessages: [],
+  instructions: "",
+  tools: [],
+  maxSteps: 1,
+  schema: undefined,
+  jsonSchema: {},
+  whenBusy: "queue",
+  throttleMs: 1,
+  request,
+  storage: undefined,
+  onFinish: () => {},
+  onError: () => {},
+};
+const image: Names<ImageStoreOptions> = {
+  model: "gamma-image-5-0-260128",
+  params: {},
+  whenBusy: "reject",
+  request,
+  onSuccess: () => {},
+  onError: () => {},
+};
+const videos: Names<VideoTaskListOptions> = {
+  storage: undefined,
+  presence: undefined,
+  intervalMs: 1000,
+  pollInBackground: true,
+};
+const video: Names<VideoTaskStoreOptions> = {
+  ...videos,
+  checkMedia: () => [],
+  whenBusy: "join",
+  request,
+  onCreate: () => {},
+  onSuccess: () => {},
+  onError: () => {},
+};
+const asset: Names<AssetStoreOptions> = {
+  groupId: "g",
+  prepare: (file: Blob) => file,
+  whenBusy: "join",
+  request: { ...request, upload: "json" },
+  intervalMs: 1000,
+  pollInBackground: true,
+  presence: undefined,
+  onCreate: () => {},
+  onSuccess: () => {},
+  onError: () => {},
+};
+const upload: Names<UploadStoreOptions> = { use: "reference_video", headers: {}, storage: undefined };
+const proxy: Names<ProxyOptions> = {
+  baseURL: "https://gateway.test",
+  apiKey: () => "sk-gateway",
+  authenticate: "public",
+  origins: [],
+  credentials: false,
+  models: ["delta-5.3"],
+  allowFields: [],
+  routes: ["chat"],
+  secret: undefined,
+  rateLimit: undefined,
+  meter: undefined,
+  includeUsage: true,
+  media: "public",
+  assetLookup: undefined,
+  extensions: [],
+  basePath: "",
+  limits: { bodyBytes: 1, bodyMs: 1, headersMs: 1, stallMs: 1, totalMs: 1, maxTokens: 1, pollMemoMs: 1 },
+  onEvent: () => {},
+  upstreamHeaders: undefined,
+  fetch: undefined,
+};
+const emulator: Names<EmulatorOptions> = {
+  apiKeys: ["sk-test"],
+  clock: undefined,
+  speed: 1,
+  durations: { imageMs: 1, videoMs: 1 },
+  chat: undefined,
+  script: undefined,
+  fetchMedia: undefined,
+  onEnd: undefined,
+  faults: undefined,
+  origin: undefined,
+  cors: false,
+  strict: false,
+  keepRequests: 1,
+};
+
+/** The client of the stores, and the warnings that it emits about options. */
+function openClient() {
+  const warned: string[] = [];
+  const onEvent = (event: ClientEvent) => {
+    if (event.type === "warning") warned.push(`${event.issue.path} ${event.issue.message}`);
+  };
+  return { warned, client: createClient({ baseURL: "https://gateway.test", onEvent }) };
+}
+type Client = ReturnType<typeof openClient>["client"];
+
+const stores: Readonly<
+  Record<string, readonly [known: object, create: (client: Client, options: never) => unknown]>
+> = {
+  createChatStore: [chat, createChatStore],
+  createImageStore: [image, createImageStore],
+  createVideoTaskStore: [video, createVideoTaskStore],
+  createVideoTaskList: [videos, createVideoTaskList],
+  createAssetStore: [asset, createAssetStore],
+  createUploadStore: [upload, createUploadStore],
+};
+
+/** Waits until the names are loaded, and what was given before is checked. */
+async function checked(): Promise<void> {
+  const { client, warned } = openClient();
+  createUploadStore(client, { [`zz${Math.random()}`]: 1 } as never);
+  await vi.waitFor(() => expect(warned).toHaveLength(1));
+}
+
+describe.each(Object.entries(stores))("An option of %s", (name, [known, create]) => {
+  test("that is known is taken without a word", async () => {
+    const { client, warned } = openClient();
+    create(client, known as never);
+    create(client, (() => known) as never);
+    await checked();
+    expect(warned).toEqual([]);
+  });
+
+  test("that is unknown is warned of once, with the nearest name", async () => {
+    const { client, warned } = openClient();
+    const [first = ""] = Object.keys(known);
+    const misspelt = { ...known, [`${first}s`]: 1, nothingLikeIt: 1, absent: undefined };
+    create(client, misspelt as never);
+    create(client, (() => misspelt) as never);
+    await checked();
+    expect(warned).toEqual([
+      expect.stringMatching(`^${name}\\.${first}s is no option of ${name}.*; did you mean \`${first}\`\\?$`),
+      expect.stringMatching(`^${name}\\.nothingLikeIt is no option of ${name}[^;]*$`),
+    ]);
+  });
+});
+
+test("An option within an option is warned of by its path", async () => {
+  const { client, warned } = openClient();
+  createChatStore(client, { model: "delta-5.3", request: { timeouts: { chunksMs: 1 } } } as never);
+  await checked();
+  expect(warned).toEqual([
+    expect.stringMatching(/^createChatStore\.request\.timeouts\.chunksMs .*did you mean `chunkMs`\?$/),
+  ]);
+});
+
+describe("What has no events of its own prints the warning", () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+    vi.unstubAllEnvs();
+  });
+  const open: Readonly<
+    Record<string, readonly [known: object, create: (options: never) => unknown, "warn" | "error"]>
+  > = {
+    createClient: [{ ...client, onEvent: undefined }, createClient, "warn"],
+    createProxy: [proxy, createProxy, "error"],
+    createEmulator: [emulator, createEmulator, "warn"],
+  };
+  const misspelt = { orgin: 1, timeout: 1, limit: 1, speeed: 1 };
+
+  test.each(Object.entries(open))("%s", async (name, [known, create, level]) => {
+    const log = vi.spyOn(console, level).mockImplementation(() => {});
+    create(known as never);
+    await checked();
+    expect(log.mock.calls).toEqual([]);
+    for (const _ of [1, 2]) create({ ...known, ...misspelt } as never);
+    await vi.waitFor(() => expect(log).toHaveBeenCalled());
+    await checked();
+    const lines = log.mock.calls.map(([line]) => String(line));
+    expect(lines.every((line) => line.includes(`${name}.`) && line.includes("is no option of"))).toBe(true);
+    if (name !== "createProxy") expect(lines).toHaveLength(Object.keys(misspelt).length);
+  });
+
+  test("but not in production", async () => {
+    vi.stubEnv("NODE_ENV", "production");
+    const { client, warned } = openClient();
+    createUploadStore(client, { zz: 1 } as never);
+    vi.unstubAllEnvs();
+    await checked();
+    expect(warned).toEqual([]);
+  });
+});

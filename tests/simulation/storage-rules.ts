@@ -1,0 +1,84 @@
+import type { Tab } from "./tab.js";
+import { reachable, SECRET, STRANGER, type World } from "./world.js";
+
+/* Rules about what is stored, and for whom. Each returns the broken rule, if it is. */
+
+/** Beginning of the keys of queued messages. */
+const QUEUED = "/queued/";
+/** Words of the first user, which the other one never writes. */
+const FIRST_USERS = /(?:question|aside|film) \d/;
+
+/** A page that is left has asked the storage to keep all that it shows. */
+export function lostOnLeaving({ disk }: World, tab: Tab): string | undefined {
+  if (tab.tree) return undefined;
+  const lost = tab.chat.getSnapshot().messages.find(({ id, content }) => {
+    const asked = disk.asked.get(id);
+    return asked && !asked.has(content);
+  });
+  return lost && `tab ${tab.page.id}: "${lost.content}" was shown, and not written when the page was left`;
+}
+
+/** Two users of one browser have no message, no film, no record and no lock in common. */
+export function keepsUsersApart({ tabs, stranger, disk, locks }: World): string | undefined {
+  if (!stranger) return undefined;
+  const own = stranger.page;
+  for (const tab of tabs) {
+    const told = textsIn(tab).find((text) => text.includes(SECRET));
+    if (told !== undefined) return `tab ${tab.page.id} shows "${told}" of another user`;
+    const lock = locks.namesOf(tab.page).find((name) => locks.namesOf(own).includes(name));
+    if (lock !== undefined) return `two users share the lock ${lock}`;
+  }
+  const foreign = textsIn(stranger).find((text) => FIRST_USERS.test(text));
+  if (foreign !== undefined) return `another user is shown "${foreign}"`;
+  for (const name of disk.names()) {
+    const isOwn = name.startsWith(JSON.stringify(STRANGER));
+    for (const text of disk.textsOf(name).values())
+      if (isOwn ? FIRST_USERS.test(text) : text.includes(SECRET))
+        return `the collection ${name} has a record of another user: ${text.slice(0, 120)}`;
+  }
+  return undefined;
+}
+
+/** Nothing is left of a user who has signed out, where the storage could be written. */
+export function forgetsAll({ disk, isForgotten }: World): string | undefined {
+  if (!isForgotten || [...disk.modes].some((mode) => mode !== "well")) return undefined;
+  const left = disk.names().find((name) => name.includes(STRANGER) && disk.textsOf(name).size > 0);
+  return left && `a user has signed out, and ${left} is left: ${[...disk.textsOf(left).keys()]}`;
+}
+
+function textsIn({ chat, list, page }: Tab): readonly string[] {
+  const { messages, queued } = chat.getSnapshot();
+  const labels = page.run(() => list.getSnapshot()).flatMap(({ label }) => label ?? []);
+  return [...messages.map(({ content }) => content), ...queued, ...labels].filter((text) => text !== "");
+}
+
+/** Notes the queued messages that are on the disk. */
+export function noteQueued({ disk, queued }: World): void {
+  for (const [key, text] of disk.textsOf("chat/a")) {
+    if (!key.startsWith(QUEUED) || disk.corrupted.has(key)) continue;
+    queued.set(key.slice(QUEUED.length), (JSON.parse(text) as { content: string }).content);
+  }
+}
+
+/** A queued message that was on the disk is sent, still queued, or was given back to its caller. */
+export function losesNoQueuedMessage({ queued, tabs, turns, disk, locks }: World): string | undefined {
+  if (locks.mode !== "sound") return undefined;
+  for (const [id, content] of queued) {
+    if (disk.corrupted.has(QUEUED + id) || disk.corrupted.has(id)) continue;
+    if (turns.some(({ question }) => question === content)) continue;
+    for (const tab of tabs)
+      if (!reachable(tab).has(id) && !tab.chat.getSnapshot().queued.includes(content))
+        return `tab ${tab.page.id}: "${content}" was queued on the disk, and is lost`;
+  }
+  return undefined;
+}
+
+/** One message that does not fit on a tight disk keeps no other from it. */
+export function storesWhatFits({ tabs, disk }: World): string | undefined {
+  const stored = disk.textsOf("chat/a");
+  for (const tab of tabs)
+    for (const { id, role, content } of reachable(tab).values())
+      if (role === "user" && content.length < 500 && !stored.has(id))
+        return `"${content}" fits on the disk, and is not there`;
+  return undefined;
+}

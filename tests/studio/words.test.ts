@@ -1,0 +1,418 @@
+import { globSync, readFileSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { build, parseSync } from "vite";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import * as words from "../../examples/studio/src/words.ts";
+
+/*
+ * Every sentence of the studio that claims something, with the condition under which it is true. A sentence that stands
+ * elsewhere, or that no row lists, fails a test. The tests that are named show the page in that state.
+ */
+
+/** A sentence, and the state that makes it true. */
+type Row = readonly [condition: string, actual: string | undefined, sentence: string | undefined];
+
+const { linkWords, downloadWords, unsentWords, bannerWords, endingWords, busyWords, toolWords } = words;
+const { chatWords, videoWords, videoNotice, progressWords, notificationWords, assetWords, roomWords } = words;
+
+/** Rows of what has two texts. */
+const both = (condition: string, { title, hint }: words.Words, ...said: [string, string]): readonly Row[] => [
+  [`${condition}: what happened`, title, said[0]],
+  [`${condition}: what to do`, hint, said[1]],
+];
+
+/** The words about so many files that were not added for the same reason. */
+const refused = (count: number, reason: words.Refused["reason"] = "type") =>
+  words
+    .refusedWords(Array.from({ length: count }, () => ({ reason, most: 10, text: "“a” is too large." })))
+    .join(" ");
+
+const rows: Readonly<Record<string, readonly Row[]>> = {
+  // media-frame.test.ts
+  "a link": [
+    ["its element loads", linkWords("loading", "image"), undefined],
+    ["its element shows it", linkWords("shown", "video"), undefined],
+    [
+      "its element failed, and no server said that it is gone",
+      linkWords("unloadable", "video"),
+      "Could not load",
+    ],
+    [
+      "its server sent the film, and the browser failed twice",
+      linkWords("unplayable", "video"),
+      "Can't play here",
+    ],
+    [
+      "its server sent the image, and the browser failed twice",
+      linkWords("unplayable", "image"),
+      "Can't show here",
+    ],
+    ["its server answered 403, 404 or 410", linkWords("gone", "image"), "No longer available"],
+    ["its time is over", linkWords("expired", "video"), "No longer available"],
+    ["the picture of an asset is gone; the asset may be well", linkWords("gone", "preview"), "No preview"],
+    ["it works, and its end is known", words.linkTimeWords("24 h"), "Saved link · 24 h"],
+    ["its download was saved", downloadWords("saved"), undefined],
+    ["its download opened in a tab", downloadWords("opened"), undefined],
+    ["its download failed, and may work later", downloadWords("failed"), "Not downloaded. Try again."],
+    ["its server refused the download", downloadWords("expired"), "No longer available"],
+  ],
+  // offline.test.ts, chaos.test.ts
+  "the network": [
+    ...both(
+      "there is none, and a question goes out by itself",
+      unsentWords({ isOffline: true, isWaiting: true }),
+      "You are offline",
+      "This is sent when you are back.",
+    ),
+    ...both(
+      "there is none, and nothing goes out by itself",
+      unsentWords({ isOffline: true, isWaiting: false }),
+      "You are offline",
+      "Nothing was sent. Try again when you are back.",
+    ),
+    ...both(
+      "it is back, and something was not sent without it",
+      unsentWords({ isOffline: false, isWaiting: false }),
+      "Not sent",
+      "You were offline. Try again.",
+    ),
+    [
+      "there is none, and an answer that has begun is in flight",
+      bannerWords({ isOffline: true, isStreaming: true, isDemo: true }),
+      "No connection · It resumes by itself",
+    ],
+    [
+      "there is none, and no answer is in flight",
+      bannerWords({ isOffline: true, isStreaming: false, isDemo: true }),
+      "No connection",
+    ],
+    ["a request failed before it left", words.NOTHING_SENT, "Nothing was sent."],
+    [
+      "there is none, and a video is at the gateway",
+      words.offlineVideoWords(true),
+      "Offline. It goes on later.",
+    ],
+    ["there is none, and the create of a video is in flight", words.offlineVideoWords(false), "Offline"],
+  ],
+  "the gateway": [
+    [
+      "it is the emulator, by the build",
+      bannerWords({ isOffline: false, isStreaming: true, isDemo: true }),
+      "Offline emulator · Free · Answers are scripted",
+    ],
+    ["it is another one", bannerWords({ isOffline: false, isStreaming: true, isDemo: false }), undefined],
+    [
+      "it is the emulator, in a new chat",
+      words.welcomeWords(true),
+      "It streams, retries and resumes. This page runs offline and is free.",
+    ],
+    ["it is another one, in a new chat", words.welcomeWords(false), "It streams, retries and resumes."],
+    [
+      "it is the emulator, and a result has a prompt of the user's own",
+      words.drawingWords({ isDemo: true, hasOwnPrompt: true }),
+      "The emulator draws landscapes, seas, cities, forests and space. Other words give colors only.",
+    ],
+    ["all prompts are the studio's", words.drawingWords({ isDemo: true, hasOwnPrompt: false }), undefined],
+    ["it may draw anything", words.drawingWords({ isDemo: false, hasOwnPrompt: true }), undefined],
+  ],
+  // chat.test.ts
+  "an answer": [
+    ["it is whole", endingWords.complete, undefined],
+    ["its finish reason is `length`", endingWords.length, "The answer reached its length limit."],
+    ["the user stopped it", endingWords.stopped, "Stopped"],
+    ["its page was left before its end", endingWords.interrupted, "Interrupted: the page was closed."],
+    ["it ended without a finish reason", endingWords.unconfirmed, "The answer may be incomplete."],
+    ["its turn had as many steps as allowed", endingWords["step-limit"], "The limit of steps was reached."],
+    ["its finish reason says so", endingWords["content-filter"], "The rest was removed by a filter."],
+    [
+      "its finish reason says so, too",
+      endingWords["insufficient-resource"],
+      "The model ran out of capacity.",
+    ],
+    ["there is none, and no error", words.UNANSWERED, "No answer yet"],
+    [
+      "it began before this page was loaded, and is in flight here",
+      words.sourceWords({ isResumed: true, isElsewhere: false }),
+      "Resumed",
+    ],
+    [
+      "it is in flight, and not here",
+      words.sourceWords({ isResumed: false, isElsewhere: true }),
+      "Answering in another tab",
+    ],
+    ["this tab asked for it", words.sourceWords({ isResumed: false, isElsewhere: false }), undefined],
+    ["it is in flight, without new text", words.silenceWords(8400), "No new text for 8 s. Wait, or stop it."],
+    ["it is asked for again by itself", words.retryWords("Gone", 3), "Gone. Retrying in 3 s"],
+    ["it is asked for again at once", words.retryWords("Gone", 0), "Gone. Retrying in 1 s"],
+  ],
+  "a chat": [
+    ["its request has no answer yet", chatWords("submitted", false), "Waiting for the answer…"],
+    ["its answer comes", chatWords("streaming", false), "Answering…"],
+    ["a tool call waits for its user", chatWords("requires-action", false), "The model waits for you."],
+    ["its last answer is whole", chatWords("ready", true), "The answer is complete."],
+    ["its last answer is not whole", chatWords("ready", false), ""],
+    ["its error says more", chatWords("error", false), ""],
+    ["it is in the list, and waits for its user", words.listWords.waits, "Waits for you"],
+    ["it is in the list, and its last request failed", words.listWords.failed, "Failed"],
+    [
+      "its id is in the address, and the storage has nothing of it",
+      words.missingChatWords(true),
+      "This chat is not in this browser.",
+    ],
+    [
+      "its id is in the address, and the storage has failed",
+      words.missingChatWords(false),
+      "This chat could not be read.",
+    ],
+    ["a write to the storage has failed", words.NOT_KEPT, "This browser does not keep your chats."],
+    [
+      "its tools are offered to a model that lists none",
+      words.TOOLS_UNLISTED,
+      "This model may ignore tools.",
+    ],
+  ],
+  "a tool call": [
+    ["its arguments come", toolWords.streaming, "Writing…"],
+    ["it needs a yes", toolWords["needs-approval"], "Needs your approval"],
+    ["it needs a result", toolWords["needs-result"], "Needs your answer"],
+    ["it runs", toolWords.running, "Running…"],
+    ["it has a result", toolWords.done, "Done"],
+    ["it threw", toolWords.failed, "Failed"],
+    ["its user said no", toolWords.denied, "Denied"],
+    ["it will not run", toolWords.cancelled, "Cancelled"],
+  ],
+  // videos.test.ts
+  "a video": [
+    ["it is not over", videoWords("running"), "Making your video"],
+    ["it is there", videoWords("done"), "Done"],
+    ["the gateway says so", videoWords("failed"), "Failed"],
+    ["its create has no answer, or it is not checked any more", videoWords("unknown"), "Unknown"],
+    ["the gateway reported a failure", words.VIDEO_FAILED, "The video failed"],
+    ["it is there, and another room is shown", videoNotice("done", "Reef"), "Video ready: Reef"],
+    ["it failed, and another room is shown", videoNotice("failed", "Reef"), "Video failed: Reef"],
+    ["nobody knows, and another room is shown", videoNotice("unknown", "Reef"), "Check your video: Reef"],
+    ...both(
+      "its create has no answer",
+      words.LOST_VIDEO,
+      "No answer came back",
+      "You may have been charged. A retry may cost twice.",
+    ),
+    [
+      "it is deleted before it is over",
+      words.DELETE_RUNNING,
+      "It is still being made. You may still pay for it.",
+    ],
+    ["it was not reported to run", progressWords({ phase: "starting", elapsed: "3 s" }), "Starting · 3 s"],
+    ["it runs", progressWords({ phase: "making", elapsed: "3 s" }), "Making your video · 3 s"],
+    [
+      "it takes longer than usual",
+      progressWords({ phase: "late", elapsed: "9 min" }),
+      "Still working · 9 min",
+    ],
+    ["its end can be estimated", progressWords({ phase: "left", left: "3 s" }), "About 3 s left"],
+    ["its estimated end is now", progressWords({ phase: "almost" }), "Almost done"],
+    ["it is made, and has no link yet", progressWords({ phase: "finishing" }), "Finishing…"],
+    ...both(
+      "its file has no place at the proxy",
+      words.NO_FILE_STORE,
+      "This server stores no files",
+      "Use a link instead of the file.",
+    ),
+    [
+      "its files went with the page",
+      words.lostFilesWords(["a.mp4", "b.mp4"]),
+      "Choose “a.mp4”, “b.mp4” again. The page was reloaded.",
+    ],
+  ],
+  notifications: [
+    [
+      "the browser has none",
+      notificationWords({ permission: "unsupported", isTurningOn: false, mode: undefined }),
+      "This browser has no notifications.",
+    ],
+    [
+      "the user forbade them",
+      notificationWords({ permission: "denied", isTurningOn: false, mode: undefined }),
+      "Notifications are blocked. Allow them in your browser.",
+    ],
+    [
+      "the browser is asked",
+      notificationWords({ permission: "default", isTurningOn: true, mode: undefined }),
+      "Turning on…",
+    ],
+    [
+      "the page shows them",
+      notificationWords({ permission: "granted", isTurningOn: false, mode: "page" }),
+      "Keep this tab open.",
+    ],
+    [
+      "the proxy pushes them",
+      notificationWords({ permission: "granted", isTurningOn: false, mode: "push" }),
+      "You can close this tab.",
+    ],
+    ["they are off", notificationWords({ permission: "default", isTurningOn: false, mode: undefined }), ""],
+  ],
+  // assets.test.ts, images.test.ts
+  "an asset or an image": [
+    ["its request is in flight", assetWords("sending"), "Sending"],
+    ["its request failed", assetWords("unsent"), "Not added"],
+    ["the gateway prepares it", assetWords("preparing"), "Preparing"],
+    ["it can be used", assetWords("ready"), "Ready"],
+    ["the gateway refused it", assetWords("failed"), "Failed"],
+    ["it could not be checked", assetWords("unknown"), "Unknown"],
+    [
+      "the gateway refused its picture",
+      words.ASSET_REFUSED,
+      "This picture can't be used. Choose another one.",
+    ],
+    ["it is none of those of its set that were made", words.IMAGE_FAILED, "This image failed"],
+    ["images of the last request are there", words.IMAGES_DONE, "Done"],
+    ...both("a file was refused for its size", words.TOO_LARGE, "Too large", "Use a smaller file, or fewer."),
+    ["images are in flight", busyWords.images, "Generating"],
+    ["an asset is in flight", busyWords.asset, "Registering"],
+  ],
+  "files that were chosen": [
+    ["all were added", refused(0), ""],
+    ["one is one too many", refused(1, "number"), "1 file was not added (10 at most)."],
+    ["40 are too many", refused(40, "number"), "40 files were not added (10 at most)."],
+    ["one is refused", refused(1, "size"), "“a” is too large."],
+    ["some have the wrong type", refused(3, "type"), "3 files were not added: they can't be used here."],
+    ["some are too large", refused(3, "size"), "3 files were not added: they are too large."],
+    ["some are broken", refused(3, "unreadable"), "3 files were not added: they can't be read."],
+    [
+      "some break a rule of the model",
+      refused(3, "rule"),
+      "3 files were not added: they are not what this model takes.",
+    ],
+  ],
+  "a call in the inspector": [
+    [
+      "its request has a key",
+      words.keyWords({ hasKey: true, path: "/v1/chat/completions" }),
+      "Key sent by this page",
+    ],
+    [
+      "the Worker sends it on",
+      words.keyWords({ hasKey: false, path: "/v1/chat/completions" }),
+      "Key added by the Worker",
+    ],
+    ...["/v1/chat/streams/1", "/v1/uploads/1", "/v1/archive", "/v1/video/generations/1/events"].map(
+      (path): Row => [
+        `the Worker answers ${path} from its objects`,
+        words.keyWords({ hasKey: false, path }),
+        "Answered by the Worker alone",
+      ],
+    ),
+    ["it reads on", words.callWords({ path: "/v1/chat/streams/1" }), "Resumed answer"],
+    [
+      "it checks a video, and orders none",
+      words.callWords({ path: "/v1/video/generations/1", model: "beta3.0-video" }),
+      "Video status",
+    ],
+    [
+      "it orders a video",
+      words.callWords({ path: "/v1/video/generations", model: "beta3.0-video" }),
+      "beta3.0-video",
+    ],
+    ["it has no model", words.callWords({ path: "/v1/archive" }), "/v1/archive"],
+  ],
+  // shell.test.ts
+  "a room": [
+    ["it threw", roomWords.failed, "This room has failed."],
+    ["its script did not come", roomWords.unloadable, "This room could not load. Check your connection."],
+    ["the script of a part did not come", roomWords.partUnloadable, "Could not load."],
+  ],
+};
+
+describe.each(Object.entries(rows))("The words about %s are true:", (_, ofTopic) => {
+  test.each(ofTopic)("%s", (_, actual, sentence) => {
+    expect(actual).toBe(sentence);
+  });
+});
+
+const src = join(import.meta.dirname, "../../examples/studio/src");
+
+/** The texts of a file: of elements, strings and templates, in pieces between their values. */
+function textsOf(file: string): string[] {
+  const texts: string[] = [];
+  visit(parseSync(file, readFileSync(join(src, file), "utf8")).program);
+  return texts;
+
+  function visit(node: unknown): void {
+    if (typeof node !== "object" || node === null) return;
+    if (Array.isArray(node)) return node.forEach(visit);
+    const { type = "", value, quasis, ...parts } = node as Record<string, unknown> & { type?: string };
+    if (/^(?:Import|ExportAll|TSLiteralType|TSTypeAnnotation)/.test(type)) return;
+    if ((type === "JSXText" || type === "Literal") && typeof value === "string")
+      texts.push(value.replace(/\s+/g, " ").trim());
+    if (type === "TemplateLiteral")
+      for (const piece of quasis as readonly { value: { cooked: string } }[])
+        texts.push(piece.value.cooked.trim());
+    visit(value);
+    visit(Object.values(parts));
+  }
+}
+
+test("Each text of the list of words is a row above: it has a condition", () => {
+  const said = Object.values(rows)
+    .flat()
+    .map(([, , sentence]) => sentence ?? "");
+  const isText = (text: string) => /^[A-Z“][^/]* |^[A-Z][a-z]+…?$/.test(text);
+  const missing = textsOf("words.ts").filter(
+    (text) => isText(text) && !said.some((one) => one.includes(text)),
+  );
+  expect(missing).toEqual([]);
+});
+
+/** Words that claim something about a state. */
+const CLAIM =
+  /\b(?:is|are|was|were|has|have|had|will|may|can't|cannot|does not|did not|failed|lost|no longer|charged|sent|saved|resumes?|resumed|ready|waits|offline|free|available|could not|not added|too)\b/i;
+const STATES =
+  /^(?:Done|Failed|Ready|Unknown|Stopped|Resumed|Expired|Offline|Sending|Preparing|Cancelled|Denied)…?$/;
+
+/** Texts that hold whenever they are shown: rules of a form, what a button does, and what no one sees. */
+const plain = [
+  /^(?:Uploading|Sending|Adding|Generating|Answering|Loading)…?$/,
+  // rules of the forms, which their tests break one by one
+  /^“?(?:” )?(?:is not a picture\.|is not|can't be (?:used here|read)\.)$/,
+  /^(?:This (?:file|picture|model) |It must take|Add a )/,
+  // buttons, and what they play
+  /^(?:Offline|The stream ends too early, once|No network for 4 seconds, then resumed|Tell me when it is ready)$/,
+  /^(?:Sluice is a TypeScript client|Watch it retry, fail and resume\.)/,
+  // an example in an empty field, what a model is told, and messages of errors
+  /^(?:You are brief\.|What the color is for|Failed to fetch|Mermaid can't read|The frame of diagrams)/,
+];
+
+test("No file but the list of words has a text that claims something", () => {
+  const found = globSync("**/*.{ts,tsx}", { cwd: src })
+    .filter((file) => !/^(?:words\.ts|inspector\/snippets)/.test(file))
+    .flatMap((file) =>
+      textsOf(file)
+        .filter((text) => (/[A-Z“].* /.test(text) && CLAIM.test(text)) || STATES.test(text))
+        .filter((text) => !plain.some((one) => one.test(text)))
+        .map((text) => `${file}: ${text}`),
+    );
+  expect(found).toEqual([]);
+});
+
+test("The first screen, which is there before any script, says what the welcome says", () => {
+  const html = readFileSync(join(src, "../index.html"), "utf8");
+  expect(html).toContain(`>${words.welcomeWords(true)}<`);
+});
+
+test("The first screen of a page that is built for another gateway claims nothing about the emulator", {
+  tags: ["long"],
+  timeout: 60_000,
+}, async () => {
+  const folder = await mkdtemp(join(tmpdir(), "sluice-studio-"));
+  const root = join(src, "..");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv("VITE_GATEWAY", "https://gateway.example");
+  await build({ root, logLevel: "silent", build: { outDir: folder, emptyOutDir: true } });
+  const html = await readFile(join(folder, "index.html"), "utf8");
+  expect(html).toContain(`>${words.welcomeWords(false)}<`);
+  expect(html).not.toMatch(/free|emulator/i);
+  await rm(folder, { recursive: true });
+});

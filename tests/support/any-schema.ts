@@ -1,0 +1,154 @@
+import fc from "fast-check";
+
+/** A JSON Schema (draft 7), as clients write it. */
+export type AnySchema = Readonly<Record<string, unknown>> | boolean;
+
+/** Texts with a schema of their own each, which the text fits. */
+const texts: readonly (readonly [text: string, schema: Readonly<Record<string, unknown>>])[] = [
+  ["ABC-12", { pattern: "^[A-Z]{3}-\\d{2,4}$" }],
+  ["mid", { pattern: "^(low|mid|high)$" }],
+  ["+15551234", { pattern: "^\\+?[1-9]\\d{6,14}$" }],
+  ["2026-03-14", { format: "date" }],
+  ["2026-03-14T09:00:00Z", { format: "date-time" }],
+  ["ada@example.com", { format: "email" }],
+  ["https://example.com/1", { format: "uri" }],
+  ["00000000-0000-4000-8000-000000000001", { format: "uuid" }],
+  ["192.0.2.1", { format: "ipv4" }],
+];
+const types = ["object", "array", "string", "number", "boolean", "null"] as const;
+
+/**
+ * Schemas that can be satisfied: each is made around a value that fits it. Names of places are `#/definitions/…` of the
+ * whole schema, which is an object where `isObject` is true.
+ */
+export function anySchema(isObject: boolean): fc.Arbitrary<AnySchema> {
+  const value = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4, depthSize: "small" },
+      fc.oneof(
+        fc.constantFrom("", "a", "Tea for two", ...texts.map(([text]) => text)),
+        fc.integer({ min: -50, max: 5000 }),
+        fc.integer({ min: -300, max: 300 }).map((tenths) => tenths / 10),
+        fc.boolean(),
+        fc.constant(null),
+      ),
+      fc.array(tie("value"), { maxLength: 4 }),
+      objectOf(tie("value")),
+    ),
+  })).value;
+  return fc.tuple(isObject ? objectOf(value) : value, fc.gen()).map(([example, gen]) => {
+    const definitions: Record<string, AnySchema> = {};
+    const { schemaOf } = makers(gen, definitions);
+    const schema = schemaOf(example);
+    if (typeof schema === "boolean" || Object.keys(definitions).length === 0) return schema;
+    return "$ref" in schema ? { allOf: [schema], definitions } : { ...schema, definitions };
+  });
+}
+
+function objectOf(value: fc.Arbitrary<unknown>): fc.Arbitrary<Record<string, unknown>> {
+  const name = fc.constantFrom("city", "days", "note", "x_tag", "x_rank", "is open", "größe");
+  return fc.dictionary(name, value, { maxKeys: 5, noNullPrototype: true });
+}
+
+/** Makes schemas that a value fits, by the choices of `gen`. Some go into `definitions`. */
+function makers(gen: fc.GeneratorValue, definitions: Record<string, AnySchema>) {
+  const below = (most: number) => gen(fc.nat, { max: most });
+  const rarely = (one: number) => below(one) === 0;
+  return { schemaOf };
+
+  function schemaOf(value: unknown): AnySchema {
+    if (rarely(40)) return true;
+    const schema = rarely(8) ? { ...plain(value), ...composed(value) } : plain(value);
+    if (!rarely(10)) return schema;
+    const name = `part${Object.keys(definitions).length}`;
+    definitions[name] = schema;
+    return { $ref: `#/definitions/${name}` };
+  }
+
+  function plain(value: unknown): Readonly<Record<string, unknown>> {
+    if (rarely(25)) return { const: value };
+    if (rarely(15)) return { enum: rarely(2) ? [value, "another"] : ["one", "other", value] };
+    if (typeof value === "string") return ofText(value);
+    if (typeof value === "number") return ofNumber(value);
+    if (Array.isArray(value)) return ofList(value);
+    if (typeof value === "object" && value !== null) return ofObject(value as Record<string, unknown>);
+    const type = value === null ? "null" : "boolean";
+    return { type: rarely(4) ? [type, "string"] : type };
+  }
+
+  function ofText(text: string) {
+    const known = texts.find(([sample]) => sample === text);
+    if (known) return { type: "string", ...known[1] };
+    const { length } = [...text];
+    return {
+      type: "string",
+      ...(rarely(2) && { minLength: Math.max(0, length - below(2)) }),
+      ...(rarely(2) && { maxLength: length + below(40) }),
+    };
+  }
+
+  function ofNumber(number: number) {
+    const isWhole = Number.isInteger(number);
+    const reach = () => (isWhole ? 1 : 0.1) * below(8);
+    const far = Number.MAX_SAFE_INTEGER;
+    const from = rarely(4) ? -far : number - reach();
+    const to = rarely(4) ? far : number + reach();
+    return {
+      type: isWhole && !rarely(3) ? "integer" : "number",
+      ...(rarely(2) && (rarely(4) ? { exclusiveMinimum: from - 1 } : { minimum: from })),
+      ...(rarely(2) && (rarely(4) ? { exclusiveMaximum: to + 1 } : { maximum: to })),
+      ...(rarely(5) && number !== 0 && { multipleOf: isWhole && number % 5 === 0 ? 5 : isWhole ? 1 : 0.1 }),
+    };
+  }
+
+  function ofList(list: readonly unknown[]) {
+    const { length } = list;
+    const isTuple = length > 0 && rarely(4);
+    const first = list[0];
+    return {
+      type: "array",
+      ...(isTuple && { items: list.map(schemaOf), ...(rarely(2) && { additionalItems: false }) }),
+      // items of one kind: a schema that all of them fit
+      ...(!isTuple && length > 0 && { items: { anyOf: list.map(schemaOf) } }),
+      ...(rarely(2) && { minItems: Math.max(0, length - below(1)) }),
+      ...(rarely(2) && { maxItems: length + below(3) }),
+      ...(length > 0 && rarely(6) && { contains: schemaOf(first) }),
+      ...(length <= 1 && rarely(3) && { uniqueItems: true }),
+    };
+  }
+
+  function ofObject(object: Readonly<Record<string, unknown>>) {
+    const names = Object.keys(object);
+    const described = names.filter((name) => !(name.startsWith("x_") && rarely(2)));
+    const [one, other] = names;
+    return {
+      type: "object",
+      properties: Object.fromEntries(described.map((name) => [name, schemaOf(object[name])])),
+      ...(names.length > 0 && !rarely(4) && { required: names.filter(() => !rarely(3)) }),
+      ...(described.length === names.length && rarely(2) && { additionalProperties: false }),
+      ...(rarely(5) && { minProperties: names.length }),
+      ...(rarely(5) && { maxProperties: names.length + below(2) }),
+      ...(rarely(6) && { patternProperties: { "^y_": { type: "integer" } } }),
+      ...(one && other && rarely(5) && { dependencies: { [one]: [other] } }),
+    };
+  }
+
+  /** A keyword that asks for more of a value that fits already, or that offers other shapes. */
+  function composed(value: unknown): Readonly<Record<string, unknown>> {
+    const foreign = types.find((type) => type !== typeOf(value) && !rarely(2)) ?? "null";
+    const other = foreign === typeOf(value) ? { type: "object", required: ["never"] } : { type: foreign };
+    const made: readonly (() => Readonly<Record<string, unknown>>)[] = [
+      () => ({ allOf: [{ description: "A part" }, true] }),
+      () => ({ anyOf: [schemaOf(value), other] }),
+      () => ({ oneOf: [{ type: typeOf(value) }, other] }),
+      () => ({ not: { const: "never" } }),
+      () => Object.fromEntries(["if", "then", "else"].map((key) => [key, { type: typeOf(value) }])),
+    ];
+    return made[below(made.length - 1)]?.() ?? {};
+  }
+}
+
+function typeOf(value: unknown): (typeof types)[number] {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "array" : (typeof value as (typeof types)[number]);
+}
