@@ -9,7 +9,7 @@ import { writeReference } from "./reference/write.ts";
 
 const docs = dirname(import.meta.dirname);
 writeReference();
-// a Service Worker has to lie at the root of what it controls
+// a Service Worker has to lie at the root of what it controls, and loads no other file
 await bundle({
   configFile: false,
   logLevel: "warn",
@@ -22,6 +22,7 @@ await bundle({
       formats: ["es"],
       fileName: () => "service-worker.js",
     },
+    rolldownOptions: { output: { codeSplitting: false } },
   },
 });
 if (!process.argv.includes("--prepare")) {
