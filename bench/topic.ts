@@ -2,7 +2,14 @@ import type { Figure } from "./harness.ts";
 import { cell, markdownTable } from "./harness.ts";
 
 /** The clients that the summary compares, in the order of its columns. */
-export const clients = ["Sluice", "openai", "AI SDK", "xsai", "TanStack AI"] as const;
+export const clients = [
+  "Sluice",
+  "eventsource-parser + JSON.parse",
+  "openai",
+  "AI SDK",
+  "xsai",
+  "TanStack AI",
+] as const;
 
 /** One row of the summary: what was measured, and the text for each client. */
 export interface SummaryRow {
