@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig, mergeConfig, type ViteUserConfig } from "vitest/config";
@@ -9,7 +10,7 @@ import LongestFirst from "./scripts/longest-first.ts";
 import { conformanceData } from "./tests/support/conformance.ts";
 
 const chromium = findChromium();
-const source = (path: string) => new URL(`./packages/${path}`, import.meta.url).pathname;
+const source = (path: string) => fileURLToPath(new URL(`./packages/${path}`, import.meta.url));
 
 /** Tests import what a user imports, and run on the sources. */
 const alias = [
@@ -52,18 +53,22 @@ const sharedWorkers = {
 /** What computes and asks nothing of its platform, or brings a page of its own, runs in Node alone. */
 const pure = [
   "app-valibot",
+  "backoff",
   "callbacks",
   "chat-branches",
   "chat-initial",
   "chat-instructions",
+  "chat-once",
   "epsilon",
   "history",
   "new-model",
   "page-activity",
   "partial-json",
   "schema",
+  "storage-recovery",
   "store",
   "unknown-fields",
+  "upload-progress",
   "video-rules",
   "video-task-status",
 ];
@@ -76,10 +81,12 @@ const portable = [
   "chat-object",
   "chat-store",
   "chat-tools",
+  "error-dresses",
   "image-store",
   "images",
   "refusals",
   "secrets",
+  "unconfirmed",
   "video-archive",
   "video-media",
   "video-task",
@@ -104,7 +111,7 @@ const reactSuite = {
   exclude: ["**/*.browser.test.tsx"],
 };
 const react18 = (name: string) =>
-  new URL(`./packages/react/node_modules/${name}-18`, import.meta.url).pathname;
+  fileURLToPath(new URL(`./packages/react/node_modules/${name}-18`, import.meta.url));
 
 /** Made anew for each project: vitest writes the project's name into it. */
 const inChromium = (executablePath: string) => ({
