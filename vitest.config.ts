@@ -61,6 +61,7 @@ const pure = [
   "chat-once",
   "epsilon",
   "history",
+  "lost-code",
   "new-model",
   "page-activity",
   "partial-json",

@@ -86,7 +86,7 @@ const layers = {
     note-options
     option-names proxy-option-names
     unknown-options
-    clock isolate nearest platform platform-limits production random-id same scope standard-schema unknown-fields web-address`,
+    clock isolate nearest platform platform-limits print-warning production random-id same scope standard-schema unknown-fields web-address`,
   "emulator/src": `
     cli index
     serve

@@ -176,7 +176,7 @@ export function createClient(options: ClientOptions): Client {
     headers,
     scrub,
     emit,
-    warn: (issue, callId) => (onEvent ? emit({ type: "warning", issue, callId }) : printWarning(issue)),
+    warn: (issue, callId) => (onEvent ? emit({ type: "warning", issue, callId }) : print(issue)),
     forget: (...storages) =>
       loadForgetting().then(({ forget }) => forget(client, storesInUse(client), storages)),
   });
@@ -224,17 +224,10 @@ function withoutEscapes(text: string): string {
   );
 }
 
-const printed = new Set<string>();
-/** Largest number of warnings that are printed: names of unknown fields may be of any number. */
-const MOST_PRINTED = 1000;
-
-/** Prints a warning if there is no `onEvent`: once for each rule and path, and not in production. */
-function printWarning({ path, message, rule }: Issue): void {
-  const place = `${rule} ${path.replace(/\d+/g, "0")}`;
-  if (printed.has(place) || printed.size === MOST_PRINTED || inProduction()) return;
-  printed.add(place);
-  // biome-ignore lint/suspicious/noConsole: a developer without `onEvent` would never learn of it
-  console.warn(`@sluice/core: ${path ? `${path}: ` : ""}${message} (${rule})`);
+/** Prints a warning, but not in production. */
+function print(issue: Issue): void {
+  if (!inProduction())
+    import("./base/print-warning.js").then(({ printWarning }) => printWarning(issue)).catch(() => {});
 }
 
 const ROUTE = /\/(?:v1\/(?:chat|images|video)\/\w+|gamma\/asset\/\w+|epsilon\/v1\/.+)$/;
@@ -266,9 +259,8 @@ function checkedBaseURL(given: unknown): string {
 
 function checkedScope(scope: unknown): string | undefined {
   if (scope === undefined || (typeof scope === "string" && scope !== "")) return scope;
-  const problem = scope === "" ? "is empty" : `is ${scope === null ? "null" : typeof scope}`;
   throw new ConfigurationError(
-    `scope: ${problem}; give the id of the signed-in user, or leave the option out`,
+    `scope: must be the id of the signed-in user, got ${JSON.stringify(scope)}; leave it out for one user`,
   );
 }
 
@@ -281,8 +273,7 @@ function checkedKey(key: unknown): string {
       `is ${key === "" ? "empty" : typeof key}; is the environment variable set? Leave the option out if a proxy adds the key`,
     );
   if (/^bearer\s/i.test(key)) return fail('give the key alone: "Bearer " is added');
-  if (!/^[\x21-\x7e]+$/.test(key))
-    return fail("has a space, a line break or another character that no header may have");
+  if (!/^[\x21-\x7e]+$/.test(key)) return fail("has a space or a character that no header may have");
   return key;
 }
 

@@ -241,6 +241,12 @@ describe("a warning", () => {
   describe("without onEvent", () => {
     const issue = () => ({ path: "a.b", message: "is ignored", rule: `test.${Math.random()}` });
     let printed: ReturnType<typeof vi.spyOn>;
+    /** Resolves when a warning that was given last is printed: those before it have been, too. */
+    async function printOfAnother(): Promise<void> {
+      const last = issue();
+      createClient({ baseURL: "https://gateway.test" }).warn(last);
+      await vi.waitFor(() => expect(printed).toHaveBeenLastCalledWith(expect.stringContaining(last.rule)));
+    }
     beforeEach(() => {
       printed = vi.spyOn(console, "warn").mockImplementation(() => {});
     });
@@ -249,7 +255,7 @@ describe("a warning", () => {
       vi.unstubAllEnvs();
     });
 
-    test("is printed once for its rule and path, for all clients", () => {
+    test("is printed once for its rule and path, for all clients", async () => {
       const once = issue();
       for (const client of [1, 2].map(() => createClient({ baseURL: "https://gateway.test" }))) {
         client.warn(once);
@@ -257,21 +263,28 @@ describe("a warning", () => {
         // the same field of another entry
         client.warn({ ...once, path: "c.17.d" });
       }
-      expect(printed.mock.calls).toEqual([
+      await printOfAnother();
+      expect(printed.mock.calls.slice(0, -1)).toEqual([
         [`@sluice/core: a.b: is ignored (${once.rule})`],
         [`@sluice/core: c.0.d: is ignored (${once.rule})`],
       ]);
     });
 
-    test("is not printed with onEvent", () => {
+    test("is not printed with onEvent", async () => {
       createClient({ baseURL: "https://gateway.test", onEvent: () => {} }).warn(issue());
-      expect(printed).not.toHaveBeenCalled();
+      await printOfAnother();
+      expect(printed).toHaveBeenCalledTimes(1);
     });
 
-    test.skipIf(inBrowser)("is not printed in production (in a browser, the bundler defines it)", () => {
-      vi.stubEnv("NODE_ENV", "production");
-      createClient({ baseURL: "https://gateway.test" }).warn(issue());
-      expect(printed).not.toHaveBeenCalled();
-    });
+    test.skipIf(inBrowser)(
+      "is not printed in production (in a browser, the bundler defines it)",
+      async () => {
+        vi.stubEnv("NODE_ENV", "production");
+        createClient({ baseURL: "https://gateway.test" }).warn(issue());
+        vi.unstubAllEnvs();
+        await printOfAnother();
+        expect(printed).toHaveBeenCalledTimes(1);
+      },
+    );
   });
 });

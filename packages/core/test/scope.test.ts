@@ -50,10 +50,10 @@ describe("The scope of a client", () => {
   );
 
   test.each([
-    ["", /scope: is empty/],
-    [null, /scope: is null/],
-    [5, /scope: is number/],
-    [{}, /scope: is object/],
+    ["", /scope: must be the id .* got "";/],
+    [null, /scope: .* got null;/],
+    [5, /scope: .* got 5;/],
+    [{}, /scope: .* got {};/],
   ])("is refused where it is %j, with the option's name", (scope, message) => {
     expect(() => pageOf(scope as string)).toThrow(message);
   });

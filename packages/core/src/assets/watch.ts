@@ -143,7 +143,7 @@ export async function waitForAsset(
     if (isActive(snapshot)) return snapshot;
     if (snapshot.state === "failed") throw assetFailure(snapshot);
   }
-  throw new Error("unreachable: watching ends with a final snapshot or an error");
+  throw new Error("unreachable: watching ends with a final snapshot");
 }
 
 /**
@@ -153,9 +153,7 @@ export async function waitForAsset(
  */
 export function assertLookup({ assetLookup }: Client, what: string): AssetLookup {
   if (assetLookup) return assetLookup;
-  throw new ConfigurationError(
-    `${what} can't be looked up: give createClient() the option assetLookup, which knows this gateway's endpoint`,
-  );
+  throw new ConfigurationError(`${what} can't be looked up: give createClient() the option assetLookup`);
 }
 
 /** Makes the error of a failed asset. */

@@ -74,7 +74,9 @@ export function openAttempts<Out>(
   async function firstResponse(): Promise<Response> {
     const response = await request();
     if (response.body === undefined)
-      client.warn({ path: "", message: NO_BODY, rule: "chat.stream.no-body" }, exchange.callId);
+      import("../transport/odd-body.js")
+        .then(({ NO_STREAM }) => client.warn(NO_STREAM, exchange.callId))
+        .catch(() => {});
     kept.takeId(response);
     attempts.opened = response;
     return response;
@@ -113,6 +115,3 @@ export function openAttempts<Out>(
     else current.drop(reason);
   }
 }
-
-const NO_BODY =
-  "this fetch does not stream: the answer comes at its end; give createClient a fetch that streams, as expo/fetch does";

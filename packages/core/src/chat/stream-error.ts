@@ -1,8 +1,8 @@
 import type { Client } from "../client.js";
 import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../errors.js";
 import { apiErrorOf } from "../transport/api-error.js";
-import { type ErrorFields, excerpt } from "../transport/error-response.js";
-import type { StreamEnd } from "./protocol/chunk-parser.js";
+import { excerpt } from "../transport/error-response.js";
+import type { SaidError, StreamEnd } from "./protocol/chunk-parser.js";
 import type { ChatMessage } from "./protocol/delta.js";
 
 /** The facts about a stream that its errors carry. */
@@ -47,8 +47,7 @@ export function cutError(facts: StreamFacts, cause?: unknown, words?: string): E
   return streamError("truncated", text, facts, {}, cause);
 }
 
-function serverError(scrub: Client["scrub"], fields: ErrorFields, facts: StreamFacts): Error {
-  const { message = "the gateway reported an error", type, code } = fields;
+function serverError(scrub: Client["scrub"], { message, type, code }: SaidError, facts: StreamFacts): Error {
   const reason = code === CUT_BEFORE_US || code === LOST_BEFORE_US ? "truncated" : "server-error";
   return streamError(reason, scrub(message), facts, { type, apiCode: code });
 }

@@ -60,14 +60,10 @@ export function keepsKey(error: unknown): boolean {
 }
 
 const NEVER_CONNECTED =
-  /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CONNECT_TIMEOUT|Connection ?Refused|FailedToOpenSocket|dns error|tcp connect error/i;
+  /conn(ection ?)?refused|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|CONNECT_TIMEOUT|FailedToOpenSocket|dns error|tcp connect error/i;
 
-/**
- * Makes an error of this library from an error of `fetch`, or of a body that broke off.
- *
- * @param url address of the request, if no answer came
- */
-export function connectionError(cause: unknown, url?: string): ConnectionError {
+/** Makes an error of this library from an error of `fetch`, or of a body that broke off. */
+export function connectionError(cause: unknown): ConnectionError {
   const { cause: reason, message } = (cause ?? {}) as {
     cause?: { code?: unknown; message?: unknown };
     message?: string;
@@ -80,16 +76,8 @@ export function connectionError(cause: unknown, url?: string): ConnectionError {
         { cause },
       )
     : new ConnectionError(
-        `the connection failed before an answer came; the gateway may have received the request${crossOrigin(url)}`,
+        "the connection failed before an answer came; the gateway may have received the request",
         "unknown",
         { cause },
       );
-}
-
-/** The likely reason of a failure across origins, which a browser does not report. */
-function crossOrigin(url: string | undefined): string {
-  const page = globalThis.location?.origin;
-  const origin = url && new URL(url).origin;
-  if (!page || !origin || origin === page) return "";
-  return `. From ${page} to ${origin}, CORS may be the reason: list ${page} in the proxy's \`origins\`, and check baseURL`;
 }

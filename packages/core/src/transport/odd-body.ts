@@ -1,6 +1,14 @@
-import { ConnectionError } from "../errors.js";
+import { ConnectionError, type Issue } from "../errors.js";
 
 // loaded for the few bodies that are no stream of bytes
+
+/** Warning of a `fetch` whose answers have no stream. */
+export const NO_STREAM: Issue = {
+  path: "",
+  message:
+    "this fetch does not stream: the answer comes at its end; give createClient a fetch that streams, as expo/fetch does",
+  rule: "chat.stream.no-body",
+};
 
 /** The reader of a body, as the standard has it. */
 export type BodyReader = Pick<ReadableStreamDefaultReader<unknown>, "read" | "cancel">;

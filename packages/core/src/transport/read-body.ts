@@ -120,7 +120,7 @@ export function readBody<Out>(
 
 const SILENT = (ms: number) => `nothing came for ${ms} ms (timeouts.chunkMs)`;
 const LEFT = (ms: number) =>
-  `the answer was not read for ${ms} ms (timeouts.chunkMs), and its connection was closed; read on, or leave the loop`;
+  `the answer was not read for ${ms} ms (timeouts.chunkMs): its connection was closed`;
 
 /** Longest answer that is read whole, in characters. Larger than any JSON of the spec. */
 const MAX_LENGTH = 32 * 1024 * 1024;

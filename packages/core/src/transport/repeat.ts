@@ -1,7 +1,7 @@
 import ky from "ky";
 import { createBackoff } from "../base/backoff.js";
 import { type Clock, openSpan, unlessAborted } from "../base/clock.js";
-import type { APIError } from "../errors.js";
+import type { APIError, ConnectionError } from "../errors.js";
 import type { isTransient, outcomeOf } from "./failure.js";
 import { offersIn } from "./offers.js";
 
@@ -100,6 +100,14 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
     onWait(delayMs, failure);
     if (delayMs > 0) await unlessAborted(client.clock.sleep(delayMs, signal), signal);
   }
+}
+
+/** Adds the likely reason of a failure across origins, which a browser does not report. */
+export function explain(error: ConnectionError, address: string): void {
+  const page = globalThis.location?.origin;
+  const { origin } = new URL(address);
+  if (error.outcome === "not-sent" || !page || origin === page) return;
+  error.message += `. From ${page} to ${origin}, CORS may be the reason: list ${page} in the proxy's \`origins\`, and check baseURL`;
 }
 
 /** Returns true if the gateway refused for now, and certainly did not act. */

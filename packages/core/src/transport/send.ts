@@ -406,7 +406,9 @@ async function fetchOnce(
     response = await unlessAborted(client.fetch(...given), signal);
   } catch (cause) {
     if (signal.aborted || isGatewayError(cause)) throw cause;
-    throw cleanedBy(client, connectionError(cause, addressOf(client, exchange.path)));
+    const error = connectionError(cause);
+    (await loadRepeats())?.explain(error, addressOf(client, exchange.path));
+    throw cleanedBy(client, error);
   } finally {
     answered.abort(null);
   }

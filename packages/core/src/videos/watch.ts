@@ -205,7 +205,7 @@ function answersOf(
     random,
     intervalMs: (answer) => intervalAfter(intervalMs, answer?.task),
     deadlineMs,
-    late: `the video task was not over after ${deadlineMs} ms (deadlineMs); it goes on: watch it again by its handle`,
+    late: `the video task was not over after ${deadlineMs} ms (deadlineMs); watch it again by its handle`,
     async query(signal) {
       const { task, keepMs, offers } = await query(client, handle, {
         ...options,
@@ -256,7 +256,7 @@ export async function waitForVideoTask(
     if (snapshot.state !== "failed") continue;
     throw taskFailure(snapshot, handle);
   }
-  throw new Error("unreachable: watching ends with a final snapshot or an error");
+  throw new Error("unreachable: watching ends with a final snapshot");
 }
 
 /** Returns the time from which the link of a task is renewed; infinity for a task without a copy. */
@@ -295,7 +295,7 @@ function expiredOr(error: unknown, handle: VideoTaskReference): unknown {
   const { queryableUntil } = handle;
   if (queryableUntil === undefined || Date.now() < queryableUntil || isClosedRoute(error)) return error;
   if (!isGatewayError(error) || error.name !== "APIError" || ![400, 404].includes(error.status)) return error;
-  const message = "the gateway no longer knows the video task: it can be asked about for 24 hours";
+  const message = "the gateway no longer knows the video task: its 24 hours are over";
   return new TaskExpiredError(message, handle, { cause: error });
 }
 
@@ -320,7 +320,6 @@ function faceOf({ raw: _, ...shown }: VideoTask): string {
 }
 
 function resultMissing(task: PendingVideoTask): TaskFailedError {
-  const message =
-    "the gateway says that the video task succeeded, but gives no URL; ask again later by its handle";
+  const message = "the video task succeeded, but the gateway gives no URL; ask again later by its handle";
   return new TaskFailedError(message, { reason: "result-missing", task });
 }

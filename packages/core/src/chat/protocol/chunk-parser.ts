@@ -17,11 +17,14 @@ export type StreamEnd =
   /** The bytes ended without a sign that the answer has ended. `words`: a text that came in place of the rest. */
   | { readonly type: "cut"; readonly words?: string | undefined; readonly cause?: unknown }
   /** An error came in the stream: in a frame, as an `error` event, or as a line. */
-  | { readonly type: "error"; readonly fields: ErrorFields }
+  | { readonly type: "error"; readonly fields: SaidError }
   /** No part of an answer came, with any HTTP status. The body was an error, a page, a text, or other JSON. */
   | { readonly type: "refusal"; readonly body: string; readonly fields?: ErrorFields | undefined }
   /** A part of the stream could not be read. */
   | { readonly type: "malformed"; readonly problem: string; readonly cause?: unknown };
+
+/** An error with its words. */
+export type SaidError = ErrorFields & { readonly message: string };
 
 /** The consumer of a chunk parser. Nothing comes after `onEnd`. */
 export interface ChunkHandlers {

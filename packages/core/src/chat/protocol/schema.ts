@@ -43,21 +43,19 @@ export function isImageURL(url: string): boolean {
   return IMAGE_DATA_URL.test(url) || (/^https?:/i.test(url) && URL.canParse(url));
 }
 
-type TextPart = v.InferInput<typeof textPart>;
-type ImagePart = v.InferInput<typeof imagePart>;
-
 const anyPart = v.variant("type", [textPart, imagePart]);
 const textParts = v.array(
   v.variant("type", [textPart], "images are accepted only in user messages of models with image input"),
 );
 
+/** Schema of one text or a list. */
 // lazy instead of a union: a union would report "neither fits" and not the path of the broken part
-const textContent: v.GenericSchema<string | TextPart[]> = v.lazy((input) =>
-  Array.isArray(input) ? textParts : v.string(),
-);
-const partsContent: v.GenericSchema<string | (TextPart | ImagePart)[]> = v.lazy((input) =>
-  Array.isArray(input) ? v.array(anyPart) : v.string(),
-);
+function textOr<List>(list: v.GenericSchema<List>): v.GenericSchema<string | List> {
+  return v.lazy((input) => (Array.isArray(input) ? list : v.string()) as v.GenericSchema<string | List>);
+}
+
+const textContent = textOr(textParts);
+const partsContent = textOr(v.array(anyPart));
 
 /** A tool call in the form in which the model made it and it is sent back: `function.arguments` is JSON as text. */
 export const toolCall = v.object({
@@ -68,15 +66,15 @@ export const toolCall = v.object({
 
 const commonFields = {
   name: v.optional(v.string()),
-  reasoning_content: v.optional(v.nullable(v.string())),
+  reasoning_content: v.nullish(v.string()),
   tool_call_id: v.optional(v.string()),
-  tool_calls: v.optional(v.nullable(v.array(toolCall))),
+  tool_calls: v.nullish(v.array(toolCall)),
 };
 
 const systemMessage = v.object({ role: v.literal("system"), content: textContent, ...commonFields });
 const assistantMessage = v.object({
   role: v.literal("assistant"),
-  content: v.optional(v.nullable(textContent)),
+  content: v.nullish(textContent),
   ...commonFields,
 });
 const contentOrCalls = rule<v.InferOutput<typeof assistantMessage>>(
@@ -125,14 +123,12 @@ const toolChoice: v.GenericSchema<"none" | "auto" | "required" | v.InferInput<ty
     typeof input === "object" && input !== null ? namedToolChoice : v.picklist(["none", "auto", "required"]),
   );
 
-const stopOf = (most: number): v.GenericSchema<string | string[]> =>
-  v.lazy((input) =>
-    Array.isArray(input)
-      ? v.pipe(
-          v.array(v.string()),
-          v.check((stops) => stops.length <= most, `must have at most ${most} entries`),
-        )
-      : v.string(),
+const stopOf = (most: number) =>
+  textOr(
+    v.pipe(
+      v.array(v.string()),
+      v.check((stops) => stops.length <= most, `must have at most ${most} entries`),
+    ),
   );
 
 const tools = { tools: v.optional(v.array(toolDefinition)), tool_choice: v.optional(toolChoice) };
@@ -150,7 +146,7 @@ const responseFormat = v.picklist(
 const alphaRequest = v.object({
   model: v.literal("alpha-v4.1-flash"),
   messages: messagesOf(partsContent),
-  thinking: v.optional(v.nullable(optionsOf({ type: v.optional(v.picklist(alpha.thinking)) }))),
+  thinking: v.nullish(optionsOf({ type: v.optional(v.picklist(alpha.thinking)) })),
   reasoning_effort: v.optional(v.picklist(alpha.reasoningEffort)),
   max_tokens: v.optional(wholeNumber(1, alpha.maxTokens)),
   response_format: v.optional(optionsOf({ type: v.optional(responseFormat) })),

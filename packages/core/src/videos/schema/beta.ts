@@ -55,7 +55,7 @@ const anyMedia = v.pipe(
   rule<Item[]>(
     "frames-exclude-references",
     (items) => count(items, ...beta.frames) === 0 || count(items, ...beta.references) === 0,
-    "mixes frames with references: send either first_frame and last_frame, or references, file and link",
+    "mixes frames with references: send items of one kind only",
   ),
   rule<Item[]>(
     "last-frame-needs-first",

@@ -14,7 +14,7 @@ const isLookupURL = (url: unknown) => typeof url === "object" && url !== null &&
 const imageURL = v.pipe(
   v.string(({ input }) =>
     isLookupURL(input)
-      ? "is the temporary URL of an asset lookup, which must not be used in requests; give the asset's uri, asset://<id>"
+      ? "is the temporary URL of an asset lookup; give the asset's uri, asset://<id>"
       : "must be a string",
   ),
   v.check(
@@ -78,7 +78,7 @@ const searchNeedsText = <Request extends { content: Content; tools?: readonly un
   rule<Request>(
     "tools-need-text-only",
     ({ content, tools }) => !tools?.length || content.every(({ type }) => type === "text"),
-    "web search works in text-to-video only; leave tools out, or the images, videos and audios of content",
+    "web search works in text-to-video only; leave out tools, or all media of content",
   );
 
 const fullFields = {
