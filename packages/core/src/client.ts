@@ -273,7 +273,8 @@ function checkedKey(key: unknown): string {
       `is ${key === "" ? "empty" : typeof key}; is the environment variable set? Leave the option out if a proxy adds the key`,
     );
   if (/^bearer\s/i.test(key)) return fail('give the key alone: "Bearer " is added');
-  if (!/^[\x21-\x7e]+$/.test(key)) return fail("has a space or a character that no header may have");
+  if (!/^[\x21-\x7e]+$/.test(key))
+    return fail("has a space, a line break or a character that no header may have");
   return key;
 }
 

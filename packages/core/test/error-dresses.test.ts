@@ -199,6 +199,19 @@ test.each([
   expect(await completeChat(client, question)).toMatchObject({ outcome: "complete" });
 });
 
+test("An error is found in a frame that is like those before it", async () => {
+  const alike = (message: string) => choice({ delta: { content: "a" }, error: { message } });
+  // like each other but for their words, which are blank at first
+  const blank = alike(" ") + alike("  ") + alike("   ");
+  expect(await rejectionOf(streamed(blank + alike(WORDS) + DONE).result())).toMatchObject({ message: WORDS });
+  const content = (text: string) => choice({ delta: { content: text } });
+  const begun = content("a") + content("b") + content("c");
+  const named = `event: error\n${content(WORDS)}`;
+  expect(await rejectionOf(streamed(begun + named + DONE).result())).toMatchObject({
+    reason: "server-error",
+  });
+});
+
 test("An answer about errors is an answer", async () => {
   const parts = ['{"error":{"message":"x"}}\n', "error: none\n\n", "<html></html>", 'data: {"error":1}\n\n'];
   const calls = [{ index: 0, id: "a", function: { name: "log", arguments: '{"error":"none"}' } }];

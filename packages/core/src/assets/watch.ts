@@ -143,7 +143,7 @@ export async function waitForAsset(
     if (isActive(snapshot)) return snapshot;
     if (snapshot.state === "failed") throw assetFailure(snapshot);
   }
-  throw new Error("unreachable: watching ends with a final snapshot");
+  throw new Error("unreachable: watching has ended");
 }
 
 /**
@@ -159,7 +159,7 @@ export function assertLookup({ assetLookup }: Client, what: string): AssetLookup
 /** Makes the error of a failed asset. */
 export function assetFailure(asset: Asset): AssetFailedError {
   const { id, uri, rawStatus } = asset;
-  const message = `the asset ${id} failed (${rawStatus}): it can't be used; register another image`;
+  const message = `the asset ${id} failed (${rawStatus}): register another image`;
   return withDetails(new AssetFailedError(message, asset), { handle: { id, uri } }) as AssetFailedError;
 }
 

@@ -205,7 +205,7 @@ function answersOf(
     random,
     intervalMs: (answer) => intervalAfter(intervalMs, answer?.task),
     deadlineMs,
-    late: `the video task was not over after ${deadlineMs} ms (deadlineMs); watch it again by its handle`,
+    late: `the video task was not over after ${deadlineMs} ms (deadlineMs); it goes on: watch it again by its handle`,
     async query(signal) {
       const { task, keepMs, offers } = await query(client, handle, {
         ...options,
@@ -256,7 +256,7 @@ export async function waitForVideoTask(
     if (snapshot.state !== "failed") continue;
     throw taskFailure(snapshot, handle);
   }
-  throw new Error("unreachable: watching ends with a final snapshot");
+  throw new Error("unreachable: watching has ended");
 }
 
 /** Returns the time from which the link of a task is renewed; infinity for a task without a copy. */

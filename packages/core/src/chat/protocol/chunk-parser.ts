@@ -6,8 +6,9 @@ import {
   parseJSON,
 } from "../../transport/error-response.js";
 import { createEventParser, MAX_LENGTH, type ServerSentEvent } from "../../transport/event-stream.js";
-import type { EventCursor, EventPlace } from "./event-cursor.js";
+import type { EventCursor } from "./event-cursor.js";
 import type { WireObject } from "./field-reader.js";
+import type { FrameReader } from "./frame-reading.js";
 import type { StrayLines } from "./stray-lines.js";
 
 /** End of the bytes of a stream, by the content before it. */
@@ -50,18 +51,22 @@ export function createChunkParser({ isKept, onChunk, hasBegun, hasFinished, onEn
     onId(id: string) {
       eventId = id;
     },
-    onUnknownField: (name: string, value: string) => stray?.add(name, value, isLastLine),
+    onUnknownField(name: string, value: string) {
+      hasStray = true;
+      stray?.add(name, value, isLastLine);
+    },
   };
   let events = createEventParser(handlers);
   let stray: StrayLines | undefined;
+  let hasStray = false;
   /** Place in an answer that is kept; undefined before the code for it is loaded. */
   let cursor: EventCursor | undefined;
   let isResumed = false;
   /** True while the last line is read, which the end of the bytes may have cut. */
   let isLastLine = false;
   const decoder = new TextDecoder();
-  let parse = parseJSON;
-  // while the request is out; without it, only the usual form of an error is known, and frames are read more slowly
+  let frames = plainFrames;
+  // while the request is out
   let loading: Promise<void> | undefined;
   if (reading) prepare();
   else
@@ -104,7 +109,7 @@ export function createChunkParser({ isKept, onChunk, hasBegun, hasFinished, onEn
 
   function prepare(): void {
     if (!reading) return;
-    parse = reading.createFrameParser(parseJSON);
+    frames = reading.createFrameReader(parseJSON);
     stray = reading.createStrayLines(endWithError);
     cursor = reading.createEventCursor();
     if (isResumed) cursor.restart();
@@ -138,7 +143,7 @@ export function createChunkParser({ isKept, onChunk, hasBegun, hasFinished, onEn
   /** Ends with an error in the first line, because a stream may follow it and the connection may stay open. */
   function readFirstLine(): void {
     const [line = "", rest] = whole.trimStart().split("\n", 2);
-    if (rest !== undefined && isError(parseJSON(line))) refuse(line);
+    if (rest !== undefined && frames.isError(noEvent, parseJSON(line))) refuse(line);
   }
 
   function readEnd(): void {
@@ -152,14 +157,15 @@ export function createChunkParser({ isKept, onChunk, hasBegun, hasFinished, onEn
     end({ type: "cut", words: stray?.words });
   }
 
-  function readEvent({ event, data }: ServerSentEvent): void {
+  function readEvent(given: ServerSentEvent): void {
+    const { event, data } = given;
     const id = eventId;
     eventId = "";
     closeStray();
     if (ended) return;
     if (isDone(data)) return isNext(id) ? end({ type: "done" }) : undefined;
-    const chunk = parse(data);
-    const hasFailed = isError(chunk, event, data);
+    const chunk = frames.parse(data);
+    const hasFailed = frames.isError(given, chunk);
     if (data === "" && !hasFailed) return;
     if (isRecord(chunk)) {
       // the frame of an error may have the last content
@@ -174,17 +180,15 @@ export function createChunkParser({ isKept, onChunk, hasBegun, hasFinished, onEn
 
   /** Returns true for the event that follows the last one. Ends where its place is unknown; an error needs no place. */
   function isNext(id: string): boolean {
-    const place = isKept() ? placeOf(id) : "next";
+    if (!isKept()) return true;
+    // without the cursor, nothing shows that an event of another connection was not read before
+    const place = cursor?.moveTo(id) ?? (isResumed ? "astray" : "next");
     if (place === "astray") end({ type: "cut", cause: new Error(ASTRAY) });
     return place === "next";
   }
 
-  /** Without the cursor, nothing shows that an event of another connection was not read before. */
-  function placeOf(id: string): EventPlace {
-    return cursor?.moveTo(id) ?? (isResumed ? "astray" : "next");
-  }
-
   function closeStray(): void {
+    if (!hasStray) return;
     stray?.close();
     foreign ??= stray?.words;
   }
@@ -196,7 +200,7 @@ export function createChunkParser({ isKept, onChunk, hasBegun, hasFinished, onEn
     // a completion has a message; any other JSON with status 200 is an error of the gateway
     if (!isRecord(choice?.message ?? choice?.delta)) return refuse(bodyOf(text));
     onChunk(json as WireObject);
-    if (isError(json)) endWithError(text);
+    if (frames.isError(noEvent, json)) endWithError(text);
     else end({ type: "done" });
   }
 
@@ -226,7 +230,7 @@ export function createChunkParser({ isKept, onChunk, hasBegun, hasFinished, onEn
   }
 }
 
-const ASTRAY = "events of the kept answer are missing, or have no place in it";
+const ASTRAY = "events of the kept answer are missing";
 
 /**
  * Returns false for an error, a page or an answer in place of a stream: no line of an event stream begins with a
@@ -238,11 +242,14 @@ function looksLikeStream(bytes: Uint8Array): boolean | undefined {
   return first === undefined ? undefined : !"<{[".includes(String.fromCharCode(first));
 }
 
-function isError(json: unknown, event = "", data = ""): boolean {
-  return (
-    reading?.isErrorEvent({ event, data }, json) ?? (event === "error" || (isRecord(json) && !!json.error))
-  );
-}
+/** JSON outside of an event stream. */
+const noEvent = { event: "", data: "" };
+
+/** Reads frames without the code for them: more slowly, and it knows only the usual form of an error. */
+const plainFrames: FrameReader = {
+  parse: parseJSON,
+  isError: ({ event }, json) => event === "error" || (isRecord(json) && !!json.error),
+};
 
 function fieldsOf(text: string): ErrorFields {
   return reading?.errorFieldsOfText(text) ?? errorFieldsOf(parseJSON(text) ?? text) ?? {};

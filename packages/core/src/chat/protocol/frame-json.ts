@@ -10,6 +10,8 @@ interface Template {
   readonly frame: unknown;
   /** Place of the text in it. */
   readonly place: Place;
+  /** True if the JSON around the text names an error: the text may be its words. */
+  readonly namesError: boolean;
 }
 
 interface Place {
@@ -30,27 +32,39 @@ const QUOTE = /(?:^|[^\\])"/;
 /** Checks that may fail: the templates of a stream of another kind are not looked for any longer. */
 const MOST_FAILURES = 3;
 
+/** A parser of a stream's frames. */
+export interface FrameParser {
+  /** Returns what `JSON.parse` returns, or what stands in for it. The value is right until the next call. */
+  parse(json: string): unknown;
+  /** True if the last frame was like earlier ones but for one text of an answer, and none of them names an error. */
+  readonly isAlike: boolean;
+}
+
 /**
  * Creates a parser of a stream's frames. It returns what `parse` returns. The frames of a stream mostly differ in one
  * text: where all other JSON is the same as in an earlier frame, only this text is parsed, and put into the value of
  * that frame. So a value is right until the next call, which may change a text of `choices`.
  */
-export function createFrameParser(parse: (json: string) => unknown): (json: string) => unknown {
+export function createFrameParser(parse: (json: string) => unknown): FrameParser {
   let template: Template | undefined;
   let last = "";
   let failures = 0;
-
-  return (json) => {
-    const frame = template && read(json, template);
-    if (frame !== undefined) {
-      last = "";
-      return frame;
-    }
-    const parsed = parse(json);
-    if (failures < MOST_FAILURES && typeof parsed === "object") learn(json, parsed);
-    last = json;
-    return parsed;
+  const frames = {
+    isAlike: false,
+    parse(json: string): unknown {
+      const frame = template && read(json, template);
+      frames.isAlike = frame !== undefined && !template?.namesError;
+      if (frame !== undefined) {
+        last = "";
+        return frame;
+      }
+      const parsed = parse(json);
+      if (failures < MOST_FAILURES && typeof parsed === "object") learn(json, parsed);
+      last = json;
+      return parsed;
+    },
   };
+  return frames;
 
   function read(json: string, { start, end, frame, place }: Template): unknown {
     const from = start.length;
@@ -72,7 +86,13 @@ export function createFrameParser(parse: (json: string) => unknown): (json: stri
     // in `choices` only: the objects of the usage are kept
     const place = isRecord(marked) ? placeOf(MARK, marked.choices) : undefined;
     if (place && !placeOf(MARK, frame))
-      template = { start: copyOf(start), end: copyOf(end), frame: marked, place };
+      template = {
+        start: copyOf(start),
+        end: copyOf(end),
+        frame: marked,
+        place,
+        namesError: /error/.test(start + end),
+      };
     else failures += 1;
   }
 }
