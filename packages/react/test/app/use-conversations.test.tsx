@@ -8,7 +8,7 @@ import {
   useConversations,
 } from "@sluice/react/app";
 import { act, configure, render, waitFor } from "@testing-library/react";
-import { StrictMode } from "react";
+import { Fragment, StrictMode } from "react";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { textAnswer } from "../../../core/test/support/chat.js";
 import {
@@ -54,8 +54,11 @@ function Conversation({ held, id, storage }: { held: Held; id: string; storage: 
   return null;
 }
 
-/** A tab of an app: another one over the same storage is another tab, or the page after a reload. */
-function tab(options: UseConversationsOptions = {}) {
+/**
+ * A tab of an app: another one over the same storage is another tab, or the page after a reload. Effects run twice in
+ * StrictMode, and once in the Fragment of a production build.
+ */
+function tab(options: UseConversationsOptions = {}, Mode: typeof StrictMode = StrictMode) {
   const clock = stoppedClock();
   const events: { type: string }[] = [];
   const connections = Array.from({ length: 8 }, openBody);
@@ -65,11 +68,11 @@ function tab(options: UseConversationsOptions = {}) {
   });
   const held: Held = { seen: new Set() };
   const page = (more: UseConversationsOptions & { text?: string } = {}) => (
-    <StrictMode>
+    <Mode>
       <GatewayProvider client={client}>
         <Shell held={held} text="" {...options} {...more} />
       </GatewayProvider>
-    </StrictMode>
+    </Mode>
   );
   const { rerender, unmount } = render(page());
   const show = (more: UseConversationsOptions & { text?: string }) => act(async () => rerender(page(more)));
@@ -102,8 +105,8 @@ function tab(options: UseConversationsOptions = {}) {
 /** A storage that reports no writes of its own tab, as IndexedDB does not. */
 const alone = (): RecordStorage => ({ ...memoryStorage(), watch: () => () => {} });
 
-const opened = async (options: UseConversationsOptions = {}) => {
-  const page = tab(options);
+const opened = async (options: UseConversationsOptions = {}, Mode = StrictMode) => {
+  const page = tab(options, Mode);
   await waitFor(() => expect(page.list().isRestoring).toBe(false));
   return page;
 };
@@ -184,6 +187,15 @@ test("a stored chat that no list knows is listed when it is shown", async () => 
   const page = await opened({ storage, activeId: "lost" });
   await shows(page, ["Why?: ready"]);
   expect(page.list().active).toMatchObject({ createdAt: 7, updatedAt: 7 });
+});
+
+test("a stored chat that an open list does not know is listed when it is shown", async () => {
+  const storage = memoryStorage();
+  const message = { role: "user", content: "Why?", createdAt: 7 };
+  await storage.write("chat/lost", new Map([["m", { message, parent: null, revision: 1 }]]));
+  const page = await opened({ storage }, Fragment);
+  await page.show({ activeId: "lost" });
+  await shows(page, ["Why?: ready"]);
 });
 
 test("a search that read a stored chat finds what is said in it later", async () => {
