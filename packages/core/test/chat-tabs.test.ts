@@ -438,6 +438,27 @@ test("works in each tab separately if locks are refused, reports this once, and 
     expect(events.filter(({ type }) => type === "platform-limit")).toMatchObject([{ feature: "web-locks" }]);
 });
 
+test("shows an answer of another tab when it is whole, if tabs can't see each other's locks", async () => {
+  vi.stubGlobal("navigator", undefined);
+  const storage = memoryStorage();
+  const [left, right] = [await shown(storage), await shown(storage)];
+  const seen = new Set<string>();
+  right.chat.subscribe(() => {
+    for (const { role, outcome } of right.chat.getSnapshot().messages) seen.add(`${role} ${outcome}`);
+  });
+  const turn = left.chat.send("Go");
+  const [connection] = left.connections;
+  await connection?.wanted();
+  connection?.send(frame({ content: "Half" }));
+  await connection?.wanted();
+  await left.clock.advance(1100);
+  await until(right.chat, ({ messages }) => messages.length > 0);
+  left.answer(0, textAnswer(" an answer"));
+  await turn;
+  await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Half an answer");
+  expect([...seen]).toEqual(["user undefined", "assistant complete"]);
+});
+
 test("a chat that is closed at once reads nothing", async () => {
   const tab = page(memoryStorage());
   tab.chat.subscribe(() => {});

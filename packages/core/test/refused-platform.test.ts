@@ -235,6 +235,17 @@ test.skipIf(isWorkerd)(
   },
 );
 
+test.skipIf(isWorkerd)("A chat whose lock is refused reports it, and has its answer", async () => {
+  vi.stubGlobal("navigator", { locks: { request: rejected, query: async () => ({ held: [] }) } });
+  const tab = openTab();
+  const chat = createChatStore(tab.client, { id: "chat", model: "delta-5.3", storage: memoryStorage() });
+  chat.subscribe(() => {});
+  const { outcome } = await chat.send("Hello");
+  await settled();
+  expect([outcome, tab.limits()]).toEqual(["complete", ["web-locks"]]);
+  chat.close();
+});
+
 test.skipIf(isWorkerd)(
   "A manager that refuses a later query is reported, and no other tab of the page asks it",
   async () => {
