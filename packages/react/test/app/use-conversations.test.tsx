@@ -40,12 +40,20 @@ interface Held {
   found?: ReturnType<typeof useConversationSearch>;
 }
 
-function Shell({ held, text, ...options }: UseConversationsOptions & { held: Held; text: string }) {
+interface PageProps extends UseConversationsOptions {
+  /** Text of a search. */
+  readonly text?: string;
+  /** Id of the chat that is shown. @default activeId */
+  readonly chatId?: string;
+}
+
+function Shell({ held, text = "", chatId, ...options }: PageProps & { held: Held }) {
+  const shownId = chatId ?? options.activeId;
   held.list = useConversations(options);
   for (const { status } of held.list.conversations) held.seen.add(status);
   held.found = useConversationSearch(text, options);
-  return options.activeId === undefined ? null : (
-    <Conversation held={held} id={options.activeId} storage={options.storage} />
+  return shownId === undefined ? null : (
+    <Conversation held={held} id={shownId} storage={options.storage} />
   );
 }
 
@@ -67,23 +75,28 @@ function tab(options: UseConversationsOptions = {}, Mode: typeof StrictMode = St
     onEvent: (event) => events.push(event),
   });
   const held: Held = { seen: new Set() };
-  const page = (more: UseConversationsOptions & { text?: string } = {}) => (
+  const page = (more: PageProps = {}) => (
     <Mode>
       <GatewayProvider client={client}>
-        <Shell held={held} text="" {...options} {...more} />
+        <Shell held={held} {...options} {...more} />
       </GatewayProvider>
     </Mode>
   );
   const { rerender, unmount } = render(page());
-  const show = (more: UseConversationsOptions & { text?: string }) => act(async () => rerender(page(more)));
+  const show = (more: PageProps) => act(async () => rerender(page(more)));
   const list = () => held.list as UseConversationsResult;
   const rows = () => list().conversations.map(({ title, status }) => `${title}: ${status}`);
   let sent = 0;
-  return { client, clock, events, show, unmount, list, rows, ask, answer, held, seen: held.seen };
+  return { client, clock, events, show, unmount, list, rows, ask, send, answer, held, seen: held.seen };
 
   /** Opens a conversation and asks. */
   async function ask(id: string, question: string): Promise<void> {
     await show({ activeId: id });
+    await send(question);
+  }
+
+  /** Asks in the chat that is shown. */
+  async function send(question: string): Promise<void> {
     await waitFor(() => expect(held.chat?.isRestoring).toBe(false));
     await act(async () => {
       void held.chat?.send(question);
@@ -248,6 +261,18 @@ describe("two tabs", () => {
     expect(page.rows()).toEqual([`${title}: ready`]);
     await act(() => settled());
     expect(page.seen).not.toContain("answering-elsewhere");
+  });
+
+  test("show the status of a chat of theirs that the other one has listed", async () => {
+    const storage = memoryStorage();
+    const page = await opened({ storage });
+    await page.show({ chatId: "c" });
+    expect(page.rows()).toEqual([]);
+    const record = { title: "Sky", createdAt: 1, updatedAt: 1, revision: 1 };
+    await act(() => storage.write("conversations", new Map([["c", record]])));
+    await shows(page, ["Sky: ready"]);
+    await page.send("Why?");
+    await shows(page, ["Sky: answering"]);
   });
 
   test("an older copy of a conversation never wins", async () => {
