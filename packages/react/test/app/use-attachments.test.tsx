@@ -1,5 +1,6 @@
 import { type UseAttachmentsOptions, type UseAttachmentsResult, useAttachments } from "@sluice/react/app";
 import { act, configure, createEvent, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import * as React from "react";
 import { StrictMode } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { bytesOfBase64 } from "../../../core/test/support/gateway.js";
@@ -7,6 +8,8 @@ import { bytesOfBase64 } from "../../../core/test/support/gateway.js";
 // a slow machine takes longer than the usual second
 configure({ asyncUtilTimeout: 15_000 });
 
+/** React 18 has none. */
+const { Activity } = React as Partial<typeof React>;
 const PIXEL = bytesOfBase64(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
 );
@@ -169,6 +172,26 @@ test("a component that is unmounted revokes its previews", async () => {
   expect(open.size).toBe(1);
   vi.advanceTimersByTime(1000);
   expect(open.size).toBe(0);
+});
+
+test.skipIf(!Activity)("a component that was hidden for long shows its previews again", async () => {
+  const page = (mode: "visible" | "hidden") =>
+    Activity && (
+      <Activity mode={mode}>
+        <Composer />
+      </Activity>
+    );
+  const { rerender } = render(page("visible"));
+  add(png());
+  await isReady();
+  const preview = () => screen.getByRole("img", { hidden: true }).getAttribute("src") ?? "";
+  const first = preview();
+  vi.useFakeTimers();
+  rerender(page("hidden"));
+  vi.advanceTimersByTime(1000);
+  expect(open.size).toBe(0);
+  rerender(page("visible"));
+  expect([preview() === first, open.has(preview())]).toEqual([false, true]);
 });
 
 test("verbs and props keep their identity", async () => {

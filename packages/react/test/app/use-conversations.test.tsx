@@ -52,9 +52,7 @@ function Shell({ held, text = "", chatId, ...options }: PageProps & { held: Held
   held.list = useConversations(options);
   for (const { status } of held.list.conversations) held.seen.add(status);
   held.found = useConversationSearch(text, options);
-  return shownId === undefined ? null : (
-    <Conversation held={held} id={shownId} storage={options.storage} />
-  );
+  return shownId === undefined ? null : <Conversation held={held} id={shownId} storage={options.storage} />;
 }
 
 function Conversation({ held, id, storage }: { held: Held; id: string; storage: RecordStorage | undefined }) {
@@ -281,10 +279,13 @@ describe("two tabs", () => {
     const id = create(page, "One");
     await shows(page, ["One: ready"]);
     act(() => page.list().rename(id, "Two"));
+    // its own write would bring the newer one back
+    const kept = async () => (await storage.read("conversations")).get(id);
+    await waitFor(async () => expect(await kept()).toMatchObject({ title: "Two" }));
     const older = { title: "Old", createdAt: 1, updatedAt: 1, revision: 1 };
     await act(() => storage.write("conversations", new Map([[id, older]])));
     await act(() => settled());
-    await shows(page, ["Two: ready"]);
+    expect(page.rows()).toEqual(["Two: ready"]);
   });
 
   test("remove a conversation together, and each can bring it back", async () => {
@@ -502,7 +503,10 @@ test("A record without a number of changes is older than any other", async () =>
   const page = await opened({ storage });
   await shows(page, ["Old: ready"]);
   act(() => page.list().rename("a", "New"));
+  const kept = async () => (await storage.read("conversations")).get("a");
+  await waitFor(async () => expect(await kept()).toMatchObject({ title: "New" }));
   await act(() => storage.write("conversations", new Map([["a", { ...old, title: "Older" }]])));
+  await act(() => settled());
   expect(page.rows()).toEqual(["New: ready"]);
 });
 
