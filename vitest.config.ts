@@ -50,7 +50,7 @@ const sharedWorkers = {
   hookTimeout: testTimeout,
   expect: expectation,
 };
-/** What computes and asks nothing of its platform, or brings a page of its own, runs in Node alone. */
+/** Files that run in Node alone: they compute and ask nothing of their platform, or bring a page of their own. */
 const pure = [
   "app-valibot",
   "backoff",
@@ -73,7 +73,7 @@ const pure = [
   "video-rules",
   "video-task-status",
 ];
-/** What asks its platform for no more than promises and strings: `fetch`, the clock and the storage are the test's own. */
+/** Files that need only promises and strings of their platform: `fetch`, the clock and the storage are the test's own. */
 const portable = [
   "asset-store",
   "assets",

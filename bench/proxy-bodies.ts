@@ -76,7 +76,7 @@ for (const [name, body] of bodies) {
 console.log("targets: both ratios at most 2.00, and no process that ends");
 gateway.close();
 
-/** What one body costs a process of its own, beyond what a small one does. */
+/** Measures the cost of one body in a process of its own, beyond that of a small body. */
 async function measured(program: Parameters<typeof startWorkerd>[0], body: string) {
   const worker = await startWorkerd({ ...program, heapMB: 128 });
   const post = (text: string) =>

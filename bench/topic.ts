@@ -17,7 +17,7 @@ export interface SummaryRow {
   readonly texts: Readonly<Record<string, string>>;
 }
 
-/** What a topic has measured. A topic is a file in `topics/` that exports a `title`, and `measure()`, which returns this. */
+/** Result of a topic: a file in `topics/` that exports a `title`, and `measure()`, which returns this. */
 export interface Report {
   /** Sentences and tables: the section of the topic in `RESULTS.md`. */
   readonly markdown: string;

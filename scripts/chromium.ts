@@ -49,7 +49,7 @@ export const chromiumFlags = [
   `--disable-features=${disabledFeatures.join()}`,
 ];
 
-/** Where a Chromium is on this machine, if it has one. */
+/** Finds the path of a Chromium on this machine; undefined where it has none. */
 export function findChromium(): string | undefined {
   return candidates.find((path) => path && existsSync(path));
 }

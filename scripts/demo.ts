@@ -129,7 +129,7 @@ function vapidKeys(): Readonly<Record<string, string>> {
   return { VAPID_PUBLIC_KEY: point.toString("base64url"), VAPID_PRIVATE_KEY: d };
 }
 
-/** What a child has printed last. */
+/** Returns a function that gives the last output of a child process. */
 function logOf({ stdout, stderr }: ChildProcess): () => string {
   let text = "";
   for (const stream of [stdout, stderr])

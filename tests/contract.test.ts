@@ -9,7 +9,7 @@ import { describe, expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
-/** What is installed or made; the pages of the reference and of the packages are checked where the site is built. */
+/** Excludes installed and built files. The pages of the reference and of the packages are checked with the site. */
 const exclude = (path: string) =>
   /(^|\/)(node_modules|dist|\.tmp|\.next|\.wrangler|docs\/reference|packages\/[\w-]+\/docs)(\/|$)/.test(path);
 const files = (pattern: string) => globSync(pattern, { cwd: root, exclude }).sort();

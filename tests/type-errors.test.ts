@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-/* What the compiler says of the mistakes that everyone makes first: short, with the way out. */
+/* The compiler's errors for the mistakes that everyone makes first: short, with the way out. */
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = `${root}tests/.tmp/type-errors`;

@@ -7,7 +7,7 @@ import { END, makeEvents } from "../workload.ts";
 
 export const title = "React";
 
-/** What is shown: so many past messages, and an answer of these deltas, so many in each write. */
+/** A chat to show: the number of past messages, the deltas of an answer, and how many come in each write. */
 interface Scene {
   readonly past: number;
   readonly deltas: readonly string[];

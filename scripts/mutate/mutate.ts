@@ -161,7 +161,7 @@ function callsOf(mutants: readonly Mutant[]): (readonly [string, string])[] {
   });
 }
 
-/** In an order that the seed decides. */
+/** Returns the items in an order that the seed decides. */
 function shuffled<Item>(items: readonly Item[], seed: number): Item[] {
   let state = seed;
   const random = () => {

@@ -145,7 +145,7 @@ describe.each(places)("openai, by way of the %s", (place) => {
     else await expect(asked).rejects.toMatchObject({ status: 400, message: /must be one text/ });
   });
 
-  /* What the specification itself excludes, and where it says so. */
+  /* Values that the specification itself excludes, and where it says so. */
   test.each<[model: (typeof chatModels)[number], field: string, why: string, request: object]>([
     [
       "alpha-v4.1-flash",

@@ -11,7 +11,7 @@ import { chromiumFlags, findChromium } from "../../scripts/chromium.ts";
 /** A browser that can be on a machine. */
 export interface Browser {
   readonly name: string;
-  /** What to install where it is missing. */
+  /** Name of the program to install where it is missing. */
   readonly needs: string;
   /** Its version; undefined where it is missing. */
   readonly version: () => string | undefined;

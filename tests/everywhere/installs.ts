@@ -5,7 +5,7 @@ import { layOutForJSR } from "../../scripts/jsr.ts";
 import { entries, managers, run, writeProject, yarnSettings } from "../../scripts/tarballs.ts";
 
 /*
- * What package managers, Deno and JSR say of the packages. A result without a problem is fine.
+ * Checks of the packages by package managers, Deno and JSR. A result without a problem is fine.
  */
 
 export interface Outcome {

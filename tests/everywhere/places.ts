@@ -8,10 +8,10 @@ import type { Pages } from "./pages.ts";
 import type { Servers } from "./servers.ts";
 
 /*
- * Where the behaviours run. A place that a machine lacks has no version, and says what it needs.
+ * The places in which the behaviours run. A place that a machine lacks has no version, and names what it needs.
  */
 
-/** What each behaviour came to; one with a problem failed. */
+/** Results of the behaviours; one with a problem failed. */
 export type Report = readonly { readonly name: string; readonly problem?: string }[];
 
 /** The project and the servers of a run. */
@@ -23,7 +23,7 @@ export interface World {
 
 export interface Place {
   readonly name: string;
-  /** How the packages came there, or what is in between. */
+  /** Way on which the packages came there, or the server in between. */
   readonly way: string;
   readonly needs: string;
   readonly version: () => string | undefined;

@@ -4,7 +4,7 @@ import { DONE, frame } from "../../packages/core/test/support/gateway.js";
 import type { Asked, Told } from "./ask.ts";
 import type { Script } from "./server.ts";
 
-/* What only a socket shows. Each fault is met by the core in Node, in Chromium and behind the proxy in workerd. */
+/* Faults that need a real socket. The core meets each one in Node, in Chromium and behind the proxy in workerd. */
 
 /** A fault of the gateway, and how a call has to end that meets it. */
 export interface Fault extends Pick<Asked, "timeouts" | "length" | "retries"> {

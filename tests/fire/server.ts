@@ -25,7 +25,7 @@ export type Script = (wire: Wire) => unknown;
 interface Received {
   /** `POST /v1/chat/completions` */
   readonly line: string;
-  /** In lower case. */
+  /** Headers by their names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

@@ -155,7 +155,7 @@ function sendsForAReason({ gateway, locks, disk, tabs, reasons: known }: World):
 /** Time for which the proxy keeps an answer at least, in milliseconds. */
 const KEPT_MS = 600_000;
 
-/** Where the proxy keeps answers, there is one bill for each thing that the user asked for, whatever the network does. */
+/** Checks that a proxy that keeps answers bills each thing that the user asked for once, whatever the network does. */
 function billsWhatIsAsked({ gateway, keepsAnswers, locks, disk, asked }: World): string | undefined {
   if (!keepsAnswers || locks.mode !== "sound" || isIll(disk.modes)) return undefined;
   const last = new Map<string, number>();
@@ -253,7 +253,7 @@ function losesNothing({ tabs, finished, disk }: World): string | undefined {
   return undefined;
 }
 
-/** What a tab shows is on the disk, however ill the disk was before; and a page that is opened now shows it. */
+/** Checks that all that a tab shows is on the disk, however ill that was before, and that a new page shows it. */
 function storesAll({ tabs, disk }: World, fresh: Tab): string | undefined {
   const stored = disk.textsOf("chat/a");
   const again = reachable(fresh);

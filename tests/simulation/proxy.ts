@@ -88,7 +88,7 @@ export function createProxyServer(
     upstream.drop,
     log,
   );
-  /** What the object of `once` has on its disk. */
+  /** Rows of the object of `once`; they outlive a restart. */
   const remembered: OnceRows = new Map();
   let current = start();
   return {

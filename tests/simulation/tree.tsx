@@ -38,7 +38,7 @@ export interface Place {
   readonly id: string | undefined;
 }
 
-/** What the committed components show. */
+/** The last results that the components have committed. */
 export interface Shown {
   chat: { readonly id: string; readonly result: UseChatStreamResult };
   title: { readonly id: string; readonly result: UseChatStreamResult };

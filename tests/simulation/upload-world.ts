@@ -14,7 +14,7 @@ const CALL_MS = 60 * 60_000;
 const content = Uint8Array.from({ length: SIZE }, (_, at) => (at * 31 + (at >> 13)) & 255);
 const name = { lastModified: 1_790_000_000_000, type: "video/mp4" };
 
-/** What may happen to a request. `answer lost` and `forgets` make the proxy store bytes that no page knows. */
+/** Faults of a request, with their weights. `answer lost` and `forgets` make the proxy store bytes that no page knows. */
 const faults = {
   none: 60,
   "request lost": 6,

@@ -95,7 +95,7 @@ export function createWorld(plan: Plan) {
     asked: 0,
     /** True once the user has removed messages or videos on purpose. */
     hasRemoved: false,
-    /** What the user asked for last, by its kind. */
+    /** The user's last order of each kind. */
     orders: new Map<OrderKind, Order>(),
     log,
     open,

@@ -13,7 +13,7 @@ import { sharedBrowser } from "../support/browser.ts";
 import { type Demo, isAlive, startDemo } from "../support/demo.ts";
 import { openStudio, reopenStudio } from "../support/studio-page.ts";
 
-/* What `pnpm demo` starts: the built page and its Worker in workerd, in front of the emulator. */
+/* `pnpm demo` starts the built page and its Worker in workerd, in front of the emulator. */
 
 /** The beginning of the demo's key: nothing that a page can see may have it. */
 const KEY = /sk-demo-[0-9a-f]+/;

@@ -7,7 +7,7 @@ import { builtPage } from "../support/built-page.ts";
 import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
 import { reopenStudio, type StudioPage } from "../support/studio-page.ts";
 
-/* What the built studio loads and renders, counted: a count is the same on every machine. */
+/* Counts of loads and renders of the built studio: a count is the same on every machine. */
 
 declare global {
   /** Time at which one could write, in milliseconds since the navigation. */

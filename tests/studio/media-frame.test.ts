@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { hasChromium, MINUTE, openRoom, PNG } from "../support/studio-suite.ts";
 
 /*
- * What a frame says of a file that it can't show, and what it leaves to do. The tests stand between the page and the
+ * The words and buttons of a frame whose file can't be shown. The tests stand between the page and the
  * server of the files.
  */
 

@@ -6,7 +6,7 @@ import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
 import { reopenStudio, type StudioPage } from "../support/studio-page.ts";
 import { hasChromium } from "../support/studio-suite.ts";
 
-/* What the studio says and does without a network, and when that is back. */
+/* The studio without a network, and when the network is back. */
 describe.skipIf(!hasChromium)(
   "the studio without a network, in Chromium (skipped where there is none)",
   () => {

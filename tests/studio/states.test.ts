@@ -90,7 +90,7 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
       .waitFor();
   }
 
-  /** What a person does to see each state, from the open room on. */
+  /** The steps to each state from the open room. */
   const states: Readonly<
     Record<"chat" | "images" | "videos" | "assets", Record<string, () => Promise<unknown>>>
   > = {

@@ -5,7 +5,7 @@ import { hasChromium, openRoom } from "../support/studio-suite.ts";
 
 const PATH = "/v1/chat/completions";
 
-/* What the first screen asks for: each thing once, for one question, and with the focus where one goes on. */
+/* The first screen requests each thing once, sends one question, and puts the focus where the user continues. */
 describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped where there is none)", () => {
   const studio = openRoom("chat", { speed: Number.POSITIVE_INFINITY, chat: createDemoScript() });
   const { button, field } = studio;

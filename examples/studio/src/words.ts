@@ -7,7 +7,7 @@ import type { LinkPhase } from "./media/link.js";
  * tests/studio/words.test.ts lists them with their conditions.
  */
 
-/** What happened, and what to do. */
+/** Words of a problem: the title says what happened, the hint what to do. */
 export interface Words {
   readonly title: string;
   readonly hint: string;
@@ -212,7 +212,7 @@ function isOfGateway(path: string): boolean {
   return !/^\/v1\/(?:chat\/streams|uploads|media|archive|notifications|budget)\b|\/events$/.test(path);
 }
 
-/** What a library of a page that can't reach a gateway is: offline and free only over the emulator. */
+/** Returns the words of the first screen. Only the demo, which runs over the emulator, is offline and free. */
 export function welcomeWords(isDemo: boolean): string {
   const does = "It streams, retries and resumes.";
   return isDemo ? `${does} This page runs offline and is free.` : does;

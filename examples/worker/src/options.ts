@@ -1,7 +1,7 @@
 import { type ProxyOptions, type RateLimitBinding, workersRateLimit } from "@sluice/worker-proxy";
 import { authenticate } from "./sign-in.js";
 
-/** What the Worker is given from outside: variables and bindings of wrangler.jsonc, and secrets. */
+/** Environment of the Worker: variables and bindings of wrangler.jsonc, and secrets. */
 export interface Env {
   readonly GATEWAY_URL: string;
   /** The pages that may call from a browser, separated by spaces. */

@@ -19,7 +19,7 @@ import {
 
 const inBrowser = /^Mozilla\//.test(globalThis.navigator?.userAgent ?? "");
 const key = "sk-live-0123456789abcdef";
-/** In a browser these suites are the tool that nobody else opens. */
+/** A key in a browser: no visitor opens the page of these tests. */
 const withKey = { apiKey: key, dangerouslyAllowBrowser: true };
 
 const completion = {

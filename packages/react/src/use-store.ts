@@ -12,7 +12,7 @@ export interface ViewedStore<State> {
 /** The last version that each component has given to React: an update that it has not rendered yet is given once. */
 const queued = new WeakMap<object, object>();
 
-/** Stands for the first state while the page hydrates, and the store has another one by now. */
+/** Place of the first state while the page hydrates and the store has a newer one. */
 const HYDRATING = Symbol();
 
 /**

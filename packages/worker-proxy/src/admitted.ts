@@ -30,7 +30,7 @@ export interface ProxyContext {
 
 /** A request that has passed all gates. */
 export interface Admitted<Env = unknown> {
-  /** As it came in, for its `signal` and for headers of one's own; its body has been read. */
+  /** The request as it came, for its `signal` and its headers; its body has been read. */
   readonly request: Request;
   readonly env: Env;
   readonly context: ProxyContext | undefined;

@@ -135,7 +135,7 @@ export interface ProxyOptions<Env = unknown> {
   readonly basePath?: string;
   /** Bounds of sizes and times. */
   readonly limits?: Limits;
-  /** For logs and meters. What it throws is dropped: a broken log must not break an answer. */
+  /** Receives each event, for logs and meters. An error that it throws is dropped: a broken log must not break an answer. */
   readonly onEvent?: (event: ProxyEvent, env: Env, context: ProxyContext | undefined) => void;
   /**
    * Further headers of each request to the gateway: the key of an AI gateway in front of it (`cf-aig-authorization`),

@@ -215,7 +215,7 @@ describe("case 58: clients that read nothing", () => {
     return head.toString("latin1").slice(0, 12);
   }
 
-  /** As much as the connection takes. */
+  /** Writes as much as the connection takes. */
   const endless: RawAnswer = (socket) => {
     const piece = said("x".repeat(64 * 1024));
     const write = () => {

@@ -1,7 +1,7 @@
 import type { Scoped } from "../base/scope.js";
 import type { RecordStorage } from "./storage.js";
 
-/** What a client has of storages in this page. */
+/** The storages that a client uses in this page, and the state of their use. */
 export interface ClientStorages {
   /** The client's own object for each storage that it uses. */
   readonly own: Map<RecordStorage, RecordStorage>;
@@ -21,7 +21,7 @@ export const NOTICE = "notice";
 
 const clients = new WeakMap<Scoped, ClientStorages>();
 
-/** Returns what a client has of storages in this page. */
+/** Returns the storages of a client; creates the empty record at first. */
 export function storagesOf(client: Scoped): ClientStorages {
   const known = clients.get(client);
   if (known) return known;

@@ -29,7 +29,7 @@ export interface UploadRequest {
   readonly to: number;
 }
 
-/** What one request needs beside its own fields. */
+/** The parts that all requests of an upload share. */
 export interface UploadContext {
   readonly client: Client;
   readonly file: Blob;

@@ -2,7 +2,10 @@ import { clientOf } from "./gateway.js";
 
 type ClientOptions = Parameters<typeof clientOf>[1];
 
-/** What becomes of a POST: it is lost, its answer is lost or never comes, or the proxy refuses it by a status. */
+/**
+ * Fault that a POST meets: `request` loses it, `answer` loses its answer, a promise loses the answer when it resolves, and
+ * a number is the status by which the proxy refuses it.
+ */
 type Fault = "answer" | "request" | number | Promise<void>;
 
 /** Memory of a proxy: the answer to each key. */

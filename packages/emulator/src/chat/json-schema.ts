@@ -56,7 +56,7 @@ function fitsNumber(schema: Schema, value: number): boolean {
   );
 }
 
-/** The form of the formats that can be told from other texts. */
+/** Patterns of the formats that have one. */
 const FORMATS: ReadonlyMap<unknown, string> = new Map([
   ["date", "^\\d{4}-\\d\\d-\\d\\d$"],
   ["time", "^\\d\\d:\\d\\d:\\d\\d"],

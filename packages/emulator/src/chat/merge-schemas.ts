@@ -40,7 +40,7 @@ export function merge(one: Schema, other: unknown): Schema {
   return joined;
 }
 
-/** The schema of what fits both; of lists of schemas, place by place. */
+/** Makes the schema of values that fit both schemas; merges lists of schemas place by place. */
 function bothOf(one: unknown, other: unknown): unknown {
   if (one === false || other === false) return false;
   if (!Array.isArray(one) && !Array.isArray(other)) return { allOf: [one, other] };

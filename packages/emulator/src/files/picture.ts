@@ -103,7 +103,7 @@ function createRow(width: number) {
   return { words, bytes: new Uint8Array(words.buffer, 0, 3 * width) };
 }
 
-/** For each of `count` pixels the pixel of the painting before its place, and how far it is to the next, in 256ths. */
+/** Finds for each of `count` pixels the pixel of the painting before it, and the share of the next one, in 256ths. */
 function placesOf(count: number, step: number, most: number) {
   const first = new Int32Array(count);
   const share = new Int32Array(count);

@@ -62,7 +62,7 @@ export interface NumberField extends FieldParts<"number", number> {
   readonly unit?: string;
 }
 
-/** On or off. Where it has no `default`, leaving it out is a third state: the model's own. */
+/** A choice of on and off. Without a `default`, leaving it out is a third state: the model's own. */
 export interface SwitchField extends FieldParts<"switch", boolean> {}
 
 /** A few texts. */

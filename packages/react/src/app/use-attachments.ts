@@ -133,7 +133,7 @@ export function useAttachments(
   };
 }
 
-/** Stands for the client of a component outside of a `GatewayProvider`. */
+/** Key of the components outside of a `GatewayProvider`, which have no client. */
 const page = {};
 const none: readonly ChatModel[] = [];
 const seeing = (Object.keys(chatModels) as ChatModel[]).filter((model) => chatModels[model].imageInput);

@@ -12,7 +12,7 @@ import { afterEach, expect, test } from "vitest";
 import { textAnswer } from "../../../core/test/support/chat.js";
 import { openBody, streamAnswer } from "../../../core/test/support/gateway.js";
 
-/* What only a browser has: IndexedDB and its channel, Web Locks, a canvas, and previews that load. */
+/* Tests of features that only a browser has: IndexedDB and its channel, Web Locks, a canvas, and previews. */
 
 interface Tab {
   list?: UseConversationsResult;

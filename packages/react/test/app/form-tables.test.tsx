@@ -11,7 +11,7 @@ import {
 } from "@sluice/react/app";
 import { describe, expect, test } from "vitest";
 
-/* What forms show, field by field, written by hand from the spec. */
+/* The fields of each form, written by hand from the spec. */
 
 const url = "https://cdn.example.com/reef";
 

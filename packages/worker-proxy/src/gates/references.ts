@@ -139,7 +139,7 @@ function isBase64OfImage(text: string): boolean {
   }
 }
 
-/** By name, and by one that is known everywhere. No number: those of private networks have many spellings. */
+/** Returns true for an https address with a public name. Numbers are refused: private ones have many spellings. */
 export function isPublic({ protocol, hostname, port }: URL): boolean {
   return (
     protocol === "https:" &&

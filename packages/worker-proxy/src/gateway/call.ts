@@ -40,7 +40,7 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
   const leave = () => stop("client_left");
   client.addEventListener("abort", leave);
   const call = {
-    /** For the `fetch` to the gateway. */
+    /** Signal of the `fetch` to the gateway. */
     signal: controller.signal,
     /** The reason of the stop; undefined for a call that was not stopped. */
     stopped: undefined as Failure | undefined,

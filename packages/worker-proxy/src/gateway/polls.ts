@@ -77,9 +77,9 @@ export type Flights<T> = Map<string, Flight<T>>;
 
 /** Time for which a value is kept, and its share of the memory. */
 interface Keeping<T> {
-  /** In milliseconds. */
+  /** Time for which a value is fresh, in milliseconds. */
   freshMs(value: T): number;
-  /** In characters. @default 0 */
+  /** Size of a value, in characters. @default 0 */
   sizeOf?(value: T): number;
 }
 

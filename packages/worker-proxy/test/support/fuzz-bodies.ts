@@ -1,6 +1,6 @@
 import type { Random } from "./random.js";
 
-/** In each value that no table lists a place for. */
+/** Text in each value for which no table lists a place. */
 export const UNLISTED = "unl1sted";
 
 interface Tree {

@@ -1,7 +1,7 @@
-// What fuzzed requests are made of: the rows of the table as they should be, and what is mixed into them.
+// Parts of fuzzed requests: the rows of the table as they should be, and wrong values to mix into them.
 import { signed } from "./sign.js";
 
-/** In all that a client adds, and in nothing of the proxy's own. */
+/** Text in all that a client adds, and in nothing of the proxy's own. */
 export const MARK = "cl1ent";
 
 /** Ids of the gateway's that the user was given. */

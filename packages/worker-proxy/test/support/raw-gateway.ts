@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 export interface RawRequest {
   /** `POST /v1/chat/completions` */
   readonly line: string;
-  /** In lower case. */
+  /** Headers by their names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into the body
