@@ -63,7 +63,7 @@ export function openAttempts<Out>(
       attempts.current.drop();
       answer.restart();
       const rest = kept.rest(answer.eventId, isGatewayError(cause) ? cause : undefined).catch((refusal) => {
-        throw kept.id === undefined || exchange.signal.aborted ? (dropped ?? cause) : truncated(refusal);
+        throw unread(refusal, dropped ?? cause);
       });
       attempts.current = open(rest);
       if (dropped && !hasContent) limitFirstChunk();
@@ -72,7 +72,9 @@ export function openAttempts<Out>(
   return attempts;
 
   async function firstResponse(): Promise<Response> {
-    const response = await request();
+    const response = await request().catch((refusal) => {
+      throw unread(refusal, refusal);
+    });
     if (response.body === undefined)
       import("../transport/odd-body.js")
         .then(({ NO_STREAM }) => client.warn(NO_STREAM, exchange.callId))
@@ -82,10 +84,11 @@ export function openAttempts<Out>(
     return response;
   }
 
-  /** Makes the error of an answer whose rest is kept, but can't be had now. */
-  function truncated(cause: unknown): Error {
+  /** Makes the error of an answer that is kept, but can't be read now; returns `lost` where none is kept. */
+  function unread(refusal: unknown, lost: unknown): unknown {
+    if (kept.id === undefined || exchange.signal.aborted) return lost;
     const requestId = attempts.opened && requestIdOf(attempts.opened);
-    return cutError({ partial: answer.message, requestId }, cause);
+    return cutError({ partial: answer.message, requestId }, refusal);
   }
 
   function open(response: Promise<Response>): Attempt<Out> {

@@ -67,7 +67,7 @@ export function openResumableExchange(
   const parts = { client, exchange, answer, kept, settlement };
   const attempts: Attempts<Step> = openAttempts(
     parts,
-    () => (request ? requestAnswer(client, exchange, request, options, newer) : kept.all().catch(unread)),
+    () => (request ? requestAnswer(client, exchange, request, options, newer) : kept.all()),
     {
       use(bytes) {
         const reading = answer.push(bytes);
@@ -77,11 +77,6 @@ export function openResumableExchange(
     },
   );
   const steps = createSteps(parts, attempts);
-  /** The answer is kept, but can't be read now. */
-  function unread(cause: unknown): never {
-    const isLost = kept.id === undefined || exchange.signal.aborted;
-    throw isLost ? cause : cutError({ partial: answer.message, requestId: undefined }, cause);
-  }
   attempts.current.opening.catch(steps.fail);
   exchange.signal.addEventListener("abort", () => {
     // before the headers, the request itself reports its end: it may have been refused by then

@@ -30,7 +30,7 @@ export function errorOfEnd({ scrub }: Client, end: StreamEnd, facts: StreamFacts
     case "malformed":
       return streamError("malformed", scrub(end.problem), facts, {}, end.cause);
     default:
-      return end.type === "cut" ? cutError(facts, end.cause, end.words && scrub(end.words)) : cutError(facts);
+      return cutError(facts, end.cause, end.words && scrub(end.words));
   }
 }
 

@@ -111,16 +111,17 @@ export function readBody<Out>(
       wasTouched = false;
       const since = isWaiting ? silentSince : idleSince;
       const silentMs = since === undefined ? 0 : clock.now() - since;
-      if (silentMs >= chunkMs)
-        return abort(new TimeoutError(isWaiting ? SILENT(chunkMs) : LEFT(chunkMs), "chunk"));
+      if (silentMs >= chunkMs) {
+        const limit = `${chunkMs} ms (timeouts.chunkMs)`;
+        const text = isWaiting
+          ? `nothing came for ${limit}`
+          : `the answer was not read for ${limit}: its connection was closed`;
+        return abort(new TimeoutError(text, "chunk"));
+      }
       pause = chunkMs - silentMs;
     }
   }
 }
-
-const SILENT = (ms: number) => `nothing came for ${ms} ms (timeouts.chunkMs)`;
-const LEFT = (ms: number) =>
-  `the answer was not read for ${ms} ms (timeouts.chunkMs): its connection was closed`;
 
 /** Longest answer that is read whole, in characters. Larger than any JSON of the spec. */
 const MAX_LENGTH = 32 * 1024 * 1024;

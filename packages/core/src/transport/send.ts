@@ -285,7 +285,9 @@ export async function send(
     const isForm = body instanceof FormData;
     const headers = await headersOf(client, signal, extraHeaders);
     // a query by POST asks for nothing new
-    if (method === "post" && (repeat === "refused-only" || exchange.kind === "chat")) addKey(headers);
+    const isCreate = method === "post" && (repeat === "refused-only" || exchange.kind === "chat");
+    if (isCreate && client.idempotencyKeys && !headers.has(KEY_HEADER))
+      headers.set(KEY_HEADER, exchange.idempotencyKey ?? randomId());
     // the platform sets the type of a form, with its boundary
     if (isForm) headers.delete("content-type");
     else if (body !== undefined) headers.set("content-type", "application/json");
@@ -342,11 +344,6 @@ export async function send(
       const { message, cause } = error as ConnectionError;
       throw new ConnectionError(`last attempt: ${message}`, before, { cause });
     }
-  }
-
-  function addKey(all: Headers): void {
-    if (client.idempotencyKeys && !all.has(KEY_HEADER))
-      all.set(KEY_HEADER, exchange.idempotencyKey ?? randomId());
   }
 }
 

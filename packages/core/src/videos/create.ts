@@ -118,8 +118,10 @@ export async function submitVideoTask(
   { put, drop, newest }: EntryKeeper,
 ): Promise<VideoTaskEntry> {
   const fingerprint = client.idempotencyKeys ? fingerprintOf(request) : undefined;
-  const lost = newest().find((each) => each.state === "unconfirmed" && each.fingerprint === fingerprint);
-  const repeated = fingerprint === undefined ? undefined : lost;
+  const repeated =
+    fingerprint === undefined
+      ? undefined
+      : newest().find((each) => each.state === "unconfirmed" && each.fingerprint === fingerprint);
   const key = repeated?.key ?? randomId();
   const { model = "" } = request as Partial<VideoRequest>;
   const submittedAt = repeated?.submittedAt ?? Date.now();

@@ -167,14 +167,13 @@ export function createRun(context: RunContext): Run {
       answer = undefined;
       throw error;
     }
-    const hasCalls = message.outcome === "tool-calls" && message.toolCalls;
+    let admitted = message;
     try {
-      const admitted = hasCalls ? await (await loadCalls()).admit(message) : message;
+      if (message.outcome === "tool-calls" && message.toolCalls)
+        admitted = await (await loadCalls()).admit(message);
+    } finally {
+      // also where the code for calls could not be loaded: the answer stays
       if (!signal.aborted) thread.put(admitted);
-    } catch (cause) {
-      // the code for calls could not be loaded: the answer stays
-      if (!signal.aborted) thread.put(message);
-      throw cause;
     }
     if (signal.aborted) return draft.id;
     answer = undefined;

@@ -14,7 +14,7 @@ import type { StrayLines } from "./stray-lines.js";
 /** End of the bytes of a stream, by the content before it. */
 export type StreamEnd =
   /** `[DONE]`, or a whole JSON answer in place of a stream. */
-  | { readonly type: "done" }
+  | { readonly type: "done"; readonly words?: undefined; readonly cause?: undefined }
   /** The bytes ended without a sign that the answer has ended. `words`: a text that came in place of the rest. */
   | { readonly type: "cut"; readonly words?: string | undefined; readonly cause?: unknown }
   /** An error came in the stream: in a frame, as an `error` event, or as a line. */
