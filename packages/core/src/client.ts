@@ -178,7 +178,10 @@ export function createClient(options: ClientOptions): Client {
     emit,
     warn: (issue, callId) => (onEvent ? emit({ type: "warning", issue, callId }) : print(issue)),
     forget: (...storages) =>
-      loadForgetting().then(({ forget }) => forget(client, storesInUse(client), storages)),
+      loadForgetting().then(
+        ({ forget }) => forget(client, storesInUse(client), storages),
+        (error) => [error],
+      ),
   });
   noteOptions("createClient", options, client.warn);
   return client;

@@ -1,48 +1,327 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { callAnswer, onlyChecks, textAnswer, until } from "./support/chat.js";
+import { DONE, event, frame, settled, streamAnswer } from "./support/gateway.js";
+import { numbered } from "./support/kept.js";
 
 /* A page loads some code only when it needs it. Where the network is gone by then, what the page says stays true. */
 
-afterEach(() => {
-  vi.doUnmock("../src/transport/repeat.js");
-  vi.resetModules();
-});
+const lost = new Set<string>();
 
-/** Returns the core as a page has it whose network went away before the first request. */
-async function offlineCore(): Promise<typeof import("@sluice/core")> {
+afterEach(comeBack);
+
+/** Lets all code be loaded again. */
+function comeBack(): void {
+  for (const path of lost) vi.doUnmock(path);
+  lost.clear();
+}
+
+/** Makes modules impossible to load from now on. */
+function lose(...modules: readonly string[]): void {
+  for (const module of modules) {
+    const path = `../src/${module}.js`;
+    lost.add(path);
+    vi.doMock(path, () => {
+      throw new TypeError("Failed to fetch dynamically imported module");
+    });
+  }
+}
+
+/** Creates a page without these modules, whose gateway is `answer`. */
+async function pageWithout(
+  modules: readonly string[],
+  answer: (request: Request) => Response | Promise<Response>,
+) {
   vi.resetModules();
-  vi.doMock("../src/transport/repeat.js", () => {
-    throw new TypeError("Failed to fetch dynamically imported module");
+  lose(...modules);
+  const core = await import("@sluice/core");
+  const requests: string[] = [];
+  const events: string[] = [];
+  const client = core.createClient({
+    baseURL: "https://gateway.test",
+    random: () => 0,
+    onEvent: ({ type }) => events.push(type),
+    fetch: async (request) => {
+      requests.push(request.method);
+      return answer(request);
+    },
   });
-  return import("@sluice/core");
+  return { ...core, client, requests, events };
 }
 
 const question = { model: "delta-5.3", messages: [{ role: "user", content: "Hi" }] } as const;
+const model = "alpha-v4.1-flash";
+const anything = onlyChecks(() => true);
 
-test.each([
-  ["connect ECONNREFUSED 127.0.0.1:80", "not-sent"],
-  ["getaddrinfo ENOTFOUND gateway.test", "not-sent"],
-  ["Connection refused", "not-sent"],
-  ["connect EHOSTUNREACH", "not-sent"],
-  ["connect ENETUNREACH", "not-sent"],
-  ["Failed to fetch", "unknown"],
-])("a request that failed with %j is %s, also where no more code can be loaded", async (message, outcome) => {
-  const { completeChat, createClient } = await offlineCore();
-  const client = createClient({
-    baseURL: "https://gateway.test",
-    fetch: () => Promise.reject(new TypeError("fetch failed", { cause: new Error(message) })),
+describe("a request whose code for failures is lost", () => {
+  const modules = [["transport/repeat"], ["transport/refusal"]];
+
+  test.each([
+    ["connect ECONNREFUSED 127.0.0.1:80", "not-sent"],
+    ["getaddrinfo ENOTFOUND gateway.test", "not-sent"],
+    ["Connection refused", "not-sent"],
+    ["connect EHOSTUNREACH", "not-sent"],
+    ["connect ENETUNREACH", "not-sent"],
+    ["Failed to fetch", "unknown"],
+  ])("A failure of %j is %s", async (message, outcome) => {
+    const { completeChat, client } = await pageWithout(["transport/repeat"], () =>
+      Promise.reject(new TypeError("fetch failed", { cause: new Error(message) })),
+    );
+    await expect(completeChat(client, question)).rejects.toMatchObject({ name: "ConnectionError", outcome });
   });
-  await expect(completeChat(client, question)).rejects.toMatchObject({ name: "ConnectionError", outcome });
+
+  test.each(modules)("A refusal keeps its status without %s", async (module) => {
+    const { completeChat, streamChat, client } = await pageWithout([module], () =>
+      Response.json({ error: { message: "No." } }, { status: 403 }),
+    );
+    const refused = { name: "APIError", status: 403, outcome: "refused" };
+    await expect(completeChat(client, question)).rejects.toMatchObject(refused);
+    await expect(streamChat(client, question).result()).rejects.toMatchObject(refused);
+  });
+
+  test("A refused message of a chat is not lost, and is sent again by retry()", async () => {
+    const answers = [Response.json({}, { status: 503 }), streamAnswer(textAnswer("Hello"))];
+    const { createChatStore, client, requests } = await pageWithout(
+      ["transport/repeat"],
+      () => answers.shift() as Response,
+    );
+    const chat = createChatStore(client, { model });
+    expect(await chat.send("Hi")).toMatchObject({ outcome: "error", error: { status: 503 } });
+    expect(await chat.retry()).toMatchObject({ outcome: "complete", messages: [{ content: "Hello" }] });
+    expect(requests).toEqual(["POST", "POST"]);
+  });
 });
 
-test("a refusal keeps its status where its words can't be read", async () => {
-  const { completeChat, createClient } = await offlineCore();
-  const client = createClient({
-    baseURL: "https://gateway.test",
-    fetch: async () => Response.json({ error: { message: "No." } }, { status: 403 }),
+describe("an answer whose code for frames is lost", () => {
+  const without = ["chat/protocol/frame-reading"];
+
+  test("It is read, streamed and whole", async () => {
+    const { streamChat, completeChat, client } = await pageWithout(without, async (request) => {
+      const { stream } = (await request.json()) as { stream?: boolean };
+      const choice = { message: { role: "assistant", content: "Hello" }, finish_reason: "stop" };
+      return stream ? streamAnswer(textAnswer("Hello")) : Response.json({ choices: [choice] });
+    });
+    const whole = { outcome: "complete", message: { content: "Hello" } };
+    expect(await streamChat(client, question).result()).toMatchObject(whole);
+    expect(await completeChat(client, question)).toMatchObject(whole);
   });
+
+  test("An error in it is an error, and the text before it stays", async () => {
+    const { streamChat, client } = await pageWithout(without, () =>
+      streamAnswer(frame({ content: "Hel" }) + event({ error: { message: "Overloaded" } })),
+    );
+    await expect(streamChat(client, question).result()).rejects.toMatchObject({
+      name: "StreamError",
+      message: "Overloaded",
+      partial: { content: "Hel" },
+    });
+  });
+});
+
+/** The events of a kept answer, whose first connection ends behind the first of them. */
+const kept = [frame({ content: '{"a":' }), frame({ content: "1}" }), frame({}, "stop"), DONE];
+
+function keptAnswer({ method, headers }: Request): Response {
+  if (method === "DELETE") return new Response(null, { status: 204 });
+  const answer = streamAnswer(
+    method === "POST" ? numbered(kept.slice(0, 1)) : numbered(kept, Number(headers.get("last-event-id"))),
+  );
+  answer.headers.set("x-stream-id", "s-1");
+  return answer;
+}
+
+describe("a kept answer that breaks off", () => {
+  test.each(["chat/resume", "chat/protocol/frame-reading"])(
+    "It ends without %s, with its text and its id, and retry() reads the rest",
+    async (module) => {
+      const { createChatStore, client, requests } = await pageWithout([module], keptAnswer);
+      const chat = createChatStore(client, { model });
+      expect(await chat.send("Hi")).toMatchObject({
+        outcome: "truncated",
+        error: { name: "StreamError", reason: "truncated" },
+        messages: [{}, { content: '{"a":', streamId: "s-1" }],
+      });
+      comeBack();
+      expect(await chat.retry()).toMatchObject({ outcome: "complete", messages: [{ content: '{"a":1}' }] });
+      expect(requests.filter((method) => method === "POST")).toEqual(["POST"]);
+    },
+  );
+
+  test("It stays kept without chat/conversation/json-schema after a reload, and retry() gives the object", async () => {
+    const { createChatStore, memoryStorage, client, requests } = await pageWithout(
+      ["chat/conversation/json-schema"],
+      keptAnswer,
+    );
+    const storage = memoryStorage();
+    const draft = { role: "assistant", content: "", streamId: "s-1" };
+    await storage.write(
+      "chat/a",
+      new Map<string, unknown>([
+        ["q", { message: { id: "q", role: "user", content: "Hi" }, revision: 1 }],
+        ["d", { message: { id: "d", ...draft }, parent: "q", revision: 1 }],
+      ]),
+    );
+    const chat = createChatStore(client, { model, id: "a", storage, schema: anything });
+    chat.subscribe(() => {});
+    await until(chat, ({ messages }) => messages.at(-1)?.outcome !== undefined);
+    expect(chat.getSnapshot().messages.at(-1)).toMatchObject({
+      content: '{"a":1}',
+      outcome: "error",
+      streamId: "s-1",
+    });
+    comeBack();
+    expect(await chat.retry()).toMatchObject({ outcome: "complete", messages: [{ object: { a: 1 } }] });
+    expect(requests).not.toContain("POST");
+  });
+});
+
+test("An answer whose body is no stream can't be read without transport/odd-body, and says so once", async () => {
+  const { completeChat, streamChat, client, requests } = await pageWithout(["transport/odd-body"], () =>
+    Object.defineProperty(Response.json({}), "body", { value: undefined }),
+  );
   await expect(completeChat(client, question)).rejects.toMatchObject({
-    name: "APIError",
-    status: 403,
-    outcome: "refused",
+    name: "ConnectionError",
+    outcome: "unknown",
   });
+  await expect(streamChat(client, question).result()).rejects.toMatchObject({
+    name: "StreamError",
+    outcome: "unknown",
+  });
+  expect(requests).toEqual(["POST", "POST"]);
+});
+
+describe("a chat whose own code is lost", () => {
+  test.each(["chat/conversation/persistence", "storage/record-writer", "storage/recovery"])(
+    "It works without %s, and says what is not stored",
+    async (module) => {
+      const { chat, events } = await storedChat(module);
+      expect(events).toContain("storage-failure");
+      expect(chat.getSnapshot().unsaved).toBe(2);
+    },
+  );
+
+  test("It stores all messages with the next one, when its code is there", async () => {
+    const { chat, createChatStore, client, storage } = await storedChat("chat/conversation/persistence");
+    comeBack();
+    expect(await chat.send("Two")).toMatchObject({ outcome: "complete" });
+    await until(chat, ({ unsaved }) => unsaved === 0);
+    await settled();
+    const reloaded = createChatStore(client, { model, id: "a", storage });
+    reloaded.subscribe(() => {});
+    await until(reloaded, ({ isRestoring }) => !isRestoring);
+    const texts = reloaded.getSnapshot().messages.map(({ content }) => content);
+    expect(texts).toEqual(["One", "Hello", "Two", "Hello"]);
+  });
+
+  /** A chat with a storage that has sent a message in a page without a module. */
+  async function storedChat(module: string) {
+    const page = await pageWithout([module], () => streamAnswer(textAnswer("Hello")));
+    const storage = page.memoryStorage();
+    const chat = page.createChatStore(page.client, { model, id: "a", storage });
+    chat.subscribe(() => {});
+    await until(chat, ({ isRestoring }) => !isRestoring);
+    expect(await chat.send("One")).toMatchObject({ outcome: "complete" });
+    return { ...page, chat, storage };
+  }
+
+  test("An answer with tool calls stays without chat/conversation/tool-calls, and no tool runs", async () => {
+    const { createChatStore, defineTool, client, requests } = await pageWithout(
+      ["chat/conversation/tool-calls"],
+      () => streamAnswer(callAnswer({ a: ["pay", "{}"] }, { content: "I pay." })),
+    );
+    const execute = vi.fn();
+    const pay = defineTool({ name: "pay", parameters: { type: "object" }, execute });
+    const chat = createChatStore(client, { model, tools: [pay] });
+    const turn = await chat.send("Hi");
+    expect(turn).toMatchObject({
+      outcome: "interrupted",
+      error: {
+        outcome: "unknown",
+        message: expect.stringContaining("earlier answers of this turn are kept"),
+      },
+      messages: [{}, { content: "I pay.", toolCalls: [{ state: "cancelled" }] }],
+    });
+    expect(execute).not.toHaveBeenCalled();
+    expect(requests).toEqual(["POST"]);
+  });
+
+  test.each(["chat/conversation/history", "chat/conversation/json-schema"])(
+    "A message is not sent without %s, stays, and is sent by retry()",
+    async (module) => {
+      const { createChatStore, client, requests } = await pageWithout([], () =>
+        streamAnswer(textAnswer("{}")),
+      );
+      // the entry of the package has one of them, too
+      lose(module);
+      const call = { id: "a", name: "pay", arguments: "{}", input: {}, state: "done", output: 1 } as const;
+      const chat = createChatStore(client, {
+        model,
+        initialMessages: [
+          { role: "user", content: "Pay" },
+          { role: "assistant", content: "", toolCalls: [call] },
+          { role: "assistant", content: "Paid." },
+        ],
+        ...(module.endsWith("json-schema") && { schema: anything }),
+      });
+      expect(await chat.send("Hi")).toMatchObject({ outcome: "not-sent", messages: [{ content: "Hi" }] });
+      expect(requests).toEqual([]);
+      comeBack();
+      expect(await chat.retry()).toMatchObject({ outcome: "complete" });
+      expect(requests).toEqual(["POST"]);
+    },
+  );
+});
+
+test("A film is listed without storage/record-writer, and stored with the next one", async () => {
+  const ids = ["t-1", "t-2"];
+  const { createVideoTaskList, memoryStorage, client, events, ...core } = await pageWithout(
+    ["storage/record-writer"],
+    () => Response.json({ id: ids.shift(), model: "beta3.0-video", created_at: 1 }),
+  );
+  const storage = memoryStorage();
+  const create = (prompt: string) =>
+    core.createVideoTaskStore(client, { storage }).create({ model: "beta3.0-video", input: { prompt } });
+  await create("A reef");
+  expect(createVideoTaskList(client, { storage }).getSnapshot()).toHaveLength(1);
+  expect(events).toContain("storage-failure");
+  comeBack();
+  await create("A whale");
+  expect([...(await storage.read("video-tasks")).values()]).toHaveLength(2);
+});
+
+describe("a user who signs out where storage/forget is lost", () => {
+  test("forget() resolves to the error, and removes all when the code is there", async () => {
+    const { createChatStore, memoryStorage, client } = await pageWithout(["storage/forget"], () =>
+      streamAnswer(textAnswer("Hello")),
+    );
+    const storage = memoryStorage();
+    const chat = createChatStore(client, { model, id: "a", storage });
+    await chat.send("Hi");
+    expect(await client.forget()).toHaveLength(1);
+    comeBack();
+    expect(await client.forget()).toEqual([]);
+    expect(await storage.read("chat/a")).toEqual(new Map());
+  });
+
+  test("Another tab that can't forget says so, and its error is handled", async () => {
+    const { createChatStore, memoryStorage, client, events } = await pageWithout(["storage/forget"], () =>
+      streamAnswer(textAnswer("Hello")),
+    );
+    const storage = memoryStorage();
+    const chat = createChatStore(client, { model, id: "a", storage });
+    await chat.send("Hi");
+    await storage.write("forgotten", new Map([["notice", "another tab"]]));
+    await settled();
+    expect(events).toContain("storage-failure");
+    expect(chat.getSnapshot().messages).toEqual([]);
+  });
+});
+
+test("A file is uploaded without uploads/kept-uploads, and its id is not kept", async () => {
+  const { client, events, memoryStorage } = await pageWithout(["uploads/kept-uploads"], () =>
+    Response.json({ id: "u-1", offset: 3, url: "https://app.test/u-1", expiresAt: 9e15 }),
+  );
+  const { uploadMedia } = await import("@sluice/core/media");
+  const file = new File(["abc"], "a.png", { type: "image/png" });
+  expect(await uploadMedia(client, file, { storage: memoryStorage() })).toMatchObject({ id: "u-1" });
+  expect(events).toContain("storage-failure");
 });

@@ -2,7 +2,7 @@ import { asError } from "../errors.js";
 import type { ClientEvent, PlatformFeature } from "../events.js";
 
 /** Receiver of events: a client. */
-interface Reporter {
+export interface Reporter {
   /** Receives the event. */
   readonly emit: (event: ClientEvent) => void;
 }

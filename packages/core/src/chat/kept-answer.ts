@@ -63,10 +63,10 @@ export function createKeptAnswer(
   async function request(eventId: string, cause?: unknown): Promise<Response> {
     const hasProgress = isFirst;
     isFirst = false;
-    const { rest } = await (loading as NonNullable<typeof loading>);
     let response: Response | undefined;
     try {
-      response = await rest(eventId, cause, hasProgress);
+      const resumption = await loading;
+      response = await resumption?.rest(eventId, cause, hasProgress);
     } finally {
       isOver = !response;
     }

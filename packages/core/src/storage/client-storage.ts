@@ -1,3 +1,4 @@
+import { type Reporter, reportStorageFailure } from "../base/platform-limits.js";
 import { type Scoped, scoped } from "../base/scope.js";
 import { FORGOTTEN, NOTICE, storagesOf } from "./client-storages.js";
 import { loadForgetting, storesInUse } from "./in-use.js";
@@ -7,7 +8,7 @@ import type { RecordStorage } from "./storage.js";
  * Returns a storage as a client uses it: its collections have the client's scope in their names. Stores of the core and
  * of the hooks use no storage in another way. The same object for the same client and storage.
  */
-export function storageOf(client: Scoped, storage: RecordStorage): RecordStorage {
+export function storageOf(client: Scoped & Reporter, storage: RecordStorage): RecordStorage {
   const { own } = storagesOf(client);
   const known = own.get(storage);
   if (known) return known;
@@ -16,7 +17,7 @@ export function storageOf(client: Scoped, storage: RecordStorage): RecordStorage
   return created;
 }
 
-function createClientStorage(client: Scoped, storage: RecordStorage): RecordStorage {
+function createClientStorage(client: Scoped & Reporter, storage: RecordStorage): RecordStorage {
   const { collections, pending } = storagesOf(client);
   let watchers = 0;
   let stopNotices: (() => void) | undefined;
@@ -53,6 +54,12 @@ function createClientStorage(client: Scoped, storage: RecordStorage): RecordStor
     const from = records.get(NOTICE);
     // this tab has forgotten all: what it has now is new
     if (from === undefined || from === storagesOf(client).sender) return;
-    void loadForgetting().then(({ forgetHere }) => forgetHere(client, storesInUse(client), [storage]));
+    loadForgetting()
+      .then(({ forgetHere }) => forgetHere(client, storesInUse(client), [storage]))
+      .catch((error) => {
+        // its code could not be loaded: the other tab removes what is stored, and this one still shows it
+        for (const forget of [...storesInUse(client)]) forget();
+        reportStorageFailure(client, error);
+      });
   }
 }

@@ -1,4 +1,5 @@
 import { unlessAborted } from "../base/clock.js";
+import { reportStorageFailure } from "../base/platform-limits.js";
 import type { Client } from "../client.js";
 import { ValidationError } from "../errors.js";
 import type { MediaUse } from "../media/limits.js";
@@ -156,8 +157,9 @@ async function uploadNow(
 }
 
 async function keptIn(client: Client, storage: RecordStorage, file: Blob, signal: AbortSignal) {
-  const { openKeptUpload } = await import("./kept-uploads.js");
-  return openKeptUpload(client, storage, file, signal);
+  // without this code, only a reload of the page loses the upload
+  const loaded = await import("./kept-uploads.js").catch((error) => reportStorageFailure(client, error));
+  return loaded?.openKeptUpload(client, storage, file, signal);
 }
 
 function isUsable({ url, expiresAt = 0 }: UploadAtProxy): boolean {

@@ -69,6 +69,8 @@ export function createVideoTaskLedger(
   let restoring: Promise<void> | undefined;
   const store = createStore(newestFirst, { throttleMs: 0, clock });
   let opening: Promise<RecordWriter> | undefined;
+  /** Keys of changes that the writer does not know yet: its code may have failed to load. */
+  const changed = new Set<string>();
   /** Number of times that all was forgotten. What began before is not kept. */
   let generation = 0;
   // the ledger lives as long as its client
@@ -191,8 +193,14 @@ export function createVideoTaskLedger(
   async function keep(key: string): Promise<void> {
     store.flush();
     if (!storage) return;
+    changed.add(key);
     // a write before it may hang, and the caller waits to send a request
-    const write = () => writerOf(storage).then((writer) => writer.put(key));
+    const write = async () => {
+      const { mark, write } = await writerOf(storage);
+      for (const each of changed) mark(each);
+      changed.clear();
+      await write();
+    };
     await waitForStorage(clock, write).catch(() => {});
   }
 

@@ -86,13 +86,13 @@ export function createAnswer(
         sliceEnd = clock.now() + SLICE_MS;
       }
       const { outcome, timing, finishReason } = await stream.result();
+      // where this can't be loaded, the answer counts as kept: `retry` reads it again and pays nothing
+      const reader = schema && outcome === "complete" && (await import("./json-schema.js"));
       isWhole = true;
       if (outcome === "error") throw endedByGateway(finishReason, stream.snapshot);
       if (objectReader) await loadJSONReader();
       const message = ended({ outcome }, timing);
-      if (!schema || outcome !== "complete") return message;
-      const { withObject } = await import("./json-schema.js");
-      return await withObject(message, schema);
+      return reader ? await reader.withObject(message, schema) : message;
     } catch (cause) {
       return ended(
         request || stream.streamId || saysWhy(cause) ? endOf(cause) : { outcome: "interrupted" },

@@ -194,8 +194,8 @@ export function createChatStore<Output = unknown>(
       sendQueued: () =>
         whenReady(() => {
           const [first] = queue.sendable(true);
-          if (run) return notSent(new ConfigurationError(BUSY));
-          return first ? begin(first) : notSent(new ConfigurationError("there is no queued message to send"));
+          if (first && !run) return begin(first);
+          return notSent(new ConfigurationError(run ? BUSY : "there is no queued message"));
         }),
       retry: () =>
         whenReady(() => {
@@ -270,7 +270,7 @@ export function createChatStore<Output = unknown>(
       object: last?.object as ChatState<Output>["object"],
       pendingActions,
       queued: queue.texts,
-      unsaved: keeper?.unsaved() ?? 0,
+      unsaved: keeper ? keeper.unsaved() : storage && !isRestoring ? thread.ids().length : 0,
       isRestoring,
     };
   }
@@ -300,7 +300,11 @@ export function createChatStore<Output = unknown>(
   }
 
   async function load(from: RecordStorage, signal: AbortSignal): Promise<void> {
-    keeper ??= await keepThread(from);
+    keeper ??= await keepThread(from).catch((cause) => {
+      // its code could not be loaded: the next call tries again
+      closeStorage();
+      throw cause;
+    });
     if (!signal.aborted) await keeper.restore();
   }
 
