@@ -71,8 +71,18 @@ const SETTLE_MS = 2500;
 /** Says that the first screen is over: what it did not need may load now. */
 export const isSettled = createValue(false);
 
-/** Says if a question waits for the scripts that send it. */
-export const isAskWaiting = createValue(false);
+/** Number of questions on their way. */
+let questions = 0;
+
+/** Runs `ask`, which asks a question. Until it ends, nothing is loaded that no one has asked for. */
+export async function whileAsking<Result>(ask: () => Promise<Result>): Promise<Result> {
+  questions += 1;
+  try {
+    return await ask();
+  } finally {
+    questions -= 1;
+  }
+}
 
 /**
  * Loads what no one has asked for yet, one room after the other. It gives way to every question: on a slow line, the
@@ -82,7 +92,7 @@ function loadWhenCalm(): () => void {
   const rest = [...roomNames];
   let timer = setTimeout(next, SETTLE_MS);
   async function next(): Promise<void> {
-    if (!isAskWaiting.getSnapshot() && !isAnswering()) {
+    if (questions === 0 && !isAnswering()) {
       isSettled.set(true);
       const room = rest.shift();
       if (room === undefined) return;

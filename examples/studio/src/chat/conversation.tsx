@@ -14,7 +14,7 @@ import {
 import { chatListOptions, isKeeping, storage } from "../client.js";
 import { useInspected } from "../inspector/feed.js";
 import { MOST_FILES } from "../media/refusals.js";
-import { openRoute } from "../routes.js";
+import { openRoute, whileAsking } from "../routes.js";
 import { RoomHeader } from "../shell/bars.js";
 import { IconButton } from "../ui/button.js";
 import { later } from "../ui/later.js";
@@ -81,25 +81,27 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
     focus(field.current);
   };
   const send = useCallback(
-    async (text: string, images: readonly Blob[] = []) => {
-      if (isNew) openRoute({ room: "chat", id }, { isReplaced: true });
-      isStopped.current = false;
-      const { outcome, messages, error } = await verbs.send(text, { images });
-      if (outcome !== "not-sent" || messages.length > 0) return true;
-      // removed from the queue by hand; what waited for an answer that was stopped comes back
-      return error?.name === "AbortError" && !isStopped.current;
-    },
+    (text: string, images: readonly Blob[] = []) =>
+      whileAsking(async () => {
+        if (isNew) openRoute({ room: "chat", id }, { isReplaced: true });
+        isStopped.current = false;
+        const { outcome, messages, error } = await verbs.send(text, { images });
+        if (outcome !== "not-sent" || messages.length > 0) return true;
+        // removed from the queue by hand; what waited for an answer that was stopped comes back
+        return error?.name === "AbortError" && !isStopped.current;
+      }),
     [isNew, id, verbs],
   );
   const ask = useCallback(
-    async ({ prompt, needsTools = false, images }: Ask) => {
-      // the button that was pressed goes away
-      focus(field.current);
-      setNeedsTools(needsTools);
-      // the tools are offered from the next render on
-      await new Promise((resolve) => setTimeout(resolve));
-      return send(prompt, images);
-    },
+    ({ prompt, needsTools = false, images }: Ask) =>
+      whileAsking(async () => {
+        // the button that was pressed goes away
+        focus(field.current);
+        setNeedsTools(needsTools);
+        // the tools are offered from the next render on
+        await new Promise((resolve) => setTimeout(resolve));
+        return send(prompt, images);
+      }),
     [send],
   );
   // a call that waits since before a reload was made with the tools

@@ -2,7 +2,7 @@ import { useEffect } from "react";
 import { demoPrompts } from "../../demo/prompts.js";
 import { cutConnection } from "../client.js";
 import { calls } from "../inspector/feed.js";
-import { isAskWaiting, openRoute, routeOf } from "../routes.js";
+import { openRoute, routeOf, whileAsking } from "../routes.js";
 import { inspectorView } from "../shell/commands.js";
 import { createValue, useValue } from "../value.js";
 
@@ -28,15 +28,13 @@ const waiting = createValue<WaitingAsk | undefined>(undefined);
 export function ask(question: Ask): Promise<boolean> {
   cancelAsk();
   if (routeOf(location.hash).room !== "chat") openRoute({ room: "chat" });
-  isAskWaiting.set(true);
-  return new Promise((settle) => waiting.set({ ...question, settle }));
+  return whileAsking(() => new Promise((settle) => waiting.set({ ...question, settle })));
 }
 
 /** Cancels the question that waits. */
 export function cancelAsk(): void {
   waiting.getSnapshot()?.settle(false);
   waiting.set(undefined);
-  isAskWaiting.set(false);
 }
 
 /** The question that waits until the chat is loaded. */
@@ -51,7 +49,6 @@ export function useAsks(onAsk: (question: Ask) => void, isMissing: boolean): voi
     if (question === undefined || question !== waiting.getSnapshot()) return;
     if (isMissing) return openRoute({ room: "chat" }, { isReplaced: true });
     waiting.set(undefined);
-    isAskWaiting.set(false);
     question.settle(true);
     onAsk(question);
   }, [question, onAsk, isMissing]);
