@@ -636,14 +636,4 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       ).toBeLessThanOrEqual(0);
     }
   });
-
-  test("chats are not kept where the browser keeps nothing: the page says so, and answers", async () => {
-    isFresh = false;
-    studio.spend();
-    await page.addInitScript(() => Object.defineProperty(globalThis, "indexedDB", { value: undefined }));
-    await page.reload();
-    await askAndWait("Hello");
-    await page.getByText("does not keep your chats").waitFor();
-    await studio.answer().getByText("offline emulator").waitFor();
-  });
 });

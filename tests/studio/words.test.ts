@@ -15,10 +15,23 @@ import * as words from "../../examples/studio/src/words.ts";
 type Row = readonly [condition: string, actual: string | undefined, sentence: string | undefined];
 
 const { linkWords, downloadWords, unsentWords, bannerWords, endingWords, busyWords, toolWords } = words;
-const { chatWords, videoWords, videoNotice, progressWords, notificationWords, assetWords, roomWords } = words;
+const {
+  chatWords,
+  unsavedWords,
+  videoWords,
+  videoNotice,
+  progressWords,
+  notificationWords,
+  assetWords,
+  roomWords,
+} = words;
 
 /** Rows of what has two texts. */
-const both = (condition: string, { title, hint }: words.Words, ...said: [string, string]): readonly Row[] => [
+const both = (
+  condition: string,
+  { title, hint }: Partial<words.Words> = {},
+  ...said: [string, string]
+): readonly Row[] => [
   [`${condition}: what happened`, title, said[0]],
   [`${condition}: what to do`, hint, said[1]],
 ];
@@ -158,15 +171,40 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ["it is in the list, and its last request failed", words.listWords.failed, "Failed"],
     [
       "its id is in the address, and the storage has nothing of it",
-      words.missingChatWords(true),
+      words.missingChatWords("well"),
       "This chat is not in this browser.",
     ],
     [
-      "its id is in the address, and the storage has failed",
-      words.missingChatWords(false),
+      "its id is in the address, and the storage fails",
+      words.missingChatWords("failing"),
       "This chat could not be read.",
     ],
-    ["a write to the storage has failed", words.NOT_KEPT, "This browser does not keep your chats."],
+    // unsaved.test.ts
+    ["all of its messages are written", unsavedWords({ unsaved: 0, keeping: "well" })?.title, undefined],
+    [
+      "all of its messages are written, and something else is not",
+      unsavedWords({ unsaved: 0, keeping: "failing" })?.title,
+      undefined,
+    ],
+    ...both(
+      "one of its messages could not be written, and is tried again",
+      unsavedWords({ unsaved: 1, keeping: "failing" }),
+      "1 message is not saved.",
+      "Keep this page open: it tries again by itself.",
+    ),
+    ...both(
+      "two of its messages could not be written, and others could",
+      unsavedWords({ unsaved: 2, keeping: "well" }),
+      "2 messages are not saved.",
+      "Keep this page open: it tries again by itself.",
+    ),
+    ...both(
+      "the browser has refused its database",
+      unsavedWords({ unsaved: 2, keeping: "refused" }),
+      "This browser does not keep your chats.",
+      "Copy what you need before you leave.",
+    ),
+    ["its messages that were not written are now", words.ALL_SAVED, "All messages are saved."],
     [
       "its tools are offered to a model that lists none",
       words.TOOLS_UNLISTED,

@@ -3,12 +3,18 @@ import { recordEvent, recordRequest } from "./inspector/feed.js";
 import { assertReachable, serverURL } from "./server.js";
 import { createValue } from "./value.js";
 
-/** Says if this browser keeps chats and tasks: false from its first failure on. */
-export const isKeeping = createValue(true);
+/**
+ * State of the storage. `failing`: it failed, and not all is written since; `refused`: the browser has refused its
+ * database.
+ */
+export type Keeping = "well" | "failing" | "refused";
+
+/** Says if this browser keeps chats and tasks. */
+export const keeping = createValue<Keeping>("well");
 
 /** Notes that the browser did not keep something. */
 export function noteStorageFailure(): void {
-  isKeeping.set(false);
+  keeping.set((known) => (known === "refused" ? known : "failing"));
 }
 
 /** Storage of chats, tasks, images, assets and drafts between visits: one for the whole page. */
@@ -97,8 +103,9 @@ export const client = createClient({
   // the gateway's specification has no lookup of assets; the emulator has this one, and the Worker lets it through
   assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
   onEvent(event) {
-    const isRefusal = event.type === "platform-limit" && event.feature === "indexed-db";
-    if (isRefusal || event.type === "storage-failure") noteStorageFailure();
+    if (event.type === "platform-limit" && event.feature === "indexed-db") keeping.set("refused");
+    if (event.type === "storage-failure") noteStorageFailure();
+    if (event.type === "storage-recovered") keeping.set("well");
     if (event.type === "retry") noteRetry(event.callId);
     recordEvent(event);
   },

@@ -1,5 +1,6 @@
 import type { ChatStatus, MessageOutcome, ToolCallState } from "@sluice/core";
 import type { DownloadResult } from "@sluice/react/app";
+import type { Keeping } from "./client.js";
 import type { LinkPhase } from "./media/link.js";
 
 /*
@@ -120,13 +121,32 @@ export function chatWords(status: ChatStatus, isComplete: boolean): string {
   }
 }
 
-/** Says that nothing of the chat in the address is here; whether there is one is not known where the storage has failed. */
-export function missingChatWords(keeps: boolean): string {
-  return keeps ? "This chat is not in this browser." : "This chat could not be read.";
+/** Says that nothing of the chat in the address is here; whether there is one is not known where the storage fails. */
+export function missingChatWords(keeping: Keeping): string {
+  return keeping === "well" ? "This chat is not in this browser." : "This chat could not be read.";
 }
 
-/** Says that chats are gone after this visit: a write to the storage has failed. */
-export const NOT_KEPT = "This browser does not keep your chats.";
+/** Says that messages of a chat are not in the storage of the browser; undefined where all are. */
+export function unsavedWords(state: {
+  /** Number of messages that could not be written. They are tried again while the page is open. */
+  readonly unsaved: number;
+  readonly keeping: Keeping;
+}): Words | undefined {
+  const { unsaved, keeping } = state;
+  if (keeping === "refused")
+    return {
+      title: "This browser does not keep your chats.",
+      hint: "Copy what you need before you leave.",
+    };
+  if (unsaved === 0) return undefined;
+  return {
+    title: `${unsaved} ${unsaved === 1 ? "message is" : "messages are"} not saved.`,
+    hint: "Keep this page open: it tries again by itself.",
+  };
+}
+
+/** Says that all messages of a chat are written that could not be written before. */
+export const ALL_SAVED = "All messages are saved.";
 
 /** State of a video for people. A create without an answer, or a task that is not checked any more, is `unknown`. */
 export type VideoState = "running" | "done" | "failed" | "unknown";

@@ -1,5 +1,5 @@
 import type { ChatStatus, ThreadMessage } from "@sluice/core";
-import { useAttachments, useConversations } from "@sluice/react/app";
+import { useAttachments, useConversations, useLeaveWarning } from "@sluice/react/app";
 import { Columns2, StickyNote } from "lucide-react";
 import {
   type KeyboardEvent,
@@ -11,17 +11,17 @@ import {
   useRef,
   useState,
 } from "react";
-import { chatListOptions, isKeeping, storage } from "../client.js";
+import { chatListOptions, keeping, storage } from "../client.js";
 import { useInspected } from "../inspector/feed.js";
 import { MOST_FILES } from "../media/refusals.js";
 import { openRoute, whileAsking } from "../routes.js";
 import { RoomHeader } from "../shell/bars.js";
 import { IconButton } from "../ui/button.js";
 import { later } from "../ui/later.js";
-import { Popover } from "../ui/popups.js";
+import { Popover, toast } from "../ui/popups.js";
 import { useValue } from "../value.js";
 import { type Ask, ask as askInNewChat, useAsks } from "../welcome/asks.js";
-import { chatWords, missingChatWords, NOT_KEPT } from "../words.js";
+import { ALL_SAVED, chatWords, missingChatWords, unsavedWords } from "../words.js";
 import {
   type ChatVerbs,
   changeSettings,
@@ -150,6 +150,7 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
           <Log chat={{ ...chat, verbs: acts }} fallback={isNew ? welcome : gap} />
         )}
         <Status status={status} last={messages.at(-1)} />
+        <Unsaved unsaved={chat.unsaved} />
         <Composer
           draftKey={isNew || isMissing ? "new" : id}
           field={field}
@@ -183,10 +184,9 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
 
 /** Says that the address is of a chat that is not here. What is written begins a new one. */
 function Missing() {
-  const keeps = useValue(isKeeping);
   return (
     <p role="status" className="mx-auto mt-4 rounded-xl border px-3 py-2 text-sm">
-      {missingChatWords(keeps)}
+      {missingChatWords(useValue(keeping))}
     </p>
   );
 }
@@ -236,16 +236,34 @@ interface StatusProps {
   readonly last: ThreadMessage | undefined;
 }
 
-/** The status for screen readers, which are not told every word, and a note where nothing is kept. */
+/** The status for screen readers, which are not told every word. */
 function Status({ status, last }: StatusProps) {
-  const keeps = useValue(isKeeping);
   return (
-    <>
-      <p role="status" className="sr-only">
-        {chatWords(status, last?.role === "assistant" && last.outcome === "complete")}
-      </p>
-      {!keeps && <p className="px-4 pb-1 text-center text-xs text-warn">{NOT_KEPT}</p>}
-    </>
+    <p role="status" className="sr-only">
+      {chatWords(status, last?.role === "assistant" && last.outcome === "complete")}
+    </p>
+  );
+}
+
+/** Says how many messages are not in the storage. It goes by itself when all are, and says that, too. */
+function Unsaved({ unsaved }: { readonly unsaved: number }) {
+  const state = useValue(keeping);
+  const words = unsavedWords({ unsaved, keeping: state });
+  const isFailing = unsaved > 0 && state !== "refused";
+  useLeaveWarning(isFailing);
+  const wasFailing = useRef(false);
+  useEffect(() => {
+    if (wasFailing.current && !isFailing && state === "well") toast(ALL_SAVED);
+    wasFailing.current = isFailing;
+  }, [isFailing, state]);
+  return (
+    <div role="status" className="px-4 text-center text-xs">
+      {words && (
+        <p className="pb-1">
+          <span className="text-warn">{words.title}</span> <span className="text-muted">{words.hint}</span>
+        </p>
+      )}
+    </div>
   );
 }
 

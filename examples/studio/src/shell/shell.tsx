@@ -7,7 +7,7 @@ import { isSettled, openRoute, useRoute } from "../routes.js";
 import { isAway, isDemo } from "../server.js";
 import { Tooltips } from "../ui/button.js";
 import { later } from "../ui/later.js";
-import { Dialog, Menu, Sheet } from "../ui/popups.js";
+import { Dialog, hasToasts, Menu, Sheet } from "../ui/popups.js";
 import { useValue } from "../value.js";
 import { bannerWords } from "../words.js";
 import { Rail } from "./bars.js";
@@ -38,6 +38,7 @@ const Tasks = later(async () => (await import("./tray.js")).Tasks, "none");
 /** The frame around every room: rail, banner, inspector, toasts and shortcuts. */
 export function Shell({ children }: { readonly children: ReactNode }) {
   const isCalm = useValue(isSettled);
+  const hasToast = useValue(hasToasts);
   const { room } = useRoute();
   useEffect(() => {
     if (isCalm) Menu.preload();
@@ -64,7 +65,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           <InspectorPanel />
         </div>
       </div>
-      <Toasts isNeeded={isCalm} />
+      <Toasts isNeeded={isCalm || hasToast} />
       {/* a room that sends what is billed warns before it is left */}
       <Tasks isNeeded={isCalm || room !== "chat"} />
       <Overlay />

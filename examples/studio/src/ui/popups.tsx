@@ -1,6 +1,7 @@
 import clsx from "clsx";
 import { ChevronDown } from "lucide-react";
 import { type ComponentType, cloneElement, type ReactElement, type ReactNode, useState } from "react";
+import { createValue } from "../value.js";
 import { Button } from "./button.js";
 import { later } from "./later.js";
 
@@ -170,8 +171,12 @@ export interface ToastOptions {
   readonly timeout?: number;
 }
 
+/** True from the first toast on: its place has to be there. */
+export const hasToasts = createValue(false);
+
 /** Shows a short message at the bottom of the page, with "Undo" where there is a way back. */
 export function toast(title: string, options: ToastOptions = {}): void {
+  hasToasts.set(true);
   import("./toasts.js").then(
     ({ showToast }) => showToast(title, options),
     () => {

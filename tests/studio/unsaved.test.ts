@@ -1,0 +1,87 @@
+/** @module-tag long */
+import { describe, expect, test } from "vitest";
+import { problemsOf } from "../support/axe.ts";
+import { hasChromium, openRoom } from "../support/studio-suite.ts";
+
+/* Messages that the browser could not write: the page says so, and when that is over. */
+describe.skipIf(!hasChromium)("Unsaved messages in Chromium (skipped where there is none)", () => {
+  const studio = openRoom("chat", { speed: Number.POSITIVE_INFINITY });
+  const note = () => studio.page.getByRole("status").filter({ hasText: "not saved" });
+  const hint = "Keep this page open: it tries again by itself.";
+  const questions = () => studio.page.getByRole("article", { name: "Your message" });
+
+  async function ask(text: string, count: number): Promise<void> {
+    await studio.field("Message").fill(text);
+    await studio.field("Message").press("Enter");
+    await expect.poll(() => studio.button("Regenerate").count()).toBe(count);
+  }
+  /** Makes the disk of the browser full, or gives it room again. */
+  const setFull = (isFull: boolean) =>
+    studio.page.evaluate((full) => {
+      const page = globalThis as unknown as { put?: IDBObjectStore["put"] };
+      page.put ??= IDBObjectStore.prototype.put;
+      const refuse = () => {
+        throw new DOMException("no room", "QuotaExceededError");
+      };
+      IDBObjectStore.prototype.put = full ? refuse : page.put;
+    }, isFull);
+
+  test("What could not be written is said, with what to do, and is over by itself when all is written", async () => {
+    await ask("One", 1);
+    expect(await note().count()).toBe(0);
+    await setFull(true);
+    await ask("Two", 2);
+    await note().getByText("2 messages are not saved.").waitFor();
+    await note().getByText(hint).waitFor();
+    for (const colorScheme of ["light", "dark"] as const) {
+      await studio.page.emulateMedia({ colorScheme });
+      expect(await problemsOf(studio.page)).toEqual([]);
+    }
+    await setFull(false);
+    await studio.page.getByText("All messages are saved.").waitFor();
+    expect(await note().count()).toBe(0);
+    expect(await studio.leave()).toEqual([]);
+    await expect.poll(() => questions().allInnerTexts()).toHaveLength(2);
+  });
+
+  test("A page with unsaved messages asks before it is left", async () => {
+    await setFull(true);
+    await ask("One", 1);
+    await note().waitFor();
+    expect(await studio.leave()).toEqual(["beforeunload"]);
+  });
+
+  test("A browser that has no database says so, and what to do, and leaves without a question", async () => {
+    studio.spend();
+    await studio.page.addInitScript(() =>
+      Object.defineProperty(globalThis, "indexedDB", { value: undefined }),
+    );
+    await studio.page.reload();
+    await ask("One", 1);
+    const refusal = studio.page.getByRole("status").filter({ hasText: "does not keep your chats" });
+    await refusal.getByText("Copy what you need before you leave.").waitFor();
+    expect(await note().count()).toBe(0);
+    expect(await studio.leave()).toEqual([]);
+  });
+
+  test("A chat that the storage could not read, and reads later, is shown then, and is not said to be missing", async () => {
+    await ask("One", 1);
+    studio.spend();
+    await studio.page.addInitScript(() => {
+      const { getAll } = IDBObjectStore.prototype;
+      Object.assign(globalThis, {
+        heal() {
+          IDBObjectStore.prototype.getAll = getAll;
+        },
+      });
+      IDBObjectStore.prototype.getAll = () => {
+        throw new DOMException("closed", "InvalidStateError");
+      };
+    });
+    await studio.page.reload();
+    await studio.page.getByText("This chat could not be read.").waitFor();
+    await studio.page.evaluate(() => (globalThis as unknown as { heal: () => void }).heal());
+    await questions().waitFor();
+    expect(await studio.page.getByText("This chat could not be read.").count()).toBe(0);
+  });
+});
