@@ -17,8 +17,6 @@ describe.skipIf(!hasChromium)("A long text in the studio in Chromium (skipped wh
 
   /** Pastes a text; resolves to false where the page takes it, and the field does not get it. */
   async function paste(text: string): Promise<boolean> {
-    // the field that stands there until the conversation is loaded takes every text
-    await studio.button("Add images").waitFor();
     return message().evaluate((field, pasted) => {
       const clipboardData = new DataTransfer();
       clipboardData.setData("text/plain", pasted);
@@ -60,6 +58,25 @@ describe.skipIf(!hasChromium)("A long text in the studio in Chromium (skipped wh
     await expect.poll(() => message().evaluate((it) => it === document.activeElement)).toBe(true);
     await send();
     await expect.poll(() => contents()).toEqual([other]);
+  });
+
+  test("A long text that is pasted before the conversation is loaded stands beside the field, and is sent", async () => {
+    const release = await studio.hold("**/assets/conversation-*.js");
+    await studio.page.reload();
+    await message().fill("Sum this up");
+    expect(await paste(LONG)).toBe(false);
+    await chips().first().waitFor();
+    expect(await message().inputValue()).toBe("Sum this up");
+    await send();
+    expect(await chips().count()).toBe(0);
+    // given up, all of it comes back
+    await studio.button("Stop").click();
+    await chips().first().waitFor();
+    expect(await message().inputValue()).toBe("Sum this up");
+    await send();
+    await release();
+    await expect.poll(() => contents()).toEqual([`Sum this up\n\n${LONG}`]);
+    expect(await chips().count()).toBe(0);
   });
 
   test("A short text is pasted into the field", async () => {

@@ -36,6 +36,9 @@ const welcome = (
   </div>
 );
 
+/** Number of characters that are more than one line. */
+const LINE = 300;
+
 interface LoadingProps {
   readonly draftKey: string;
   readonly isNew: boolean;
@@ -58,7 +61,11 @@ function Loading({ draftKey, isNew, onComposing }: LoadingProps) {
         isBlocked={waiting !== undefined}
         onStop={cancelAsk}
         onComposing={onComposing}
-        before={waiting && <p className="animate-pulse truncate px-3 text-sm text-muted">{waiting.prompt}</p>}
+        before={
+          waiting && (
+            <p className="animate-pulse truncate px-3 text-sm text-muted">{waiting.prompt.slice(0, LINE)}</p>
+          )
+        }
       />
     </>
   );

@@ -7,7 +7,6 @@ import { Button, IconButton, onPressOnce } from "../ui/button.js";
 import type { Refused } from "../words.js";
 import { type ChatSettings, changeSettings, modelWords } from "./chat.js";
 import { MessageBox } from "./message-box.js";
-import { PastedTexts, usePastedTexts } from "./pasted.js";
 
 type Attachments = ReturnType<typeof useAttachments>;
 
@@ -32,18 +31,14 @@ interface ComposerProps {
 export function Composer(props: ComposerProps) {
   const { draftKey, field, settings, attachments, isBusy, onSend, onStop } = props;
   const { images, problems, isPreparing, isBlind, inputProps } = attachments;
-  const pasted = usePastedTexts(draftKey);
   const picker = useRef<HTMLInputElement>(null);
 
   async function send(text: string): Promise<boolean> {
     const files = attachments.attachments.map(({ file }) => file);
     attachments.clear();
-    pasted.clear();
-    const isSent = await onSend([text, ...pasted.texts].filter(Boolean).join("\n\n"), images);
-    if (isSent) return true;
-    attachments.add(files);
-    pasted.set((later) => [...pasted.texts, ...later]);
-    return false;
+    const isSent = await onSend(text, images);
+    if (!isSent) attachments.add(files);
+    return isSent;
   }
 
   return (
@@ -53,22 +48,13 @@ export function Composer(props: ComposerProps) {
       onSend={send}
       isBusy={isBusy}
       onStop={onStop}
-      hasFiles={images.length + pasted.texts.length > 0}
+      hasFiles={images.length > 0}
       isBlocked={isPreparing || isBlind}
-      onPaste={(event) => {
-        if (!pasted.take(event)) attachments.onPaste(event);
-      }}
+      onPaste={attachments.onPaste}
       before={<Queue {...props} />}
       above={
         <>
           <Previews attachments={attachments} />
-          <PastedTexts
-            texts={pasted.texts}
-            onRemove={(index) => {
-              pasted.set((texts) => texts.filter((_, at) => at !== index));
-              field.current?.focus();
-            }}
-          />
           <Refusals
             // at once, however long each file takes to be read
             refused={isPreparing ? [] : problems.map(refusalOf)}

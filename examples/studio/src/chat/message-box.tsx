@@ -1,4 +1,4 @@
-import { useDraft } from "@sluice/react/app";
+import { type UseDraftOptions, useDraft } from "@sluice/react/app";
 import { ArrowUp, Square } from "lucide-react";
 import {
   type ClipboardEventHandler,
@@ -12,12 +12,13 @@ import {
 } from "react";
 import { IconButton } from "../ui/button.js";
 import { directionOf } from "../ui/direction.js";
+import { longTextOf, PastedTexts, textsOf } from "./pasted.js";
 
 interface MessageBoxProps {
   /** Name of the draft: the conversation, or "new". */
   readonly draftKey: string;
   readonly field: RefObject<HTMLTextAreaElement | null>;
-  /** Sends the text; resolves to false where it was not sent, and the text comes back. */
+  /** Sends the text with those that were pasted; resolves to false where it was not sent, and all of it comes back. */
   readonly onSend: (text: string) => Promise<boolean>;
   /** Says if an answer is in flight. */
   readonly isBusy?: boolean;
@@ -40,16 +41,20 @@ interface MessageBoxProps {
 /** The place to write a message. It needs nothing else of the chat, so that one can write at once. */
 export function MessageBox(props: MessageBoxProps) {
   const { draftKey, field, onSend, isBusy = false, hasFiles = false, isBlocked = false, onComposing } = props;
-  const { draft, setDraft, clearDraft } = useCarriedDraft(draftKey);
-  const isEmpty = draft.trim() === "" && !hasFiles;
+  const { draft, setDraft, clearDraft } = useCarriedDraft<string>("chat", draftKey, "");
+  const pasted = useCarriedDraft("pasted", draftKey, noTexts, pastedOptions);
+  const isEmpty = draft.trim() === "" && pasted.draft.length === 0 && !hasFiles;
   const canSend = !isEmpty && !isBlocked;
   useFocusOfLastBox(field);
 
   async function send(): Promise<void> {
     if (!canSend) return;
     clearDraft();
+    pasted.clearDraft();
+    if (await onSend(joined(draft, ...pasted.draft))) return;
     // not sent: the text comes back, after what was written meanwhile
-    if (!(await onSend(draft))) setDraft((later) => [later, draft].filter(Boolean).join("\n\n"));
+    setDraft((later) => joined(later, draft));
+    pasted.setDraft((later) => [...pasted.draft, ...later]);
   }
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -67,7 +72,16 @@ export function MessageBox(props: MessageBoxProps) {
       {props.before}
       <div className="flex flex-col rounded-2xl border border-edge/50 bg-raised p-1.5 shadow-sm focus-within:border-accent">
         {/* whatever is added, the text and "Send" stay in the window */}
-        <div className="max-h-[30dvh] overflow-y-auto">{props.above}</div>
+        <div className="max-h-[30dvh] overflow-y-auto">
+          {props.above}
+          <PastedTexts
+            texts={pasted.draft}
+            onRemove={(index) => {
+              pasted.setDraft((texts) => texts.filter((_, at) => at !== index));
+              field.current?.focus();
+            }}
+          />
+        </div>
         <div className="flex flex-wrap items-end gap-1 short:flex-nowrap">
           <textarea
             ref={field}
@@ -77,7 +91,11 @@ export function MessageBox(props: MessageBoxProps) {
             rows={1}
             value={draft}
             onChange={({ target }) => setDraft(target.value)}
-            onPaste={props.onPaste}
+            onPaste={(event) => {
+              const text = longTextOf(event);
+              if (text === undefined) props.onPaste?.(event);
+              else pasted.setDraft((texts) => [...texts, text]);
+            }}
             onKeyDown={onKeyDown}
             onCompositionStart={() => onComposing?.(true)}
             onCompositionEnd={() => onComposing?.(false)}
@@ -112,16 +130,29 @@ export function MessageBox(props: MessageBoxProps) {
   );
 }
 
-/** The draft of a chat. A new chat gets an id with its first message: what was written meanwhile goes with it. */
-function useCarriedDraft(draftKey: string) {
-  const current = useDraft(`chat/${draftKey}`, "");
+const noTexts: readonly string[] = [];
+const pastedOptions = { parse: textsOf };
+
+/** Joins the texts of a message. */
+function joined(...texts: readonly string[]): string {
+  return texts.filter(Boolean).join("\n\n");
+}
+
+/** A draft of a chat. A new chat gets an id with its first message: what was written meanwhile goes with it. */
+function useCarriedDraft<Draft extends string | readonly string[]>(
+  kind: string,
+  draftKey: string,
+  initial: Draft,
+  options?: UseDraftOptions<Draft>,
+) {
+  const current = useDraft(`${kind}/${draftKey}`, initial, options);
   const last = useRef({ draftKey, ...current });
   useEffect(() => {
     const before = last.current;
     last.current = { draftKey, ...current };
-    if (before.draftKey === draftKey || before.draft === "") return;
+    if (before.draftKey === draftKey || before.draft.length === 0) return;
     before.clearDraft();
-    current.setDraft((own) => own || before.draft);
+    current.setDraft((own) => (own.length > 0 ? own : before.draft));
   });
   return current;
 }

@@ -1,36 +1,21 @@
-import { useDraft } from "@sluice/react/app";
 import { FileText, X } from "lucide-react";
-import { type ClipboardEvent, useCallback } from "react";
+import type { ClipboardEvent } from "react";
 import { Button, IconButton } from "../ui/button.js";
 import { Dialog } from "../ui/popups.js";
 
 /** Length from which a pasted text stands beside the field: in it, each key would take longer. */
 const LONG_PASTE = 10_000;
 
-/** The long texts that were pasted for the next message. They are kept as its draft is. */
-export function usePastedTexts(draftKey: string) {
-  const {
-    draft: texts,
-    setDraft,
-    clearDraft,
-  } = useDraft<readonly string[]>(`pasted/${draftKey}`, none, { parse });
-  /** Takes a long text out of a paste; false for any other paste. */
-  const take = useCallback(
-    (event: ClipboardEvent): boolean => {
-      const text = event.clipboardData.getData("text/plain");
-      if (text.length < LONG_PASTE) return false;
-      event.preventDefault();
-      setDraft((known) => [...known, text]);
-      return true;
-    },
-    [setDraft],
-  );
-  return { texts, take, set: setDraft, clear: clearDraft };
+/** Takes a long text out of a paste; undefined where the field is to get it. */
+export function longTextOf(event: ClipboardEvent): string | undefined {
+  const text = event.clipboardData.getData("text/plain");
+  if (text.length < LONG_PASTE) return undefined;
+  event.preventDefault();
+  return text;
 }
 
-const none: readonly string[] = [];
-
-function parse(stored: unknown): readonly string[] | undefined {
+/** Reads the pasted texts of a draft. */
+export function textsOf(stored: unknown): readonly string[] | undefined {
   return Array.isArray(stored) ? stored.filter((text) => typeof text === "string") : undefined;
 }
 
