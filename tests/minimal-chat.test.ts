@@ -53,6 +53,49 @@ describe.skipIf(!findChromium())("the minimal chat in Chromium (skipped where th
     await button("Send").waitFor();
   });
 
+  test("has its messages after a reload, and says of an answer that this has cut that it is cut", async () => {
+    await ask("Tell me about rivers [[stall]]");
+    await expect.poll(() => lastMessage().innerText()).toMatch(/\w+ \w+ \w+/);
+    await page.reload();
+    await page.getByRole("alert").getByRole("button", { name: "Try again" }).waitFor();
+    expect(await lastMessage().innerText()).toMatch(/\w+ \w+ \w+/);
+    expect(await page.getByRole("listitem").count()).toBe(2);
+  });
+
+  test("asks again for an answer that had not begun before a reload", async () => {
+    const asked: string[] = [];
+    await page.route("**/v1/chat/completions", (route) => asked.push(route.request().url()));
+    await ask("Tell me about rivers");
+    await expect.poll(() => asked.length).toBe(1);
+    await page.reload();
+    await page.unrouteAll();
+    await button("Try again").click();
+    await button("Send").waitFor();
+    await expect.poll(() => page.getByRole("listitem").count()).toBe(2);
+    expect(await button("Try again").count()).toBe(0);
+  });
+
+  test("says what could not be saved, until it is", async () => {
+    const note = page.getByRole("alert").filter({ hasText: "Not all is saved." });
+    await page.evaluate(() => {
+      const { setItem } = Storage.prototype;
+      Object.assign(globalThis, {
+        makeRoom() {
+          Storage.prototype.setItem = setItem;
+        },
+      });
+      Storage.prototype.setItem = () => {
+        throw new DOMException("no room", "QuotaExceededError");
+      };
+    });
+    await ask("Tell me about rivers");
+    await note.getByText("Keep this page open: it tries again by itself.").waitFor();
+    await page.evaluate(() => (globalThis as unknown as { makeRoom: () => void }).makeRoom());
+    await note.waitFor({ state: "detached" });
+    await page.reload();
+    await expect.poll(() => page.getByRole("listitem").count()).toBe(2);
+  });
+
   test.each(["length", "unconfirmed"])("goes on after an answer that ended by %s", async (scene) => {
     await ask(`Tell me about rivers [[${scene}]]`);
     await button("Continue").click();

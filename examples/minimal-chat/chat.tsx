@@ -1,4 +1,4 @@
-import { createClient, type ThreadMessage } from "@sluice/core";
+import { createClient, type ThreadMessage, webStorage } from "@sluice/core";
 import { type ChatModel, chatModels } from "@sluice/core/schemas";
 import { GatewayProvider, type UseChatStreamResult, useChatStream } from "@sluice/react";
 import { describeError, useAttachments } from "@sluice/react/app";
@@ -9,10 +9,16 @@ import "./chat.css";
 // the page has no key: the server at this address adds it
 const client = createClient({ baseURL: location.origin });
 
+// the messages are there after a reload; a new tab begins a new chat
+const storage = webStorage(() => sessionStorage);
+
 function Chat() {
   const [model, setModel] = useState<ChatModel>("alpha-v4.1-flash");
-  const chat = useChatStream({ model });
-  const { messages, status, error, send, retry } = chat;
+  const chat = useChatStream({ id: "chat", model, storage });
+  const { messages, status, unsaved, retry } = chat;
+  const last = messages.at(-1);
+  // the error of an answer stays with it over a reload
+  const error = chat.error ?? last?.error;
 
   return (
     <main>
@@ -33,19 +39,25 @@ function Chat() {
       </ol>
       <p role="status">{status === "submitted" && "Waiting for the answer …"}</p>
       {error && <Problem error={error} onRetry={retry} />}
-      {status === "ready" && isContinuable(messages.at(-1)) && (
-        <button type="button" onClick={() => void send("Continue")}>
-          Continue
-        </button>
-      )}
+      {unsaved > 0 && <p role="alert">Not all is saved. Keep this page open: it tries again by itself.</p>}
+      {status === "ready" && last && isUnfinished(last) && <Rest last={last} chat={chat} />}
       <Composer chat={chat} model={model} />
     </main>
   );
 }
 
-/** True for an answer that ended at a limit, or without a word that it is whole. */
-function isContinuable(message?: ThreadMessage) {
-  return message?.outcome === "length" || message?.outcome === "unconfirmed";
+/** True for a question without an answer, and for one that ended at a limit, with its page, or without a last word. */
+function isUnfinished({ role, outcome }: ThreadMessage) {
+  return role === "user" || ["length", "interrupted", "unconfirmed"].some((end) => end === outcome);
+}
+
+function Rest({ last, chat }: { last: ThreadMessage; chat: UseChatStreamResult }) {
+  const hasText = last.role === "assistant" && last.content !== "";
+  return (
+    <button type="button" onClick={() => void (hasText ? chat.send("Continue") : chat.retry())}>
+      {hasText ? "Continue" : "Try again"}
+    </button>
+  );
 }
 
 function Message({ message: { role, content, reasoning, images = [] } }: { message: ThreadMessage }) {
