@@ -177,25 +177,3 @@ export const demoPrompts: readonly DemoPrompt[] = [
     ratio: "16:9",
   },
 ];
-
-/** A failure that the demo's emulator plays on request. */
-export interface DemoFailure {
-  readonly id: string;
-  readonly title: string;
-  /** Text to send. */
-  readonly prompt: string;
-}
-
-/** Failures of a chat, in the order in which a page should offer them. */
-export const demoFailures: readonly DemoFailure[] = [
-  { id: "429", title: "Too many requests, twice", prompt: "[[429:2]] How does a canal lock work?" },
-  { id: "500", title: "Server error, once", prompt: "[[500:1]] Compare SQL and NoSQL" },
-  { id: "refused", title: "Too many requests", prompt: "[[429]] Compare SQL and NoSQL" },
-  { id: "truncate", title: "Cut off", prompt: "[[truncate]] Explain the quadratic formula" },
-  { id: "drop", title: "Connection lost", prompt: "[[drop]] Explain the quadratic formula" },
-  { id: "stall", title: "Silence", prompt: "[[stall]] Plan a quiet weekend in a town by a river" },
-  { id: "error-frame", title: "Error inside", prompt: "[[error-frame]] Compare SQL and NoSQL" },
-  { id: "length", title: "Token limit", prompt: "[[length]] Write a debounce function in TypeScript" },
-  { id: "filter", title: "Filtered", prompt: "[[filter]] Plan a quiet weekend in a town by a river" },
-  { id: "slow", title: "Slow", prompt: "[[slow]] Show me what you can do" },
-];

@@ -6,7 +6,7 @@ import { Clapperboard, Copy, Image, LoaderCircle, Trash2 } from "lucide-react";
 import type { ReactNode } from "react";
 import { useDescription } from "../errors.js";
 import { focusPlace } from "../media/composer.js";
-import { MediaFrame } from "../media/frame.js";
+import { LinkedImage, MediaFrame } from "../media/frame.js";
 import { useMediaLink } from "../media/link.js";
 import { urlsOf, useImageForm, useVideoForm } from "../media/use-media-form.js";
 import { openRoute } from "../routes.js";
@@ -148,16 +148,7 @@ function Card({ name, picture, children }: CardProps) {
         <MediaFrame
           link={link}
           kind="preview"
-          element={
-            <img
-              src={picture}
-              alt=""
-              className="size-full object-cover"
-              referrerPolicy="no-referrer"
-              onLoad={link.onShown}
-              onError={link.onFailed}
-            />
-          }
+          element={<LinkedImage link={link} src={picture} alt="" className="size-full object-cover" />}
         />
       </div>
       <div className="flex grow flex-col gap-2 p-3">{children}</div>

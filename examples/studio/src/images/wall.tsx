@@ -18,7 +18,7 @@ import {
 } from "lucide-react";
 import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { focusPlace } from "../media/composer.js";
-import { MediaFrame } from "../media/frame.js";
+import { LinkedImage, MediaFrame } from "../media/frame.js";
 import { useMediaLink } from "../media/link.js";
 import { type MediaDraft, urlsOf, useImageForm, useVideoForm } from "../media/use-media-form.js";
 import { shortTime } from "../media/words.js";
@@ -166,16 +166,14 @@ function Tile({ shown, actions, onOpen, onReuse, onRemove }: TileProps) {
             onClick={onOpen}
             className="block size-full -outline-offset-2"
           >
-            <img
+            <LinkedImage
+              link={link}
               src={image.url}
               alt={prompt}
               width={width}
               height={height}
               loading="lazy"
-              referrerPolicy="no-referrer"
               className="size-full"
-              onLoad={link.onShown}
-              onError={link.onFailed}
             />
           </button>
         }

@@ -1,6 +1,6 @@
 import clsx from "clsx";
 import { CircleAlert, Download, RotateCw } from "lucide-react";
-import type { ReactNode } from "react";
+import type { ComponentProps, ReactNode } from "react";
 import { Button } from "../ui/button.js";
 import { linkWords, type MediaKind } from "../words.js";
 import type { MediaLink } from "./link.js";
@@ -61,5 +61,17 @@ export function MediaFrame({ link, kind, element, caption, onDownload, children 
         </div>
       )}
     </>
+  );
+}
+
+interface LinkedImageProps extends ComponentProps<"img"> {
+  readonly link: MediaLink;
+  readonly alt: string;
+}
+
+/** An image that tells its link how it loads. */
+export function LinkedImage({ link, alt, ...rest }: LinkedImageProps) {
+  return (
+    <img alt={alt} referrerPolicy="no-referrer" onLoad={link.onShown} onError={link.onFailed} {...rest} />
   );
 }
