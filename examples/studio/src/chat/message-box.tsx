@@ -12,6 +12,7 @@ import {
 } from "react";
 import { IconButton } from "../ui/button.js";
 import { directionOf } from "../ui/direction.js";
+import { useFieldText } from "../ui/field-text.js";
 import { longTextOf, PastedTexts, textsOf } from "./pasted.js";
 
 interface MessageBoxProps {
@@ -45,6 +46,7 @@ export function MessageBox(props: MessageBoxProps) {
   const pasted = useCarriedDraft("pasted", draftKey, noTexts, pastedOptions);
   const isEmpty = draft.trim() === "" && pasted.draft.length === 0 && !hasFiles;
   const canSend = !isEmpty && !isBlocked;
+  const fieldProps = useFieldText(field, draft, setDraft);
   useFocusOfLastBox(field);
 
   async function send(): Promise<void> {
@@ -89,8 +91,7 @@ export function MessageBox(props: MessageBoxProps) {
             aria-label="Message"
             placeholder="Ask anything"
             rows={1}
-            value={draft}
-            onChange={({ target }) => setDraft(target.value)}
+            {...fieldProps}
             onPaste={(event) => {
               const text = longTextOf(event);
               if (text === undefined) props.onPaste?.(event);

@@ -6,6 +6,7 @@ import { flushSync } from "react-dom";
 import { Button, IconButton } from "../ui/button.js";
 import { CopyButton } from "../ui/code.js";
 import { directionOf } from "../ui/direction.js";
+import { useFieldText } from "../ui/field-text.js";
 import { Dialog } from "../ui/popups.js";
 import { CONTINUE, useVerbs } from "./chat.js";
 
@@ -139,6 +140,7 @@ function Editor({ message, onClose }: { readonly message: ThreadMessage; readonl
   const { edit } = useVerbs();
   const [text, setText] = useState(message.content);
   const field = useRef<HTMLTextAreaElement>(null);
+  const fieldProps = useFieldText(field, text, setText);
   useLayoutEffect(() => {
     field.current?.focus();
     field.current?.setSelectionRange(field.current.value.length, field.current.value.length);
@@ -161,8 +163,7 @@ function Editor({ message, onClose }: { readonly message: ThreadMessage; readonl
         ref={field}
         dir={directionOf(text)}
         aria-label="Edit your message"
-        value={text}
-        onChange={({ target }) => setText(target.value)}
+        {...fieldProps}
         onKeyDown={(event) => {
           if (event.nativeEvent.isComposing) return;
           if (event.key === "Escape") {
