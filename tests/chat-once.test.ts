@@ -148,8 +148,8 @@ describe("an answer behind a stream log that is lost before its headers", () => 
   });
 });
 
-describe("a new request is made, because the end of the first is known", () => {
-  test("after an error of the gateway", async () => {
+describe("a new request, where the end of the first is known,", () => {
+  test("is made after an error of the gateway", async () => {
     proxy.upstream.answers(says(504, { "content-type": "application/json" }, "{}"));
     const { send, retry } = page(memoryStorage());
     expect(await send()).toMatchObject({ outcome: "error" });
@@ -157,14 +157,14 @@ describe("a new request is made, because the end of the first is known", () => {
     expect([contentOf(await retry()), bills()]).toEqual(["another", 1]);
   });
 
-  test("by regenerate", async () => {
+  test("is made by regenerate", async () => {
     const { chat, send } = page(memoryStorage(), { faults: ["lose"] });
     await send();
     await chat.regenerate();
     expect(bills()).toBe(2);
   });
 
-  test("after the user has stopped the answer", async () => {
+  test("is made after the user has stopped the answer", async () => {
     const { chat, killed, send, retry } = page(memoryStorage(), { faults: ["kill"] });
     const turn = send();
     await killed;
@@ -173,7 +173,7 @@ describe("a new request is made, because the end of the first is known", () => {
     expect([(await retry()).outcome, bills()]).toEqual(["complete", 2]);
   });
 
-  test("by the second retry with other options: the first says that nothing was sent for them", async () => {
+  test("is made by the second retry with other options, after the first has said that nothing was sent for them", async () => {
     const storage = memoryStorage();
     const { chat, send } = page(storage, { faults: ["lose"] });
     await send();

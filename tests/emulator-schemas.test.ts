@@ -79,32 +79,32 @@ const ways: Readonly<Record<string, (schema: object) => object>> = {
   }),
 };
 
-describe("The emulator fills a schema", () => {
+describe("The emulator", () => {
   const river = {
     type: "object",
     properties: { name: { type: "string" }, km: { type: "integer", exclusiveMinimum: 0, maximum: 7000 } },
     required: ["name", "km"],
     additionalProperties: false,
   };
-  test.each(Object.entries(ways))("that is shown %s", async (_, way) => {
+  test.each(Object.entries(ways))("fills a schema that is shown %s", async (_, way) => {
     const { name, km } = (await answerTo(way(river))) as { name: string; km: number };
     expect([typeof name, Number.isInteger(km)]).toEqual(["string", true]);
     expectToFit(river, { name, km });
   });
 
-  test("of the latest question, and not of an earlier one", async () => {
+  test("fills the schema of the latest question, and not of an earlier one", async () => {
     const earlier = user(`Schema: ${JSON.stringify({ type: "object", required: ["old"] })}`);
     const latest = user(`Schema: ${JSON.stringify(river)}`);
     const messages = [earlier, { role: "assistant", content: "{}" }, latest];
     expectToFit(river, await answerTo({ messages }));
   });
 
-  test("but takes JSON in a question for no schema where nothing calls it one", async () => {
+  test("takes JSON in a question for no schema where nothing calls it one", async () => {
     const content = 'What is wrong with {"type":"object","properties":{}} in my file?';
     await expect(answerTo({ messages: [user(content)] })).rejects.toThrow(SyntaxError);
   });
 
-  test("and finds an end with 100,000 braces before it", async () => {
+  test("finds the end of a text with 100,000 braces", async () => {
     const content = `${"{".repeat(100_000)} schema ${JSON.stringify(river)}`;
     expect(await answerTo({ ...json, messages: [user(content)] })).toBeTypeOf("object");
   });

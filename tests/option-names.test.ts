@@ -165,7 +165,7 @@ async function checked(): Promise<void> {
 }
 
 describe.each(Object.entries(stores))("An option of %s", (name, [known, create]) => {
-  test("that is known is taken without a word", async () => {
+  test("is taken without a warning where it is known", async () => {
     const { client, warned } = openClient();
     create(client, known as never);
     create(client, (() => known) as never);
@@ -173,7 +173,7 @@ describe.each(Object.entries(stores))("An option of %s", (name, [known, create])
     expect(warned).toEqual([]);
   });
 
-  test("that is unknown is warned of once, with the nearest name", async () => {
+  test("gives one warning with the nearest name where it is unknown", async () => {
     const { client, warned } = openClient();
     const [first = ""] = Object.keys(known);
     const misspelt = { ...known, [`${first}s`]: 1, nothingLikeIt: 1, absent: undefined };
@@ -187,7 +187,7 @@ describe.each(Object.entries(stores))("An option of %s", (name, [known, create])
   });
 });
 
-test("An option within an option is warned of by its path", async () => {
+test("An unknown option within an option gives a warning with its path", async () => {
   const { client, warned } = openClient();
   createChatStore(client, { model: "delta-5.3", request: { timeouts: { chunksMs: 1 } } } as never);
   await checked();
@@ -196,7 +196,7 @@ test("An option within an option is warned of by its path", async () => {
   ]);
 });
 
-describe("What has no events of its own prints the warning", () => {
+describe("The warning of code without events", () => {
   afterEach(() => {
     vi.restoreAllMocks();
     vi.unstubAllEnvs();
@@ -210,7 +210,7 @@ describe("What has no events of its own prints the warning", () => {
   };
   const misspelt = { orgin: 1, timeout: 1, limit: 1, speeed: 1 };
 
-  test.each(Object.entries(open))("%s", async (name, [known, create, level]) => {
+  test.each(Object.entries(open))("is printed for %s", async (name, [known, create, level]) => {
     const log = vi.spyOn(console, level).mockImplementation(() => {});
     create(known as never);
     await checked();
@@ -223,7 +223,7 @@ describe("What has no events of its own prints the warning", () => {
     if (name !== "createProxy") expect(lines).toHaveLength(Object.keys(misspelt).length);
   });
 
-  test("but not in production", async () => {
+  test("is not printed in production", async () => {
     vi.stubEnv("NODE_ENV", "production");
     const { client, warned } = openClient();
     createUploadStore(client, { zz: 1 } as never);

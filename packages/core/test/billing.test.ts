@@ -1,47 +1,7 @@
-import {
-  type Client,
-  completeChat,
-  createAsset,
-  createVideoTask,
-  generateImages,
-  type RequestOptions,
-  requestEpsilon,
-  streamChat,
-} from "@sluice/core";
+import { type Client, completeChat, streamChat } from "@sluice/core";
 import { describe, expect, test } from "vitest";
+import { creates } from "./support/creates.js";
 import { clientOf, openBody, question, rejectionOf, stoppedClock } from "./support/gateway.js";
-
-type Create = (client: Client, options?: RequestOptions) => Promise<unknown>;
-
-const creates: [string, Create, object][] = [
-  [
-    "generateImages",
-    (client, options) =>
-      generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" }, options),
-    { data: [] },
-  ],
-  [
-    "createVideoTask",
-    (client, options) =>
-      createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" } }, options),
-    { id: "t-1", model: "beta3.0-video", created_at: 1 },
-  ],
-  [
-    "createAsset",
-    (client, options) =>
-      createAsset(
-        client,
-        { model: "gamma-asset", GroupId: "g", Name: "n", AssetType: "Image", URL: "https://a.test/1.png" },
-        options,
-      ),
-    { Id: "a-1" },
-  ],
-  [
-    "requestEpsilon",
-    (client, options) => requestEpsilon(client, "text2video", { prompt: "A reef" }, options),
-    {},
-  ],
-];
 
 /** A promise, and the function that resolves it. */
 function signalled() {

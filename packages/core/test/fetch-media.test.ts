@@ -62,22 +62,25 @@ describe("the file of a result", () => {
     expect(sent).toBeLessThan(20_000);
   });
 
-  test("of exactly maxBytes is read", async () => {
+  test("is read if it has exactly maxBytes", async () => {
     const { client } = filesOf(() => png());
     expect((await fetchMedia(client, url, { maxBytes: PNG.length })).size).toBe(PNG.length);
   });
 
-  test.each([403, 404, 410])("has ended after a %i", async (status) => {
-    const { client, requests } = filesOf(() => new Response("<Error/>", { status }));
-    await expect(fetchMedia(client, url)).rejects.toMatchObject({
-      name: "APIError",
-      status,
-      message: `HTTP ${status}: the file could not be read; its link has ended`,
-    });
-    expect(requests).toHaveLength(1);
-  });
+  test.each([403, 404, 410])(
+    "is refused after a %i with the words that its link has ended",
+    async (status) => {
+      const { client, requests } = filesOf(() => new Response("<Error/>", { status }));
+      await expect(fetchMedia(client, url)).rejects.toMatchObject({
+        name: "APIError",
+        status,
+        message: `HTTP ${status}: the file could not be read; its link has ended`,
+      });
+      expect(requests).toHaveLength(1);
+    },
+  );
 
-  test("may come later after a 503, whose Retry-After the error has", async () => {
+  test("is refused after a 503 with its Retry-After, because it may come later", async () => {
     const { client } = filesOf(() => new Response("", { status: 503, headers: { "retry-after": "86400" } }));
     await expect(fetchMedia(client, url)).rejects.toMatchObject({
       message: "HTTP 503: the file could not be read",
@@ -127,7 +130,7 @@ describe("the file of a result", () => {
     "file:///etc/passwd",
     "https://user:word@files.test/reef.png",
     "http://",
-  ])("is not asked for at %s", async (address) => {
+  ])("is not requested from %s", async (address) => {
     const { client, requests } = filesOf(() => png());
     await expect(fetchMedia(client, address)).rejects.toMatchObject({
       name: "ValidationError",

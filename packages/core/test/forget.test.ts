@@ -92,7 +92,7 @@ describe("Forgetting a scope", () => {
     }
   });
 
-  test("is harmless a second time, and at once", async () => {
+  test("can be repeated, also while the first time is in progress", async () => {
     const storage = memoryStorage();
     const { client, use } = openPage(storage, "ann");
     await use();
@@ -129,7 +129,7 @@ describe("Forgetting a scope", () => {
     expect([two.texts(), two.list.getSnapshot(), await left(storage, "ann")]).toEqual([[], [], []]);
   });
 
-  test("loses no race against a slow write of this tab or another one", async () => {
+  test("removes also what a slow write of this tab or another one still adds", async () => {
     const inner = memoryStorage();
     for (const isOwn of [true, false]) {
       const slow = slowWrites(inner);
@@ -173,7 +173,7 @@ describe("Forgetting a scope", () => {
     expect(await left(storage, "ann")).toEqual([]);
   });
 
-  test("of a client without a scope leaves users with one, and collections of the app, alone", async () => {
+  test("leaves users and collections of the app alone where the client has no scope", async () => {
     const storage = memoryStorage();
     const [ann, nobody] = [openPage(storage, "ann"), openPage(storage)];
     await ann.use();
@@ -223,7 +223,7 @@ describe("Forgetting a scope", () => {
     expect(await left(storage, "ann")).toEqual([]);
   });
 
-  test("removes nothing that is written after it, where its own notice comes back late", async () => {
+  test("removes nothing that is written after it, also where its own notice comes back late", async () => {
     const inner = memoryStorage();
     const late: (() => void)[] = [];
     const storage: RecordStorage = {
@@ -247,7 +247,7 @@ describe("Forgetting a scope", () => {
     expect(await left(storage, "ann")).not.toEqual([]);
   });
 
-  test("leaves a chat that works, as if it were new", async () => {
+  test("leaves a chat that works like a new one", async () => {
     const storage = memoryStorage();
     const { client, chat, texts, held, use } = openPage(storage, "ann");
     await use();

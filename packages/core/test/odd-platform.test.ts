@@ -86,7 +86,7 @@ describe.each(bodies)("An answer whose body is %s", (_, made) => {
     expect(requests).toHaveLength(1);
   });
 
-  test("is let go when the caller stops", async () => {
+  test("is closed when the caller stops", async () => {
     const { client } = clientOf(() => responseOf(made(frame({ content: "Hi" }).repeat(50))));
     const stream = streamChat(client, question);
     for await (const delta of stream) if (delta.type === "text-delta") break;
@@ -101,7 +101,7 @@ describe("An answer that something else has read", () => {
     ["used and let go", async (response) => (await response.body?.getReader().read())?.done],
   ];
 
-  test.each(readers)("is named with the way out, and asked for once: %s", async (_, read) => {
+  test.each(readers)("is refused with the way out, and requested once: %s", async (_, read) => {
     const answer = async (text: string, status = 200) => {
       const response = new Response(text, { status });
       await read(response);
@@ -136,7 +136,7 @@ describe("An answer that something else has read", () => {
   });
 });
 
-test("A body of anything else is named, with the way out", async () => {
+test("A body of anything else is refused with the way out", async () => {
   for (const piece of [5, {}, null]) {
     const { client } = clientOf(() => responseOf(streamOf("a", () => piece)));
     expect(await rejectionOf(streamChat(client, question).result())).toMatchObject({
@@ -146,7 +146,7 @@ test("A body of anything else is named, with the way out", async () => {
   }
 });
 
-test("A response without a body that something else has read is named, too", async () => {
+test("A response without a body that something else has read is refused with the way out, too", async () => {
   const response = responseOf(undefined);
   Object.defineProperty(response, "bodyUsed", { value: true });
   response.text = () => Promise.reject(new TypeError("Already read"));
@@ -177,8 +177,8 @@ function chatOf(options: Partial<ClientOptions> = {}) {
   };
 }
 
-describe("A platform", () => {
-  test("without crypto makes ids of its own", async () => {
+describe("The client", () => {
+  test("makes its own ids on a platform without crypto", async () => {
     vi.stubGlobal("crypto", undefined);
     const { chat } = chatOf();
     await chat.send("Hello");
@@ -193,7 +193,7 @@ describe("A platform", () => {
     chat.close();
   });
 
-  test("without MessageChannel lets its host render all the same", async () => {
+  test("lets its host render on a platform without MessageChannel", async () => {
     vi.stubGlobal("MessageChannel", undefined);
     // a clock on which each delta takes a slice
     let now = 0;
@@ -204,7 +204,7 @@ describe("A platform", () => {
   });
 
   test.skipIf(isWorkerd).each(["TextDecoder", "TextEncoder", "queueMicrotask", "performance"])(
-    "without %s is named before anything is sent",
+    "names a missing %s before anything is sent",
     async (name) => {
       const { client, sent } = chatOf({
         clock: { now: () => 0, sleep: () => new Promise<void>(() => {}) },
@@ -237,14 +237,14 @@ function pollute(prototype: object, name: string, value: unknown): void {
 }
 
 describe("A page whose old library adds fields to prototypes", () => {
-  test("has its requests sent where only arrays have one", async () => {
+  test("sends its requests where only arrays have one", async () => {
     pollute(Array.prototype, "each", () => {});
     const { chat, sent } = chatOf();
     const turn = await chat.send("Hello");
     expect([turn.outcome, turn.messages.at(-1)?.content, sent.length]).toEqual(["complete", words, 1]);
   });
 
-  test("is told the field of Object.prototype, and nothing is sent", async () => {
+  test("gets the name of the field of Object.prototype, and sends nothing", async () => {
     pollute(Object.prototype, "extend", () => {});
     const { chat, client, sent } = chatOf();
     const turn = await chat.send("Hello");
@@ -261,7 +261,7 @@ describe("A page whose old library adds fields to prototypes", () => {
   test.each([
     ["Array.prototype", Array.prototype],
     ["Object.prototype", Object.prototype],
-  ])("is told that toJSON of %s changes all requests, and nothing is sent", async (_, prototype) => {
+  ])("gets the error that toJSON of %s changes all requests, and sends nothing", async (_, prototype) => {
     const { client, sent } = chatOf();
     Object.defineProperty(prototype, "toJSON", { value: () => "changed", configurable: true });
     onTestFinished(() => void Reflect.deleteProperty(prototype, "toJSON"));

@@ -216,7 +216,7 @@ describe("a film behind a proxy that remembers answers", () => {
     expect(new Set(keys).size).toBe(2);
   });
 
-  test("has no key of a record that no header can have", async () => {
+  test("has a new key where no header can have that of its record", async () => {
     const { visit, keys, lose } = opened();
     const storage = memoryStorage();
     lose();

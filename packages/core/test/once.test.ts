@@ -1,51 +1,10 @@
-import {
-  type Client,
-  type ClientEvent,
-  createAsset,
-  createVideoTask,
-  generateImages,
-  getAsset,
-  type RequestOptions,
-  requestEpsilon,
-  streamChat,
-} from "@sluice/core";
+import { type ClientEvent, getAsset, streamChat } from "@sluice/core";
 import { describe, expect, test } from "vitest";
+import { creates } from "./support/creates.js";
 import { clientOf, question, rejectionOf, stoppedClock, streamAnswer } from "./support/gateway.js";
 import { openOnce } from "./support/once.js";
 
 const withKey = { apiKey: "sk-gateway", dangerouslyAllowBrowser: true };
-
-type Create = (client: Client, options?: RequestOptions) => Promise<unknown>;
-
-const creates: readonly (readonly [name: string, create: Create, answer: object])[] = [
-  [
-    "generateImages",
-    (client, options) =>
-      generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" }, options),
-    { data: [{ url: "https://files.test/1.png" }] },
-  ],
-  [
-    "createVideoTask",
-    (client, options) =>
-      createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" } }, options),
-    { id: "t-1", model: "beta3.0-video", created_at: 1 },
-  ],
-  [
-    "createAsset",
-    (client, options) =>
-      createAsset(
-        client,
-        { model: "gamma-asset", GroupId: "g", Name: "n", AssetType: "Image", URL: "https://a.test/1.png" },
-        options,
-      ),
-    { Id: "a-1" },
-  ],
-  [
-    "requestEpsilon",
-    (client, options) => requestEpsilon(client, "text2video", { prompt: "A reef" }, options),
-    { id: "e-1" },
-  ],
-];
 
 const silence = (signal: AbortSignal) =>
   new Promise<Response>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
@@ -206,7 +165,7 @@ describe("the idempotency-key", () => {
     expect(requests.map((request) => [request.method, keyOf(request)])).toEqual([["POST", null]]);
   });
 
-  test("that no header can have is refused before anything is sent", async () => {
+  test("is refused before anything is sent if no header can have it", async () => {
     const { client, requests } = clientOf(() => streamAnswer(text));
     const failed = rejectionOf(streamChat(client, question, { idempotencyKey: "a\nb" }).result());
     expect(await failed).toMatchObject({ name: "ConfigurationError" });

@@ -54,7 +54,7 @@ describe("The scope of a client", () => {
     [null, /scope: .* got null;/],
     [5, /scope: .* got 5;/],
     [{}, /scope: .* got {};/],
-  ])("is refused where it is %j, with the option's name", (scope, message) => {
+  ])("is refused as %j, with the option's name", (scope, message) => {
     expect(() => pageOf(scope as string)).toThrow(message);
   });
 
@@ -92,7 +92,7 @@ describe("The scope of a client", () => {
     expect(new Set(keys).size).toBe(users.length);
   });
 
-  test("decides if two clients of a page share what one of them was told about a task", async () => {
+  test("decides if two clients of a page share their polls of a task", async () => {
     const id = `film-${Math.random()}`;
     const watch = (scope: string | undefined, answer: () => Response) => {
       const video = createVideoTaskStore(pageOf(scope, answer).client);
@@ -107,7 +107,7 @@ describe("The scope of a client", () => {
     expect(bob.getSnapshot()).toMatchObject({ status: "error", task: undefined });
   });
 
-  test("decides if two clients of a page share what one of them was told about an asset", async () => {
+  test("decides if two clients of a page share their polls of an asset", async () => {
     const id = `asset-${Math.random()}`;
     const watch = (scope: string, answer: () => Response) => {
       const asset = createAssetStore(pageOf(scope, answer).client);
@@ -122,7 +122,7 @@ describe("The scope of a client", () => {
     expect(bob.getSnapshot()).toMatchObject({ status: "error", asset: undefined });
   });
 
-  test("keeps an answer of one user from a tab in which another user shows the chat of the same id", async () => {
+  test("keeps the answer of one user out of a tab in which another user shows a chat with the same id", async () => {
     const storage = memoryStorage();
     const [ann, bob] = ["ann", "bob"].map((scope) =>
       createChatStore(pageOf(scope).client, { id: "a", model: "delta-5.3", storage }),

@@ -508,7 +508,7 @@ describe("a time limit", () => {
     expect([connection.cancelled, clock.sleeping()]).toEqual([isOpen, 0]);
   });
 
-  test("for the first chunk ends a stream that is not read", async () => {
+  test("firstChunkMs ends a stream that is not read", async () => {
     const { clock, connection, client } = timed({ firstChunkMs: 1000 });
     const stream = streamChat(client, question);
     connection.send(greeting);
@@ -517,7 +517,7 @@ describe("a time limit", () => {
     expect(await rejectionOf(stream.result())).toMatchObject({ phase: "first-chunk" });
   });
 
-  test("for a chunk does not end a slow consumer that takes something within it", async () => {
+  test("chunkMs does not end a stream whose slow reader takes something within it", async () => {
     const { clock, connection, client } = timed({ chunkMs: 1000 });
     const iterator = streamChat(client, question)[Symbol.asyncIterator]();
     const words = Array.from({ length: 20 }, (_, nth) => `${nth} `);
@@ -534,7 +534,7 @@ describe("a time limit", () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  test("for a chunk closes the connection of a stream that is left after one read", async () => {
+  test("chunkMs closes the connection of a stream that is left after one read", async () => {
     const { clock, connection, client } = timed({ chunkMs: 1000 });
     const stream = streamChat(client, question);
     const iterator = stream[Symbol.asyncIterator]();
@@ -550,7 +550,7 @@ describe("a time limit", () => {
     expect(await rejectionOf(stream.result())).toBe(error);
   });
 
-  test("for a chunk closes a text stream and a response whose reader stalls, and not those of a result()", async () => {
+  test("chunkMs closes a text stream and a response whose reader stalls, and not those of a result()", async () => {
     for (const ways of ["text", "response", "response and result"]) {
       const { clock, connection, client } = timed({ chunkMs: 1000 });
       const stream = streamChat(client, question);
@@ -569,7 +569,7 @@ describe("a time limit", () => {
     }
   });
 
-  test("for a chunk leaves nothing of 1,000 streams that are left after one read", async () => {
+  test("chunkMs leaves nothing of 1,000 streams that are left after one read", async () => {
     const clock = stoppedClock();
     const { client } = clientOf(
       () => streamAnswer(new ReadableStream({ pull: (c) => c.enqueue(new TextEncoder().encode(greeting)) })),

@@ -189,7 +189,7 @@ describe("allowFields", () => {
 });
 
 describe("fields that OpenAI clients send are dropped, and named in the answer", () => {
-  test("of a chat and of its messages", async () => {
+  test("Those of a chat and of its messages are", async () => {
     const { status, sent, dropped } = await chat({
       messages: [
         ...messages,
@@ -291,7 +291,7 @@ describe("fields that OpenAI clients send are dropped, and named in the answer",
     for (const n of [2, "1", [1], 1.5]) expect(await chat({ n })).toMatchObject(refusal("n"));
   });
 
-  test("of an image", async () => {
+  test("Those of an image are", async () => {
     const body = { model: "gamma-image-5-0-260128", prompt: "a" };
     const look = { quality: "hd", style: "vivid" };
     const more = { n: 1, response_format: "b64_json", user: "u", size: "2048x2048", ...look };
@@ -300,7 +300,7 @@ describe("fields that OpenAI clients send are dropped, and named in the answer",
     expect(dropped?.split(", ").sort()).toEqual(["n", "quality", "response_format", "style", "user"]);
   });
 
-  test("but those that a model has reach it", async () => {
+  test("Those that a model has reach it", async () => {
     const stream_options = { include_usage: true, include_obfuscation: false };
     const { sent, dropped } = await chat({ model: "alpha-v4.1-flash", stream: true, stream_options });
     expect([sent?.["stream_options"], dropped]).toEqual([

@@ -382,7 +382,7 @@ test("a meter that can't settle changes no answer, and is in the log", async () 
   log.mockRestore();
 });
 
-describe("the usage of a stream is requested", () => {
+describe("the usage of a stream", () => {
   const flash = { model: "alpha-v4.1-flash", messages: [], stream: true };
   const sentOf = async (body: object, options: Options = {}) => {
     const { ask, sent } = openMetered(stream(last), options);
@@ -390,7 +390,7 @@ describe("the usage of a stream is requested", () => {
     return sent();
   };
 
-  test("of a model that has the field, whatever the client sent", async () => {
+  test("is requested of a model that has the field, whatever the client sent", async () => {
     for (const stream_options of [undefined, { include_usage: false }, null])
       expect(await sentOf({ ...flash, stream_options })).toEqual({
         ...flash,
@@ -398,7 +398,7 @@ describe("the usage of a stream is requested", () => {
       });
   });
 
-  test("of every model, or of none, where the operator says so", async () => {
+  test("is requested of every model or of none, as the operator says", async () => {
     const delta = { ...flash, model: "delta-5.3" };
     const stream_options = { include_usage: true };
     for (const body of [flash, delta])
@@ -407,7 +407,7 @@ describe("the usage of a stream is requested", () => {
     expect(await sentOf(delta, { includeUsage: true, meter: undefined })).toEqual(delta);
   });
 
-  test("by no other, not without a stream, and not without a meter", async () => {
+  test("is not requested of another model, without a stream, or without a meter", async () => {
     for (const body of [
       { ...flash, model: "delta-5.3" },
       { ...flash, stream: false },

@@ -51,6 +51,16 @@ const betaFields = `
   watermark: switch, advanced, at parameters.watermark, default false
   seed: number, advanced, at parameters.seed, min 0, max 2147483647, step 1`;
 
+/** The fields that both models of the second generation have, up to the resolution. */
+const gamma2 = `
+    prompt: text, at content
+    first_frame: media, at content, media image, sources file url asset, accept image/png,image/jpeg,image/webp, max 1
+    last_frame: media, at content, media image, sources file url asset, accept image/png,image/jpeg,image/webp, max 1
+    reference_image: media, at content, media image, sources file url asset, accept image/png,image/jpeg,image/webp
+    reference_video: media, at content, media video, sources url, accept
+    reference_audio: media, at content, media audio, sources url, accept
+    ratio: choice, choices 16:9(16:9) 4:3(4:3) 1:1(1:1) 3:4(3:4) 9:16(9:16) 21:9(21:9) adaptive(Fit to input)`;
+
 const videoFields: readonly (readonly [VideoModel, string])[] = [
   ["beta3.0-video", betaFields],
   ["beta3.0-video-prime", betaFields],
@@ -82,14 +92,7 @@ const videoFields: readonly (readonly [VideoModel, string])[] = [
   ],
   [
     "gamma-video-2.0",
-    `
-    prompt: text, at content
-    first_frame: media, at content, media image, sources file url asset, accept image/png,image/jpeg,image/webp, max 1
-    last_frame: media, at content, media image, sources file url asset, accept image/png,image/jpeg,image/webp, max 1
-    reference_image: media, at content, media image, sources file url asset, accept image/png,image/jpeg,image/webp
-    reference_video: media, at content, media video, sources url, accept
-    reference_audio: media, at content, media audio, sources url, accept
-    ratio: choice, choices 16:9(16:9) 4:3(4:3) 1:1(1:1) 3:4(3:4) 9:16(9:16) 21:9(21:9) adaptive(Fit to input)
+    `${gamma2}
     resolution: choice, choices 480p(480p) 720p(720p) 1080p(1080p) 4k(4K)
     duration: number, min 4, max 15, step 1, unit s
     generate_audio: switch
@@ -99,14 +102,7 @@ const videoFields: readonly (readonly [VideoModel, string])[] = [
   ],
   [
     "gamma-video-fast",
-    `
-    prompt: text, at content
-    first_frame: media, at content, media image, sources file url asset, accept image/png,image/jpeg,image/webp, max 1
-    last_frame: media, at content, media image, sources file url asset, accept image/png,image/jpeg,image/webp, max 1
-    reference_image: media, at content, media image, sources file url asset, accept image/png,image/jpeg,image/webp
-    reference_video: media, at content, media video, sources url, accept
-    reference_audio: media, at content, media audio, sources url, accept
-    ratio: choice, choices 16:9(16:9) 4:3(4:3) 1:1(1:1) 3:4(3:4) 9:16(9:16) 21:9(21:9) adaptive(Fit to input)
+    `${gamma2}
     resolution: choice, choices 480p(480p) 720p(720p)
     duration: number, min 4, max 15, step 1, unit s
     generate_audio: switch
@@ -195,7 +191,7 @@ test.each<[ImageModel, number, string]>([
   );
 });
 
-describe("The fields that are hidden", () => {
+describe("The hidden fields of a form", () => {
   const hiddenIn = (fields: readonly FormField[]) =>
     fields.flatMap(({ name, isShown }) => (isShown ? [] : name)).join(" ");
   const frame: FormValues = { first_frame: [url] };
@@ -216,11 +212,11 @@ describe("The fields that are hidden", () => {
     ["gamma-video-2.0", frame, "web_search"],
     ["gamma-video-2.0", { reference_audio: [url] }, "web_search"],
     ["gamma-video-fast", frame, "web_search"],
-  ])("of %s follow from its media %j", (model, values, names) => {
+  ])("follow for %s from the media %j", (model, values, names) => {
     expect(hiddenIn(videoForm(model, values).fields)).toBe(names);
   });
 
-  test("of images are those of a logo and of a set that is not asked for", () => {
+  test("are those of a logo and of a set, until these are switched on", () => {
     const logo = "position language opacity";
     const formOf = (values: FormValues) => hiddenIn(imageForm("gamma-image-5-0-260128", values).fields);
     expect(formOf({})).toBe(`max_images ${logo}`);
@@ -228,7 +224,7 @@ describe("The fields that are hidden", () => {
     expect(formOf({ add_logo: true })).toBe("max_images");
   });
 
-  test("of a chat model follow from its thinking", () => {
+  test("follow from the thinking of a chat model", () => {
     const formOf = (model: ChatModel, thinking: boolean) =>
       hiddenIn(chatModelInfo(model, { thinking }).fields);
     expect(formOf("alpha-v4.1-flash", false)).toBe("reasoning_effort");
