@@ -46,8 +46,9 @@ async function run(seeds: number): Promise<void> {
 }
 
 async function putBack(seeds: number): Promise<void> {
+  const bugs = knownBugs.filter(({ name }) => name.includes(values.only));
   let found = 0;
-  for (const { name, changes } of knownBugs.filter((bug) => bug.name.includes(values.only))) {
+  for (const { name, changes } of bugs) {
     const { search, shortest } = await loadSimulation(changes);
     const { seeds: tried, failing } = await search(first, seeds, () => true);
     const [[kind, [seed]] = ["", []]] = [...failing];
@@ -59,7 +60,7 @@ async function putBack(seeds: number): Promise<void> {
     const { plan } = await shortest(seed);
     console.log(`found      ${name}: seed ${seed}, ${plan.steps.length} steps: ${kind}`);
   }
-  console.log(`${found} of ${knownBugs.length} found`);
+  console.log(`${found} of ${bugs.length} found`);
 }
 
 function cpuSeconds(startedAt: NodeJS.CpuUsage): string {

@@ -1,5 +1,6 @@
 import { getEventListeners } from "node:events";
 import type { ThreadMessage } from "@sluice/core";
+import { saysWhatIsBilled, takesResultsOnce } from "./claim-rules.js";
 import type { GatewayCall } from "./gateway.js";
 import { pollsForWhatIsShown, rendersInPeace, showsItsStores } from "./hook-rules.js";
 import { brokenMoneyRule, brokenMoneyRuleAtRest } from "./money-rules.js";
@@ -63,6 +64,8 @@ export function brokenRuleAtRest(world: World, fresh: Tab): string | undefined {
     listsTheSame(world) ??
     pollsOnce(world) ??
     keepsTheKey(world) ??
+    saysWhatIsBilled(world) ??
+    takesResultsOnce(world) ??
     brokenMoneyRuleAtRest(world)
   );
 }

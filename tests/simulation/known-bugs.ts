@@ -414,6 +414,46 @@ export const knownBugs: readonly KnownBug[] = [
       ),
     ],
   },
+  {
+    name: "a connection that breaks is called one that was never made",
+    changes: [
+      change(
+        `${transport}/failure.ts`,
+        '"the connection failed before an answer came; the gateway may have received the request",\n        "unknown",',
+        '"the connection failed before an answer came; the gateway may have received the request",\n        "not-sent",',
+      ),
+    ],
+  },
+  {
+    name: "a create that was refused may be billed",
+    changes: [
+      change(
+        `${transport}/failure.ts`,
+        'error.status !== 408 ? "refused" : "unknown"',
+        'error.status !== 408 ? "unknown" : "unknown"',
+      ),
+    ],
+  },
+  {
+    name: "a refusal of the last attempt hides one that was billed",
+    changes: [
+      change(
+        `${transport}/failure.ts`,
+        'return one === "not-sent" || other === "unknown" ? other : one;',
+        "return one && other;",
+      ),
+    ],
+  },
+  {
+    name: "images that are stopped are never billed",
+    changes: [
+      change(
+        `${transport}/billing-outcome.ts`,
+        'if (event.type === "request") onOutcome("unknown");',
+        'if (event.type === "request") onOutcome("refused");',
+      ),
+    ],
+  },
 ];
 
 function change(file: string, find: string, replace: string): SourceChange {

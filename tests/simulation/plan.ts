@@ -6,7 +6,7 @@ import type { LockMode } from "./locks.js";
 import { networkFaults } from "./network.js";
 import { objectFaults } from "./objects.js";
 import type { ProxyMode } from "./proxy.js";
-import { between, nthOf, randomOf, weighted } from "./random.js";
+import { between, nthOf, type Random, randomOf, weighted } from "./random.js";
 import type { View } from "./tab.js";
 import type { Part } from "./tree.js";
 
@@ -86,6 +86,8 @@ export const components: readonly Part[] = [
   "chat",
   "video",
 ];
+
+const VIDEO = components.indexOf("video");
 
 type TreeAction = keyof Families["views"];
 
@@ -214,7 +216,27 @@ function withViews(seed: number, steps: readonly Step[]): Pick<Plan, "view" | "s
     };
     return [change, step];
   });
-  return { view, steps: mixed };
+  return {
+    view,
+    steps: mixed.flatMap((each) => [each, ...(random() < 0.04 ? anotherFilm(random, each.tab) : [])]),
+  };
+}
+
+/** Shows a film by its id, makes another one in the same component, and hides that for a while. */
+function anotherFilm(random: Random, tab: number): readonly Step[] {
+  const step = (action: Action, least: number): Step => ({
+    afterMs: between(random, least, 2 * least),
+    do: action,
+    tab,
+    // the component of the video, and one of the films
+    nth: VIDEO + components.length * between(random, 0, 2),
+  });
+  return [
+    step("mount with another id", 100),
+    step("reset video", 1000),
+    step("create", 100),
+    step("hide for a while", 3000),
+  ];
 }
 
 /** Describes a step for a reader. */

@@ -278,9 +278,9 @@ function actInAll({ chat, call, run }: Tab, action: Action): void {
   const { pendingActions } = run(() => chat.getSnapshot());
   for (const { kind, toolCallId } of pendingActions)
     if (kind === "result" && action === "answer in all tabs")
-      call("addToolResult", () => chat.addToolResult(toolCallId, "yes"));
+      call(`result of ${toolCallId}`, () => chat.addToolResult(toolCallId, "yes"));
     else if (kind === "approval" && action === "approve in all tabs")
-      call("approve", () => chat.approve(toolCallId));
+      call(`approval of ${toolCallId}`, () => chat.approve(toolCallId));
 }
 
 function actAsUser(world: World, tab: Tab, { do: action, nth }: Step, index: number): void {

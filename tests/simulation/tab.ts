@@ -23,6 +23,9 @@ import { openTree, type Tree } from "./hooks.js";
 import type { Page } from "./page.js";
 import type { Random } from "./random.js";
 
+/** An event of a call. */
+export type CallEvent = Extract<ClientEvent, { readonly kind: string }>;
+
 /** Parts by which an app uses the library: stores, or components with hooks. */
 export type View = "stores" | "hooks" | "strict hooks";
 
@@ -45,7 +48,8 @@ export interface Tab extends Stores {
   readonly tree: Tree | undefined;
   /** Ids of the assets that were registered here. */
   readonly assetIds: ReadonlySet<string>;
-  readonly events: readonly ClientEvent[];
+  /** Steps of the calls of the client, with their times. */
+  readonly steps: readonly { readonly at: number; readonly event: CallEvent }[];
   /** Calls of verbs that are not settled. */
   readonly pending: Map<object, string>;
   /** Set while the session of the user is over: no request can be made. */
@@ -72,8 +76,8 @@ export interface TabParts {
   readonly view: View;
   /** Notes that a tool was run. */
   readonly onTool: (toolCallId: string) => void;
-  /** Notes an outcome of a verb. */
-  readonly onSettled: (name: string, settled: unknown) => void;
+  /** Notes an outcome of a verb that was called at the time `from`. */
+  readonly onSettled: (name: string, settled: unknown, from: number) => void;
 }
 
 /** Options of an app. */
@@ -88,10 +92,10 @@ export interface AppOptions {
 /** Opens the app in a page. */
 export function openTab(parts: TabParts): Tab {
   const { page, scope, random, storage, fetch, whenBusy, view, onTool, onSettled } = parts;
-  const events: ClientEvent[] = [];
+  const steps: { readonly at: number; readonly event: CallEvent }[] = [];
   const pending = new Map<object, string>();
   const assetIds = new Set<string>();
-  const tab = { page, events, pending, assetIds, isSignedOut: false, call, run: page.run };
+  const tab = { page, steps, pending, assetIds, isSignedOut: false, call, run: page.run };
 
   const tools = toolsOf(page, onTool);
   const options: AppOptions = {
@@ -107,7 +111,9 @@ export function openTab(parts: TabParts): Tab {
       },
       assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
       timeouts: { headersMs: 60_000, firstChunkMs: 60_000, chunkMs: 20_000 },
-      onEvent: (event) => events.push(event),
+      onEvent(event) {
+        if ("kind" in event) steps.push({ at: page.clock.now(), event });
+      },
     },
     chat: (id) => ({ id, model: "alpha-v4.1-flash", tools, whenBusy, maxSteps: 4, storage }),
     images: { model: "gamma-image-5-0-260128" },
@@ -120,10 +126,11 @@ export function openTab(parts: TabParts): Tab {
 
   function call(name: string, verb: () => Promise<unknown>): void {
     const key = {};
+    const from = page.clock.now();
     pending.set(key, name);
     const settle = (settled: unknown) => {
       pending.delete(key);
-      onSettled(name, settled);
+      onSettled(name, settled, from);
     };
     page.run(verb).then(settle, (error) => settle(new Error(`${name} rejected`, { cause: error })));
   }

@@ -57,7 +57,8 @@ export function promptIn({ input }: Readonly<Record<string, unknown>>): string {
   return (input as { prompt: string }).prompt;
 }
 
-function isRefusal({ status = 0, error }: Exchange): boolean {
+/** Returns true for a request that the gateway certainly has not taken up, as its page knows. */
+export function isRefusal({ status = 0, error }: Exchange): boolean {
   return (status >= 400 && status < 500 && status !== 408) || (error === "ECONNREFUSED" && status === 0);
 }
 

@@ -81,6 +81,14 @@ export function createWorld(plan: Plan) {
       readonly question: string;
       readonly outcome: string;
     }[],
+    /** Verbs that have settled. */
+    settled: [] as {
+      readonly page: Page;
+      readonly name: string;
+      readonly from: number;
+      readonly to: number;
+      readonly result: unknown;
+    }[],
     /** Runs of tools, by the id of the call. */
     toolRuns: [] as string[],
     /** Texts of questions that were stopped before they were sent, and not asked again. */
@@ -124,10 +132,11 @@ export function createWorld(plan: Plan) {
       whenBusy,
       view: opened % 2 === 1 ? plan.view : "stores",
       onTool: (id) => void world.toolRuns.push(id),
-      onSettled(name, settled) {
-        log(`tab ${page.id}: ${name} → ${outcomeOf(settled)}`);
-        settleOrder(world, name, settled);
-        const { outcome } = Object(settled) as { outcome?: string };
+      onSettled(name, result, from) {
+        log(`tab ${page.id}: ${name} → ${outcomeOf(result)}`);
+        settleOrder(world, name, result);
+        world.settled.push({ page, name, from, to: timeline.now(), result });
+        const { outcome } = Object(result) as { outcome?: string };
         if (outcome !== undefined) world.turns.push({ page, at: timeline.now(), question: name, outcome });
       },
     });

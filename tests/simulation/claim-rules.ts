@@ -1,0 +1,102 @@
+import type { Exchange } from "./network.js";
+import type { Tab } from "./tab.js";
+import { isRefusal } from "./task-rules.js";
+import { isIll, type World } from "./world.js";
+
+/* Rules about what the client says of money and of results. Each returns the broken rule, if it is. */
+
+const CREATES = /^\/v1\/(?:video|images)\/generations$|\/CreateAsset$/;
+const SAFE: readonly unknown[] = ["not-sent", "refused"];
+
+/** Something that the client said of a request, and all connections that were made for it. */
+interface Claim {
+  readonly what: string;
+  readonly outcome: string;
+  readonly exchanges: readonly Exchange[];
+}
+
+/**
+ * Nothing that the gateway bills is called refused or unsent, and nothing that it certainly does not bill is said to be
+ * in doubt: of videos, images and assets, by the ends of their calls, and of images that are stopped by their states.
+ */
+export function saysWhatIsBilled(world: World): string | undefined {
+  const billed = billedFor(world);
+  for (const { what, outcome, exchanges } of [...world.tabs.flatMap(endsOf), ...stopsOf(world)]) {
+    if (SAFE.includes(outcome) && exchanges.some((each) => billed.has(each)))
+      return `${what} was billed, and is called ${outcome}`;
+    if (outcome === "unknown" && exchanges.every(isRefusal))
+      return `${what} was refused or never sent, and is said to be in doubt`;
+  }
+  return undefined;
+
+  /** Claims of the calls that have failed. */
+  function endsOf({ page, steps }: Tab): readonly Claim[] {
+    const own = world.network.exchanges.filter((each) => each.page === page);
+    return steps.flatMap(({ event }): readonly Claim[] => {
+      if (event.type !== "end" || !CREATES.test(event.path)) return [];
+      const times = steps.flatMap(({ at, event: { type, callId } }) =>
+        type === "request" && callId === event.callId ? at : [],
+      );
+      const exchanges = own.filter(({ at, path }) => path === event.path && times.includes(at));
+      // two calls of one moment can't be told apart
+      if (exchanges.length !== times.length) return [];
+      return [{ what: `${event.path} at ${times} ms`, outcome: event.outcome, exchanges }];
+    });
+  }
+}
+
+/** Claims of the images that were stopped. The second of two clicks is none: it was never sent. */
+function stopsOf({ settled, network }: World): readonly Claim[] {
+  return settled.flatMap(({ page, name, from, to, result }): readonly Claim[] => {
+    const { outcome, error } = Object(result) as { outcome?: string; error?: Error };
+    if (error?.name !== "AbortError" || outcome === undefined || !name.startsWith("picture")) return [];
+    const exchanges = network.exchanges.filter(
+      (each) => each.page === page && each.at >= from && each.at <= to && isFor(each, name),
+    );
+    return [{ what: `"${name}"`, outcome, exchanges }];
+  });
+}
+
+function isFor({ path, body = "{}" }: Exchange, name: string): boolean {
+  return path.startsWith("/v1/images") && (JSON.parse(body) as { prompt?: string }).prompt === name;
+}
+
+/** Returns the connections of the tabs for which the gateway bills. */
+function billedFor({ gateway, proxy }: World): ReadonlySet<Exchange> {
+  const billed = gateway.calls.filter(({ isBilled }) => isBilled);
+  return new Set(
+    billed.flatMap(({ exchange }) =>
+      proxy ? (proxy.requests[Number(exchange.purpose.replace("request ", ""))] ?? []) : exchange,
+    ),
+  );
+}
+
+/** The result of a call that waits beside another one is taken from one tab: the others are told that it is not. */
+export function takesResultsOnce({ settled, locks, disk }: World): string | undefined {
+  if (locks.mode !== "sound" || isIll(disk.modes) || disk.corrupted.size > 0) return undefined;
+  const takers = new Map<string, Tab["page"]>();
+  for (const { page, name, result } of settled) {
+    const { outcome, messages = [] } = Object(result) as Partial<Taken>;
+    const calls = messages.flatMap(({ toolCalls = [] }) => toolCalls);
+    // a tab that is gone may have taken its answer along
+    if (!/^(?:result of|approval of) /.test(name) || outcome === "not-sent" || page.state === "gone")
+      continue;
+    if (
+      !calls.some(({ id }) => name.endsWith(` ${id}`)) ||
+      !calls.some(({ state }) => state.startsWith("needs-"))
+    )
+      continue;
+    const taker = takers.get(name);
+    if (taker && taker !== page)
+      return `${taker.name} and ${page.name} are both told that the ${name} is taken`;
+    takers.set(name, page);
+  }
+  return undefined;
+}
+
+interface Taken {
+  readonly outcome: string;
+  readonly messages: readonly {
+    readonly toolCalls?: readonly { readonly id: string; readonly state: string }[];
+  }[];
+}
