@@ -1,4 +1,4 @@
-/** The part of a client that names need. */
+/** The field of a client that names use. */
 export interface Scoped {
   /** The user of the client; undefined where an app has one user for each browser. */
   readonly scope: string | undefined;

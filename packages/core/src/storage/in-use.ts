@@ -4,7 +4,7 @@ import type { Scoped } from "../base/scope.js";
 type Forget = () => unknown;
 const inUse = new WeakMap<Scoped, Set<Forget>>();
 
-/** Returns what `client.forget()` calls for the stores in use. */
+/** Returns the functions that `client.forget()` calls: one for each store in use. */
 export function storesInUse(client: Scoped): Set<Forget> {
   const stores = inUse.get(client) ?? new Set();
   inUse.set(client, stores);
@@ -24,8 +24,8 @@ export function onForget(client: Scoped, forget: Forget): () => void {
 }
 
 /**
- * Loads what removes all that a scope has stored. In one place, which every store has and which that code does not
- * import: bundlers then put more into the first file.
+ * Loads the code that removes all that a scope has stored. The import stands in this file, which all stores share and
+ * which that code does not import: otherwise bundlers put more into the first file.
  */
 export function loadForgetting(): Promise<typeof import("./forget.js")> {
   return import("./forget.js");

@@ -1,7 +1,7 @@
 import { type Backoff, createBackoff } from "../base/backoff.js";
 import { idle } from "../base/clock.js";
 
-/** The part of a client that waits for a storage need: its clock, and its random numbers. */
+/** The fields of a client that the waits for a storage use: its clock, and its random numbers. */
 type WaitingClient = Parameters<typeof createBackoff>[0];
 
 /** Creates the waits between attempts at a storage that fails: from 1 s to 60 s, without an end. */

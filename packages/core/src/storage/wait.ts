@@ -30,7 +30,7 @@ export async function waitForStorage<T>(
   }
 }
 
-/** The part of a client that waits for a storage need. */
+/** The fields of a client that the waits for a storage use. */
 export interface WaitingClient {
   /** Clock of the waits. */
   readonly clock: Clock;

@@ -254,7 +254,7 @@ export interface Outgoing {
 let repeats: Repeats | undefined;
 type Repeats = typeof import("./repeat.js");
 
-/** Loads what reads refusals and repeats requests; undefined where it can't be loaded. */
+/** Loads the code that reads refusals and repeats requests; undefined where it can't be loaded. */
 async function loadRepeats(): Promise<Repeats | undefined> {
   return repeats ?? import("./repeat.js").then((module) => (repeats = module)).catch(() => undefined);
 }

@@ -8,10 +8,10 @@ import type { UploadAtProxy } from "./upload-at-proxy.js";
 /** Attempts in a row without progress, after the first. */
 const MOST_FAILURES = 5;
 const FIRST_WAIT_MS = 1000;
-/** The file may be sent so many times in one call, and one part more. */
+/** Largest number of times that one call sends the whole file, besides one part. */
 const MOST_COPIES = 3;
 
-/** The owner's side of {@link sendFile}. */
+/** Callbacks of {@link sendFile}. */
 export interface SendFileHandlers {
   /** Called before each request with the number of stored bytes. */
   readonly onProgress: (loadedBytes: number) => void;
@@ -45,7 +45,7 @@ interface Sending {
  * progress: a proxy that answers for ever, and stores nothing, comes to an end after 5 failures.
  *
  * @param known the state of an upload that was left; it is looked up first
- * @throws what no further attempt can mend; `onState` has had what was reached
+ * @throws the error that no further attempt can mend; `onState` has received the last state
  */
 export async function sendFile(
   context: UploadContext,

@@ -1,7 +1,7 @@
 import { ResponseError } from "../errors.js";
 import { excerpt, isRecord, parseJSON } from "../transport/error-response.js";
 
-/** State of an upload, as the proxy tells it. */
+/** State of an upload in an answer of the proxy. */
 export interface UploadAtProxy {
   readonly id: string;
   /** Number of bytes that are stored, from the start of the file. */

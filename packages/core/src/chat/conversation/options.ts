@@ -61,9 +61,8 @@ interface ChatBehaviour<Output> {
   /**
    * System prompt: the first message of each request, also after tool calls. A function is called for each
    * request and may be async; if it fails, the turn ends with its error, as `not-sent` if it has no answer yet.
-   * The prompt is not part of
-   * the thread: it is never in `messages`, never stored, and `reset()` and `setMessages()` keep it. System
-   * messages in `initialMessages` follow it.
+   * The prompt is not part of the thread: it is never in `messages`, never stored, and `reset()` and
+   * `setMessages()` keep it. System messages in `initialMessages` follow it.
    *
    * @example
    * ```ts

@@ -44,7 +44,7 @@ export function requestOf(
   }
 }
 
-/** Makes the messages of a request. What places the results of tools is loaded for the first thread that has some. */
+/** Makes the messages of a request. Loads the code that places results of tools with the first thread that has some. */
 function historyOf(
   thread: readonly ThreadMessage[],
 ): readonly ChatRequestMessage[] | Promise<readonly ChatRequestMessage[]> {

@@ -4,7 +4,7 @@ import { type ImageInput, imageURLs } from "./attachments.js";
 import { QUEUED } from "./message.js";
 import type { MessageQueue, QueueEntry, TimedMessage } from "./queue.js";
 
-/** Queue of a chat, as its storage sees it. */
+/** Records of a chat's queue in its storage. */
 export interface QueueRecords {
   /** False while the files of a message are read; `changed` follows. An absent record would look like a dropped message. */
   isReady(key: string): boolean;

@@ -69,9 +69,8 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   dequeue(index: number): void;
   /**
    * Repeats the request whose answer failed or was stopped; results of tools are kept. An answer that a proxy still
-   * keeps is read to its end instead, and nothing is requested. After `step-limit` it
-   * continues, with `maxSteps` more answers. With nothing to retry the turn is `not-sent`, and the chat stays as
-   * it is.
+   * keeps is read to its end instead, and nothing is requested. After `step-limit` it continues, with `maxSteps`
+   * more answers. With nothing to retry the turn is `not-sent`, and the chat stays as it is.
    */
   retry(): Promise<ThreadTurn>;
   /**

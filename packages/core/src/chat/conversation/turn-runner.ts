@@ -193,7 +193,7 @@ export function createRun(context: RunContext): Run {
     return { ...client, headers: () => written.then(client.headers) };
   }
 
-  /** Loads what decides about calls and runs them. */
+  /** Loads the code that decides about calls and runs them. */
   function loadCalls(): Promise<ToolCalls> {
     loading ??= import("./tool-calls.js").then(({ createToolCalls }) => {
       calls = createToolCalls({ client, thread, tools: () => options().tools, signal, onChange });
