@@ -87,6 +87,20 @@ test("A copy whose meter fails is made by the next attempt, which pays for it", 
   expect(await proxy.archived({ tasks: [second] })).toEqual([]);
 });
 
+test("a copy that is whole when an eviction cuts it off is not made again, and keeps its link", async () => {
+  await proxy.close();
+  proxy = await startArchive({}, { budgetBytes: 10 * film.length, holdsEnd: true });
+  const id = await proxy.create("film");
+  await proxy.poll(id);
+  await expect.poll(() => proxy.archived({ tasks: [id] })).toHaveLength(1);
+  const [copy] = await proxy.archived({ tasks: [id] });
+  await proxy.evict();
+  await nextAttempt(id);
+  await copyLast("last");
+  expect(Buffer.from(await (await fetch(copy?.url ?? "")).arrayBuffer())).toEqual(Buffer.from(film));
+  expect(proxy.files.requests.map(({ url }) => url)).toEqual(["/film.mp4", "/last.mp4"]);
+});
+
 test("a deletion while a copy runs wins: nothing stays, nothing comes back, and nothing is paid", async () => {
   const held = heldFilm("/unwanted.mp4");
   const id = await proxy.create("unwanted");

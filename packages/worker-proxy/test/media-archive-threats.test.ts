@@ -136,6 +136,16 @@ describe("case 78: a file", () => {
     expect(await small.keys()).toEqual([]);
   });
 
+  test("of just the largest size is kept, whether its host says it or not", async () => {
+    const exact = await ownArchive({ maxBytes: film.length });
+    exact.files.serves("/unsaid.mp4", (response) => void response.writeHead(200).end(film));
+    for (const prompt of ["film", "unsaid"]) {
+      const id = await exact.create(prompt);
+      await exact.poll(id);
+      await expect.poll(() => exact.archived({ tasks: [id] })).toHaveLength(1);
+    }
+  });
+
   test("that does not arrive in time has five attempts, and holds no space", async () => {
     const short = await ownArchive({ copyMs: 150 }, { userFiles: 1 });
     short.files.serves("/slow.mp4", (response) => {
@@ -216,6 +226,21 @@ describe("case 79: the copy of one user", () => {
       expect(answer.error?.code).toBe("invalid_request");
     }
   });
+});
+
+test("case 79: a list of copies is asked for with at most 100 names and 256 KiB, and says its length", async () => {
+  const post = (body: BodyInit, type = "application/json") =>
+    proxy.ask("/v1/archive", { method: "POST", headers: { "content-type": type }, body, duplex: "half" });
+  const padded = (bytes: number) => '{"tasks":["t"]}'.padEnd(bytes);
+  const names = JSON.stringify({ tasks: Array(40).fill("t"), urls: Array(60).fill("https://a") });
+  for (const answer of [
+    await post(names),
+    await post(padded(262_144)),
+    await post('{"tasks":["t"]}', "application/json; charset=utf-8"),
+  ])
+    expect([answer.status, await answer.json()]).toEqual([200, { files: [] }]);
+  expect((await post(padded(262_145))).status).toBe(400);
+  expect((await post(new Blob(['{"tasks":["t"]}']).stream())).status).toBe(411);
 });
 
 test("case 79: a copy that its owner deleted does not come back, however often its task is polled", async () => {

@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { film, picture, sends, startArchive } from "./support/media-gateway.js";
 
@@ -67,6 +68,17 @@ describe("the film of a task", () => {
     expect(Buffer.compare(await bytesOf(copy?.url ?? ""), film)).toBe(0);
     expect(answers).toEqual([]);
   });
+});
+
+test("a film that its host has packed is copied as it is", async () => {
+  const packed = gzipSync(film);
+  const headers = { "content-encoding": "gzip", "content-length": packed.length };
+  proxy.files.serves("/packed.mp4", (response) => void response.writeHead(200, headers).end(packed));
+  const id = await proxy.create("packed");
+  await proxy.poll(id);
+  await expect.poll(() => proxy.archived({ tasks: [id] })).toHaveLength(1);
+  const [copy] = await proxy.archived({ tasks: [id] });
+  expect(Buffer.compare(await bytesOf(copy?.url ?? ""), film)).toBe(0);
 });
 
 test("the last frame of a film is copied beside it, once, and both get new links by the task", async () => {
