@@ -62,9 +62,17 @@ describe("the file of a result", () => {
     expect(sent).toBeLessThan(20_000);
   });
 
-  test("is read if it has exactly maxBytes", async () => {
-    const { client } = filesOf(() => png());
-    expect((await fetchMedia(client, url, { maxBytes: PNG.length })).size).toBe(PNG.length);
+  test.each<Record<string, string>>([{}, { "content-length": String(PNG.length) }])(
+    "is read if it has exactly maxBytes, with the headers %j",
+    async (headers) => {
+      const { client } = filesOf(() => png(headers));
+      expect((await fetchMedia(client, url, { maxBytes: PNG.length })).size).toBe(PNG.length);
+    },
+  );
+
+  test("is refused beyond 100 MiB where no maxBytes is given", async () => {
+    const { client } = filesOf(() => png({ "content-length": String(100 * 1024 ** 2 + 1) }));
+    await expect(fetchMedia(client, url)).rejects.toThrow("larger than 104857600 bytes");
   });
 
   test.each([403, 404, 410])(

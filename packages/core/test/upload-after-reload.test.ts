@@ -1,6 +1,6 @@
 import { type ClientEvent, type ClientOptions, memoryStorage, type RecordStorage } from "@sluice/core";
 import { createUploadStore, uploadMedia } from "@sluice/core/media";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { clientOf, rejectionOf, shows, stoppedClock } from "./support/gateway.js";
 import { openUploads, PART, refused } from "./support/uploads.js";
 
@@ -68,7 +68,7 @@ describe("an upload with a storage", () => {
   });
 
   test.each([
-    ["first bytes", { at: 3 }],
+    ["first bytes", { at: 0 }],
     ["last bytes", { at: SIZE - 1 }],
     ["date", { lastModified: 1 }],
     ["size", { size: SIZE + 1 }],
@@ -183,6 +183,27 @@ describe("an upload with a storage", () => {
     const [record] = [...kept].filter(([key]) => !key.startsWith("old-"));
     expect(record?.[0]).toMatch(/^[\da-f]{64}$/);
     expect(Object.keys(record?.[1] as object)).toEqual(["id", "at", "until"]);
+  });
+
+  test("An upload whose time is over is not continued, and is no longer kept", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { leave, open, uploads, storage } = browser();
+    await leave(film());
+    await leave(film({ name: "other.mp4" }));
+    vi.setSystemTime(Date.now() + 86_400_000);
+    await open().upload(film());
+    expect(uploads.log).toEqual(anew);
+    expect((await storage.read("uploads/https://app.test")).size).toBe(1);
+  });
+
+  test("The progress of an upload that goes on begins at nothing, and then is where it stood", async () => {
+    const { leave, open, storage, clock } = browser();
+    await leave(film());
+    const shares: number[] = [];
+    const onProgress = ({ loadedBytes }: { readonly loadedBytes: number }) => shares.push(loadedBytes);
+    await clock.advanceUntil(uploadMedia(open().client, film(), { storage, onProgress }), 100);
+    expect(shares).toEqual([0, PART, 2 * PART, SIZE]);
   });
 
   test("A store of uploads goes on after a reload, too", async () => {

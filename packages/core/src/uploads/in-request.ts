@@ -45,5 +45,5 @@ export async function uploadFiles<Request>(
     done += file.size;
     files.set(file, url);
   }
-  return mapFiles(request, (file) => files.get(file) ?? "") as Request;
+  return mapFiles(request, (file) => files.get(file) as string) as Request;
 }

@@ -54,8 +54,8 @@ export async function openKeptUpload(
   const report = (error: unknown) => reportStorageFailure(client, error);
   const records = await readRecords(client.clock, storage, collection).catch(report);
   signal.throwIfAborted();
-  const { id, until = 0 } = records?.get(key) ?? {};
-  let kept = until > Date.now() ? id : undefined;
+  const known = records?.get(key);
+  let kept = known && known.until > Date.now() ? known.id : undefined;
   let writing = Promise.resolve();
   return { state: kept === undefined ? undefined : { id: kept, offset: 0 }, keep };
 
