@@ -125,7 +125,7 @@ describe("generateImages", () => {
     expect(images).toEqual([
       image,
       { error: { code: "policy", message: "not allowed" } },
-      { error: { message: "the gateway gave no image and no reason" } },
+      { error: { message: "the gateway gives no reason" } },
       { url: "https://cdn.test/4.png" },
     ]);
   });

@@ -222,11 +222,47 @@ describe("continues after every failure that may pass", () => {
     expect(polledAt).toEqual([0, 15, 30]);
   });
 
-  test("ends at once with a 404 for a task that was seen before", async () => {
+  test("ends with a 404 for a task that was seen before only after two minutes of them", async () => {
+    const passing = watched([queued, ...Array.from({ length: 7 }, () => refusal(404)), success]);
+    await passing.minutes(3);
+    await passing.over;
+    expect(passing.seen.at(-1)?.state).toBe("succeeded");
     const { polledAt, over, minutes } = watched([queued, refusal(404)]);
-    await minutes(2);
-    expect(await rejectionOf(over)).toMatchObject({ status: 404 });
-    expect(polledAt).toEqual([0, 15]);
+    await minutes(5);
+    expect(await rejectionOf(over)).toMatchObject({ status: 404, handle });
+    expect(polledAt.at(-1)).toBe(135);
+    // of a slow loop, one or two answers say nothing
+    const slow = watched([queued, refusal(404), refusal(404), refusal(404), success], {
+      intervalMs: 120_000,
+    });
+    await slow.minutes(10);
+    await slow.over;
+  });
+
+  test.each([400, 402, 409, 410, 418])(
+    "continues after %i for a task that was seen before",
+    async (status) => {
+      const passing = watched([queued, ...Array.from({ length: 3 }, () => refusal(status)), success]);
+      await passing.minutes(2);
+      await passing.over;
+      expect(passing.seen.at(-1)?.state).toBe("succeeded");
+      const lasting = watched([queued, refusal(status)]);
+      await lasting.minutes(5);
+      expect(await rejectionOf(lasting.over)).toMatchObject({ name: "APIError", status, handle });
+      expect(lasting.polledAt).toHaveLength(5);
+    },
+  );
+
+  test("waits ten minutes at most, however long Retry-After is", async () => {
+    const { polledAt, over, minutes, seen } = watched([
+      queued,
+      refusal(429, { "retry-after": "86400" }),
+      success,
+    ]);
+    await minutes(12);
+    await over;
+    expect(seen.at(-1)?.state).toBe("succeeded");
+    expect(polledAt).toHaveLength(3);
   });
 
   test.each([
@@ -368,13 +404,13 @@ describe("the end of waiting", () => {
     expect(await finished).toMatchObject({ state: "succeeded" });
   });
 
-  test("a Retry-After beyond the deadline is cut there, and the error has it", async () => {
+  test("a Retry-After beyond the deadline is in the error of the deadline", async () => {
     const { polledAt, over, minutes } = watched([refusal(429, { "retry-after": "86400" })]);
     await minutes(31);
     const error = await rejectionOf(over);
     expect(error).toMatchObject({ name: "TimeoutError", phase: "deadline", handle, cause: { status: 429 } });
     expect((error as Error).message).toMatch(/watch it again .*Retry-After: 86400 s.*refused with 429/);
-    expect(polledAt).toEqual([0]);
+    expect(polledAt).toHaveLength(3);
   });
 
   test("an error as JSON has the handle, and no signature", async () => {

@@ -139,11 +139,10 @@ export async function waitForAsset(
   asset: AssetHandle | string,
   options: AssetWatchOptions = {},
 ): Promise<ActiveAsset> {
-  for await (const snapshot of watchAsset(client, asset, options)) {
-    if (isActive(snapshot)) return snapshot;
-    if (snapshot.state === "failed") throw assetFailure(snapshot);
-  }
-  throw new Error("unreachable: watching has ended");
+  let last: Asset | undefined;
+  for await (const snapshot of watchAsset(client, asset, options)) last = snapshot;
+  if (last && isActive(last)) return last;
+  throw assetFailure(last as Asset);
 }
 
 /**

@@ -149,7 +149,7 @@ function imageOf(client: Client, entry: unknown, path: string): GeneratedImage |
   const url = fieldOf(client, `${path}.url`, "string", address);
   const size = fieldOf(client, `${path}.size`, "string", pixels);
   if (url) return size ? { url, size } : { url };
-  const { message = "the gateway gave no image and no reason", code, type } = errorFieldsOf(entry) ?? {};
+  const { message = "the gateway gives no reason", code, type } = errorFieldsOf(entry) ?? {};
   return { error: { message, ...(code !== undefined && { code }), ...(type !== undefined && { type }) } };
 }
 

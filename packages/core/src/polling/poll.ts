@@ -42,25 +42,29 @@ export interface PollPlan<Snapshot> {
   /** Sends one poll. It must not repeat the request: the loop does that. */
   readonly query: (signal: AbortSignal) => Promise<Snapshot>;
   readonly onPoll?: ((event: PollEvent) => void) | undefined;
-  /**
-   * True where the gateway has answered for the task before: a 404 ends the watching at once. For a new task,
-   * a 404 is repeated for 30 seconds.
-   */
+  /** True where the gateway has answered before. */
   readonly seenBefore?: boolean | undefined;
+  /** Unix milliseconds after which the gateway may have forgotten: a 404 then ends the loop at once. */
+  readonly knownUntil?: number | undefined;
   /** Message of the error after the deadline. */
   readonly late: string;
 }
 
 /** Time after the start in which the gateway may not know a new task yet. */
 const GRACE_MS = 30_000;
-/** Number of consecutive answers that may be unreadable or report a failed query. */
-const UNREADABLE = 3;
+/** Time for which the gateway may not know a task that it knew. */
+const ABSENT_MS = 120_000;
+/** Number of consecutive answers that may be no answer: they could not be read, reported a failed query, or refused. */
+const DOUBTFUL = 3;
 /** Longest wait that failures alone cause. */
 const LONGEST_PAUSE_MS = 120_000;
+/** Longest wait that the gateway can ask for. */
+const LONGEST_RETRY_AFTER_MS = 600_000;
 
 /**
  * Polls until the consumer leaves: at once, then an interval after each answer. Failures that may pass (429, 5xx, a
- * failed connection) do not end it. It backs off, longer if `Retry-After` is longer, up to the deadline.
+ * failed connection) do not end it. It backs off, longer if `Retry-After` is longer, up to 10 minutes. No single answer ends
+ * it for a task that the gateway has answered for.
  *
  * @throws {TimeoutError} phase `deadline`
  * @throws errors of `query` after which another poll would not help; the signal's reason, at once
@@ -71,7 +75,8 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
   const { signal, end } = openSpan(clock, plan.signal, deadlineMs, () => lateness(late, failure));
   const startedAt = clock.now();
   let failures = 0;
-  let unreadable = 0;
+  let doubts = 0;
+  let doubtedAt = 0;
   let seen = plan.seenBefore ?? false;
   let intervalMs = intervalAfter(plan.intervalMs, undefined);
   try {
@@ -84,15 +89,16 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
         failure = undefined;
         intervalMs = intervalAfter(plan.intervalMs, snapshot);
         failures = 0;
-        unreadable = 0;
+        doubts = 0;
         seen = true;
         yield snapshot;
       } catch (error) {
-        const verdict = verdictOf(error);
-        const isNew = !seen && clock.now() - startedAt < GRACE_MS;
-        if (verdict === "stop" || (verdict === "absent" && !isNew)) throw error;
-        if (verdict === "unreadable" && ++unreadable > UNREADABLE) throw error;
+        const verdict = verdictOf(error, seen);
         if (verdict === "passing") backoffMs = backoff(error, intervalMs, ++failures);
+        else {
+          if (++doubts === 1) doubtedAt = clock.now();
+          if (verdict === "stop" || (verdict === "absent" ? isAbsent() : doubts > DOUBTFUL)) throw error;
+        }
         failure = error as Error;
       }
       const ms = (backoffMs ?? intervalMs) * (0.9 + 0.2 * random());
@@ -102,26 +108,33 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
   } finally {
     end();
   }
+
+  function isAbsent(): boolean {
+    if (!seen) return clock.now() - startedAt >= GRACE_MS;
+    if (plan.knownUntil && plan.knownUntil <= Date.now()) return true;
+    return doubts > DOUBTFUL && clock.now() - doubtedAt >= ABSENT_MS;
+  }
 }
 
 /**
  * Classifies a failed poll.
  *
  * - `passing`: another poll may succeed
- * - `unreadable`: the answer could not be read, or reported a failed query
+ * - `doubtful`: the answer could not be read, reported a failed query, or refused what was answered before
  * - `absent`: the gateway does not know the task, as happens right after its creation
  * - `stop`: another poll cannot help
  */
-function verdictOf(error: unknown): "passing" | "unreadable" | "absent" | "stop" {
+function verdictOf(error: unknown, seen: boolean): "passing" | "doubtful" | "absent" | "stop" {
   if (!isGatewayError(error)) return "stop";
   if (isTransient(error) || error.name === "TimeoutError") return "passing";
-  if (error.name === "ResponseError") return "unreadable";
+  if (error.name === "ResponseError") return "doubtful";
   if (error.name !== "APIError" || isClosedRoute(error)) return "stop";
   const { status } = error;
   // too early
   if (status === 425) return "passing";
-  if (status >= 200 && status < 300) return "unreadable";
-  return status === 404 || status === 400 ? "absent" : "stop";
+  if ([401, 403].includes(status)) return "stop";
+  if (status === 404 || (status === 400 && !seen)) return "absent";
+  return seen || (status >= 200 && status < 300) ? "doubtful" : "stop";
 }
 
 /** Makes the error of the deadline. Its cause is the error of the last poll, which may be the reason. */
@@ -144,5 +157,5 @@ function retryAfterOf(error: unknown): number {
  */
 function backoff(error: unknown, intervalMs: number, failures: number): number {
   const grown = Math.min(intervalMs * 2 ** (failures - 1), Math.max(intervalMs, LONGEST_PAUSE_MS));
-  return Math.max(grown, retryAfterOf(error) / 0.9);
+  return Math.max(grown, Math.min(retryAfterOf(error), LONGEST_RETRY_AFTER_MS) / 0.9);
 }

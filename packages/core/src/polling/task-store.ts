@@ -235,7 +235,7 @@ export function createTaskStore<
 }
 
 const BUSY =
-  "nothing was sent: a task is in flight; wait for its end, or call reset() first, and pay for both";
+  "nothing was sent: a task is in flight; wait for its end, or call reset(), and pay for both";
 
 /** Ends that were reported. All stores of a task get the same object. */
 const reported = new WeakSet<object>();

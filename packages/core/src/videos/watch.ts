@@ -45,7 +45,8 @@ export interface VideoTaskWatchOptions extends RequestOptions {
   /** Called before each poll, and before each wait for the next one. Not called while a proxy pushes changes. */
   readonly onPoll?: ((event: PollEvent) => void) | undefined;
   /**
-   * True where the gateway has answered for the task before: a 404 ends the watching at once. For a new task,
+   * True where the gateway has answered for the task before: a 404 is then repeated for 2 minutes, and another refusal
+   * three times. After the task's time (`queryableUntil` of the handle), the first 404 ends the watching. For a new task,
    * a 404 is repeated for 30 seconds.
    *
    * @default false
@@ -205,6 +206,7 @@ function answersOf(
     random,
     intervalMs: (answer) => intervalAfter(intervalMs, answer?.task),
     deadlineMs,
+    knownUntil: handle.queryableUntil,
     late: `the video task was not over after ${deadlineMs} ms (deadlineMs); it goes on: watch it again by its handle`,
     async query(signal) {
       const { task, keepMs, offers } = await query(client, handle, {
@@ -251,12 +253,10 @@ export async function waitForVideoTask(
   options: VideoTaskWatchOptions = {},
 ): Promise<SucceededVideoTask> {
   const handle = referenceOf(client, task);
-  for await (const snapshot of watchVideoTask(client, handle, options)) {
-    if (snapshot.state === "succeeded") return snapshot;
-    if (snapshot.state !== "failed") continue;
-    throw taskFailure(snapshot, handle);
-  }
-  throw new Error("unreachable: watching has ended");
+  let last: VideoTask | undefined;
+  for await (const snapshot of watchVideoTask(client, handle, options)) last = snapshot;
+  if (last?.state === "succeeded") return last;
+  throw taskFailure(last as FailedVideoTask, handle);
 }
 
 /** Returns the time from which the link of a task is renewed; infinity for a task without a copy. */
@@ -271,8 +271,8 @@ export function isSettled(task: VideoTask | undefined): boolean {
 
 /** Makes the error of a failed task. */
 export function taskFailure(task: FailedVideoTask, handle: VideoTaskReference): TaskFailedError {
-  const reason = task.reason ? `: ${task.reason}` : ", and the gateway gives no reason";
-  const error = new TaskFailedError(`the video task failed${reason}`, { reason: "failed", task });
+  const words = task.reason || "the gateway gives no reason";
+  const error = new TaskFailedError(`the video task failed: ${words}`, { reason: "failed", task });
   return withDetails(error, { handle }) as TaskFailedError;
 }
 
@@ -294,7 +294,7 @@ function isRefused({ code }: Record<string, unknown>): boolean {
 function expiredOr(error: unknown, handle: VideoTaskReference): unknown {
   const { queryableUntil } = handle;
   if (queryableUntil === undefined || Date.now() < queryableUntil || isClosedRoute(error)) return error;
-  if (!isGatewayError(error) || error.name !== "APIError" || ![400, 404].includes(error.status)) return error;
+  if (!isGatewayError(error) || error.name !== "APIError" || error.status !== 404) return error;
   const message = "the gateway no longer knows the video task: its 24 hours are over";
   return new TaskExpiredError(message, handle, { cause: error });
 }
