@@ -27,10 +27,8 @@ export interface StoreOptions {
   readonly throttleMs: number;
   /** Clock of the throttling. */
   readonly clock: Clock;
-  /** Called before the first subscription. */
-  readonly onFirst?: () => void;
-  /** Called after the last subscriber has left. */
-  readonly onLast?: () => void;
+  /** Called before the first subscription. May return a function, which is called after the last subscriber has left. */
+  readonly onUse?: () => (() => void) | undefined;
 }
 
 /**
@@ -39,9 +37,9 @@ export interface StoreOptions {
  */
 export function createStore<State>(
   compute: () => State,
-  { throttleMs, clock, onFirst, onLast }: StoreOptions,
+  { throttleMs, clock, onUse }: StoreOptions,
 ): StoreControl<State> {
-  const { subscribe, notify } = createListeners(onFirst, onLast);
+  const { subscribe, notify } = createListeners(onUse);
   let snapshot = compute();
   let publishedAt = Number.NEGATIVE_INFINITY;
   let scheduled: AbortController | undefined;
@@ -202,17 +200,18 @@ export function createRegistry<Value>({
   }
 }
 
-/** A list of subscribers. */
-function createListeners(onFirst?: () => void, onLast?: () => void) {
+/** A list of subscribers; `onUse` as in {@link StoreOptions}. */
+function createListeners(onUse?: StoreOptions["onUse"]) {
   const listeners = new Set<() => void>();
+  let endUse: (() => void) | undefined;
   return {
     subscribe(listener: () => void): () => void {
       // wrapped: a listener that is added twice is called twice
       const entry = () => listener();
-      if (listeners.size === 0) onFirst?.();
+      if (listeners.size === 0) endUse = onUse?.();
       listeners.add(entry);
       return () => {
-        if (listeners.delete(entry) && listeners.size === 0) onLast?.();
+        if (listeners.delete(entry) && listeners.size === 0) endUse?.();
       };
     },
     notify(): void {

@@ -71,19 +71,18 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   let lost: LostRequest<Model> | undefined;
   /** The wait until the next link expires, while there are subscribers. */
   let waking: AbortController | undefined;
-  let leaveClient: (() => void) | undefined;
   const store = createStore(() => state, {
     throttleMs: 0,
     clock: client.clock,
-    onFirst() {
-      leaveClient = onForget(client, reset);
+    onUse() {
+      const leaveClient = onForget(client, reset);
       waking = new AbortController();
       renewInTime();
-    },
-    onLast() {
-      leaveClient?.();
-      waking?.abort();
-      waking = undefined;
+      return () => {
+        leaveClient();
+        waking?.abort();
+        waking = undefined;
+      };
     },
   });
 

@@ -128,7 +128,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
   let isCutOff = false;
   const { presence = pagePresence(() => isCutOff) } = plan;
   let state: WatchState<Snapshot> = { ...unwatched, ...plan.known };
-  const store = createStore(() => state, { throttleMs: 0, clock, onFirst: open, onLast: leave });
+  const store = createStore(() => state, { throttleMs: 0, clock, onUse: open });
   let leaving: AbortController | undefined;
   let channel: TabChannel<Message<Snapshot>> | undefined;
   let stopPresence: (() => void) | undefined;
@@ -151,14 +151,15 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     tryAgain();
   }
 
-  function open(): void {
+  function open(): () => void {
     leaving?.abort();
-    if (channel) return;
+    if (channel) return leave;
     plan.onUse(true);
     channel = openTabChannel(name, receive, (error) => reportLimit(client, "broadcast-channel", error));
     channel.post({ type: "hello" });
     stopPresence = presence.subscribe(tryAgain);
     tryAgain();
+    return leave;
   }
 
   function leave(): void {

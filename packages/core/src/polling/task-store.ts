@@ -99,7 +99,6 @@ export function createTaskStore<
   let sending: Sending | undefined;
   let submitting: Promise<State> | undefined;
   let submitError: Error | undefined;
-  let leaveClient: (() => void) | undefined;
   /** Aborted when the task is forgotten. */
   let creating = new AbortController();
   const failed = forTheSame((snapshot: Snapshot | undefined) =>
@@ -108,16 +107,16 @@ export function createTaskStore<
   const store = createStore(compute, {
     throttleMs: 0,
     clock: client.clock,
-    onFirst() {
-      leaveClient = onForget(client, reset);
+    onUse() {
+      const leaveClient = onForget(client, reset);
       hasSubscribers = true;
       startWatching();
       store.flush();
-    },
-    onLast() {
-      hasSubscribers = false;
-      leaveClient?.();
-      leave();
+      return () => {
+        hasSubscribers = false;
+        leaveClient();
+        leave();
+      };
     },
   });
 
@@ -234,8 +233,7 @@ export function createTaskStore<
   }
 }
 
-const BUSY =
-  "nothing was sent: a task is in flight; wait for its end, or call reset(), and pay for both";
+const BUSY = "nothing was sent: a task is in flight; wait for its end, or call reset(), and pay for both";
 
 /** Ends that were reported. All stores of a task get the same object. */
 const reported = new WeakSet<object>();

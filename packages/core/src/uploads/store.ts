@@ -49,14 +49,10 @@ export function createUploadStore(
   noteOptions("createUploadStore or useUpload", options, client.warn);
   let state: UploadState = idle;
   let running = new AbortController();
-  let leaveClient: (() => void) | undefined;
   const store = createStore(() => state, {
     throttleMs: 0,
     clock: client.clock,
-    onFirst() {
-      leaveClient = onForget(client, reset);
-    },
-    onLast: () => leaveClient?.(),
+    onUse: () => onForget(client, reset),
   });
   return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, upload, stop, reset };
 

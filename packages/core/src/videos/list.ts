@@ -27,22 +27,21 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
   noteOptions("createVideoTaskList or useVideoTasks", options, client.warn);
   const settings = () => options;
   const watching = new Map<string, () => void>();
-  let stopLedger: (() => void) | undefined;
   /** The wait until the next link expires. */
   let waking = new AbortController();
   const store = createStore(ledger.getSnapshot, {
     throttleMs: 0,
     clock: client.clock,
-    onFirst() {
-      stopLedger = ledger.subscribe(watchUnfinished);
+    onUse() {
+      const stopLedger = ledger.subscribe(watchUnfinished);
       void ledger.restore();
       watchUnfinished();
-    },
-    onLast() {
-      stopLedger?.();
-      waking.abort();
-      for (const leave of watching.values()) leave();
-      watching.clear();
+      return () => {
+        stopLedger();
+        waking.abort();
+        for (const leave of watching.values()) leave();
+        watching.clear();
+      };
     },
   });
   return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, remove: ledger.remove };

@@ -48,7 +48,6 @@ export function createDraftStore<Value>(
   let isTouched = false;
   let isRead = false;
   let scheduled: AbortController | undefined;
-  let leaving: AbortController | undefined;
   const writer = createRecordWriter({
     client,
     storage,
@@ -59,15 +58,15 @@ export function createDraftStore<Value>(
   const store = createStore<DraftState<Value>>(() => ({ value, isRestoring }), {
     throttleMs: 0,
     clock,
-    onFirst() {
+    onUse() {
       void restore();
-      leaving = new AbortController();
+      const leaving = new AbortController();
       const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
       listen?.("pagehide", flush, { signal: leaving.signal });
-    },
-    onLast() {
-      leaving?.abort();
-      flush();
+      return () => {
+        leaving.abort();
+        flush();
+      };
     },
   });
   return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, set, clear };

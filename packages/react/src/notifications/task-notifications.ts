@@ -49,7 +49,6 @@ export function createTaskNotifications(client: Client, options: () => TaskNotif
   let state = initialState;
   let stopFallback: (() => void) | undefined;
   let isShown = false;
-  let leaveClient: (() => void) | undefined;
   let isWanted = false;
   /** Subscribing and unsubscribing, one after the other. Never rejects. */
   let work = Promise.resolve();
@@ -57,16 +56,16 @@ export function createTaskNotifications(client: Client, options: () => TaskNotif
   const store = createStore(() => state, {
     throttleMs: 0,
     clock: systemClock,
-    onFirst() {
-      leaveClient = onForget(client, () => {
+    onUse() {
+      const leaveClient = onForget(client, () => {
         if (state.isEnabled) void disable();
       });
       restore();
-    },
-    onLast() {
-      leaveClient?.();
-      isShown = false;
-      stop();
+      return () => {
+        leaveClient();
+        isShown = false;
+        stop();
+      };
     },
   });
   return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, enable, disable };

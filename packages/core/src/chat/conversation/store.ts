@@ -160,16 +160,12 @@ export function createChatStore<Output = unknown>(
   let opening: Promise<void> | undefined;
   let session = new AbortController();
   let waiting = new AbortController();
-  /** Ends what `client.forget()` reaches while the chat has subscribers, or an open storage. */
-  let leaveView: (() => void) | undefined;
+  /** Ends what `client.forget()` reaches while the chat has an open storage. */
   let leaveStorage: (() => void) | undefined;
   const store = createStore(compute, {
     throttleMs,
     clock: client.clock,
-    onFirst() {
-      leaveView = onForget(client, forget);
-    },
-    onLast: () => leaveView?.(),
+    onUse: () => onForget(client, forget),
   });
   return withReader(own);
 
