@@ -1,7 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { loadSimulation } from "../tests/simulation/bundle.ts";
-import { knownBugs } from "../tests/simulation/known-bugs.ts";
+import { loadSimulation, loadUploads } from "../tests/simulation/bundle.ts";
+import { type KnownBug, knownBugs } from "../tests/simulation/known-bugs.ts";
+import { knownUploadBugs } from "../tests/simulation/known-upload-bugs.ts";
 
 /*
  * Runs simulated worlds: tabs, storage, network and gateway, with faults at any step. Each seed is one world. A rule that
@@ -9,7 +10,8 @@ import { knownBugs } from "../tests/simulation/known-bugs.ts";
  *
  *   pnpm simulate --seeds 10000             10,000 worlds
  *   pnpm simulate --seed 7 --seeds 1        one world again
- *   pnpm simulate --put-back                puts each known bug back, and looks for it
+ *   pnpm simulate --uploads --seeds 1000    1,000 worlds of uploads
+ *   pnpm simulate --put-back                puts each known bug back, and looks for it; --only <part of a name> for some
  *
  * `--trace <file>` writes all that happened in the first seed.
  */
@@ -18,6 +20,7 @@ const { values } = parseArgs({
   options: {
     seeds: { type: "string" },
     seed: { type: "string", default: "1" },
+    uploads: { type: "boolean", default: false },
     "put-back": { type: "boolean", default: false },
     only: { type: "string", default: "" },
     trace: { type: "string" },
@@ -26,6 +29,7 @@ const { values } = parseArgs({
 const first = Number(values.seed);
 
 if (values["put-back"]) await putBack(Number(values.seeds ?? 2000));
+else if (values.uploads) await runUploads(Number(values.seeds ?? 1000));
 else await run(Number(values.seeds ?? 1000));
 
 async function run(seeds: number): Promise<void> {
@@ -45,22 +49,47 @@ async function run(seeds: number): Promise<void> {
   if (figures.failing.size > 0) process.exitCode = 1;
 }
 
+async function runUploads(seeds: number): Promise<void> {
+  const { searchUploads } = await loadUploads();
+  const startedAt = process.cpuUsage();
+  const { worlds, counts, failing } = await searchUploads(first, seeds);
+  console.log(`${worlds} worlds of uploads\n${cpuSeconds(startedAt)} s of CPU`);
+  for (const [name, count] of [...counts].sort(([, a], [, b]) => b - a))
+    console.log(`${String(count).padStart(8)}  ${name}`);
+  for (const { seed, failure, trace } of failing)
+    console.log([`\nseed ${seed}: ${failure}`, ...trace].join("\n"));
+  if (failing.length > 0) process.exitCode = 1;
+}
+
 async function putBack(seeds: number): Promise<void> {
-  const bugs = knownBugs.filter(({ name }) => name.includes(values.only));
+  const isChosen = ({ name }: KnownBug) => name.includes(values.only);
+  const bugs = [
+    ...knownBugs.filter(isChosen).map((bug) => ({ ...bug, look: lookInWorlds })),
+    ...knownUploadBugs.filter(isChosen).map((bug) => ({ ...bug, look: lookInUploads })),
+  ];
   let found = 0;
-  for (const { name, changes } of bugs) {
-    const { search, shortest } = await loadSimulation(changes);
-    const { seeds: tried, failing } = await search(first, seeds, () => true);
-    const [[kind, [seed]] = ["", []]] = [...failing];
-    if (seed === undefined) {
-      console.log(`not found  ${name} (${tried} seeds)`);
-      continue;
-    }
-    found += 1;
-    const { plan } = await shortest(seed);
-    console.log(`found      ${name}: seed ${seed}, ${plan.steps.length} steps: ${kind}`);
+  for (const { name, changes, look } of bugs) {
+    const where = await look(changes, seeds);
+    if (where !== undefined) found += 1;
+    console.log(where === undefined ? `not found  ${name} (${seeds} seeds)` : `found      ${name}: ${where}`);
   }
   console.log(`${found} of ${bugs.length} found`);
+  if (found < bugs.length) process.exitCode = 1;
+}
+
+async function lookInWorlds(changes: KnownBug["changes"], seeds: number): Promise<string | undefined> {
+  const { search, shortest } = await loadSimulation(changes);
+  const { failing } = await search(first, seeds, () => true);
+  const [[kind, [seed]] = ["", []]] = [...failing];
+  return seed === undefined
+    ? undefined
+    : `seed ${seed}, ${(await shortest(seed)).plan.steps.length} steps: ${kind}`;
+}
+
+async function lookInUploads(changes: KnownBug["changes"], seeds: number): Promise<string | undefined> {
+  const { searchUploads } = await loadUploads(changes);
+  const [found] = (await searchUploads(first, seeds, () => true)).failing;
+  return found && `seed ${found.seed}, ${found.trace.length} requests and visits: ${found.failure}`;
 }
 
 function cpuSeconds(startedAt: NodeJS.CpuUsage): string {

@@ -1,5 +1,9 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { loadSimulation } from "./simulation/bundle.ts";
+import { knownBugs } from "./simulation/known-bugs.js";
+import { knownUploadBugs } from "./simulation/known-upload-bugs.js";
 import { scenarios } from "./simulation/scenarios.js";
 
 let simulation: Awaited<ReturnType<typeof loadSimulation>>;
@@ -30,4 +34,11 @@ describe("what the simulation has found does not come back:", () => {
   test.each(scenarios)("$name", async ({ plan }) => {
     expect((await simulation.simulate(plan)).failure).toBeUndefined();
   });
+});
+
+test.each([...knownBugs, ...knownUploadBugs])("it can be put back that $name", ({ changes }) => {
+  for (const { file, find } of changes) {
+    const source = readFileSync(join(import.meta.dirname, "..", file), "utf8");
+    expect(source.split(find), `${file}: ${find}`).toHaveLength(2);
+  }
 });

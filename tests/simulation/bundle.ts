@@ -40,27 +40,44 @@ const root = join(import.meta.dirname, "../..");
 export async function loadSimulation(
   changes: readonly SourceChange[] = [],
 ): Promise<typeof import("./index.js")> {
-  const folder = mkdtempSync(join(import.meta.dirname, "../node_modules/.simulation-"));
-  try {
-    const missing = new Set(changes);
-    await build(configOf("index.ts", { entryFileNames: "simulation.mjs" }));
-    await build(
-      configOf("tree.tsx", {
-        entryFileNames: "tree.js",
-        format: "iife",
-        name: "tree",
-        globals: { "node:fs/promises": "undefined" },
-      }),
-    );
-    const [unused] = missing;
-    if (unused) throw new Error(`${unused.file}: the text to replace was not found, or the file is not used`);
-    const simulation: typeof import("./index.js") = await import(
-      /* @vite-ignore */ pathToFileURL(join(folder, "simulation.mjs")).href
-    );
+  return loadBuilt<typeof import("./index.js")>(changes, "index.ts", async (simulation, folder) => {
     simulation.loadTrees(treeCodeOf(readFileSync(join(folder, "tree.js"), "utf8")));
     // what modules make once, such as the origin of ids, is there in all worlds then
     await simulation.simulate(firstWorld);
-    return simulation;
+  });
+}
+
+/** Builds the worlds of uploads, and loads them. */
+export async function loadUploads(
+  changes: readonly SourceChange[] = [],
+): Promise<typeof import("./upload-world.js")> {
+  return loadBuilt<typeof import("./upload-world.js")>(changes, "upload-world.ts");
+}
+
+/** Builds an entry, and loads it. `prepare` is called before its files are removed, for an entry with trees. */
+async function loadBuilt<Built>(
+  changes: readonly SourceChange[],
+  entry: string,
+  prepare?: (built: Built, folder: string) => Promise<void>,
+): Promise<Built> {
+  const folder = mkdtempSync(join(import.meta.dirname, "../node_modules/.simulation-"));
+  try {
+    const missing = new Set(changes);
+    await build(configOf(entry, { entryFileNames: "simulation.mjs" }));
+    if (prepare)
+      await build(
+        configOf("tree.tsx", {
+          entryFileNames: "tree.js",
+          format: "iife",
+          name: "tree",
+          globals: { "node:fs/promises": "undefined" },
+        }),
+      );
+    const [unused] = missing;
+    if (unused) throw new Error(`${unused.file}: the text to replace was not found, or the file is not used`);
+    const built: Built = await import(/* @vite-ignore */ pathToFileURL(join(folder, "simulation.mjs")).href);
+    await prepare?.(built, folder);
+    return built;
 
     function configOf(entry: string, output: object): InlineConfig {
       return {

@@ -59,7 +59,11 @@ export const knownBugs: readonly KnownBug[] = [
         "",
       ),
       change(`${protocol}/chunk-parser.ts`, "const isEmpty = !hasBegun()", "const isEmpty = false"),
-      change(`${protocol}/chunk-parser.ts`, "if (isError(json)) endWithError(text);\n    else end(", "end("),
+      change(
+        `${protocol}/chunk-parser.ts`,
+        "if (frames.isError(noEvent, json)) endWithError(text);\n    else end(",
+        "end(",
+      ),
       change(
         `${protocol}/choice-reader.ts`,
         'if (choice.finishReason === null) return "unconfirmed";',
@@ -134,7 +138,7 @@ export const knownBugs: readonly KnownBug[] = [
     name: "a refusal that falls silent is no refusal",
     changes: [
       change(
-        `${transport}/failure.ts`,
+        `${transport}/refusal.ts`,
         "const { signal, end } = openSpan(clock, caller, REFUSAL_MS, () => undefined);",
         "const { signal, end } = openSpan(clock, caller, Number.POSITIVE_INFINITY, () => undefined);",
       ),
@@ -399,8 +403,8 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         `${transport}/send.ts`,
-        "all.set(KEY_HEADER, exchange.idempotencyKey ?? randomId());",
-        "return;",
+        "headers.set(KEY_HEADER, exchange.idempotencyKey ?? randomId());",
+        "void 0;",
       ),
     ],
   },
@@ -456,6 +460,7 @@ export const knownBugs: readonly KnownBug[] = [
   },
 ];
 
-function change(file: string, find: string, replace: string): SourceChange {
+/** Makes a change of one source file. */
+export function change(file: string, find: string, replace: string): SourceChange {
   return { file, find, replace };
 }

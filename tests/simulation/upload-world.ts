@@ -1,7 +1,7 @@
 import { createClient, isGatewayError, memoryStorage } from "@sluice/core";
 import { uploadMedia } from "@sluice/core/media";
 import { stoppedClock } from "../../packages/core/test/support/gateway.js";
-import { between, type Random, randomOf, weighted } from "./random.js";
+import { between, nthOf, type Random, randomOf, weighted } from "./random.js";
 
 /** Size of a part. */
 const PART = 8_388_608;
@@ -11,7 +11,11 @@ const ENDLESS = 200;
 /** Clock of one call, in milliseconds: five waits of 30 s, and ten minutes for each part that is silent. */
 const CALL_MS = 60 * 60_000;
 
+/** The file, and two others of the same name, size and date. */
 const content = Uint8Array.from({ length: SIZE }, (_, at) => (at * 31 + (at >> 13)) & 255);
+const contents = [content, content.with(0, 1), content.with(SIZE - 1, 1)] as const;
+/** Offsets that no state of the file has. */
+const OUTSIDE = [-1, 0.5, SIZE + 1, SIZE + PART, Number.MAX_SAFE_INTEGER];
 const name = { lastModified: 1_790_000_000_000, type: "video/mp4" };
 
 /** Faults of a request, with their weights. `answer lost` and `forgets` make the proxy store bytes that no page knows. */
@@ -42,16 +46,21 @@ interface Stored {
   offset: number;
 }
 
-/** One world: a browser with a storage, a user who uploads a file, leaves and comes back, and a proxy with faults. */
+/**
+ * One world: a browser with a storage, a user who uploads a file, leaves and comes back, sometimes with another file of
+ * the same name, and a proxy with faults.
+ */
 export async function simulateUploads(
   seed: number,
 ): Promise<{ readonly trace: string[]; readonly failure?: string }> {
   const random = randomOf(seed, "user");
+  const randomFile = randomOf(seed, "files");
   const trace: string[] = [];
   const illness = weighted(random, illnesses);
   const proxy = createProxy(seed, illness, trace);
   const clock = stoppedClock();
   const storage = memoryStorage();
+  const picked = new Set<Uint8Array>();
   try {
     for (let visit = 1; visit <= 4; visit += 1) {
       const isLast = visit === 4;
@@ -61,7 +70,7 @@ export async function simulateUploads(
       if (isLast && illness === "none" && result !== "stored")
         throw new Error(`the proxy is well, and the upload ends: ${result}`);
     }
-    proxy.assertStoredOnce();
+    proxy.assertStoredOnce(picked.size);
     return { trace };
   } catch (error) {
     return { trace, failure: `${error}` };
@@ -78,7 +87,9 @@ export async function simulateUploads(
     });
     const leave = new AbortController();
     const leavesAt = stays || random() < 0.4 ? Number.POSITIVE_INFINITY : between(random, 1, 6);
-    const file = new File([content], "clip.mp4", name);
+    const bytes = randomFile() < 0.7 ? content : (nthOf(contents, between(randomFile, 0, 2)) ?? content);
+    const file = new File([bytes], "clip.mp4", name);
+    picked.add(bytes);
     const tabs = stays || random() < 0.8 ? 1 : 2;
     const startedAt = clock.now();
     proxy.beginCalls(tabs, (nth) => {
@@ -86,17 +97,18 @@ export async function simulateUploads(
       return leave.signal.aborted;
     });
     const calls = Array.from({ length: tabs }, () =>
-      uploadMedia(client, file, { storage, signal: leave.signal, onProgress: assertProgress }),
+      uploadMedia(client, file, { storage, signal: leave.signal, onProgress: proxy.noteProgress }),
     );
     const settled = await clock.advanceUntil(Promise.allSettled(calls), 4000);
+    proxy.assertInside();
     proxy.assertAffordable(tabs);
     if (clock.now() - startedAt > CALL_MS * tabs) throw new Error("a call takes more than an hour");
-    return settled.map(outcomeOf).find((outcome) => outcome !== "stored") ?? "stored";
+    return settled.map((each) => outcomeOf(each, bytes)).find((outcome) => outcome !== "stored") ?? "stored";
   }
 
-  function outcomeOf(result: PromiseSettledResult<{ readonly id: string }>): string {
+  function outcomeOf(result: PromiseSettledResult<{ readonly id: string }>, bytes: Uint8Array): string {
     if (result.status === "fulfilled") {
-      proxy.assertWhole(result.value.id);
+      proxy.assertWhole(result.value.id, bytes);
       return "stored";
     }
     const { reason } = result;
@@ -106,14 +118,28 @@ export async function simulateUploads(
   }
 }
 
-function assertProgress({
-  loadedBytes,
-  totalBytes,
-}: {
-  readonly loadedBytes: number;
-  readonly totalBytes: number;
-}) {
-  if (!(loadedBytes >= 0 && loadedBytes <= totalBytes)) throw new Error(`progress of ${loadedBytes} bytes`);
+/**
+ * Runs the seeds from `first` on.
+ *
+ * @param isEnough returns true to stop after a failing seed. @default stops never
+ */
+export async function searchUploads(first: number, count: number, isEnough: () => boolean = () => false) {
+  const counts = new Map<string, number>();
+  const failing: { readonly seed: number; readonly failure: string; readonly trace: readonly string[] }[] =
+    [];
+  let worlds = 0;
+  for (let seed = first; seed < first + count; seed += 1) {
+    const { failure, trace } = await simulateUploads(seed);
+    worlds += 1;
+    for (const line of trace) {
+      const [, fault] = /^[A-Z]+ .*: (.*)$/.exec(line) ?? [];
+      if (fault !== undefined) counts.set(fault, (counts.get(fault) ?? 0) + 1);
+    }
+    if (failure === undefined) continue;
+    failing.push({ seed, failure, trace });
+    if (isEnough()) break;
+  }
+  return { worlds, counts, failing };
 }
 
 /** The proxy and the network before it. It counts the bytes that a page sends as money. */
@@ -125,10 +151,22 @@ function createProxy(seed: number, illness: Illness, trace: string[]) {
   let requests = 0;
   let begun = 0;
   let crept = 0;
+  /** Most stored bytes that any answer has named. */
+  let told = 0;
+  let broken: string | undefined;
   /** Number of events for which a page may store the file once more: it did not learn of its file, or was told that it is gone. */
   let reasons = 0;
   let leave: (nth: number) => boolean = () => false;
-  return { fetch, heal, beginCalls, assertAffordable, assertWhole, assertStoredOnce };
+  return {
+    fetch,
+    heal,
+    beginCalls,
+    noteProgress,
+    assertInside,
+    assertAffordable,
+    assertWhole,
+    assertStoredOnce,
+  };
 
   function heal(): void {
     isWell = true;
@@ -150,7 +188,31 @@ function createProxy(seed: number, illness: Illness, trace: string[]) {
     const fault: Fault = isWell ? "none" : weighted(random, faults);
     trace.push(`${request.method} ${request.headers.get("upload-offset") ?? ""}+${body.length}: ${fault}`);
     if (leave(requests)) reasons += request.method === "POST" ? 1 : 0;
-    return answerTo(request, body, fault);
+    noteRange(request, body.length);
+    const answer = await answerTo(request, body, fault);
+    const { offset = 0 } = (answer.ok ? await answer.clone().json().catch(Object) : {}) as {
+      offset?: number;
+    };
+    if (!OUTSIDE.includes(offset)) told = Math.max(told, offset);
+    return answer;
+  }
+
+  /** Notes the bytes that the page shows as stored. */
+  function noteProgress({ loadedBytes }: { readonly loadedBytes: number }): void {
+    if (!(loadedBytes >= 0 && loadedBytes <= told))
+      broken ??= `${loadedBytes} bytes are shown as stored, and the proxy has told of ${told}`;
+  }
+
+  function noteRange({ method, headers }: Request, length: number): void {
+    const from = Number(headers.get("upload-offset") ?? 0);
+    const isInside = Number.isInteger(from) && from >= 0 && from + length <= SIZE;
+    // an empty part asks for the link of a file that is whole
+    if (!isInside || (method !== "GET" && length === 0 && from < SIZE))
+      broken ??= `${length} bytes were sent at ${from}, of a file of ${SIZE}`;
+  }
+
+  function assertInside(): void {
+    if (broken !== undefined) throw new Error(broken);
   }
 
   function answerTo(request: Request, body: Uint8Array, fault: Fault): Response | Promise<Response> {
@@ -174,7 +236,10 @@ function createProxy(seed: number, illness: Illness, trace: string[]) {
       case "takes nothing":
         return Response.json({ id, offset });
       case "stands elsewhere":
-        return Response.json({ id, offset: between(random, -1, SIZE + 1) });
+        return Response.json({
+          id,
+          offset: random() < 0.5 ? nthOf(OUTSIDE, between(random, 0, 4)) : between(random, 0, SIZE),
+        });
       case "forgets":
         reasons += 1;
         files.delete(id);
@@ -218,14 +283,15 @@ function createProxy(seed: number, illness: Illness, trace: string[]) {
     if (sentBytes > most) throw new Error(`${sentBytes} bytes were sent, and ${most} may be`);
   }
 
-  function assertWhole(id: string): void {
+  function assertWhole(id: string, bytes: Uint8Array): void {
     const { parts, offset } = files.get(id) ?? { parts: [], offset: 0 };
-    if (offset !== SIZE || Buffer.compare(Buffer.concat(parts), content) !== 0)
+    if (offset !== SIZE || Buffer.compare(Buffer.concat(parts), bytes) !== 0)
       throw new Error(`${id} is not the file: ${offset} bytes`);
   }
 
-  function assertStoredOnce(): void {
-    if (files.size > 1 + reasons) throw new Error(`${files.size} files, and ${reasons} with a reason`);
+  function assertStoredOnce(picked: number): void {
+    if (files.size > picked + reasons)
+      throw new Error(`${files.size} files are stored of ${picked}, and ${reasons} with a reason`);
   }
 }
 
