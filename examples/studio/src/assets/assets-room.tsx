@@ -75,7 +75,7 @@ export function AssetsRoom() {
           <section
             ref={section}
             aria-label="New asset"
-            className="mx-auto flex w-full max-w-3xl flex-col gap-4 rounded-2xl border bg-raised p-4 shadow-sm"
+            className="flex w-full flex-col gap-4 rounded-2xl border bg-raised p-4 shadow-sm"
           >
             <div className="flex flex-wrap items-center gap-3">
               <p className="grow text-sm text-muted">Add a picture once. Use it in many videos.</p>
@@ -119,7 +119,7 @@ export function AssetsRoom() {
           ) : (
             <ul
               aria-label="Assets"
-              className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,15rem),1fr))] gap-4"
+              className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,17rem),1fr))] gap-4"
             >
               {sending.map((registration) => (
                 <li key={registration.id}>

@@ -11,6 +11,7 @@ import {
   Drawing,
   Examples,
   GenerateButton,
+  LastRow,
   MediaRoom,
   PromptInput,
   useMediaRoom,
@@ -151,7 +152,13 @@ function Composer({ form, sources, isOver, region, button, isBusy, onSubmit }: C
       {refusals}
       <PromptInput form={form} placeholder="Describe an image" onSubmit={onSubmit} />
       <ShapeChips form={form} />
-      <div className="flex flex-wrap items-center gap-2">
+      <LastRow
+        button={
+          <GenerateButton button={button} isBusy={isBusy} onPress={onSubmit}>
+            {isBusy ? "Generating…" : "Generate"}
+          </GenerateButton>
+        }
+      >
         <AddMedia
           title="Reference images"
           fields={[references]}
@@ -168,12 +175,7 @@ function Composer({ form, sources, isOver, region, button, isBusy, onSubmit }: C
         <SetSize form={form} />
         <SeedLock form={form} />
         <MoreSettings form={form} />
-        <span className="ml-auto">
-          <GenerateButton button={button} isBusy={isBusy} onPress={onSubmit}>
-            {isBusy ? "Generating…" : "Generate"}
-          </GenerateButton>
-        </span>
-      </div>
+      </LastRow>
     </ComposerBox>
   );
 }
@@ -211,7 +213,8 @@ function SeedLock({ form }: { readonly form: MediaForm<ImageModel> }) {
       onClick={() => form.set("seed", isLocked ? undefined : randomSeed())}
     >
       {isLocked ? <Lock aria-hidden /> : <LockOpen aria-hidden />}
-      {isLocked ? `Seed ${seed}` : "Seed"}
+      <span className="@max-3xl:sr-only">Seed</span>
+      {isLocked && ` ${seed}`}
     </Chip>
   );
 }

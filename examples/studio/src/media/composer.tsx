@@ -116,7 +116,7 @@ export function ComposerBox({ label, region, isOver = false, children }: Compose
       ref={region}
       aria-label={label}
       data-over={isOver || undefined}
-      className="@container mx-auto flex w-full max-w-3xl flex-col gap-3 rounded-2xl border bg-raised p-4 shadow-sm transition-colors focus-within:border-edge data-over:border-accent data-over:bg-accent-soft"
+      className="@container flex w-full flex-col gap-3 rounded-2xl border bg-raised p-4 shadow-sm transition-colors focus-within:border-edge data-over:border-accent data-over:bg-accent-soft"
     >
       {children}
     </section>
@@ -165,6 +165,16 @@ interface GenerateProps {
   readonly isBusy: boolean;
   readonly children: ReactNode;
   readonly onPress: () => void;
+}
+
+/** The last row of a form: the settings, and the button that sends it beside them. */
+export function LastRow({ button, children }: { readonly button: ReactNode; readonly children: ReactNode }) {
+  return (
+    <div className="flex flex-wrap items-center gap-2 @sm:flex-nowrap @sm:items-end">
+      <div className="contents min-w-0 grow flex-wrap items-center gap-2 @sm:flex">{children}</div>
+      <span className="ml-auto flex gap-2">{button}</span>
+    </div>
+  );
 }
 
 /** The button that costs money: a double click and a held key press it once. */

@@ -137,7 +137,7 @@ export function FrameTile({ field, form }: TileProps) {
               type="button"
               data-invalid={problem ? "" : undefined}
               className={clsx(
-                "flex aspect-video w-full flex-col items-center justify-center gap-1 rounded-xl border border-dashed text-sm text-muted transition-colors hover:border-accent hover:text-ink data-invalid:border-danger",
+                "flex h-14 w-full flex-col items-center justify-center gap-1 rounded-xl border border-dashed @xl:aspect-video @xl:h-auto text-sm text-muted transition-colors hover:border-accent hover:text-ink data-invalid:border-danger",
                 isOver ? "border-accent bg-accent-soft" : "border-edge",
               )}
             >

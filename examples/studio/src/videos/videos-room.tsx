@@ -13,6 +13,7 @@ import {
   Examples,
   focusPlace,
   GenerateButton,
+  LastRow,
   MediaRoom,
   outcomeOf,
   PromptInput,
@@ -226,7 +227,20 @@ function Composer(props: ComposerProps) {
         <ResolutionChips form={form} />
         <LengthSlider form={form} />
       </div>
-      <div className="flex flex-wrap items-center gap-2">
+      <LastRow
+        button={
+          <>
+            {uploadProgress !== undefined && (
+              <Button look="quiet" onClick={onCancel}>
+                Cancel
+              </Button>
+            )}
+            <GenerateButton button={button} isBusy={isBusy} onPress={onSubmit}>
+              {uploadProgress !== undefined ? "Uploading…" : isBusy ? "Sending…" : "Generate"}
+            </GenerateButton>
+          </>
+        }
+      >
         {references.length > 0 && (
           <AddMedia
             title="References"
@@ -236,7 +250,7 @@ function Composer(props: ComposerProps) {
             trigger={
               <Button>
                 <ImagePlus aria-hidden />
-                References
+                <span className="@max-md:sr-only">References</span>
               </Button>
             }
           />
@@ -244,17 +258,7 @@ function Composer(props: ComposerProps) {
         <SwitchChips form={form} />
         <ModelSelect form={form} />
         <MoreSettings form={form} />
-        <span className="ml-auto flex gap-2">
-          {uploadProgress !== undefined && (
-            <Button look="quiet" onClick={onCancel}>
-              Cancel
-            </Button>
-          )}
-          <GenerateButton button={button} isBusy={isBusy} onPress={onSubmit}>
-            {uploadProgress !== undefined ? "Uploading…" : isBusy ? "Sending…" : "Generate"}
-          </GenerateButton>
-        </span>
-      </div>
+      </LastRow>
       {uploadProgress !== undefined && <UploadBar share={uploadProgress} />}
     </ComposerBox>
   );
