@@ -147,7 +147,7 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
         {messages.length === 0 && (isNew || !chat.isRestoring) ? (
           welcome
         ) : (
-          <Log chat={{ ...chat, verbs: acts }} fallback={isNew ? welcome : gap} />
+          <Log chat={{ ...chat, verbs: acts }} placeId={id} fallback={isNew ? welcome : gap} />
         )}
         <Status status={status} last={messages.at(-1)} />
         <Unsaved unsaved={chat.unsaved} />

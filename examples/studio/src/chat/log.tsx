@@ -1,10 +1,11 @@
 import type { ThreadMessage } from "@sluice/core";
 import clsx from "clsx";
 import { ArrowDown } from "lucide-react";
-import { type ReactNode, useDeferredValue, useEffect, useMemo, useRef } from "react";
+import { type ReactNode, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { useStickToBottom } from "use-stick-to-bottom";
 import { useMedia } from "../value.js";
 import { type Chat, ChatContext, CONTINUE } from "./chat.js";
+import { placeBefore, usePlace } from "./place.js";
 import { Turn, type TurnMessages } from "./turn.js";
 
 /** Number of turns that are shown at once; a longer chat gets its older turns when the browser has time. */
@@ -12,6 +13,8 @@ const FIRST_TURNS = 12;
 
 interface LogProps {
   readonly chat: Chat;
+  /** Id of the conversation, where a reload keeps the place in it. @default it shows the end */
+  readonly placeId?: string;
   /** Name of the log, for screen readers. */
   readonly label?: string;
   /** Content in place of an empty chat. */
@@ -19,13 +22,15 @@ interface LogProps {
 }
 
 /** The messages of a chat. It stays at the end while an answer grows, until the user scrolls up. */
-export function Log({ chat, label = "Messages", empty }: LogProps) {
+export function Log({ chat, placeId, label = "Messages", empty }: LogProps) {
   const { messages, isBusy, isRestoring, error, verbs } = chat;
   const isStill = useMedia("(prefers-reduced-motion: reduce)");
+  const [before] = useState(() => placeBefore(placeId));
   const { scrollRef, contentRef, isAtBottom, scrollToBottom } = useStickToBottom({
-    initial: "instant",
+    initial: before ? false : "instant",
     resize: isStill ? "instant" : "smooth",
   });
+  usePlace(placeId, before, scrollRef, contentRef, isAtBottom);
   const turns = useMemo(() => grouped(messages), [messages]);
   const all = useDeferredValue(turns);
   const shown = turns.length - all.length > FIRST_TURNS ? turns.slice(-FIRST_TURNS) : turns;
@@ -34,9 +39,10 @@ export function Log({ chat, label = "Messages", empty }: LogProps) {
   useEffect(() => {
     // a room that is shown again runs its effects again, and keeps its scroll position
     if (asked === undefined || asked === lastAsked.current) return;
+    const isRestored = lastAsked.current === undefined && before !== undefined;
     lastAsked.current = asked;
-    void scrollToBottom("instant");
-  }, [asked, scrollToBottom]);
+    if (!isRestored) void scrollToBottom("instant");
+  }, [asked, before, scrollToBottom]);
   useEffect(() => {
     const log = scrollRef.current;
     if (!log || !isAtBottom) return;

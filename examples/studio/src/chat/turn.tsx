@@ -40,6 +40,7 @@ export const Turn = memo(function Turn({ turn, isLast, isBusy, error }: TurnProp
   return (
     <div
       ref={ref}
+      data-turn={turn.id}
       className={clsx(
         "group/turn mx-auto flex w-full max-w-3xl shrink-0 flex-col gap-3 px-4 py-3 [contain-intrinsic-size:auto_24rem]",
         !isLast && "[content-visibility:auto]",
