@@ -5,6 +5,7 @@ const words = {
   "video.succeeded": "Your video is ready",
   "video.failed": "Your video failed",
   "video.expired": "Your video was not finished",
+  "video.unknown": "Your video is not ready after a day",
 };
 
 self.addEventListener("push", (event) => {

@@ -4,7 +4,7 @@ import { createProxy } from "@sluice/worker-proxy";
 import { type ObjectNamespace, videoEvents } from "@sluice/worker-proxy/durable";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { hashOf } from "../src/durable/platform.js";
-import { gateway, refusal, task } from "./support/durable-gateway.js";
+import { ends, gateway, refusal, task } from "./support/durable-gateway.js";
 import { readEvents } from "./support/event-stream.js";
 import { asked } from "./support/in-process.js";
 import { KEY, read } from "./support/key.js";
@@ -216,10 +216,8 @@ test("a success without a file is polled on, for three more answers", async () =
 
 test("after 24 hours the watch ends, and pages hear so without a poll", async () => {
   const { ring, ask, alarmAt } = await create();
-  gatewaySays(() => refusal(429, { "retry-after": "200000" }));
   await ring();
-  expect(await alarmAt()).toBe(DAY / SECOND);
-  gatewaySays(queued);
+  vi.setSystemTime(START + DAY);
   await ring();
   expect(await alarmAt()).toBe((8 * DAY) / SECOND);
   const before = polls.length;
@@ -227,12 +225,147 @@ test("after 24 hours the watch ends, and pages hear so without a poll", async ()
   expect(polls).toHaveLength(before);
 });
 
-test("a task that the gateway does not know any more ends the watch with 404", async () => {
-  const { ring, ask } = await create();
+test.each([
+  ["404", () => refusal(404)],
+  ["400", () => refusal(400)],
+  ["401", () => refusal(401)],
+  ["403", () => refusal(403)],
+  ["410", () => refusal(410)],
+  ["500", () => refusal(500)],
+  ["a page", () => new Response("<html>", { headers: { "content-type": "text/html" } })],
+  ["another shape", () => Response.json([])],
+  ["429 for a day", () => refusal(429, { "retry-after": "86400" })],
+])("case 90: one answer of %s ends no watch of a task that was seen, and freezes none", async (_, answer) => {
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  const { ring, status } = await create();
+  await ring();
+  gatewaySays(answer);
+  await ring();
+  gatewaySays(done);
+  await ring();
+  expect(Date.now() - START).toBeLessThan(15 * 60 * SECOND);
+  expect(await status()).toBe("SUCCESS");
+});
+
+/** Answers of a gateway that has trouble, and whether they say that it does not know the task. */
+const troubles: readonly (readonly [answer: () => Response | Promise<Response>, isAbsent?: boolean])[] = [
+  [() => refusal(404), true],
+  [() => refusal(404), true],
+  [() => refusal(400)],
+  [() => refusal(401)],
+  [() => refusal(402)],
+  [() => refusal(403)],
+  [() => refusal(410)],
+  [() => refusal(500)],
+  [() => refusal(503, { "retry-after": "86400" })],
+  [() => refusal(429, { "retry-after": new Date(START + 40 * DAY).toUTCString() })],
+  [() => new Response("<html>", { headers: { "content-type": "text/html" } })],
+  [() => Response.json({ code: "db_error" })],
+  [() => Response.json([1])],
+  [() => Promise.reject(new TypeError("connection lost"))],
+  [queued],
+  [queued],
+];
+
+test("case 90: no order of answers and of what users do loses a film, asks too often, or stops asking", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  for (let seed = 1; seed <= 40; seed += 1) {
+    vi.setSystemTime(START);
+    polls.length = 0;
+    let random = seed;
+    const pick = (count: number) => {
+      random = (Math.imul(random, 1_103_515_245) + 12_345) >>> 0;
+      return Math.floor((random / 2 ** 32) * count);
+    };
+    const { object, ring, ask, status } = await create();
+    /** The 404s in a row, and the first of them. */
+    let absences = 0;
+    let absentSince = 0;
+    let mayBeAbsent = false;
+    let hasEnded = false;
+    gatewaySays(async () => {
+      const [answer, isAbsent = false] = troubles[pick(troubles.length)] ?? [queued];
+      if (answer === queued) absences = 0;
+      if (isAbsent) {
+        absences += 1;
+        if (absences === 1) absentSince = Date.now();
+        if (absences >= 5 && Date.now() - absentSince >= 5 * 60 * SECOND) mayBeAbsent = true;
+      }
+      return answer();
+    });
+    for (let step = 0; step < 25; step += 1) {
+      const action = pick(8);
+      if (action === 0) await evictDurableObject(object);
+      if (action === 1) vi.setSystemTime(Date.now() + pick(40) * SECOND);
+      if (action === 2) await (await ask("", { method: "GET" })).text();
+      if (action === 3) {
+        const leaving = new AbortController();
+        await ask("/events", { signal: leaving.signal });
+        leaving.abort();
+      }
+      const before = Date.now();
+      if (!hasEnded) await ring();
+      expect(Date.now() - before, `seed ${seed}`).toBeLessThanOrEqual(11 * 60 * SECOND);
+      const { error } = await read(await ask());
+      hasEnded = error?.code === "task_not_found";
+      // the user is told that it is unknown only where the gateway has said so for minutes
+      if (hasEnded) expect(mayBeAbsent, `seed ${seed}`).toBe(true);
+    }
+    const gaps = polls.slice(1).map((at, index) => at - (polls[index] as number));
+    expect(Math.min(...gaps), `seed ${seed}`).toBeGreaterThanOrEqual(15 * SECOND);
+    gatewaySays(done);
+    vi.setSystemTime(Date.now() + 61 * SECOND);
+    for (let count = 0; count < 3 && (await status()) !== "SUCCESS"; count += 1) {
+      const before = Date.now();
+      await ring();
+      expect(Date.now() - before, `seed ${seed}`).toBeLessThanOrEqual(11 * 60 * SECOND);
+    }
+    expect(await status(), `seed ${seed}`).toBe("SUCCESS");
+  }
+});
+
+test("a task is unknown after five minutes of 404, and is asked for again when its user asks later", async () => {
+  const { ring, ask, status } = await create();
   await ring();
   gatewaySays(() => refusal(404));
-  await ring();
+  for (let count = 0; count < 12; count += 1) await ring();
+  expect(Date.now() - START).toBeGreaterThan(5 * 60 * SECOND);
   expect(await read(await ask())).toMatchObject({ status: 404, error: { code: "task_not_found" } });
+  const before = polls.length;
+  vi.setSystemTime(Date.now() + 61 * SECOND);
+  gatewaySays(queued);
+  expect(await status()).toBe("QUEUED");
+  expect(polls).toHaveLength(before + 1);
+  gatewaySays(done);
+  await ring();
+  expect(await status()).toBe("SUCCESS");
+});
+
+test("case 91: a task is told as expired only where the gateway does not know it; its end may still come", async () => {
+  ends.length = 0;
+  const { ring, status } = await create({ watch: env.BRISK_WATCH });
+  await ring();
+  vi.setSystemTime(START + DAY);
+  await ring();
+  await ring();
+  expect(ends).toMatchObject([{ state: "unknown" }]);
+  vi.setSystemTime(START + DAY + HOUR);
+  gatewaySays(done);
+  expect(await status()).toBe("SUCCESS");
+  await ring();
+  expect(ends).toMatchObject([{}, { state: "succeeded" }]);
+  // another end is another message: a receiver drops one with an id that it knows
+  expect(ends[1]?.id).not.toBe(ends[0]?.id);
+});
+
+test("case 91: a task that the gateway has not known for minutes is told as expired", async () => {
+  ends.length = 0;
+  const { ring } = await create({ watch: env.BRISK_WATCH });
+  await ring();
+  gatewaySays(() => refusal(404));
+  while (ends.length === 0) await ring();
+  expect(Date.now() - START).toBeGreaterThan(5 * 60 * SECOND);
+  expect(ends).toMatchObject([{ state: "expired", task: { data: { status: "QUEUED" } } }]);
 });
 
 test("case 34: a watch is of its user alone", async () => {

@@ -26,8 +26,10 @@ export interface WatchedTask {
   readonly answers: number;
   /** Number of polls in a row without an answer. */
   readonly failures: number;
-  /** Number of those whose answer was unreadable. */
+  /** Number of those whose answer was unreadable or a refusal. */
   readonly unreadable: number;
+  /** The polls since the last answer that the gateway answered with 404. */
+  readonly absent?: { readonly times: number; readonly since: number };
   /** The refusal that the last poll ended in, for a page that polls before there is an envelope. */
   readonly failure?: FailedAnswer;
   /** Set when there are no more polls; `error` where there is no final state. */
@@ -78,8 +80,10 @@ export const ABANDONED_AFTER_MS = 60 * 60_000;
 const LONGEST_PAUSE_MS = 120_000;
 /** Gateways forget a task after about as long. */
 const LONGEST_WATCH_MS = 24 * 60 * 60_000;
-/** Time after the start in which the gateway may not know the task yet. */
-const GRACE_MS = 30_000;
+/** The longest pause that the gateway can ask for: a watch goes on, whatever it says once. */
+const LONGEST_RETRY_AFTER_MS = 10 * 60_000;
+/** What makes a task absent: so many polls with 404, over so long a time. One that was never seen may be a wrong id. */
+const ABSENT = { seen: { times: 5, ms: 5 * 60_000 }, unseen: { times: 2, ms: 30_000 } };
 const UNREADABLE_IN_A_ROW = 3;
 /** Number of further polls after a success without a file. */
 const RESULT_POLLS = 3;
@@ -137,7 +141,7 @@ export interface Moment {
 /** Returns the state after another answer, with the time of the next poll. */
 export function afterAnswer(task: WatchedTask, answer: TaskAnswer, moment: Moment): WatchedTask {
   const { now } = moment;
-  const { failure: _, ...asked } = { ...task, askedAt: now };
+  const { failure: _, absent, ...asked } = { ...task, askedAt: now };
   const isLate = now - task.startedAt >= LONGEST_WATCH_MS;
   if (answer.type === "task") {
     const isNews = faceOf(task.envelope) !== faceOf(answer.envelope);
@@ -159,26 +163,54 @@ export function afterAnswer(task: WatchedTask, answer: TaskAnswer, moment: Momen
     ...asked,
     failure: { status: answer.status, error: answer.error },
     failures: task.failures + 1,
-    unreadable: task.unreadable + (answer.type === "unreadable" ? 1 : 0),
+    unreadable: task.unreadable + (answer.type === "unreadable" || answer.type === "refused" ? 1 : 0),
+    ...(answer.type === "absent"
+      ? { absent: { times: (absent?.times ?? 0) + 1, since: absent?.since ?? now } }
+      : absent && { absent }),
   };
   const end = endAfter(failed, answer, isLate, now);
   if (end) return over(failed, moment, end);
-  return paused(failed, answer.type === "passing" ? answer.retryAfterMs : 0, moment);
+  const retryAfterMs = answer.type === "passing" ? answer.retryAfterMs : 0;
+  return paused(failed, Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS), moment);
 }
 
-/** Returns the error that a failed poll ends the watch with, if it does. */
+/** Returns the error that a failed poll ends the watch with, if it does. No single answer ends it. */
 function endAfter(
   task: WatchedTask,
   { type, ...failure }: FailedPoll,
   isLate: boolean,
   now: number,
 ): FailedAnswer | undefined {
-  const isNew = task.answers === 0 && now - task.startedAt < GRACE_MS;
-  if (type === "absent" && !isNew) return ended.absent;
+  if (type === "absent" && isAbsent(task, now)) return ended.absent;
   // a task whose end is awaited outlasts an account that is empty for an hour
-  if (type === "refused" && !task.created) return failure;
-  if (task.unreadable > UNREADABLE_IN_A_ROW && !task.created) return ended.unreadable;
+  if (type !== "passing" && task.unreadable > UNREADABLE_IN_A_ROW && !task.created) return failure;
   return isLate ? ended.late : undefined;
+}
+
+function isAbsent({ created, answers, startedAt, absent }: WatchedTask, now: number): boolean {
+  if (!absent) return false;
+  const wasSeen = created !== undefined || answers > 0;
+  const { times, ms } = wasSeen ? ABSENT.seen : ABSENT.unseen;
+  // a gateway may not know a new task yet
+  return absent.times >= times && now - (wasSeen ? absent.since : startedAt) >= ms;
+}
+
+/** Returns the state of a watch that ended without a final state and is asked for again: it goes on. */
+export function resumedTask(
+  { end: _, absent: __, progress: ___, isDone: ____, ...task }: WatchedTask,
+  now: number,
+): WatchedTask {
+  return { ...task, failures: 0, unreadable: 0, lastReaderAt: now, nextAt: now };
+}
+
+/** Returns true for a watch that ended without a final state some time ago: it may have been mended since. */
+export function mayResume({ end }: WatchedTask, now: number): boolean {
+  return end?.error !== undefined && now - end.at >= ERROR_KEPT_MS;
+}
+
+/** Returns true for the end of a task that the gateway does not know any more. */
+export function isGone({ error }: TaskEnd): boolean {
+  return error === ended.absent.error;
 }
 
 function over(task: WatchedTask, { now, keepMs }: Moment, failure?: FailedAnswer): WatchedTask {
@@ -244,7 +276,7 @@ type FailedPoll = FailedAnswer &
     | { readonly type: "unreadable" }
     /** The gateway does not know the task: normal right after its creation. */
     | { readonly type: "absent" }
-    /** A later poll would fail too. */
+    /** Any other refusal: a later poll is likely to fail too. */
     | { readonly type: "refused" }
   );
 
@@ -330,7 +362,7 @@ const HOPELESS = ["upstream_auth", "upstream_redirect", "misconfigured"];
 
 function failureOf({ status, headers }: Response, text: string): TaskAnswer {
   const { error } = (recordOf(text) ?? {}) as { error?: { code?: string } };
-  if (status === 404 || status === 400) return { type: "absent", ...ended.absent };
+  if (status === 404) return { type: "absent", ...ended.absent };
   if (error?.code === "upstream_type") return unreadable;
   const isPassing = status === 408 || status === 429 || status >= 500;
   if (isPassing && !HOPELESS.includes(error?.code ?? ""))

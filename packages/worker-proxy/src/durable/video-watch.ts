@@ -23,9 +23,12 @@ import {
   type FailedAnswer,
   type GatewayOptions,
   INTERVAL_MS,
+  isGone,
   isSucceeded,
   LONGEST_INTERVAL_MS,
+  mayResume,
   newTask,
+  resumedTask,
   SHORTEST_INTERVAL_MS,
   soonestPoll,
   type TaskAnswer,
@@ -57,7 +60,7 @@ export interface VideoWatchOptions<Env = unknown> extends GatewayOptions<Env> {
 
 /** The end of a task that was watched from its create. */
 export interface EndedTask {
-  /** The same for each attempt to tell of this end, and no other task's: 32 hex digits. */
+  /** The same for each attempt to tell of this end, and no other end's: 32 hex digits. */
   readonly id: string;
   /** The task's id as its user knows it. */
   readonly taskId: string;
@@ -66,8 +69,11 @@ export interface EndedTask {
   /** The id that `authenticate` returned. */
   readonly userId: string;
   readonly model?: string | undefined;
-  /** `expired`: the gateway does not know the task any more, or it was not over after 24 hours. */
-  readonly state: "succeeded" | "failed" | "expired";
+  /**
+   * `expired`: the gateway does not know the task any more. `unknown`: nothing showed its end in 24 hours, and it may
+   * still come: when its user asks again, the gateway is asked, and another end is another `EndedTask`.
+   */
+  readonly state: "succeeded" | "failed" | "expired" | "unknown";
   /** The gateway's newest answer, with the task's id as its user knows it. */
   readonly task: unknown;
   /** Unix milliseconds. */
@@ -295,12 +301,21 @@ function openVideoWatch(state: ObjectState, parts: WatchParts): DurableObjectHan
 
   async function subscribe(known: WatchedTask, { headers, signal }: Request, as: string): Promise<Response> {
     checkLeavingIsReported();
-    if (!known.end) await wake(known);
+    await resume();
+    if (!task?.end) await wake(task ?? known);
     return readers.open(newsFor(as, headers.get("last-event-id")), signal);
+  }
+
+  /** A user who asks for a task whose watch ended without a final state makes it go on. */
+  async function resume(): Promise<void> {
+    if (!task || !mayResume(task, Date.now())) return;
+    await store(resumedTask(task, Date.now()));
+    await pollOnce();
   }
 
   /** Answers with what is known. The gateway is asked where nothing is. */
   async function read(as: string): Promise<Response> {
+    await resume();
     if (!task?.envelope && !task?.end && Date.now() >= (task?.nextAt ?? 0)) await pollOnce();
     if (!task) throw new Refusal("upstream_unreachable");
     if (!task.end) task = { ...task, lastReaderAt: Date.now() };
@@ -419,10 +434,11 @@ async function endedTask(known: WatchedTask, created: CreatedTask, end: TaskEnd)
   const { userId, sentId, model } = created;
   const task: unknown = envelope === undefined ? null : JSON.parse(named(known, envelope, sentId));
   const isSuccess = isSucceeded({ ...(task as Record<string, unknown>) });
-  const state = end.error !== undefined ? "expired" : isSuccess ? "succeeded" : "failed";
+  const final = isSuccess ? "succeeded" : "failed";
+  const state = end.error === undefined ? final : isGone(end) ? "expired" : "unknown";
   const { at: endedAt, isShown } = end;
   return {
-    id: (await hashOf(`end\n${userId}\n${id}`)).slice(0, 32),
+    id: (await hashOf(`end\n${userId}\n${id}\n${state}`)).slice(0, 32),
     taskId: sentId,
     gatewayId: id,
     userId,

@@ -21,8 +21,9 @@ const ANSWER_MS = 15_000;
 
 /**
  * Tells the app of a task's end by the Standard Webhooks scheme: a `POST` with `webhook-id`, `webhook-timestamp` and
- * `webhook-signature`, and the JSON `{ type, timestamp, data }`. `type` is `video.succeeded`, `video.failed` or
- * `video.expired`. Each task has one `webhook-id`, also for tries after a failure: an app that has seen it ignores it.
+ * `webhook-signature`, and the JSON `{ type, timestamp, data }`. `type` is `video.` with the `state` of the
+ * `EndedTask`: `video.succeeded`. Each end has one `webhook-id`, also for tries after a failure: an app that has seen it
+ * ignores it.
  * An answer of 2xx ends the tries, and so does 410.
  *
  * It tells the app of work that is paid for, so it comes also for a task that its user has removed: `data.removed` is true

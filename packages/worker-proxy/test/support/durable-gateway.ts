@@ -1,4 +1,5 @@
 import type { Meter, Payable, Reservation } from "@sluice/worker-proxy";
+import type { EndedTask } from "@sluice/worker-proxy/durable";
 import { KEY } from "./key.js";
 
 type Answer = (request: Request) => Response | Promise<Response>;
@@ -20,6 +21,9 @@ export const gateway = {
     return gateway.next(request);
   },
 };
+
+/** The ends of tasks that the objects under test told of. */
+export const ends: EndedTask[] = [];
 
 /** A task in the gateway's envelope. */
 export function task(status: string, more: object = {}): Response {
