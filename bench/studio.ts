@@ -26,6 +26,8 @@ declare global {
 }
 
 const LONG_CHAT = "bench-long";
+const LONG_TEXT = "A line of a text, as people write.\n".repeat(28_600);
+const KEY_VIEW = { width: 1100, height: 800 };
 const runs = 5;
 /** Time from which a task is long, in milliseconds. */
 const LONG_TASK_MS = 50;
@@ -61,6 +63,7 @@ print("bare page of React", figures(theirs).map(Math.round));
 const longest: number[] = [];
 for (let run = 0; run < runs; run += 1) longest.push(await longChat(browser));
 print("longest task of 200 turns, ms", [Math.round(median(longest)), ""]);
+print("a key in 1 MB, over a textarea", [(await keyRatio(browser)).toFixed(2), ""]);
 await browser.close();
 site.close();
 await studio.close();
@@ -104,6 +107,51 @@ async function longChat(on: Browser): Promise<number> {
   await page.getByText("How does lock 199 work?").first().waitFor();
   await page.context().close();
   return Math.max(...tasks);
+}
+
+/** Processor time of a key in a text of 1 MB in the studio, over that in a textarea alone that looks the same. */
+async function keyRatio(on: Browser): Promise<number> {
+  const [own, bare] = [await openPage(on, KEY_VIEW), await openPage(on, KEY_VIEW)];
+  for (const page of [own, bare]) {
+    await page.goto(site.address, { waitUntil: "networkidle" });
+    await page.getByRole("button", { name: "Add images" }).waitFor();
+    // until the page has loaded what it may need soon
+    await page.waitForTimeout(5000);
+  }
+  await bare.evaluate(() => {
+    const field = document.createElement("textarea");
+    field.className = document.querySelector("textarea")?.className ?? "";
+    const box = document.createElement("div");
+    box.className = "mx-auto flex w-full max-w-3xl flex-col p-2";
+    box.append(field);
+    document.body.replaceChildren(box);
+  });
+  // all at once: to write it as a person does takes minutes
+  for (const page of [own, bare])
+    await page.locator("textarea").evaluate((field: HTMLTextAreaElement, text) => {
+      field.focus();
+      field.setRangeText(text, 0, 0, "end");
+      field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    }, LONG_TEXT);
+  const ratios: number[] = [];
+  for (let run = 0; run <= runs; run += 1) {
+    const ofOwn = await keyCost(on, own);
+    const ofBare = await keyCost(on, bare);
+    // the first keys in a text take longer
+    if (run > 0) ratios.push(ofOwn / ofBare);
+  }
+  await Promise.all([own, bare].map((page) => page.context().close()));
+  return median(ratios);
+}
+
+/** Processor time of some keys, and of the write of the draft after them, in milliseconds. */
+async function keyCost(on: Browser, page: Page): Promise<number> {
+  await page.bringToFront();
+  const tasks = await tasksOf(on, page, async () => {
+    for (let key = 0; key < 10; key += 1) await page.keyboard.press("x");
+    await page.waitForTimeout(600);
+  });
+  return tasks.reduce((sum, ms) => sum + ms, 0);
 }
 
 /** Processor time of each task of the page's main thread while `act` runs, in milliseconds. */
