@@ -12,7 +12,7 @@ export function useFieldText(
   const shown = useRef("");
   useLayoutEffect(() => {
     if (!field.current || shown.current === text) return;
-    field.current.value = text;
+    field.current.setRangeText(text, 0, field.current.textLength, "end");
     shown.current = text;
   }, [field, text]);
   return {
