@@ -7,15 +7,23 @@ const headers = { "x-sluice-offers": "archive=2592000000" };
 const original = (name: string) => `https://cdn.gateway.test/${name}.png`;
 const linkTo = (name: string) => `https://gateway.test/v1/media/${name}`;
 
-/** A store of images in front of a proxy that keeps a copy of each; `status` is that of its archive. */
-function openPage({ status = (): number => 200, answered = () => Promise.resolve() } = {}) {
+/**
+ * A store of images in front of a proxy that keeps a copy of each; `status` is that of its archive. A prompt names its
+ * images, and `daysOf` says how many days the link to a copy works.
+ */
+function openPage({
+  status = (): number => 200,
+  answered = () => Promise.resolve(),
+  daysOf = (_name: string) => 1,
+} = {}) {
   const day = openDay();
   const bodies: { urls: string[] }[] = [];
   const { client, requests } = clientOf(
     async (request) => {
       const body = await request.json();
       if (!request.url.endsWith("/v1/archive")) {
-        const data = [{ url: original(body.prompt) }, { error: { message: "withheld" } }];
+        const images = body.prompt.split(" ").map((name: string) => ({ url: original(name) }));
+        const data = [...images, { error: { message: "withheld" } }];
         return Response.json({ data }, { headers });
       }
       bodies.push(body);
@@ -27,7 +35,7 @@ function openPage({ status = (): number => 200, answered = () => Promise.resolve
         url: linkTo(`${/\w+\+*(?=\.png|$)/.exec(name)}+`),
         type: "image/png",
         bytes: 1,
-        expiresAt: Date.now() + DAY_MS,
+        expiresAt: Date.now() + daysOf(name) * DAY_MS,
         keptUntil: Date.now() + 20 * DAY_MS,
       });
       return Response.json({ files: body.urls.map(copyOf) });
@@ -78,6 +86,17 @@ test("a link that runs out while its image is shown is renewed, again and again,
   await expect.poll(url).toBe(linkTo("dawn++"));
   expect(bodies.map(({ urls }) => urls)).toEqual([[original("dawn")], [linkTo("dawn+")]]);
   expect(requests).toHaveLength(3);
+});
+
+test("a link that still works is not renewed with those that have run out", async () => {
+  const { store, bodies, day, url } = openPage({ daysOf: (name) => (name.includes("dusk") ? 2 : 1) });
+  onTestFinished(store.subscribe(() => {}));
+  await store.generate({ prompt: "dawn dusk" });
+  day.pass(DAY_MS + 1000);
+  await expect.poll(url).toBe(linkTo("dawn+"));
+  day.pass(DAY_MS + 1000);
+  await expect.poll(url).toBe(linkTo("dawn++"));
+  expect(bodies.map(({ urls }) => urls)).toEqual([[original("dawn"), original("dusk")], [linkTo("dawn+")]]);
 });
 
 test("a link that ran out while nothing showed the image is renewed when something does", async () => {

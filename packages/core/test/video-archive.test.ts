@@ -9,7 +9,7 @@ import {
   type VideoTaskList,
 } from "@sluice/core";
 import { archivedMedia } from "@sluice/core/media";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { clientOf, settled, shows } from "./support/gateway.js";
 
 const DAY_MS = 86_400_000;
@@ -30,11 +30,11 @@ async function storageOf(ids: readonly string[], expiresAt = Date.now() - 1000, 
       url: GATEWAY,
       urlSource: "url",
       expiresAt,
+      keptUntil: Date.now() + 20 * DAY_MS,
       ...more,
     };
-    const keptUntil = Date.now() + 20 * DAY_MS;
     const entry = { key: id, model: "beta3.0-video", submittedAt: 1, revision: 1, handle: { id } };
-    return [id, { ...entry, task: { ...task, keptUntil } }] as const;
+    return [id, { ...entry, task }] as const;
   });
   await storage.write("video-tasks", new Map(films));
   return storage;
@@ -193,6 +193,15 @@ describe("a link that has expired", () => {
     store.attach("a");
     await shows(store, () => store.getSnapshot().status === "success");
     expect([...seen].filter(Boolean)).toEqual([linkTo("a")]);
+  });
+
+  test("is not renewed from the moment on at which its copy is deleted", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { client, requests } = openPage(["a"]);
+    const storage = await storageOf(["a"], Date.now() - 1000, { keptUntil: Date.now() });
+    const tasks = await listVideoTasks(client, { storage });
+    expect([tasks.map((entry) => taskOf(entry)?.url), requests.length]).toEqual([[GATEWAY], 0]);
   });
 
   test("is renewed in the store of a task", async () => {
