@@ -14,7 +14,7 @@ const linkTo = (name: string) => `https://gateway.test/v1/media/${name}`;
 function openPage({
   status = (): number => 200,
   answered = () => Promise.resolve(),
-  daysOf = (_name: string) => 1,
+  daysOf = (_name: string): number => 1,
 } = {}) {
   const day = openDay();
   const bodies: { urls: string[] }[] = [];

@@ -95,13 +95,13 @@ test("of an answer with images, those with an address are copied", async () => {
     { url: "data:image/png;base64,AAAA" },
     { error: { message: "withheld" } },
   ];
-  proxy.upstream.answers((response) => {
-    const body = JSON.stringify({ data: [...odd, { url }] });
-    response.writeHead(200, { "content-type": "application/json" }).end(body);
-  });
   const request = { model: "gamma-image-5-0-260128", prompt: "dawn" };
-  const { data } = await proxy.post<{ data: unknown[] }>("/v1/images/generations", request);
-  expect(data).toEqual([...odd, { url }]);
+  for (const answer of [null, { data: [...odd, { url }] }]) {
+    proxy.upstream.answers((response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+    });
+    expect(await proxy.post("/v1/images/generations", request)).toEqual(answer);
+  }
   await expect.poll(() => proxy.archived({ urls: [url] })).toHaveLength(1);
-  expect(await proxy.copies()).toHaveLength(1);
+  expect([(await proxy.copies()).length, proxy.failures()]).toEqual([1, []]);
 });

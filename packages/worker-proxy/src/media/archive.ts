@@ -108,7 +108,7 @@ async function filmsIn({ id, answer }: EndedTask): Promise<readonly Source[]> {
 }
 
 async function imagesIn(answer: unknown): Promise<readonly Source[]> {
-  const { data } = (answer ?? {}) as { data?: unknown };
+  const data = (answer as { data?: unknown } | null)?.data;
   const urls = (Array.isArray(data) ? data : [])
     .map((image: { url?: unknown } | null) => image?.url)
     .filter((url) => typeof url === "string" && /^https?:/.test(url)) as string[];
