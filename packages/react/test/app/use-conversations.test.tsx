@@ -9,6 +9,7 @@ import {
 } from "@sluice/react/app";
 import { act, configure, render, waitFor } from "@testing-library/react";
 import { Fragment, StrictMode } from "react";
+import { renderToString } from "react-dom/server";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { textAnswer } from "../../../core/test/support/chat.js";
 import {
@@ -85,7 +86,22 @@ function tab(options: UseConversationsOptions = {}, Mode: typeof StrictMode = St
   const list = () => held.list as UseConversationsResult;
   const rows = () => list().conversations.map(({ title, status }) => `${title}: ${status}`);
   let sent = 0;
-  return { client, clock, events, show, unmount, list, rows, ask, send, answer, held, seen: held.seen };
+  const onServer = () => void renderToString(page());
+  return {
+    client,
+    clock,
+    events,
+    show,
+    onServer,
+    unmount,
+    list,
+    rows,
+    ask,
+    send,
+    answer,
+    held,
+    seen: held.seen,
+  };
 
   /** Opens a conversation and asks. */
   async function ask(id: string, question: string): Promise<void> {
@@ -549,6 +565,16 @@ test("without a storage the list lasts as long as the page, also over a route ch
   await page.answer("Because");
   await page.show({ activeId: "another" });
   await shows(page, ["Why?: ready"]);
+});
+
+test("a server renders no conversation", async () => {
+  const page = await opened({ storage: memoryStorage(), restoreMs: 60_000 });
+  const [, two] = [create(page, "One"), create(page, "Two")];
+  await waitFor(() => expect(page.rows()).toHaveLength(2));
+  act(() => page.list().remove(two as string));
+  expect([page.rows(), page.list().removed.length]).toEqual([["One: ready"], 1]);
+  page.onServer();
+  expect(page.list()).toMatchObject({ conversations: [], removed: [], isRestoring: true, total: 0 });
 });
 
 test("a row that did not change is the same object", async () => {

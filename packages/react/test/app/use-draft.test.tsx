@@ -3,6 +3,7 @@ import { GatewayProvider } from "@sluice/react";
 import { useDraft } from "@sluice/react/app";
 import { act, fireEvent, render, screen } from "@testing-library/react";
 import { StrictMode } from "react";
+import { renderToString } from "react-dom/server";
 import { afterEach, expect, test } from "vitest";
 import { clientOf, settled, stoppedClock } from "../../../core/test/support/gateway.js";
 
@@ -88,6 +89,53 @@ test("a draft is written when the page is left, without waiting", async () => {
   expect(Object.values(localStorage)).toEqual([JSON.stringify("Why is")]);
 });
 
+test("a draft is written when its field goes away, without waiting", async () => {
+  const { show } = page();
+  const { unmount } = show();
+  await rest();
+  type("Why is");
+  unmount();
+  expect(Object.values(localStorage)).toEqual([JSON.stringify("Why is")]);
+});
+
+test("a draft of a storage that is late is shown when it comes", async () => {
+  const storage = memoryStorage();
+  await storage.write("drafts", new Map([["chat/a", "Why is"]]));
+  let answer: () => void = () => {};
+  const held = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const { clock, show } = page();
+  show({ storage: { ...storage, read: (collection) => held.then(() => storage.read(collection)) } });
+  await act(() => clock.advance(3000));
+  expect([field().value, field().getAttribute("aria-busy")]).toEqual(["", "false"]);
+  answer();
+  await rest();
+  expect(field().value).toBe("Why is");
+});
+
+test("a draft is forgotten with all that its client forgets", async () => {
+  const { client, show } = page();
+  show();
+  await rest();
+  type("Why is");
+  await act(() => client.forget());
+  expect([field().value, localStorage.length]).toEqual(["", 0]);
+});
+
+test("a server renders no draft", async () => {
+  const { client, show } = page();
+  show();
+  await rest();
+  type("Why is");
+  const html = renderToString(
+    <GatewayProvider client={client}>
+      <Field />
+    </GatewayProvider>,
+  );
+  expect(html).toContain('<textarea aria-busy="true"></textarea>');
+});
+
 test("typing writes once in a while, not for each key", async () => {
   const writes: unknown[] = [];
   const kept = memoryStorage();
@@ -161,17 +209,24 @@ test("a storage that is refused leaves a draft of this page, and is reported", a
 test("an object that was stored by an older app gets the fields that it lacks", async () => {
   const storage = memoryStorage();
   await storage.write("drafts", new Map([["form", { text: "A reef" }]]));
-  await storage.write("drafts", new Map([["broken", 7]]));
+  for (const [name, record] of [
+    ["number", 7],
+    ["list", ["A reef"]],
+    ["nothing", null],
+  ] as const)
+    await storage.write("drafts", new Map([[name, record]]));
   const { client } = page();
   render(
     <GatewayProvider client={client}>
       <Form name="form" storage={storage} />
-      <Form name="broken" storage={storage} />
+      {["number", "list", "nothing"].map((name) => (
+        <Form key={name} name={name} storage={storage} />
+      ))}
     </GatewayProvider>,
   );
   await rest();
   expect(screen.getAllByRole("paragraph").map(({ textContent }) => textContent)).toEqual([
     '{"text":"A reef","size":"2K"}',
-    '{"text":"","size":"2K"}',
+    ...Array(3).fill('{"text":"","size":"2K"}'),
   ]);
 });
