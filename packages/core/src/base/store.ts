@@ -23,8 +23,8 @@ export interface StoreControl<State> extends Store<State> {
 
 /** Options of {@link createStore}. */
 export interface StoreOptions {
-  /** The shortest time between two notifications of `changed`, in milliseconds. */
-  readonly throttleMs: number;
+  /** The shortest time between two notifications of `changed`, in milliseconds. @default 0 */
+  readonly throttleMs?: number;
   /** Clock of the throttling. */
   readonly clock: Clock;
   /** Called before the first subscription. May return a function, which is called after the last subscriber has left. */
@@ -37,7 +37,7 @@ export interface StoreOptions {
  */
 export function createStore<State>(
   compute: () => State,
-  { throttleMs, clock, onUse }: StoreOptions,
+  { throttleMs = 0, clock, onUse }: StoreOptions,
 ): StoreControl<State> {
   const { subscribe, notify } = createListeners(onUse);
   let snapshot = compute();

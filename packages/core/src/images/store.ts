@@ -72,7 +72,6 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   /** The wait until the next link expires, while there are subscribers. */
   let waking: AbortController | undefined;
   const store = createStore(() => state, {
-    throttleMs: 0,
     clock: client.clock,
     onUse() {
       const leaveClient = onForget(client, reset);

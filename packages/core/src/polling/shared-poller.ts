@@ -128,7 +128,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
   let isCutOff = false;
   const { presence = pagePresence(() => isCutOff) } = plan;
   let state: WatchState<Snapshot> = { ...unwatched, ...plan.known };
-  const store = createStore(() => state, { throttleMs: 0, clock, onUse: open });
+  const store = createStore(() => state, { clock, onUse: open });
   let leaving: AbortController | undefined;
   let channel: TabChannel<Message<Snapshot>> | undefined;
   let stopPresence: (() => void) | undefined;

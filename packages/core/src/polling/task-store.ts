@@ -105,7 +105,6 @@ export function createTaskStore<
     snapshot && handle ? failureOf(snapshot, handle) : undefined,
   );
   const store = createStore(compute, {
-    throttleMs: 0,
     clock: client.clock,
     onUse() {
       const leaveClient = onForget(client, reset);

@@ -50,7 +50,6 @@ export function createUploadStore(
   let state: UploadState = idle;
   let running = new AbortController();
   const store = createStore(() => state, {
-    throttleMs: 0,
     clock: client.clock,
     onUse: () => onForget(client, reset),
   });

@@ -67,7 +67,7 @@ export function createVideoTaskLedger(
   const revisions = new Map<string, number>();
   const watches: WatchesInUse<VideoTask, WatchSettings> = new Map();
   let restoring: Promise<void> | undefined;
-  const store = createStore(newestFirst, { throttleMs: 0, clock });
+  const store = createStore(newestFirst, { clock });
   let opening: Promise<RecordWriter> | undefined;
   /** Keys of changes that the writer does not know yet: its code may have failed to load. */
   const changed = new Set<string>();

@@ -30,7 +30,6 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
   /** The wait until the next link expires. */
   let waking = new AbortController();
   const store = createStore(ledger.getSnapshot, {
-    throttleMs: 0,
     clock: client.clock,
     onUse() {
       const stopLedger = ledger.subscribe(watchUnfinished);

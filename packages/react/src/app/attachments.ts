@@ -103,7 +103,6 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
   let holders = 0;
   let leaving: ReturnType<typeof setTimeout> | undefined;
   const store = createStore<AttachmentState>(() => ({ attachments, problems }), {
-    throttleMs: 0,
     clock: systemClock,
   });
   return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, add, remove, clear, dismiss, hold };

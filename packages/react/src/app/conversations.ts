@@ -86,7 +86,7 @@ export function createConversationStore(
   });
   const search = createConversationSearch({ storage, chatOf: activity.chatOf });
   const list = createListing(records, { statusOf: activity.statusOf, restoreMs });
-  const store = createStore(() => list(isRestoring), { throttleMs: 0, clock, onUse: () => void open() });
+  const store = createStore(() => list(isRestoring), { clock, onUse: () => void open() });
 
   return {
     getSnapshot: store.getSnapshot,

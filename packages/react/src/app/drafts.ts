@@ -56,7 +56,6 @@ export function createDraftStore<Value>(
     onFailure: report,
   });
   const store = createStore<DraftState<Value>>(() => ({ value, isRestoring }), {
-    throttleMs: 0,
     clock,
     onUse() {
       void restore();

@@ -54,7 +54,6 @@ export function createTaskNotifications(client: Client, options: () => TaskNotif
   let work = Promise.resolve();
   const flag = scoped(client, `sluice/notifications/${client.baseURL}`);
   const store = createStore(() => state, {
-    throttleMs: 0,
     clock: systemClock,
     onUse() {
       const leaveClient = onForget(client, () => {
