@@ -77,7 +77,7 @@ export interface ProxyOptions<Env = unknown> {
   readonly baseURL: string | ((env: Env) => string | Promise<string>);
   /**
    * The gateway's key, from a secret. Called for each request. While keys are changed, both: a request that the gateway
-   * refuses with 401 under the first is sent once more under the second.
+   * refuses under the first with 401, 402 or 403 is sent once more under the second, which is tried first from then on.
    */
   readonly apiKey: (env: Env) => Keys | Promise<Keys>;
   /**

@@ -3,6 +3,7 @@ import { createStreamCount } from "./gates/caller.js";
 import type { Caps } from "./gates/fields.js";
 import { createTables, type FieldsOf, hasField, routeOf } from "./gates/models.js";
 import { tableOf } from "./gates/path.js";
+import { createKeyInUse } from "./gateway/key-in-use.js";
 import type { ProxyOptions } from "./options.js";
 import { ensure, misconfigured, readOption } from "./refusal.js";
 
@@ -88,6 +89,7 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     fieldsOf,
     // a lost answer says nothing: what is offered is read there
     table: tableOf(offersHealth ? [...routes, "health"] : routes, assetLookup, added),
+    keyInUse: createKeyInUse(),
     /** Lines about options that an operator may have forgotten, each of which is logged once. */
     advised: new Set<string>(),
     /** Bounds the streams of a user. */

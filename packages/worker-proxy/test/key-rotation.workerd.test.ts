@@ -30,15 +30,40 @@ test("the first key is used as long as the gateway takes it", async () => {
   expect(log).not.toHaveBeenCalled();
 });
 
-test("a request that is refused under the first key is sent once more under the second, unchanged", async () => {
-  const { ask, used, reached, events } = openRotating([NEXT]);
+test.each([401, 402, 403])(
+  "case 92: a request that is refused under one key with %i is sent once more under the other, unchanged",
+  async (status) => {
+    const { ask, used, reached, events } = openRotating([NEXT], [KEY, NEXT], status);
+    expect((await ask(asked())).status).toBe(200);
+    expect(used()).toEqual([KEY, NEXT]);
+    for (const request of reached) expect(await request.json()).toEqual(chat);
+    expect(events).toMatchObject([{ status: 200 }]);
+    const lines = log.mock.calls.flat().join();
+    expect(lines).toMatch(new RegExp(`one key with ${status}; the other`));
+    expectNoKeys(lines);
+  },
+);
+
+test("case 92: the key that worked is asked with first from then on, and the log says so once", async () => {
+  const known = [NEXT];
+  const { ask, used } = openRotating(known);
+  for (let count = 0; count < 5; count += 1) expect((await ask(asked())).status).toBe(200);
+  expect(used()).toEqual([KEY, NEXT, NEXT, NEXT, NEXT, NEXT]);
+  expect(log).toHaveBeenCalledTimes(1);
+  known.splice(0, 1, KEY);
   expect((await ask(asked())).status).toBe(200);
-  expect(used()).toEqual([KEY, NEXT]);
-  for (const request of reached) expect(await request.json()).toEqual(chat);
-  expect(events).toMatchObject([{ status: 200 }]);
-  const lines = log.mock.calls.flat().join();
-  expect(lines).toMatch(/first key .* second/);
-  expectNoKeys(lines);
+  expect((await ask(asked())).status).toBe(200);
+  expect(used().slice(6)).toEqual([NEXT, KEY, KEY]);
+  expect(log).toHaveBeenCalledTimes(2);
+});
+
+test("a key that the operator has withdrawn is not used, though it worked", async () => {
+  const keys = [KEY, NEXT];
+  const { ask, used } = openRotating([NEXT], keys);
+  await ask(asked());
+  keys.pop();
+  expect((await ask(asked())).error?.["code"]).toBe("upstream_auth");
+  expect(used()).toEqual([KEY, NEXT, KEY]);
 });
 
 test("when both are refused the log says so, and the answer does not", async () => {
@@ -50,7 +75,7 @@ test("when both are refused the log says so, and the answer does not", async () 
   expect(text).not.toContain("Incorrect");
 });
 
-test.each([400, 402, 403, 404, 429, 500, 503])(
+test.each([400, 404, 429, 500, 503])(
   "a %i is not the key's fault, and is not asked again",
   async (status) => {
     const { ask, used } = openRotating([], [KEY, NEXT], status);

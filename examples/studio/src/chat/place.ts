@@ -12,7 +12,7 @@ export interface Place {
 
 const KEY = "sluice-place";
 
-/** What a person does to go elsewhere in a log. */
+/** Events of a person who goes elsewhere in a log. */
 const MOVES = ["wheel", "pointerdown", "keydown"] as const;
 
 /** The place in a chat before a reload; undefined where it was the end. */

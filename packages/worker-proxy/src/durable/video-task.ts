@@ -82,7 +82,7 @@ const LONGEST_PAUSE_MS = 120_000;
 const LONGEST_WATCH_MS = 24 * 60 * 60_000;
 /** The longest pause that the gateway can ask for: a watch goes on, whatever it says once. */
 const LONGEST_RETRY_AFTER_MS = 10 * 60_000;
-/** What makes a task absent: so many polls with 404, over so long a time. One that was never seen may be a wrong id. */
+/** Number of polls with 404 that make a task absent, and the time over which they come. An id that was never seen may be wrong. */
 const ABSENT = { seen: { times: 5, ms: 5 * 60_000 }, unseen: { times: 2, ms: 30_000 } };
 const UNREADABLE_IN_A_ROW = 3;
 /** Number of further polls after a success without a file. */

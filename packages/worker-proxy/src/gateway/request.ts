@@ -38,6 +38,9 @@ export interface Outgoing {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
+/** Statuses with which a gateway refuses a key: it is wrong, its account is empty, or it may not be used. */
+const REFUSES_KEY = [401, 402, 403];
+
 /**
  * Sends a request to the gateway. Of the client's request only `body` goes along: the headers are the proxy's, the
  * path is the table's.
@@ -49,13 +52,16 @@ export async function ask<Env>(
   { method, path, body, headers }: Outgoing,
   env: Env,
 ): Promise<Response> {
-  const { send, limits } = settings;
-  const [key = "", next] = setup.apiKeys;
+  const { send, limits, keyInUse } = settings;
+  const [key = "", other] = keyInUse.first(setup.apiKeys);
   let answer = await askWith(key);
-  if (answer.status === 401 && next !== undefined) {
-    logError("the gateway refused the first key with 401; the second is used");
+  if (REFUSES_KEY.includes(answer.status) && other !== undefined) {
+    const { status } = answer;
     answer.body?.cancel().catch(() => {});
-    answer = await askWith(next);
+    answer = await askWith(other);
+    // from now on it is asked with first, so that this line comes once
+    if (!REFUSES_KEY.includes(answer.status) && keyInUse.took(other))
+      logError(`the gateway refused one key with ${status}; the other is used from now on`);
   }
   if (report) report.known.upstreamStatus = answer.status;
   return answer;
