@@ -59,11 +59,14 @@ describe.skipIf(!hasChromium)("50 files that are dropped in Chromium (skipped wh
         { width: 320, height: 256 },
       ]) {
         await studio.page.setViewportSize(size);
-        for (const part of [field("Message"), button("Send")]) {
-          const box = await part.boundingBox();
-          expect(box?.y).toBeGreaterThanOrEqual(0);
-          expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(size.height);
-        }
+        // the page takes a moment for another size
+        for (const part of [field("Message"), button("Send")])
+          await expect
+            .poll(async () => {
+              const { y, height } = (await part.boundingBox()) ?? { y: -1, height: 0 };
+              return y >= 0 && y + height <= size.height;
+            })
+            .toBe(true);
       }
       await button("Dismiss").click();
       await studio.page.getByRole("alert").waitFor({ state: "detached" });

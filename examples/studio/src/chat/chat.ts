@@ -8,10 +8,11 @@ import {
 import { type ChatModel, chatModels } from "@sluice/core/schemas";
 import { type UseChatStreamResult, useChatStream } from "@sluice/react";
 import { chatModelInfo, chatTargetOf, type FormValues } from "@sluice/react/app";
-import { createContext, use, useEffect, useMemo } from "react";
+import { createContext, use, useCallback, useEffect, useMemo } from "react";
 import * as v from "valibot";
 import { isAway, isOfOffline } from "../server.js";
 import { createKeptValue, createValue, useValue } from "../value.js";
+import { askToStop, letStop } from "./stops.js";
 
 /** Settings of the chat. They are kept when the model changes, and used where the model has them. */
 export interface ChatSettings {
@@ -146,10 +147,14 @@ const tools: readonly ChatTool[] = [rollDice, saveNote, pickColor];
 export const CONTINUE = "Continue";
 
 /** Verbs of the chat around a component. They keep their identity, so that no row renders for them. */
-export type ChatVerbs = Pick<
-  UseChatStreamResult,
-  "send" | "retry" | "regenerate" | "edit" | "switchBranch" | "approve" | "deny" | "addToolResult"
->;
+export interface ChatVerbs
+  extends Pick<
+    UseChatStreamResult,
+    "send" | "retry" | "regenerate" | "edit" | "switchBranch" | "approve" | "deny" | "addToolResult"
+  > {
+  /** Stops the answer of another tab. */
+  readonly stopElsewhere: () => void;
+}
 
 /** Text of the last question; a message that asks for the rest of an answer is none. */
 export function lastQuestion(messages: readonly ThreadMessage[]): string | undefined {
@@ -167,13 +172,22 @@ export function useChat(id: string, settings: ChatSettings, storage?: RecordStor
     ...(hasTools(settings) && { tools }),
     ...targetOf(settings),
   });
-  const { send, retry, regenerate, edit, switchBranch, approve, deny, addToolResult } = chat;
+  const { send, stop, retry, regenerate, edit, switchBranch, approve, deny, addToolResult } = chat;
+  const stopElsewhere = useCallback(() => askToStop(id), [id]);
   const verbs: ChatVerbs = useMemo(
-    () => ({ send, retry, regenerate, edit, switchBranch, approve, deny, addToolResult }),
-    [send, retry, regenerate, edit, switchBranch, approve, deny, addToolResult],
+    () => ({ send, retry, regenerate, edit, switchBranch, approve, deny, addToolResult, stopElsewhere }),
+    [send, retry, regenerate, edit, switchBranch, approve, deny, addToolResult, stopElsewhere],
   );
+  const isBusy = chat.status === "submitted" || chat.status === "streaming";
+  useEffect(() => {
+    const end = letStop(id, stop);
+    // an answer goes on where its chat is not shown any more
+    return () => {
+      if (!isBusy) end();
+    };
+  }, [id, stop, isBusy]);
   useSendWhenBack(chat);
-  return { ...chat, verbs, isBusy: chat.status === "submitted" || chat.status === "streaming" };
+  return { ...chat, verbs, isBusy };
 }
 
 /** Questions that went out by themselves: each does once. */

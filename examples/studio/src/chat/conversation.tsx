@@ -218,6 +218,7 @@ function withFocus(verbs: ChatVerbs, moveFocus: () => void): ChatVerbs {
     approve: then(verbs.approve),
     deny: then(verbs.deny),
     addToolResult: then(verbs.addToolResult),
+    stopElsewhere: then(verbs.stopElsewhere),
   };
 }
 

@@ -1,8 +1,8 @@
 import type { ThreadMessage } from "@sluice/core";
 import clsx from "clsx";
-import { RefreshCw } from "lucide-react";
+import { RefreshCw, Square } from "lucide-react";
 import { memo, useEffect, useRef, useState } from "react";
-import { Badge, IconButton, onPressOnce } from "../ui/button.js";
+import { Badge, Button, IconButton, onPressOnce } from "../ui/button.js";
 import { CopyButton } from "../ui/code.js";
 import { later, soon } from "../ui/later.js";
 import { sourceWords } from "../words.js";
@@ -84,6 +84,7 @@ function Answer({ turn: { answers, text }, isLast, isBusy, isNear }: AnswerProps
   const isResumed =
     isBusy && isInFlight && (last.createdAt ?? Number.POSITIVE_INFINITY) < performance.timeOrigin;
   const source = sourceWords({ isResumed, isElsewhere });
+  const { stopElsewhere } = useVerbs();
   const hasCalls = Boolean(last.toolCalls?.length);
   return (
     <article aria-label="Assistant's answer" aria-busy={isBusy} className="flex min-w-0 flex-col gap-3">
@@ -99,10 +100,18 @@ function Answer({ turn: { answers, text }, isLast, isBusy, isNear }: AnswerProps
         />
       )}
       {source && (
-        <Badge tone="accent" className="self-start">
-          <span aria-hidden className="size-2 animate-pulse rounded-full bg-accent" />
-          {source}
-        </Badge>
+        <p className="flex items-center gap-2">
+          <Badge tone="accent">
+            <span aria-hidden className="size-2 animate-pulse rounded-full bg-accent" />
+            {source}
+          </Badge>
+          {isElsewhere && isLast && (
+            <Button look="quiet" onClick={stopElsewhere}>
+              <Square aria-hidden className="fill-current" />
+              Stop
+            </Button>
+          )}
+        </p>
       )}
       {isSilent && <Waiting model={last.model} />}
       {isBusy && isInFlight && !isSilent && !hasCalls && (
