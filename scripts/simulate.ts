@@ -40,8 +40,9 @@ async function run(seeds: number): Promise<void> {
   const days = (figures.simulatedMs / 86_400_000).toFixed(1);
   console.log(`${figures.seeds} worlds, ${days} days, ${figures.steps} steps, ${figures.events} events`);
   console.log(`${cpuSeconds(startedAt)} s of CPU`);
-  for (const [name, count] of [...figures.counts].sort(([, a], [, b]) => b - a))
-    console.log(`${String(count).padStart(8)}  ${name}`);
+  print(figures.counts);
+  console.log();
+  print(byKind(figures.counts));
   for (const [kind, failing] of figures.failing) {
     console.log(`\n${failing.length} worlds: ${kind}: seeds ${failing.slice(0, 10).join(", ")}`);
     console.log(report(await shortest(failing[0] as number)));
@@ -54,8 +55,7 @@ async function runUploads(seeds: number): Promise<void> {
   const startedAt = process.cpuUsage();
   const { worlds, counts, failing } = await searchUploads(first, seeds);
   console.log(`${worlds} worlds of uploads\n${cpuSeconds(startedAt)} s of CPU`);
-  for (const [name, count] of [...counts].sort(([, a], [, b]) => b - a))
-    console.log(`${String(count).padStart(8)}  ${name}`);
+  print(counts);
   for (const { seed, failure, trace } of failing)
     console.log([`\nseed ${seed}: ${failure}`, ...trace].join("\n"));
   if (failing.length > 0) process.exitCode = 1;
@@ -90,6 +90,35 @@ async function lookInUploads(changes: KnownBug["changes"], seeds: number): Promi
   const { searchUploads } = await loadUploads(changes);
   const [found] = (await searchUploads(first, seeds, () => true)).failing;
   return found && `seed ${found.seed}, ${found.trace.length} requests and visits: ${found.failure}`;
+}
+
+/** Steps of the worlds by kind, as `docs/reliability.md` has them. A step that is no fault has none. */
+const kinds: readonly (readonly [string, RegExp])[] = [
+  ["faults between a tab and the server", /^break (connection|all)/],
+  ["faults between the proxy and the gateway", /^break upstream/],
+  ["restarts of the server", /^restart$/],
+  ["restarts of the proxy", /^restart proxy/],
+  ["crashes and broken calls of Durable Objects", /object/],
+  ["odd answers of the gateway, and forgotten tasks", /^(spoil answer|forget)/],
+  ["tabs crashed, frozen, hidden or reloaded", /^(crash|freeze|hide|reload)$/],
+  ["components mounted, unmounted or hidden", /mount|^hide for a while/],
+  ["pages offline", /^go offline/],
+  ["faults of the storage, and unreadable records", /^(change disk|corrupt)/],
+  ["wrong clocks, and sessions that were over", /^(jump clock|sign out|end session)/],
+  ["orders that are asked for again", / again$/],
+  ["steps of another user", /^stranger/],
+];
+
+function byKind(counts: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const [name, count] of counts)
+    for (const [kind, names] of kinds) if (names.test(name)) sums.set(kind, (sums.get(kind) ?? 0) + count);
+  return sums;
+}
+
+function print(counts: ReadonlyMap<string, number>): void {
+  for (const [name, count] of [...counts].sort(([, a], [, b]) => b - a))
+    console.log(`${String(count).padStart(8)}  ${name}`);
 }
 
 function cpuSeconds(startedAt: NodeJS.CpuUsage): string {

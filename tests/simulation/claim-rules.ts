@@ -21,7 +21,7 @@ interface Claim {
  */
 export function saysWhatIsBilled(world: World): string | undefined {
   const billed = billedFor(world);
-  for (const { what, outcome, exchanges } of [...world.tabs.flatMap(endsOf), ...stopsOf(world)]) {
+  for (const { what, outcome, exchanges } of [...world.everOpen.flatMap(endsOf), ...stopsOf(world)]) {
     if (SAFE.includes(outcome) && exchanges.some((each) => billed.has(each)))
       return `${what} was billed, and is called ${outcome}`;
     if (outcome === "unknown" && exchanges.every(isRefusal))

@@ -152,7 +152,7 @@ function createProxy(seed: number, illness: Illness, trace: string[]) {
   let begun = 0;
   let crept = 0;
   /** Most stored bytes that any answer has named. */
-  let told = 0;
+  let reported = 0;
   let broken: string | undefined;
   /** Number of events for which a page may store the file once more: it did not learn of its file, or was told that it is gone. */
   let reasons = 0;
@@ -193,14 +193,14 @@ function createProxy(seed: number, illness: Illness, trace: string[]) {
     const { offset = 0 } = (answer.ok ? await answer.clone().json().catch(Object) : {}) as {
       offset?: number;
     };
-    if (!OUTSIDE.includes(offset)) told = Math.max(told, offset);
+    if (!OUTSIDE.includes(offset)) reported = Math.max(reported, offset);
     return answer;
   }
 
   /** Notes the bytes that the page shows as stored. */
   function noteProgress({ loadedBytes }: { readonly loadedBytes: number }): void {
-    if (!(loadedBytes >= 0 && loadedBytes <= told))
-      broken ??= `${loadedBytes} bytes are shown as stored, and the proxy has told of ${told}`;
+    if (!(loadedBytes >= 0 && loadedBytes <= reported))
+      broken ??= `${loadedBytes} bytes are shown as stored, and the proxy has reported ${reported}`;
   }
 
   function noteRange({ method, headers }: Request, length: number): void {

@@ -64,6 +64,8 @@ export function createWorld(plan: Plan) {
     channels,
     /** Tabs that are open or frozen. */
     tabs,
+    /** All tabs that were ever open. */
+    everOpen: [] as Tab[],
     /** App of another user of the same browser; undefined until that user comes. */
     stranger: undefined as Tab | undefined,
     /** True while nothing may be stored of the other user, who has signed out. */
@@ -141,6 +143,7 @@ export function createWorld(plan: Plan) {
       },
     });
     tabs.push(tab);
+    world.everOpen.push(tab);
     return tab;
   }
 
