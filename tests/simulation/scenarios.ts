@@ -128,6 +128,30 @@ export const scenarios: readonly Scenario[] = [
       ],
     },
   },
+  {
+    name: "the lock of a queued message stays where its own tab has sent it after all",
+    plan: {
+      seed: 44442,
+      tabs: 3,
+      locks: "sound",
+      whenBusy: "queue",
+      proxy: "metered",
+      view: "stores",
+      budget: 1000000,
+      steps: [
+        step(10, "freeze", 5, 20),
+        step(10, "spoil answer", 4, 10),
+        step(10, "break upstream", 4, 17),
+        step(10, "send", 3, 15),
+        step(10, "send", 0, 20),
+        step(10, "change disk", 3, 5),
+        step(63643, "break upstream", 4, 14),
+        step(1536, "retry in all tabs", 2, 4),
+        step(1938, "reload", 1, 20),
+        step(42963, "crash an object", 1, 20),
+      ],
+    },
+  },
 ];
 
 function step(afterMs: number, action: Step["do"], tab: number, nth: number): Step {

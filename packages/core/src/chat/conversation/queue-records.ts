@@ -28,6 +28,8 @@ export interface QueueRecords {
 export function createQueueRecords(queue: MessageQueue, changed: (key: string) => void): QueueRecords {
   /** Messages whose files are read. A chat that is closed meanwhile lets go of its queue, and not of them. */
   const reading = new Map<string, QueueEntry>();
+  /** Messages of closed tabs that this tab sends. */
+  const taken = new Map<string, QueueEntry>();
   return {
     isReady(key) {
       const entry = entryAt(key);
@@ -41,6 +43,7 @@ export function createQueueRecords(queue: MessageQueue, changed: (key: string) =
     },
     recordOf(key) {
       const entry = entryAt(key);
+      if (!entry) endTaken(idOf(key));
       return entry && recordOf(entry);
     },
     merge: (records) =>
@@ -53,14 +56,24 @@ export function createQueueRecords(queue: MessageQueue, changed: (key: string) =
     },
     async takeOver(id) {
       const entry = queue.entries.get(id);
-      if (entry) entry.phase = "ours";
-      await entry?.turn;
+      if (!entry) return;
+      entry.phase = "ours";
+      taken.set(id, entry);
+      await entry.turn;
+      taken.delete(id);
     },
     hold(id) {
       const entry = queue.entries.get(id);
       if (entry) entry.phase = "held";
     },
   };
+
+  /** Ends the turn of a message that came into the thread by a late write of its own tab: no turn begins here. */
+  function endTaken(id: string): void {
+    const entry = taken.get(id);
+    if (entry && entry.phase !== "starting")
+      entry.settle({ messages: [], outcome: "not-sent", error: elsewhere() });
+  }
 
   function entryAt(key: string): QueueEntry | undefined {
     const id = idOf(key);
