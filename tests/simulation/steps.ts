@@ -380,11 +380,16 @@ function actAsUser(world: World, tab: Tab, { do: action, nth }: Step, index: num
 }
 
 /** Stops a chat. A question that it does not show by then may never be sent. */
-function stop({ withdrawn }: World, tab: Tab): void {
-  const { chat, pending, run } = tab;
+function stop({ withdrawn, network }: World, tab: Tab): void {
+  const { page, chat, pending, run } = tab;
   run(() => chat.stop());
   if (!isInCommonChat(tab)) return;
   const shown = new Set(chat.getSnapshot().messages.map(({ content }: ThreadMessage) => content));
   for (const name of pending.values())
-    if (name.startsWith("question") && !shown.has(name)) withdrawn.add(name);
+    if (name.startsWith("question") && !shown.has(name) && !wasSent(name)) withdrawn.add(name);
+
+  /** A question may be on another branch than the one that is shown. */
+  function wasSent(name: string): boolean {
+    return network.exchanges.some((each) => each.page === page && each.body?.includes(`"${name}"`));
+  }
 }

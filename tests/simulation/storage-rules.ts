@@ -13,7 +13,7 @@ export function lostOnLeaving({ disk }: World, tab: Tab): string | undefined {
   if (tab.tree) return undefined;
   const lost = tab.chat.getSnapshot().messages.find(({ id, content }) => {
     const asked = disk.asked.get(id);
-    return asked && !asked.has(content);
+    return asked && !asked.has(content) && !disk.corrupted.has(id);
   });
   return lost && `tab ${tab.page.id}: "${lost.content}" was shown, and not written when the page was left`;
 }
