@@ -1,7 +1,36 @@
 /** @module-tag long */
+import type { Page } from "playwright";
 import { describe, expect, test } from "vitest";
 import { problemsOf } from "../support/axe.ts";
 import { hasChromium, openRoom } from "../support/studio-suite.ts";
+
+/** Makes the disk of the browser full, or gives it room again. */
+const setFull = (page: Page, isFull: boolean) =>
+  page.evaluate((full) => {
+    const kept = globalThis as unknown as { put?: IDBObjectStore["put"] };
+    kept.put ??= IDBObjectStore.prototype.put;
+    const refuse = () => {
+      throw new DOMException("no room", "QuotaExceededError");
+    };
+    IDBObjectStore.prototype.put = full ? refuse : kept.put;
+  }, isFull);
+
+describe.skipIf(!hasChromium)("Unsaved images in Chromium (skipped where there is none)", () => {
+  const studio = openRoom("images", { speed: Number.POSITIVE_INFINITY });
+
+  test("An image that could not be written is said, and is over by itself when it is written", async () => {
+    const note = studio.page.getByRole("status").filter({ hasText: "Not all of this is saved." });
+    await studio.button("Generate").waitFor();
+    await setFull(studio.page, true);
+    await studio.field("Prompt").fill("A reef");
+    await studio.button("Generate").click();
+    await note.getByText("Keep this page open: it tries again by itself.").waitFor();
+    await setFull(studio.page, false);
+    await note.waitFor({ state: "detached" });
+    expect(await studio.leave()).toEqual([]);
+    await studio.page.getByRole("listitem", { name: "A reef" }).waitFor();
+  });
+});
 
 /* Messages that the browser could not write: the page says so, and when that is over. */
 describe.skipIf(!hasChromium)("Unsaved messages in Chromium (skipped where there is none)", () => {
@@ -15,21 +44,10 @@ describe.skipIf(!hasChromium)("Unsaved messages in Chromium (skipped where there
     await studio.field("Message").press("Enter");
     await expect.poll(() => studio.button("Regenerate").count()).toBe(count);
   }
-  /** Makes the disk of the browser full, or gives it room again. */
-  const setFull = (isFull: boolean) =>
-    studio.page.evaluate((full) => {
-      const page = globalThis as unknown as { put?: IDBObjectStore["put"] };
-      page.put ??= IDBObjectStore.prototype.put;
-      const refuse = () => {
-        throw new DOMException("no room", "QuotaExceededError");
-      };
-      IDBObjectStore.prototype.put = full ? refuse : page.put;
-    }, isFull);
-
   test("What could not be written is said, with what to do, and is over by itself when all is written", async () => {
     await ask("One", 1);
     expect(await note().count()).toBe(0);
-    await setFull(true);
+    await setFull(studio.page, true);
     await ask("Two", 2);
     await note().getByText("2 messages are not saved.").waitFor();
     await note().getByText(hint).waitFor();
@@ -37,7 +55,7 @@ describe.skipIf(!hasChromium)("Unsaved messages in Chromium (skipped where there
       await studio.page.emulateMedia({ colorScheme });
       expect(await problemsOf(studio.page)).toEqual([]);
     }
-    await setFull(false);
+    await setFull(studio.page, false);
     await studio.page.getByText("All messages are saved.").waitFor();
     expect(await note().count()).toBe(0);
     expect(await studio.leave()).toEqual([]);
@@ -45,7 +63,7 @@ describe.skipIf(!hasChromium)("Unsaved messages in Chromium (skipped where there
   });
 
   test("A page with unsaved messages asks before it is left", async () => {
-    await setFull(true);
+    await setFull(studio.page, true);
     await ask("One", 1);
     await note().waitFor();
     expect(await studio.leave()).toEqual(["beforeunload"]);

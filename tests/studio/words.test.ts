@@ -204,6 +204,12 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       "This browser does not keep your chats.",
       "Copy what you need before you leave.",
     ),
+    ...both(
+      "something of a media room could not be written, and is tried again",
+      words.UNSAVED,
+      "Not all of this is saved.",
+      "Keep this page open: it tries again by itself.",
+    ),
     ["its messages that were not written are now", words.ALL_SAVED, "All messages are saved."],
     [
       "its tools are offered to a model that lists none",

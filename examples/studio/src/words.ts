@@ -145,6 +145,12 @@ export function unsavedWords(state: {
   };
 }
 
+/** Says that images, assets or forms of videos could not be written, and are tried again while the page is open. */
+export const UNSAVED: Words = {
+  title: "Not all of this is saved.",
+  hint: "Keep this page open: it tries again by itself.",
+};
+
 /** Says that all messages of a chat are written that could not be written before. */
 export const ALL_SAVED = "All messages are saved.";
 

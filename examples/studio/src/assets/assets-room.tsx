@@ -1,7 +1,7 @@
 import { Upload } from "lucide-react";
 import { useRef, useState } from "react";
 import { useInspected } from "../inspector/feed.js";
-import { focusProblem } from "../media/composer.js";
+import { focusProblem, Unsaved } from "../media/composer.js";
 import { Refusals } from "../media/refusals.js";
 import { useDrop } from "../media/sources.js";
 import { RoomHeader } from "../shell/bars.js";
@@ -72,6 +72,7 @@ export function AssetsRoom() {
       <RoomHeader title="Assets" />
       <div {...dropProps} className="relative flex grow flex-col overflow-y-auto">
         <div className="mx-auto flex w-full max-w-6xl flex-col gap-6 p-4 md:p-6">
+          <Unsaved />
           <section
             ref={section}
             aria-label="New asset"

@@ -16,6 +16,13 @@ export interface Collection<Item extends Kept> extends Store<readonly Item[]> {
   readonly remove: (id: string) => void;
 }
 
+/** Names of the lists with items that could not be written. */
+export const unsavedLists = createValue<ReadonlySet<string>>(new Set());
+
+/** Waits before an item is written again, in milliseconds. */
+const FIRST_WAIT_MS = 1000;
+const LONGEST_WAIT_MS = 60_000;
+
 /** Creates the list of a name; `isItem` checks what was kept by an older version. */
 export function createCollection<Item extends Kept>(
   name: string,
@@ -25,7 +32,9 @@ export function createCollection<Item extends Kept>(
   const value = createValue<readonly Item[]>([]);
   // what changed here before the storage was read is newer than what it has
   const touched = new Set<string>();
+  const due = new Map<string, Item | undefined>();
   let isRead = false;
+  let isWriting = false;
 
   return {
     getSnapshot: value.getSnapshot,
@@ -40,7 +49,27 @@ export function createCollection<Item extends Kept>(
   function change(id: string, item: Item | undefined): void {
     touched.add(id);
     take(new Map([[id, item]]));
-    storage.write(name, new Map([[id, item]])).catch(noteStorageFailure);
+    due.set(id, item);
+    void write();
+  }
+
+  /** Writes what is due, each item alone: one may be too large. What fails is tried again while the page lives. */
+  async function write(): Promise<void> {
+    if (isWriting) return;
+    isWriting = true;
+    for (let waitMs = FIRST_WAIT_MS; due.size > 0; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
+      for (const [id, item] of [...due])
+        try {
+          await storage.write(name, new Map([[id, item]]));
+          if (due.get(id) === item) due.delete(id);
+        } catch {
+          unsavedLists.set((known) => new Set([...known, name]));
+        }
+      if (unsavedLists.getSnapshot().has(name) && due.size > 0)
+        await new Promise((resolve) => setTimeout(resolve, waitMs));
+    }
+    isWriting = false;
+    unsavedLists.set((known) => new Set([...known].filter((other) => other !== name)));
   }
 
   function read(): void {

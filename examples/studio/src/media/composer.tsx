@@ -1,5 +1,5 @@
 import type { Outcome } from "@sluice/core";
-import { type ErrorWords, errorWords } from "@sluice/react/app";
+import { type ErrorWords, errorWords, useLeaveWarning } from "@sluice/react/app";
 import clsx from "clsx";
 import { CircleAlert, Sparkles } from "lucide-react";
 import {
@@ -17,7 +17,8 @@ import { RoomHeader } from "../shell/bars.js";
 import { Button, onPressOnce } from "../ui/button.js";
 import { directionOf } from "../ui/direction.js";
 import { useValue } from "../value.js";
-import { drawingWords, NOTHING_SENT, TOO_LARGE } from "../words.js";
+import { drawingWords, NOTHING_SENT, TOO_LARGE, UNSAVED } from "../words.js";
+import { unsavedLists } from "./collection.js";
 import { filesInReading } from "./files.js";
 import { Problem } from "./sources.js";
 import type { FormControls, MediaDraft, MediaForm } from "./use-media-form.js";
@@ -91,12 +92,29 @@ export function MediaRoom({ title, dropProps, composer, failure, children }: Med
       <RoomHeader title={title} />
       <div {...dropProps} className="grow overflow-y-auto">
         <div className="mx-auto flex max-w-6xl flex-col gap-6 p-4 md:p-6">
+          <Unsaved />
           {composer}
           {failure && <Failure {...failure} />}
           {children}
         </div>
       </div>
     </>
+  );
+}
+
+/** Says that something of a media room is not in the storage. It goes by itself when all is. */
+export function Unsaved() {
+  const isFailing = useValue(unsavedLists).size > 0;
+  useLeaveWarning(isFailing);
+  return (
+    <div role="status" className="-mb-6 text-center text-xs">
+      {isFailing && (
+        <p className="pb-3">
+          <span className="text-warn">{UNSAVED.title}</span>{" "}
+          <span className="text-muted">{UNSAVED.hint}</span>
+        </p>
+      )}
+    </div>
   );
 }
 
