@@ -179,6 +179,20 @@ test("A long upload outlives a failure at each of its parts", async () => {
   expect(page.delays).toEqual(Array(8).fill(1000));
 });
 
+test("A look-up counts as none of the bytes that may be sent of a file", async () => {
+  const uploads = openUploads();
+  const tries = new Map<string, number>();
+  const page = live((request) => {
+    const offset = request.headers.get("upload-offset") ?? "";
+    const nth = (tries.get(offset) ?? 0) + 1;
+    tries.set(offset, nth);
+    return request.method === "PATCH" && nth < 3 ? refused(503, "busy") : uploads.answer(request);
+  });
+  await page.upload(new Blob([new Uint8Array(3 * PART)]));
+  expect(page.log.filter((method) => method === "GET")).toHaveLength(4);
+  expect(page.sentBytes()).toBe(7 * PART);
+});
+
 test("Two calls for one file send it once", async () => {
   const { upload, log } = working();
   const file = large();
