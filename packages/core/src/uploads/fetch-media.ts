@@ -101,7 +101,7 @@ async function refusalOf(client: Client, { signal }: Exchange, response: Respons
 }
 
 async function piecesOf(client: Client, exchange: Exchange, response: Response, maxBytes: number) {
-  const declared = Number(response.headers.get("content-length") ?? 0);
+  const declared = Number(response.headers.get("content-length"));
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   const reader = readBody(client, exchange, response, {
