@@ -264,6 +264,13 @@ describe("The answer of an archive", () => {
   });
 });
 
+test("A search for copies without an answer ends after a minute", async () => {
+  const { client, clock } = live(() => new Promise<never>(() => {}), { retry: { limit: 0 } });
+  const error = await rejectionOf(clock.advanceUntil(archivedMedia(client, { tasks: ["a"] }), 1000));
+  expect(error).toMatchObject({ name: "TimeoutError", phase: "headers" });
+  expect(clock.now()).toBe(60_000);
+});
+
 test("A search for no copies asks nothing", async () => {
   const { client, requests } = live(() => Response.json({ files: [] }));
   expect(await archivedMedia(client, {})).toEqual(new Map());
