@@ -117,9 +117,11 @@ test("a link that could not be renewed stays, and the next attempt follows a min
   onTestFinished(store.subscribe(() => {}));
   await store.generate({ prompt: "dawn" });
   day.pass(DAY_MS + 1000);
+  const failedAt = Date.now();
   const [image] = store.getSnapshot().data?.images ?? [];
   await expect.poll(() => store.getSnapshot().data?.images[0]).not.toBe(image);
   expect([url(), bodies.length, store.getSnapshot().error]).toEqual([original("dawn"), 1, undefined]);
+  expect(store.getSnapshot().data?.images[0]).toMatchObject({ expiresAt: failedAt + 60_000 });
   status = 200;
   day.pass(61_000);
   await expect.poll(url).toBe(linkTo("dawn+"));

@@ -220,6 +220,8 @@ test("A part without an answer for ten minutes is looked up, and goes on", async
   const page = working({ 2: () => new Promise(() => {}) });
   await page.clock.advanceUntil(uploadMedia(page.client, large()), 60_000);
   expect(page.log).toEqual(["POST", "PATCH", "GET", "PATCH", "PATCH"]);
+  // the wait before the look-up is in the eleventh minute
+  expect([page.clock.now(), page.clock.sleeping()]).toEqual([660_000, 0]);
 });
 
 test("A proxy that loses half of all requests gets each file once, whole, and within its bytes", async () => {
