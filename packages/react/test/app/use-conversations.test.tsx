@@ -201,7 +201,9 @@ test("a reload shows the list again, and the conversation of the address", async
   await before.ask(id, "Why?");
   await before.answer("Because");
   await shows(before, ["Why?: ready"]);
+  act(() => before.list().pin(id));
   const [listed] = before.list().conversations;
+  expect(listed?.isPinned).toBe(true);
   const after = await opened({ storage, activeId: id });
   await shows(after, ["Why?: ready"]);
   expect(after.list().active).toEqual(listed);
@@ -372,6 +374,22 @@ test("a conversation that was removed right before a reload is deleted later", a
   await waitFor(async () => expect((await storage.read("chat/old")).size).toBe(0));
 });
 
+test("a removed conversation with a message that can't be deleted is kept for the next page load", async () => {
+  const kept = memoryStorage();
+  const record = { title: "Why?", createdAt: 1, updatedAt: 1, removedAt: 1, revision: 3 };
+  await kept.write("conversations", new Map([["old", record]]));
+  await kept.write("chat/old", new Map([["m", { message: { role: "user", content: "Why?" } }]]));
+  const write: RecordStorage["write"] = (collection, changes) =>
+    collection === "chat/old"
+      ? Promise.reject(new Error("the disk is broken"))
+      : kept.write(collection, changes);
+  const page = await opened({ storage: { ...kept, write } });
+  await act(() => page.clock.advance(2000));
+  await waitFor(() => expect(page.events.map(({ type }) => type)).toContain("storage-failure"));
+  await act(() => settled());
+  expect([...(await kept.read("conversations")).keys()]).toEqual(["old"]);
+});
+
 test("a search finds titles first, then messages, whatever the case and the accents", async () => {
   const storage = memoryStorage();
   const page = await opened({ storage });
@@ -521,9 +539,20 @@ test("A record without a number of changes is older than any other", async () =>
   act(() => page.list().rename("a", "New"));
   const kept = async () => (await storage.read("conversations")).get("a");
   await waitFor(async () => expect(await kept()).toMatchObject({ title: "New" }));
-  await act(() => storage.write("conversations", new Map([["a", { ...old, title: "Older" }]])));
+  const id = create(page, "One");
+  await waitFor(async () => expect((await storage.read("conversations")).has(id)).toBe(true));
+  const older = { ...old, title: "Older" };
+  await act(() =>
+    storage.write(
+      "conversations",
+      new Map([
+        ["a", older],
+        [id, older],
+      ]),
+    ),
+  );
   await act(() => settled());
-  expect(page.rows()).toEqual(["New: ready"]);
+  expect(page.rows()).toEqual(["One: ready", "New: ready"]);
 });
 
 test("records that cannot be read are left out", async () => {
@@ -565,6 +594,7 @@ test("without a storage the list lasts as long as the page, also over a route ch
   await page.answer("Because");
   await page.show({ activeId: "another" });
   await shows(page, ["Why?: ready"]);
+  expect(page.events.map(({ type }) => type)).not.toContain("storage-failure");
 });
 
 test("a server renders no conversation", async () => {

@@ -136,6 +136,19 @@ test("a server renders no draft", async () => {
   expect(html).toContain('<textarea aria-busy="true"></textarea>');
 });
 
+test("a draft that is shown again is not read again", async () => {
+  const storage = memoryStorage();
+  const { show } = page();
+  const { unmount } = show({ storage });
+  await rest();
+  unmount();
+  // another tab has written its own
+  await storage.write("drafts", new Map([["chat/a", "Elsewhere"]]));
+  show({ storage });
+  await rest();
+  expect(field().value).toBe("");
+});
+
 test("typing writes once in a while, not for each key", async () => {
   const writes: unknown[] = [];
   const kept = memoryStorage();
