@@ -24,7 +24,7 @@ import type { Page } from "./page.js";
 import type { Random } from "./random.js";
 
 /** An event of a call. */
-export type CallEvent = Extract<ClientEvent, { readonly kind: string }>;
+type CallEvent = Extract<ClientEvent, { readonly kind: string }>;
 
 /** Parts by which an app uses the library: stores, or components with hooks. */
 export type View = "stores" | "hooks" | "strict hooks";
