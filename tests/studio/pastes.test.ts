@@ -17,9 +17,12 @@ describe.skipIf(!hasChromium)("A long text in the studio in Chromium (skipped wh
 
   /** Pastes a text; resolves to false where the page takes it, and the field does not get it. */
   async function paste(text: string): Promise<boolean> {
-    return message().evaluate((field, pasted) => {
+    await message().waitFor();
+    // found in the page: the field is another one once the conversation is loaded
+    return studio.page.evaluate((pasted) => {
       const clipboardData = new DataTransfer();
       clipboardData.setData("text/plain", pasted);
+      const field = document.querySelector("textarea[aria-label=Message]") as HTMLTextAreaElement;
       return field.dispatchEvent(
         new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }),
       );
