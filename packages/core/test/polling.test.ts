@@ -253,6 +253,14 @@ describe("continues after every failure that may pass", () => {
     },
   );
 
+  test("counts answers without a task apart from 404s", async () => {
+    const absent = Array.from({ length: 5 }, () => refusal(404));
+    const { seen, over, minutes } = watched([queued, ...absent, nonsense, ...absent, nonsense, success]);
+    await minutes(5);
+    await over;
+    expect(seen.at(-1)?.state).toBe("succeeded");
+  });
+
   test("waits ten minutes at most, however long Retry-After is", async () => {
     const { polledAt, over, minutes, seen } = watched([
       queued,

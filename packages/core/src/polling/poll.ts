@@ -75,6 +75,7 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
   const { signal, end } = openSpan(clock, plan.signal, deadlineMs, () => lateness(late, failure));
   const startedAt = clock.now();
   let failures = 0;
+  let doubt: string | undefined;
   let doubts = 0;
   let doubtedAt = 0;
   let seen = plan.seenBefore ?? false;
@@ -96,6 +97,9 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
         const verdict = verdictOf(error, seen);
         if (verdict === "passing") backoffMs = backoff(error, intervalMs, ++failures);
         else {
+          // of one kind: an answer that can't be read says nothing of the 404s before it
+          if (verdict !== doubt) doubts = 0;
+          doubt = verdict;
           if (++doubts === 1) doubtedAt = clock.now();
           if (verdict === "stop" || (verdict === "absent" ? isAbsent() : doubts > DOUBTFUL)) throw error;
         }
