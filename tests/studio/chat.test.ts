@@ -257,7 +257,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       expect(studio.bodies[1]?.messages.at(-1)).toEqual({ role: "user", content: "Continue" });
     });
 
-    test("that no finish_reason confirmed is continued, and may be incomplete", async () => {
+    test("An answer without a finish_reason may be incomplete, and is continued", async () => {
       await askAndWait("[[unconfirmed]] Write a debounce function in TypeScript");
       await studio.answer().getByText("may be incomplete").waitFor();
       await button("Continue").click();

@@ -65,7 +65,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await expect.poll(() => button("16:9").getAttribute("aria-pressed")).toBe("true");
   });
 
-  test("that lack a prompt say so; an example fills the form and costs nothing; what it makes can be varied, deleted and brought back", async () => {
+  test("A set without a prompt says so; an example fills the form and costs nothing; what it makes can be varied, deleted and brought back", async () => {
     const name = "Misty mountains at dawn";
     await button("Generate").click();
     await studio.page.getByText("Add a prompt.").waitFor();

@@ -212,7 +212,7 @@ test("what is offered is said on answers of its group, and on no others", async 
   expect(headers.get("x-sluice-offers")).toBeNull();
 });
 
-test("what is offered is said on refusals and on /health, too, because a lost answer says nothing", async () => {
+test("Refusals and /health name the offers, too, because a lost answer says nothing", async () => {
   const offers = { chat: "chat-once", health: "chat-once" };
   const { ask, resume } = openExtended(
     () => Response.json({ error: { message: "no" } }, { status: 502 }),

@@ -84,7 +84,7 @@ test("no more films of a user are noted than a user may have files", async () =>
   expect(await proxy.copies()).toHaveLength(2);
 });
 
-test("of an answer with images, those with an address are copied", async () => {
+test("The images of an answer that have an address are copied", async () => {
   const proxy = await openArchive();
   proxy.files.serves("/dawn.png", sends(picture, "image/png"));
   const url = `${proxy.files.url}/dawn.png`;

@@ -136,7 +136,7 @@ describe("case 78: a file", () => {
     expect(await small.keys()).toEqual([]);
   });
 
-  test("of just the largest size is kept, whether its host says it or not", async () => {
+  test("A file of just the largest size is kept, whether its host says the size or not", async () => {
     const exact = await ownArchive({ maxBytes: film.length });
     exact.files.serves("/unsaid.mp4", (response) => void response.writeHead(200).end(film));
     for (const prompt of ["film", "unsaid"]) {
