@@ -250,7 +250,7 @@ function checkedBaseURL(given: unknown): string {
   if (!(isPath || URL.canParse(baseURL))) return fail(`${JSON.stringify(given)} is no URL`);
   const { protocol, username, password, search, hash } = new URL(baseURL, "https://page.invalid");
   if (!/^https?:$/.test(protocol)) return fail(`has the protocol ${protocol} instead of https:`);
-  if (username || password) return fail("has a name or password; use `headers`");
+  if (username || password) return fail("has a name or password; use headers");
   if (search || hash) return fail("has a query or a fragment");
   if (ROUTE.test(baseURL))
     return fail(
@@ -276,8 +276,7 @@ function checkedKey(key: unknown): string {
       `is ${key === "" ? "empty" : typeof key}; is the environment variable set? Leave the option out if a proxy adds the key`,
     );
   if (/^bearer\s/i.test(key)) return fail('give the key alone: "Bearer " is added');
-  if (!/^[\x21-\x7e]+$/.test(key))
-    return fail("has a space, a line break or a character that no header may have");
+  if (!/^[\x21-\x7e]+$/.test(key)) return fail("has a space, a line break or a forbidden character");
   return key;
 }
 

@@ -351,6 +351,117 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     for (const { texts } of [left, right, await shown(storage, { id })]) expect(texts()).toEqual([]);
   });
 
+  /** A storage of another tab, which learns of the changes only when `deliver` is called. */
+  function lateStorage(kept: RecordStorage) {
+    let notices: (() => void)[] | undefined;
+    const late: RecordStorage = {
+      ...kept,
+      watch: (collection, listener) =>
+        kept.watch(collection, (changes) => {
+          if (notices) notices.push(() => listener(changes));
+          else listener(changes);
+        }),
+    };
+    const hold = () => {
+      notices = [];
+    };
+    const deliver = (most = Number.POSITIVE_INFINITY) => {
+      for (const notice of notices?.slice(0, most) ?? []) notice();
+      notices = undefined;
+    };
+    return { late, hold, deliver };
+  }
+
+  test("an answer that its tab removes stays removed where another tab learns of it after the lock is free", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const { late, hold, deliver } = lateStorage(storage);
+    const [left, right] = [await shown(storage, { id }), await shown(late, { id })];
+    void left.chat.send("Hello");
+    const [connection] = left.connections;
+    await connection?.wanted();
+    connection?.send(frame({ content: "Half" }));
+    await connection?.wanted();
+    await left.clock.advance(1100);
+    await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Half");
+    hold();
+    left.chat.reset();
+    await settled();
+    deliver();
+    await settled();
+    expect((await storage.read(`chat/${id}`)).size).toBe(0);
+    for (const { texts } of [left, right, await shown(storage, { id })]) expect(texts()).toEqual([]);
+  });
+
+  test("a message that another tab removes stays removed where an earlier change to it is still being written", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    await keep(storage, id, [question, calling({ a: "needs-result" })]);
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const slow: RecordStorage = {
+      ...storage,
+      async write(collection, changes) {
+        if (changes.has("2")) await released;
+        return storage.write(collection, changes);
+      },
+    };
+    const [left, right] = [await shown(storage, { id }), await shown(slow, { id })];
+    right.chat.stop();
+    await settled();
+    left.chat.reset();
+    await settled();
+    expect(right.texts()).toEqual([]);
+    release();
+    await settled();
+    expect((await storage.read(`chat/${id}`)).size).toBe(0);
+  });
+
+  test("an answer that another tab removes stays removed where its own tab writes it before it knows", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const { late, hold, deliver } = lateStorage(storage);
+    const [left, right] = [await shown(storage, { id }), await shown(late, { id })];
+    void right.chat.send("Hello");
+    const [connection] = right.connections;
+    await connection?.wanted();
+    await until(left.chat, ({ messages }) => messages.length === 2);
+    hold();
+    left.chat.reset();
+    await settled();
+    connection?.send(frame({ content: "Half" }));
+    await connection?.wanted();
+    await right.clock.advance(1100);
+    expect((await storage.read(`chat/${id}`)).size).toBeGreaterThan(0);
+    // the others are of its own writes
+    deliver(1);
+    await settled();
+    expect([...(await storage.read(`chat/${id}`)).keys()]).not.toContainEqual(expect.stringMatching(/^[^/]/));
+    expect(right.texts()).toEqual([]);
+  });
+
+  test("an answer stays whose tab could pass it and not store it, once that tab is closed", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storages = passingStorages();
+    const full = {
+      ...storages.left,
+      write: () => Promise.reject(new DOMException("full", "QuotaExceededError")),
+    };
+    const [left, right] = [await shown(full, { id }), await shown(storages.right, { id })];
+    void left.chat.send("Hello");
+    const [connection] = left.connections;
+    await connection?.wanted();
+    connection?.send(frame({ content: "Half" }));
+    await connection?.wanted();
+    await left.clock.advance(150);
+    await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Half");
+    left.chat.close();
+    await until(right.chat, ({ messages }) => messages.at(-1)?.outcome === "interrupted");
+    expect(right.texts().at(-1)).toBe("Half");
+  });
+
   test("ends a turn whose tools run if another tab resets the chat", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();

@@ -6,7 +6,7 @@ import {
   unchecked,
 } from "@sluice/core";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { clientOf, listenersOn, settled, stoppedClock } from "./support/gateway.js";
+import { clientOf, listenersOn, openBody, settled, stoppedClock } from "./support/gateway.js";
 
 const model = "gamma-image-5-0-260128";
 type Options = ImageStoreOptions<typeof model>;
@@ -351,6 +351,21 @@ describe("stop", () => {
     await settled();
     expect(limited.state()).toMatchObject({ outcome: "refused", error: nothing });
     expect(limited.requests).toHaveLength(1);
+  });
+
+  test.each([
+    [401, "refused", "did not take it up"],
+    [429, "refused", "did not take it up"],
+    [408, "unknown", "may bill"],
+    [502, "unknown", "may bill"],
+  ])("says what a %i means before its words have come: %s", async (status, outcome, message) => {
+    const words = openBody();
+    const { store, state, answers } = live({ model });
+    void store.generate(reef);
+    await answers(1, new Response(words.body, { status }));
+    await settled();
+    store.stop();
+    expect(state()).toMatchObject({ outcome, error: { message: expect.stringContaining(message) } });
   });
 
   test("and an answer never disagree at any moment of the answer", async () => {

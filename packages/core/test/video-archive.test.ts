@@ -241,6 +241,17 @@ describe("an answer through a proxy with an archive", () => {
   });
 });
 
+test.each(["null", "[]", '{"files":null}', "<!doctype html>", ""])(
+  "an answer of the archive that has no list of files is an error that shows it: %s",
+  async (body) => {
+    const { client } = clientOf(
+      () => new Response(body, { headers: { "content-type": "application/json" } }),
+    );
+    const failure = archivedMedia(client, { tasks: ["a"] });
+    await expect(failure).rejects.toMatchObject({ name: "ResponseError", path: "files", body });
+  },
+);
+
 test("links of more than 100 files are asked for in several requests", async () => {
   const urls = Array.from({ length: 201 }, (_, at) => `https://cdn.gateway.test/${at}.png`);
   const { client, bodies } = openPage(urls);

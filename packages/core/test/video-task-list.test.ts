@@ -1,5 +1,6 @@
 import {
   ConfigurationError,
+  createVideoTaskList,
   createVideoTaskStore,
   listVideoTasks,
   memoryStorage,
@@ -185,6 +186,27 @@ describe("an entry of a video", () => {
     await settled();
     expect([...(await kept.read("video-tasks")).values()]).toMatchObject([{ handle: { id: "7" } }]);
   });
+});
+
+test("a page that was frozen while it read its videos shows them when it goes on", async () => {
+  const { client, clock } = openTab({ id: "7" });
+  const { client: earlier } = openTab({ id: "7" });
+  const kept = memoryStorage();
+  await createVideoTaskStore(earlier, { storage: kept }).create(request);
+  const records = await kept.read("video-tasks");
+  let answer: (answered: typeof records) => void = () => {};
+  const reading = new Promise<typeof records>((resolve) => {
+    answer = resolve;
+  });
+  const list = createVideoTaskList(client, { storage: { ...kept, read: () => reading } });
+  list.subscribe(() => {});
+  await settled();
+  // the timer of the wait and the answer of the storage come in one task
+  const waiting = clock.advanceToNext(3000);
+  answer(records);
+  await waiting;
+  await settled();
+  expect(list.getSnapshot()).toMatchObject([{ handle: { id: "7" } }]);
 });
 
 test("the error of a failed video has its handle, in a store and from waiting", async () => {

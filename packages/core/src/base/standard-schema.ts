@@ -76,7 +76,7 @@ export type Checked<Output> =
 export function assertWritable({ "~standard": { vendor, jsonSchema } }: StandardSchema, path: string): void {
   if (!jsonSchema && vendor !== "valibot")
     throw new ConfigurationError(
-      `${path}: the schema (${vendor}) does not know its JSON Schema; give that as \`jsonSchema\` beside it`,
+      `${path}: the schema (${vendor}) does not know its JSON Schema; give it as \`jsonSchema\``,
     );
 }
 

@@ -11,7 +11,7 @@ export interface RecordWriter {
   readonly unsaved: ReadonlyMap<string, unknown>;
   /** Notes that a record has changed: the next write has it. */
   readonly mark: (key: string) => void;
-  /** Forgets a change. The record is not written. */
+  /** Forgets a change: the record is not written, unless a write of it has begun. */
   readonly unmark: (key: string) => void;
   /** Marks a record, and writes it. Resolves as `write` does. */
   readonly put: (key: string) => Promise<void>;
@@ -92,7 +92,8 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
     mark: (key) => void due.add(key),
     unmark(key) {
       const before = unsaved.size;
-      due.delete(key);
+      // a write that has begun may still come to its end: the next one has the change
+      if (!inFlight.has(key) && !unsaved.get(key)?.write) due.delete(key);
       unsaved.delete(key);
       changed(before);
     },

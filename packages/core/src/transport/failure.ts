@@ -16,12 +16,17 @@ export function withRoute(error: unknown, todo: string): unknown {
   return error;
 }
 
+/** Returns true for an error status that says no, and not that something went wrong: the gateway has not acted. */
+export function isRefused({ status }: { readonly status: number }): boolean {
+  return status < 500 && status !== 408;
+}
+
 /**
  * Returns the outcome of a request that failed with `error`. A 4xx is a refusal, unless the gateway gave up waiting.
  */
 export function outcomeOf(error: unknown): Outcome {
   if (error instanceof ConnectionError) return error.outcome;
-  return error instanceof APIError && error.status < 500 && error.status !== 408 ? "refused" : "unknown";
+  return error instanceof APIError && isRefused(error) ? "refused" : "unknown";
 }
 
 /** Returns the outcome of two attempts: a refusal says that one arrived, and only `unknown` that one may be billed. */
@@ -71,7 +76,7 @@ export function connectionError(cause: unknown): ConnectionError {
   const text = `${message} ${reason?.code} ${reason?.message}`;
   return NEVER_CONNECTED.test(text)
     ? new ConnectionError(
-        "could not connect to the gateway: the request was not sent; check the base URL and the network",
+        "could not connect to the gateway: the request was not sent; check the base URL and network",
         "not-sent",
         { cause },
       )

@@ -19,7 +19,7 @@ export function readHeaders(init: HeadersInput = {}): Headers {
       headers.append(name, value);
     } catch {
       throw new ConfigurationError(
-        `headers: ${JSON.stringify(name)} can't be sent: it has a line break or a character that no header may have`,
+        `headers: ${JSON.stringify(name)} can't be sent: it has a line break or a forbidden character`,
       );
     }
   return headers;

@@ -174,4 +174,4 @@ export async function afterSubmission(client: Client, entry: VideoTaskEntry): Pr
 }
 
 const LEFT =
-  "the page was left before the gateway answered: the task may exist, and be billed; look at your account first";
+  "the page was left before the gateway answered: the task may exist and be billed; check your account";

@@ -320,6 +320,6 @@ function faceOf({ raw: _, ...shown }: VideoTask): string {
 }
 
 function resultMissing(task: PendingVideoTask): TaskFailedError {
-  const message = "the video task succeeded, but the gateway gives no URL; ask again later by its handle";
+  const message = "the video task succeeded, but has no URL; ask again later by its handle";
   return new TaskFailedError(message, { reason: "result-missing", task });
 }

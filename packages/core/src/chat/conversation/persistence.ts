@@ -8,6 +8,7 @@ import { readLater } from "../../storage/recovery.js";
 import type { RecordStorage } from "../../storage/storage.js";
 import { waitForStorage } from "../../storage/wait.js";
 import { hasLocks, isLocked, prepareLocks, shareLock, withLock } from "../../tabs/locks.js";
+import { isRecord } from "../../transport/error-response.js";
 import { joinCopies } from "./join.js";
 import { QUEUED, type ThreadMessage } from "./message.js";
 import type { Thread } from "./message-tree.js";
@@ -103,6 +104,8 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
   for (const id of thread.ids()) if (!initial.has(id)) writer.mark(id);
   /** Ids of messages that this tab has removed. A slow storage may still return them. */
   const removed = new Set<string>();
+  /** Keys of records that were in the storage once. Those that other tabs only passed may never have been. */
+  const stored = new Set<string>();
   /** Ids of messages that this tab works on, or waits for. */
   const watched = new Set<string>();
   /** Ids that other tabs have removed since a read began; undefined while nothing is read. */
@@ -133,13 +136,19 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
     changed,
     hold(id, turn) {
       watched.add(id);
-      const done = turn.then(written).finally(() => watched.delete(id));
+      const done = turn.then(settled).finally(() => watched.delete(id));
       void shareLock(client, lockOf(id), done);
+
+      function settled(): Promise<void> {
+        // a write of it may have come after its removal by another tab
+        if (!thread.node(id) && !id.startsWith(QUEUED)) writer.mark(id);
+        return written();
+      }
     },
     withLockOf: (id, signal, act) =>
       new Promise((resolve, reject) => {
         withLock(client, lockOf(id), signal, async () => {
-          await refresh();
+          await refresh(id);
           signal.throwIfAborted();
           endLeft(id);
           const turn = act();
@@ -181,7 +190,7 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
     const node = thread.node(id);
     if (!node || !isUnderWay(node.message)) return;
     try {
-      storage.pass?.(collection, new Map([[id, recordOf(node)]]));
+      storage.pass?.(collection, new Map([[id, { ...recordOf(node), isPassed: true }]]));
     } catch (error) {
       report(error);
     }
@@ -197,14 +206,15 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
   /** Tries again once: a browser that closed its database opens it again. */
   async function load(signal: AbortSignal): Promise<void> {
     const records = await readAll().catch(() => yieldToHost().then(readAll));
-    const stored = nodesIn(records);
+    const found = nodesIn(records);
+    for (const { message } of found) stored.add(message.id);
     const held = await Promise.all(
-      stored.map(
+      found.map(
         ({ message }) => isInFlight(message) && (isKept(message) || isLocked(client, lockOf(message.id))),
       ),
     );
     if (signal.aborted) return;
-    const nodes = stored
+    const nodes = found
       .map((node, at) => (held[at] ? node : { ...node, message: afterReload(node.message) }))
       .filter(isThere);
     const last = thread.path.at(-1)?.id;
@@ -242,6 +252,7 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
   function merge(changes: ReadonlyMap<string, unknown>): void {
     for (const [key, record] of changes) {
       if (record === undefined) drop(key);
+      else if (!isRecord(record) || !record["isPassed"]) stored.add(key);
       removedMeanwhile?.[record === undefined ? "add" : "delete"](key);
     }
     // an answer in flight is shown only where other tabs can notice that its tab was closed
@@ -300,7 +311,7 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
 
   /** Ends the work of a closed tab. This tab withLockOf continues an answer that the proxy keeps. */
   async function closeOrResume(id: string, signal: AbortSignal): Promise<void> {
-    await refresh();
+    await refresh(id);
     signal.throwIfAborted();
     const message = thread.node(id)?.message;
     // the locks were found broken meanwhile: the message is shown again when its tab has ended it
@@ -318,12 +329,15 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
     if (message && isInFlight(message) && hasLocks()) thread.put(afterReload(message));
   }
 
-  async function refresh(): Promise<void> {
+  /** Reads what other tabs have written. The lock of `id` is held, so that nothing is on its way to its record. */
+  async function refresh(id?: string): Promise<void> {
     try {
       if (!isRead || !hasLocks()) return;
       const records = await waitForStorage(clock, readAll);
       queue.forgetUnless(records);
       merge(records);
+      // the lock may come before the notice of the removal
+      if (id !== undefined && stored.has(id) && !records.has(id)) drop(id);
     } catch (error) {
       report(error);
     }

@@ -7,7 +7,7 @@ import type { ThreadNode } from "./placement.js";
 export const LEAF = "/leaf";
 
 /** The record of a message: its JSON, without its versions. */
-export function recordOf({ message, parent, revision }: ThreadNode): unknown {
+export function recordOf({ message, parent, revision }: ThreadNode): object {
   const { branches: _, error, ...rest } = message;
   return {
     message: { ...rest, ...(error && { error: reasonOf(error) }) },

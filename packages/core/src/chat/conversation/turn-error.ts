@@ -7,7 +7,7 @@ import { isGatewayError } from "../../errors.js";
 export function afterAnswers(error: Error): Error {
   const isOwn = isGatewayError(error);
   if (isOwn && error.outcome === "unknown") return error;
-  const text = `earlier answers of this turn are kept, and may be billed; the next one failed: ${error.message}`;
+  const text = `earlier answers of this turn are kept and may be billed; the next one failed: ${error.message}`;
   const copy = new Error(text, { cause: error });
   // a class of the app may need its constructor
   if (isOwn) Object.setPrototypeOf(copy, Object.getPrototypeOf(error));

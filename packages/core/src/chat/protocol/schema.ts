@@ -139,7 +139,7 @@ const shared = {
 
 const responseFormat = v.picklist(
   ["text", "json_object"],
-  "must be text or json_object; for a JSON Schema send json_object and write the schema into the messages",
+  "must be text or json_object; for a JSON Schema send json_object and the schema in the messages",
 );
 
 /** A request to `alpha-v4.1-flash` (spec, POST /v1/chat/completions). */

@@ -76,7 +76,7 @@ const fastContent = v.pipe(
 );
 
 const notWithImages = v.optional(
-  v.never("is for text-to-video only; leave it out, or leave out the images of content"),
+  v.never("is for text-to-video only; leave it out, or the images of content"),
 );
 
 /** Fields that all models of the family share. */
