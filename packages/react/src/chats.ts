@@ -12,11 +12,7 @@ import type { ViewedStore } from "./use-store.js";
 
 /** The chats of each client. A chat with an id survives a route change, and the end of its answer. */
 export const chats = sharedStores<ChatStoreOptions, ChatStore>({
-  create(client, read) {
-    const store = createChatStore(client, read);
-    viewOfChat(store);
-    return store;
-  },
+  create: createChatStore,
   dispose: (store) => store.close(),
   isBusy: (store) => ["submitted", "streaming"].includes(store.getSnapshot().status),
   lingerMs: 5 * 60_000,

@@ -39,10 +39,8 @@ export function useChatMessage(id: string, messageId: string): ThreadMessage | u
  * ```
  */
 export function useChatStatus(id: string): ChatStatus {
-  const isHydrated = useIsHydrated();
-  const statusOf = (state: ChatState | undefined) => state?.status ?? "ready";
-  const status = useStorePart(useChatState(id), statusOf);
-  return isHydrated ? status : "ready";
+  // a page hydrates with the first state of a chat, whose status a server has rendered without the chat
+  return useStorePart(useChatState(id), (state) => state?.status ?? "ready");
 }
 
 function useChatState(id: string): ViewedStore<ChatState | undefined> {

@@ -1,3 +1,4 @@
+import type { Client } from "@sluice/core";
 import { GatewayProvider, useChatMessage, useChatStatus, useChatStream, useImages } from "@sluice/react";
 import { act, render } from "@testing-library/react";
 import { hydrateRoot } from "react-dom/client";
@@ -29,13 +30,15 @@ async function hydrated(begin: (connection: ReturnType<typeof openBody>) => Prom
   const { client } = clientOf(({ url }) =>
     url.endsWith("completions") ? streamAnswer(connection.body) : new Promise(() => {}),
   );
-  const app = (
+  const appOf = (client: Client) => (
     <GatewayProvider client={client}>
       <Parts />
     </GatewayProvider>
   );
+  const app = appOf(client);
   const island = document.createElement("div");
-  island.innerHTML = renderToString(app);
+  // a server has stores of its own
+  island.innerHTML = renderToString(appOf(clientOf(() => new Response()).client));
   render(app);
   await act(async () => {
     await begin(connection);

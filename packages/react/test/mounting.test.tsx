@@ -1,8 +1,8 @@
-import { GatewayProvider, useChatMessage, useChatStream } from "@sluice/react";
-import { act, render } from "@testing-library/react";
-import { useLayoutEffect } from "react";
+import { GatewayProvider, useChatMessage, useChatStatus, useChatStream } from "@sluice/react";
+import { act, render, screen } from "@testing-library/react";
+import { memo, useLayoutEffect } from "react";
 import { expect, test } from "vitest";
-import { clientOf } from "../../core/test/support/gateway.js";
+import { clientOf, stoppedClock } from "../../core/test/support/gateway.js";
 
 let chat: ReturnType<typeof useChatStream>;
 
@@ -33,4 +33,83 @@ test("A component that is mounted later begins with the chat of then, not with t
   expect(first.at(-1)).toBe("Hello");
   await act(async () => rerender(page(true)));
   expect([...new Set(second)]).toEqual(["Hello"]);
+});
+
+test("A component that is mounted later begins with the chat of now also where others have left", async () => {
+  const { client } = clientOf(() => new Response(null, { status: 500 }));
+  const seen: string[] = [];
+  const page = (isChatOpen: boolean, row?: string[]) => (
+    <GatewayProvider client={client}>
+      {isChatOpen && <Chat />}
+      {row && <Row seen={row} />}
+    </GatewayProvider>
+  );
+  const say = (content: string) => act(async () => chat.setMessages([{ id: "m-1", role: "user", content }]));
+  // a row that leaves before there is a chat, and one that leaves a chat
+  const { rerender } = render(page(false, []));
+  for (const [isOpen, row] of [[false], [true], [true, []], [true], [true, []]] as const)
+    await act(async () => rerender(page(isOpen, row && [...row])));
+  await act(async () => {
+    // this row leaves before it has shown what it waits for
+    await say("Hello");
+    rerender(page(true));
+  });
+  await act(async () => rerender(page(false)));
+  await say("Bye");
+  await act(async () => rerender(page(false, seen)));
+  expect([...new Set(seen)]).toEqual(["Bye"]);
+});
+
+// these render for a reason of their own only
+const StillRow = memo(Row);
+const Status = memo(function Status() {
+  return <output>{useChatStatus("a")}</output>;
+});
+
+test("Components that wait for a chat show it, as long as there is one", async () => {
+  const clock = stoppedClock();
+  const { client } = clientOf(() => new Response(null, { status: 500 }), { clock });
+  const seen: string[] = [];
+  const page = (isOpen: boolean) => (
+    <GatewayProvider client={client}>
+      <Status />
+      <StillRow seen={seen} />
+      {isOpen && <Chat />}
+    </GatewayProvider>
+  );
+  const { rerender } = render(page(false));
+  expect([screen.getByRole("status").textContent, seen.at(-1)]).toEqual(["ready", "no message"]);
+  for (const content of ["Hello", "Again"]) {
+    await act(async () => rerender(page(true)));
+    expect(seen.at(-1)).toBe("no message");
+    await act(async () => chat.setMessages([{ id: "m-1", role: "user", content }]));
+    expect(seen.at(-1)).toBe(content);
+    await act(async () => rerender(page(false)));
+    await act(() => clock.advance(5 * 60_000));
+    expect(seen.at(-1)).toBe("no message");
+  }
+});
+
+function Named({ id, seen }: { id: string; seen: string[] }) {
+  chat = useChatStream({ id, model: "delta-5.3" });
+  const texts = chat.messages.map(({ content }) => content).join();
+  useLayoutEffect(() => void seen.push(`${id}: ${texts}`));
+  return null;
+}
+
+test("A component that goes on to another chat never shows the messages of the one before", async () => {
+  const { client } = clientOf(() => new Response(null, { status: 500 }));
+  const seen: string[] = [];
+  const page = (id: string) => (
+    <GatewayProvider client={client}>
+      <Named id={id} seen={seen} />
+    </GatewayProvider>
+  );
+  const { rerender } = render(page("a"));
+  for (const content of ["Hello", "Hello?"])
+    await act(async () => chat.setMessages([{ id: "m-1", role: "user", content }]));
+  await act(async () => rerender(page("b")));
+  expect(seen.filter((shown) => shown.startsWith("b")).filter((shown) => shown !== "b: ")).toEqual([]);
+  await act(async () => rerender(page("a")));
+  expect(seen.at(-1)).toBe("a: Hello?");
 });

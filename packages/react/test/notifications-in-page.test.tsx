@@ -1,9 +1,9 @@
 import { createVideoTaskStore, memoryStorage, watchVideoTask } from "@sluice/core";
 import { GatewayProvider } from "@sluice/react";
-import { useTaskNotifications } from "@sluice/react/notifications";
-import { fireEvent, render, screen } from "@testing-library/react";
+import { type TaskNotificationOptions, useTaskNotifications } from "@sluice/react/notifications";
+import { act, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { clientOf } from "../../core/test/support/gateway.js";
+import { clientOf, settled, stoppedClock } from "../../core/test/support/gateway.js";
 
 const storage = memoryStorage();
 const shown: string[] = [];
@@ -37,6 +37,7 @@ beforeEach(() => {
 afterEach(() => {
   vi.unstubAllGlobals();
   Reflect.deleteProperty(document, "visibilityState");
+  Reflect.deleteProperty(navigator, "serviceWorker");
 });
 
 function hide(): void {
@@ -44,14 +45,123 @@ function hide(): void {
   document.dispatchEvent(new Event("visibilitychange"));
 }
 
-function Notify({ kept = storage }) {
-  const { mode, enable } = useTaskNotifications({ storage: kept });
+function Notify({
+  kept = storage,
+  words,
+}: Pick<TaskNotificationOptions, "words"> & { kept?: typeof storage }) {
+  const { mode, enable, disable } = useTaskNotifications({ storage: kept, words });
   return (
-    <button type="button" onClick={() => void enable()}>
+    <button type="button" onClick={() => void (mode ? disable() : enable())}>
       {mode ?? "enable"}
     </button>
   );
 }
+
+/** A hidden page with a task that was submitted before: its first poll says that it runs, the next that it has ended. */
+async function hiddenPage(
+  ends: "SUCCESS" | "FAILURE",
+  words?: TaskNotificationOptions["words"],
+  hasPush = false,
+) {
+  const own = memoryStorage();
+  const entry = {
+    key: "k-1",
+    model: "beta3.0-video",
+    submittedAt: Date.now(),
+    state: "created",
+    revision: 1,
+  };
+  await own.write("video-tasks", new Map([["k-1", { ...entry, handle: { id: "t-1" } }]]));
+  const clock = stoppedClock();
+  let polls = 0;
+  const { client } = clientOf(
+    ({ url }) => {
+      if (url.endsWith("/v1/notifications"))
+        return hasPush ? Response.json({ publicKey: "AQID" }) : new Response("{}", { status: 404 });
+      polls += 1;
+      const status = polls === 1 ? "IN_PROGRESS" : ends;
+      return Response.json({
+        code: "success",
+        data: { task_id: "t-1", status, ...(ends === "SUCCESS" && { result_url: "https://cdn.test/v.mp4" }) },
+      });
+    },
+    { clock, random: () => 0.5, baseURL: `https://${crypto.randomUUID()}.test` },
+  );
+  hide();
+  const page = render(
+    <GatewayProvider client={client}>
+      <Notify kept={own} words={words} />
+    </GatewayProvider>,
+  );
+  const press = async (mode: string) => {
+    fireEvent.click(screen.getByRole("button"));
+    await act(() => settled());
+    // a push service that is silent is given up after this time
+    if (hasPush) await act(() => clock.advance(5000));
+    await expect.poll(() => screen.getByRole("button").textContent).toBe(mode);
+  };
+  await press("page");
+  await act(() => clock.advance(0));
+  await expect.poll(() => polls).toBe(1);
+  const end = async () => {
+    await act(() => clock.advance(60_000));
+    await act(() => settled());
+  };
+  return { ...page, press, end };
+}
+
+test.each([
+  ["SUCCESS", undefined, "Your video is ready: "],
+  ["FAILURE", undefined, "Your video failed: "],
+  ["FAILURE", { succeeded: "Fertig", failed: "Fehler" }, "Fehler: "],
+] as const)(
+  "A hidden page polls on, and notifies of the end %s in the words %o",
+  async (ends, words, notice) => {
+    const { end } = await hiddenPage(ends, words);
+    await end();
+    expect(shown).toEqual([notice]);
+  },
+);
+
+test("A page notifies no more after the user has disabled it, and again when it is enabled again", async () => {
+  const off = await hiddenPage("SUCCESS");
+  await off.press("enable");
+  await off.end();
+  expect(shown).toEqual([]);
+  off.unmount();
+  localStorage.clear();
+  const again = await hiddenPage("SUCCESS");
+  await again.press("enable");
+  await again.press("page");
+  await again.end();
+  expect(shown).toEqual(["Your video is ready: "]);
+});
+
+test("A page notifies no more when its push service has answered late", async () => {
+  let answer = () => {};
+  const silence = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const pushManager = {
+    getSubscription: async () => null,
+    subscribe: () => silence.then(() => ({ toJSON: () => ({}) })),
+  };
+  const serviceWorker = { register: async () => {}, ready: Promise.resolve({ pushManager }) };
+  vi.stubGlobal("PushManager", {});
+  Object.defineProperty(navigator, "serviceWorker", { value: serviceWorker, configurable: true });
+  const { end } = await hiddenPage("SUCCESS", undefined, true);
+  answer();
+  await expect.poll(() => screen.getByRole("button").textContent).toBe("push");
+  await end();
+  expect(shown).toEqual([]);
+});
+
+test("A page notifies no more when its component has gone", async () => {
+  const { end, unmount } = await hiddenPage("SUCCESS");
+  unmount();
+  await end();
+  expect(shown).toEqual([]);
+});
 
 test("without push, a page that is hidden when a task ends notifies once", async () => {
   let answer: (response: Response) => void = () => {};

@@ -58,6 +58,13 @@ function Counted({ onFinish }: { onFinish: (text: string) => void }) {
   );
 }
 
+let held: ReturnType<typeof useChatStream> | undefined;
+
+function Held() {
+  held = useChatStream({ model: "delta-5.3" });
+  return <output>{held.status}</output>;
+}
+
 function Queued(options: UseChatStreamOptions) {
   const { queued, sendQueued } = useChatStream(options);
   return (
@@ -130,6 +137,22 @@ describe("useChatStream", () => {
     expect(requests).toHaveLength(1);
   });
 
+  test("A change of the status is shown in the same task, so that nothing is clicked twice", async () => {
+    live(<Held />);
+    const environment = globalThis as { IS_REACT_ACT_ENVIRONMENT?: boolean };
+    environment.IS_REACT_ACT_ENVIRONMENT = false;
+    try {
+      void held?.send("Hello?");
+      await Promise.resolve();
+      expect(status()).toBe("submitted");
+      held?.stop();
+      await Promise.resolve();
+      expect(status()).toBe("ready");
+    } finally {
+      environment.IS_REACT_ACT_ENVIRONMENT = true;
+    }
+  });
+
   test("a burst of a thousand deltas is committed once", async () => {
     const { clock, connection } = live();
     press("send");
@@ -192,6 +215,19 @@ describe("useChatStream", () => {
     await says(connection, frame({ content: "Hel" }), clock);
     expect(screen.getAllByText("user: Hello?; assistant: Hel")).toHaveLength(2);
     expect(requests).toHaveLength(1);
+  });
+
+  test("two components without an id show a chat each", async () => {
+    const { clock, connections } = live(
+      <>
+        <Chat label="left" />
+        <Chat label="right" />
+      </>,
+    );
+    fireEvent.click(screen.getAllByRole("button", { name: "send" })[0] as HTMLElement);
+    await says(connections[0] as (typeof connections)[0], frame({ content: "Hel" }), clock);
+    const texts = screen.getAllByRole("paragraph").map(({ textContent }) => textContent);
+    expect(texts).toEqual(["user: Hello?; assistant: Hel", ""]);
   });
 
   test("two components with one id send with their own options", async () => {
@@ -304,11 +340,13 @@ describe("on a server", () => {
     const container = document.createElement("div");
     container.innerHTML = html;
     const complaints: unknown[] = [];
+    const before = commits;
     await act(async () => {
       hydrateRoot(container, app, { onRecoverableError: (error) => complaints.push(error) });
     });
     expect(complaints).toEqual([]);
     expect(container.textContent).toContain("assistant: Welcome");
+    expect(commits - before).toBe(1);
   });
 });
 

@@ -1,6 +1,7 @@
 import { GatewayProvider } from "@sluice/react";
-import { useTaskNotifications } from "@sluice/react/notifications";
-import { fireEvent, render, screen } from "@testing-library/react";
+import { type TaskNotificationOptions, useTaskNotifications } from "@sluice/react/notifications";
+import { act, fireEvent, render, screen } from "@testing-library/react";
+import { renderToString } from "react-dom/server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { clientOf, settled, stoppedClock } from "../../core/test/support/gateway.js";
 
@@ -14,9 +15,17 @@ function openBrowser({
   withPush = true,
   pushService = Promise.resolve(),
   unsubscribing = async () => {},
+  withWorker = true,
+  key = undefined as ArrayBuffer | null | undefined,
 } = {}) {
   const asked: string[] = [];
-  let subscription: object | null = null;
+  const unsubscribe = async () => {
+    asked.push("unsubscribe");
+    await unsubscribing();
+    subscription = null;
+  };
+  let subscription: object | null =
+    key === undefined ? null : { options: { applicationServerKey: key }, unsubscribe };
   const pushManager = {
     getSubscription: async () => subscription,
     async subscribe(options: object) {
@@ -26,11 +35,7 @@ function openBrowser({
         endpoint: ENDPOINT,
         options: { applicationServerKey: keyBytes() },
         toJSON: () => ({ endpoint: ENDPOINT, keys: { p256dh: KEY, auth: "a" } }),
-        async unsubscribe() {
-          asked.push("unsubscribe");
-          await unsubscribing();
-          subscription = null;
-        },
+        unsubscribe,
       };
       return subscription;
     },
@@ -51,12 +56,13 @@ function openBrowser({
     ready: Promise.resolve({ pushManager }),
     getRegistration: async () => ({ pushManager }),
   };
-  Object.defineProperty(navigator, "serviceWorker", { value: serviceWorker, configurable: true });
+  if (withWorker)
+    Object.defineProperty(navigator, "serviceWorker", { value: serviceWorker, configurable: true });
   return asked;
 }
 
-function Notify() {
-  const { isSupported, permission, isEnabled, mode, error, enable, disable } = useTaskNotifications();
+function Notify(options: TaskNotificationOptions) {
+  const { isSupported, permission, isEnabled, mode, error, enable, disable } = useTaskNotifications(options);
   return (
     <section>
       <output>{`${isSupported} ${permission} ${isEnabled} ${mode} ${error?.message}`}</output>
@@ -70,7 +76,7 @@ function Notify() {
   );
 }
 
-function show(status = 200, held = Promise.resolve()) {
+function show(status = 200, held = Promise.resolve(), options: TaskNotificationOptions = {}, scope = "") {
   const clock = stoppedClock();
   const { client, requests } = clientOf(
     async ({ method }) => {
@@ -79,14 +85,14 @@ function show(status = 200, held = Promise.resolve()) {
         ? new Response(null, { status: 204 })
         : Response.json(status === 200 ? { publicKey: KEY, id: "s-1" } : { error: {} }, { status });
     },
-    { clock },
+    { clock, ...(scope && { scope }) },
   );
   const page = render(
     <GatewayProvider client={client}>
-      <Notify />
+      <Notify {...options} />
     </GatewayProvider>,
   );
-  return { ...page, clock, requests };
+  return { ...page, client, clock, requests };
 }
 
 const press = (name: string) => fireEvent.click(screen.getByRole("button", { name }));
@@ -186,6 +192,7 @@ test("disabling while this browser is being subscribed leaves no subscription", 
 
 test.each([
   ["the browser has no push", { withPush: false }, 200, "undefined"],
+  ["the browser has no service workers", { withWorker: false }, 200, "undefined"],
   ["the proxy has no push", {}, 404, "undefined"],
   ["the proxy fails", {}, 503, "the proxy refused the notifications with 503; try again later"],
 ])("where %s, the page notifies while it is open", async (_, browser, status, error) => {
@@ -193,6 +200,99 @@ test.each([
   show(status);
   press("enable");
   await expect.poll(text).toBe(`true granted true page ${error}`);
+  press("disable");
+  await act(() => settled());
+  expect(text()).toBe("true granted false undefined undefined");
+});
+
+test.each([
+  ["another key", new Uint8Array([1, 2, 3]).buffer],
+  ["no key", null],
+])("A subscription with %s is replaced, because it belongs to another sender", async (_, key) => {
+  const asked = openBrowser({ key });
+  show();
+  press("enable");
+  await expect.poll(text).toBe("true granted true push undefined");
+  expect(asked.map((what) => what.split(" ")[0])).toEqual([
+    "permission",
+    "register",
+    "unsubscribe",
+    "subscribe",
+  ]);
+});
+
+test("The service worker is the one that the app names", async () => {
+  const asked = openBrowser();
+  show(200, undefined, { worker: "/sw.js" });
+  press("enable");
+  await expect.poll(() => asked).toContain("register /sw.js");
+  await expect.poll(text).toContain("push");
+});
+
+test("A server renders that nothing is known", () => {
+  const { client } = clientOf(() => new Response());
+  const html = renderToString(
+    <GatewayProvider client={client}>
+      <Notify />
+    </GatewayProvider>,
+  );
+  expect(html).toContain("<output>false unsupported false undefined undefined</output>");
+});
+
+test("A permission that was taken back ends the notifications at the next page load", async () => {
+  openBrowser();
+  const { unmount } = show();
+  press("enable");
+  await expect.poll(text).toContain("push");
+  unmount();
+  Notification.requestPermission = async () => "denied";
+  Object.assign(Notification, { permission: "denied" });
+  const { requests } = show();
+  await act(() => settled());
+  expect([text(), requests]).toEqual(["true denied false undefined undefined", []]);
+});
+
+test("Where the storage is refused, nothing is on at first, and a click lasts as long as the page", async () => {
+  openBrowser();
+  const { unmount } = show();
+  press("enable");
+  await expect.poll(text).toContain("push");
+  unmount();
+  vi.stubGlobal("localStorage", undefined);
+  show();
+  expect(text()).toBe("true granted false undefined undefined");
+  press("enable");
+  await expect.poll(text).toBe("true granted true push undefined");
+  press("disable");
+  expect(text()).toBe("true granted false undefined undefined");
+  await act(() => settled());
+});
+
+test("What a client forgets includes its notifications, and not those of another one", async () => {
+  const asked = openBrowser();
+  const { client, unmount, requests } = show(200, undefined, {}, "ada");
+  press("enable");
+  await expect.poll(text).toContain("push");
+  unmount();
+  const { client: other } = clientOf(() => new Response(), { scope: "grace" });
+  const page = render(
+    <GatewayProvider client={other}>
+      <Notify />
+    </GatewayProvider>,
+  );
+  await act(() => other.forget());
+  await act(() => settled());
+  expect(asked).not.toContain("unsubscribe");
+  page.unmount();
+  render(
+    <GatewayProvider client={client}>
+      <Notify />
+    </GatewayProvider>,
+  );
+  await expect.poll(text).toContain("push");
+  await act(() => client.forget());
+  await expect.poll(() => requests.at(-1)?.method).toBe("DELETE");
+  expect(text()).toBe("true granted false undefined undefined");
 });
 
 test("a browser without notifications is not asked", async () => {

@@ -85,7 +85,7 @@ export interface AttachmentStore extends Store<AttachmentState> {
   readonly clear: () => void;
   /** Removes all problems. */
   readonly dismiss: () => void;
-  /** Keeps the previews until the returned function was called and `LINGER_MS` have passed. */
+  /** Keeps the previews of its one component until the returned function was called and `LINGER_MS` have passed. */
   readonly hold: () => () => void;
 }
 
@@ -100,7 +100,6 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
   let attachments: readonly Attachment[] = [];
   let problems: readonly AttachmentProblem[] = [];
   let count = 0;
-  let holders = 0;
   let leaving: ReturnType<typeof setTimeout> | undefined;
   const store = createStore<AttachmentState>(() => ({ attachments, problems }), {
     clock: systemClock,
@@ -171,13 +170,10 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
   }
 
   function hold(): () => void {
-    holders += 1;
     clearTimeout(leaving);
-    if (leaving !== undefined && attachments.some(({ previewUrl }) => previewUrl === "")) showAgain();
-    leaving = undefined;
+    if (attachments.some(({ previewUrl }) => previewUrl === "")) showAgain();
     return () => {
-      holders -= 1;
-      if (holders === 0) leaving = setTimeout(revokeAll, LINGER_MS);
+      leaving = setTimeout(revokeAll, LINGER_MS);
     };
   }
 

@@ -57,7 +57,8 @@ export function createConversationSearch({
     { limit = 50, signal }: SearchOptions = {},
   ): Promise<readonly ConversationMatch[]> {
     const words = folded(text).split(/\s+/).filter(Boolean);
-    if (words.length === 0) return [];
+    const [first = ""] = words;
+    if (first === "") return [];
     const hasAll = (content: string) => {
       const searched = folded(content);
       return words.every((word) => searched.includes(word));
@@ -74,7 +75,7 @@ export function createConversationSearch({
         matches.push({
           conversation,
           messageId: message.id,
-          excerpt: excerptOf(message.content, words[0] ?? ""),
+          excerpt: excerptOf(message.content, first),
         });
     }
     signal?.throwIfAborted();
@@ -115,8 +116,7 @@ function folded(text: string): string {
 /** Cuts a text around a word, which is folded; the text is not, so that the place is found as well as it can be. */
 function excerptOf(content: string, word: string): string {
   const line = content.replace(/\s+/g, " ").trim();
-  const at = Math.max(0, line.toLowerCase().indexOf(word));
-  const start = at <= EXCERPT_BEFORE ? 0 : at - EXCERPT_BEFORE;
+  const start = Math.max(0, line.toLowerCase().indexOf(word) - EXCERPT_BEFORE);
   const part = [...line.slice(start)].slice(0, EXCERPT_LENGTH - 2).join("");
   return `${start > 0 ? "…" : ""}${part}${start + part.length < line.length ? "…" : ""}`;
 }

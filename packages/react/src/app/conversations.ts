@@ -190,7 +190,6 @@ export function createConversationStore(
 
   function add(id: string, title: string, createdAt: number, updatedAt: number): void {
     put(id, { title, createdAt, updatedAt, revision: 1 });
-    activity.follow([id]);
   }
 
   /** Changes fields of a conversation; `undefined` and `false` remove one. */
@@ -244,7 +243,6 @@ export function createConversationStore(
     }
     if (messages.unsaved.size > 0 || records.get(id)?.removedAt === undefined) return;
     records.delete(id);
-    tracked.delete(id);
     store.flush();
     save(id);
   }

@@ -54,6 +54,7 @@ export function kindOf(facts: ErrorFacts): ErrorKind {
 const proxyKinds: Readonly<Record<string, ErrorKind>> = {
   model_not_allowed: "modelNotAllowed",
   budget_exhausted: "budgetUsed",
+  shared_budget_exhausted: "sharedBudgetUsed",
   misconfigured: "setup",
   upstream_auth: "setup",
   upstream_cut: "cutOff",

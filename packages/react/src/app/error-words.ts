@@ -27,6 +27,7 @@ export type ErrorKind =
   | "notFound"
   | "rateLimited"
   | "budgetUsed"
+  | "sharedBudgetUsed"
   | "serviceDown"
   | "setup"
   | "imageFailed"
@@ -66,6 +67,7 @@ export const errorWords: ErrorWords = {
   notFound: { title: "Not found", hint: "It may have been removed." },
   rateLimited: { title: "Too many requests", hint: "Wait a moment, then try again." },
   budgetUsed: { title: "Limit reached", hint: "You can go on when it resets." },
+  sharedBudgetUsed: { title: "Limit reached for everybody", hint: "You can go on when it resets." },
   serviceDown: { title: "The service has a problem", hint: "Try again in a few minutes." },
   setup: { title: "Setup error", hint: "Tell the people who run this app." },
   imageFailed: { title: "This image failed", hint: "Change your input, then try again." },

@@ -107,7 +107,7 @@ export function imageRequestOf<Model extends ImageModel>(
 const RATIOS = ["1:1", "4:3", "3:4", "3:2", "2:3", "16:9", "9:16", "21:9", "9:21"];
 
 function sizeOf(value: string): FieldChoice {
-  const [width = 1, height = 1] = value.split("x").map(Number);
+  const [width, height] = numbersIn(value, "x");
   const distance = (ratio: string) => Math.abs(Math.log(numberOf(ratio) / (width / height)));
   const ratio = RATIOS.reduce((best, one) => (distance(one) < distance(best) ? one : best));
   const tier = `${Math.round(Math.sqrt(width * height) / 1024)}K`;
@@ -115,6 +115,10 @@ function sizeOf(value: string): FieldChoice {
 }
 
 function numberOf(ratio: string): number {
-  const [width = 1, height = 1] = ratio.split(":").map(Number);
+  const [width, height] = numbersIn(ratio, ":");
   return width / height;
+}
+
+function numbersIn(text: string, separator: string): readonly [number, number] {
+  return text.split(separator).map(Number) as [number, number];
 }

@@ -15,7 +15,12 @@ export function openFallback(
 ): () => void {
   const list = createVideoTaskList(client, { storage, pollInBackground: true });
   const open = new Set<string>();
-  return list.subscribe(() => {
+  const end = list.subscribe(look);
+  // a list that is shown already has tasks whose next change may be their end
+  look();
+  return end;
+
+  function look(): void {
     for (const { key, label, task } of list.getSnapshot()) {
       const state = task?.state;
       const isOver = state === "succeeded" || state === "failed";
@@ -23,7 +28,7 @@ export function openFallback(
       else if (open.delete(key) && document.visibilityState === "hidden")
         show(words()[state], label ?? "", key);
     }
-  });
+  }
 }
 
 function show(title: string, body: string, tag: string): void {

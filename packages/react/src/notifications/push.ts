@@ -5,7 +5,7 @@ const PATH = "/v1/notifications";
 
 /** Returns true where this browser can receive pushes. */
 export function isPushSupported(): boolean {
-  return typeof navigator !== "undefined" && "serviceWorker" in navigator && "PushManager" in globalThis;
+  return "serviceWorker" in navigator && "PushManager" in globalThis;
 }
 
 /**
@@ -45,7 +45,7 @@ export async function unsubscribePush(client: Client, worker: string): Promise<v
 }
 
 function keyOf({ options }: PushSubscription): string {
-  const bytes = new Uint8Array(options.applicationServerKey ?? new ArrayBuffer(0));
+  const bytes = new Uint8Array(options.applicationServerKey ?? []);
   const base64 = btoa(String.fromCharCode(...bytes));
   return base64.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }

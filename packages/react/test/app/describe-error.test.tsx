@@ -47,6 +47,13 @@ const cases = [
   ["APIError 422", answer(422), "refusedInput", "check-input", false],
   ["APIError 429", answer(429), "rateLimited", "wait", false],
   ["APIError 429 of a budget", answer(429, { apiCode: "budget_exhausted" }), "budgetUsed", "wait", false],
+  [
+    "APIError 429 of a budget that all share",
+    answer(429, { apiCode: "shared_budget_exhausted" }),
+    "sharedBudgetUsed",
+    "wait",
+    false,
+  ],
   ["APIError 500", answer(500), "serviceDown", "retry", true],
   ["APIError 502 of the proxy's key", answer(502, { apiCode: "upstream_auth" }), "setup", "contact", false],
   ["APIError 504 of a silent gateway", answer(504, { apiCode: "upstream_idle" }), "stalled", "retry", true],
@@ -106,6 +113,23 @@ const cases = [
   ["an abort", new DOMException("no", "AbortError"), "stopped", "none", true],
   ["an error of somebody else", new RangeError("no"), "unexpected", "retry", false],
   ["something that is no error", "no", "unexpected", "retry", false],
+  ["nothing", null, "unexpected", "retry", false],
+  ["APIError without a status", { name: "APIError" }, "unexpected", "retry", false],
+  ["APIError 408", answer(408), "timedOut", "retry", true],
+  [
+    "APIError 400 with a name of objects",
+    answer(400, { apiCode: "constructor" }),
+    "refusedInput",
+    "check-input",
+    false,
+  ],
+  [
+    "ValidationError of an earlier page load",
+    { name: "ValidationError" },
+    "invalidInput",
+    "check-input",
+    false,
+  ],
 ] as const;
 
 test.each(cases)("%s is described", (_, error, kind, action, mayBeBilled) => {

@@ -6,6 +6,7 @@ import { afterEach, expect, test, vi } from "vitest";
 const saved: string[] = [];
 
 afterEach(() => {
+  vi.useRealTimers();
   saved.length = 0;
   vi.unstubAllGlobals();
   vi.restoreAllMocks();
@@ -45,6 +46,26 @@ test("a file of unknown type keeps the extension of its address, and has a name 
   await downloadMedia(url, "…");
   await downloadMedia("https://cdn.test/file", "珊瑚礁");
   expect(saved).toEqual(["untitled.webp", "珊瑚礁"]);
+});
+
+test("A long name is cut to 60 characters, and ends with no dash", async () => {
+  server(file("image/png"));
+  await downloadMedia(url, "a".repeat(61));
+  await downloadMedia(url, `${"b".repeat(59)} reef`);
+  expect(saved).toEqual([`${"a".repeat(60)}.png`, `${"b".repeat(59)}.png`]);
+});
+
+test("The address of a saved file works for a minute, since some browsers save late, and is then revoked", async () => {
+  server(file("image/png"));
+  const revoked: string[] = [];
+  vi.spyOn(URL, "createObjectURL").mockReturnValue("blob:reef");
+  vi.spyOn(URL, "revokeObjectURL").mockImplementation((address) => void revoked.push(address));
+  vi.useFakeTimers();
+  await downloadMedia(url, "A reef");
+  vi.advanceTimersByTime(59_999);
+  expect(revoked).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(revoked).toEqual(["blob:reef"]);
 });
 
 test("a file that no page may read opens in a tab", async () => {
@@ -102,7 +123,8 @@ test("the browser asks before the page is left, while there is something to lose
   const asks = () => {
     const event = new Event("beforeunload", { cancelable: true });
     window.dispatchEvent(event);
-    return event.defaultPrevented;
+    // older browsers read `returnValue` alone
+    return event.defaultPrevented && (event as BeforeUnloadEvent).returnValue === true;
   };
   const { rerender, unmount } = render(<Page isActive={false} />);
   expect(asks()).toBe(false);

@@ -20,6 +20,12 @@ test("every block but the last ends with a line, and is long", () => {
   }
 });
 
+test("A block ends with the first line end behind 4096 characters", () => {
+  const [long, short] = [`${"a".repeat(4096)}\n`, `${"a".repeat(4095)}\n`];
+  expect(textBlocks(`${long}b`)).toEqual([long, "b"]);
+  expect(textBlocks(`${short}b`)).toEqual([`${short}b`]);
+});
+
 test("while a text grows, only its last block changes", () => {
   const blocksOf = createTextBlocks();
   let before = blocksOf("");

@@ -1,9 +1,10 @@
+import { GatewayProvider } from "@sluice/react";
 import { type UseAttachmentsOptions, type UseAttachmentsResult, useAttachments } from "@sluice/react/app";
 import { act, configure, createEvent, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import * as React from "react";
 import { StrictMode } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { bytesOfBase64 } from "../../../core/test/support/gateway.js";
+import { bytesOfBase64, clientOf, settled } from "../../../core/test/support/gateway.js";
 
 // a slow machine takes longer than the usual second
 configure({ asyncUtilTimeout: 15_000 });
@@ -13,7 +14,14 @@ const { Activity } = React as Partial<typeof React>;
 const PIXEL = bytesOfBase64(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
 );
-const png = (name = "reef.png") => new File([PIXEL as BlobPart], name, { type: "image/png" });
+const png = (name = "reef.png", type = "image/png") => new File([PIXEL as BlobPart], name, { type });
+/** A PNG of one row of `width` pixels, and of `bytes` bytes. */
+const wide = (width: number, bytes = PIXEL.length) => {
+  const content = new Uint8Array(bytes);
+  content.set(PIXEL);
+  new DataView(content.buffer).setUint32(16, width);
+  return new File([content], `${width}.png`, { type: "image/png" });
+};
 
 /** Addresses of previews that are not revoked. */
 const open = new Set<string>();
@@ -28,6 +36,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.restoreAllMocks();
+  vi.unstubAllGlobals();
   vi.useRealTimers();
   open.clear();
 });
@@ -113,6 +122,38 @@ test("an image can be dropped, and the element shows that it takes it", async ()
   await isReady();
 });
 
+test("Files that are dragged over a part of the element have not left it", () => {
+  show();
+  const form = screen.getByRole("form");
+  fireEvent.dragOver(form, { dataTransfer: { types: ["Files"], files: [] } });
+  const leaveFor = (relatedTarget: Element) =>
+    fireEvent(
+      form,
+      Object.defineProperty(createEvent.dragLeave(form), "relatedTarget", { value: relatedTarget }),
+    );
+  leaveFor(screen.getByRole("textbox"));
+  expect(form.getAttribute("aria-label")).toBe("drop here");
+  leaveFor(document.body);
+  expect(form.getAttribute("aria-label")).toBe("composer");
+});
+
+test("The browser keeps what is dropped or pasted without a file", () => {
+  show();
+  const dataTransfer = { types: ["text/plain"], files: [] };
+  expect(fireEvent.drop(screen.getByRole("form"), { dataTransfer })).toBe(true);
+  const clipboardData = { types: ["text/html"], files: [] };
+  expect(fireEvent.paste(screen.getByRole("textbox"), { clipboardData })).toBe(true);
+  expect([names(), problems()]).toEqual([[], []]);
+});
+
+test("The picker is empty after a choice, so that the same file can be chosen again", async () => {
+  show();
+  const input = { files: [png()], value: "reef.png" };
+  act(() => held.result?.inputProps.onChange({ currentTarget: input } as never));
+  expect([input.value, names()]).toEqual(["", ["reef.png"]]);
+  await isReady();
+});
+
 test("a file that is no image is refused, by its type or by its bytes", async () => {
   show();
   add(new File(["hello"], "notes.txt", { type: "text/plain" }), png());
@@ -121,6 +162,22 @@ test("a file that is no image is refused, by its type or by its bytes", async ()
   await waitFor(() => expect(problems()).toEqual(["fake.png: type"]));
   expect(names()).toEqual(["reef.png"]);
   expect(screen.getByRole("paragraph").textContent).toBe("“fake.png” is not a JPEG, PNG, GIF or WebP image.");
+});
+
+test("A file without a type is judged by its bytes", async () => {
+  show();
+  add(png("reef", ""));
+  await isReady();
+  expect([names(), problems()]).toEqual([["reef"], []]);
+});
+
+test("A file that is removed before it was checked is no problem later", async () => {
+  show();
+  const fake = (name: string) => new File(["hello"], name, { type: "image/png" });
+  add(fake("one.png"), fake("two.png"));
+  fireEvent.click(screen.getByRole("button", { name: "one.png" }));
+  await waitFor(() => expect(problems()).toEqual(["two.png: type"]));
+  expect(names()).toEqual([]);
 });
 
 test("an empty image is unreadable", async () => {
@@ -138,6 +195,69 @@ test("the number and the size have limits, which the message names", async () =>
   await waitFor(() => expect(problems()).toEqual(["two.png: number", "one.png: size"]));
   act(() => held.result?.dismiss());
   expect(problems()).toEqual([]);
+});
+
+test("Without options ten images fit, and none above 5 MB", async () => {
+  vi.stubGlobal("createImageBitmap", undefined);
+  show(undefined, {});
+  const all = Array.from({ length: 11 }, (_, nth) => png(`${nth}.png`));
+  add(...all);
+  expect([names()?.length, problems()]).toEqual([10, ["10.png: number"]]);
+  expect(held.result?.problems[0]?.message).toBe("“10.png” was not added. Limit: 10 images.");
+  await isReady();
+  act(() => held.result?.clear());
+  expect([names(), problems()]).toEqual([[], []]);
+  // where there is no canvas, nothing is made smaller
+  add(wide(1, 5_242_880), wide(2, 5_242_881));
+  await waitFor(() => expect(problems()).toEqual(["2.png: size"]));
+  await isReady();
+  expect(names()).toEqual(["1.png"]);
+  expect(held.result?.problems[0]?.message).toBe("“2.png” is too large. Limit: 5 MB.");
+});
+
+test("The limit of a size is named with one decimal", async () => {
+  show(undefined, { maxBytes: 1_600_000, downscale: false });
+  add(wide(1, 1_600_001));
+  await waitFor(() => expect(held.result?.problems[0]?.message).toContain("Limit: 1.5 MB."));
+});
+
+/** A page with a canvas. Returns the widths of the pictures that were drawn. */
+function withCanvas(): readonly number[] {
+  const drawn: number[] = [];
+  const createImageBitmap = async (file: Blob) => {
+    const width = new DataView(await file.arrayBuffer()).getUint32(16);
+    return { width, height: 1, close() {} };
+  };
+  class OffscreenCanvas {
+    constructor(width: number) {
+      drawn.push(width);
+    }
+    getContext = () => ({ fillRect() {}, drawImage() {} });
+    convertToBlob = async ({ type }: { type: string }) => new Blob(["small"], { type });
+  }
+  vi.stubGlobal("createImageBitmap", createImageBitmap);
+  vi.stubGlobal("OffscreenCanvas", OffscreenCanvas);
+  return drawn;
+}
+
+test("An image of 2048 pixels is sent as it is, like one of a single pixel, and a wider one is made smaller", async () => {
+  const drawn = withCanvas();
+  show();
+  const files = [png(), wide(2048), wide(2049)] as const;
+  add(...files);
+  await isReady();
+  const [one, most, wider] = held.result?.images ?? [];
+  expect([one, most]).toEqual([files[0], files[1]]);
+  expect([one === files[0], most === files[1], wider === files[2]]).toEqual([true, true, false]);
+  expect([wider?.type, drawn]).toEqual(["image/jpeg", [2048]]);
+});
+
+test("An image is not made smaller where that is not wanted", async () => {
+  const drawn = withCanvas();
+  show(undefined, { downscale: false });
+  add(wide(2049));
+  await isReady();
+  expect([drawn, held.result?.images[0]?.type]).toEqual([[], "image/png"]);
 });
 
 test("a model that sees nothing keeps the images and names the models that see", async () => {
@@ -173,6 +293,52 @@ test("a component that is unmounted revokes its previews", async () => {
   expect(open.size).toBe(1);
   vi.advanceTimersByTime(1000);
   expect(open.size).toBe(0);
+});
+
+test("A component that StrictMode mounts twice keeps its previews", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  show();
+  add(png());
+  vi.advanceTimersByTime(10_000);
+  expect(open.size).toBe(1);
+  await act(() => settled());
+});
+
+test("Attachments are gone with all that their client forgets, and another client has its own", async () => {
+  const page = (client: ReturnType<typeof clientOf>["client"]) => (
+    <GatewayProvider client={client}>
+      <Composer />
+    </GatewayProvider>
+  );
+  const [one, two] = [clientOf(() => new Response()).client, clientOf(() => new Response()).client];
+  const { rerender } = render(page(one));
+  add(png());
+  await isReady();
+  rerender(page(two));
+  expect(names()).toEqual([]);
+  rerender(page(one));
+  expect(names()).toEqual(["reef.png"]);
+  await act(() => one.forget());
+  expect([names(), open.size]).toEqual([[], 0]);
+});
+
+test.skipIf(!Activity)("A component that was hidden for a moment keeps the same previews", async () => {
+  const page = (mode: "visible" | "hidden") =>
+    Activity && (
+      <Activity mode={mode}>
+        <Composer />
+      </Activity>
+    );
+  const { rerender } = render(page("visible"));
+  add(png());
+  await isReady();
+  const first = held.result?.attachments[0]?.previewUrl ?? "";
+  vi.useFakeTimers();
+  rerender(page("hidden"));
+  vi.advanceTimersByTime(999);
+  rerender(page("visible"));
+  vi.advanceTimersByTime(10_000);
+  expect([held.result?.attachments[0]?.previewUrl, [...open]]).toEqual([first, [first]]);
 });
 
 test.skipIf(!Activity)("a component that was hidden for long shows its previews again", async () => {

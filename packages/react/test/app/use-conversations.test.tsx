@@ -14,6 +14,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { textAnswer } from "../../../core/test/support/chat.js";
 import {
   clientOf,
+  frame,
   openBody,
   settled,
   stoppedClock,
@@ -99,6 +100,7 @@ function tab(options: UseConversationsOptions = {}, Mode: typeof StrictMode = St
     ask,
     send,
     answer,
+    piece,
     held,
     seen: held.seen,
   };
@@ -115,6 +117,17 @@ function tab(options: UseConversationsOptions = {}, Mode: typeof StrictMode = St
     await act(async () => {
       void held.chat?.send(question);
       await settled();
+    });
+  }
+
+  /** Sends a piece of the answer in flight. */
+  async function piece(content: string): Promise<void> {
+    const line = connections[sent];
+    await act(async () => {
+      await line?.wanted();
+      line?.send(frame({ content }));
+      await line?.wanted();
+      await clock.advance(50);
     });
   }
 
@@ -182,6 +195,26 @@ test("a long question is cut between two words", async () => {
   expect(title.length).toBeLessThanOrEqual(60);
 });
 
+test("A title has at most 60 characters, and is cut within a word that is longer than half of it", async () => {
+  const page = await opened({ storage: memoryStorage() });
+  const [longest, longer] = ["a".repeat(60), "b".repeat(61)];
+  const [half, more] = [`${"c".repeat(30)} ${"c".repeat(40)}`, `${"d".repeat(31)} ${"d".repeat(40)}`];
+  for (const question of [longest, longer, half, more]) {
+    later();
+    await page.ask(create(page), question);
+    await page.answer("Yes");
+  }
+  const titles = () => page.list().conversations.map(({ title }) => title);
+  await waitFor(() =>
+    expect(titles()).toEqual([
+      `${"d".repeat(31)}…`,
+      `${"c".repeat(30)} ${"c".repeat(28)}…`,
+      `${"b".repeat(59)}…`,
+      longest,
+    ]),
+  );
+});
+
 test("a title that a user gave stays, and an empty one changes nothing", async () => {
   const page = await opened({ storage: memoryStorage() });
   const id = create(page, "Sky");
@@ -227,6 +260,25 @@ test("a stored chat that an open list does not know is listed when it is shown",
   await shows(page, ["Why?: ready"]);
 });
 
+test("A stored chat without times is as old as the page", async () => {
+  const storage = memoryStorage();
+  const message = { role: "user", content: "Why?" };
+  await storage.write("chat/lost", new Map([["m", { message, parent: null, revision: 1 }]]));
+  const page = await opened({ storage, activeId: "lost" });
+  await shows(page, ["Why?: ready"]);
+  expect(page.list().active).toMatchObject({ createdAt: Date.now(), updatedAt: Date.now() });
+});
+
+test("A conversation without a title gets one with its next question", async () => {
+  const storage = memoryStorage();
+  const record = { title: "", createdAt: 1, updatedAt: 1, revision: 1 };
+  await storage.write("conversations", new Map([["c", record]]));
+  const page = await opened({ storage });
+  await shows(page, [": ready"]);
+  await page.ask("c", "Why?");
+  await shows(page, ["Why?: answering"]);
+});
+
 test("a search that read a stored chat finds what is said in it later", async () => {
   const storage = alone();
   const before = await opened({ storage });
@@ -266,6 +318,74 @@ describe("two tabs", () => {
     await shows(two, ["Why?: answering-elsewhere"]);
     await one.answer("Because");
     await shows(two, ["Why?: ready"]);
+  });
+
+  test("show each answer of the other one, and no piece of an answer changes the list", async () => {
+    const storage = memoryStorage();
+    const [one, two] = [await opened({ storage }), await opened({ storage })];
+    const id = create(one);
+    for (const question of ["Why?", "And why red?"]) {
+      later();
+      await one.ask(id, question);
+      await shows(one, ["Why?: answering"]);
+      await shows(two, ["Why?: answering-elsewhere"]);
+      await one.piece("Be");
+      const before = one.list();
+      await one.piece("cause");
+      expect(one.held.chat?.messages.at(-1)?.content).toBe("Because");
+      expect(one.list()).toBe(before);
+      await one.answer("!");
+      await shows(one, ["Why?: ready"]);
+      await shows(two, ["Why?: ready"]);
+    }
+  });
+
+  test("show the conversation of another tab no longer when that one has deleted it", async () => {
+    const storage = memoryStorage();
+    const page = await opened({ storage });
+    create(page, "Sky");
+    const record = { title: "Sea", createdAt: 1, updatedAt: 1, revision: 1 };
+    await act(() => storage.write("conversations", new Map([["c", record]])));
+    await shows(page, ["Sky: ready", "Sea: ready"]);
+    await act(() => storage.write("conversations", new Map([["c", undefined]])));
+    await shows(page, ["Sky: ready"]);
+  });
+
+  test("stop an answer whose conversation the other one has removed", async () => {
+    const storage = memoryStorage();
+    const [one, two] = [await opened({ storage }), await opened({ storage })];
+    const id = create(one);
+    await one.ask(id, "Why?");
+    await shows(two, ["Why?: answering-elsewhere"]);
+    act(() => two.list().remove(id));
+    await waitFor(() => expect(one.held.chat?.status).toBe("ready"));
+    await shows(one, []);
+  });
+
+  test("find what the other one has said since the last search", async () => {
+    const storage = memoryStorage();
+    const [one, two] = [await opened({ storage }), await opened({ storage })];
+    const id = create(one);
+    await one.ask(id, "Why?");
+    await one.answer("Because");
+    await shows(two, ["Why?: ready"]);
+    expect(await two.list().search("evening")).toEqual([]);
+    later();
+    await one.ask(id, "And why red?");
+    await one.answer("It is evening.");
+    await shows(one, ["Why?: ready"]);
+    await waitFor(async () => expect(await two.list().search("evening")).toHaveLength(1));
+  });
+
+  test("take the later one of two changes that do not know each other", async () => {
+    const storage = memoryStorage();
+    const page = await opened({ storage });
+    const id = create(page, "One");
+    await shows(page, ["One: ready"]);
+    await waitFor(async () => expect((await storage.read("conversations")).has(id)).toBe(true));
+    const other = { title: "Other", createdAt: 1, updatedAt: 1, revision: 1 };
+    await act(() => storage.write("conversations", new Map([[id, other]])));
+    await shows(page, ["Other: ready"]);
   });
 
   test("do not take a tab that was closed for one that answers", async () => {
@@ -374,6 +494,102 @@ test("a conversation that was removed right before a reload is deleted later", a
   await waitFor(async () => expect((await storage.read("chat/old")).size).toBe(0));
 });
 
+test("The next page load waits two seconds longer than the tab that removed a conversation", async () => {
+  const storage = memoryStorage();
+  const removedAt = Date.now() - 10_000;
+  const record = { title: "Why?", createdAt: 1, updatedAt: 1, removedAt, revision: 3 };
+  const younger = { ...record, title: "How?", removedAt: removedAt + 1 };
+  const records = [["old", record] as const, ["younger", younger] as const];
+  await storage.write("conversations", new Map(records));
+  await storage.write("chat/old", new Map([["m", { message: { role: "user", content: "Why?" } }]]));
+  const page = await opened({ storage });
+  expect(page.list().removed.map(({ title }) => title)).toEqual(["How?"]);
+  await act(() => page.clock.advance(1999));
+  expect((await storage.read("chat/old")).size).toBe(1);
+  await act(() => page.clock.advance(1));
+  await waitFor(async () => expect((await storage.read("chat/old")).size).toBe(0));
+});
+
+test("A conversation that is removed again can be brought back for its whole time", async () => {
+  const storage = memoryStorage();
+  const page = await opened({ storage });
+  const id = create(page);
+  await page.ask(id, "Why?");
+  await page.answer("Because");
+  await shows(page, ["Why?: ready"]);
+  act(() => page.list().remove(id));
+  await act(() => page.clock.advance(9000));
+  act(() => page.list().restore(id));
+  later();
+  act(() => page.list().remove(id));
+  await act(() => page.clock.advance(9999));
+  expect((await storage.read(`chat/${id}`)).size).toBeGreaterThan(1);
+  act(() => page.list().restore(id));
+  await act(() => page.clock.advance(1));
+  await shows(page, ["Why?: ready"]);
+  expect(page.held.chat?.messages).toHaveLength(2);
+});
+
+test("Removing what is not in the list deletes nothing", async () => {
+  const storage = memoryStorage();
+  await storage.write("chat/other", new Map([["m", { message: { role: "user", content: "Why?" } }]]));
+  const page = await opened({ storage });
+  act(() => page.list().remove("other"));
+  await act(() => page.clock.advance(60_000));
+  expect((await storage.read("chat/other")).size).toBe(1);
+});
+
+test("A conversation that is brought back in the middle of its deletion stays in the list", async () => {
+  const kept = memoryStorage();
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let isHeld = false;
+  const read = async (collection: string) => {
+    if (isHeld && collection.startsWith("chat/")) await held;
+    return kept.read(collection);
+  };
+  const page = await opened({ storage: { ...kept, read } });
+  const id = create(page, "Sky");
+  await shows(page, ["Sky: ready"]);
+  isHeld = true;
+  act(() => page.list().remove(id));
+  await act(() => page.clock.advance(10_000));
+  act(() => page.list().restore(id));
+  await act(async () => {
+    release();
+    await settled();
+  });
+  await shows(page, ["Sky: ready"]);
+});
+
+test("A conversation that was deleted is listed again with the next question of its id", async () => {
+  const storage = memoryStorage();
+  const page = await opened({ storage });
+  const id = create(page);
+  await page.ask(id, "Why?");
+  await page.answer("Because");
+  await shows(page, ["Why?: ready"]);
+  act(() => page.list().remove(id));
+  await act(() => page.clock.advance(10_000));
+  await waitFor(async () => expect((await storage.read("conversations")).size).toBe(0));
+  // another chat is shown for so long that the first one is let go
+  await page.show({ activeId: id, chatId: "another" });
+  await act(() => page.clock.advance(5 * 60_000));
+  await page.show({ activeId: id });
+  await page.send("And why red?");
+  await shows(page, ["And why red?: answering"]);
+});
+
+test("A list is empty after its client has forgotten everything", async () => {
+  const page = await opened({ storage: memoryStorage() });
+  create(page, "Sky");
+  await shows(page, ["Sky: ready"]);
+  await act(() => page.client.forget());
+  expect(page.rows()).toEqual([]);
+});
+
 test("a removed conversation with a message that can't be deleted is kept for the next page load", async () => {
   const kept = memoryStorage();
   const record = { title: "Why?", createdAt: 1, updatedAt: 1, removedAt: 1, revision: 3 };
@@ -461,6 +677,120 @@ test("A search ends at its limit, and titles come first", async () => {
   expect(await found(9)).toEqual(["d sky", "a sky", "c", "b"]);
 });
 
+test("A search finds what users and models said, in records of any form", async () => {
+  const storage = memoryStorage();
+  const record = { title: "One", createdAt: 1, updatedAt: 1, revision: 1 };
+  await storage.write("conversations", new Map([["c", record]]));
+  const said = (role: string, content?: unknown) => ({ message: { role, content } });
+  const stored = [null, undefined, {}, { message: null }, said("user"), said("user", 7)];
+  const records = [...stored, said("tool", "a sky"), said("system", "a sky"), said("assistant", "a sea")];
+  await storage.write("chat/c", new Map(records.map((one, nth) => [`m${nth}`, one])));
+  const page = await opened({ storage });
+  expect(await page.list().search("sky")).toEqual([]);
+  expect(await page.list().search("sea")).toMatchObject([{ messageId: "m8", excerpt: "a sea" }]);
+});
+
+/** A page with conversations without messages. Returns the names of the chats that are read, too. */
+async function withTitles(titles: readonly string[]) {
+  const kept = memoryStorage();
+  const records = titles.map((title, nth) => {
+    const record = { title, createdAt: nth, updatedAt: nth, revision: 1 };
+    return [`c${nth}`, record] as const;
+  });
+  await kept.write("conversations", new Map(records));
+  const reads: string[] = [];
+  const read = (collection: string) => {
+    if (collection.startsWith("chat/")) reads.push(collection);
+    return kept.read(collection);
+  };
+  return { page: await opened({ storage: { ...kept, read } }), reads };
+}
+
+test("A search finds fifty conversations, and reads none beyond its limit", async () => {
+  const { page, reads } = await withTitles(Array.from({ length: 51 }, () => "Sky"));
+  expect(await page.list().search("sky")).toHaveLength(50);
+  const other = await withTitles(["Sky", "Sea"]);
+  expect(await other.page.list().search("sky", { limit: 1 })).toHaveLength(1);
+  expect([reads, other.reads]).toEqual([[], []]);
+});
+
+test.each([
+  [200, 0],
+  [201, 201],
+])("A second search in %i conversations reads %i of them again", async (count, again) => {
+  const { page, reads } = await withTitles(Array.from({ length: count }, () => "Sea"));
+  await page.list().search("sky");
+  expect(reads).toHaveLength(count);
+  await page.list().search("sky");
+  expect(reads).toHaveLength(count + again);
+});
+
+test("A search that was aborted reads nothing, and rejects also where titles are enough", async () => {
+  const { page, reads } = await withTitles(["Sky", "Sea"]);
+  const signal = AbortSignal.abort();
+  await expect(page.list().search("sky", { signal })).rejects.toThrow("abort");
+  expect(reads).toEqual([]);
+  const all = await withTitles(["Sky"]);
+  await expect(all.page.list().search("sky", { signal })).rejects.toThrow("abort");
+});
+
+test("A search begins 150 ms after the last key, and shows nothing for a text of spaces", async () => {
+  const { page, reads } = await withTitles(["Sea"]);
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
+  const type = async (text: string, ms: number) => {
+    await page.show({ text });
+    await act(async () => {
+      vi.advanceTimersByTime(ms);
+      await settled();
+    });
+    return reads.length;
+  };
+  expect([await type("s", 149), await type("sk", 149)]).toEqual([0, 0]);
+  expect(page.held.found).toEqual({ matches: [], isSearching: true });
+  expect(await type("sk", 1)).toBe(1);
+  expect(page.held.found).toEqual({ matches: [], isSearching: false });
+  await page.show({ text: " " });
+  expect(page.held.found).toEqual({ matches: [], isSearching: false });
+});
+
+test("A search that comes late does not take the place of a newer one", async () => {
+  const kept = memoryStorage();
+  const record = { title: "One", createdAt: 1, updatedAt: 1, revision: 1 };
+  await kept.write("conversations", new Map([["c", record]]));
+  const message = (content: string) => ({ message: { role: "user", content } });
+  const records = [
+    ["m1", message("the sky")],
+    ["m2", message("the sea")],
+  ] as const;
+  await kept.write("chat/c", new Map(records));
+  const held: (() => void)[] = [];
+  const read = async (collection: string) => {
+    if (collection === "chat/c" && held.length === 0)
+      await new Promise<void>((resolve) => held.push(resolve));
+    return kept.read(collection);
+  };
+  const page = await opened({ storage: { ...kept, read } });
+  await page.show({ text: "sky" });
+  await waitFor(() => expect(held).toHaveLength(1));
+  await page.show({ text: "sea" });
+  await waitFor(() => expect(page.held.found?.matches[0]?.messageId).toBe("m2"));
+  await act(async () => {
+    held[0]?.();
+    await settled();
+  });
+  expect(page.held.found).toMatchObject({ matches: [{ messageId: "m2" }], isSearching: false });
+});
+
+test("A search in another storage shows no match of the one before", async () => {
+  const page = await opened();
+  create(page, "Sky");
+  await shows(page, ["Sky: ready"]);
+  await page.show({ text: "sky" });
+  await waitFor(() => expect(page.held.found?.matches).toHaveLength(1));
+  await page.show({ text: "sky", storage: memoryStorage() });
+  expect(page.held.found).toEqual({ matches: [], isSearching: true });
+});
+
 test("a search that is aborted rejects", async () => {
   const page = await opened({ storage: memoryStorage() });
   const id = create(page, "Sky");
@@ -484,6 +814,13 @@ test("a long list is shown in pages", async () => {
   expect([titles(), page.list().hasMore]).toEqual([["4", "3", "2", "1"], true]);
   act(() => page.list().showMore());
   expect([titles(), page.list().hasMore]).toEqual([["4", "3", "2", "1", "0"], false]);
+});
+
+test("A page of a list has fifty conversations", async () => {
+  const { page } = await withTitles(Array.from({ length: 51 }, () => "Sky"));
+  expect([page.list().conversations.length, page.list().hasMore]).toEqual([50, true]);
+  act(() => page.list().showMore());
+  expect([page.list().conversations.length, page.list().hasMore]).toEqual([51, false]);
 });
 
 test("The list is restoring until its storage was read, and what is forgotten meanwhile stays away", async () => {
@@ -564,10 +901,16 @@ test("records that cannot be read are left out", async () => {
     {},
     { title: 1, createdAt: 1, updatedAt: 1 },
     { title: "x", createdAt: "1", updatedAt: 1 },
+    { title: "x", createdAt: 1 },
+    { title: "x", createdAt: 1, updatedAt: Number.NaN },
   ];
   await storage.write("conversations", new Map(broken.map((record, nth) => [`c${nth}`, record])));
   const page = await opened({ storage });
   expect(page.rows()).toEqual([]);
+  const odd = { title: "Odd", createdAt: 1, updatedAt: 1, isPinned: "yes", removedAt: "now" };
+  await act(() => storage.write("conversations", new Map([["odd", odd]])));
+  await shows(page, ["Odd: ready"]);
+  expect(page.list().conversations[0]?.isPinned).toBe(false);
 });
 
 test("a storage that is refused leaves a list of this page, and is reported", async () => {

@@ -4,7 +4,7 @@ import { useDraft } from "@sluice/react/app";
 import { act, fireEvent, render, screen } from "@testing-library/react";
 import { StrictMode } from "react";
 import { renderToString } from "react-dom/server";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { clientOf, settled, stoppedClock } from "../../../core/test/support/gateway.js";
 
 afterEach(() => localStorage.clear());
@@ -12,15 +12,19 @@ afterEach(() => localStorage.clear());
 interface FieldProps {
   readonly draftKey?: string;
   readonly storage?: RecordStorage;
+  readonly parse?: (stored: unknown) => string | undefined;
 }
 
-function Field({ draftKey = "chat/a", storage }: FieldProps) {
-  const { draft, setDraft, clearDraft, isRestoring } = useDraft(draftKey, "", { storage });
+function Field({ draftKey = "chat/a", ...options }: FieldProps) {
+  const { draft, setDraft, clearDraft, isRestoring } = useDraft(draftKey, "", options);
   return (
     <>
       <textarea value={draft} aria-busy={isRestoring} onChange={({ target }) => setDraft(target.value)} />
       <button type="button" onClick={clearDraft}>
         send
+      </button>
+      <button type="button" onClick={() => setDraft((before) => `${before}!`)}>
+        shout
       </button>
     </>
   );
@@ -34,7 +38,7 @@ function Form({ name, storage }: { name: string; storage: RecordStorage }) {
 /** A page load: its own client, and the storage of the browser. */
 function page() {
   const clock = stoppedClock();
-  const events: { type: string }[] = [];
+  const events: { type: string; issue?: { path: string } }[] = [];
   const { client } = clientOf(() => new Response(), { clock, onEvent: (event) => events.push(event) });
   const show = (props: FieldProps = {}) =>
     render(
@@ -163,9 +167,90 @@ test("typing writes once in a while, not for each key", async () => {
   show({ storage });
   await rest();
   for (const text of ["W", "Wh", "Why"]) type(text);
-  expect(writes).toEqual([]);
+  expect([writes, clock.sleeping()]).toEqual([[], 1]);
   await act(() => clock.advance(400));
   expect(writes).toEqual(["Why"]);
+  type("Why is");
+  await act(() => clock.advance(300));
+  act(() => void window.dispatchEvent(new Event("pagehide")));
+  expect(writes).toEqual(["Why", "Why is"]);
+  // the page was kept, and its user goes on: 400 ms count anew
+  type("Why is it");
+  await act(() => clock.advance(399));
+  expect(writes).toHaveLength(2);
+  await act(() => clock.advance(1));
+  expect(writes).toEqual(["Why", "Why is", "Why is it"]);
+});
+
+test("A field that has gone leaves no listener on the page", async () => {
+  const listening = vi.spyOn(globalThis, "addEventListener");
+  const { unmount } = page().show();
+  await rest();
+  unmount();
+  const signals = listening.mock.calls.flatMap(([type, , options]) =>
+    type === "pagehide" ? [(options as AddEventListenerOptions).signal?.aborted] : [],
+  );
+  listening.mockRestore();
+  expect(signals.length).toBeGreaterThan(0);
+  expect(new Set(signals)).toEqual(new Set([true]));
+});
+
+test("A draft can be changed by a function, and components with the same key show the same one", async () => {
+  const { client } = page();
+  render(
+    <GatewayProvider client={client}>
+      <Field />
+      <Field />
+      <Field draftKey="chat/b" />
+    </GatewayProvider>,
+  );
+  await rest();
+  const fields = () => screen.getAllByRole<HTMLTextAreaElement>("textbox");
+  fireEvent.change(fields()[0] as HTMLElement, { target: { value: "Why" } });
+  fireEvent.click(screen.getAllByRole("button", { name: "shout" })[1] as HTMLElement);
+  expect(fields().map(({ value }) => value)).toEqual(["Why!", "Why!", ""]);
+});
+
+test("A parser reads what was stored, and nothing where nothing was", async () => {
+  const storage = memoryStorage();
+  await storage.write("drafts", new Map([["old", { text: "Why" }]]));
+  await storage.write("drafts", new Map([["other", 7]]));
+  const parse = (stored: unknown) => (stored === 7 ? undefined : (stored as { text: string }).text);
+  const { client } = page();
+  render(
+    <GatewayProvider client={client}>
+      {["old", "other", "new"].map((key) => (
+        <Field key={key} draftKey={key} storage={storage} parse={parse} />
+      ))}
+    </GatewayProvider>,
+  );
+  await rest();
+  const fields = screen.getAllByRole<HTMLTextAreaElement>("textbox");
+  expect(fields.map(({ value }) => value)).toEqual(["Why", "", ""]);
+});
+
+function Tags({ storage }: { storage: RecordStorage }) {
+  const { draft } = useDraft<readonly string[]>("tags", [], { storage });
+  return <p>{Array.isArray(draft) ? draft.join() : "no list"}</p>;
+}
+
+test("An option that a hook does not know is warned of once", async () => {
+  const { events, show } = page();
+  show({ storrage: memoryStorage() } as FieldProps);
+  await expect.poll(() => events).toMatchObject([{ type: "warning", issue: { path: "useDraft.storrage" } }]);
+});
+
+test("A list that was stored is a list again", async () => {
+  const storage = memoryStorage();
+  await storage.write("drafts", new Map([["tags", ["reef", "dawn"]]]));
+  const { client } = page();
+  render(
+    <GatewayProvider client={client}>
+      <Tags storage={storage} />
+    </GatewayProvider>,
+  );
+  await rest();
+  expect(screen.getByRole("paragraph").textContent).toBe("reef,dawn");
 });
 
 test("a draft that was sent leaves nothing behind", async () => {
@@ -174,7 +259,7 @@ test("a draft that was sent leaves nothing behind", async () => {
   await rest();
   type("Why is");
   await act(() => clock.advance(400));
-  fireEvent.click(screen.getByRole("button"));
+  fireEvent.click(screen.getByRole("button", { name: "send" }));
   expect([field().value, localStorage.length]).toEqual(["", 0]);
 });
 
