@@ -59,6 +59,8 @@ export default defineConfig({
                 BUDGET: { className: "Budget", useSQLite: true },
                 STREAM_LOG: { className: "StreamLog", useSQLite: true },
                 PAID_STREAM_LOG: { className: "PaidStreamLog", useSQLite: true },
+                ONCE: { className: "Once", useSQLite: true },
+                PAID_ONCE: { className: "PaidOnce", useSQLite: true },
                 COUNTED_WATCH: { className: "CountedWatch", useSQLite: true },
                 COUNTED_INDEX: { className: "CountedIndex", useSQLite: true },
                 COUNTED_PUSH: { className: "CountedPush", useSQLite: true },

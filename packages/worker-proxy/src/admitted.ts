@@ -84,7 +84,7 @@ export interface ExtensionRoute<Env = unknown> {
   serve(admitted: Admitted<Env>): Promise<Response>;
 }
 
-/** An addition to a proxy; `@sluice/worker-proxy/durable` has two. */
+/** An addition to a proxy; `@sluice/worker-proxy/durable` has three. */
 export interface Extension<Env = unknown> extends Checked<Env> {
   readonly routes: readonly ExtensionRoute<Env>[];
   /**
@@ -113,14 +113,24 @@ export interface Reservation {
   release(): Promise<void>;
 }
 
+/** The answer of a meter that has nothing left. */
+export interface Exhausted {
+  /** The milliseconds until it is worth asking again. */
+  readonly retryAfterMs: number;
+  /** The budget that is used up, for the operator: `all`. @default none */
+  readonly budget?: string;
+  /** True where others have spent from it, too: the code is `shared_budget_exhausted` then. @default false */
+  readonly isShared?: boolean;
+}
+
 /** Decides before each request that costs whether its user can still pay. */
 export interface Meter<Env = unknown> extends Checked<Env> {
   /**
    * Reserves the most that a request can cost, right before the request is sent.
    *
-   * @returns the reservation, or the milliseconds until it is worth asking again when nothing is left
+   * @returns the reservation, or when it is worth asking again if nothing is left
    */
-  reserve(payable: Payable<Env>): Promise<Reservation | { readonly retryAfterMs: number }>;
+  reserve(payable: Payable<Env>): Promise<Reservation | Exhausted>;
   /** Paths of its own: `GET /v1/budget` of `budget(…)`. @default none */
   readonly routes?: readonly ExtensionRoute<Env>[];
 }

@@ -1,6 +1,7 @@
 export type {
   Admitted,
   Checked,
+  Exhausted,
   Extension,
   ExtensionRoute,
   Meter,

@@ -22,13 +22,15 @@ export async function refuse<Env>(given: Refusal, failed: Failed<Env>): Promise<
   const { request, settings, report } = failed;
   const refusal = given.reason === "not_found" ? notServed(request.url, settings) : given;
   const { status, code, message } = textOf(refusal);
-  const { advice, headers } = refusal.details;
+  const { advice, headers, budget, reason } = refusal.details;
   const requestId = headers?.["x-request-id"] ?? report?.known.requestId;
   if (advice && !waysOut.has(advice))
     advise(settings.advised, `${JSON.stringify(advice.slice(0, 100))}: ${message}`);
   if (status >= 500)
     await logCause(`${status} ${code}${requestId ? `, request ${requestId}` : ""}`, refusal, failed);
   if (report && requestId) report.known.requestId = requestId;
+  if (report && budget) report.known.budget = budget;
+  if (report && reason) report.known.reason = reason;
   report?.end(status, code);
   const id = requestId && { "x-request-id": requestId };
   const all = { "x-sluice-source": "proxy", ...headers, ...id, "content-type": "application/json" };

@@ -1,3 +1,4 @@
+import type { Exhausted } from "./admitted.js";
 import type { Details, Reason } from "./refusals.js";
 
 /** The end of a request without a success. `refusals.ts` has its status and its words, and is loaded when they are needed. */
@@ -18,6 +19,19 @@ export function misconfigured(problem: string, cause?: unknown): Refusal {
   return new Refusal("misconfigured", { problem, cause });
 }
 
+const reasons = new WeakMap<Request, string>();
+
+/** Says for the operator alone why a request has no user. Its texts hold no value of a token. */
+export function nobody(request: Request, reason: string): null {
+  reasons.set(request, reason);
+  return null;
+}
+
+/** Returns the reason that {@link nobody} was given. */
+export function whyNobody(request: Request): string | undefined {
+  return reasons.get(request);
+}
+
 /** Turns an unexpected error into a refusal; a refusal stays as it is. */
 export function refusalIn(error: unknown): Refusal {
   return error instanceof Refusal ? error : misconfigured("a fault of the proxy", error);
@@ -25,11 +39,17 @@ export function refusalIn(error: unknown): Refusal {
 
 /** Refusal of a request that may be repeated later: too many requests or streams, or no budget left. */
 export function tooMany(
-  reason: "rate_limited" | "budget_exhausted" | "too_many_streams",
+  reason: "rate_limited" | "budget_exhausted" | "shared_budget_exhausted" | "too_many_streams",
   retryAfterMs: number,
+  details: Pick<Details, "budget"> = {},
 ): Refusal {
   const what = Math.max(1, Math.ceil(retryAfterMs / 1000) || 1);
-  return new Refusal(reason, { what, headers: { "retry-after": String(what) } });
+  return new Refusal(reason, { ...details, what, headers: { "retry-after": String(what) } });
+}
+
+/** Refusal of a meter that has nothing left. */
+export function exhausted({ retryAfterMs, budget, isShared }: Exhausted): Refusal {
+  return tooMany(isShared ? "shared_budget_exhausted" : "budget_exhausted", retryAfterMs, { budget });
 }
 
 /**

@@ -2,7 +2,7 @@ import type { CallOutcome } from "./admitted.js";
 
 /*
  * Every refusal of the proxy: its status, its message, and its code where that is not the reason itself. Loaded when a
- * request is refused. In a message, `{param}` and `{what}` stand for the details of the same name, and
+ * request is refused. In a message, `{param}`, `{what}` and `{budget}` stand for the details of the same name, and
  * `{wayOut}` for what to do instead.
  */
 
@@ -25,7 +25,8 @@ export const refusals = {
   authentication_unavailable: [503, "who is asking can't be told now; try again"],
   rate_limited: [429, "too many requests; try again in {what} s"],
   rate_limit_unavailable: [503, "how much you have asked can't be told now; try again"],
-  budget_exhausted: [429, "the budget is used up; try again in {what} s"],
+  budget_exhausted: [429, "the budget of this {budget} is used up; try again in {what} s"],
+  shared_budget_exhausted: [429, "a budget that all share ({budget}) is used up; try again in {what} s"],
   budget_unavailable: [503, "what you have left can't be told now; try again"],
   too_many_streams: [429, "too many answers are streaming at once; end one; try again in {what} s"],
 
@@ -77,6 +78,7 @@ export const refusals = {
   upstream_timeout: [504, `the gateway took too long; ${maybeDone}`],
   upstream_type: [502, "the gateway sent what can't be passed on"],
   upstream_no_json: [502, "the gateway answered with no JSON and no event stream", "upstream_type"],
+  upstream_too_much: [502, "the gateway's JSON has too many values to be read", "upstream_type"],
   upstream_broken_json: [502, "the gateway answered with broken JSON", "upstream_type"],
   upstream_no_answer: [502, "the gateway answered with {what}, which is no answer", "upstream_type"],
   upstream_redirect: [502, "the gateway answered with a redirect, never followed"],
@@ -98,6 +100,10 @@ export interface Details {
   /** `error.param`. @default none */
   readonly param?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The reason of a 401, for the operator alone. */
+  readonly reason?: string | undefined;
+  /** The budget that is used up. @default "user" */
+  readonly budget?: string | undefined;
   /** The subject of a line in the operator's log, which has the message too: an option should perhaps change. */
   readonly advice?: string | undefined;
   /** The end of the call to the gateway that this refusal reports. @default "unknown": all that was reserved is spent */
@@ -130,11 +136,14 @@ type Refused = { readonly reason: Reason; readonly details: Details };
 
 /** Returns the status and the words of a refusal. */
 export function textOf({ reason, details }: Refused): ErrorText {
-  const { what = "", param = "an address", said } = details;
+  const { what = "", param = "an address", budget = "user", said } = details;
   const [usual, message, code = reason]: Row = refusals[reason];
   const status = said?.status ?? usual;
-  const words = { param, what, wayOut: waysOut.get(param) ?? BY_OPERATOR };
-  const text = message.replace(/\{(param|what|wayOut)\}/g, (_, word: keyof typeof words) => `${words[word]}`);
+  const words = { param, what, budget, wayOut: waysOut.get(param) ?? BY_OPERATOR };
+  const text = message.replace(
+    /\{(param|what|budget|wayOut)\}/g,
+    (_, word: keyof typeof words) => `${words[word]}`,
+  );
   const type = TYPES[status] ?? (status < 500 ? "invalid_request_error" : "proxy_error");
   return { code, message: text, type, ...said, status };
 }

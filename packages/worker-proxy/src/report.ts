@@ -28,6 +28,10 @@ export interface ProxyEvent {
   /** The `error.code` that was sent, also inside a stream. */
   readonly code?: string;
   readonly outcome: Outcome;
+  /** The reason of a 401 in words of `/auth`, which the caller does not learn: `unexpected "aud" claim value`. */
+  readonly reason?: string;
+  /** The budget that refused the request: a name of the `limits` of `budget(…)`. */
+  readonly budget?: string;
   /** The model of the request; absent where it names none or was refused before it was read. */
   readonly model?: string;
   /** The id that `authenticate` returned. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CHATS, chat, startAttacked, stream } from "./support/attacked.js";
 import { readerOf } from "./support/event-stream.js";
-import { done, json, said, says, stopped, streamHead } from "./support/raw-gateway.js";
+import { answered, done, json, said, says, stopped, streamHead } from "./support/raw-gateway.js";
 
 const MB = 1024 * 1024;
 const filled = (piece: string, size: number) =>
@@ -76,5 +76,52 @@ describe("case 48: in an isolate with 128 MB, while another user's stream runs",
     for (const { status } of await Promise.all(attacks)) expect([200, 400, 413, 503]).toContain(status);
     expect(proxy.isAlive()).toBe(true);
     expect((await proxy.ask("victim", chat)).status).toBe(200);
+  });
+});
+
+describe("case 99: answers of the gateway, while another user's stream runs in 128 MB", () => {
+  let proxy: Awaited<ReturnType<typeof startAttacked>>;
+  beforeAll(async () => {
+    proxy = await startAttacked({ heapMB: 128, plan: { budget: { user: 1e9 } } });
+  });
+  afterAll(() => proxy.close());
+
+  test.each([
+    ["a chat of 16 MB of empty objects", 16, (objects: string) => json(`{"choices":[${objects}]}`), 502],
+    ["a chat of 31 MB of empty objects", 31, (objects: string) => json(`{"choices":[${objects}]}`), 502],
+    [
+      "16 MB of lists behind an answer",
+      16,
+      (objects: string) => json(`{"choices":[],"more":[${objects}]}`),
+      502,
+    ],
+    [
+      "a refusal of 16 MB",
+      16,
+      (objects: string) => answered(400, "application/json", `{"error":[${objects}]}`),
+      400,
+    ],
+    [
+      "an event of 7 MB of empty objects",
+      7,
+      (objects: string) => `${streamHead}data: {"choices":[${objects}]}\n\n${done}`,
+      200,
+    ],
+  ] as const)("%s neither end the process nor the stream", async (_, size, answer, status) => {
+    let goOn = (_text: string) => {};
+    proxy.upstream.answers((socket, request) => {
+      if (request.body.max_tokens === 7) return says(answer(filled("{}", size * MB)))(socket, request);
+      socket.write(streamHead + said("one"));
+      goOn = (text) => socket.end(text);
+    });
+    const victim = readerOf(await proxy.send("victim", stream));
+    await victim.until("one");
+    const asked = { ...chat, max_tokens: 7, stream: status === 200 };
+    const attack = await proxy.ask("attacker", asked, { path: CHATS });
+    expect(attack.status).toBe(status);
+    if (status === 200) expect(attack.text).toContain('"code":"upstream_type"');
+    goOn(said("two") + stopped() + done);
+    expect(await victim.until("never")).toMatch(/two.*\[DONE\]\n\n$/s);
+    expect(proxy.isAlive()).toBe(true);
   });
 });

@@ -68,9 +68,9 @@ describe("a budget", () => {
   test("has the time until the window ends", async () => {
     const { reserve, paid } = openMeter();
     await paid(100);
-    expect(await reserve(1)).toEqual({ retryAfterMs: 50 * 60 * 1000 });
+    expect(await reserve(1)).toMatchObject({ retryAfterMs: 50 * 60 * 1000 });
     vi.setSystemTime(START + 50 * 60 * 1000 - 1);
-    expect(await reserve(1)).toEqual({ retryAfterMs: 1 });
+    expect(await reserve(1)).toMatchObject({ retryAfterMs: 1 });
     vi.setSystemTime(START + 50 * 60 * 1000);
     expect(await reserve(100)).toHaveProperty("settle");
   });
@@ -213,7 +213,7 @@ describe("case 56: several budgets at once", () => {
     });
     const all = await left("all");
     await paid(40);
-    expect(await reserve(20)).toEqual({ retryAfterMs: 50 * 60 * 1000 });
+    expect(await reserve(20)).toEqual({ retryAfterMs: 50 * 60 * 1000, budget: "address", isShared: true });
     expect([await left(), await left("session"), await left("address")]).toEqual([60, 50, 10]);
     expect(await left("all")).toBe(all - 40);
   });
@@ -226,15 +226,15 @@ describe("case 56: several budgets at once", () => {
   });
 
   test("let nothing pass where one ledger fails, and release what the others hold", async () => {
-    let asked = 0;
+    const names: string[] = [];
     const broken = {
-      idFromName: (name: string) => env.BUDGET.idFromName(name),
-      get: (id: never) => {
-        asked += 1;
-        // the second of three ledgers, also when it is told to give back
-        const isBroken = asked === 2 || asked > 3;
-        return isBroken ? { fetch: async () => new Response("", { status: 500 }) } : env.BUDGET.get(id);
+      idFromName(name: string) {
+        if (!names.includes(name)) names.push(name);
+        return { id: env.BUDGET.idFromName(name), isBroken: names.indexOf(name) === 1 };
       },
+      // the second of three ledgers, also when it is told to give back
+      get: ({ id, isBroken }: { id: unknown; isBroken: boolean }) =>
+        isBroken ? { fetch: async () => new Response("", { status: 500 }) } : env.BUDGET.get(id as never),
     };
     const limits = { user: 100, address: 100, all: 100 };
     const { reserve } = openMeter({ limits, namespace: () => broken });
@@ -352,10 +352,13 @@ describe("the ledger", () => {
   test("leaves nothing behind when its window has turned", async () => {
     const { paid } = openMeter();
     await (await paid(10)).settle({ total_tokens: 5 });
-    await paid(10);
+    const open = await paid(10);
     const object = await ledger();
-    expect(await alarmAt(object)).toBe(START + 50 * 60 * 1000);
     vi.setSystemTime(START + 50 * 60 * 1000);
+    await runDurableObjectAlarm(object);
+    // a reservation that is not settled keeps the object
+    expect(await alarmAt(object)).toBe(START + HOUR);
+    await open.settle(undefined);
     await runDurableObjectAlarm(object);
     expect([await tablesOf(object), await alarmAt(object)]).toEqual([[], null]);
     await runInDurableObject(object, (instance) => instance.alarm()); // alarms may come twice
@@ -378,7 +381,7 @@ describe("the ledger", () => {
     vi.setSystemTime(START + HOUR);
     await paid(30);
     await runDurableObjectAlarm(object);
-    expect(await alarmAt(object)).toBe(START + 50 * 60 * 1000 + HOUR);
+    expect(await alarmAt(object)).toBeGreaterThan(START + HOUR);
     expect(await left()).toBe(70);
   });
 });
@@ -413,7 +416,9 @@ describe("a wrong budget", () => {
 
 function tablesOf(object: Awaited<ReturnType<typeof ledger>>) {
   return runInDurableObject(object, (_, { storage }) =>
-    storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'amounts'").toArray(),
+    storage.sql
+      .exec("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%cf%'")
+      .toArray(),
   );
 }
 

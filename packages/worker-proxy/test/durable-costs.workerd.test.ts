@@ -125,16 +125,16 @@ test("a task without a page: its create, polls, end, notices, copy, and what is 
   await step("requests 1", () => ask(task));
   status = "SUCCESS";
   await step("alarms 1, rows 3, outside 1", () => ring("watch"));
-  await step("requests 2, alarms 1, rows 16, outside 1", () => ring("watch"));
+  await step("requests 2, alarms 1, rows 19, outside 1", () => ring("watch"));
   await step("alarms 1, rows 3, outside 1", () => ring("push"));
-  await step("requests 3, alarms 1, rows 11, classA 1, outside 1", () => ring("index"));
+  await step("requests 3, alarms 1, rows 20, classA 1, outside 1", () => ring("index"));
   await step("requests 2", () => ask(task));
   await step("requests 1", () => post("/v1/archive", { tasks: [id] }));
   await step("alarms 1", () => ring("watch"));
   await step("alarms 1, rows 1", () => ring("push"));
   vi.setSystemTime(START + 40 * DAY);
-  await step("alarms 1, rows 4, deleted 1", () => ring("index"));
-  await step("alarms 1, rows 3", () => ring("all"));
+  await step("requests 1, alarms 1, rows 10, deleted 1", () => ring("index"));
+  await step("alarms 1, rows 1", () => ring("all"));
 });
 
 test("a task that its user removes: before its end, and after it", async () => {
@@ -151,26 +151,26 @@ test("a task that its user removes: before its end, and after it", async () => {
 
 test("files: at once, in parts, by their links, deleted, and noted for a copy", async () => {
   await fileIn(await upload(film));
-  const small = await fileIn(await step("requests 3, rows 7, classA 1", () => upload(film)));
+  const small = await fileIn(await step("requests 3, rows 12, classA 1", () => upload(film)));
   const first = { "upload-length": String(2 * PART + 10) };
-  const large = await fileIn(await step("requests 3, rows 7, classA 2", () => upload(filmOf(PART), first)));
+  const large = await fileIn(await step("requests 3, rows 13, classA 2", () => upload(filmOf(PART), first)));
   const next = (offset: number, length: number) =>
     ask(`/v1/uploads/${large.id}`, {
       method: "PATCH",
       headers: { ...bytes, "upload-offset": String(offset) },
       body: new Uint8Array(length),
     });
-  await step("requests 2, rows 2, classA 1", () => next(PART, PART));
-  await step("requests 3, rows 3, classA 2", () => next(2 * PART, 10));
+  await step("requests 2, rows 3, classA 1", () => next(PART, PART));
+  await step("requests 3, rows 5, classA 2", () => next(2 * PART, 10));
   const link = new URL(small.url).pathname;
   await step("classB 1", () => ask(link));
   await step("classB 2", () => ask(link, { headers: { range: "bytes=5-9" } }));
   await step("requests 1", () => ask(`/v1/uploads/${small.id}`));
-  await step("requests 3, rows 2, deleted 1", () => ask(`/v1/uploads/${small.id}`, { method: "DELETE" }));
+  await step("requests 3, rows 4, deleted 1", () => ask(`/v1/uploads/${small.id}`, { method: "DELETE" }));
   vi.setSystemTime(START + 2 * DAY);
-  await step("alarms 1, rows 3, deleted 1", () => ring("index"));
+  await step("requests 1, alarms 1, rows 9, deleted 1", () => ring("index"));
   // the tables are gone with the last file
   await upload(film);
   const answer = { data: { status: "SUCCESS", result_url: "https://cdn.example/a.mp4" } };
-  await step("requests 1, rows 3", () => files.archiveTask(bindings, { id: user }, { id: "a", answer }));
+  await step("requests 1, rows 6", () => files.archiveTask(bindings, { id: user }, { id: "a", answer }));
 });

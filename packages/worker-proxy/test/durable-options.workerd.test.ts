@@ -1,4 +1,4 @@
-import { streamLogObject, videoWatch } from "@sluice/worker-proxy/durable";
+import { onceObject, streamLogObject, videoWatch } from "@sluice/worker-proxy/durable";
 import { expect, test } from "vitest";
 
 const gateway = { baseURL: "https://gateway.example", apiKey: () => "sk-key" };
@@ -11,6 +11,12 @@ test.each(["orphanMs", "keepMs", "logBytes"])(
     expect(() => streamLogObject({ ...gateway, [name]: 1 })).not.toThrow();
   },
 );
+
+test("answerBytes of an object of once has to be a whole number from 1 up", () => {
+  for (const answerBytes of [Number.NaN, 0, -1, 1.5, Number.POSITIVE_INFINITY])
+    expect(() => onceObject({ ...gateway, answerBytes })).toThrow(/^answerBytes: /);
+  expect(() => onceObject({ ...gateway, answerBytes: 1 })).not.toThrow();
+});
 
 test("intervalMs of a video watch has to be a whole number from 2,000 to 60,000", () => {
   for (const intervalMs of [Number.NaN, 0, 1999, 2000.5, 60_001, Number.POSITIVE_INFINITY])

@@ -85,8 +85,11 @@ describe("a stream in a real workerd", () => {
     const headers = { "idempotency-key": "one-question" };
     const response = await ask(chats, { method: "POST", body, headers });
     const path = `/v1/chat/streams/${response.headers.get("x-stream-id")}`;
-    await readerOf(response).until("9.");
-    sent(chunk("more"));
+    const reader = readerOf(response);
+    await reader.until("9.");
+    // it does not fit into the row of the others, which is written
+    sent(chunk("large".repeat(299_950)));
+    await reader.until("large");
     await kill();
     await start();
     for (const again of [await ask(path), await ask(chats, { method: "POST", body, headers })]) {

@@ -56,6 +56,8 @@ const addressesOf = (port: string) => [
   "https://cdn.example:8443/film.mp4",
   "http://cdn.example/film.mp4",
   "https://user:secret@cdn.example/film.mp4",
+  "https://user@cdn.example/film.mp4",
+  "https://:secret@cdn.example/film.mp4",
 ];
 
 describe("case 76: nothing is sent", () => {
@@ -80,10 +82,12 @@ describe("case 76: nothing is sent", () => {
 
   test("to a host that is not listed, and what is listed gets no credentials", async () => {
     const listed = await ownArchive({ hosts: ["*.cdn.example"] });
-    listed.points((id) =>
-      id === "a" ? "https://cdn.example.attacker.example/a" : `${listed.files.url}/film.mp4`,
-    );
-    for (const prompt of ["a", "b"]) expect(await refusalOf(listed, prompt)).toContain(refused);
+    const unlisted: Record<string, string> = {
+      a: "https://cdn.example.attacker.example/a",
+      b: "https://attackercdn.example/b",
+    };
+    listed.points((id) => unlisted[id] ?? `${listed.files.url}/film.mp4`);
+    for (const prompt of ["a", "b", "c"]) expect(await refusalOf(listed, prompt)).toContain(refused);
     expect(listed.files.requests).toEqual([]);
     const id = await proxy.create();
     await proxy.poll(id);
@@ -172,9 +176,11 @@ describe("case 78: tasks", () => {
     for (const prompt of ["a", "b", "c", "d"]) small.files.serves(`/${prompt}.mp4`, sends(film));
     const ids = await Promise.all(["a", "b", "c", "d"].map((prompt) => small.create(prompt)));
     await Promise.all(ids.map((id) => small.poll(id)));
-    await expect.poll(() => small.failures()).toHaveLength(2);
-    expect(small.failures().join()).toContain("your files fill your space");
     await expect.poll(() => small.archived({ tasks: ids })).toHaveLength(2);
+    // the others wait for space, which their user has to make
+    await expect.poll(() => small.failures().length).toBeGreaterThan(4);
+    for (const line of small.failures()) expect(line).toMatch(/your files fill your space .*the copy waits/);
+    expect(await small.archived({ tasks: ids })).toHaveLength(2);
     const other = await small.create("a", "user-2");
     await small.poll(other, "user-2");
     await expect.poll(() => small.archived({ tasks: [other] }, "user-2")).toHaveLength(1);
@@ -183,16 +189,15 @@ describe("case 78: tasks", () => {
 
   test("fill no more than the space of all users, nor more than a budget pays", async () => {
     const paid = await ownArchive({}, { allBytes: 1.5 * film.length, budgetBytes: 1.2 * film.length });
+    const lines = (text: string) => paid.failures().filter((line) => line.includes(text)).length;
     const id = await paid.create();
     await paid.poll(id);
     await expect.poll(() => paid.archived({ tasks: [id] })).toHaveLength(1);
     await paid.poll(await paid.create("film", "user-2"), "user-2");
-    await expect.poll(() => paid.failures()).toHaveLength(5);
-    expect(paid.failures().at(-1)).toContain("there is no space for files now");
+    await expect.poll(() => lines("allBytes is used up")).toBeGreaterThan(5);
     paid.files.serves("/more.mp4", sends(film));
     await paid.poll(await paid.create("more"));
-    await expect.poll(() => paid.failures()).toHaveLength(10);
-    expect(paid.failures().at(-1)).toMatch(/budget/);
+    await expect.poll(() => lines("budget")).toBe(5);
     expect(await paid.keys()).toHaveLength(1);
   });
 });
@@ -244,6 +249,25 @@ test("case 79: a list of copies is asked for with at most 100 names and 256 KiB,
   expect((await post(padded(262_145))).status).toBe(400);
   expect((await post(new Blob(['{"tasks":["t"]}']).stream())).status).toBe(411);
 });
+
+test.each(["", "{", "null", "[]", '"tasks"', "{}", '{"task":["t"]}', '{"tasks":[],"urls":[]}'])(
+  "case 79: a list of copies that names no file is refused with a text that says how to ask: %s",
+  async (body) => {
+    const headers = { "content-type": "application/json" };
+    const answer = await proxy.ask("/v1/archive", { method: "POST", headers, body });
+    expect([answer.status, await answer.json()]).toEqual([
+      400,
+      {
+        error: {
+          message:
+            "send application/json with tasks or urls, lists of texts: 1 to 100 in all, in at most 256 KiB",
+          type: "invalid_request_error",
+          code: "invalid_request",
+        },
+      },
+    ]);
+  },
+);
 
 test("case 79: a copy that its owner deleted does not come back, however often its task is polled", async () => {
   const own = await ownArchive();

@@ -16,7 +16,10 @@ import { textOf } from "../refusals.js";
 /** The claims that a token must have. */
 export interface Expected {
   readonly issuer: string;
-  readonly audience: string[];
+  /** Undefined for tokens that have none. */
+  readonly audience: string[] | undefined;
+  /** Undefined where `azp` is not looked at. */
+  readonly parties: string[] | undefined;
   readonly algorithms: string[];
 }
 
@@ -37,20 +40,32 @@ const tokenErrors = [
 ];
 
 /**
- * Returns the claims of a token whose signature, times, issuer and audience are right; null for any other.
+ * Returns the claims of a token whose signature, times, issuer, audience and party are right; else what `refused` returns.
  *
  * @throws {Refusal} 503 where the token can't be checked
  */
 export async function claimsOf(
   token: string,
   key: JWTVerifyGetKey,
-  expected: Expected,
+  { issuer, audience, parties, algorithms }: Expected,
+  refused: (reason: string) => null,
 ): Promise<JWTPayload | null> {
   const rest = { requiredClaims: ["exp"], clockTolerance: CLOCK_TOLERANCE };
   try {
-    return (await jwtVerify(token, key, { ...expected, ...rest })).payload;
+    const { payload } = await jwtVerify(token, key, {
+      issuer,
+      algorithms,
+      ...rest,
+      ...(audience && { audience }),
+    });
+    // a token for another service of the same issuer
+    if (!audience && payload.aud !== undefined) return refused('unexpected "aud" claim value');
+    if (parties && !parties.includes(String(payload["azp"]))) return refused('unexpected "azp" claim value');
+    return payload;
   } catch (error) {
-    if (tokenErrors.some((type) => error instanceof type)) return null;
+    // the messages name claims and headers, and no values
+    if (tokenErrors.some((type) => error instanceof type))
+      return refused((error as Error).message.slice(0, 100));
     throw error instanceof Refusal ? error : unknowable("a key can't be used to check tokens", error);
   }
 }

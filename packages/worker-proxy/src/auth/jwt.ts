@@ -1,6 +1,6 @@
 import type { JWTPayload, JWTVerifyGetKey } from "jose";
 import type { Authenticate } from "../options.js";
-import { ensure, type Refusal, readOption } from "../refusal.js";
+import { ensure, nobody, type Refusal, readOption } from "../refusal.js";
 import {
   checkKeysURL,
   checkText,
@@ -18,8 +18,16 @@ import {
 interface SharedOptions {
   /** The issuer: the token's `iss`, compared as an exact text. */
   readonly issuer: string;
-  /** The accepted audiences: the token's `aud` must have one of them. */
-  readonly audience: string | readonly string[];
+  /**
+   * The accepted audiences: the token's `aud` must have one of them. `false` accepts only tokens without an `aud`, such as
+   * Clerk's sessions, and needs `authorizedParties`.
+   */
+  readonly audience: string | readonly string[] | false;
+  /**
+   * The accepted parties: the token's `azp` must be one of them, a page's origin or a client's id. @default with an
+   * `audience`, `azp` is not looked at
+   */
+  readonly authorizedParties?: string | readonly string[] | undefined;
   /**
    * The `alg`s that may have signed. With `jwks` only those of public keys can be listed, with `secret` only HS*:
    * a public key is thus never taken for a secret. @default RS256, PS256, ES256 and EdDSA; with `secret` HS256
@@ -69,6 +77,15 @@ const secretKinds = ["HS256", "HS384", "HS512"];
  *   audience: "gateway-proxy",
  * });
  * ```
+ * @example the sessions of Clerk, which have no audience
+ * ```ts
+ * const authenticate = jwt({
+ *   jwks: "https://clerk.example.com/.well-known/jwks.json",
+ *   issuer: "https://clerk.example.com",
+ *   audience: false,
+ *   authorizedParties: ["https://app.example.com"],
+ * });
+ * ```
  * @example a secret shared with your own server
  * ```ts
  * const authenticate = jwt({
@@ -92,12 +109,16 @@ export function bearer<Env>(options: JWTOptions<Env>, secretName: string): Authe
 
   async function authenticate(request: Request, env: Env) {
     const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "") ?? [];
-    const claims = token && (await claimsOf(token, await keyOf(env), expected));
-    return claims ? userOf(userId(claims)) : null;
+    if (token === undefined) return nobody(request, "authorization: has no bearer token");
+    const claims = await claimsOf(token, await keyOf(env), expected, (reason) => nobody(request, reason));
+    return (
+      claims && (userOf(userId(claims)) ?? nobody(request, "userId: gives no text of 1 to 255 characters"))
+    );
   }
 }
 
-function checkedExpected({ jwks, secret, issuer, audience, algorithms }: JWTOptions<never>): Expected {
+function checkedExpected(options: JWTOptions<never>): Expected {
+  const { jwks, secret, issuer, audience, authorizedParties: parties, algorithms } = options;
   if ((jwks === undefined) === (secret === undefined))
     throw new TypeError("jwks, secret: give one of them, and not both");
   const [usual, possible] = secret
@@ -108,9 +129,17 @@ function checkedExpected({ jwks, secret, issuer, audience, algorithms }: JWTOpti
     throw new TypeError(
       `algorithms: with ${secret ? "a secret" : "jwks"}, give some of ${possible.join(", ")}`,
     );
+  if (audience === false && parties === undefined)
+    throw new TypeError(
+      "authorizedParties: give the origins of your pages; without an audience, they say who the token is for",
+    );
   return {
     issuer: checkText("issuer", issuer, '"https://sign-in.example.com/"'),
-    audience: checkTexts("audience", audience, '"gateway-proxy"'),
+    audience: audience === false ? undefined : checkTexts("audience", audience, '"gateway-proxy"'),
+    parties:
+      parties === undefined
+        ? undefined
+        : checkTexts("authorizedParties", parties, '"https://app.example.com"'),
     algorithms: chosen,
   };
 }
@@ -179,15 +208,20 @@ export function cloudflareAccess({
   const expected = {
     issuer,
     audience: checkTexts("audience", audience, "the application's audience tag"),
+    parties: undefined,
     algorithms: ["RS256"],
   };
   for (const id of serviceTokens) checkText("serviceTokens", id, '"….access"');
   const keys = openKeySet(`${issuer}/cdn-cgi/access/certs`, ask);
 
-  return async ({ headers }) => {
-    const token = headers.get("cf-access-jwt-assertion");
-    const claims = token && (await claimsOf(token, keys, expected));
-    return claims ? userOf(idOf(claims, serviceTokens)) : null;
+  return async (request) => {
+    const token = request.headers.get("cf-access-jwt-assertion");
+    if (!token) return nobody(request, "cf-access-jwt-assertion: is missing; the request bypassed Access");
+    const claims = await claimsOf(token, keys, expected, (reason) => nobody(request, reason));
+    return (
+      claims &&
+      (userOf(idOf(claims, serviceTokens)) ?? nobody(request, "serviceTokens: does not have this one"))
+    );
   };
 }
 

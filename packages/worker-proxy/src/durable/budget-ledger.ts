@@ -1,8 +1,17 @@
+import { logError } from "../report.js";
 import type { DurableObjectHandlers, ObjectState } from "./platform.js";
+import { createTables, type TableSteps } from "./tables.js";
 
 /** One change of a ledger, or a read. */
 export type LedgerEntry =
-  | { readonly do: "reserve"; readonly id: string; readonly amount: number; readonly limit: number }
+  | {
+      readonly do: "reserve";
+      readonly id: string;
+      readonly amount: number;
+      readonly limit: number;
+      /** Longest time until it is settled, in milliseconds. */
+      readonly holdMs: number;
+    }
   | { readonly do: "settle"; readonly id: string; readonly amount: number }
   | { readonly do: "raise"; readonly amount: number }
   | { readonly do: "read" | "reset" };
@@ -23,7 +32,7 @@ export interface LedgerState {
 
 /**
  * One ledger, a class of Durable Objects with SQLite. Export it from the Worker under the name that its configuration
- * binds; `budget` does the rest. Rows are kept until their window ends.
+ * binds; `budget` does the rest. Its work does not grow with the number of requests that are under way.
  */
 export class Budget implements DurableObjectHandlers {
   readonly fetch: DurableObjectHandlers["fetch"];
@@ -36,74 +45,146 @@ export class Budget implements DurableObjectHandlers {
   }
 }
 
-/**
- * The sums of a window. `spent` is one row for all settled requests, `raised` one for what the operator has added to the
- * limit; each other row is an open reservation.
- */
-const SUMS = `SELECT total(amount) FILTER (WHERE id = 'spent') AS spent,
-  total(amount) FILTER (WHERE id = 'raised') AS raised,
-  total(amount) FILTER (WHERE id NOT IN ('spent', 'raised')) AS reserved FROM amounts`;
+/** A row for each window with its sums, and one for each reservation that is not settled. */
+const TABLES: TableSteps = {
+  first: "amounts",
+  steps: [
+    ["CREATE TABLE amounts (id TEXT, turnsAt INTEGER, amount INTEGER, PRIMARY KEY (id, turnsAt))"],
+    [
+      "CREATE TABLE windows (turnsAt INTEGER PRIMARY KEY, spent INTEGER, reserved INTEGER, raised INTEGER)",
+      "CREATE TABLE reservations (id TEXT PRIMARY KEY, turnsAt INTEGER, amount INTEGER, endsAt INTEGER) WITHOUT ROWID",
+      "CREATE INDEX reservations_by_end ON reservations (endsAt)",
+      `INSERT INTO windows SELECT turnsAt, total(amount) FILTER (WHERE id = 'spent'),
+        total(amount) FILTER (WHERE id NOT IN ('spent', 'raised')), total(amount) FILTER (WHERE id = 'raised')
+        FROM amounts GROUP BY turnsAt`,
+      `INSERT OR IGNORE INTO reservations SELECT id, turnsAt, amount, turnsAt FROM amounts
+        WHERE id NOT IN ('spent', 'raised')`,
+      "DROP TABLE amounts",
+    ],
+  ],
+};
+
+/** Most reservations that a request ends because nobody has settled them; an alarm ends more. */
+const FEW = 5;
+const MANY = 500;
+/** Longest time between the end of a window and the alarm that forgets it: all windows of all users end at once. */
+const JITTER_MS = 60 * 60 * 1000;
+/** Time until the next alarm where one has not ended all reservations that are overdue. */
+const SOON_MS = 1000;
 
 function createLedger({ storage }: ObjectState): DurableObjectHandlers {
   const { sql } = storage;
+  const tables = createTables({ sql, deleteAll: () => storage.deleteAll() }, TABLES);
+  /** Time of the alarm; undefined where it is not known yet. */
+  let alarmAt: number | null | undefined;
   return { fetch: async (request) => Response.json(await enter(await request.json())), alarm };
 
   async function enter({ windowMs, ...entry }: LedgerRequest): Promise<LedgerState> {
     const now = Date.now();
     const resetsAt = now - (now % windowMs) + windowMs;
+    // a read or a settlement creates no tables: nothing would ever delete them
+    if (entry.do === "reserve" || entry.do === "raise") tables.create();
+    if (!tables.exist()) return { spent: 0, reserved: 0, raised: 0, resetsAt };
+    endOverdue(now, FEW);
     // nothing is awaited between the read and the write
     if (entry.do === "reserve") {
-      const { spent, reserved, raised } = sums(now);
+      const { spent, reserved, raised } = sums(resetsAt);
       if (spent + reserved + entry.amount > entry.limit + raised)
         return { spent, reserved, raised, resetsAt, retryAfterMs: resetsAt - now };
-      add(entry.id, resetsAt, entry.amount);
+      reserve(entry.id, resetsAt, entry.amount, now + entry.holdMs);
     }
     if (entry.do === "settle") settle(entry.id, entry.amount);
-    if (entry.do === "raise") add("raised", resetsAt, entry.amount);
-    if (entry.do === "reset" && hasRows()) sql.exec("DELETE FROM amounts WHERE id IN ('spent', 'raised')");
-    const state = { ...sums(now), resetsAt };
-    if (entry.do === "reserve" || entry.do === "raise") await storage.setAlarm(resetsAt);
+    if (entry.do === "raise") add(resetsAt, { raised: entry.amount });
+    if (entry.do === "reset")
+      sql.exec("UPDATE windows SET spent = 0, raised = 0 WHERE turnsAt = ?", resetsAt);
+    const state = { ...sums(resetsAt), resetsAt };
+    if (entry.do === "reserve") await wakeBy(Math.min(now + entry.holdMs, resetsAt + jitter()));
+    if (entry.do === "raise") await wakeBy(resetsAt + jitter());
     return state;
   }
 
-  /** Returns true if the table exists. A read or a settlement creates none, which would never be deleted. */
-  function hasRows(): boolean {
-    return sql.exec("SELECT name FROM sqlite_master WHERE name = 'amounts'").toArray().length > 0;
+  function sums(turnsAt: number): Omit<LedgerState, "resetsAt"> {
+    const [row] = sql
+      .exec("SELECT spent, reserved, raised FROM windows WHERE turnsAt = ?", turnsAt)
+      .toArray();
+    return (row as LedgerState | undefined) ?? { spent: 0, reserved: 0, raised: 0 };
   }
 
-  /** An amount counts in the window in which it was reserved, however late it is settled. */
-  function settle(id: string, amount: number): void {
-    if (!hasRows()) return;
-    const [row] = sql.exec("DELETE FROM amounts WHERE id = ? RETURNING turnsAt", id).toArray();
-    if (row) add("spent", row["turnsAt"] as number, amount);
-  }
-
-  function add(id: string, turnsAt: number, amount: number): void {
-    // `deleteAll` removes the table while the object lives on
+  function add(turnsAt: number, { spent = 0, reserved = 0, raised = 0 }): void {
     sql.exec(
-      "CREATE TABLE IF NOT EXISTS amounts (id TEXT, turnsAt INTEGER, amount INTEGER, PRIMARY KEY (id, turnsAt))",
+      `INSERT INTO windows VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
+        SET spent = spent + excluded.spent, reserved = reserved + excluded.reserved, raised = raised + excluded.raised`,
+      turnsAt,
+      spent,
+      reserved,
+      raised,
     );
-    sql.exec(
-      "INSERT INTO amounts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET amount = amount + excluded.amount",
+  }
+
+  /** Reserves an amount. A request that comes twice counts once. */
+  function reserve(id: string, turnsAt: number, amount: number, endsAt: number): void {
+    const row = sql.exec(
+      "INSERT OR IGNORE INTO reservations VALUES (?, ?, ?, ?) RETURNING id",
       id,
       turnsAt,
       amount,
+      endsAt,
+    );
+    if (row.toArray().length > 0) add(turnsAt, { reserved: amount });
+  }
+
+  /** An amount counts in the window in which it was reserved, however late it is settled. */
+  function settle(id: string, spent: number): void {
+    const [row] = sql.exec("DELETE FROM reservations WHERE id = ? RETURNING turnsAt, amount", id).toArray();
+    if (!row) return;
+    sql.exec(
+      "UPDATE windows SET spent = spent + ?, reserved = reserved - ? WHERE turnsAt = ?",
+      spent,
+      row["amount"],
+      row["turnsAt"],
     );
   }
 
-  function sums(now: number): Omit<LedgerState, "resetsAt"> {
-    if (!hasRows()) return { spent: 0, reserved: 0, raised: 0 };
-    sql.exec("DELETE FROM amounts WHERE turnsAt <= ?", now);
-    const [row] = sql.exec(SUMS).toArray();
-    return row as unknown as LedgerState;
+  /**
+   * Spends reservations in full that nobody has settled in time. Their answers may have been made, and a process that
+   * would know has gone.
+   */
+  function endOverdue(now: number, most: number): void {
+    const rows = sql
+      .exec("SELECT id, amount FROM reservations WHERE endsAt <= ? ORDER BY endsAt LIMIT ?", now, most)
+      .toArray();
+    for (const { id, amount } of rows) settle(id as string, amount as number);
+    if (rows.length === 0) return;
+    const amount = rows.reduce((sum, row) => sum + Number(row["amount"]), 0);
+    const ids = rows.slice(0, FEW).map(({ id }) => id);
+    logError(`budget: nobody settled ${rows.length} reservations, of ${amount}; they are spent: ${ids}`);
   }
 
   async function alarm(): Promise<void> {
-    if (!hasRows()) return storage.deleteAll();
-    sql.exec("DELETE FROM amounts WHERE turnsAt <= ?", Date.now());
-    const [row] = sql.exec("SELECT max(turnsAt) AS turnsAt FROM amounts").toArray();
-    const turnsAt = row?.["turnsAt"] as number | null;
-    if (turnsAt === null) await storage.deleteAll();
-    else await storage.setAlarm(turnsAt);
+    alarmAt = null;
+    const now = Date.now();
+    if (!tables.exist()) return tables.deleteAll();
+    endOverdue(now, MANY);
+    sql.exec("DELETE FROM windows WHERE turnsAt <= ?", now);
+    const [{ endsAt, turnsAt } = {}] = sql
+      .exec(
+        "SELECT (SELECT min(endsAt) FROM reservations) AS endsAt, (SELECT min(turnsAt) FROM windows) AS turnsAt",
+      )
+      .toArray();
+    const times = [endsAt, turnsAt === null ? null : Number(turnsAt) + jitter()].filter((at) => at !== null);
+    if (times.length === 0) await tables.deleteAll();
+    else await wakeBy(Math.max(Math.min(...times.map(Number)), now + SOON_MS));
   }
+
+  /** Sets the alarm, unless there is an earlier one. */
+  async function wakeBy(at: number): Promise<void> {
+    alarmAt ??= await storage.getAlarm();
+    if (alarmAt !== null && alarmAt !== undefined && alarmAt <= at) return;
+    alarmAt = at;
+    await storage.setAlarm(at);
+  }
+}
+
+function jitter(): number {
+  return Math.floor(Math.random() * JITTER_MS);
 }

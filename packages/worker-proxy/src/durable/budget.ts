@@ -1,13 +1,34 @@
-import type { Admitted, Meter, Payable, Reservation, Usage, User } from "../admitted.js";
+import type { Admitted, Exhausted, Meter, Payable, Reservation, Usage, User } from "../admitted.js";
 import { decided, readBinding } from "../refusal.js";
+import { logError } from "../report.js";
 import type { LedgerEntry, LedgerRequest, LedgerState } from "./budget-ledger.js";
 import { hashOf, type ObjectNamespace, objectNamed } from "./platform.js";
 
-/** The requests that count together. */
-export type BudgetBy = "user" | "session" | "address" | "all";
+/** The requests that count together: one of these, or a name of the operator's own. */
+export type BudgetBy = "user" | "session" | "address" | "all" | (string & {});
 
-/** A limit in each window, or a function that gives it. */
-export type BudgetLimit<Env> = number | ((reader: BudgetReader<Env>) => number);
+/** The most that can be spent in one window, or a function that gives it. */
+export type BudgetLimit<Env = unknown> = number | ((reader: BudgetReader<Env>) => number);
+
+/** A budget with settings of its own. */
+export interface BudgetRule<Env = unknown> {
+  /** The most that can be spent in one window. */
+  readonly limit: BudgetLimit<Env>;
+  /**
+   * Returns the name under which a request counts, the id of a team for instance; undefined for a request that this
+   * budget does not concern. Only a budget with a name of the operator's own has it, and needs it.
+   */
+  readonly by?: ((reader: BudgetReader<Env>) => string | undefined) | undefined;
+  /**
+   * The number of Durable Objects that share the limit, each with an equal part of it: one counts some hundreds of
+   * requests in a second. A request is counted by one of them, and asks two others where that has nothing left. So never
+   * more than the limit is spent, and when the first request is refused, up to a few requests of each object may be
+   * unspent. A request has to fit into the part of one object.
+   *
+   * @default 1
+   */
+  readonly shards?: number | undefined;
+}
 
 /**
  * Options of {@link budget}. Amounts are whole numbers of a unit so small that nothing is lost: millionths of a dollar,
@@ -17,15 +38,17 @@ export interface BudgetOptions<Env = unknown> {
   /** The binding to `Budget`. */
   readonly namespace: (env: Env) => ObjectNamespace | undefined;
   /**
-   * The most that can be spent in one window, at least one of four. A request has to fit into all that are given.
+   * The most that can be spent in one window, one limit at least. A request has to fit into all that are given. They are
+   * asked at the same time.
    *
    * - `user`: each user that `authenticate` knows.
    * - `session`: each `session` of a user.
    * - `address`: each network address; an IPv6 address counts as its network of 64 bits. Requests without an address
    *   count together.
-   * - `all`: all requests together. One Durable Object counts them all, some hundreds in a second.
+   * - `all`: all requests together.
+   * - any other name: the requests for which its `by` returns the same text, `{ team: { limit, by: teamOf } }`.
    */
-  readonly limits: Readonly<Partial<Record<BudgetBy, BudgetLimit<Env>>>>;
+  readonly limits: Readonly<Partial<Record<BudgetBy, BudgetLimit<Env> | BudgetRule<Env>>>>;
   /**
    * The length of a window, in milliseconds. Windows are counted from 1970 in UTC and are the same for everybody: a day
    * ends at midnight. Around the end of a window twice the limit can be spent.
@@ -33,7 +56,8 @@ export interface BudgetOptions<Env = unknown> {
   readonly windowMs: number;
   /**
    * The most that the request can cost for one answer; a request with `n` reserves `n` times as much. A request that
-   * costs more than this is spent in full, and may pass the limit.
+   * costs more is spent in full, up to ten times what was reserved, and may pass the limit. {@link mostTokens} gives a
+   * bound in tokens.
    */
   readonly reserveFor: (payable: Payable<Env>) => number;
   /**
@@ -43,6 +67,14 @@ export interface BudgetOptions<Env = unknown> {
    * @default `usage.total_tokens` where it is more than 0
    */
   readonly cost?: (usage: Usage, payable: Payable<Env>) => number;
+  /**
+   * Longest time between a reservation and its settlement, in milliseconds. It has to be longer than the longest answer
+   * (`limits.totalMs` of the proxy). A reservation that nobody has settled by then, because a Worker or an object was
+   * lost, is spent in full, and the log of the object says so.
+   *
+   * @default 3_600_000
+   */
+  readonly holdMs?: number | undefined;
 }
 
 /** The user whose budgets are read. */
@@ -78,7 +110,10 @@ export interface BudgetLedger {
 
 /** A {@link Meter} with access to each of its budgets. */
 export interface BudgetMeter<Env = unknown> extends Meter<Env> {
-  /** Reads the user's own budgets, as `GET /v1/budget` does. */
+  /**
+   * Reads the user's own budgets, those of `user` and `session`, as `GET /v1/budget` does. Those that are shared would show
+   * what others spend.
+   */
   read(reader: BudgetReader<Env>): Promise<readonly BudgetState[]>;
   /**
    * Opens one budget, to read or change it. It can raise limits: call it only behind a sign-in of your operators, never
@@ -89,121 +124,170 @@ export interface BudgetMeter<Env = unknown> extends Meter<Env> {
   ledger(by: BudgetBy, reader: BudgetReader<Env>): BudgetLedger;
 }
 
-/** All kinds, the narrow ones first: a user without budget reserves nothing of a shared one. */
-const KINDS: readonly BudgetBy[] = ["user", "session", "address", "all"];
+/** Budgets of one user. All others are shared. */
+const OWN: readonly BudgetBy[] = ["user", "session"];
+/** Most objects of one budget that one request asks. */
+const TRIES = 3;
+/** Longest time for an answer of an object, in milliseconds. */
+const ANSWER_MS = 10_000;
+/** A usage of more than this many times what was reserved is a mistake of the gateway, or of `reserveFor`. */
+const MOST_TIMES = 10;
 
 /**
- * Creates a meter whose budgets are Durable Objects, one for each user, session and address. The most that a request can
- * cost is reserved before the request is sent, so that requests at the same time can't spend the same money. A
- * reservation that is never settled, because the Worker or a ledger failed, stays spent until the window ends.
+ * Creates a meter whose budgets are Durable Objects, one for each user, session, address and team. The most that a
+ * request can cost is reserved before the request is sent, so that requests at the same time can't spend the same money.
  *
- * @throws {TypeError} when `windowMs` is no whole number from 1 up, or `limits` has none or a wrong one
+ * @throws {TypeError} when `windowMs` or `holdMs` is no whole number from 1 up, or `limits` has none or a wrong one
  * @example
  * ```ts
  * export { Budget } from "@sluice/worker-proxy/durable";
  * const meter = budget<Env>({
  *   namespace: (env) => env.BUDGET,
- *   limits: { user: 200_000, address: 400_000, all: 20_000_000 }, // tokens
+ *   limits: { user: 200_000, address: 400_000, all: { limit: 20_000_000, shards: 8 } }, // tokens
  *   windowMs: 24 * 60 * 60 * 1000,
- *   reserveFor: ({ body }) => Number(body?.max_tokens) || 8192, // with a cap on it: what is left out may cost more
+ *   reserveFor: mostTokens, // with a cap on `max_tokens` in `models`
  * });
  * export default createProxy<Env>({ ...options, meter });
  * ```
  */
 export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<Env> {
-  const { namespace, limits, windowMs, reserveFor, cost = totalTokens } = options;
-  if (!Number.isSafeInteger(windowMs) || windowMs < 1)
-    throw new TypeError("windowMs: give a whole number from 1 up");
-  const kinds = checkedKinds(limits);
+  const { namespace, windowMs, holdMs = 3_600_000, reserveFor, cost = totalTokens } = options;
+  for (const [name, ms] of Object.entries({ windowMs, holdMs }))
+    if (!Number.isSafeInteger(ms) || ms < 1) throw new TypeError(`${name}: give a whole number from 1 up`);
+  const rules = checkedRules(options.limits);
   const bound = (env: Env) => readBinding("budget", namespace, env);
   const serve = async ({ env, user }: Admitted<Env>) =>
     Response.json({ budgets: await decided("meter", "budget_unavailable", () => read({ env, user })) });
   const routes = [{ name: "budget", method: "GET", path: "/v1/budget", id: "own", serve }] as const;
   return { reserve, read, ledger, routes, checks: [bound] };
 
-  async function reserve(payable: Payable<Env>): Promise<Reservation | { readonly retryAfterMs: number }> {
+  async function reserve(payable: Payable<Env>): Promise<Reservation | Exhausted> {
     const id = crypto.randomUUID();
-    const reserved = amountOf(reserveFor(payable) * answersIn(payable), "reserveFor");
-    const senders: SendEntry[] = [];
-    const settleFor = async (amount: number) => {
+    const amount = amountOf(reserveFor(payable) * answersIn(payable), "reserveFor");
+    /** The ledgers that were asked: also one that failed may have reserved before it did. */
+    const asked: SendEntry[] = [];
+    const settleFor = async (cost: number) => {
       // a second try, because objects restart; an entry that is settled twice counts once
-      const settle = (send: SendEntry) => send({ do: "settle", id, amount });
-      await Promise.all(senders.map((send) => settle(send).catch(() => settle(send))));
+      const settle = (send: SendEntry) => send({ do: "settle", id, amount: cost });
+      await Promise.all(asked.map((send) => settle(send).catch(() => settle(send))));
     };
-    try {
-      for (const by of kinds) {
-        const send = await ledgerOf(by, payable);
-        senders.push(send);
-        const limit = limitOf(by, payable);
-        const { retryAfterMs } = await send({ do: "reserve", id, amount: reserved, limit });
-        if (retryAfterMs === undefined) continue;
-        await settleFor(0);
-        return { retryAfterMs };
-      }
-    } catch (error) {
-      // also the one that failed: it may have reserved before it did
-      await settleFor(0).catch(() => {});
-      throw error;
-    }
+    const answers = await Promise.allSettled(rules.map((rule) => reserveIn(rule)));
+    const failed = answers.find((answer) => answer.status === "rejected");
+    const refusals = answers.flatMap((answer) => (answer.status === "fulfilled" && answer.value) || []);
+    // what is the user's own can be seen at `GET /v1/budget`
+    const exhausted = refusals.find(({ isShared }) => !isShared) ?? refusals[0];
+    if (failed || exhausted) await settleFor(0).catch(() => {});
+    if (failed) throw failed.reason;
+    if (exhausted) return exhausted;
     return {
-      settle: (usage) => settleFor(costOf(usage, payable) ?? reserved),
+      settle: (usage) => settleFor(costOf(usage, payable, amount)),
       release: () => settleFor(0),
     };
+
+    /** Reserves in one budget. Returns the refusal, if there is nothing left. */
+    async function reserveIn(rule: Rule<Env>): Promise<Exhausted | undefined> {
+      const ledgers = await ledgersOf(rule, payable);
+      const limit = Math.floor(limitOf(rule, payable) / rule.shards);
+      let refusal: Exhausted | undefined;
+      for (const send of shuffled(ledgers).slice(0, TRIES)) {
+        asked.push(send);
+        const { retryAfterMs } = await send({ do: "reserve", id, amount, limit, holdMs });
+        if (retryAfterMs === undefined) return undefined;
+        asked.splice(asked.indexOf(send), 1);
+        refusal = { retryAfterMs, budget: rule.name, isShared: !OWN.includes(rule.name) };
+      }
+      return refusal;
+    }
   }
 
-  /** Reads the user's own budgets alone: those of an address and of all would show what others spend. */
   function read(reader: BudgetReader<Env>): Promise<readonly BudgetState[]> {
-    const own = kinds.filter((by) => by === "user" || by === "session");
-    return Promise.all(own.map((by) => ledger(by, reader).read()));
+    const own = rules.filter(({ name }) => OWN.includes(name));
+    return Promise.all(own.map(({ name }) => ledger(name, reader).read()));
   }
 
   function ledger(by: BudgetBy, reader: BudgetReader<Env>): BudgetLedger {
-    if (!kinds.includes(by)) throw new TypeError(`limits: has none for ${by}`);
+    const rule = rules.find(({ name }) => name === by);
+    if (!rule) throw new TypeError(`limits: has none for ${by}`);
     return {
-      read: () => change({ do: "read" }),
-      raise: async (amount) => change({ do: "raise", amount: amountOf(amount, "amount") }),
-      reset: () => change({ do: "reset" }),
+      read: () => change(rule, { do: "read" }),
+      raise: async (amount) => change(rule, { do: "raise", amount: amountOf(amount, "amount") }),
+      reset: () => change(rule, { do: "reset" }),
     };
 
-    async function change(entry: LedgerEntry): Promise<BudgetState> {
-      const send = await ledgerOf(by, reader);
-      const { raised, spent, reserved, resetsAt } = await send(entry);
-      const limit = limitOf(by, reader) + raised;
+    /** Changes all objects of a budget; each has an equal part of an amount. */
+    async function change(rule: Rule<Env>, entry: LedgerEntry): Promise<BudgetState> {
+      const part = "amount" in entry ? { ...entry, amount: Math.ceil(entry.amount / rule.shards) } : entry;
+      const ledgers = await ledgersOf(rule, reader);
+      if (ledgers.length === 0) throw new TypeError(`limits.${by}: \`by\` gives no name for this user`);
+      const states = await Promise.all(ledgers.map((send) => send(part)));
+      const sum = (name: "raised" | "spent" | "reserved") =>
+        states.reduce((all, state) => all + state[name], 0);
+      const [spent, reserved, limit] = [sum("spent"), sum("reserved"), limitOf(rule, reader) + sum("raised")];
+      const resetsAt = states[0]?.resetsAt ?? 0;
       return { by, limit, spent, reserved, remaining: Math.max(0, limit - spent - reserved), resetsAt };
     }
   }
 
-  async function ledgerOf(by: BudgetBy, { env, user }: BudgetReader<Env>): Promise<SendEntry> {
-    const name = await hashOf(`${by}\n${keyOf[by](user)}`);
+  /** Returns the objects of a budget; none where it does not concern the request. */
+  async function ledgersOf(rule: Rule<Env>, reader: BudgetReader<Env>): Promise<readonly SendEntry[]> {
+    const key = rule.by(reader);
+    if (key === undefined) return [];
+    const text = `${rule.name}\n${key}`;
+    const shards = Array.from({ length: rule.shards }, (_, shard) =>
+      shard === 0 ? text : `${text}\n${shard}`,
+    );
+    return Promise.all(shards.map(async (shard) => senderTo(await hashOf(shard), reader.env)));
+  }
+
+  function senderTo(name: string, env: Env): SendEntry {
     return async (entry) => {
       // a new stub for each call: one that has failed stays broken
       const object = objectNamed(await bound(env), name);
       const body = JSON.stringify({ ...entry, windowMs } satisfies LedgerRequest);
-      const response = await object.fetch(new Request("https://budget.invalid/", { method: "POST", body }));
+      const signal = AbortSignal.timeout(ANSWER_MS);
+      const response = await object.fetch(
+        new Request("https://budget.invalid/", { method: "POST", body, signal }),
+      );
       // a request that is not counted must not pass
       if (!response.ok) throw new Error(`the budget answered with ${response.status}`);
       return (await response.json()) as LedgerState;
     };
   }
 
-  function limitOf(by: BudgetBy, { env, user }: BudgetReader<Env>): number {
-    const limit = limits[by] as BudgetLimit<Env>;
-    return amountOf(typeof limit === "function" ? limit({ env, user }) : limit, `limits.${by}`);
+  function limitOf({ name, limit }: Rule<Env>, { env, user }: BudgetReader<Env>): number {
+    return amountOf(typeof limit === "function" ? limit({ env, user }) : limit, `limits.${name}`);
   }
 
-  function costOf(usage: Usage | undefined, payable: Payable<Env>): number | undefined {
+  function costOf(usage: Usage | undefined, payable: Payable<Env>, reserved: number): number {
+    let spent: number;
     try {
-      return usage && amountOf(cost(withoutNulls(usage), payable), "cost");
+      if (!usage) return reserved;
+      spent = amountOf(cost(withoutNulls(usage), payable), "cost");
     } catch {
-      return undefined;
+      return reserved;
     }
+    const most = reserved * MOST_TIMES;
+    if (spent <= most) return spent;
+    const { user, model = payable.route } = payable;
+    logError(
+      `budget: ${model} cost user ${user.id} ${spent}, and ${reserved} were reserved; ${most} are counted`,
+    );
+    return most;
   }
+}
+
+/** A budget, with its defaults. */
+interface Rule<Env> {
+  readonly name: BudgetBy;
+  readonly limit: BudgetLimit<Env>;
+  readonly by: (reader: BudgetReader<Env>) => string | undefined;
+  readonly shards: number;
 }
 
 /** Sends one entry to a ledger. */
 type SendEntry = (entry: LedgerEntry) => Promise<LedgerState>;
 
-const keyOf: Record<BudgetBy, (user: User) => string> = {
+const keys: Readonly<Record<string, (user: User) => string>> = {
   user: ({ id }) => id,
   // another user's session of the same name is another one
   session: ({ id, session = "" }) => `${session}\n${id}`,
@@ -224,12 +308,32 @@ function networkOf(address: string): string {
   return groups.map((group) => group.replace(/^0+(?=.)/, "")).join(":");
 }
 
-function checkedKinds<Env>(limits: BudgetOptions<Env>["limits"]): readonly BudgetBy[] {
-  const given = Object.entries(limits ?? {});
-  const isKnown = given.every(([by]) => (KINDS as readonly string[]).includes(by));
-  if (given.length === 0 || !isKnown) throw new TypeError(`limits: give some of ${KINDS.join(", ")}`);
-  for (const [by, limit] of given) if (typeof limit !== "function") amountOf(limit as number, `limits.${by}`);
-  return KINDS.filter((by) => limits[by] !== undefined);
+function checkedRules<Env>(limits: BudgetOptions<Env>["limits"]): readonly Rule<Env>[] {
+  const rules = Object.entries(limits ?? {}).map(([name, given]) => {
+    const {
+      limit,
+      by,
+      shards = 1,
+    } = typeof given === "object" ? given : ({ limit: given } as BudgetRule<Env>);
+    const known = Object.hasOwn(keys, name) ? keys[name] : undefined;
+    if (known && by) throw new TypeError(`limits.${name}: has a name of its own; give \`by\` to another one`);
+    if (!known && typeof by !== "function")
+      throw new TypeError(
+        `limits.${name}: give one of ${Object.keys(keys).join(", ")}, or \`by\`, which names its requests`,
+      );
+    if (!Number.isSafeInteger(shards) || shards < 1)
+      throw new TypeError(`limits.${name}.shards: give a whole number from 1 up`);
+    if (typeof limit !== "function") amountOf(limit, `limits.${name}`);
+    return { name, limit, shards, by: by ?? (({ user }: BudgetReader<Env>) => known?.(user)) };
+  });
+  if (rules.length === 0) throw new TypeError(`limits: give some of ${Object.keys(keys).join(", ")}`);
+  return rules;
+}
+
+function shuffled<Thing>(things: readonly Thing[]): readonly Thing[] {
+  if (things.length < 2) return things;
+  const from = Math.floor(Math.random() * things.length);
+  return [...things.slice(from), ...things.slice(0, from)];
 }
 
 /** @throws {TypeError} for a value that is no amount: every comparison with it would be false, and so every request paid for */

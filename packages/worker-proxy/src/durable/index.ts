@@ -5,10 +5,13 @@ export {
   type BudgetMeter,
   type BudgetOptions,
   type BudgetReader,
+  type BudgetRule,
   type BudgetState,
   budget,
 } from "./budget.js";
 export { Budget } from "./budget-ledger.js";
+export { type MostTokensOptions, mostTokens } from "./most-tokens.js";
+export { type OnceOptions, once, onceObject } from "./once.js";
 export type {
   DurableObjectClass,
   DurableObjectHandlers,

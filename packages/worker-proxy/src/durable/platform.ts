@@ -1,3 +1,4 @@
+import type { Admitted, Payable } from "../admitted.js";
 import { misconfigured, Refusal } from "../refusal.js";
 import { type Details, errorBody, textOf } from "../refusals.js";
 
@@ -58,17 +59,15 @@ export async function hashOf(text: string): Promise<string> {
   return [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The refusals of the stream log and the video watch: status, message, and the code where that is not the name. */
+/** The refusals of the stream log, of `once` and of the video watch: status, message, and the code where that is not the name. */
 const refusals = {
   stream_not_found: [404, "there is no stream with this id, or not any more", "not_found"],
   stream_stopped: [499, "the stream was stopped"],
   stream_interrupted: [502, "the rest of this answer is lost; ask again"],
-  idempotency_key_invalid: [
-    400,
-    "idempotency-key: send 1 to 255 visible ASCII characters",
-    "invalid_request",
-  ],
+  idempotency_key_invalid: [400, "idempotency-key: send 1 to 255 visible ASCII characters"],
   idempotency_mismatch: [422, "this idempotency-key was used for another request; use a new one"],
+  request_lost: [502, "nobody knows how this request ended; it is not sent again with this idempotency-key"],
+  answer_not_kept: [502, "the answer was too large to be kept; this idempotency-key sends nothing again"],
   event_id_invalid: [400, "last-event-id: send the id of an event of this stream", "invalid_request"],
   too_many_readers: [429, "this is open in {what} places already; close one, or try again later"],
   task_unknown: [404, "the gateway does not know this task", "task_not_found"],
@@ -83,8 +82,20 @@ export function objectRefusal(reason: keyof typeof refusals, details: Details = 
   return new Refusal("said", { ...details, said: { status, code, message: text } });
 }
 
+/** Header of a POST to an object: the JSON of a {@link Caller}, encoded as a part of an address. */
+export const CALLER = "x-sluice-caller";
+
+/** The part of an admitted request that is not its body. */
+export interface Caller extends Pick<Payable, "user" | "model">, Pick<Admitted, "headers"> {
+  /** True where the proxy has a meter. */
+  readonly isMetered: boolean;
+}
+
 /** Header of a refusal by an object itself; its value is the code. An answer of the gateway never has it. */
 const REFUSED = "x-sluice-object";
+
+/** Headers of an object's refusal that the client gets. */
+const SAID = ["retry-after", "x-request-id", "x-sluice-source"];
 
 /**
  * Sends a request to an object.
@@ -93,12 +104,16 @@ const REFUSED = "x-sluice-object";
  */
 export async function askObject(object: ReturnType<typeof objectNamed>, request: Request): Promise<Response> {
   const answer = await object.fetch(request);
-  if (answer.headers.get(REFUSED) === null) return answer;
-  const { error } = (await answer.json()) as { error: Record<"message" | "type" | "code", string> };
-  const retryAfter = answer.headers.get("retry-after");
+  const refused = answer.headers.get(REFUSED);
+  if (refused === null) return answer;
+  const { error } = (await answer.json()) as { error: Record<"message" | "type" | "code" | "param", string> };
+  const { param, ...said } = error;
+  const passed = [...answer.headers].filter(([name]) => SAID.includes(name));
   throw new Refusal("said", {
-    said: { status: answer.status, ...error },
-    headers: retryAfter === null ? {} : { "retry-after": retryAfter },
+    said: { status: answer.status, ...said },
+    param,
+    budget: decodeURIComponent(refused) || undefined,
+    headers: Object.fromEntries(passed),
   });
 }
 
@@ -109,9 +124,10 @@ export async function askObject(object: ReturnType<typeof objectNamed>, request:
  */
 export function refusedBy(refusal: unknown): Response {
   if (!(refusal instanceof Refusal)) throw refusal;
+  const { headers, budget = "" } = refusal.details;
   return new Response(errorBody(refusal), {
     status: textOf(refusal).status,
-    headers: { ...refusal.details.headers, "content-type": "application/json", [REFUSED]: "refused" },
+    headers: { ...headers, "content-type": "application/json", [REFUSED]: encodeURIComponent(budget) },
   });
 }
 

@@ -1,5 +1,5 @@
 import type { ServerSentEvent } from "@sluice/core/sse";
-import type { Admitted, CallOutcome, Payable } from "../admitted.js";
+import type { CallOutcome } from "../admitted.js";
 import { openAccount } from "../gateway/additions.js";
 import { checkedType, passedHeadersOf } from "../gateway/answer.js";
 import { type Call, openCall } from "../gateway/call.js";
@@ -10,6 +10,8 @@ import { misconfigured, Refusal } from "../refusal.js";
 import { errorBody, textOf } from "../refusals.js";
 import { type Settings, setupOf } from "../settings.js";
 import {
+  CALLER,
+  type Caller,
   checkLeavingIsReported,
   type DurableObjectHandlers,
   hashOf,
@@ -37,15 +39,6 @@ interface Kept {
   readonly keys: readonly string[];
   readonly choices: number;
   readonly account: Account | undefined;
-}
-
-/** Header of a POST to the object: the JSON of an {@link Caller}, encoded as a part of an address. */
-export const CALLER = "x-sluice-caller";
-
-/** The part of an admitted request that is not its body. */
-export interface Caller extends Pick<Payable, "user" | "model">, Pick<Admitted, "headers"> {
-  /** True where the proxy has a meter. */
-  readonly isMetered: boolean;
 }
 
 /** Interval of the checks of an open stream, in milliseconds. An object that gets no events is evicted after a minute or two. */

@@ -31,9 +31,11 @@ export interface EventLog {
 
 /** Largest row; the platform's limit is 2 MB. */
 const ROW_BYTES = 1_500_000;
-/** Most events, and milliseconds, that are in memory alone. */
-const ROW_EVENTS = 10;
-const ROW_MS = 250;
+/**
+ * Longest time for which events are in memory alone, in milliseconds. A row is what an answer costs, and a restart of the
+ * object ends the answer anyway: with a row each 250 ms, one of 30 s would write nine times as many.
+ */
+const ROW_MS = 10_000;
 /** Size of the events in memory once no more are kept, for clients that read them now. */
 const LIVE_BYTES = 65_536;
 
@@ -105,7 +107,6 @@ export function openEventLog(sql: ObjectSQL, logBytes: number): EventLog {
     tailBytes += byteLength;
     keptBytes += byteLength;
     if (!isKept) trim();
-    else if (tail.length >= ROW_EVENTS) write();
     else timer ??= setTimeout(write, ROW_MS);
   }
 

@@ -4,6 +4,8 @@ import { readBinding } from "../refusal.js";
 import { checkedOptions } from "../settings.js";
 import {
   askObject,
+  CALLER,
+  type Caller,
   type DurableObjectClass,
   type DurableObjectHandlers,
   hashOf,
@@ -12,7 +14,7 @@ import {
   objectNamed,
   objectRefusal,
 } from "./platform.js";
-import { CALLER, type Caller, openStreamLog } from "./stream-log-object.js";
+import { openStreamLog } from "./stream-log-object.js";
 
 /** Options of {@link streamLogObject}: the way to the gateway, as `createProxy` takes it, the meter, and times. */
 export interface StreamLogOptions<Env = unknown>

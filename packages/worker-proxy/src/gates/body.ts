@@ -1,12 +1,11 @@
 import { openBytes, openPieces, READ_BYTES } from "../gateway/bytes.js";
 import { within } from "../gateway/call.js";
+import { tooMuchIn } from "../gateway/json-size.js";
 import type { Limits } from "../options.js";
 import { misconfigured, Refusal } from "../refusal.js";
 
-/** Deeper than any request of the spec; a JSON Schema of a tool included. */
-const MAX_DEPTH = 64;
-/** More values than any request has. A small value takes twenty times its bytes of memory. */
-const MAX_VALUES = 200_000;
+/** More than any request of the spec has; a JSON Schema of a tool included. */
+const MOST = { values: 200_000, depth: 64 };
 
 /**
  * Reads the body of a POST as a JSON object; another method has none. What leaves for the gateway is written anew from
@@ -53,60 +52,23 @@ async function readAll({ next }: ReturnType<typeof openPieces>, length: number, 
   return bytes.view();
 }
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const BACKSLASH = 0x5c;
-// `{` and `}` are these with one more bit
-const OPEN = 0x5b;
-const CLOSE = 0x5d;
-const BRACE = 0x20;
-/** Bytes of a short text. */
-const SHORT = 32;
-
-/**
- * Counts values and depth outside of strings before anything is built of them; the parser finds what is no JSON.
- *
- * @throws {Refusal} 400
- */
-function checkSize(bytes: Uint8Array): void {
-  let values = 1;
-  let depth = 0;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at] as number;
-    if (byte === QUOTE) at = endOfString(bytes, at);
-    else if (byte === COMMA) values += 1;
-    else if ((byte & ~BRACE) === OPEN) {
-      values += 1;
-      depth += 1;
-      if (depth > MAX_DEPTH) throw new Refusal("too_deep", { what: MAX_DEPTH });
-    } else if ((byte & ~BRACE) === CLOSE) depth -= 1;
-    else continue;
-    if (values > MAX_VALUES) throw new Refusal("too_many_values", { what: MAX_VALUES });
-  }
-}
-
-/** The place of the quote that ends a string; the last byte where there is none. */
-function endOfString(bytes: Uint8Array, start: number): number {
-  let near = start + 1;
-  // most texts are short, and the search that is built in is slow to begin
-  while (near < start + SHORT && bytes[near] !== QUOTE && bytes[near] !== BACKSLASH) near += 1;
-  if (bytes[near] === QUOTE) return near;
-  for (let end = bytes.indexOf(QUOTE, near); end !== -1; end = bytes.indexOf(QUOTE, end + 1)) {
-    let before = end - 1;
-    while (bytes[before] === BACKSLASH) before -= 1;
-    if ((end - before) % 2 === 1) return end;
-  }
-  return bytes.length - 1;
-}
-
 function parsed(bytes: Uint8Array): Record<string, unknown> {
-  checkSize(bytes);
   let json: unknown;
   try {
-    json = JSON.parse(utf8.decode(bytes));
-  } catch {}
+    const text = utf8.decode(bytes);
+    checkSize(text);
+    json = JSON.parse(text);
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+  }
   if (typeof json !== "object" || json === null || Array.isArray(json)) throw new Refusal("no_object");
   return json as Record<string, unknown>;
+}
+
+/** @throws {Refusal} 400 */
+function checkSize(text: string): void {
+  const passed = tooMuchIn(text, MOST);
+  if (passed) throw new Refusal(passed === "depth" ? "too_deep" : "too_many_values", { what: MOST[passed] });
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

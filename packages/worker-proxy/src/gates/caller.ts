@@ -1,5 +1,5 @@
 import type { Admitted, Checked, User } from "../admitted.js";
-import { decided, misconfigured, Refusal, readBinding, tooMany } from "../refusal.js";
+import { decided, misconfigured, Refusal, readBinding, tooMany, whyNobody } from "../refusal.js";
 import { isPoll, type Route } from "./path.js";
 
 const EXPOSED = "retry-after, x-request-id, x-sluice-dropped, x-sluice-offers, x-sluice-source, x-stream-id";
@@ -41,7 +41,8 @@ export async function userOf<Env>(
   const user = await decided("authenticate", "authentication_unavailable", ask);
   // the spec has a code for a key that is not valid
   const isKey = /^bearer\s+\S/i.test(request.headers.get("authorization") ?? "");
-  if (!user) throw new Refusal(isKey ? "invalid_key" : "unauthenticated");
+  const reason = isJoined ? "authorization: came twice" : whyNobody(request);
+  if (!user) throw new Refusal(isKey ? "invalid_key" : "unauthenticated", { reason });
   if (typeof user.id !== "string" || user.id === "")
     throw misconfigured("authenticate: must return { id }, a text, or null");
   return { ...from, ...user };

@@ -1,6 +1,6 @@
 import type { Admitted, Meter, Payable } from "../admitted.js";
 import { isCredential } from "../own-answers.js";
-import { decided, ensure, Refusal, readOption, tooMany } from "../refusal.js";
+import { decided, ensure, exhausted, Refusal, readOption } from "../refusal.js";
 import { logError } from "../report.js";
 import type { Settings } from "../settings.js";
 import { openKeyWatch } from "./keys.js";
@@ -77,7 +77,7 @@ function checkHeaders(given: unknown): Readonly<Record<string, string>> {
  */
 export async function openAccount<Env>(meter: Meter<Env>, payable: Payable<Env>): Promise<Account> {
   const reserved = await decided("meter", "budget_unavailable", () => meter.reserve(payable));
-  if ("retryAfterMs" in reserved) throw tooMany("budget_exhausted", reserved.retryAfterMs);
+  if ("retryAfterMs" in reserved) throw exhausted(reserved);
   let isOpen = true;
   return {
     close(outcome, usage) {

@@ -3,6 +3,7 @@ import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
 import type { Usage } from "../admitted.js";
 import { Refusal } from "../refusal.js";
 import { openBytes } from "./bytes.js";
+import { checkAnswer } from "./json-size.js";
 import { openKeyWatch, unescaped } from "./keys.js";
 
 /** Largest event of a stream, in bytes. */
@@ -102,6 +103,7 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
   function readEvent({ event, data }: Pick<ServerSentEvent, "event" | "data">): void {
     stray.close();
     const { isOver } = chat.state;
+    checkAnswer(data);
     const json = parseJSON(data);
     // a client may take each line for JSON, or all lines together
     check(json ?? unescaped(data.replaceAll("\n", "")));

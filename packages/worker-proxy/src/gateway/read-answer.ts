@@ -6,6 +6,7 @@ import type { Reason } from "../refusals.js";
 import { passedHeadersOf } from "./answer.js";
 import { openPieces } from "./bytes.js";
 import { failed } from "./call.js";
+import { checkAnswer } from "./json-size.js";
 import { openKeyWatch } from "./keys.js";
 import { relay } from "./relay.js";
 import type { Exchange, Upstream } from "./request.js";
@@ -56,8 +57,9 @@ export function readStream<Env>(
   });
 }
 
-/** @throws {Refusal} 502 for a page, a text, or JSON that was cut */
+/** @throws {Refusal} 502 for a page, a text, JSON that was cut, or more values than an answer has */
 export function parsed(text: string): unknown {
+  checkAnswer(text);
   const json = parseJSON(text);
   if (json !== undefined) return json;
   // a page is a refusal; JSON that was cut may be an answer
@@ -185,10 +187,15 @@ const CONNECT_MS = 5000;
 const NO_CONNECTION =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
+/** Returns true where the host says that there was no connection. Those of workerd never say so. */
+export function isUnconnected(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
+  return NO_CONNECTION.test(String(cause?.code ?? code));
+}
+
 /** Refusal of a call whose `fetch` failed after that many milliseconds. */
 export function unanswered(error: unknown, ms: number): Refusal {
-  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
-  const isUnsent = ms < CONNECT_MS || NO_CONNECTION.test(String(cause?.code ?? code));
+  const isUnsent = ms < CONNECT_MS || isUnconnected(error);
   return failed(isUnsent ? "upstream_unreachable" : "upstream_cut", undefined, error);
 }
 

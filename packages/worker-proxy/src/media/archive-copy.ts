@@ -1,12 +1,12 @@
 import type { Meter } from "../admitted.js";
-import { ensure, Refusal } from "../refusal.js";
+import { ensure, Refusal, readOption } from "../refusal.js";
 import { textOf } from "../refusals.js";
 import { fetchSource } from "./archive-source.js";
 import type { MediaBucket } from "./bucket.js";
 import { openFile } from "./file-body.js";
 import type { CopyJob } from "./file-rows.js";
 import { typeOf } from "./file-type.js";
-import type { ArchiveSettings, MediaSettings } from "./options.js";
+import { type ArchiveSettings, MARGIN_MS, type MediaSettings } from "./options.js";
 import { discard, putPaid } from "./paid-file.js";
 import { mediaRefusal } from "./refusals.js";
 import type { Space } from "./space.js";
@@ -66,7 +66,8 @@ export async function copyFile<Env>(job: CopyRow, place: CopyPlace<Env>): Promis
       throw mediaRefusal("file_type", { what: "no picture or film" });
     const meter = settings.meter && !job.isPaid ? paidOnce(settings.meter, place.notePaid) : undefined;
     const { keepMs } = archive;
-    const file = { id, bytes: body.length, type, expiresAt: Date.now() + keepMs, source };
+    const expiresAt = Date.now() + archive.copyMs + MARGIN_MS;
+    const file = { id, bytes: body.length, type, expiresAt, source };
     const paid = { env, context: undefined, user, bucket, space, meter, keepMs };
     await putPaid(paid, file, () => putWhole(paid, body, file));
   } finally {
@@ -100,10 +101,13 @@ function paidOnce<Env>(meter: Meter<Env>, note: CopyPlace<Env>["notePaid"]): Met
 }
 
 async function hostsOf<Env>({ hosts }: ArchiveSettings<Env>, env: Env) {
-  const list = typeof hosts === "function" ? await hosts(env) : hosts;
-  // a list that is missing would allow every host
-  ensure(hosts === undefined || Array.isArray(list), "mediaStore: archive: hosts: give a list of hosts");
-  return list;
+  if (hosts === undefined) return undefined;
+  const read = typeof hosts === "function" ? hosts : () => hosts;
+  return await readOption("mediaStore: archive: hosts", read, env, (list) => {
+    // a list that is missing would allow every host
+    ensure(Array.isArray(list), "mediaStore: archive: hosts: give a list of hosts");
+    return list as readonly string[];
+  });
 }
 
 /** @throws {Refusal} 413 for a file that is too large, 502 for an empty one */
@@ -133,9 +137,17 @@ async function bytesOf(body: ReadableStream<Uint8Array>, most: number, signal: A
       pieces.push(piece as Uint8Array<ArrayBuffer>);
     },
   });
-  await body.pipeTo(counted, { signal });
+  await body.pipeTo(counted, { signal }).catch((cause: unknown) => {
+    throw cause instanceof Refusal ? cause : mediaRefusal("upload_cut", { cause });
+  });
   if (size === 0) throw mediaRefusal("source_failed", { what: "it is empty" });
   return new Blob(pieces);
+}
+
+/** Returns true for an error that says nothing about the file: there is no space for it yet. */
+export function isNoSpace(error: unknown): boolean {
+  if (!(error instanceof Refusal)) return false;
+  return ["storage_full", "too_many_files"].includes(textOf(error).code);
 }
 
 /** Returns true for an error after which another attempt would end the same way. */

@@ -22,6 +22,11 @@ interface Named {
   readonly frame?: string | undefined;
 }
 
+interface Names {
+  readonly tasks: readonly string[];
+  readonly urls: readonly string[];
+}
+
 /** Makes `POST /v1/archive`, which gives a user the newest links to copies. The gateway is not asked. */
 export function createArchiveLinks<Env>(
   settings: MediaSettings<Env>,
@@ -46,8 +51,8 @@ export function createArchiveLinks<Env>(
       return id === undefined ? { name, source: await fileAt(name) } : { name, id };
     });
     const named = await Promise.all([...films, ...files]);
-    const ids = named.flatMap(({ id }) => id ?? []);
-    const sources = named.flatMap(({ source, frame }) => [source ?? [], frame ?? []].flat());
+    const ids = named.map(({ id }) => id).filter((id) => id !== undefined);
+    const sources = named.flatMap(({ source, frame }) => [source, frame]).filter((one) => one !== undefined);
     const found =
       ids.length + sources.length > 0 ? await space.ask(user.id, { do: "find", ids, sources }) : {};
     const rowOf = ({ id, source }: Pick<Named, "id" | "source">) =>
@@ -66,19 +71,18 @@ export function createArchiveLinks<Env>(
   }
 }
 
-/** @throws {Refusal} 415, 411 or 413 for a body that is not read, 400 for one that names no files */
-async function namesIn(request: Request) {
-  if (request.headers.get("content-type")?.split(";", 1)[0] !== "application/json")
+/** @throws {Refusal} 411 without a length, 400 for a body that is too long, is no JSON or names no files */
+async function namesIn(request: Request): Promise<Names> {
+  if (request.headers.get("content-type")?.split(";")[0] !== "application/json")
     throw mediaRefusal("archive_request", { what: MOST_FILES });
   const length = Number(request.headers.get("content-length") ?? Number.NaN);
   if (!Number.isSafeInteger(length)) throw mediaRefusal("length_required");
   if (length > MOST_BYTES) throw mediaRefusal("archive_request", { what: MOST_FILES });
-  const body = await request.json().catch(() => undefined);
+  const body: unknown = await request.json().catch(() => undefined);
   const { tasks = [], urls = [] } = (body ?? {}) as { tasks?: unknown; urls?: unknown };
-  const areNames = [tasks, urls].every(
-    (names) => Array.isArray(names) && names.every((name) => typeof name === "string"),
-  );
-  const names = { tasks: tasks as readonly string[], urls: urls as readonly string[] };
-  if (areNames && names.tasks.length + names.urls.length <= MOST_FILES) return names;
+  const names = [tasks, urls].flat();
+  const areNames =
+    Array.isArray(tasks) && Array.isArray(urls) && names.every((name) => typeof name === "string");
+  if (areNames && names.length > 0 && names.length <= MOST_FILES) return { tasks, urls } as Names;
   throw mediaRefusal("archive_request", { what: MOST_FILES });
 }

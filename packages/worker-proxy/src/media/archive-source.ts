@@ -10,23 +10,25 @@ const REDIRECTS = [301, 302, 303, 307, 308];
  * none gets a header of the user's or the gateway's.
  *
  * @param hosts the only hosts that are allowed; undefined for every public name
- * @throws {Refusal} 403 for an address that is not allowed or leads on too often, 502 for an answer that is no success
+ * @throws {Refusal} 403 for an address that is not allowed or leads on too often, 502 for no answer, or one that is no success
  */
 export async function fetchSource(
   source: string,
   hosts: readonly string[] | undefined,
   signal: AbortSignal,
 ): Promise<Response> {
-  let address = source;
+  let url = URL.parse(source);
   for (let hop = 0; hop <= MOST_REDIRECTS; hop += 1) {
-    const url = URL.parse(address);
     if (!url || !isAllowed(url, hosts)) throw mediaRefusal("source_host", { what: url?.host || "there" });
-    const response = await fetch(url, { redirect: "manual", signal });
+    const response = await fetch(url, { redirect: "manual", signal }).catch((cause: unknown) => {
+      const what = signal.aborted ? "it took too long" : "its host can't be reached";
+      throw mediaRefusal("source_failed", { what, cause });
+    });
     if (response.status === 200 && response.body) return response;
     await response.body?.cancel();
     const next = REDIRECTS.includes(response.status) ? response.headers.get("location") : null;
     if (next === null) throw mediaRefusal("source_failed", { what: `its host answered ${response.status}` });
-    address = URL.parse(next, url)?.href ?? "";
+    url = URL.parse(next, url);
   }
   throw mediaRefusal("source_redirects");
 }

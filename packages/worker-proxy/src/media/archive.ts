@@ -17,6 +17,7 @@ export interface EndedTask {
 interface Source {
   readonly source: string;
   readonly url: string;
+  readonly taskId?: string;
 }
 
 /** Names the film of a task. Its address may be signed anew in each answer. */
@@ -73,13 +74,12 @@ export function createArchive<Env>(partsOf: (given: { readonly env: Env }) => Pr
 
 /** Passes a stream on as it comes, and notes the tasks in its events. */
 function eventsSeen(note: (answer: unknown) => Promise<void>, context: ProxyContext | undefined) {
-  const onEvent = ({ event, data }: ServerSentEvent) => {
-    if (event === "task")
-      inBackground(
-        context,
-        Promise.resolve(data).then((text) => note(JSON.parse(text))),
-      );
-  };
+  // an event with an error is JSON, too, and names no file
+  const onEvent = ({ data }: ServerSentEvent) =>
+    inBackground(
+      context,
+      Promise.resolve(data).then((text) => note(JSON.parse(text))),
+    );
   const parser = createEventParser({ onEvent });
   return new TransformStream<Uint8Array, Uint8Array>({
     transform(bytes, out) {
@@ -99,8 +99,8 @@ async function filmsIn({ id, answer }: EndedTask): Promise<readonly Source[]> {
     const task = normalizeVideoTask(answer, { id });
     if (task.state !== "succeeded") return [];
     const { url, lastFrameURL } = task;
-    const film = { source: await filmOf(id), url };
-    return lastFrameURL ? [film, { source: await frameOf(id), url: lastFrameURL }] : [film];
+    const film = { source: await filmOf(id), url, taskId: id };
+    return lastFrameURL ? [film, { ...film, source: await frameOf(id), url: lastFrameURL }] : [film];
   } catch {
     // an answer without a task
     return [];

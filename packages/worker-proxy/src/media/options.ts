@@ -25,6 +25,22 @@ export interface ArchiveOptions<Env = unknown> {
    * attempts. @default 30_000
    */
   readonly retryMs?: number;
+  /** Called in the object of a user for each file that is given up. The log has a line for each, too. */
+  readonly onDrop?: (dropped: DroppedCopy, env: Env) => void | Promise<void>;
+}
+
+/** A file of the gateway's that is not copied, though its task was paid for. */
+export interface DroppedCopy {
+  readonly userId: string;
+  /** The id that the copy would have. */
+  readonly id: string;
+  /** The gateway's id of the task; undefined for an image. */
+  readonly taskId: string | undefined;
+  /**
+   * The code of the error that ended its last attempt: `source_failed`, `file_too_large`, …; `too_many_copies` where
+   * `userFiles` copies of the user are waiting.
+   */
+  readonly reason: string;
 }
 
 /** Options of `mediaStore`. */
@@ -50,10 +66,28 @@ export interface MediaStoreOptions<Env = unknown> {
   readonly userBytes?: number;
   /** The number of files of one user. @default 1000 */
   readonly userFiles?: number;
-  /** The space of all users together, in bytes. @default 10_737_418_240: what R2 stores for nothing */
-  readonly allBytes?: number;
+  /**
+   * The space of all users together, in bytes; `false` for no bound. Without a bound no request goes to the object that
+   * counts for all.
+   *
+   * @default 10_737_418_240: what R2 stores for nothing
+   */
+  readonly allBytes?: number | false;
+  /**
+   * The part of `allBytes` that uploads may take; the rest is for copies, which are paid for.
+   *
+   * @default half of `allBytes` with `archive`, all of it without
+   */
+  readonly uploadBytes?: number;
   /** The time for one request to arrive, in milliseconds. @default 900_000 */
   readonly bodyMs?: number;
+  /**
+   * The time after each part in which the next one must arrive, in milliseconds. Then the upload ends, and gives its
+   * space back.
+   *
+   * @default 600_000: 10 minutes
+   */
+  readonly unfinishedMs?: number;
   /**
    * Copies the film of each video task, its last frame and each image, once its success was seen, so that they outlive
    * the gateway's links.
@@ -72,6 +106,14 @@ export interface MediaStoreOptions<Env = unknown> {
   readonly publicURL?: string;
 }
 
+/** Time beyond that of a request or an attempt for which space or a claim is held: its end is to be noted. */
+export const MARGIN_MS = 60_000;
+
+/** Returns the time for one part to arrive: one that is lost leaves time for another attempt before its upload ends. */
+export function partMsOf({ bodyMs, unfinishedMs }: Pick<typeof DEFAULTS, "bodyMs" | "unfinishedMs">): number {
+  return Math.min(bodyMs, Math.ceil(unfinishedMs / 2));
+}
+
 /** Numbers of the options, with their defaults. */
 const DEFAULTS = {
   maxBytes: 104_857_600,
@@ -79,9 +121,11 @@ const DEFAULTS = {
   linkMs: 86_400_000,
   userBytes: 1_073_741_824,
   userFiles: 1000,
-  allBytes: 10_737_418_240,
   bodyMs: 900_000,
+  unfinishedMs: 600_000,
 };
+
+const ALL_BYTES = 10_737_418_240;
 
 /** Numbers of the archive's options, with their defaults. */
 const ARCHIVE_DEFAULTS = {
@@ -95,8 +139,10 @@ const ARCHIVE_DEFAULTS = {
 export type ArchiveSettings<Env> = ArchiveOptions<Env> & typeof ARCHIVE_DEFAULTS;
 
 /** Options with their defaults. */
-export type MediaSettings<Env> = Omit<MediaStoreOptions<Env>, "archive"> &
+export type MediaSettings<Env> = Omit<MediaStoreOptions<Env>, "archive" | "allBytes"> &
   typeof DEFAULTS & {
+    readonly allBytes: number | false;
+    readonly uploadBytes: number;
     readonly types: readonly FileType[];
     readonly archive: ArchiveSettings<Env> | undefined;
   };
@@ -108,8 +154,12 @@ export function checkedSettings<Env>(options: MediaStoreOptions<Env>): MediaSett
   ensure(known, `mediaStore: types: give some of ${Object.keys(fileTypes).join(", ")}`);
   const given = options.archive === true ? {} : options.archive || undefined;
   const archive = given && { ...ARCHIVE_DEFAULTS, ...given };
-  const settings = { ...DEFAULTS, ...options, types, archive };
+  const { allBytes = ALL_BYTES } = options;
+  const mostBytes = allBytes === false ? Number.MAX_SAFE_INTEGER : allBytes;
+  const uploadBytes = options.uploadBytes ?? (archive ? Math.ceil(mostBytes / 2) : mostBytes);
+  const settings = { ...DEFAULTS, ...options, types, archive, allBytes, uploadBytes };
   checkNumbers("mediaStore", DEFAULTS, settings);
+  checkNumbers("mediaStore", { allBytes: 0, uploadBytes: 0 }, { allBytes: mostBytes, uploadBytes });
   if (archive) checkNumbers("mediaStore: archive", ARCHIVE_DEFAULTS, archive);
   return settings;
 }

@@ -1,5 +1,5 @@
 import type { Meter, ProxyContext, Reservation, User } from "../admitted.js";
-import { decided, tooMany } from "../refusal.js";
+import { decided, exhausted } from "../refusal.js";
 import { type MediaBucket, removeFiles } from "./bucket.js";
 import type { FileRow } from "./file-rows.js";
 import { mediaRefusal, stored } from "./refusals.js";
@@ -30,14 +30,17 @@ export async function putPaid<Env>(
 ): Promise<FileRow> {
   const pay = await reserve(place, file.bytes);
   try {
-    const known = await place.space.reserve(place.user.id, file);
+    const known = await place.space.reserve(place.user.id, file, place.keepMs);
     const isNew = known.id === file.id;
     const row = isNew ? await put() : known;
     await (isNew ? pay?.settle(undefined) : pay?.release());
     return row;
   } catch (error) {
-    await pay?.release();
-    await discard(place, file.id);
+    try {
+      await pay?.release();
+    } finally {
+      await discard(place, file.id);
+    }
     throw error;
   }
 }
@@ -50,7 +53,7 @@ async function reserve<Env>(
   if (!meter) return undefined;
   const payable = { env, context, user, route: "media", body: { bytes, keepMs } } as const;
   const reserved = await decided("mediaStore: meter", "budget_unavailable", () => meter.reserve(payable));
-  if ("retryAfterMs" in reserved) throw tooMany("budget_exhausted", reserved.retryAfterMs);
+  if ("retryAfterMs" in reserved) throw exhausted(reserved);
   return reserved;
 }
 
@@ -65,7 +68,12 @@ export async function discard(
   isForGood = false,
 ): Promise<void> {
   const row = await space.free(user.id, id, isForGood);
-  await stored(() => removeFiles(bucket, [{ id, uploadId: row?.uploadId ?? null }]));
+  try {
+    await stored(() => removeFiles(bucket, [{ id, uploadId: row?.uploadId ?? null }]));
+  } catch (error) {
+    await space.removeLater(user.id, id);
+    throw error;
+  }
 }
 
 /** @throws {Refusal} 404 where the index has no such file any more */

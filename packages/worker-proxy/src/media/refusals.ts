@@ -10,11 +10,12 @@ const refusals = {
   range: [416, "the range lies beyond the end of the file", "range_not_satisfiable"],
   part_size: [400, "send exactly {what} bytes"],
   upload_offset: [409, "go on at upload-offset: {what}"],
+  upload_in_flight: [409, "another request sends this part; look up how far the upload is, and go on there"],
   upload_cut: [400, "the file broke off before its end; go on where the upload stands"],
   file_type: [415, "files of this type are not taken: {what}"],
   archive_request: [
     400,
-    "send tasks and urls, each a list of texts, and no more than {what} in all",
+    "send application/json with tasks or urls, lists of texts: 1 to {what} in all, in at most 256 KiB",
     "invalid_request",
   ],
   source_host: [403, "files may not be copied from {what}"],

@@ -6,7 +6,8 @@ import { mediaRefusal, stored } from "./refusals.js";
 interface Bounds {
   readonly userBytes: number;
   readonly userFiles: number;
-  readonly allBytes: number;
+  readonly allBytes: number | false;
+  readonly uploadBytes: number;
 }
 
 /** A file whose space is to be reserved. */
@@ -15,36 +16,64 @@ export type NewFile = (IndexRequest & { readonly do: "open" })["file"];
 /** The space of all users and of each, as the indexes count it. */
 export type Space = ReturnType<typeof openSpace>;
 
+/** Time after its end for which a file is counted for all users, where the index of its user can't say that it is gone. */
+const GRACE_MS = 86_400_000;
+
+const NO_BOUND = {
+  mostBytes: Number.MAX_SAFE_INTEGER,
+  mostUploadBytes: Number.MAX_SAFE_INTEGER,
+  mostFiles: Number.MAX_SAFE_INTEGER,
+};
+
 /** Opens the indexes behind a binding. */
-export function openSpace(namespace: ObjectNamespace, { userBytes, userFiles, allBytes }: Bounds) {
-  return { reserve, free, ask };
+export function openSpace(
+  namespace: ObjectNamespace,
+  { userBytes, userFiles, allBytes, uploadBytes }: Bounds,
+) {
+  return { reserve, free, forget, removeLater, ask };
 
   /**
-   * Reserves the space of a file.
+   * Reserves the space of a file, until it is whole or its `expiresAt` is over.
    *
+   * @param keepMs the time for which the file is kept once it is whole
    * @returns the row; that of an earlier file where one with the same `source` exists
    * @throws {Refusal} 413 where the user has no space, 503 where nobody has
    */
-  async function reserve(userId: string, file: NewFile): Promise<FileRow> {
-    const own = await ask(userId, { do: "open", file, mostBytes: userBytes, mostFiles: userFiles });
+  async function reserve(userId: string, file: NewFile, keepMs: number): Promise<FileRow> {
+    const isCopy = file.source !== undefined;
+    const most = { ...NO_BOUND, mostBytes: userBytes, mostFiles: userFiles };
+    const own = await ask(userId, { do: "open", file, isCopy, ...most });
     if (own.full === "files") throw mediaRefusal("too_many_files", { what: userFiles });
     if (own.full) throw mediaRefusal("storage_full", { what: userBytes });
     const row = own.file as FileRow;
-    if (row.id !== file.id) return row;
-    const { source: _, ...counted } = file;
-    const most = { mostBytes: allBytes, mostFiles: Number.MAX_SAFE_INTEGER };
-    const all = await ask(undefined, { do: "open", file: counted, ...most, isCount: true });
+    if (row.id !== file.id || allBytes === false) return row;
+    const { source: _, ...rest } = file;
+    const counted = { ...rest, expiresAt: Date.now() + keepMs + GRACE_MS };
+    const mostOfAll = { ...NO_BOUND, mostBytes: allBytes, mostUploadBytes: uploadBytes };
+    const all = await ask(undefined, { do: "open", file: counted, isCopy, ...mostOfAll, isCount: true });
     if (!all.full) return row;
     await ask(userId, { do: "drop", id: file.id });
     const headers = { "retry-after": "3600" };
-    throw mediaRefusal("storage_full_for_all", { headers, problem: "mediaStore: allBytes is used up" });
+    const problem = `mediaStore: allBytes is used up${isCopy ? "" : ", or the part that uploads may take"}`;
+    throw mediaRefusal("storage_full_for_all", { headers, problem });
   }
 
   /** Gives the space of a file back. Returns what was known of it. `isForGood`: its owner deletes it. */
   async function free(userId: string, id: string, isForGood = false): Promise<FileRow | undefined> {
     const { file } = await ask(userId, { do: "drop", id, isForGood });
-    await ask(undefined, { do: "drop", id });
+    await forget([id]);
     return file;
+  }
+
+  /** Ends the count of files in the space of all users. */
+  async function forget(ids: readonly string[]): Promise<void> {
+    if (allBytes !== false && ids.length > 0) await ask(undefined, { do: "forget", ids });
+  }
+
+  /** Has the index of a user delete a file that the bucket still has, until that succeeds. The file takes no space. */
+  async function removeLater(userId: string, id: string): Promise<void> {
+    const file = { id, bytes: 0, type: "", expiresAt: Date.now() };
+    await ask(userId, { do: "open", file, isCopy: false, ...NO_BOUND });
   }
 
   /** Asks the index of a user; that of all where no user is given. */

@@ -1,17 +1,20 @@
 import type { User } from "../admitted.js";
-import { keyOf, type MediaBucket } from "./bucket.js";
+import { keyOf, type MediaBucket, type UploadedPart } from "./bucket.js";
 import { type FileBody, openUpload } from "./file-body.js";
 import type { FileRow } from "./file-rows.js";
 import { typeOf } from "./file-type.js";
 import type { FileRequest } from "./gates.js";
 import { type Links, linkTo } from "./links.js";
-import type { MediaSettings } from "./options.js";
+import { MARGIN_MS, type MediaSettings, partMsOf } from "./options.js";
 import { change, discard, putPaid } from "./paid-file.js";
 import { mediaRefusal, stored } from "./refusals.js";
 import type { NewFile, Space } from "./space.js";
 
 /** Size of each part of an upload but the last, in bytes: R2 wants at least 5 MiB, and all alike. */
 const PART_BYTES = 8_388_608;
+
+/** Pause after which a part that another request sends is worth another look. */
+const IN_FLIGHT = { "retry-after": "5" };
 
 /** The parts of a store, for one request. */
 export interface StoreParts {
@@ -44,7 +47,7 @@ export function createUploads<Env>(
       const id = await links.newId(user.id);
       const { env, context } = asked;
       const place = { env, context, user, bucket, space, meter, keepMs };
-      const file = { id, bytes, type, expiresAt: Date.now() + keepMs };
+      const file = { id, bytes, type, expiresAt: Date.now() + bodyMs + MARGIN_MS };
       const put = isWhole ? putWhole : putFirst;
       const row = await putPaid(place, file, () => put(place, body, file));
       return Response.json(await answerOf(asked, links, row), { status: 201 });
@@ -57,35 +60,39 @@ export function createUploads<Env>(
   async function goOn(asked: FileRequest<Env>): Promise<Response> {
     const user = await asked.signIn();
     const { bucket, links, space } = await partsOf(asked);
-    const row = await rowOf(asked, user, links, space, "claim");
-    const offset = lengthIn(asked.request, "upload-offset");
-    if (row.isWhole || !row.uploadId || offset !== row.received)
-      throw mediaRefusal("upload_offset", { what: row.received });
-    const upload = bucket.resumeMultipartUpload(keyOf(row.id), row.uploadId);
-    let now = row;
-    const wanted = Math.min(PART_BYTES, row.bytes - offset);
-    if (wanted > 0) {
-      const body = openUpload(asked.request, bodyMs);
-      try {
-        if (body.length !== wanted) throw mediaRefusal("part_size", { what: wanted });
-        const part = await body.through((content) => upload.uploadPart(row.claimed, content));
-        const { partNumber, etag } = part;
-        const entry = { partNumber, etag };
-        const to = offset + wanted;
-        now = await change(user, space, {
-          do: "part",
-          id: row.id,
-          part: entry,
-          uploadId: row.uploadId,
-          from: offset,
-          to,
-        });
-      } finally {
-        body.cancel();
-      }
+    const offset = lengthIn(asked.request, "upload-offset") ?? Number.NaN;
+    const row = await claimed(asked, user, links, space, offset);
+    const place = { user, bucket, space };
+    try {
+      const now = offset < row.bytes ? await putPart(place, asked.request, row) : row;
+      const whole = now.received === now.bytes && !now.isWhole ? await complete(place, now) : now;
+      return Response.json(await answerOf(asked, links, whole));
+    } catch (error) {
+      // where this fails, too, the claim ends by itself
+      const release = { do: "release", id: row.id, claim: row.claimed } as const;
+      await space.ask(user.id, release).catch(() => {});
+      throw error;
     }
-    if (now.received === now.bytes && !now.isWhole) now = await complete({ user, bucket, space }, now);
-    return Response.json(await answerOf(asked, links, now));
+  }
+
+  /** Stores the part that a request has claimed. */
+  async function putPart({ user, bucket, space }: Place, request: Request, row: FileRow): Promise<FileRow> {
+    const { id, received: from, claimed: claim } = row;
+    const uploadId = row.uploadId as string;
+    const to = Math.min(row.bytes, from + PART_BYTES);
+    const body = openUpload(request, partMsOf(settings));
+    try {
+      if (body.length !== to - from) throw mediaRefusal("part_size", { what: to - from });
+      const upload = bucket.resumeMultipartUpload(keyOf(id), uploadId);
+      const parts = JSON.parse(row.parts) as readonly UploadedPart[];
+      // a part that is stored, and could not be noted, is replaced by the next attempt
+      const number = (parts.at(-1)?.partNumber ?? 0) + 1;
+      const { partNumber, etag } = await body.through((content) => upload.uploadPart(number, content));
+      const part = { partNumber, etag };
+      return await change(user, space, { do: "part", id, claim, part, uploadId, from, to });
+    } finally {
+      body.cancel();
+    }
   }
 
   /** Reports how far an upload is; a whole file gets a new link. */
@@ -115,12 +122,12 @@ export function createUploads<Env>(
 }
 
 type Place = Pick<StoreParts, "bucket" | "space"> & { readonly user: Pick<User, "id"> };
-type Begun = Pick<NewFile, "id" | "bytes" | "type">;
+type Begun = Pick<NewFile, "id" | "type">;
 
 /** Stores a file whose whole body is there. */
-export async function putWhole({ user, bucket, space }: Place, body: FileBody, { id, bytes, type }: Begun) {
+export async function putWhole({ user, bucket, space }: Place, body: FileBody, { id, type }: Begun) {
   await body.through((content) => bucket.put(keyOf(id), content, { httpMetadata: { contentType: type } }));
-  return await change(user, space, { do: "whole", id, bytes });
+  return await change(user, space, { do: "whole", id });
 }
 
 async function putFirst({ user, bucket, space }: Place, body: FileBody, { id, type }: Begun) {
@@ -130,7 +137,7 @@ async function putFirst({ user, bucket, space }: Place, body: FileBody, { id, ty
   try {
     const { partNumber, etag } = await body.through((content) => upload.uploadPart(1, content));
     const part = { partNumber, etag };
-    return await change(user, space, { do: "part", id, part, uploadId, from: 0, to: PART_BYTES });
+    return await change(user, space, { do: "part", id, claim: 1, part, uploadId, from: 0, to: PART_BYTES });
   } catch (error) {
     await upload.abort().catch(() => {});
     throw error;
@@ -148,7 +155,27 @@ async function complete({ user, bucket, space }: Place, row: FileRow): Promise<F
       if (file?.size !== row.bytes) throw error;
     }
   });
-  return await change(user, space, { do: "whole", id: row.id, bytes: row.bytes });
+  return await change(user, space, { do: "whole", id: row.id });
+}
+
+/**
+ * Claims the part at an offset. One request at a time stores a part, so that the bucket has no more than is counted.
+ *
+ * @throws {Refusal} 404 as {@link rowOf}; 409 for another offset, and while another request sends this part
+ */
+async function claimed<Env>(
+  { sentId }: FileRequest<Env>,
+  user: User,
+  links: Links,
+  space: Space,
+  from: number,
+): Promise<FileRow> {
+  if (!(await links.isOwn(sentId, user.id))) throw mediaRefusal("file_not_found");
+  const { file, isClaimed } = await space.ask(user.id, { do: "claim", id: sentId, from });
+  if (!file || file.expiresAt <= Date.now()) throw mediaRefusal("file_not_found");
+  if (isClaimed) return file;
+  if (file.isWhole || file.received !== from) throw mediaRefusal("upload_offset", { what: file.received });
+  throw mediaRefusal("upload_in_flight", { headers: IN_FLIGHT });
 }
 
 /** @throws {Refusal} 404 for an id that was not made for this user */
@@ -157,11 +184,10 @@ async function rowOf<Env>(
   user: User,
   links: Links,
   space: Space,
-  reading: "read" | "claim" = "read",
 ): Promise<FileRow> {
   // before the index is asked, which would make an object for each id that is tried
   if (!(await links.isOwn(sentId, user.id))) throw mediaRefusal("file_not_found");
-  const row = await change(user, space, { do: reading, id: sentId });
+  const row = await change(user, space, { do: "read", id: sentId });
   if (row.expiresAt <= Date.now()) throw mediaRefusal("file_not_found");
   return row;
 }

@@ -15,6 +15,8 @@ declare module "cloudflare:workers" {
     readonly BUDGET: TestNamespace;
     readonly STREAM_LOG: TestNamespace;
     readonly PAID_STREAM_LOG: TestNamespace;
+    readonly ONCE: TestNamespace;
+    readonly PAID_ONCE: TestNamespace;
     readonly COUNTED_WATCH: TestNamespace;
     readonly COUNTED_INDEX: TestNamespace;
     readonly COUNTED_PUSH: TestNamespace;

@@ -55,6 +55,8 @@ export async function startMediaProxy(
       }),
     /** Moves the clock of the Worker and its objects. */
     pass: (ms: number) => ask(`/tests/clock?ms=${ms}`),
+    /** Lets all calls of the bucket by this name fail; none without a name. */
+    fail: (call?: "put" | "delete") => ask(`/tests/faulty${call ? `?call=${call}` : ""}`),
     /** Ends the object of a user as an eviction does: what it was doing is cut off, its storage stays. */
     evict: (user = "user-1") => ask("/tests/evict", { user }),
     /** The ids of the copies of a user, also of those that are not whole, which nobody is told. */

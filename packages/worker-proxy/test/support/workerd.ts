@@ -21,7 +21,7 @@ export async function startDurableProxy({
   flags = ["enable_request_signal"],
   fixture = "../fixture/durable-proxy.ts",
   texts = {},
-  objects: classes = { STREAM_LOG: "StreamLog", VIDEO_WATCH: "VideoWatch" },
+  objects: classes = { STREAM_LOG: "StreamLog", VIDEO_WATCH: "VideoWatch", ONCE: "Once" },
 }: DurableProxy = {}) {
   const upstream = await startUpstream();
   const folder = await mkdtemp(join(tmpdir(), "sluice-durable-"));

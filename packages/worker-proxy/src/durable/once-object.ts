@@ -1,0 +1,230 @@
+import type { Admitted, CallOutcome } from "../admitted.js";
+import { openAccount } from "../gateway/additions.js";
+import { checkedType, passedHeadersOf } from "../gateway/answer.js";
+import { type Call, openCall } from "../gateway/call.js";
+import { openKeyWatch } from "../gateway/keys.js";
+import {
+  isUnconnected,
+  JSON_CHARACTERS,
+  outcomeOf,
+  parsed,
+  readText,
+  refusalOf,
+  STALL_MS,
+  usageOf,
+} from "../gateway/read-answer.js";
+import { type Account, ask } from "../gateway/request.js";
+import { misconfigured, Refusal, refusalIn } from "../refusal.js";
+import { textOf } from "../refusals.js";
+import { logError } from "../report.js";
+import { type Settings, setupOf } from "../settings.js";
+import { type KeptAnswer, openOnceRows } from "./once-rows.js";
+import {
+  CALLER,
+  type Caller,
+  type DurableObjectHandlers,
+  hashOf,
+  type ObjectState,
+  objectRefusal,
+  refusedBy,
+} from "./platform.js";
+
+/** Options of one object, with their defaults. */
+export interface OnceSetup<Env> {
+  readonly settings: Settings<Env>;
+  readonly answerBytes: number;
+}
+
+/** The part of an admitted create that is not its body. */
+export interface Create extends Caller, Pick<Admitted, "route" | "path"> {}
+
+/** The end of a request. */
+interface Ended {
+  readonly answer: KeptAnswer;
+  /** Present where the answer is not given to later requests: an error in its place, or `"nothing"`. */
+  readonly instead?: KeptAnswer | "nothing";
+}
+
+/** Interval of the alarm of a request in flight, in milliseconds: an object that gets no events is evicted. */
+const BEAT_MS = 30_000;
+/** Time for which an answer is given, in milliseconds. */
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Longest time until it is deleted after that. */
+const JITTER_MS = 60 * 60 * 1000;
+const UNMETERED = "onceObject: has no meter, but the proxy has one; give both the same `meter`";
+
+/**
+ * Opens the object of one user's key: one request to the gateway, reserved and settled once, and its answer for all who
+ * ask. What may have cost is kept, also as an error. After a refusal, and where the gateway was certainly not reached, the
+ * key is free again.
+ */
+export function openOnce<Env>(
+  state: ObjectState,
+  env: Env,
+  { settings, answerBytes }: OnceSetup<Env>,
+): DurableObjectHandlers {
+  const { storage } = state;
+  const { limits, meter } = settings;
+  const rows = openOnceRows(storage);
+  /** The request in flight; a process that was started after it was sent does not have it. */
+  let asking: Promise<KeptAnswer> | undefined;
+  let forgetting: Promise<unknown> | undefined;
+  return { fetch, alarm };
+
+  async function fetch(request: Request): Promise<Response> {
+    try {
+      return responseOf(await answerTo(request));
+    } catch (error) {
+      return refusedBy(error);
+    }
+  }
+
+  async function answerTo(request: Request): Promise<KeptAnswer> {
+    const create = JSON.parse(decodeURIComponent(request.headers.get(CALLER) ?? "")) as Create;
+    const body = JSON.parse(await request.text()) as Readonly<Record<string, unknown>>;
+    // the proxy's own name for the user differs after a change of its secret
+    const digest = await hashOf(JSON.stringify([create.path, { ...body, user_id: undefined }]));
+    while (forgetting) await forgetting;
+    // nothing is awaited from here to the first row: of several requests, only one is sent
+    let known = rows.read();
+    if (known && !asking && Date.now() >= known.endsAt) {
+      rows.clear();
+      known = undefined;
+    }
+    if (!known) asking = begin(digest, create, body);
+    else if (known.asked !== digest) throw objectRefusal("idempotency_mismatch");
+    return await (asking ?? keptAnswer());
+  }
+
+  function begin(
+    digest: string,
+    create: Create,
+    body: Readonly<Record<string, unknown>>,
+  ): Promise<KeptAnswer> {
+    // stored before the request is sent: an object that restarts in between must not send it again
+    rows.begin(digest, Date.now() + DAY_MS);
+    const ending = storage
+      .setAlarm(Date.now() + BEAT_MS)
+      .then(() => sendOnce(create, body))
+      .then(keep)
+      .finally(() => {
+        // the next one may have begun as soon as the key was free
+        if (asking === ending) asking = undefined;
+      });
+    // it goes on when its clients leave
+    state.waitUntil(ending.catch(() => {}));
+    return ending;
+  }
+
+  async function keep({ answer, instead = answer }: Ended): Promise<KeptAnswer> {
+    if (instead === "nothing") await forget();
+    else await end(instead);
+    return answer;
+  }
+
+  async function end(answer: KeptAnswer): Promise<void> {
+    try {
+      rows.end(answer);
+      await wakeAtEnd();
+    } catch {
+      // as after a crash, the end counts as unknown
+      logError("onceObject: its storage failed; the answer is given to those who wait, and to nobody later");
+    }
+  }
+
+  /** Returns what is stored. A request without an end was lost with the process that sent it. */
+  async function keptAnswer(): Promise<KeptAnswer> {
+    const kept = rows.answer();
+    if (kept) return kept;
+    logError("onceObject: a request was lost with its object; its end is unknown, and it is not sent again");
+    const lost = await answerOf(objectRefusal("request_lost"));
+    await end(lost);
+    return lost;
+  }
+
+  /** Sends the request to the gateway, and reads the whole answer. */
+  async function sendOnce(create: Create, body: Readonly<Record<string, unknown>>): Promise<Ended> {
+    const call = openCall(new AbortController().signal, limits.totalMs);
+    let account: Account | undefined;
+    let isSent = false;
+    let status = 0;
+    try {
+      if (create.isMetered && !meter) throw misconfigured(UNMETERED);
+      const setup = await setupOf(settings, env, "once.invalid");
+      account = meter && (await openAccount(meter, { ...create, body, env, context: state }));
+      isSent = true;
+      const response = await ask({ settings, setup, call }, { ...create, method: "POST", body }, env);
+      status = response.status;
+      if (!response.ok) throw await refusalOf({ response, call }, setup.guarded, limits);
+      const { text, json } = await readJSON(response, call);
+      account?.close(outcomeOf(json), usageOf(json));
+      if (openKeyWatch(setup.guarded)(json)) throw new Refusal("upstream_type");
+      call.close(true);
+      const headers = { ...passedHeadersOf(response, setup.apiKeys), "content-type": "application/json" };
+      return await whole({ status, headers, bytes: new TextEncoder().encode(text) });
+    } catch (error) {
+      call.close();
+      const refusal = refusalIn(error);
+      const outcome: CallOutcome = isSent ? (refusal.details.outcome ?? "unknown") : "not_reached";
+      account?.close(outcome);
+      await logged(refusal, create);
+      const isFree = !isSent || isRefused(status) || (status === 0 && isUnconnected(refusal.cause));
+      return { answer: await answerOf(refusal), ...(isFree && { instead: "nothing" }) };
+    }
+  }
+
+  async function readJSON(response: Response, call: Call) {
+    checkedType(response, false);
+    const text = await readText({ response, call }, JSON_CHARACTERS, limits.stallMs ?? STALL_MS);
+    return { text, json: parsed(text) };
+  }
+
+  async function whole(answer: KeptAnswer): Promise<Ended> {
+    if (answer.bytes.byteLength <= answerBytes) return { answer };
+    logError(`onceObject: an answer of ${answer.bytes.byteLength} bytes is not kept; see answerBytes`);
+    return { answer, instead: await answerOf(objectRefusal("answer_not_kept")) };
+  }
+
+  async function logged(refusal: Refusal, { headers }: Create): Promise<void> {
+    if (textOf(refusal).status < 500) return;
+    const { logCause } = await import("../own-answers.js");
+    const request = new Request("https://once.invalid/", { headers: { ...headers } });
+    await logCause("onceObject", refusal, { request, env, settings });
+  }
+
+  async function alarm(): Promise<void> {
+    if (asking) return storage.setAlarm(Date.now() + BEAT_MS);
+    const known = rows.read();
+    if (!known || Date.now() >= known.endsAt) return forget();
+    await keptAnswer();
+    await wakeAtEnd();
+  }
+
+  /** Sets the alarm that deletes everything. The objects of a busy minute do not all wake at once. */
+  async function wakeAtEnd(): Promise<void> {
+    await storage.setAlarm(rows.endsAt() + Math.floor(Math.random() * JITTER_MS));
+  }
+
+  async function forget(): Promise<void> {
+    // a request that comes meanwhile waits: its rows would be deleted with these
+    forgetting = rows.deleteAll();
+    await forgetting.finally(() => {
+      forgetting = undefined;
+    });
+  }
+}
+
+/** Returns true for a status that says that the gateway did nothing; 408 is the end of a wait. */
+function isRefused(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 408;
+}
+
+async function answerOf(refusal: Refusal): Promise<KeptAnswer> {
+  const response = refusedBy(refusal);
+  const { status, headers } = response;
+  return { status, headers: Object.fromEntries(headers), bytes: await response.bytes() };
+}
+
+function responseOf({ status, headers, bytes }: KeptAnswer): Response {
+  return new Response(bytes, { status, headers });
+}

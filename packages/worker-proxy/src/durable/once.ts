@@ -1,0 +1,108 @@
+import type { Admitted, Extension, Meter } from "../admitted.js";
+import type { ProxyOptions } from "../options.js";
+import { readBinding } from "../refusal.js";
+import { checkedOptions } from "../settings.js";
+import { type Create, openOnce } from "./once-object.js";
+import {
+  askObject,
+  CALLER,
+  type DurableObjectClass,
+  type DurableObjectHandlers,
+  hashOf,
+  type ObjectNamespace,
+  type ObjectState,
+  objectNamed,
+  objectRefusal,
+} from "./platform.js";
+
+/** Options of {@link onceObject}: the way to the gateway, as `createProxy` takes it, the meter, and a size. */
+export interface OnceOptions<Env = unknown>
+  extends Pick<ProxyOptions<Env>, "baseURL" | "apiKey" | "fetch" | "limits"> {
+  /**
+   * The proxy's meter: the object reserves and settles in the proxy's place, once for each key. Without it a proxy that
+   * has a meter answers 500.
+   * @default none
+   */
+  readonly meter?: Meter<Env> | undefined;
+  /**
+   * Size of the largest answer that is kept, in bytes. A larger one reaches the requests that wait for it; later ones get
+   * 502 `answer_not_kept`, and nothing is sent.
+   * @default 16_777_216
+   */
+  readonly answerBytes?: number;
+}
+
+/**
+ * Makes the class of Durable Objects that each remember one create: an image, a video, an asset or an epsilon task, by its
+ * user and `idempotency-key`. An object sends one request to the gateway, also when its clients leave, and gives the same
+ * answer to all requests with the key for a day. A request that was lost with its object is never sent again.
+ *
+ * The object calls the gateway itself: give it the `baseURL`, `apiKey`, `fetch`, `limits` and `meter` of the proxy.
+ *
+ * @throws {TypeError} when an option is missing or can't work
+ * @example
+ * ```ts
+ * const gateway = { baseURL: "https://gateway.example.com", apiKey: (env: Env) => env.GATEWAY_API_KEY };
+ * export const Once = onceObject<Env>({ ...gateway, meter });
+ * ```
+ */
+export function onceObject<Env = unknown>(options: OnceOptions<Env>): DurableObjectClass<Env> {
+  const { answerBytes = 16 * 1024 * 1024, ...gateway } = options;
+  if (!Number.isSafeInteger(answerBytes) || answerBytes < 1)
+    throw new TypeError("answerBytes: give a whole number from 1 up");
+  // the proxy has checked the user and the request
+  const settings = checkedOptions<Env>({ ...gateway, authenticate: "public", origins: [], models: ["any"] });
+  return class {
+    readonly fetch: DurableObjectHandlers["fetch"];
+    readonly alarm: DurableObjectHandlers["alarm"];
+    constructor(state: ObjectState, env: Env) {
+      const object = openOnce(state, env, { settings, answerBytes });
+      this.fetch = object.fetch;
+      this.alarm = object.alarm;
+    }
+  };
+}
+
+/** The groups of routes whose requests are remembered: all that create something. */
+const CREATES = ["images", "videos", "assets", "epsilon"] as const;
+
+/**
+ * Answers a create that is repeated with the same `idempotency-key` from memory, by an {@link onceObject}: nothing is paid
+ * twice, and no answer is lost. `@sluice/core` then repeats creates by itself. Each key has an object of its own, found by
+ * its user and the key: the work for a create stays the same however many are stored, and one that crashes takes no
+ * other along.
+ *
+ * @param namespace the binding to the class that `onceObject` made
+ * @example
+ * ```ts
+ * export default createProxy<Env>({ ...options, extensions: [once((env) => env.ONCE)] });
+ * ```
+ */
+export function once<Env = unknown>(namespace: (env: Env) => ObjectNamespace | undefined): Extension<Env> {
+  const bound = (env: Env) => readBinding("once", namespace, env);
+  return {
+    checks: [bound],
+    offers: Object.fromEntries([...CREATES, "health"].map((route) => [route, "once"])),
+    routes: [],
+    send(admitted, isMetered) {
+      const key = admitted.request.headers.get("idempotency-key");
+      // with an id it is a poll or a lookup, which costs nothing
+      const isCreate = CREATES.some((route) => route === admitted.route) && admitted.id === undefined;
+      return isCreate && key !== null ? send(admitted, key, isMetered) : undefined;
+    },
+  };
+
+  async function send(admitted: Admitted<Env>, key: string, isMetered: boolean): Promise<Response> {
+    const { env, request, user, route, path, model, body, headers = {} } = admitted;
+    if (!/^[\x21-\x7e]{1,255}$/.test(key)) throw objectRefusal("idempotency_key_invalid");
+    const create: Create = { user, route, path, isMetered, headers, ...(model !== undefined && { model }) };
+    const name = `${await hashOf(user.id)}:${await hashOf(`${user.id}\n${key}`)}`;
+    const init = {
+      method: "POST",
+      headers: { [CALLER]: encodeURIComponent(JSON.stringify(create)) },
+      body: JSON.stringify(body),
+      signal: request.signal,
+    };
+    return askObject(objectNamed(await bound(env), name), new Request("https://once.invalid/", init));
+  }
+}

@@ -1,0 +1,69 @@
+import { Refusal } from "../refusal.js";
+
+/** Bounds of JSON. */
+export interface JSONSize {
+  readonly values: number;
+  readonly depth: number;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+// `{` and `}` are these with one more bit
+const OPEN = 0x5b;
+const CLOSE = 0x5d;
+const BRACE = 0x20;
+/** Letters of a short text. */
+const SHORT = 32;
+
+/**
+ * Counts values and depth outside of strings before anything is built of them, because a small value takes twenty times
+ * its letters of memory. Returns the bound that is passed. The parser finds what is no JSON.
+ */
+export function tooMuchIn(json: string, most: JSONSize): keyof JSONSize | undefined {
+  let values = 1;
+  let depth = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const letter = json.charCodeAt(at);
+    if (letter === QUOTE) at = endOfString(json, at);
+    else if (letter === COMMA) values += 1;
+    else if ((letter & ~BRACE) === OPEN) {
+      values += 1;
+      depth += 1;
+      if (depth > most.depth) return "depth";
+    } else if ((letter & ~BRACE) === CLOSE) depth -= 1;
+    else continue;
+    if (values > most.values) return "values";
+  }
+  return undefined;
+}
+
+/** More values than any answer of the spec has. */
+const MOST_OF_ANSWER = { values: 1_000_000, depth: 10_000 };
+
+/**
+ * Checks JSON of the gateway before it is parsed: 16 MB of small values would take the memory of all streams of an
+ * isolate.
+ *
+ * @throws {Refusal} 502
+ */
+export function checkAnswer(json: string): void {
+  // each value has a letter
+  if (json.length <= MOST_OF_ANSWER.values) return;
+  if (tooMuchIn(json, MOST_OF_ANSWER)) throw new Refusal("upstream_too_much");
+}
+
+/** The place of the quote that ends a string; the last letter where there is none. */
+function endOfString(json: string, start: number): number {
+  let near = start + 1;
+  // most texts are short, and the search that is built in is slow to begin
+  while (near < start + SHORT && json.charCodeAt(near) !== QUOTE && json.charCodeAt(near) !== BACKSLASH)
+    near += 1;
+  if (json.charCodeAt(near) === QUOTE) return near;
+  for (let end = json.indexOf('"', near); end !== -1; end = json.indexOf('"', end + 1)) {
+    let before = end - 1;
+    while (json.charCodeAt(before) === BACKSLASH) before -= 1;
+    if ((end - before) % 2 === 1) return end;
+  }
+  return json.length - 1;
+}

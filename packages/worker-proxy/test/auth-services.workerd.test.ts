@@ -1,0 +1,175 @@
+import { cloudflareAccess, type JWTOptions, jwt } from "@sluice/worker-proxy/auth";
+import { EncryptJWT } from "jose";
+import { describe, expect, test } from "vitest";
+import { openIssuer, secretToken } from "./support/auth-issuer.js";
+import { nobody, openDoor } from "./support/auth-visit.js";
+import { asked, openProxy } from "./support/in-process.js";
+
+/* Tokens with the claims that each service documents, signed by keys of this process. */
+
+const PAGE = "https://app.example.com";
+
+interface Service {
+  readonly alg: string;
+  readonly options: Pick<JWTOptions, "issuer" | "audience" | "authorizedParties">;
+  /** The claims of a user's token. */
+  readonly claims: Readonly<Record<string, unknown>>;
+  /** The claims by which a token differs that must not pass. */
+  readonly wrong: readonly object[];
+}
+
+const services: Readonly<Record<string, Service>> = {
+  "Clerk, a session": {
+    alg: "RS256",
+    options: { issuer: "https://clerk.example.com", audience: false, authorizedParties: [PAGE] },
+    claims: {
+      azp: PAGE,
+      fva: [3, -1],
+      sid: "sess_2hNvbWpTm0x1cQk",
+      sts: "active",
+      sub: "user_2hNvbXqJm4d0yRt",
+      v: 2,
+      o: { id: "org_2hNvb", rol: "admin", slg: "acme" },
+    },
+    wrong: [{ azp: "https://other.example.com" }, { azp: undefined }, { aud: "a-service-of-mine" }],
+  },
+  "Auth0, an access token": {
+    alg: "RS256",
+    options: { issuer: "https://acme.eu.auth0.com/", audience: "https://gateway-proxy" },
+    claims: {
+      aud: ["https://gateway-proxy", "https://acme.eu.auth0.com/userinfo"],
+      azp: "8Xk0pQ2mT7",
+      scope: "openid profile",
+      sub: "auth0|65f0c1d2e3",
+    },
+    wrong: [{ aud: "8Xk0pQ2mT7" }, { aud: "https://acme.eu.auth0.com/userinfo" }],
+  },
+  "Supabase, an access token": {
+    alg: "ES256",
+    options: { issuer: "https://abcdefgh.supabase.co/auth/v1", audience: "authenticated" },
+    claims: {
+      aud: "authenticated",
+      aal: "aal1",
+      amr: [{ method: "password", timestamp: 1_760_000_000 }],
+      app_metadata: { provider: "email" },
+      email: "ada@example.com",
+      is_anonymous: false,
+      role: "authenticated",
+      session_id: "c2d1a6f0-7d1e-4c25-9a52-1f1d34a8b0aa",
+      sub: "0d6f1b6a-1f0a-4c8f-8a51-6a0b8f4e2c11",
+      user_metadata: {},
+    },
+    // the key that every page has
+    wrong: [{ aud: undefined, iss: "supabase", role: "anon", sub: undefined }],
+  },
+  "Firebase, an id token": {
+    alg: "RS256",
+    options: { issuer: "https://securetoken.google.com/acme-1", audience: "acme-1" },
+    claims: {
+      aud: "acme-1",
+      auth_time: 1_760_000_000,
+      firebase: { identities: {}, sign_in_provider: "google.com" },
+      sub: "Vd5xk2PqYbT1c9",
+      user_id: "Vd5xk2PqYbT1c9",
+    },
+    wrong: [{ aud: "acme-2", iss: "https://securetoken.google.com/acme-2" }, { sub: "" }],
+  },
+};
+
+describe.each(Object.entries(services))("%s", (_, { alg, options, claims, wrong }) => {
+  /** A token of the service. `sub` and `iss` are its own, and a claim that is undefined is not there. */
+  async function open() {
+    const issuer = await openIssuer(alg);
+    const jwks = new URL("/jwks.json", options.issuer);
+    const door = openDoor(jwt({ ...options, jwks, fetch: issuer.fetch }));
+    const token = (more: object) => {
+      const all: Record<string, unknown> = { iss: options.issuer, aud: undefined, ...claims, ...more };
+      return issuer.token({ sub: all["sub"], more: all });
+    };
+    return { door, token };
+  }
+
+  test("lets its user in", async () => {
+    const { door, token } = await open();
+    expect(await door.bearer(await token({}))).toEqual([200, claims["sub"]]);
+  });
+
+  test.each(wrong)("refuses a token with %j", async (more) => {
+    const { door, token } = await open();
+    expect(await door.bearer(await token(more))).toEqual(nobody);
+  });
+});
+
+describe("Auth.js", () => {
+  const secret = "kX3v9Qm2Lr7Tz5Bw8Yc1Nf6Hd4Js0Pg2";
+
+  test("lets a user in by a token that the app signs", async () => {
+    const door = openDoor(jwt({ secret: () => secret, issuer: PAGE, audience: "gateway-proxy" }));
+    expect(await door.bearer(await secretToken(secret, { iss: PAGE }))).toEqual([200, "user-1"]);
+  });
+
+  test("keeps its own session encrypted, which nobody else can read: 401", async () => {
+    const door = openDoor(jwt({ secret: () => secret, issuer: PAGE, audience: "gateway-proxy" }));
+    const session = await new EncryptJWT({ name: "Ada", sub: "1", id: "1" })
+      .setProtectedHeader({ alg: "dir", enc: "A256CBC-HS512", kid: "session" })
+      .setExpirationTime("1h")
+      .encrypt(new Uint8Array(64));
+    expect(await door.bearer(session)).toEqual(nobody);
+  });
+});
+
+test("Cloudflare Access lets its user in, and no service token that is not listed", async () => {
+  const issuer = await openIssuer();
+  const tag = "4714c1358e65fe4b408ad6d432a5f878f08194bdb4752441fd56faefa9b2b6f2";
+  const team = "https://acme.cloudflareaccess.com";
+  const { visit } = openDoor(
+    cloudflareAccess({ teamDomain: "acme.cloudflareaccess.com", audience: tag, fetch: issuer.fetch }),
+  );
+  const person = { email: "ada@example.com", type: "app", identity_nonce: "6ei69kawdKzMIAPF", country: "DE" };
+  const sub = "7335d417-61da-459d-899c-0a01c76a2f94";
+  const token = await issuer.token({ iss: team, aud: [tag], sub, more: person });
+  expect(await visit({ "cf-access-jwt-assertion": token })).toEqual([200, sub]);
+  const service = { type: "app", common_name: "e367826f93b8d71185e03fe518aff3b4.access" };
+  const bot = await issuer.token({ iss: team, aud: [tag], sub: "", more: service });
+  expect(await visit({ "cf-access-jwt-assertion": bot })).toEqual(nobody);
+});
+
+describe("the reason of a 401", () => {
+  /** The event of a request with this header, and the text of its answer. */
+  async function told(authorization: string | undefined, options: object = {}) {
+    const issuer = await openIssuer();
+    const authenticate = jwt({
+      jwks: "https://sign-in.example/jwks.json",
+      issuer: "https://sign-in.example/",
+      audience: "gateway-proxy",
+      fetch: issuer.fetch,
+      ...options,
+    } as Parameters<typeof jwt>[0]);
+    const { events, ask } = openProxy({ authenticate });
+    const token = authorization ?? `Bearer ${await issuer.token({ aud: "somebody-else" })}`;
+    const { status, error } = await ask(asked({ headers: { authorization: token } }));
+    return { status, answer: JSON.stringify(error), reason: events[0]?.reason };
+  }
+
+  test.each([
+    ["for another audience", undefined, 'unexpected "aud" claim value'],
+    ["that is no token", "Bearer hello", "Invalid Compact JWS"],
+    ["without a token", "Basic YWRhOnBhc3M=", "authorization: has no bearer token"],
+  ])("%s is in the event, and not in the answer", async (_, header, reason) => {
+    const told401 = await told(header);
+    expect(told401).toMatchObject({ status: 401, reason });
+    expect(told401.answer).not.toContain(reason);
+  });
+
+  test("has nothing of the token", async () => {
+    const { reason } = await told(`Bearer ${btoa('{"alg":"none"}')}.${btoa('{"sub":"secret-name"}')}.x`);
+    expect(reason).toBeTypeOf("string");
+    expect(reason).not.toContain("secret-name");
+  });
+});
+
+test("an audience of false needs authorized parties", () => {
+  const options = { jwks: "https://sign-in.example/jwks.json", issuer: "https://sign-in.example/" };
+  expect(() => jwt({ ...options, audience: false })).toThrow("authorizedParties: give the origins");
+  expect(() => jwt({ ...options, audience: false, authorizedParties: [] })).toThrow("authorizedParties");
+});

@@ -1,0 +1,98 @@
+import { expect, onTestFinished, test } from "vitest";
+import { film, picture, sends, startArchive } from "./support/media-gateway.js";
+
+/* Hosts, buckets and meters that fail: the log says which, and no file stays that is nobody's. */
+
+const DAY_MS = 86_400_000;
+
+async function openArchive(...options: Parameters<typeof startArchive>) {
+  const proxy = await startArchive(...options);
+  onTestFinished(() => proxy.close());
+  return proxy;
+}
+
+test("the log says that a host can't be reached, is too slow or breaks off, and not that the setup is wrong", async () => {
+  const proxy = await openArchive({ copyMs: 2000, retryMs: DAY_MS });
+  proxy.files.serves("/away.mp4", (response) => response.destroy());
+  proxy.files.serves("/slow.mp4", () => {});
+  proxy.files.serves("/cut.mp4", (response) => {
+    response.writeHead(200);
+    response.write(film.subarray(0, 1000), () => response.destroy());
+  });
+  const reasons = [
+    ["away", "the file can't be fetched: its host can't be reached"],
+    ["slow", "the file can't be fetched: it took too long"],
+    ["cut", "the file broke off before its end"],
+  ] as const;
+  for (const [nth, [prompt, reason]] of reasons.entries()) {
+    await proxy.poll(await proxy.create(prompt));
+    await expect.poll(() => proxy.failures(), { timeout: 10_000 }).toHaveLength(nth + 1);
+    expect(proxy.failures()[nth]).toContain(reason);
+  }
+});
+
+test("the log names the option that is set up wrongly, and nothing is fetched", async () => {
+  const proxy = await openArchive({ hosts: "cdn.example.com", retryMs: DAY_MS });
+  await proxy.poll(await proxy.create());
+  await expect.poll(() => proxy.failures()).toHaveLength(1);
+  expect(proxy.failures()[0]).toContain("mediaStore: archive: hosts: give a list of hosts");
+  expect(proxy.files.requests).toEqual([]);
+});
+
+test("a file whose owner deletes it while the bucket fails is deleted when the bucket is back", async () => {
+  const proxy = await openArchive();
+  const id = await proxy.create();
+  await proxy.poll(id);
+  await expect.poll(() => proxy.archived({ tasks: [id] })).toHaveLength(1);
+  const [copy] = await proxy.archived({ tasks: [id] });
+  await proxy.fail("delete");
+  const deletion = await proxy.ask(`/v1/uploads/${copy?.id}`, { method: "DELETE" });
+  expect([deletion.status, await proxy.archived({ tasks: [id] })]).toEqual([503, []]);
+  await proxy.fail();
+  // the alarm that copies it deletes what is over, too
+  proxy.files.serves("/next.mp4", sends(film));
+  const next = await proxy.create("next");
+  await proxy.poll(next);
+  await expect.poll(() => proxy.archived({ tasks: [next] })).toHaveLength(1);
+  await expect.poll(() => proxy.keys()).toHaveLength(1);
+  expect((await fetch(copy?.url ?? "")).status).toBe(404);
+});
+
+test("a film is copied anew when its time is over, though the bucket can't delete the old copy yet", async () => {
+  const proxy = await openArchive({ keepMs: 2 * DAY_MS });
+  const id = await proxy.create();
+  await proxy.poll(id);
+  await expect.poll(() => proxy.archived({ tasks: [id] })).toHaveLength(1);
+  await proxy.fail("delete");
+  await proxy.pass(2 * DAY_MS + 1000);
+  const isCopied = async () => {
+    await proxy.poll(id);
+    return (await proxy.archived({ tasks: [id] })).length === 1;
+  };
+  await expect.poll(isCopied, { timeout: 10_000 }).toBe(true);
+  expect(proxy.files.requests).toHaveLength(2);
+});
+
+test("a copy that the bucket does not take is not paid, and the attempt that stores it pays", async () => {
+  const proxy = await openArchive({ retryMs: 600_000 }, { budgetBytes: 1.5 * film.length });
+  await proxy.fail("put");
+  const id = await proxy.create();
+  await proxy.poll(id);
+  await expect.poll(() => proxy.failures()).toHaveLength(1);
+  await proxy.fail();
+  await proxy.pass(601_000);
+  await proxy.poll(id);
+  await expect.poll(() => proxy.archived({ tasks: [id] })).toHaveLength(1);
+  proxy.files.serves("/second.mp4", sends(film));
+  await proxy.poll(await proxy.create("second"));
+  await expect.poll(() => proxy.failures()).toHaveLength(2);
+  expect(proxy.failures()[1]).toMatch(/budget/);
+});
+
+test("a file that neither the bucket nor the meter takes holds no space", async () => {
+  const proxy = await openArchive({}, { userFiles: 1, budgetBytes: 10 * film.length, failsRelease: true });
+  await proxy.fail("put");
+  expect((await proxy.upload(picture)).status).toBeGreaterThanOrEqual(500);
+  await proxy.fail();
+  expect((await proxy.upload(picture)).status).toBe(201);
+});
