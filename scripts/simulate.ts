@@ -28,6 +28,23 @@ const { values } = parseArgs({
 });
 const first = Number(values.seed);
 
+/** Steps of the worlds by kind, as `docs/reliability.md` has them. A step that is no fault has none. */
+const kinds: readonly (readonly [string, RegExp])[] = [
+  ["faults between a tab and the server", /^break (connection|all)/],
+  ["faults between the proxy and the gateway", /^break upstream/],
+  ["restarts of the server", /^restart$/],
+  ["restarts of the proxy", /^restart proxy/],
+  ["crashes and broken calls of Durable Objects", /object/],
+  ["odd answers of the gateway, and forgotten tasks", /^(spoil answer|forget)/],
+  ["tabs crashed, frozen, hidden or reloaded", /^(crash|freeze|hide|reload)$/],
+  ["components mounted, unmounted or hidden", /mount|^hide for a while/],
+  ["pages offline", /^go offline/],
+  ["faults of the storage, and unreadable records", /^(change disk|corrupt)/],
+  ["wrong clocks, and sessions that were over", /^(jump clock|sign out|end session)/],
+  ["orders that are asked for again", / again$/],
+  ["steps of another user", /^stranger/],
+];
+
 if (values["put-back"]) await putBack(Number(values.seeds ?? 2000));
 else if (values.uploads) await runUploads(Number(values.seeds ?? 1000));
 else await run(Number(values.seeds ?? 1000));
@@ -91,23 +108,6 @@ async function lookInUploads(changes: KnownBug["changes"], seeds: number): Promi
   const [found] = (await searchUploads(first, seeds, () => true)).failing;
   return found && `seed ${found.seed}, ${found.trace.length} requests and visits: ${found.failure}`;
 }
-
-/** Steps of the worlds by kind, as `docs/reliability.md` has them. A step that is no fault has none. */
-const kinds: readonly (readonly [string, RegExp])[] = [
-  ["faults between a tab and the server", /^break (connection|all)/],
-  ["faults between the proxy and the gateway", /^break upstream/],
-  ["restarts of the server", /^restart$/],
-  ["restarts of the proxy", /^restart proxy/],
-  ["crashes and broken calls of Durable Objects", /object/],
-  ["odd answers of the gateway, and forgotten tasks", /^(spoil answer|forget)/],
-  ["tabs crashed, frozen, hidden or reloaded", /^(crash|freeze|hide|reload)$/],
-  ["components mounted, unmounted or hidden", /mount|^hide for a while/],
-  ["pages offline", /^go offline/],
-  ["faults of the storage, and unreadable records", /^(change disk|corrupt)/],
-  ["wrong clocks, and sessions that were over", /^(jump clock|sign out|end session)/],
-  ["orders that are asked for again", / again$/],
-  ["steps of another user", /^stranger/],
-];
 
 function byKind(counts: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
   const sums = new Map<string, number>();

@@ -65,7 +65,7 @@ describe("a reference is reported", () => {
     ["not, where both sections exist", deadSections, "/** An id (spec, Video task and Asset). */", []],
     ["to a rule that does not exist", deadRules, "/** Rare (wire, 9.1). */", ["9.1"]],
     ["to one rule of several", deadRules, "/** Rare (wire, 2.5 and 9.1). */", ["9.1"]],
-    ["to a case that does not exist", deadCases, 'test("cases 3 and 99: a path")', ["99"]],
+    ["to a case that does not exist", deadCases, 'test("cases 3 and 999: a path")', ["999"]],
     ["not, where it is a status in code", deadCases, "    case 404:\n", []],
   ])("%s", (_, find, text, found) => {
     expect(find(text)).toEqual(found);

@@ -93,7 +93,7 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
     await page.waitForFunction(() => "heldRequest" in globalThis);
     const created = creations();
     await page.reload();
-    await expect.poll(() => output("video").innerText()).toMatch(/the task may exist, and be billed/);
+    await expect.poll(() => output("video").innerText()).toMatch(/the task may exist and be billed/);
     expect(created).toEqual([]);
   });
 

@@ -16,72 +16,57 @@ import {
 } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
-import { describe, expect, test } from "vitest";
-import { type OnceRows, onceExtension } from "./support/once-extension.ts";
+import { once, onceObject } from "@sluice/worker-proxy/durable";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { randomOf } from "./simulation/random.ts";
+import { createObjectHost } from "./support/object-host.ts";
 
-/* `once` from the client to the gateway: our client, our proxy, and an extension over its public interface. */
+/* `once` from the client to the gateway: our client, our proxy, and its objects in this process. */
 
 const KEY = "sk-0123456789-of-the-gateway";
 const origin = "https://app.example";
 const host = "https://proxy.example";
 
 type Send = (request: Request) => Promise<Response>;
-/** The end of a POST of a page: its answer is lost, or the page dies while it waits. */
-type Fault = "lose" | "kill" | undefined;
+/** The end of a POST of a page: it does not leave, its answer is lost or cut, or the page dies while it waits. */
+type Fault = "unsent" | "lose" | "cut" | "kill" | undefined;
 
 interface Opened {
   readonly gateway?: Send;
-  readonly now?: () => number;
   readonly options?: Partial<ProxyOptions>;
 }
 
+beforeEach(() => {
+  vi.spyOn(console, "error").mockImplementation(() => {});
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
 /** A proxy that offers `once`, before the emulator. */
-function opened({ gateway = createEmulator({ speed: Infinity }).fetch, now, options }: Opened = {}) {
+function opened({ gateway = createEmulator({ speed: Infinity }).fetch, options }: Opened = {}) {
   const bills: Request[] = [];
   const keys: (string | null)[] = [];
-  const rows: OnceRows = new Map();
-  let proxy = start();
-  return { bills, keys, page, restart, reach: (sent: Request) => proxy(sent) };
-
-  function restart(): void {
-    proxy = start();
-  }
-
-  /** Starts the proxy's process with the rows of the one before. */
-  function start(): Send {
-    const once = onceExtension({
-      rows,
-      ...(now && { now }),
-      ask: ({ path, body }) => {
-        const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
-        return toGateway(
-          new Request(`https://gateway.example${path}`, {
-            method: "POST",
-            headers,
-            body: JSON.stringify(body),
-          }),
-        );
-      },
-    });
-    const { fetch } = createProxy({
-      baseURL: "https://gateway.example",
-      apiKey: () => KEY,
-      authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "nobody" }),
-      secret: () => "a secret of the proxy's own, of more than 32 letters",
-      origins: [origin],
-      models: {
-        "beta3.0-video": {},
-        "gamma-image-5-0-260128": {},
-        "gamma-asset": { GroupId: ["g"] },
-        epsilon: {},
-      },
-      routes: ["images", "videos", "assets", "epsilon"],
-      extensions: [once],
-      fetch: toGateway,
-      ...options,
-    });
-    return (request) => fetch(request);
-  }
+  const way = { baseURL: "https://gateway.example", apiKey: () => KEY, fetch: toGateway };
+  const objects = createObjectHost(onceObject(way), {});
+  const proxy = createProxy({
+    ...way,
+    authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "nobody" }),
+    secret: () => "a secret of the proxy's own, of more than 32 letters",
+    origins: [origin],
+    models: {
+      "beta3.0-video": {},
+      "gamma-image-5-0-260128": {},
+      "gamma-asset": { GroupId: ["g"] },
+      epsilon: {},
+    },
+    routes: ["images", "videos", "assets", "epsilon"],
+    extensions: [once(() => objects.namespace)],
+    ...options,
+  });
+  const reach: Send = (sent) => proxy.fetch(sent);
+  return { bills, keys, page, kill: objects.kill, reach };
 
   function toGateway(request: Request): Promise<Response> {
     if (request.method === "POST") bills.push(request.clone());
@@ -89,12 +74,7 @@ function opened({ gateway = createEmulator({ speed: Infinity }).fetch, now, opti
   }
 
   /** Opens a page, whose network does what `faults` says, one for each POST. */
-  function page({
-    faults = [],
-    user = "user-1",
-    retries = 0,
-    send = (sent) => proxy(sent),
-  }: PageOptions = {}) {
+  function page({ faults = [], user = "user-1", retries = 0, send = reach }: PageOptions = {}) {
     const { promise: killed, resolve: die } = deferred();
     const { promise: buried, resolve: bury } = deferred();
     const more: Partial<ClientOptions> = { random: () => 0, retry: { limit: retries } };
@@ -107,8 +87,10 @@ function opened({ gateway = createEmulator({ speed: Infinity }).fetch, now, opti
         if (sent.method !== "POST") return send(sent);
         keys.push(sent.headers.get("idempotency-key"));
         const fault = faults.shift();
+        if (fault === "unsent") throw new TypeError("fetch failed");
         const response = await send(sent);
         if (fault === undefined) return response;
+        if (fault === "cut") return cut(response);
         if (fault === "kill") {
           die();
           await buried;
@@ -197,9 +179,12 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
   });
 
   test("is another one with the same key after a day, and not before", async () => {
-    let now = 0;
-    const { page, bills } = opened({ now: () => now });
-    for (now of [0, 86_399_999, 86_400_000]) await create(page().client, { idempotencyKey: "k" });
+    const { page, bills } = opened();
+    vi.useFakeTimers({ toFake: ["Date"], now: 0 });
+    for (const now of [0, 86_399_999, 86_400_000]) {
+      vi.setSystemTime(now);
+      await create(page().client, { idempotencyKey: "k" });
+    }
     expect(bills).toHaveLength(2);
   });
 
@@ -211,11 +196,11 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
   });
 
   test("is never sent again where the proxy's memory of it was lost, and the error is the same each time", async () => {
-    const { page, bills, restart } = opened({ gateway: () => new Promise(() => {}) });
+    const { page, bills, kill } = opened({ gateway: () => new Promise(() => {}) });
     const { client } = page();
     void create(client, { idempotencyKey: "k" }).catch(() => {});
     await expect.poll(() => bills.length).toBe(1);
-    restart();
+    kill();
     for (let nth = 0; nth < 2; nth += 1)
       await expect(create(client, { idempotencyKey: "k" })).rejects.toMatchObject({
         status: 502,
@@ -378,18 +363,121 @@ describe("A store behind a proxy that remembers answers", () => {
   });
 
   test("gets the lost film after the proxy was restarted", async () => {
-    const { page, bills, restart } = opened();
+    const { page, bills, kill } = opened();
     const storage = memoryStorage();
     await visit(page({ faults: ["lose"] }).client, storage).video.create(reef);
-    restart();
+    kill();
     expect((await visit(page().client, storage).video.create(reef)).handle?.id).toBeTruthy();
     expect(bills).toHaveLength(1);
   });
 });
 
+/** The end of a request at the gateway: refused, not reached, cut after it was done, or its object is lost meanwhile. */
+type GatewayFault = "refused" | "unreached" | "cut" | "killed" | "slow" | undefined;
+
+describe("Of 1,000 schedules of faults, each", () => {
+  const kinds = ["image", "film", "asset"] as const;
+  const pageFaults = ["unsent", "lose", "lose", "cut", undefined] as const;
+  const gatewayFaults = ["refused", "unreached", "cut", "killed", "slow", undefined, undefined] as const;
+
+  test("bills what the user asked for once, and shows it unless its end is unknown", {
+    tags: ["long"],
+    timeout: 120_000,
+  }, async () => {
+    const wrong: unknown[] = [];
+    let shownOnes = 0;
+    for (let seed = 0; seed < 1000; seed += 1) {
+      const { made, shown, story } = await run(kinds[seed % kinds.length] ?? "film", seed);
+      const isRight = made.length === 1 && (shown === made[0] || shown === "failed");
+      if (!isRight) wrong.push({ seed, made, shown, story });
+      if (shown === made[0]) shownOnes += 1;
+    }
+    expect(wrong.slice(0, 3)).toEqual([]);
+    expect(shownOnes).toBeGreaterThan(500);
+    expect(shownOnes).toBeLessThan(950);
+  });
+
+  /** A user asks for one thing until it is shown, or is billed and has failed. */
+  async function run(kind: (typeof kinds)[number], seed: number) {
+    const random = randomOf(seed, kind);
+    const one = <Item>(of: readonly Item[]) => of[Math.floor(random() * of.length)] as Item;
+    const faults: GatewayFault[] = [one(gatewayFaults), one(gatewayFaults)];
+    const made: string[] = [];
+    const story: unknown[] = [];
+    let opens = 0;
+    const { page, kill } = opened({ gateway, options: { media: "any" } });
+    const storage = memoryStorage();
+    const open = () => {
+      const mine: Fault[] = Array.from({ length: 1 + Math.floor(random() * 3) }, () => one(pageFaults));
+      opens += 1;
+      if (opens > 4) mine.length = 0;
+      story.push(["page", ...mine]);
+      return page({ faults: mine, retries: one([0, 1, 2]) }).client;
+    };
+    let stores = [storeOf(open())];
+    for (let nth = 0; nth < 10; nth += 1) {
+      const ended = await Promise.all(stores.map((store) => store()));
+      story.push(ended);
+      const shown = ended.find(({ id }) => id !== undefined)?.id;
+      if (shown !== undefined) return { made, shown, story };
+      const isError = ended.some(({ status = 0 }) => status >= 400);
+      // after an error of the proxy it is a new request: a user who sees the first one on the bill does not ask again
+      if (made.length > 0 && isError) return { made, shown: "failed", story };
+      if (random() < 0.2) kill();
+      // an image and an asset belong to their page; a film is found again after a reload, and in another tab
+      if (kind === "film") stores = [storeOf(open())];
+      if (kind === "film" && !isError && random() < 0.5) stores.push(storeOf(open()));
+    }
+    return { made, shown: undefined, story };
+
+    /** A store in its page: each call asks for the same thing. */
+    function storeOf(client: Client) {
+      const images = createImageStore(client, { model: picture.model });
+      const video = createVideoTaskStore(client, { storage });
+      const assets = createAssetStore(client, { groupId: "g" });
+      return async () => {
+        if (kind === "image") {
+          const { data, error } = await images.generate({ prompt: picture.prompt });
+          return endOf(data?.images[0]?.url, error);
+        }
+        const { handle, error } =
+          kind === "film" ? await video.create(reef) : await assets.create(new URL(asset.URL));
+        return endOf(handle?.id, error);
+      };
+    }
+
+    async function gateway(): Promise<Response> {
+      const fault = faults.shift();
+      story.push(fault);
+      if (fault === "refused") return Response.json({ error: { message: "no" } }, { status: 429 });
+      if (fault === "unreached") throw new TypeError("failed", { cause: { code: "ECONNREFUSED" } });
+      const id = `made-${made.length + 1}`;
+      made.push(id);
+      if (fault === "killed") kill();
+      if (fault === "slow") await new Promise((resolve) => setTimeout(resolve));
+      if (fault === "cut") throw new TypeError("terminated");
+      if (kind === "image") return Response.json({ data: [{ url: id }] });
+      return Response.json(kind === "film" ? { id, status: "queued", progress: 0 } : { Id: id });
+    }
+  }
+
+  function endOf(shown: string | undefined, error: unknown) {
+    const { status, outcome } = (error ?? {}) as { status?: number; outcome?: string };
+    // an id has the mark of its user
+    const id = shown?.split("_")[0];
+    return { id, status, outcome };
+  }
+});
+
 /** The answer in a result. The day in which a film can be queried begins when the answer comes. */
 function answered(result: unknown) {
   return { ...(result as object), queryableUntil: undefined };
+}
+
+/** The same answer, whose connection breaks before its end. */
+function cut({ status, headers }: Response): Response {
+  const body = new ReadableStream({ start: (controller) => controller.error(new TypeError("terminated")) });
+  return new Response(body, { status, headers });
 }
 
 function deferred() {

@@ -61,6 +61,16 @@ test("only files that need React are client files in the app entry, so that a Se
   }
 });
 
+test("no file of the proxy imports another for nothing: wrangler would warn of each before a deploy", () => {
+  const dist = `${root}packages/worker-proxy/dist`;
+  const files = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((file) =>
+    file.endsWith(".js"),
+  );
+  expect(files.length).toBeGreaterThan(5);
+  for (const file of files)
+    expect.soft(readFileSync(`${dist}/${file}`, "utf8"), file).not.toMatch(/^import "/m);
+});
+
 test("the built packages work on Node 22: client, proxy and emulator over sockets, and hooks on a server", {
   tags: ["long"],
 }, () => {

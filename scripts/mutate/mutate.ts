@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { TestCase } from "vitest/node";
 import { type Mutant, mutantsIn, shown, sourceWith, sourceWithCalls } from "./mutants.ts";
-import { callOf, openTests } from "./tests.ts";
+import { callOf, failureWithoutChange, openTests } from "./tests.ts";
 
 /*
  * Changes one place of the source at a time, and runs the tests that get to the place: a change that no test notices
@@ -123,10 +123,15 @@ for (const [index, mutant] of chosen.entries()) {
     }
     return undefined;
   });
+  if (failure?.file) {
+    // a change may keep a file from loading, but so does a package that is not built
+    const withoutChange = await tests.failure(tests.inFiles([failure.file]));
+    if (withoutChange) throw failureWithoutChange(withoutChange);
+  }
   if (!failure) survivors.push(mutant);
   const seconds = Math.round((Date.now() - startedAt) / 1000);
   console.log(`${index + 1} ${failure ? "killed  " : "SURVIVED"} ${shown(mutant)}`);
-  console.log(`    ${seconds} s, ${covering.length} tests${failure ? `, killed by: ${failure}` : ""}`);
+  console.log(`    ${seconds} s, ${covering.length} tests${failure ? `, killed by: ${failure.by}` : ""}`);
 }
 await tests.close();
 const killed = chosen.length - survivors.length;

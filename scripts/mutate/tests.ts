@@ -1,18 +1,23 @@
-import { resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import { createVitest, type TestCase, type TestModule, type TestSpecification } from "vitest/node";
+
+/** A run of tests that failed. */
+export interface Failure {
+  /** Name of the first test that failed, the error of the run, or `"no end"` where the tests do not end. */
+  readonly by: string;
+  /** File that failed without a failing test: it can't be loaded, or its setup fails. */
+  readonly file?: string;
+}
 
 /** The tests of one project, in a process that keeps all unchanged files between two runs. */
 export interface Tests {
-  /**
-   * Runs tests, by default all, until the first one fails. Returns its name; `"no end"` where they do not end; undefined
-   * where none fails.
-   */
-  readonly failure: (tests?: readonly TestCase[]) => Promise<string | undefined>;
+  /** Runs tests, by default all, until the first one fails. Returns undefined where none fails. */
+  readonly failure: (tests?: readonly TestCase[]) => Promise<Failure | undefined>;
   /**
    * Runs all tests. Returns the tests that printed a number with {@link callOf}, by the number. A number that was
    * printed only outside tests has all tests of the file.
    *
-   * @throws where a test fails
+   * @throws where a test or a file fails
    */
   readonly covering: () => Promise<(number: number) => readonly TestCase[]>;
   /** Returns the tests of the files whose path has one of these parts. */
@@ -41,7 +46,7 @@ export function callOf(number: number): string {
 }
 
 export async function openTests(project: string): Promise<Tests> {
-  let failure: string | undefined;
+  let failure: Failure | undefined;
   let isCovering = false;
   let onLog: (text: string, taskId: string | undefined) => void = () => {};
   const vitest = await createVitest("test", {
@@ -53,11 +58,13 @@ export async function openTests(project: string): Promise<Tests> {
     reporters: [
       {
         onTestCaseResult(test) {
-          if (test.result().state === "failed") failure ??= test.fullName;
+          if (test.result().state === "failed") failure ??= { by: test.fullName };
         },
-        onTestRunEnd(_modules, [error], reason) {
+        onTestRunEnd(modules, [error], reason) {
+          const broken = modules.find((module) => module.state() === "failed");
+          if (broken) failure ??= { by: messageOf(broken), file: broken.moduleId };
           // a test that puts the platform's functions away disturbs vitest where it takes the printed numbers
-          if (!isCovering && (reason !== "passed" || error)) failure ??= error?.message ?? reason;
+          if (!isCovering && (reason !== "passed" || error)) failure ??= { by: error?.message ?? reason };
         },
         onUserConsoleLog: ({ content, taskId }) => onLog(content, taskId),
       },
@@ -84,8 +91,7 @@ export async function openTests(project: string): Promise<Tests> {
       isCovering = true;
       const failed = await run(specifications, Number.POSITIVE_INFINITY);
       isCovering = false;
-      if (failed)
-        throw new Error(`A test fails without a change, so that nothing can be said of one: ${failed}`);
+      if (failed) throw failureWithoutChange(failed);
       onLog = () => {};
       all = vitest.state.getTestModules().flatMap((module) => testsOf(module));
       const ids = new Set(all.map(({ id }) => id));
@@ -100,10 +106,10 @@ export async function openTests(project: string): Promise<Tests> {
     close: () => vitest.close(),
   };
 
-  async function run(chosen: readonly TestSpecification[], mostMs: number): Promise<string | undefined> {
+  async function run(chosen: readonly TestSpecification[], mostMs: number): Promise<Failure | undefined> {
     failure = undefined;
     const stop = () => {
-      failure ??= "no end";
+      failure ??= { by: "no end" };
       // the second call ends the workers by force
       for (let call = 0; call < 2; call += 1) vitest.cancelCurrentRun("keyboard-input").catch(() => {});
     };
@@ -112,6 +118,17 @@ export async function openTests(project: string): Promise<Tests> {
     clearTimeout(timer);
     return failure;
   }
+}
+
+/** Makes the error of a run without a change that failed. */
+export function failureWithoutChange({ by, file }: Failure): Error {
+  const place = file === undefined ? "A test" : relative("", file);
+  return new Error(`${place} fails without a change, so that nothing can be said of one: ${by}`);
+}
+
+function messageOf(module: TestModule): string {
+  const suites = [module, ...module.children.allSuites()];
+  return suites.flatMap((suite) => suite.errors())[0]?.message ?? "it gives no error";
 }
 
 function testsOf(module: TestModule): TestCase[] {

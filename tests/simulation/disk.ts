@@ -3,7 +3,10 @@ import type { Page } from "./page.js";
 import { between, nthOf, type Random } from "./random.js";
 import type { Timeline } from "./timeline.js";
 
-/** Behaviour of a disk: `tight` has no room for a large record, `full` for none, `hangs` never answers. */
+/**
+ * Behaviour of a disk: `tight` has no room for a large record, `full` for none, `hangs` never answers. A `slow` one is
+ * far away: what it has read may be out of date when it arrives.
+ */
 export type DiskMode = "well" | "slow" | "full" | "tight" | "fails" | "hangs";
 
 /** Length of the texts from which a tight disk takes no record. */
@@ -31,6 +34,8 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
     },
     /** Modes that the disk was in. */
     modes: new Set<DiskMode>(),
+    /** Keys of records that were removed. */
+    removed: new Set<string>(),
     /** Keys of records that were made unreadable. */
     corrupted: new Set<string>(),
     storageOf,
@@ -72,8 +77,8 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
         const kept = collections.get(collection) ?? new Map<string, string>();
         collections.set(collection, kept);
         for (const [key, text] of texts) {
-          if (text === undefined) kept.delete(key);
-          else kept.set(key, text);
+          if (text !== undefined) kept.set(key, text);
+          else if (kept.delete(key)) disk.removed.add(key);
         }
         notify(collection, texts);
       });
@@ -121,7 +126,9 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
             if (disk.mode === "fails") throw new DOMException(`could not ${what}`, "UnknownError");
             const result = work();
             log(`disk, for tab ${page.id}: ${what}`);
-            page.deliver(() => resolve(result));
+            const arrive = () => page.deliver(() => resolve(result));
+            if (mode === "slow") timeline.after(between(random, 0, 4000), arrive);
+            else arrive();
           } catch (error) {
             log(`disk, for tab ${page.id}: ${what} fails`);
             page.deliver(() => reject(error));

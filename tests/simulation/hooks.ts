@@ -79,6 +79,7 @@ export function openTree(options: AppOptions, page: Page, view: View) {
       },
       send: (content) => resultOf("chat").send(content),
       stop: () => resultOf("chat").stop(),
+      reset: () => resultOf("chat").reset(),
       retry: () => resultOf("chat").retry(),
       sendQueued: () => resultOf("chat").sendQueued(),
       regenerate: () => resultOf("chat").regenerate(),

@@ -5,7 +5,13 @@ import type { GatewayCall } from "./gateway.js";
 import { pollsForWhatIsShown, rendersInPeace, showsItsStores } from "./hook-rules.js";
 import { brokenMoneyRule, brokenMoneyRuleAtRest } from "./money-rules.js";
 import { KEY } from "./proxy.js";
-import { forgetsAll, keepsUsersApart, losesNoQueuedMessage, noteQueued } from "./storage-rules.js";
+import {
+  forgetsAll,
+  keepsCleared,
+  keepsUsersApart,
+  losesNoQueuedMessage,
+  noteQueued,
+} from "./storage-rules.js";
 import type { Tab } from "./tab.js";
 import {
   keepsTasks,
@@ -56,6 +62,7 @@ export function brokenRuleAtRest(world: World, fresh: Tab): string | undefined {
   return (
     losesNothing(world) ??
     losesNoQueuedMessage(world) ??
+    keepsCleared(world) ??
     forgetsAll(world) ??
     (world.stranger && isSettled(world, world.stranger)) ??
     keepsTasks(world, fresh) ??
@@ -245,12 +252,12 @@ function hasPassedCall({ chat }: Tab): boolean {
     .some(({ toolCalls = [] }) => toolCalls.some(({ state }) => state.startsWith("needs-")));
 }
 
-/** A message that was on the disk is in every tab, unless its own record was made unreadable. */
-function losesNothing({ tabs, finished, disk }: World): string | undefined {
+/** A message that was on the disk is in every tab, unless it was cleared, or its own record was made unreadable. */
+function losesNothing({ tabs, finished, disk, cleared }: World): string | undefined {
   for (const tab of tabs) {
     const messages = reachable(tab);
     for (const [id, { content, isStored }] of finished)
-      if (isStored && !disk.corrupted.has(id) && !messages.has(id))
+      if (isStored && !disk.corrupted.has(id) && !cleared.has(id) && !messages.has(id))
         return `tab ${tab.page.id}: "${content}" was on the disk, and is lost`;
   }
   return undefined;

@@ -175,27 +175,43 @@ export const knownBugs: readonly KnownBug[] = [
     ],
   },
   {
+    name: "a removed answer comes back from a tab that gets its lock before the notice",
+    changes: [
+      change(
+        `${conversation}/persistence.ts`,
+        "if (id !== undefined && stored.has(id) && !records.has(id)) drop(id);",
+        "",
+      ),
+    ],
+  },
+  {
+    name: "a removed message comes back with a write that was on its way",
+    changes: [
+      change(
+        "packages/core/src/storage/record-writer.ts",
+        "if (!inFlight.has(key) && !unsaved.get(key)?.write) due.delete(key);",
+        "due.delete(key);",
+      ),
+    ],
+  },
+  {
+    name: "a page that was frozen while it read its videos shows none of them",
+    changes: [
+      change(
+        "packages/core/src/storage/wait.ts",
+        "const answer = (async () => operation())();",
+        "const answer = (async () => operation())();\n  let isLate = false;\n  answer.then((late) => { if (isLate) onLate(late); }, () => {});",
+      ),
+      change("packages/core/src/storage/wait.ts", "answer.then(onLate, () => {});", "isLate = true;"),
+    ],
+  },
+  {
     name: "a request that stops a kept answer has no limit of time",
     changes: [
       change(
         "packages/core/src/transport/request-once.ts",
         "client.clock.sleep(TOTAL_MS, ended.signal)",
         "new Promise(() => {})",
-      ),
-    ],
-  },
-  {
-    name: "two records that can't be written are read in a loop",
-    changes: [
-      change(
-        `${conversation}/persistence.ts`,
-        "for (const { id } of nodes.map(({ message }) => message)) {",
-        "for (const { message: recorded } of nodes) {\n      const { id } = recorded;",
-      ),
-      change(
-        `${conversation}/persistence.ts`,
-        "if (!message || watched.has(id) || !isInFlight(message)) continue;",
-        "if (watched.has(id) || !isInFlight(recorded)) continue;",
       ),
     ],
   },
@@ -288,23 +304,19 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         `${proxy}/durable/budget-ledger.ts`,
-        'if (row) add("spent", row["turnsAt"] as number, amount);',
-        'add("spent", (row?.["turnsAt"] as number) ?? (sql.exec("SELECT max(turnsAt) AS at FROM amounts").toArray()[0]?.["at"] as number) ?? 0, amount);',
+        "if (!row) return;",
+        'if (!row) return void sql.exec("UPDATE windows SET spent = spent + ?", spent);',
       ),
     ],
   },
   {
     name: "a reservation whose answer was lost is not given back",
     changes: [
+      change(`${proxy}/durable/budget.ts`, "        asked.push(send);\n", ""),
       change(
         `${proxy}/durable/budget.ts`,
-        "        senders.push(send);\n        const limit = limitOf(by, payable);",
-        "        const limit = limitOf(by, payable);",
-      ),
-      change(
-        `${proxy}/durable/budget.ts`,
-        "if (retryAfterMs === undefined) continue;",
-        "senders.push(send);\n        if (retryAfterMs === undefined) continue;",
+        "if (retryAfterMs === undefined) return undefined;",
+        "asked.push(send);\n        if (retryAfterMs === undefined) return undefined;",
       ),
     ],
   },
@@ -433,8 +445,8 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         `${transport}/failure.ts`,
-        'error.status !== 408 ? "refused" : "unknown"',
-        'error.status !== 408 ? "unknown" : "unknown"',
+        'isRefused(error) ? "refused" : "unknown"',
+        'isRefused(error) ? "unknown" : "unknown"',
       ),
     ],
   },

@@ -34,8 +34,8 @@ const OWN = `BUDGET/${createHash("sha256").update("user\nuser").digest("hex")}`;
 export function brokenMoneyRule({ proxy, budget }: World): string | undefined {
   for (const { name, storage } of proxy?.objects.storagesOf("BUDGET") ?? []) {
     if (name !== OWN) continue;
-    const sums = "SELECT turnsAt, sum(amount) AS amount FROM amounts GROUP BY turnsAt";
-    for (const { amount } of storage.hasTable("amounts") ? storage.rowsOf(sums) : [])
+    const sums = "SELECT spent + reserved AS amount FROM windows";
+    for (const { amount } of storage.hasTable("windows") ? storage.rowsOf(sums) : [])
       if (Number(amount) > budget) return `${amount} tokens are spent or reserved, of ${budget}`;
   }
   return undefined;
@@ -116,8 +116,8 @@ function wrongLedger({ objects }: Proxy, accounts: readonly Account[], now: numb
   if (accounts.some(({ reserve: { at } }) => isInWindow(at) !== isInWindow(at + CONNECT_MS)))
     return undefined;
   for (const { name, storage } of objects.storagesOf("BUDGET")) {
-    if (!storage.hasTable("amounts")) continue;
-    const sums = `SELECT total(amount) AS amount FROM amounts WHERE id = 'spent' AND turnsAt > ${now}`;
+    if (!storage.hasTable("windows")) continue;
+    const sums = `SELECT total(spent) AS amount FROM windows WHERE turnsAt > ${now}`;
     const [row] = storage.rowsOf(sums);
     const confirmed = accounts.flatMap(({ reserve, settles }) => {
       const settle = settles.find(({ exchange }) => exchange.to === name && exchange.isAnswered);

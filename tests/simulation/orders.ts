@@ -5,7 +5,8 @@ import { isIll, type World } from "./world.js";
 /** A thing that the user asked for: a film, images or an asset. */
 export interface Order {
   readonly name: string;
-  readonly tab: Tab;
+  /** Tab in which the user has asked for it last. */
+  tab: Tab;
   readonly at: number;
   readonly ask: (tab: Tab) => void;
   /** `lost`: an error that says nothing of the end. Only then the user asks for the same again. */
@@ -49,5 +50,6 @@ export function orderAgain(world: World, tab: Tab, action: Action): void {
   if (last.tab !== tab && !sharesEntries) return;
   if (last.end !== "lost" && !isDead) return;
   last.end = "open";
+  last.tab = tab;
   last.ask(tab);
 }

@@ -62,6 +62,7 @@ const families = {
     "hide for a while": 6,
   },
   again: { "create again": 6, "generate again": 3, "register again": 3 },
+  clears: { "reset chat": 1 },
   stranger: { "stranger sends": 6, "stranger creates": 3, "stranger reloads": 2, "stranger signs out": 2 },
   proxy: {
     "break upstream": 10,
@@ -110,7 +111,7 @@ export function planOf(seed: number): Plan {
   const random = randomOf(seed, "plan");
   const proxy = weighted(random, { absent: 4, metered: 3, kept: 2 });
   const chosen = Object.entries(families).filter(([name]) => {
-    const isApart = name === "views" || name === "again" || name === "stranger";
+    const isApart = ["views", "again", "stranger", "clears"].includes(name);
     if (isApart || (name === "proxy" && proxy === "absent")) return false;
     return name === "talk" || random() < 0.4;
   });
@@ -138,8 +139,68 @@ export function planOf(seed: number): Plan {
     proxy,
     log: logOf(seed, proxy),
     budget: random() < 0.25 ? 8000 : 1_000_000,
-    ...withOrders(seed, proxy, withViews(seed, withStranger(seed, steps))),
+    ...withOrders(seed, proxy, withViews(seed, withMishaps(seed, withStranger(seed, steps)))),
   };
+}
+
+/** An action, the longest time before it in milliseconds, and a number for it; any number by default. */
+type Happening = readonly [Action, number, nth?: number];
+
+/** Faults that have to meet an action in the same moment, and what the user does then. */
+const mishaps: readonly ((random: Random) => readonly Happening[])[] = [
+  // a tab crashes while it waits for an answer; the user goes on in another one
+  (random) => [
+    [weighted(random, { create: 3, send: 2, "send for a tool": 1 }), 3000],
+    ["crash", 60],
+    [weighted(random, { open: 2, "retry in all tabs": 3, wait: 1 }), 3000],
+  ],
+  // connections break until the user asks for the same again
+  (random) => [
+    ...Array.from({ length: between(random, 2, 4) }, () => ["break connection", 5] as const),
+    ["send", 10],
+    ["retry", 90_000],
+    ["retry", 90_000],
+  ],
+  // a connection breaks as the user gives up
+  () => [
+    ["send", 3000],
+    ["break connection", 900],
+    ["stop", 5],
+  ],
+  // answers fit on the disk only while they are short
+  (random) => [
+    ["change disk", 900, diskModes.indexOf("tight")],
+    ["send a long one", 10],
+    ["send a long one", 60_000],
+    [weighted(random, { send: 1, "retry in all tabs": 2 }), 60_000],
+  ],
+  // the chat is cleared while the disk, which may be far away, is read or written
+  (random) => [
+    [weighted(random, { "change disk": 2, wait: 1 }), 900, diskModes.indexOf("slow")],
+    [weighted(random, { send: 3, "send for a tool": 1, open: 3, reload: 1 }), 900],
+    ["reset chat", 5000],
+    [weighted(random, { send: 2, reload: 1, wait: 1 }), 9000],
+  ],
+];
+
+/** Adds one mishap or two, in some worlds. The draws are their own, so that they change no other world. */
+function withMishaps(seed: number, steps: readonly Step[]): readonly Step[] {
+  const random = randomOf(seed, "mishaps");
+  if (random() < 0.6) return steps;
+  return Array.from({ length: between(random, 1, 2) }).reduce<readonly Step[]>((mixed) => {
+    const at = between(random, 0, mixed.length);
+    const own = between(random, 0, 5);
+    const parts = (nthOf(mishaps, between(random, 0, mishaps.length - 1)) as (typeof mishaps)[0])(random);
+    const added = parts.map(
+      ([action, most, nth = between(random, 0, 23)]): Step => ({
+        afterMs: between(random, 0, most),
+        do: action,
+        tab: random() < 0.8 ? own : between(random, 0, 5),
+        nth,
+      }),
+    );
+    return [...mixed.slice(0, at), ...added, ...mixed.slice(at)];
+  }, steps);
 }
 
 /**

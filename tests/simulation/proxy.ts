@@ -3,16 +3,16 @@ import {
   Budget,
   budget,
   type ObjectNamespace,
+  once,
+  onceObject,
   streamLog,
   streamLogObject,
   videoEvents,
   videoWatch,
 } from "@sluice/worker-proxy/durable";
-import { type OnceRows, onceExtension } from "../support/once-extension.js";
 import { createKeptLog } from "./kept-log.js";
 import { createNetwork, type Exchange } from "./network.js";
 import { createObjects } from "./objects.js";
-import { createOnceWay } from "./once-way.js";
 import { currentPage, openPage, type Page } from "./page.js";
 import type { Plan } from "./plan.js";
 import { randomOf } from "./random.js";
@@ -32,7 +32,7 @@ interface Env {
   readonly purpose: string;
 }
 
-type ClassName = "BUDGET" | "STREAM_LOG" | "VIDEO_WATCH";
+type ClassName = "BUDGET" | "ONCE" | "STREAM_LOG" | "VIDEO_WATCH";
 
 /** Length of the windows of the budgets, in milliseconds. */
 export const WINDOW_MS = 3_600_000;
@@ -68,6 +68,8 @@ export function createProxyServer(
     namespace: ({ purpose }) => bindingOf("BUDGET", purpose),
     limits: { user: most, all: 10_000_000 },
     windowMs: WINDOW_MS,
+    // what is lost with its process stays reserved: the rules compare what was settled
+    holdMs: 2 * WINDOW_MS,
     reserveFor: ({ route, body }) => mostFor(route, JSON.stringify(body)),
   });
   const way = {
@@ -75,6 +77,7 @@ export function createProxyServer(
     apiKey: () => KEY,
     fetch: (request: Request, { purpose }: Env) => upstream.fetchOf(currentPage() as Page, purpose)(request),
   };
+  const Once = onceObject<Env>({ ...way, meter });
   const StreamLog = streamLogObject<Env>({ ...way, meter });
   const VideoWatch = videoWatch<Env>(way);
   const objects = createObjects<ClassName>(
@@ -82,14 +85,13 @@ export function createProxyServer(
     randomOf(seed, "objects"),
     {
       BUDGET: (state) => new Budget(state),
+      ONCE: (state, page) => new Once(state, { purpose: page.name }),
       STREAM_LOG: (state, page) => new StreamLog(state, { purpose: page.name }),
       VIDEO_WATCH: (state, page) => new VideoWatch(state, { purpose: page.name }),
     },
     upstream.drop,
     log,
   );
-  /** Rows of the object of `once`; they outlive a restart. */
-  const remembered: OnceRows = new Map();
   let current = start();
   return {
     upstream,
@@ -142,7 +144,7 @@ export function createProxyServer(
         extensions:
           mode === "kept"
             ? [
-                ...(isOnce ? [onceOf()] : []),
+                ...(isOnce ? [once<Env>(({ purpose }) => bindingOf("ONCE", purpose))] : []),
                 streamLog<Env>(({ purpose }) => bindingOf("STREAM_LOG", purpose)),
                 videoEvents<Env>(({ purpose }) => bindingOf("VIDEO_WATCH", purpose)),
               ]
@@ -150,12 +152,6 @@ export function createProxyServer(
       }),
     );
     return { process, proxy };
-  }
-
-  /** A process has in memory what is in flight; the rows outlast it. */
-  function onceOf() {
-    const ask = createOnceWay<Env>({ meter, send: way.fetch, key: KEY });
-    return onceExtension<Env>({ ask, isMetered: true, rows: remembered, now: timeline.now });
   }
 
   function bindingOf(name: ClassName, purpose: string): ObjectNamespace {

@@ -8,7 +8,7 @@ import { nthOf } from "./random.js";
 import { lostOnLeaving } from "./storage-rules.js";
 import type { Tab } from "./tab.js";
 import type { Part } from "./tree.js";
-import { SECRET, type World } from "./world.js";
+import { reachable, SECRET, type World } from "./world.js";
 
 /** Steps after which a chat request may be sent once more, since an answer was lost or was asked for again. */
 const REASONS: ReadonlySet<Action> = new Set<Action>([
@@ -327,6 +327,8 @@ function actAsUser(world: World, tab: Tab, { do: action, nth }: Step, index: num
     case "send and stop":
       send();
       return stop(world, tab);
+    case "reset chat":
+      return reset(world, tab);
     case "send queued":
       return call("sendQueued", () => chat.sendQueued());
     case "stop":
@@ -377,6 +379,18 @@ function actAsUser(world: World, tab: Tab, { do: action, nth }: Step, index: num
     default:
       throw new Error(`no such step: ${action}`);
   }
+}
+
+/** Removes all messages of a chat that a tab knows. */
+function reset(world: World, tab: Tab): void {
+  const { chat, run } = tab;
+  // a reset waits until the thread is read, and the user can't see what it will clear
+  if (chat.getSnapshot().isRestoring) return;
+  if (isInCommonChat(tab)) {
+    for (const id of reachable(tab).keys()) world.cleared.add(id);
+    for (const content of chat.getSnapshot().queued) world.dropped.add(content);
+  }
+  run(() => chat.reset());
 }
 
 /** Stops a chat. A question that it does not show by then may never be sent. */

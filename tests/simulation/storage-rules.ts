@@ -60,10 +60,32 @@ export function noteQueued({ disk, queued }: World): void {
   }
 }
 
-/** A queued message that was on the disk is sent, still queued, or was given back to its caller. */
-export function losesNoQueuedMessage({ queued, tabs, turns, disk, locks }: World): string | undefined {
+/** Messages that were cleared, and were gone from the disk since, are in no tab. */
+export function keepsCleared({ cleared, tabs, disk, locks }: World): string | undefined {
+  if (locks.mode !== "sound" || disk.corrupted.size > 0) return undefined;
+  const gone = [...cleared].filter((id) => disk.removed.has(id));
+  const stored = disk.textsOf("chat/a");
+  if (gone.some((id) => stored.has(id))) return "a message that was cleared is on the disk again";
+  for (const tab of tabs) {
+    const messages = reachable(tab);
+    if (gone.some((id) => messages.has(id)))
+      return `tab ${tab.page.id}: a message that was cleared is shown again`;
+  }
+  return undefined;
+}
+
+/** A queued message that was on the disk is sent, still queued, cleared, or was given back to its caller. */
+export function losesNoQueuedMessage({
+  queued,
+  dropped,
+  tabs,
+  turns,
+  disk,
+  locks,
+}: World): string | undefined {
   if (locks.mode !== "sound") return undefined;
   for (const [id, content] of queued) {
+    if (dropped.has(content)) continue;
     if (disk.corrupted.has(QUEUED + id) || disk.corrupted.has(id)) continue;
     if (turns.some(({ question }) => question === content)) continue;
     for (const tab of tabs)

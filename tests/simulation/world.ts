@@ -103,7 +103,11 @@ export function createWorld(plan: Plan) {
     keepsAnswers: plan.proxy === "kept",
     /** Number of events for which such a world may bill an answer once more. */
     asked: 0,
-    /** True once the user has removed messages or videos on purpose. */
+    /** Ids of messages that a tab has cleared. */
+    cleared: new Set<string>(),
+    /** Contents of queued messages that were cleared with them. */
+    dropped: new Set<string>(),
+    /** True once the user has removed videos on purpose. */
     hasRemoved: false,
     /** The user's last order of each kind. */
     orders: new Map<OrderKind, Order>(),
