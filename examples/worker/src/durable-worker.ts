@@ -1,10 +1,17 @@
 import { createProxy, type Payable } from "@sluice/worker-proxy";
-import { budget, type ObjectNamespace, videoEvents, videoWatch } from "@sluice/worker-proxy/durable";
+import {
+  budget,
+  mostTokens,
+  type ObjectNamespace,
+  videoEvents,
+  videoWatch,
+} from "@sluice/worker-proxy/durable";
 import { type Env as CommonEnv, options } from "./options.js";
 
 interface Env extends CommonEnv {
   readonly BUDGET: ObjectNamespace;
   readonly VIDEO_WATCH: ObjectNamespace;
+  // readonly ONCE: ObjectNamespace;
   // readonly STREAM_LOG: ObjectNamespace;
 }
 
@@ -17,7 +24,7 @@ export const VideoWatch = videoWatch<Env>(options);
  * Tokens that may be spent in a day; what is no chat has a price in them. Whoever can get a new user id for nothing,
  * as an anonymous visitor can, is held by the limits of an address and of all.
  */
-const limits = { user: 500_000, address: 2_000_000, all: 50_000_000 };
+const limits = { user: 500_000, address: 2_000_000, all: { limit: 50_000_000, shards: 4 } };
 
 const meter = budget<Env>({
   namespace: (env) => env.BUDGET,
@@ -25,6 +32,10 @@ const meter = budget<Env>({
   windowMs: 24 * 60 * 60 * 1000,
   reserveFor: priceOf,
 });
+
+// Images and videos that are paid once, also if their request comes again: the answers are remembered for a day. Import
+// `once` and `onceObject`, bind and migrate the class, and add `once((env) => env.ONCE)` as the first extension.
+// export const Once = onceObject<Env>({ ...options, meter });
 
 // Chat streams that survive a reload. Answers stay in the object for 10 minutes after their end. Import `streamLog` and
 // `streamLogObject`, bind and migrate the class in wrangler.durable.jsonc, and add it to the extensions below:
@@ -40,10 +51,9 @@ export default createProxy<Env>({
   extensions: [videoEvents((env) => env.VIDEO_WATCH)],
 });
 
-/** The most that a request can cost, about. The caps of options.ts see to it that `max_tokens` is always there. */
-function priceOf({ route, body }: Payable<Env>): number {
-  if (route === "videos") return 100_000;
-  if (route === "images") return 40_000;
-  // about four letters of a prompt are one token
-  return Number(body?.["max_tokens"]) + Math.ceil(JSON.stringify(body).length / 4);
+/** The most that a request can cost. The caps of options.ts see to it that `max_tokens` is always there. */
+function priceOf(payable: Payable<Env>): number {
+  if (payable.route === "videos") return 100_000;
+  if (payable.route === "images") return 40_000;
+  return mostTokens(payable);
 }
