@@ -50,6 +50,8 @@ const sharedWorkers = {
   hookTimeout: testTimeout,
   expect: expectation,
 };
+/** True for the tests of Durable Objects. */
+const isDurable = ({ test }: ViteUserConfig) => test?.name === "worker-proxy-durable";
 /** Files that run in Node alone: they compute and ask nothing of their platform, or bring a page of their own. */
 const pure = [
   "app-valibot",
@@ -165,7 +167,11 @@ export default defineConfig({
         },
       },
       ...[emulator, emulatorInWorkerd, ...(proxy.test?.projects ?? [])].map((project) =>
-        mergeConfig(project as ViteUserConfig, { test: sharedWorkers }),
+        mergeConfig(
+          project as ViteUserConfig,
+          // objects outlive the file that made them: what they still do must not run in another file's objects
+          { test: { ...sharedWorkers, isolate: isDurable(project as ViteUserConfig) } },
+        ),
       ),
       {
         ...shared,

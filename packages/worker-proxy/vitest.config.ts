@@ -17,35 +17,6 @@ const alias = {
 const testTimeout = 60_000;
 const worker = { compatibilityDate: "2026-10-01", compatibilityFlags: ["enable_request_signal"] };
 
-/** Tests inside a workerd with Durable Objects and a bucket. */
-const durable = (name: string, files: { include: string[]; exclude?: string[] }) => ({
-  root: here("."),
-  resolve: { alias },
-  plugins: [
-    cloudflareTest({
-      main: "./test/fixture/durable-worker.ts",
-      miniflare: {
-        ...worker,
-        bindings: { BRISK_MS: 2000 },
-        durableObjects: {
-          VIDEO_WATCH: { className: "VideoWatch", useSQLite: true },
-          BRISK_WATCH: { className: "BriskWatch", useSQLite: true },
-          BUDGET: { className: "Budget", useSQLite: true },
-          STREAM_LOG: { className: "StreamLog", useSQLite: true },
-          PAID_STREAM_LOG: { className: "PaidStreamLog", useSQLite: true },
-          ONCE: { className: "Once", useSQLite: true },
-          PAID_ONCE: { className: "PaidOnce", useSQLite: true },
-          COUNTED_WATCH: { className: "CountedWatch", useSQLite: true },
-          COUNTED_INDEX: { className: "CountedIndex", useSQLite: true },
-          COUNTED_PUSH: { className: "CountedPush", useSQLite: true },
-        },
-        r2Buckets: ["COUNTED_MEDIA"],
-      },
-    }),
-  ],
-  test: { name, testTimeout, ...files },
-});
-
 /** Node, from where a real workerd is asked over sockets; and tests inside workerd, without and with Durable Objects. */
 export default defineConfig({
   test: {
@@ -73,12 +44,33 @@ export default defineConfig({
           testTimeout,
         },
       },
-      durable("worker-proxy-durable", {
-        include: ["test/durable-*.workerd.test.ts"],
-        exclude: ["test/*-clock.workerd.test.ts"],
-      }),
-      // a test that turns the clock of its workerd would also run the timers of other files' objects
-      durable("worker-proxy-clock", { include: ["test/*-clock.workerd.test.ts"] }),
+      {
+        root: here("."),
+        resolve: { alias },
+        plugins: [
+          cloudflareTest({
+            main: "./test/fixture/durable-worker.ts",
+            miniflare: {
+              ...worker,
+              bindings: { BRISK_MS: 2000 },
+              durableObjects: {
+                VIDEO_WATCH: { className: "VideoWatch", useSQLite: true },
+                BRISK_WATCH: { className: "BriskWatch", useSQLite: true },
+                BUDGET: { className: "Budget", useSQLite: true },
+                STREAM_LOG: { className: "StreamLog", useSQLite: true },
+                PAID_STREAM_LOG: { className: "PaidStreamLog", useSQLite: true },
+                ONCE: { className: "Once", useSQLite: true },
+                PAID_ONCE: { className: "PaidOnce", useSQLite: true },
+                COUNTED_WATCH: { className: "CountedWatch", useSQLite: true },
+                COUNTED_INDEX: { className: "CountedIndex", useSQLite: true },
+                COUNTED_PUSH: { className: "CountedPush", useSQLite: true },
+              },
+              r2Buckets: ["COUNTED_MEDIA"],
+            },
+          }),
+        ],
+        test: { name: "worker-proxy-durable", include: ["test/durable-*.workerd.test.ts"], testTimeout },
+      },
     ],
   },
 });
