@@ -1,4 +1,5 @@
 import type { Admitted, Exhausted, Meter, Payable, Reservation, Usage, User } from "../admitted.js";
+import { limited } from "../gateway/call.js";
 import { decided, readBinding } from "../refusal.js";
 import { logError } from "../report.js";
 import type { LedgerEntry, LedgerRequest, LedgerState } from "./budget-ledger.js";
@@ -244,13 +245,14 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
       // a new stub for each call: one that has failed stays broken
       const object = objectNamed(await bound(env), name);
       const body = JSON.stringify({ ...entry, windowMs } satisfies LedgerRequest);
-      const signal = AbortSignal.timeout(ANSWER_MS);
-      const response = await object.fetch(
-        new Request("https://budget.invalid/", { method: "POST", body, signal }),
-      );
-      // a request that is not counted must not pass
-      if (!response.ok) throw new Error(`the budget answered with ${response.status}`);
-      return (await response.json()) as LedgerState;
+      return await limited(ANSWER_MS, async (signal) => {
+        const response = await object.fetch(
+          new Request("https://budget.invalid/", { method: "POST", body, signal }),
+        );
+        // a request that is not counted must not pass
+        if (!response.ok) throw new Error(`the budget answered with ${response.status}`);
+        return (await response.json()) as LedgerState;
+      });
     };
   }
 

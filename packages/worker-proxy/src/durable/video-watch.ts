@@ -1,4 +1,5 @@
 import type { Admitted, Extension } from "../admitted.js";
+import { limited } from "../gateway/call.js";
 import { Refusal, readBinding } from "../refusal.js";
 import { logError } from "../report.js";
 import {
@@ -165,12 +166,8 @@ export function videoEvents<Env = unknown>(
     const { route, body, user, sentId = "", model } = admitted;
     if (route !== "videos" || !body) return;
     const created: CreatedTask = { userId: user.id, sentId, model };
-    const start = () =>
-      reach(admitted, "", {
-        method: "POST",
-        body: JSON.stringify({ created, receipt }),
-        signal: AbortSignal.timeout(START_MS),
-      });
+    const asked = { method: "POST", body: JSON.stringify({ created, receipt }) };
+    const start = () => limited(START_MS, (signal) => reach(admitted, "", { ...asked, signal }));
     // a second try, because objects restart
     const started = start().catch(start);
     await started.catch(() => logError("videoEvents: the watch of a new task could not be started"));

@@ -1,4 +1,5 @@
 import type { EndedTask } from "../durable/video-watch.js";
+import { limited } from "../gateway/call.js";
 import type { Keys } from "../options.js";
 import { ensure, readOption } from "../refusal.js";
 import { type FollowUp, NoticeError } from "./after-end.js";
@@ -50,9 +51,9 @@ export function webhook<Env = unknown>(options: WebhookOptions<Env>): FollowUp<E
       "webhook-timestamp": timestamp,
       "webhook-signature": (await Promise.all(signatures)).join(" "),
     };
-    const signal = AbortSignal.timeout(ANSWER_MS);
-    const request = new Request(address, { method: "POST", headers, body, redirect: "manual", signal });
-    const answer = await send(request, env).catch(() => {
+    const init = { method: "POST", headers, body, redirect: "manual" } as const;
+    const post = (signal: AbortSignal) => send(new Request(address, { ...init, signal }), env);
+    const answer = await limited(ANSWER_MS, post).catch(() => {
       throw new NoticeError("the app could not be reached");
     });
     await answer.body?.cancel();

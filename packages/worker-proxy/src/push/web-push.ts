@@ -9,6 +9,7 @@ import {
   objectNamed,
 } from "../durable/platform.js";
 import type { EndedTask } from "../durable/video-watch.js";
+import { limited } from "../gateway/call.js";
 import { type FollowUp, NoticeError } from "../notify/after-end.js";
 import { decided, ensure, readBinding, readOption } from "../refusal.js";
 import { checkedTarget, PUSH_SERVICES, type PushTarget } from "./endpoint.js";
@@ -143,14 +144,12 @@ export function webPush<Env = unknown>(options: WebPushOptions<Env>): WebPush<En
         { endpoint, expirationTime: null, keys },
         await keysIn(env),
       );
-      const request = new Request(endpoint, {
-        ...payload,
-        // a service that was given two of one task shows the newer one
-        headers: { ...payload.headers, topic: (await hashOf(notice)).slice(0, 32) },
-        redirect: "manual",
-        signal: AbortSignal.timeout(ANSWER_MS),
+      // a service that was given two of one task shows the newer one
+      const headers = { ...payload.headers, topic: (await hashOf(notice)).slice(0, 32) };
+      const answer = await limited(ANSWER_MS, async (signal) => {
+        const request = new Request(endpoint, { ...payload, headers, redirect: "manual", signal });
+        return (await options.fetch?.(request, env)) ?? fetch(request);
       });
-      const answer = await (options.fetch?.(request, env) ?? fetch(request));
       await answer.body?.cancel();
       const retryAfter = Number(answer.headers.get("retry-after"));
       return { status: answer.status, retryAfterMs: Math.min(retryAfter || 0, 3600) * 1000 };
