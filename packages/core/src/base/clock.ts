@@ -53,6 +53,14 @@ export function after(clock: Clock, ms: number, cancelled: AbortSignal, act: () 
   if (ms !== Number.POSITIVE_INFINITY) clock.sleep(ms, cancelled).then(act, () => {});
 }
 
+/**
+ * Calls `late` at the end of a limit, as `after` does, but one task later: a page that was frozen finds its timer and the
+ * answer together when it goes on, and the answer counts.
+ */
+export function atLimit(clock: Clock, ms: number, cancelled: AbortSignal, late: () => void): void {
+  after(clock, ms, cancelled, () => after(clock, 0, cancelled, late));
+}
+
 /** A piece of work in flight. Its signal aborts with the caller's signal, after a time limit, or by `abort`. */
 export interface Span {
   readonly signal: AbortSignal;

@@ -1,4 +1,4 @@
-import { after } from "../base/clock.js";
+import { atLimit } from "../base/clock.js";
 import type { Client } from "../client.js";
 import { isGatewayError, TimeoutError } from "../errors.js";
 import { requestIdOf } from "../transport/failure.js";
@@ -105,8 +105,8 @@ export function openAttempts<Out>(
   /** Limits the time from sending to the first content. It also counts while the stream is not read. */
   function limitFirstChunk(): void {
     const { firstChunkMs } = exchange;
-    const text = `nothing of the answer came in ${firstChunkMs} ms (timeouts.firstChunkMs)`;
-    after(client.clock, firstChunkMs, settlement.signal, () => {
+    const text = `nothing came for ${firstChunkMs} ms (timeouts.firstChunkMs)`;
+    atLimit(client.clock, firstChunkMs, settlement.signal, () => {
       if (!hasContent) late(new TimeoutError(text, "first-chunk"));
     });
   }

@@ -113,9 +113,7 @@ export function readBody<Out>(
       const silentMs = since === undefined ? 0 : clock.now() - since;
       if (silentMs >= chunkMs) {
         const limit = `${chunkMs} ms (timeouts.chunkMs)`;
-        const text = isWaiting
-          ? `nothing came for ${limit}`
-          : `the answer was not read for ${limit}: its connection was closed`;
+        const text = isWaiting ? `nothing came for ${limit}` : `not read for ${limit}: the answer was closed`;
         return abort(new TimeoutError(text, "chunk"));
       }
       pause = chunkMs - silentMs;

@@ -1,4 +1,4 @@
-import { after, type Clock, openSpan, type Span, unlessAborted } from "../base/clock.js";
+import { atLimit, type Clock, openSpan, type Span, unlessAborted } from "../base/clock.js";
 import { assertPlatform } from "../base/platform.js";
 import { randomId } from "../base/random-id.js";
 import {
@@ -394,7 +394,7 @@ async function fetchOnce(
   const { signal, abort, headersMs } = exchange;
   const startedAt = client.clock.now();
   const answered = new AbortController();
-  after(client.clock, headersMs, answered.signal, () =>
+  atLimit(client.clock, headersMs, answered.signal, () =>
     abort(new TimeoutError(`no answer after ${headersMs} ms (timeouts.headersMs)`, "headers")),
   );
   emitStep(client, exchange, { type: "request", attempt });

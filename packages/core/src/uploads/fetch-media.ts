@@ -1,4 +1,4 @@
-import { after, unlessAborted } from "../base/clock.js";
+import { atLimit, unlessAborted } from "../base/clock.js";
 import type { Client } from "../client.js";
 import { ConnectionError, isGatewayError, ResponseError, TimeoutError, ValidationError } from "../errors.js";
 import { signedType } from "../media/data-uri.js";
@@ -83,7 +83,7 @@ function requestFor(url: string | URL, signal: AbortSignal): Request {
 async function answerOf(client: Client, { signal, abort, headersMs }: Exchange, request: Request) {
   signal.throwIfAborted();
   const answered = new AbortController();
-  after(client.clock, headersMs, answered.signal, () =>
+  atLimit(client.clock, headersMs, answered.signal, () =>
     abort(new TimeoutError(`no answer after ${headersMs} ms (timeouts.headersMs)`, "headers")),
   );
   try {

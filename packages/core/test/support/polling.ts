@@ -38,11 +38,12 @@ export function polled(
   const clock: Clock = {
     now: gateway.now,
     async sleep(ms, signal) {
-      const isPause = ![HEADERS_MS, REFUSAL_MS, deadlineMs].includes(ms);
+      // a limit counts one task after its end: a wait of 0
+      const isPause = ![0, HEADERS_MS, REFUSAL_MS, deadlineMs].includes(ms);
       if (isPause) pauses += 1;
       await gateway.sleep(ms, signal);
       if (isPause) woken += 1;
-      else isPending = false;
+      else if (ms !== HEADERS_MS) isPending = false;
     },
   };
   const { client } = clientOf(
