@@ -328,6 +328,24 @@ describe("A list of videos whose storage falls ill", () => {
     expect(await page.list()).toEqual(["film-1"]);
   });
 
+  test("A list shows what is stored also where its first read hung for longer than it waits, and failed then", async () => {
+    const { disk, storage } = illStorage();
+    await open(storage).create();
+    let fail = (_: unknown): void => {};
+    const hanging = () =>
+      new Promise<never>((_, reject) => {
+        fail = reject;
+      });
+    let reads = 0;
+    const page = open({ ...storage, read: (name) => (reads++ === 0 ? hanging() : disk.kept.read(name)) });
+    const listed = page.list();
+    await page.clock.advance(3000);
+    expect(await listed).toEqual([]);
+    fail(new DOMException("closed", "InvalidStateError"));
+    await page.clock.advance(10_000);
+    expect(await page.list()).toEqual(["film-1"]);
+  });
+
   test("writes what is unsaved when its page is left", async () => {
     const window = new EventTarget();
     vi.stubGlobal("addEventListener", window.addEventListener.bind(window));

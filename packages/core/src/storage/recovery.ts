@@ -14,9 +14,9 @@ export function storageBackoff({ clock, random }: WaitingClient): Backoff {
 /** Repeats `read`, with growing waits before each attempt, until it does not reject or `signal` aborts. Never rejects. */
 export async function readLater(
   client: WaitingClient,
-  read: () => Promise<void>,
+  read: () => Promise<unknown>,
   signal?: AbortSignal,
-): Promise<void> {
+): Promise<unknown> {
   const backoff = storageBackoff(client);
   for (;;)
     try {

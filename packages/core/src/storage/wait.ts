@@ -44,13 +44,14 @@ export async function readWhenPossible<Records>(
   take: (records: Records) => unknown,
   onFailure: (error: unknown) => void,
 ): Promise<void> {
-  try {
-    await take(await waitForStorage(client.clock, read, take));
-  } catch (error) {
-    onFailure(error);
-    // the answer may still come
-    if ((error as Error)?.name === "TimeoutError") return;
-    const again = async () => void take(await read());
-    import("./recovery.js").then(({ readLater }) => readLater(client, again)).catch(onFailure);
-  }
+  const answer = (async () => read())();
+  const taken = answer.then(take);
+  const again = async () => take(await read());
+  // also where it fails after the wait: a storage that hung may work the next time
+  taken.catch(() =>
+    import("./recovery.js").then(({ readLater }) => readLater(client, again)).catch(onFailure),
+  );
+  await within(client.clock, WAIT_MS, answer, "the storage")
+    .then(() => taken)
+    .catch(onFailure);
 }
