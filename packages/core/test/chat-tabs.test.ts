@@ -1,4 +1,10 @@
-import { type ChatStore, defineTool, memoryStorage, type RecordStorage } from "@sluice/core";
+import {
+  type ChatStore,
+  defineTool,
+  memoryStorage,
+  type RecordStorage,
+  type ThreadMessage,
+} from "@sluice/core";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { callAnswer, hasCall, textAnswer, until } from "./support/chat.js";
 import { frame, settled } from "./support/gateway.js";
@@ -460,6 +466,28 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     left.chat.close();
     await until(right.chat, ({ messages }) => messages.at(-1)?.outcome === "interrupted");
     expect(right.texts().at(-1)).toBe("Half");
+  });
+
+  test("A complete answer stays complete where another tab stores that it still reads it, and is not read again", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const tab = await shown(storage, { id });
+    void tab.chat.send("Hello");
+    tab.answer(0, textAnswer("Good day"));
+    await until(tab.chat, ({ status }) => status === "ready");
+    await settled();
+    const records = await storage.read(`chat/${id}`);
+    const stored = [...records] as [string, { message: ThreadMessage }][];
+    const [key, record] = stored.filter(([, { message }]) => message?.content === "Good day")[0] ?? [];
+    const { outcome: _, ...message } = { ...record?.message };
+    const underWay = { ...record, message: { ...message, content: "Good", streamId: "s-1" }, revision: 99 };
+    await storage.write(`chat/${id}`, new Map([[String(key), underWay]]));
+    await settled();
+    expect(tab.chat.getSnapshot().messages.at(-1)).toMatchObject({
+      content: "Good day",
+      outcome: "complete",
+    });
+    expect(posts([tab])).toBe(1);
   });
 
   test("ends a turn whose tools run if another tab resets the chat", async () => {

@@ -6,7 +6,8 @@ import type { RecordStorage } from "./storage.js";
 
 /**
  * Returns a storage as a client uses it: its collections have the client's scope in their names. Stores of the core and
- * of the hooks use no storage in another way. The same object for the same client and storage.
+ * of the hooks use no storage in another way. Changes that can't be watched are reported to the client. The same object
+ * for the same client and storage.
  */
 export function storageOf(client: Scoped & Reporter, storage: RecordStorage): RecordStorage {
   const { own } = storagesOf(client);
@@ -30,15 +31,20 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
       writing.then(end, end);
       return writing;
     },
-    watch(collection, listener, onRefusal) {
-      const stop = storage.watch(nameOf(collection), listener, onRefusal);
-      if (watchers === 0) stopNotices = storage.watch(nameOf(FORGOTTEN), onNotice);
-      watchers += 1;
-      return () => {
-        stop();
-        watchers -= 1;
-        if (watchers === 0) stopNotices?.();
-      };
+    watch(collection, listener) {
+      try {
+        const stop = storage.watch(nameOf(collection), listener, report);
+        if (watchers === 0) stopNotices = storage.watch(nameOf(FORGOTTEN), onNotice);
+        watchers += 1;
+        return () => {
+          stop();
+          watchers -= 1;
+          if (watchers === 0) stopNotices?.();
+        };
+      } catch (error) {
+        report(error);
+        return () => {};
+      }
     },
     pass: (collection, changes) => storage.pass?.(nameOf(collection), changes),
   };
@@ -59,7 +65,11 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
       .catch((error) => {
         // its code could not be loaded: the other tab removes what is stored, and this one still shows it
         for (const forget of [...storesInUse(client)]) forget();
-        reportStorageFailure(client, error);
+        report(error);
       });
+  }
+
+  function report(error: unknown): void {
+    reportStorageFailure(client, error);
   }
 }

@@ -226,11 +226,7 @@ export function createVideoTaskLedger(
   async function restore(): Promise<void> {
     if (!storage) return;
     void writerOf(storage).catch(() => {});
-    try {
-      storage.watch(COLLECTION, (changes) => void merge(changes, false), report);
-    } catch (error) {
-      report(error);
-    }
+    storage.watch(COLLECTION, (changes) => void merge(changes, false));
     const begun = generation;
     const take = (records: ReadonlyMap<string, unknown>) =>
       begun === generation ? mergeAll(records) : Promise.resolve();

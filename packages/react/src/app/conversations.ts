@@ -123,11 +123,7 @@ export function createConversationStore(
   }
 
   async function restore(): Promise<void> {
-    try {
-      storage.watch(COLLECTION, merge, report);
-    } catch (error) {
-      report(error);
-    }
+    storage.watch(COLLECTION, merge);
     let isForgotten = false;
     const mergeStored = (stored: ReadonlyMap<string, unknown>) => {
       if (!isForgotten) merge(stored);

@@ -124,11 +124,7 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
       prepareLocks(client);
       const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
       listen?.("pagehide", leave, { signal });
-      try {
-        signal.addEventListener("abort", storage.watch(collection, merge, report));
-      } catch (error) {
-        report(error);
-      }
+      signal.addEventListener("abort", storage.watch(collection, merge));
       const reading = read(signal);
       reading.catch(() => void readLater(client, () => (isRead ? Promise.resolve() : read(signal)), signal));
       return reading;
@@ -266,10 +262,15 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
     readAgain();
   }
 
-  /** True for an older copy of an answer in flight: posts overtake writes. */
+  /**
+   * True for a copy of an answer in flight that is older, because posts overtake writes; and for one of an answer that is
+   * complete here. It was stored when the complete one could not be: the tabs would read it to its end in turn, for ever.
+   */
   function isOutrun({ message, revision }: ThreadNode): boolean {
     const known = thread.node(message.id);
-    return known !== undefined && isUnderWay(known.message) && known.revision >= revision;
+    return isUnderWay(known?.message)
+      ? (known as ThreadNode).revision >= revision
+      : isUnderWay(message) && known?.message.outcome === "complete";
   }
 
   /** Reads the thread after a write: a storage that takes a record can perhaps be read by now. */
@@ -309,7 +310,7 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
     }
   }
 
-  /** Ends the work of a closed tab. This tab withLockOf continues an answer that the proxy keeps. */
+  /** Ends the work of a closed tab. This tab continues an answer that the proxy keeps. */
   async function closeOrResume(id: string, signal: AbortSignal): Promise<void> {
     await refresh(id);
     signal.throwIfAborted();
