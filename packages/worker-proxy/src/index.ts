@@ -11,6 +11,7 @@ export type {
   RouteName,
   Usage,
   User,
+  UserData,
 } from "./admitted.js";
 export {
   type RateLimit,
@@ -21,6 +22,7 @@ export {
   workersRateLimit,
 } from "./gates/caller.js";
 export type { Caps } from "./gates/fields.js";
+export type { JobEvent, JobOutcome, OnJobEvent } from "./job-event.js";
 export type { Authenticate, Keys, Limits, Models, ProxyOptions } from "./options.js";
 export { createProxy, type GatewayProxy } from "./proxy.js";
 export type { Outcome, ProxyEvent } from "./report.js";
