@@ -195,6 +195,10 @@ export const knownBugs: readonly KnownBug[] = [
     ],
   },
   {
+    name: "a removed message comes back with the last write of a closed tab",
+    changes: [change(`${conversation}/persistence.ts`, "        removeAgain(key);\n", "")],
+  },
+  {
     name: "a page that was frozen while it read its videos shows none of them",
     changes: [
       change(

@@ -242,6 +242,27 @@ export const scenarios: readonly Scenario[] = [
       ],
     },
   },
+  {
+    name: "a message that was removed comes back with the last write of a closed tab",
+    plan: {
+      seed: 66_906,
+      tabs: 3,
+      locks: "sound",
+      whenBusy: "replace",
+      ...alone,
+      steps: [
+        step(10, "create", 1, 23),
+        step(10, "change disk", 3, 4),
+        step(1777, "send and stop", 4, 0),
+        step(1722, "create", 3, 13),
+        step(129, "change disk", 4, 17),
+        step(10, "send", 1, 15),
+        step(490, "change disk", 5, 1),
+        step(3359, "reset chat", 5, 3),
+        step(10, "reload", 1, 6),
+      ],
+    },
+  },
 ];
 
 function step(afterMs: number, action: Step["do"], tab: number, nth: number): Step {

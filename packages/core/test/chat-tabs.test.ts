@@ -437,6 +437,8 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     hold();
     left.chat.reset();
     await settled();
+    // it would remove the late write, too
+    left.chat.close();
     connection?.send(frame({ content: "Half" }));
     await connection?.wanted();
     await right.clock.advance(1100);
@@ -446,6 +448,20 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     await settled();
     expect([...(await storage.read(`chat/${id}`)).keys()]).not.toContainEqual(expect.stringMatching(/^[^/]/));
     expect(right.texts()).toEqual([]);
+  });
+
+  test("A message that was removed stays removed where the last write of a closed tab arrives after that", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    await keep(storage, id, [question, { role: "assistant", content: "Half" }]);
+    const { chat, texts } = await shown(storage, { id });
+    chat.reset();
+    await settled();
+    // a far storage takes it late, and the tab that sent it is gone
+    await keep(storage, id, [question, { role: "assistant", content: "Half and half" }]);
+    await settled();
+    expect((await storage.read(`chat/${id}`)).size).toBe(0);
+    expect(texts()).toEqual([]);
   });
 
   test("an answer stays whose tab could pass it and not store it, once that tab is closed", async () => {

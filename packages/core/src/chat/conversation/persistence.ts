@@ -248,7 +248,10 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
   function merge(changes: ReadonlyMap<string, unknown>): void {
     for (const [key, record] of changes) {
       if (record === undefined) drop(key);
-      else if (!isRecord(record) || !record["isPassed"]) stored.add(key);
+      else if (!isRecord(record) || !record["isPassed"]) {
+        stored.add(key);
+        removeAgain(key);
+      }
       removedMeanwhile?.[record === undefined ? "add" : "delete"](key);
     }
     // an answer in flight is shown only where other tabs can notice that its tab was closed
@@ -260,6 +263,14 @@ export function createKeeper(options: ThreadKeeperOptions): ThreadKeeper {
     mergeQueue(changes);
     onMerge();
     readAgain();
+  }
+
+  /**
+   * Removes a message that this tab has removed, and that came after that: the last write of a closed tab. The messages
+   * that a chat begins with have the same ids in a new tab, and stay.
+   */
+  function removeAgain(key: string): void {
+    if (removed.has(key) && !key.startsWith("/") && !options.initial.includes(key)) changed(key);
   }
 
   /**
