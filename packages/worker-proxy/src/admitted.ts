@@ -23,21 +23,6 @@ export interface Checked<Env = unknown> {
   readonly checks?: readonly ((env: Env) => unknown)[];
 }
 
-/** Access to all that one part of the proxy's setup keeps of a user, for its operator. */
-export interface UserData<Env = unknown> {
-  /** The part's name in an export: `files`. */
-  readonly name: string;
-  /**
-   * Deletes all that the part keeps of a user. What is under way for the user is ended first. It can be repeated: after a
-   * failure the next call deletes the rest.
-   *
-   * @param userId the id that `authenticate` returns
-   */
-  eraseUser(env: Env, userId: string): Promise<void>;
-  /** Returns all that the part keeps of a user, as JSON. */
-  exportUser(env: Env, userId: string): Promise<unknown>;
-}
-
 /** The context of a request in a Worker; other hosts have none. */
 export interface ProxyContext {
   waitUntil(promise: Promise<unknown>): void;
@@ -118,8 +103,6 @@ export interface Extension<Env = unknown> extends Checked<Env> {
    * a new task, and a `body` where it was created. What is thrown is dropped: an answer that is paid for must arrive.
    */
   answered?(admitted: Admitted<Env>, json: unknown): Promise<void>;
-  /** Access to what it keeps of a user. @default it keeps nothing */
-  readonly userData?: UserData<Env>;
 }
 
 /** Money, or what stands for it, that is set aside for one request. */
@@ -150,6 +133,4 @@ export interface Meter<Env = unknown> extends Checked<Env> {
   reserve(payable: Payable<Env>): Promise<Reservation | Exhausted>;
   /** Paths of its own: `GET /v1/budget` of `budget(…)`. @default none */
   readonly routes?: readonly ExtensionRoute<Env>[];
-  /** Access to what it keeps of a user. @default it keeps nothing */
-  readonly userData?: UserData<Env>;
 }

@@ -11,7 +11,6 @@ export type {
   RouteName,
   Usage,
   User,
-  UserData,
 } from "./admitted.js";
 export {
   type RateLimit,
@@ -22,7 +21,6 @@ export {
   workersRateLimit,
 } from "./gates/caller.js";
 export type { Caps } from "./gates/fields.js";
-export type { JobEvent, JobOutcome, OnJobEvent } from "./job-event.js";
 export type { Authenticate, Keys, Limits, Models, ProxyOptions } from "./options.js";
 export { createProxy, type GatewayProxy } from "./proxy.js";
 export type { Outcome, ProxyEvent } from "./report.js";

@@ -18,8 +18,6 @@ export type Outcome = "complete" | "unconfirmed" | "refused" | "failed" | "cut" 
  * and no key in it. Raise an alarm at the code `upstream_auth`: the gateway refuses the key, or the account is empty.
  */
 export interface ProxyEvent {
-  /** Tells it from a `JobEvent`. */
-  readonly kind: "request";
   /** The answer's `x-request-id`: the gateway's where it sent one, else the proxy's own. */
   readonly requestId: string;
   /** Absent where the path is none of the proxy's. */
@@ -82,15 +80,7 @@ export function openReport(method: string, notify: (event: ProxyEvent) => unknow
       for (const work of works) work();
       const durationMs = Date.now() - startedAt;
       const outcome = outcomeOf(status, code, known.outcome);
-      const event = {
-        ...known,
-        kind: "request",
-        method,
-        status,
-        outcome,
-        durationMs,
-        ...(code && { code }),
-      } as const;
+      const event = { ...known, method, status, outcome, durationMs, ...(code && { code }) };
       // `onEvent` may be async: on some hosts an unhandled rejection ends the process
       new Promise((resolve) => resolve(notify(event))).catch(() => {});
     },
