@@ -5,7 +5,7 @@ import { figureOf, short } from "../harness.ts";
 import { peers } from "../peers/streams.js";
 import { own } from "../subjects.ts";
 import { put, type Report, tableOf } from "../topic.ts";
-import { startGateway } from "./http.ts";
+import { startGateway } from "../start-gateway.ts";
 
 export const title = "Streams at once";
 
