@@ -123,23 +123,31 @@ function openIndex({ storage }: ObjectState) {
   const tables = createTables({ sql, deleteAll: () => storage.deleteAll() }, TABLES);
   /** Time of the alarm; undefined where it is not known yet. */
   let alarmAt: number | null | undefined;
-  return { enter, alarm, exists: () => tables.exist() };
+  let isIndex = false;
+  return { enter, alarm, exists };
+
+  /** Returns true for an index with rows. The tables of another object, and their version, are not touched. */
+  function exists(): boolean {
+    const sought = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'userObjects'";
+    isIndex ||= sql.exec(sought).toArray().length > 0;
+    return isIndex && tables.exist();
+  }
 
   async function enter(entry: Entry): Promise<unknown> {
     // nothing is awaited between a read and its write
     if (entry.do === "claim") return await claim(entry);
     if (entry.do === "end") return await end(entry);
-    if (!tables.exist()) return [];
+    if (!exists()) return [];
     if (entry.do === "list") return list(entry.after);
-    if (entry.do === "clear") return await tables.deleteAll();
+    if (entry.do === "clear") return await deleteAll();
     for (const id of entry.ids) sql.exec("DELETE FROM userObjects WHERE id = ?", id);
     return [];
   }
 
   async function claim({ id, mostOpen, endsAt }: Claim): Promise<boolean> {
     // a claim that is refused leaves nothing behind
-    if (tables.exist() && hasPlace(id)) return true;
-    if (mostOpen !== undefined && (tables.exist() ? open(mostOpen) : 0) >= mostOpen) return false;
+    if (exists() && hasPlace(id)) return true;
+    if (mostOpen !== undefined && (exists() ? open(mostOpen) : 0) >= mostOpen) return false;
     await put(id, 1, endsAt);
     return true;
   }
@@ -187,7 +195,7 @@ function openIndex({ storage }: ObjectState) {
     const first = (isOpen: 0 | 1) =>
       `SELECT * FROM (SELECT endsAt FROM userObjects WHERE isOpen = ${isOpen} ORDER BY endsAt LIMIT 1)`;
     const rows = sql.exec(`${first(0)} UNION ALL ${first(1)}`).toArray();
-    if (rows.length === 0) return await tables.deleteAll();
+    if (rows.length === 0) return await deleteAll();
     const next = Math.min(...rows.map((row) => Number(row["endsAt"])));
     await wakeBy(next <= now ? now + SOON_MS : next + LATER_MS);
   }
@@ -196,6 +204,12 @@ function openIndex({ storage }: ObjectState) {
     const over = "SELECT id FROM userObjects WHERE isOpen = ? AND endsAt <= ? ORDER BY endsAt LIMIT ?";
     const ids = sql.exec(`DELETE FROM userObjects WHERE id IN (${over}) RETURNING id`, isOpen, now, BATCH);
     return ids.toArray().length;
+  }
+
+  async function deleteAll(): Promise<void> {
+    isIndex = false;
+    alarmAt = null;
+    await tables.deleteAll();
   }
 
   /** Sets the alarm, unless there is an earlier one. */
