@@ -112,13 +112,29 @@ async function confidentialIn<Env>({ request, env, settings, report }: Failed<En
     .sort((one, other) => other.value.length - one.value.length);
 }
 
-/** Names what a function looks for in `env` and does not find: "; env.PROXY_SECRET is not set". */
-export function missingIn<Env>(read: (env: Env) => unknown, env: Env): string {
+/** The value of an option, and its check. */
+export interface ReadValue {
+  readonly value: unknown;
+  readonly check: (value: unknown) => unknown;
+}
+
+/**
+ * Names the variables that make an option wrong: "; look at env.PROXY_SECRET" for one whose own value is, else
+ * "; env.PROXY_SECRET is not set" for those that are missing.
+ */
+export function variablesIn<Env>(
+  read: (env: Env) => unknown,
+  env: Env,
+  { value: result, check }: ReadValue,
+): string {
   const missing = new Set<string>();
+  const wrong = new Set<string>();
   const watched = new Proxy(Object(env) as object, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
       if (value === undefined || value === "") missing.add(`env.${String(name)}`);
+      // one of two keys may be missing, and the other one be at fault
+      else if ([result].flat().includes(value) && !passes(check, value)) wrong.add(`env.${String(name)}`);
       return value;
     },
   });
@@ -126,7 +142,17 @@ export function missingIn<Env>(read: (env: Env) => unknown, env: Env): string {
     // its rejection says no more than the first one did
     Promise.resolve(read(watched as Env)).catch(() => {});
   } catch {}
+  if (wrong.size > 0) return `; look at ${[...wrong].join(", ")}`;
   return missing.size > 0 ? `; ${[...missing].join(", ")} is not set` : "";
+}
+
+function passes(check: ReadValue["check"], value: unknown): boolean {
+  try {
+    check(value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Answers 503 as long as a setting or a binding is missing. Only the log names each; no request is sent. */

@@ -83,8 +83,9 @@ export async function readOption<Env, T>(
 ): Promise<T> {
   let problem = `${name}: its function threw`;
   let cause: unknown;
+  let value: unknown;
   try {
-    const value = await read(env);
+    value = await read(env);
     try {
       return check(value);
     } catch (error) {
@@ -93,8 +94,8 @@ export async function readOption<Env, T>(
   } catch (error) {
     cause = error;
   }
-  const { missingIn } = await import("./own-answers.js");
-  throw misconfigured(problem + missingIn(read, env), cause);
+  const { variablesIn } = await import("./own-answers.js");
+  throw misconfigured(problem + variablesIn(read, env, { value, check }), cause);
 }
 
 /**
