@@ -14,6 +14,11 @@ export interface Tables {
 export interface TableSteps {
   /** A table that the first version of this package had, when no version was stored; the object has version 1 then. */
   readonly first: string;
+  /**
+   * True where objects of the same class may have other tables instead, with a version of their own: these are there
+   * if `first` is, which then stays for all versions. @default false
+   */
+  readonly isShared?: boolean;
   /** Statements that lead from the version before: the first ones from nothing to version 1. */
   readonly steps: readonly (readonly string[])[];
 }
@@ -23,13 +28,16 @@ export interface TableSteps {
  *
  * @throws {Error} for rows of a later version: after a step back of a deploy, nothing is read wrongly or changed
  */
-export function createTables({ sql, ...storage }: TablesStorage, { first, steps }: TableSteps): Tables {
+export function createTables(
+  { sql, ...storage }: TablesStorage,
+  { first, isShared = false, steps }: TableSteps,
+): Tables {
   // known for as long as the object lives: a row less to read in each request
   let isUpToDate = false;
   return {
     create: () => bringUpToDate(),
     exist() {
-      if (!isUpToDate && hasTable(sql, "version", first)) bringUpToDate();
+      if (!isUpToDate && hasTable(sql, first, ...(isShared ? [] : ["version"]))) bringUpToDate();
       return isUpToDate;
     },
     async deleteAll() {

@@ -81,6 +81,7 @@ export function userIndexIn(namespace: ObjectNamespace, user: string): UserIndex
 /** One row for each object of the user; `endsAt` is the end of its place, or of what it keeps. */
 const TABLES: TableSteps = {
   first: "userObjects",
+  isShared: true,
   steps: [
     [
       "CREATE TABLE userObjects (id TEXT PRIMARY KEY, isOpen INTEGER, endsAt INTEGER) WITHOUT ROWID",
