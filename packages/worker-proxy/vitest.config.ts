@@ -63,6 +63,8 @@ export default defineConfig({
                 PAID_ONCE: { className: "PaidOnce", useSQLite: true },
                 COUNTED_WATCH: { className: "CountedWatch", useSQLite: true },
                 COUNTED_INDEX: { className: "CountedIndex", useSQLite: true },
+                NOTICE_WATCH: { className: "NoticeWatch", useSQLite: true },
+                NOTICE_PUSH: { className: "NoticePush", useSQLite: true },
                 COUNTED_PUSH: { className: "CountedPush", useSQLite: true },
               },
               r2Buckets: ["COUNTED_MEDIA"],

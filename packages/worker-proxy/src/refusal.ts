@@ -79,7 +79,7 @@ export async function readOption<Env, T>(
   name: string,
   read: (env: Env) => unknown,
   env: Env,
-  check: (value: unknown) => T,
+  check: (value: unknown) => T | Promise<T>,
 ): Promise<T> {
   let problem = `${name}: its function threw`;
   let cause: unknown;
@@ -87,7 +87,7 @@ export async function readOption<Env, T>(
   try {
     value = await read(env);
     try {
-      return check(value);
+      return await check(value);
     } catch (error) {
       problem = (error as TypeError).message;
     }

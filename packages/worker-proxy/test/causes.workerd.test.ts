@@ -110,7 +110,10 @@ test.each([
 ] as const)(
   "case 126: of the two variables of `%s` the log names %s, whose value is wrong, and not the one that may be missing",
   async (option, wrong, value) => {
-    const names = { secret: ["PROXY_SECRET", "PROXY_SECRET_OLD"], apiKey: ["GATEWAY_API_KEY", "GATEWAY_API_KEY_NEXT"] };
+    const names = {
+      secret: ["PROXY_SECRET", "PROXY_SECRET_OLD"],
+      apiKey: ["GATEWAY_API_KEY", "GATEWAY_API_KEY_NEXT"],
+    };
     const read = (env: Env) =>
       names[option].flatMap((name) => (env as unknown as Record<string, string | undefined>)[name] ?? []);
     const { ask } = openProxy({ [option]: read });

@@ -19,6 +19,8 @@ declare module "cloudflare:workers" {
     readonly PAID_ONCE: TestNamespace;
     readonly COUNTED_WATCH: TestNamespace;
     readonly COUNTED_INDEX: TestNamespace;
+    readonly NOTICE_WATCH: TestNamespace;
+    readonly NOTICE_PUSH: TestNamespace;
     readonly COUNTED_PUSH: TestNamespace;
     readonly COUNTED_MEDIA: object;
   };
