@@ -4,6 +4,7 @@ import {
   alarmOf,
   ask,
   create,
+  events,
   objects,
   operator,
   push,
@@ -281,9 +282,7 @@ test("case 127: more dead letters than are kept: the oldest one makes room, and 
 });
 
 test("case 131: what is kept of a user is exported, and erased: watches, notices, browsers and letters", async () => {
-  const parts = [{ userData: (await import("./support/notices.js")).events.userData }, push].map(
-    ({ userData }) => userData,
-  );
+  const parts = [events, push].map(({ userData }) => userData);
   world.app = () => new Response(null, { status: 410 });
   await subscribe(user, "phone");
   world.task = () => said("SUCCESS");
@@ -319,3 +318,38 @@ test("case 131: what is kept of a user is exported, and erased: watches, notices
     expect(await alarmOf(object)).toBeNull();
   expect(await alarmOf(other.watch)).not.toBeNull();
 });
+
+test.each(["a poll", "a webhook"])(
+  "case 131: a user who is erased while %s is under way is not written again",
+  async (what) => {
+    let answer = () => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const { watch } = await create(user);
+    world.task = () => said("SUCCESS");
+    let isAsked = false;
+    const hold = async (response: Response) => {
+      isAsked = true;
+      await held;
+      return response;
+    };
+    if (what === "a poll") world.task = () => hold(said("QUEUED"));
+    else {
+      await ring(watch);
+      world.app = () => hold(new Response(null, { status: 500 }));
+    }
+    const ringing = ring(watch);
+    await expect.poll(() => isAsked).toBe(true);
+    await events.userData?.eraseUser(operator.env, user);
+    answer();
+    await ringing;
+    expect(await events.userData?.exportUser(operator.env, user)).toEqual([]);
+    expect(await alarmOf(watch)).toBeNull();
+    expect(await runInDurableObject(watch, (_, { storage }) => storage.get("task"))).toBeUndefined();
+    expect(of("watch").at(-1)).toMatchObject({ outcome: "stopped", code: "user_erased" });
+    const dropped = { outcome: "dropped", code: "user_erased", upstreamStatus: 500 };
+    expect(of("webhook")).toMatchObject(what === "a poll" ? [] : [dropped]);
+    expect(lines()).not.toContain("try 1");
+  },
+);

@@ -120,8 +120,8 @@ export interface EndProgress<Env> {
   giveUp(part: GivenUp): Promise<void>;
   /** The value that was saved last, as JSON; undefined at first. */
   readonly progress: unknown;
-  /** Saves a value that outlasts an eviction. */
-  save(progress: unknown): Promise<void>;
+  /** Saves a value that outlasts an eviction. Gives false after the user was erased: the handler is not called again. */
+  save(progress: unknown): Promise<boolean>;
 }
 
 /**
@@ -571,10 +571,11 @@ function openVideoWatch(state: ObjectState, parts: WatchParts): DurableObjectHan
     const { progress, again = [] } = known;
     const save = async (next: unknown) => {
       // nothing is written after the user was erased
-      if (!task) return;
+      if (!task) return false;
       const { again: asked, ...rest } = task;
       const later = asked?.slice(again.length) ?? [];
       await store({ ...rest, progress: next, ...(later.length > 0 && { again: later }) });
+      return true;
     };
     try {
       return await handler(ended, { progress, again, save, giveUp: (part) => giveUp(part, ended) });

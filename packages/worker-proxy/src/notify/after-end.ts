@@ -115,18 +115,19 @@ async function attempt<Env>(
   await save(all);
   const result = await resultOf(() => run(ended, env));
   const { failure, upstreamStatus } = result;
-  const isOver = pause === undefined || failure?.isRefusal;
+  const isOver = pause === undefined || failure?.isRefusal === true;
   const nextAt = Date.now() + (pause ?? 0);
   if (!failure) all[name] = { tries };
   else if (isOver) all[name] = { tries, letter: "due", nextAt: Date.now(), status: upstreamStatus };
   else all[name] = { tries, nextAt };
-  await save(all);
-  if (failure) {
-    const next = isOver ? "it is given up" : `try ${tries} of ${PAUSES_MS.length + 1}`;
+  const isErased = !(await save(all));
+  if (isErased) all[name] = { tries };
+  const failed = failure && outcomeOf(failure, { isErased, isOver });
+  const outcome = failed ?? "complete";
+  if (failed) {
+    const next = failed === "waiting" ? `try ${tries} of ${PAUSES_MS.length + 1}` : GIVEN_UP[failed];
     logError(`${name}: ${failure.message}; ${next}${idsOf(ended)}`);
   }
-  const ends = failure?.isRefusal ? "refused" : "failed";
-  const outcome = failure ? (isOver ? ends : "waiting") : "complete";
   // a follow-up that hands its work over reports no success: its end comes later
   if (kind && (failure || upstreamStatus !== undefined))
     report({
@@ -136,12 +137,31 @@ async function attempt<Env>(
       ...factsOf(ended),
       attempts: tries,
       upstreamStatus,
+      ...(outcome === "dropped" && { code: "user_erased" }),
       ...(outcome === "waiting" ? { nextAt } : { durationMs: Date.now() - ended.endedAt }),
     });
 }
 
+/** What the log says of a notice that is not tried again. */
+const GIVEN_UP = {
+  refused: "it is given up",
+  failed: "it is given up",
+  dropped: "its user was erased meanwhile",
+} as const;
+
+interface Failure {
+  readonly message: string;
+  readonly isRefusal: boolean;
+}
+
+function outcomeOf({ isRefusal }: Failure, { isErased, isOver }: Record<"isErased" | "isOver", boolean>) {
+  if (isErased) return "dropped";
+  if (!isOver) return "waiting";
+  return isRefusal ? "refused" : "failed";
+}
+
 interface Result {
-  readonly failure?: { readonly message: string; readonly isRefusal: boolean };
+  readonly failure?: Failure;
   readonly upstreamStatus?: number | undefined;
 }
 
