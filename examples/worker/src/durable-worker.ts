@@ -18,7 +18,7 @@ interface Env extends CommonEnv {
 export { Budget } from "@sluice/worker-proxy/durable";
 
 /** Polls a video task once for all tabs that show it. */
-export const VideoWatch = videoWatch<Env>(options);
+export const VideoWatch = videoWatch<Env>({ ...options, namespace: (env) => env.VIDEO_WATCH });
 
 /**
  * Tokens that may be spent in a day; what is no chat has a price in them. Whoever can get a new user id for nothing,

@@ -129,8 +129,10 @@ export function withDeadLetters(
 
   async function setAlarm(): Promise<void> {
     const { first, last, endsAt } = rows.next();
-    if (first <= last) await storage.setAlarm(Date.now() + STEP_MS);
-    else if (endsAt !== undefined) await storage.setAlarm(Math.max(endsAt, Date.now()));
-    else await storage.deleteAlarm();
+    const at = first <= last ? Date.now() + STEP_MS : endsAt && Math.max(endsAt, Date.now());
+    const known = await storage.getAlarm();
+    // an earlier one stays: letters that come all the time must not put it off
+    if (at !== undefined && (known === null || at < known)) await storage.setAlarm(at);
+    else if (at === undefined && known !== null) await storage.deleteAlarm();
   }
 }

@@ -33,7 +33,7 @@ export interface DeadLetters<Env = unknown> {
  * Opens the webhooks, or the pushes, that were given up. They are kept for 7 days, at most 10,000 of a namespace: the
  * oldest one makes room, with an event. A letter names its task and its user, and has no body and no address.
  *
- * @param namespace the binding of `videoWatch`, with its option `watches`; or that of `webPush`
+ * @param namespace the binding of `videoWatch`, with its option `namespace`; or that of `webPush`
  * @example
  * ```ts
  * const letters = deadLetters<Env>((env) => env.VIDEO_WATCH);

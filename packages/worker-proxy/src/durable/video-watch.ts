@@ -68,7 +68,7 @@ export interface VideoWatchOptions<Env = unknown> extends GatewayOptions<Env> {
    * The binding to this class. With it a notice that is given up becomes a dead letter: see `deadLetters`.
    * @default none is kept
    */
-  readonly watches?: (env: Env) => ObjectNamespace | undefined;
+  readonly namespace?: (env: Env) => ObjectNamespace | undefined;
   /**
    * Receives an event at the end of each watch (`watch`), and those of `webhook` and of `webPush` until it has taken over
    * a notice: each attempt that failed, and the end. An event is reported after its cause was stored: it comes once, or,
@@ -116,7 +116,7 @@ export interface EndProgress<Env> {
   readonly again: readonly string[];
   /** Reports an event to `onEvent` of the watch. */
   report(event: JobEvent): void;
-  /** Keeps a dead letter, where the watch has `watches`. Rejects where it could not be kept. */
+  /** Keeps a dead letter, where the watch has its `namespace`. Rejects where it could not be kept. */
   giveUp(part: GivenUp): Promise<void>;
   /** The value that was saved last, as JSON; undefined at first. */
   readonly progress: unknown;
@@ -277,7 +277,7 @@ const TOO_NEW_MS = 5 * 60_000;
  * ```
  */
 export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env>): DurableObjectClass<Env> {
-  const { intervalMs = INTERVAL_MS, rememberMs, onEnd, watches, onEvent, ...gateway } = options;
+  const { intervalMs = INTERVAL_MS, rememberMs, onEnd, namespace, onEvent, ...gateway } = options;
   if (typeof intervalMs === "number") checkInterval(intervalMs);
   if (rememberMs !== undefined && !(Number.isSafeInteger(rememberMs) && rememberMs >= 1))
     throw new TypeError("rememberMs: give a whole number from 1 up");
@@ -293,10 +293,11 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env>): Dura
         rememberMs,
         onEnd: onEnd && ((ended, work) => onEnd(ended, { env, report, ...work })),
         keepLetter:
-          watches && (async (letter) => keepLetter(await readBinding("watches", watches, env), letter)),
+          namespace &&
+          (async (letter) => keepLetter(await readBinding("videoWatch: namespace", namespace, env), letter)),
         report,
       };
-      const letters = { namespace: () => watches?.(env), kind: "webhook", report } as const;
+      const letters = { namespace: () => namespace?.(env), kind: "webhook", report } as const;
       const object = withUserIndex(state, () =>
         withDeadLetters(openVideoWatch(state, parts), state, letters),
       );

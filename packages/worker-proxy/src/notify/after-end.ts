@@ -58,7 +58,7 @@ const PAUSES_MS = [
 
 /**
  * Makes the `onEnd` of a `videoWatch`: each follow-up is tried until it succeeds, for 32 hours, by the object's alarm.
- * One that fails does not hold up the others. One that is given up becomes a dead letter, where the watch has `watches`.
+ * One that fails does not hold up the others. One that is given up becomes a dead letter, where the watch has its `namespace`.
  *
  * @example
  * ```ts

@@ -77,7 +77,7 @@ export const push = webPush<Env>({
 const notify = afterEnd<Env>([hook, push]);
 export const NoticeWatch = videoWatch<Env>({
   ...gateway,
-  watches: (given) => (world.hasLetters ? given.NOTICE_WATCH : undefined),
+  namespace: (given) => (world.hasLetters ? given.NOTICE_WATCH : undefined),
   onEvent,
   onEnd: (ended, work) => world.onEnd?.() ?? notify(ended, work),
 });
