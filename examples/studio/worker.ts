@@ -61,6 +61,7 @@ export const { PushSubscriptions } = push;
 export const VideoWatch = videoWatch<Env>({
   ...options,
   intervalMs: ({ VIDEO_INTERVAL_MS = "15000" }) => Number(VIDEO_INTERVAL_MS),
+  namespace: (env) => env.VIDEO_WATCH,
   onEnd: afterEnd([archiving(files), push]),
 });
 

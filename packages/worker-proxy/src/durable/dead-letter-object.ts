@@ -8,7 +8,7 @@ import {
   objectNamed,
 } from "./platform.js";
 
-/** What the object of the dead letters is asked to do. */
+/** A request to the object of the dead letters. */
 export type LettersRequest =
   | { readonly do: "keep"; readonly letter: KeptLetter }
   | { readonly do: "list"; readonly after: number }

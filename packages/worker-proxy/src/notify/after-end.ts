@@ -142,7 +142,7 @@ async function attempt<Env>(
     });
 }
 
-/** What the log says of a notice that is not tried again. */
+/** Words of the log for a notice that is not tried again. */
 const GIVEN_UP = {
   refused: "it is given up",
   failed: "it is given up",

@@ -43,7 +43,7 @@ export interface SubscriptionParts extends SubscriptionBounds {
 }
 
 /** A change of a user's subscriptions, or a notice for all of them. `name`: of the object that is asked. */
-export type SubscriptionsRequest = { readonly name: string } & SubscriptionsChange;
+type SubscriptionsRequest = { readonly name: string } & SubscriptionsChange;
 
 /** A change, or a notice. */
 export type SubscriptionsChange =
@@ -232,7 +232,7 @@ export function openSubscriptions(state: ObjectState, parts: SubscriptionParts):
   }
 }
 
-/** What the log says where no push service answered. */
+/** Words of the log where no push service answered. */
 const WORDS = {
   unreachable: "could not be reached",
   misconfigured: "was not asked: the vapid keys are missing or wrong",

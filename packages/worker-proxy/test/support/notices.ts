@@ -95,7 +95,7 @@ const proxy = createProxy<Env>({
   limits: { pollMemoMs: 0 },
 });
 
-/** What an operator calls. */
+/** The calls of an operator. */
 export const operator = {
   webhooks: deadLetters<Env>((given) => given.NOTICE_WATCH),
   pushes: deadLetters<Env>((given) => given.NOTICE_PUSH),
