@@ -1,3 +1,4 @@
+import { Refusal } from "../refusal.js";
 import { type Bytes, HEAD_BYTES } from "./file-type.js";
 import { mediaRefusal } from "./refusals.js";
 
@@ -10,7 +11,7 @@ export interface FileBody {
   /**
    * Gives the whole content to `store`, as a stream of known length.
    *
-   * @throws {Refusal} 400 `upload_cut` where it ends early or takes too long, 503 where `store` fails
+   * @throws {Refusal} 400 `upload_cut` where it ends early or takes too long, 503 where `store` fails; a refusal of `store` as it is
    */
   through<T>(store: (content: ReadableStream<Uint8Array>) => Promise<T>): Promise<T>;
   /** Lets go of what was not read. */
@@ -40,7 +41,7 @@ export function openUpload({ body, headers }: Request, bodyMs: number): FileBody
   return openFile(body, length, AbortSignal.timeout(bodyMs));
 }
 
-/** Opens a file of known length. `signal` ends its arrival. */
+/** Opens a file of known length. `signal` ends its arrival, from its first byte on. */
 export function openFile(body: ReadableStream<Uint8Array>, length: number, signal: AbortSignal): FileBody {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let isLocked = false;
@@ -48,17 +49,22 @@ export function openFile(body: ReadableStream<Uint8Array>, length: number, signa
 
   async function head(): Promise<Uint8Array<ArrayBuffer>> {
     const reader = body.getReader();
+    // ends a read that waits
+    const stop = () => void reader.cancel(signal.reason).catch(() => {});
+    signal.addEventListener("abort", stop);
     let size = 0;
     try {
-      while (size < Math.min(HEAD_BYTES, length)) {
+      while (!signal.aborted && size < Math.min(HEAD_BYTES, length)) {
         const { done, value } = await reader.read();
         if (done) break;
         pieces.push(value as Uint8Array<ArrayBuffer>);
         size += value.byteLength;
       }
+      signal.throwIfAborted();
     } catch (cause) {
       throw mediaRefusal("upload_cut", { cause });
     } finally {
+      signal.removeEventListener("abort", stop);
       reader.releaseLock();
     }
     return joined(pieces, size);
@@ -77,6 +83,7 @@ export function openFile(body: ReadableStream<Uint8Array>, length: number, signa
     } catch (cause) {
       // a store that fails first ends the feeding, too
       readable.cancel().catch(() => {});
+      if (cause instanceof Refusal) throw cause;
       throw (
         (await feeding) ?? mediaRefusal("media_unavailable", { problem: "media: the bucket failed", cause })
       );

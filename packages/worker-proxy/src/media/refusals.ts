@@ -8,6 +8,7 @@ const refusals = {
   length_required: [411, "send a content-length"],
   file_too_large: [413, "the file is larger than {what} bytes"],
   range: [416, "the range lies beyond the end of the file", "range_not_satisfiable"],
+  bytes_header: [400, "{what}: send a whole number of bytes", "invalid_request"],
   part_size: [400, "send exactly {what} bytes"],
   upload_offset: [409, "go on at upload-offset: {what}"],
   upload_in_flight: [409, "another request sends this part; look up how far the upload is, and go on there"],

@@ -36,7 +36,7 @@ export function createUploads<Env>(
     const user = await asked.signIn();
     const { bucket, links, space } = await partsOf(asked);
     const body = openUpload(asked.request, bodyMs);
-    const bytes = lengthIn(asked.request, "upload-length") ?? body.length;
+    const bytes = bytesIn(asked.request, "upload-length", 1, body.length);
     try {
       if (bytes > maxBytes) throw mediaRefusal("file_too_large", { what: maxBytes });
       const isWhole = bytes === body.length;
@@ -60,7 +60,7 @@ export function createUploads<Env>(
   async function goOn(asked: FileRequest<Env>): Promise<Response> {
     const user = await asked.signIn();
     const { bucket, links, space } = await partsOf(asked);
-    const offset = lengthIn(asked.request, "upload-offset") ?? Number.NaN;
+    const offset = bytesIn(asked.request, "upload-offset", 0);
     const row = await claimed(asked, user, links, space, offset);
     const place = { user, bucket, space };
     try {
@@ -87,7 +87,9 @@ export function createUploads<Env>(
       const parts = JSON.parse(row.parts) as readonly UploadedPart[];
       // a part that is stored, and could not be noted, is replaced by the next attempt
       const number = (parts.at(-1)?.partNumber ?? 0) + 1;
-      const { partNumber, etag } = await body.through((content) => upload.uploadPart(number, content));
+      const { partNumber, etag } = await body.through((content) =>
+        upload.uploadPart(number, content).catch((error: unknown) => overtaken({ user, space }, row, error)),
+      );
       const part = { partNumber, etag };
       return await change(user, space, { do: "part", id, claim, part, uploadId, from, to });
     } finally {
@@ -144,6 +146,16 @@ async function putFirst({ user, bucket, space }: Place, body: FileBody, { id, ty
   }
 }
 
+/** @throws {Refusal} 404 or 409 where the upload has ended without this part; else what the bucket failed with */
+async function overtaken(
+  { user, space }: Omit<Place, "bucket">,
+  row: FileRow,
+  error: unknown,
+): Promise<never> {
+  const { isWhole, received } = await change(user, space, { do: "read", id: row.id });
+  throw isWhole ? mediaRefusal("upload_offset", { what: received }) : error;
+}
+
 /** Puts the parts together. Where an earlier request did so and was cut before it could say it, the file is there. */
 async function complete({ user, bucket, space }: Place, row: FileRow): Promise<FileRow> {
   const upload = bucket.resumeMultipartUpload(keyOf(row.id), row.uploadId as string);
@@ -192,9 +204,11 @@ async function rowOf<Env>(
   return row;
 }
 
-/** Reads a header with a number of bytes. */
-function lengthIn({ headers }: Request, name: string): number | undefined {
+/** @throws {Refusal} 400 for a header that is no number of bytes, or is missing and has no `usual` */
+function bytesIn({ headers }: Request, name: string, least: number, usual?: number): number {
   const text = headers.get(name);
-  if (text === null) return undefined;
-  return /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (text === null && usual !== undefined) return usual;
+  if (!/^\d{1,15}$/.test(text ?? "") || Number(text) < least)
+    throw mediaRefusal("bytes_header", { what: name });
+  return Number(text);
 }
