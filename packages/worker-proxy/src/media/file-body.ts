@@ -44,7 +44,6 @@ export function openUpload({ body, headers }: Request, bodyMs: number): FileBody
 /** Opens a file of known length. `signal` ends its arrival, from its first byte on. */
 export function openFile(body: ReadableStream<Uint8Array>, length: number, signal: AbortSignal): FileBody {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
-  let isLocked = false;
   return { length, head, through, cancel };
 
   async function head(): Promise<Uint8Array<ArrayBuffer>> {
@@ -73,15 +72,18 @@ export function openFile(body: ReadableStream<Uint8Array>, length: number, signa
   async function through<T>(store: (content: ReadableStream<Uint8Array>) => Promise<T>): Promise<T> {
     const { FixedLengthStream } = globalThis as unknown as { FixedLengthStream: FixedLengthStreams };
     const { readable, writable } = new FixedLengthStream(length);
-    isLocked = true;
+    let isStoreGone = false;
     const feeding = feed(writable).then(
       () => undefined,
-      (cause: unknown) => mediaRefusal("upload_cut", { cause }),
+      (cause: unknown) => (isStoreGone ? undefined : mediaRefusal("upload_cut", { cause })),
     );
     try {
       return await store(readable);
     } catch (cause) {
-      // a store that fails first ends the feeding, too
+      // a file that breaks off ends the feeding at about the time at which the store fails by it
+      await new Promise((resolve) => setTimeout(resolve));
+      // a store that fails first ends it, too
+      isStoreGone = !signal.aborted;
       readable.cancel().catch(() => {});
       if (cause instanceof Refusal) throw cause;
       throw (
@@ -98,7 +100,8 @@ export function openFile(body: ReadableStream<Uint8Array>, length: number, signa
   }
 
   function cancel(): void {
-    if (!isLocked) body.cancel().catch(() => {});
+    // of a body that is read to its end, or broken, there is nothing left
+    body.cancel().catch(() => {});
   }
 }
 
