@@ -22,6 +22,7 @@ const refusals = {
   source_host: [403, "files may not be copied from {what}"],
   source_redirects: [403, "the address of the file leads on too often"],
   source_failed: [502, "the file can't be fetched: {what}"],
+  copy_cut: [502, "its last attempt was cut off"],
   storage_full: [413, "your files fill your space of {what} bytes; delete some"],
   too_many_files: [413, "you have {what} files; delete some"],
   storage_full_for_all: [503, "there is no space for files now; try again later", "storage_full"],

@@ -1,4 +1,7 @@
 import type { User } from "../admitted.js";
+import { type JobOutcome, notifyOf } from "../job-event.js";
+import { refusalIn } from "../refusal.js";
+import { textOf } from "../refusals.js";
 import { keyOf, type MediaBucket, type UploadedPart } from "./bucket.js";
 import { type FileBody, openUpload } from "./file-body.js";
 import type { FileRow } from "./file-rows.js";
@@ -29,10 +32,11 @@ export function createUploads<Env>(
   partsOf: (file: FileRequest<Env>) => Promise<StoreParts>,
 ) {
   const { maxBytes, types, keepMs, bodyMs, meter } = settings;
-  return { begin, goOn, read, remove };
+  return { begin, goOn, read, remove, answerOf };
 
   /** Stores a file, or the first part of a longer one. */
   async function begin(asked: FileRequest<Env>): Promise<Response> {
+    const startedAt = Date.now();
     const user = await asked.signIn();
     const { bucket, links, space } = await partsOf(asked);
     const body = openUpload(asked.request, bodyMs);
@@ -47,9 +51,13 @@ export function createUploads<Env>(
       const id = await links.newId(user.id);
       const { env, context } = asked;
       const place = { env, context, user, bucket, space, meter, keepMs };
-      const file = { id, bytes, type, expiresAt: Date.now() + bodyMs + MARGIN_MS };
+      const file = { id, bytes, type, expiresAt: Date.now() + bodyMs + MARGIN_MS, startedAt };
       const put = isWhole ? putWhole : putFirst;
-      const row = await putPaid(place, file, () => put(place, body, file));
+      const row = await putPaid(place, file, () => put(place, body, file)).catch((error: unknown) => {
+        report(env, user, file, "failed", textOf(refusalIn(error)).code);
+        throw error;
+      });
+      if (isWhole) report(env, user, row, "complete");
       return Response.json(await answerOf(asked, links, row), { status: 201 });
     } finally {
       body.cancel();
@@ -65,7 +73,9 @@ export function createUploads<Env>(
     const place = { user, bucket, space };
     try {
       const now = offset < row.bytes ? await putPart(place, asked.request, row) : row;
-      const whole = now.received === now.bytes && !now.isWhole ? await complete(place, now) : now;
+      const isLast = now.received === now.bytes && !now.isWhole;
+      const whole = isLast ? await complete(place, now) : now;
+      if (isLast) report(asked.env, user, whole, "complete");
       return Response.json(await answerOf(asked, links, whole));
     } catch (error) {
       // where this fails, too, the claim ends by itself
@@ -108,9 +118,21 @@ export function createUploads<Env>(
   async function remove(asked: FileRequest<Env>): Promise<Response> {
     const user = await asked.signIn();
     const { bucket, links, space } = await partsOf(asked);
-    const { id } = await rowOf(asked, user, links, space);
-    await discard({ user, bucket, space }, id, true);
+    const row = await rowOf(asked, user, links, space);
+    await discard({ user, bucket, space }, row.id, true);
+    // that of a copy is reported by the object that makes it
+    if (!row.isWhole && !row.isCopy) report(asked.env, user, row, "stopped");
     return new Response(null, { status: 204 });
+  }
+
+  function report(
+    env: Env,
+    { id: user }: User,
+    { id, bytes }: Pick<FileRow, "id" | "bytes">,
+    outcome: JobOutcome,
+    code?: string,
+  ): void {
+    notifyOf(settings.onEvent, { kind: "upload", id, outcome, user, bytes, code }, env);
   }
 
   /** Returns the state of an upload as the client sees it. */
@@ -164,7 +186,7 @@ async function complete({ user, bucket, space }: Place, row: FileRow): Promise<F
       await upload.complete(JSON.parse(row.parts));
     } catch (error) {
       const file = await bucket.head(keyOf(row.id));
-      if (file?.size !== row.bytes) throw error;
+      if (file?.size !== row.bytes) await overtaken({ user, space }, row, error);
     }
   });
   return await change(user, space, { do: "whole", id: row.id });
