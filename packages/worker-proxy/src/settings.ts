@@ -10,7 +10,7 @@ import { ensure, misconfigured, readOption } from "./refusal.js";
 /** The routes whose fields are listed. */
 const TABLED: readonly RouteName[] = ["chat", "images", "videos", "assets"];
 
-const ROUTES: readonly RouteName[] = [...TABLED, "epsilon", "health", "budget"];
+const ROUTES: readonly RouteName[] = [...TABLED, "epsilon", "health", "budget", "admin"];
 
 /** The routes whose ids belong to one user. */
 const OWNED: readonly RouteName[] = ["videos", "assets", "epsilon"];
@@ -69,6 +69,11 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
   };
   const hasBudget = !routes.includes("budget") || added.some(({ name }) => name === "budget");
   ensure(hasBudget, "routes: budget needs a `meter` that can be read, as budget()");
+  if (routes.includes("admin")) {
+    const isServed = added.some(({ name }) => name === "admin");
+    ensure(isServed, "routes: admin needs `admin(…)` of /operator among the `extensions`");
+    ensure(authenticate !== "public", 'routes: admin can\'t be open with authenticate: "public"');
+  }
   const keepsApart = authenticate === "public" || secret || !routes.some((name) => OWNED.includes(name));
   ensure(keepsApart, `secret: ${OWNED.join(", ")} need one, which keeps users apart`);
   const limits = { ...LIMITS, ...given.limits };
