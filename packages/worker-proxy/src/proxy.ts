@@ -8,7 +8,7 @@ import { ask, type Exchange } from "./gateway/request.js";
 import type { ProxyOptions } from "./options.js";
 import { Refusal, refusalIn } from "./refusal.js";
 import { logError, openReport, type Report } from "./report.js";
-import { checkedOptions, partsOf, type Settings, setupOf } from "./settings.js";
+import { checkedOptions, type Settings, setupOf } from "./settings.js";
 
 /** The default export of a Worker; `fetch` serves any host that speaks `Request` and `Response`. */
 export interface GatewayProxy<Env = unknown> {
@@ -109,8 +109,8 @@ async function serve<Env>(
   const { known } = report;
   known.route = route.name;
   if (route.name === "health") {
-    const { healthOf } = await import("./own-answers.js");
-    return await healthOf(settings, partsOf(settings, env, host), { request, env, settings, report });
+    const { healthOf } = await import("./health.js");
+    return await healthOf(settings, host, { request, env, settings, report });
   }
   const user = operator ?? (await userOf(settings.authenticate, request, env));
   known.user = user.id;

@@ -6,6 +6,7 @@ import { tableOf } from "./gates/path.js";
 import { createKeyInUse } from "./gateway/key-in-use.js";
 import type { ProxyOptions } from "./options.js";
 import { ensure, misconfigured, readOption } from "./refusal.js";
+import { createRepeats } from "./repeats.js";
 
 /** The routes whose fields are listed. */
 const TABLED: readonly RouteName[] = ["chat", "images", "videos", "assets"];
@@ -97,6 +98,7 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     keyInUse: createKeyInUse(),
     /** Lines about options that an operator may have forgotten, each of which is logged once. */
     advised: new Set<string>(),
+    repeats: createRepeats(),
     /** Bounds the streams of a user. */
     countStream:
       authenticate === "public" ? () => () => {} : createStreamCount(limits.streamsPerUser, limits.totalMs),
