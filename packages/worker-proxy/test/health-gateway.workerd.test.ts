@@ -48,8 +48,10 @@ describe("case 137: a health check that asks the gateway", () => {
     const { ask, reached } = open(absent);
     const all = await Promise.all(Array.from({ length: 100 }, () => ask(health())));
     expect(all.every(({ status }) => status === 200)).toBe(true);
+    vi.setSystemTime(Date.now() + 9999);
+    await ask(health());
     expect(reached).toHaveLength(1);
-    vi.setSystemTime(Date.now() + 10_000);
+    vi.setSystemTime(Date.now() + 1);
     await ask(health());
     expect(reached).toHaveLength(2);
   });
