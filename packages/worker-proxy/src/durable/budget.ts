@@ -187,7 +187,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
 
     /** Reserves in one budget. Returns the refusal, if there is nothing left. */
     async function reserveIn(rule: Rule<Env>): Promise<Exhausted | undefined> {
-      const ledgers = await ledgersOf(rule, payable);
+      const ledgers = ledgersOf(rule, payable);
       const limit = Math.floor(limitOf(rule, payable) / rule.shards);
       let refusal: Exhausted | undefined;
       for (const send of shuffled(ledgers).slice(0, TRIES)) {
@@ -218,7 +218,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     /** Changes all objects of a budget; each has an equal part of an amount. */
     async function change(rule: Rule<Env>, entry: LedgerEntry): Promise<BudgetState> {
       const part = "amount" in entry ? { ...entry, amount: Math.ceil(entry.amount / rule.shards) } : entry;
-      const ledgers = await ledgersOf(rule, reader);
+      const ledgers = ledgersOf(rule, reader);
       if (ledgers.length === 0) throw new TypeError(`limits.${by}: \`by\` gives no name for this user`);
       const states = await Promise.all(ledgers.map((send) => send(part)));
       const sum = (name: "raised" | "spent" | "reserved") =>
@@ -230,20 +230,23 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
   }
 
   /** Returns the objects of a budget; none where it does not concern the request. */
-  async function ledgersOf(rule: Rule<Env>, reader: BudgetReader<Env>): Promise<readonly SendEntry[]> {
+  function ledgersOf(rule: Rule<Env>, reader: BudgetReader<Env>): readonly SendEntry[] {
     const key = rule.by(reader);
     if (key === undefined) return [];
     const text = `${rule.name}\n${key}`;
     const shards = Array.from({ length: rule.shards }, (_, shard) =>
       shard === 0 ? text : `${text}\n${shard}`,
     );
-    return Promise.all(shards.map(async (shard) => senderTo(await hashOf(shard), reader.env)));
+    return shards.map((shard) => senderTo(shard, reader.env));
   }
 
-  function senderTo(name: string, env: Env): SendEntry {
+  function senderTo(text: string, env: Env): SendEntry {
+    let name: Promise<string> | undefined;
     return async (entry) => {
+      // of many shards a request asks few: only their names are made
+      name ??= hashOf(text);
       // a new stub for each call: one that has failed stays broken
-      const object = objectNamed(await bound(env), name);
+      const object = objectNamed(await bound(env), await name);
       const body = JSON.stringify({ ...entry, windowMs } satisfies LedgerRequest);
       return await limited(ANSWER_MS, async (signal) => {
         const response = await object.fetch(
