@@ -27,7 +27,7 @@ interface Env extends CommonEnv {
 }
 
 /** Keeps each answer, so that a page that is loaded again reads on. */
-export const StreamLog = streamLogObject<Env>(options);
+export const StreamLog = streamLogObject<Env>({ ...options, namespace: (env) => env.STREAM_LOG });
 
 const media: MediaStoreOptions<Env> = {
   bucket: (env) => env.MEDIA,

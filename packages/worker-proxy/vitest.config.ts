@@ -58,6 +58,7 @@ export default defineConfig({
                 BRISK_WATCH: { className: "BriskWatch", useSQLite: true },
                 BUDGET: { className: "Budget", useSQLite: true },
                 STREAM_LOG: { className: "StreamLog", useSQLite: true },
+                BOUNDED_STREAM_LOG: { className: "BoundedStreamLog", useSQLite: true },
                 PAID_STREAM_LOG: { className: "PaidStreamLog", useSQLite: true },
                 ONCE: { className: "Once", useSQLite: true },
                 PAID_ONCE: { className: "PaidOnce", useSQLite: true },

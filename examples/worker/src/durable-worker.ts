@@ -40,7 +40,7 @@ const meter = budget<Env>({
 // Chat streams that survive a reload. Answers stay in the object for 10 minutes after their end. Import `streamLog` and
 // `streamLogObject`, bind and migrate the class in wrangler.durable.jsonc, and add it to the extensions below:
 // `streamLog((env) => env.STREAM_LOG)`. The object asks the gateway, so that it needs the meter too.
-// export const StreamLog = streamLogObject<Env>({ ...options, meter });
+// export const StreamLog = streamLogObject<Env>({ ...options, meter, namespace: (env) => env.STREAM_LOG });
 
 /** The Worker of wrangler.durable.jsonc: the same, with budgets and with videos that are pushed. */
 export default createProxy<Env>({

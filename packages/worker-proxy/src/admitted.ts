@@ -64,6 +64,8 @@ export interface Admitted<Env = unknown> {
   readonly body?: Readonly<Record<string, unknown>>;
   /** The paths of fields that were left out of the body; the answer names them in `x-sluice-dropped`. */
   readonly dropped?: readonly string[];
+  /** True under `authenticate: "public"`: many people are one user. @default false */
+  readonly isPublic?: boolean;
 }
 
 /** The gateway's `usage`, unchanged. */
@@ -118,6 +120,12 @@ export interface Extension<Env = unknown> extends Checked<Env> {
    * a new task, and a `body` where it was created. What is thrown is dropped: an answer that is paid for must arrive.
    */
   answered?(admitted: Admitted<Env>, json: unknown): Promise<void>;
+  /**
+   * True where it answers each chat stream itself, and refuses those beyond `limits.streamsPerUser`: the proxy does not
+   * count them then.
+   * @default false
+   */
+  readonly boundsStreams?: boolean;
   /** Access to what it keeps of a user. @default it keeps nothing */
   readonly userData?: UserData<Env>;
 }
@@ -128,6 +136,15 @@ export interface Reservation {
   settle(usage: Usage | undefined): Promise<void>;
   /** Called instead of `settle` when the gateway was not reached or refused: nothing is spent. */
   release(): Promise<void>;
+  /** The amount that is set aside, in the meter's unit, for events. @default events have none */
+  readonly amount?: number;
+  /** Returns the amount that `settle` spends, in the meter's unit, for events. @default events have none */
+  readonly costOf?: (usage: Usage | undefined) => number;
+  /**
+   * A text by which `settleTicket` of the meter finds the reservation again, in another process. It is stored beside a
+   * kept answer until the answer is settled. @default none: what was reserved for a lost answer is not settled
+   */
+  readonly ticket?: string;
 }
 
 /** The answer of a meter that has nothing left. */
@@ -148,6 +165,13 @@ export interface Meter<Env = unknown> extends Checked<Env> {
    * @returns the reservation, or when it is worth asking again if nothing is left
    */
   reserve(payable: Payable<Env>): Promise<Reservation | Exhausted>;
+  /**
+   * Settles a reservation whose process is gone, or whose settlement has failed. It may be called for one that was
+   * settled, and then changes nothing.
+   *
+   * @param spent the amount that is spent; undefined for all that was reserved
+   */
+  settleTicket?(ticket: string, spent: number | undefined, env: Env): Promise<void>;
   /** Paths of its own: `GET /v1/budget` of `budget(…)`. @default none */
   readonly routes?: readonly ExtensionRoute<Env>[];
   /** Access to what it keeps of a user. @default it keeps nothing */

@@ -116,9 +116,11 @@ async function serve<Env>(
     user,
     route: route.name,
     path: route.path,
+    ...(settings.authenticate === "public" && { isPublic: true }),
   });
   if (checked.model !== undefined) known.model = checked.model;
-  if (checked.body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
+  const isCounted = !settings.extensions.some(({ boundsStreams }) => boundsStreams);
+  if (isCounted && checked.body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
   const isMore = settings.upstreamHeaders || request.headers.has("traceparent");
   const { addedHeaders } = isMore ? await import("./gateway/additions.js") : {};
   const added = await addedHeaders?.(settings, checked);
@@ -159,7 +161,9 @@ async function gatewayAnswer<Env>(exchange: Exchange<Env>): Promise<Response> {
   if (settings.meter) {
     // reserved last: a request that the proxy or an extension refuses costs nothing
     const { openAccount } = await import("./gateway/additions.js");
-    exchange.account = await openAccount(settings.meter, admitted);
+    exchange.account = await openAccount(settings.meter, admitted, (paid) => {
+      Object.assign(exchange.report.known, paid);
+    });
   }
   return await ask(exchange, outgoing, env);
 }

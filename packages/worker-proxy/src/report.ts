@@ -38,8 +38,20 @@ export interface ProxyEvent {
   readonly model?: string;
   /** The id that `authenticate` returned. */
   readonly user?: string;
-  /** The gateway's own count, where the proxy reads it: in every JSON answer, and in a stream with a `meter`. */
+  /**
+   * The gateway's own count, where the proxy reads it: in every JSON answer, and in a stream with a `meter`. Absent where
+   * an object has asked the gateway: its `JobEvent` has it, once for each answer.
+   */
   readonly usage?: Usage;
+  /** The id of a stream that is kept, the answer's `x-stream-id`. Its payment is in the `JobEvent` with this id. */
+  readonly streamId?: string;
+  /** True where the answer was kept already: a create or a chat that was repeated with its key, and a stream that was read again. */
+  readonly replayed?: boolean;
+  /** The amounts that the meter has set aside and spent for this request, in its unit, where it says so. */
+  readonly reserved?: number;
+  readonly spent?: number;
+  /** Number of requests to the gateway, where a second key was tried. @default 1 */
+  readonly attempts?: number;
   /** The HTTP status of the gateway; absent where the proxy sent nothing to it, or got no answer. */
   readonly upstreamStatus?: number;
   /** Time from the request's arrival to the first byte of the answer's body, in milliseconds. */

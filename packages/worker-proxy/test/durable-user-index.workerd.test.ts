@@ -144,6 +144,18 @@ test("what is only read or forgotten leaves nothing behind, and a cleared index 
   });
 });
 
+test("an object of the class that is no index keeps its own tables and their version", async () => {
+  await withIndex("other", async ({ state, evict, ring }) => {
+    const { sql } = state.storage;
+    sql.exec("CREATE TABLE version (id INTEGER PRIMARY KEY, number INTEGER)");
+    sql.exec("INSERT INTO version VALUES (1, 7)");
+    evict();
+    await state.storage.setAlarm(START);
+    expect(await ring()).toBe(true);
+    expect(sql.exec("SELECT number FROM version").toArray()).toEqual([{ number: 7 }]);
+  });
+});
+
 test.each([0, 1000, 100_000])("the work for an object stays the same beside %i others", async (stored) => {
   const used = await withIndex(`beside ${stored}`, async ({ index, rows, state, ring }) => {
     vi.spyOn(console, "error").mockImplementation(() => {});

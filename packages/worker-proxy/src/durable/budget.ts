@@ -160,17 +160,19 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
   const serve = async ({ env, user }: Admitted<Env>) =>
     Response.json({ budgets: await decided("meter", "budget_unavailable", () => read({ env, user })) });
   const routes = [{ name: "budget", method: "GET", path: "/v1/budget", id: "own", serve }] as const;
-  return { reserve, read, ledger, routes, checks: [bound] };
+  return { reserve, settleTicket, read, ledger, routes, checks: [bound] };
 
   async function reserve(payable: Payable<Env>): Promise<Reservation | Exhausted> {
     const id = crypto.randomUUID();
     const amount = amountOf(reserveFor(payable) * answersIn(payable), "reserveFor");
     /** The ledgers that were asked: also one that failed may have reserved before it did. */
-    const asked: SendEntry[] = [];
-    const settleFor = async (cost: number) => {
-      // a second try, because objects restart; an entry that is settled twice counts once
-      const settle = (send: SendEntry) => send({ do: "settle", id, amount: cost });
-      await Promise.all(asked.map((send) => settle(send).catch(() => settle(send))));
+    const ledgers: string[] = [];
+    const settleFor = (cost: number) => settleIn({ id, amount, ledgers }, cost, payable.env);
+    let cost: number | undefined;
+    const costFor = (usage: Usage | undefined) => {
+      // counted once: what can't be true is logged
+      cost ??= costOf(usage, payable, amount);
+      return cost;
     };
     const answers = await Promise.allSettled(rules.map((rule) => reserveIn(rule)));
     const failed = answers.find((answer) => answer.status === "rejected");
@@ -181,20 +183,23 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     if (failed) throw failed.reason;
     if (exhausted) return exhausted;
     return {
-      settle: (usage) => settleFor(costOf(usage, payable, amount)),
+      amount,
+      costOf: costFor,
+      ticket: JSON.stringify({ id, amount, ledgers } satisfies Ticket),
+      settle: (usage) => settleFor(costFor(usage)),
       release: () => settleFor(0),
     };
 
     /** Reserves in one budget. Returns the refusal, if there is nothing left. */
     async function reserveIn(rule: Rule<Env>): Promise<Exhausted | undefined> {
-      const ledgers = await ledgersOf(rule, payable);
       const limit = Math.floor(limitOf(rule, payable) / rule.shards);
       let refusal: Exhausted | undefined;
-      for (const send of shuffled(ledgers).slice(0, TRIES)) {
-        asked.push(send);
+      for (const name of shuffled(await ledgersOf(rule, payable)).slice(0, TRIES)) {
+        ledgers.push(name);
+        const send = senderTo(name, payable.env);
         const { retryAfterMs } = await send({ do: "reserve", id, amount, limit, holdMs });
         if (retryAfterMs === undefined) return undefined;
-        asked.splice(asked.indexOf(send), 1);
+        ledgers.splice(ledgers.indexOf(name), 1);
         refusal = { retryAfterMs, budget: rule.name, isShared: !OWN.includes(rule.name) };
       }
       return refusal;
@@ -220,7 +225,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
       const part = "amount" in entry ? { ...entry, amount: Math.ceil(entry.amount / rule.shards) } : entry;
       const ledgers = await ledgersOf(rule, reader);
       if (ledgers.length === 0) throw new TypeError(`limits.${by}: \`by\` gives no name for this user`);
-      const states = await Promise.all(ledgers.map((send) => send(part)));
+      const states = await Promise.all(ledgers.map((name) => senderTo(name, reader.env)(part)));
       const sum = (name: "raised" | "spent" | "reserved") =>
         states.reduce((all, state) => all + state[name], 0);
       const [spent, reserved, limit] = [sum("spent"), sum("reserved"), limitOf(rule, reader) + sum("raised")];
@@ -229,15 +234,26 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     }
   }
 
-  /** Returns the objects of a budget; none where it does not concern the request. */
-  async function ledgersOf(rule: Rule<Env>, reader: BudgetReader<Env>): Promise<readonly SendEntry[]> {
+  async function settleIn({ id, ledgers }: Ticket, amount: number, env: Env): Promise<void> {
+    // a second try, because objects restart; an entry that is settled twice counts once
+    const settle = (name: string) => senderTo(name, env)({ do: "settle", id, amount });
+    await Promise.all(ledgers.map((name) => settle(name).catch(() => settle(name))));
+  }
+
+  async function settleTicket(text: string, spent: number | undefined, env: Env): Promise<void> {
+    const ticket = JSON.parse(text) as Ticket;
+    await settleIn(ticket, spent ?? ticket.amount, env);
+  }
+
+  /** Returns the names of a budget's objects; none where it does not concern the request. */
+  async function ledgersOf(rule: Rule<Env>, reader: BudgetReader<Env>): Promise<readonly string[]> {
     const key = rule.by(reader);
     if (key === undefined) return [];
     const text = `${rule.name}\n${key}`;
     const shards = Array.from({ length: rule.shards }, (_, shard) =>
       shard === 0 ? text : `${text}\n${shard}`,
     );
-    return Promise.all(shards.map(async (shard) => senderTo(await hashOf(shard), reader.env)));
+    return Promise.all(shards.map(hashOf));
   }
 
   function senderTo(name: string, env: Env): SendEntry {
@@ -284,6 +300,13 @@ interface Rule<Env> {
   readonly limit: BudgetLimit<Env>;
   readonly by: (reader: BudgetReader<Env>) => string | undefined;
   readonly shards: number;
+}
+
+/** A reservation as it is stored: an amount in some ledgers. */
+interface Ticket {
+  readonly id: string;
+  readonly amount: number;
+  readonly ledgers: readonly string[];
 }
 
 /** Sends one entry to a ledger. */

@@ -21,6 +21,8 @@ export interface TableSteps {
   readonly isShared?: boolean;
   /** Statements that lead from the version before: the first ones from nothing to version 1. */
   readonly steps: readonly (readonly string[])[];
+  /** True where version 1 is not stored, since the first table says it: three rows fewer for each object. @default false */
+  readonly isImplied?: boolean;
 }
 
 /**
@@ -30,7 +32,7 @@ export interface TableSteps {
  */
 export function createTables(
   { sql, ...storage }: TablesStorage,
-  { first, isShared = false, steps }: TableSteps,
+  { first, isShared = false, steps, isImplied = false }: TableSteps,
 ): Tables {
   // known for as long as the object lives: a row less to read in each request
   let isUpToDate = false;
@@ -54,9 +56,10 @@ export function createTables(
         `the rows have version ${version}, and this Worker knows ${steps.length}: deploy the newer one`,
       );
     for (const statement of steps.slice(version).flat()) sql.exec(statement);
+    isUpToDate = true;
+    if (isImplied && steps.length === 1) return;
     sql.exec("CREATE TABLE IF NOT EXISTS version (id INTEGER PRIMARY KEY CHECK (id = 1), number INTEGER)");
     if (version < steps.length) sql.exec("INSERT OR REPLACE INTO version VALUES (1, ?)", steps.length);
-    isUpToDate = true;
   }
 
   function versionNow(): number {

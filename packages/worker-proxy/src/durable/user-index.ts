@@ -132,7 +132,7 @@ function openIndex({ storage }: ObjectState) {
     if (entry.do === "end") return await end(entry);
     if (!tables.exist()) return [];
     if (entry.do === "list") return list(entry.after);
-    if (entry.do === "clear") return await tables.deleteAll();
+    if (entry.do === "clear") return await deleteAll();
     for (const id of entry.ids) sql.exec("DELETE FROM userObjects WHERE id = ?", id);
     return [];
   }
@@ -188,7 +188,7 @@ function openIndex({ storage }: ObjectState) {
     const first = (isOpen: 0 | 1) =>
       `SELECT * FROM (SELECT endsAt FROM userObjects WHERE isOpen = ${isOpen} ORDER BY endsAt LIMIT 1)`;
     const rows = sql.exec(`${first(0)} UNION ALL ${first(1)}`).toArray();
-    if (rows.length === 0) return await tables.deleteAll();
+    if (rows.length === 0) return await deleteAll();
     const next = Math.min(...rows.map((row) => Number(row["endsAt"])));
     await wakeBy(next <= now ? now + SOON_MS : next + LATER_MS);
   }
@@ -197,6 +197,11 @@ function openIndex({ storage }: ObjectState) {
     const over = "SELECT id FROM userObjects WHERE isOpen = ? AND endsAt <= ? ORDER BY endsAt LIMIT ?";
     const ids = sql.exec(`DELETE FROM userObjects WHERE id IN (${over}) RETURNING id`, isOpen, now, BATCH);
     return ids.toArray().length;
+  }
+
+  async function deleteAll(): Promise<void> {
+    alarmAt = null;
+    await tables.deleteAll();
   }
 
   /** Sets the alarm, unless there is an earlier one. */

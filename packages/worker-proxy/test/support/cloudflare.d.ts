@@ -15,6 +15,7 @@ declare module "cloudflare:workers" {
     readonly BUDGET: TestNamespace;
     readonly STREAM_LOG: TestNamespace;
     readonly PAID_STREAM_LOG: TestNamespace;
+    readonly BOUNDED_STREAM_LOG: TestNamespace;
     readonly ONCE: TestNamespace;
     readonly PAID_ONCE: TestNamespace;
     readonly COUNTED_WATCH: TestNamespace;
