@@ -62,6 +62,8 @@ export interface Admitted<Env = unknown> {
   readonly headers?: Readonly<Record<string, string>>;
   /** The body as it would leave for the gateway. */
   readonly body?: Readonly<Record<string, unknown>>;
+  /** The texts in the body that are addresses of files or assets, or could be read as one, as they would leave. @default none */
+  readonly addresses?: readonly string[];
   /** The paths of fields that were left out of the body; the answer names them in `x-sluice-dropped`. */
   readonly dropped?: readonly string[];
   /** True under `authenticate: "public"`: many people are one user. @default false */
