@@ -1,5 +1,17 @@
-/** A group of routes: those of the spec's part of the same name, `GET /health`, `GET /v1/budget`, and the files of `/media`. */
-export type RouteName = "chat" | "images" | "videos" | "assets" | "epsilon" | "health" | "budget" | "media";
+/**
+ * A group of routes: those of the spec's part of the same name, `GET /health`, `GET /v1/budget`, the files of `/media`, and
+ * the paths of `/operator`.
+ */
+export type RouteName =
+  | "chat"
+  | "images"
+  | "videos"
+  | "assets"
+  | "epsilon"
+  | "health"
+  | "budget"
+  | "media"
+  | "admin";
 
 /** The sender of a request. */
 export interface User {
@@ -36,6 +48,31 @@ export interface UserData<Env = unknown> {
   eraseUser(env: Env, userId: string): Promise<void>;
   /** Returns all that the part keeps of a user, as JSON. */
   exportUser(env: Env, userId: string): Promise<unknown>;
+}
+
+/**
+ * One operation on what a part keeps, for its operator: `admin(…)` of `/operator` serves it at
+ * `POST /v1/admin/<name>`, to operators alone.
+ */
+export interface Operation<Env = unknown> {
+  /** The part, and what is done with it: `files/list`. Small letters, digits and hyphens. */
+  readonly name: string;
+  /**
+   * Does it.
+   *
+   * @param asked the body of the request, unchecked: `{ user: "…" }` for an operation on one user
+   * @returns JSON
+   * @throws {TypeError} for a wrong field; its message is the operator's answer, with 400. Any other error is 503
+   */
+  run(env: Env, asked: Readonly<Record<string, unknown>>): Promise<unknown>;
+}
+
+/** Access of an operator to what a part keeps. Extensions, meters and stores offer it. */
+export interface OperatorPart<Env = unknown> extends Checked<Env> {
+  /** Access to what it keeps of a user. @default it keeps nothing */
+  readonly userData?: UserData<Env>;
+  /** Further operations, such as lists. @default none */
+  readonly operations?: readonly Operation<Env>[];
 }
 
 /** The context of a request in a Worker; other hosts have none. */
@@ -89,6 +126,9 @@ export type Payable<Env = unknown> = Pick<
  */
 export type CallOutcome = "not_reached" | "refused" | "answered" | "unknown";
 
+/** A request for a path of the group `admin`, before its body is read. */
+export type OperatorRequest<Env = unknown> = Pick<Admitted<Env>, "request" | "env" | "context" | "path">;
+
 /** One more path of the proxy's own, behind the same gates as the gateway's. */
 export interface ExtensionRoute<Env = unknown> {
   /** The group that has to be open. */
@@ -99,12 +139,17 @@ export interface ExtensionRoute<Env = unknown> {
   readonly path: string;
   /** `task`: signed for its user, like a task's; `own`: given out by the extension, which knows whose it is. */
   readonly id: "task" | "own";
+  /**
+   * Decides for whom a path of the group `admin` exists. Whoever it does not answer `true` for, or an error, gets the 404
+   * of a path that is not served. It sees the request before its body is read. @default nobody
+   */
+  allows?(user: User, asked: OperatorRequest<Env>): boolean | Promise<boolean>;
   /** Answers with JSON, an event stream or nothing (204). What is no success has the gateway's error shape. */
   serve(admitted: Admitted<Env>): Promise<Response>;
 }
 
 /** An addition to a proxy; `@sluice/worker-proxy/durable` has three. */
-export interface Extension<Env = unknown> extends Checked<Env> {
+export interface Extension<Env = unknown> extends OperatorPart<Env> {
   readonly routes: readonly ExtensionRoute<Env>[];
   /**
    * The `x-sluice-offers` header of all answers of a group, refusals among them: `video-events`. A client whose answer was
@@ -128,8 +173,6 @@ export interface Extension<Env = unknown> extends Checked<Env> {
    * @default false
    */
   readonly boundsStreams?: boolean;
-  /** Access to what it keeps of a user. @default it keeps nothing */
-  readonly userData?: UserData<Env>;
 }
 
 /** Money, or what stands for it, that is set aside for one request. */
@@ -160,7 +203,7 @@ export interface Exhausted {
 }
 
 /** Decides before each request that costs whether its user can still pay. */
-export interface Meter<Env = unknown> extends Checked<Env> {
+export interface Meter<Env = unknown> extends OperatorPart<Env> {
   /**
    * Reserves the most that a request can cost, right before the request is sent.
    *
@@ -176,6 +219,4 @@ export interface Meter<Env = unknown> extends Checked<Env> {
   settleTicket?(ticket: string, spent: number | undefined, env: Env): Promise<void>;
   /** Paths of its own: `GET /v1/budget` of `budget(…)`. @default none */
   readonly routes?: readonly ExtensionRoute<Env>[];
-  /** Access to what it keeps of a user. @default it keeps nothing */
-  readonly userData?: UserData<Env>;
 }

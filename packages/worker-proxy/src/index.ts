@@ -5,6 +5,9 @@ export type {
   Extension,
   ExtensionRoute,
   Meter,
+  Operation,
+  OperatorPart,
+  OperatorRequest,
   Payable,
   ProxyContext,
   Reservation,
@@ -23,6 +26,6 @@ export {
 } from "./gates/caller.js";
 export type { Caps } from "./gates/fields.js";
 export type { JobEvent, JobOutcome, OnJobEvent } from "./job-event.js";
-export type { Authenticate, Keys, Limits, Models, ProxyOptions } from "./options.js";
+export type { Authenticate, Health, Keys, Limits, Models, OnEvent, ProxyOptions } from "./options.js";
 export { createProxy, type GatewayProxy } from "./proxy.js";
 export type { Outcome, ProxyEvent } from "./report.js";

@@ -41,7 +41,7 @@ export function refusalIn(error: unknown): Refusal {
 export function tooMany(
   reason: "rate_limited" | "budget_exhausted" | "shared_budget_exhausted" | "too_many_streams",
   retryAfterMs: number,
-  details: Pick<Details, "budget"> = {},
+  details: Pick<Details, "budget" | "limit"> = {},
 ): Refusal {
   const what = Math.max(1, Math.ceil(retryAfterMs / 1000) || 1);
   return new Refusal(reason, { ...details, what, headers: { "retry-after": String(what) } });

@@ -32,8 +32,15 @@ export interface ProxyEvent {
   readonly outcome: Outcome;
   /** The reason of a 401 in words of `/auth`, which the caller does not learn: `unexpected "aud" claim value`. */
   readonly reason?: string;
+  /** The operation of an operator, `users/erase`; absent where the caller is none. */
+  readonly operation?: string;
   /** The budget that refused the request: a name of the `limits` of `budget(…)`. */
   readonly budget?: string;
+  /**
+   * The limit that refused the request with 429: `requests` or `polls` of `rateLimit`, or `streamsPerUser` of `limits`. For
+   * files and for readers of one stream the code says it.
+   */
+  readonly limit?: string;
   /** The model of the request; absent where it names none or was refused before it was read. */
   readonly model?: string;
   /** The id that `authenticate` returned. */

@@ -1,6 +1,16 @@
-import type { Admitted, Exhausted, Meter, Payable, Reservation, Usage, User } from "../admitted.js";
+import type {
+  Admitted,
+  Exhausted,
+  Meter,
+  Operation,
+  Payable,
+  Reservation,
+  Usage,
+  User,
+  UserData,
+} from "../admitted.js";
 import { limited } from "../gateway/call.js";
-import { decided, readBinding } from "../refusal.js";
+import { decided, ensure, readBinding } from "../refusal.js";
 import { logError } from "../report.js";
 import type { LedgerEntry, LedgerRequest, LedgerState } from "./budget-ledger.js";
 import { hashOf, type ObjectNamespace, objectNamed } from "./platform.js";
@@ -160,7 +170,28 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
   const serve = async ({ env, user }: Admitted<Env>) =>
     Response.json({ budgets: await decided("meter", "budget_unavailable", () => read({ env, user })) });
   const routes = [{ name: "budget", method: "GET", path: "/v1/budget", id: "own", serve }] as const;
-  return { reserve, settleTicket, read, ledger, routes, checks: [bound] };
+  const userData: UserData<Env> = {
+    name: "budgets",
+    async eraseUser(env, id) {
+      const names = ownOf(env, id).map((rule) => ledgersOf(rule, { env, user: { id } }));
+      await Promise.all((await Promise.all(names)).flat().map((name) => senderTo(name, env)({ do: "erase" })));
+    },
+    exportUser: (env, id) =>
+      Promise.all(ownOf(env, id).map(({ name }) => ledger(name, { env, user: { id } }).read())),
+  };
+  const operations = operationsOf(ledger);
+  return { reserve, settleTicket, read, ledger, routes, checks: [bound], userData, operations };
+
+  /** Returns the budgets that count one user alone: its own id is their name. */
+  function ownOf(env: Env, id: string): readonly Rule<Env>[] {
+    return rules.filter(({ by }) => {
+      try {
+        return by({ env, user: { id } }) === id;
+      } catch {
+        return false;
+      }
+    });
+  }
 
   async function reserve(payable: Payable<Env>): Promise<Reservation | Exhausted> {
     const id = crypto.randomUUID();
@@ -292,6 +323,28 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     );
     return most;
   }
+}
+
+/** The operations on one budget; each answers with its state. */
+function operationsOf<Env>(ledger: BudgetMeter<Env>["ledger"]): readonly Operation<Env>[] {
+  /** Opens the budget that the operator names, by the same facts that a request has. */
+  const opened = (env: Env, { by, user, session, address }: Readonly<Record<string, unknown>>) => {
+    const isText = (value: unknown) => typeof value === "string" && value !== "";
+    ensure(isText(by), "by: give the name of a budget, user");
+    const needed =
+      by === "all" ? [] : by === "address" ? { address } : { user, ...(by === "session" && { session }) };
+    for (const [name, value] of Object.entries(needed)) ensure(isText(value), `${name}: give a text`);
+    const known = {
+      ...(isText(session) && { session }),
+      ...(isText(address) && { address }),
+    } as Partial<User>;
+    return ledger(by as string, { env, user: { id: isText(user) ? (user as string) : "", ...known } });
+  };
+  return [
+    { name: "budgets/read", run: async (env, asked) => opened(env, asked).read() },
+    { name: "budgets/raise", run: async (env, asked) => opened(env, asked).raise(asked["amount"] as number) },
+    { name: "budgets/reset", run: async (env, asked) => opened(env, asked).reset() },
+  ];
 }
 
 /** A budget, with its defaults. */
