@@ -110,7 +110,7 @@ test("case 141: a kept answer of 30 s and 300 events", async () => {
     },
   });
   const fetch = async () => new Response(body, { headers: { "content-type": "text/event-stream" } });
-  const StreamLog = streamLogObject({ ...way, fetch });
+  const StreamLog = streamLogObject({ ...way, namespace: () => env.STREAM_LOG, fetch });
   const stub = env.STREAM_LOG.get(env.STREAM_LOG.idFromName("capacity"));
   const use = await runInDurableObject(stub, async (_, state) => {
     const { rows, state: counted } = countedState(state);

@@ -174,7 +174,9 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     name: "budgets",
     async eraseUser(env, id) {
       const names = ownOf(env, id).map((rule) => ledgersOf(rule, { env, user: { id } }));
-      await Promise.all((await Promise.all(names)).flat().map((name) => senderTo(name, env)({ do: "erase" })));
+      await Promise.all(
+        (await Promise.all(names)).flat().map((name) => senderTo(name, env)({ do: "erase" })),
+      );
     },
     exportUser: (env, id) =>
       Promise.all(ownOf(env, id).map(({ name }) => ledger(name, { env, user: { id } }).read())),

@@ -9,7 +9,7 @@ import {
 import { createTables, type TableSteps } from "./tables.js";
 
 /** An object of a user that begins its work. */
-export interface Claim {
+interface Claim {
   /** The object's name without the user's part. */
   readonly id: string;
   /** The most objects of the user that may work at a time. @default no limit */
@@ -19,7 +19,7 @@ export interface Claim {
 }
 
 /** An object of a user whose work is over. */
-export interface Ending {
+interface Ending {
   readonly id: string;
   /** Unix milliseconds until which the object keeps something. */
   readonly keptUntil: number;
