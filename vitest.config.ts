@@ -30,6 +30,7 @@ const alias = [
   { find: "@sluice/worker-proxy/durable", replacement: source("worker-proxy/src/durable/index.ts") },
   { find: "@sluice/worker-proxy/media", replacement: source("worker-proxy/src/media/index.ts") },
   { find: "@sluice/worker-proxy/notify", replacement: source("worker-proxy/src/notify/index.ts") },
+  { find: "@sluice/worker-proxy/operator", replacement: source("worker-proxy/src/operator/index.ts") },
   { find: "@sluice/worker-proxy/push", replacement: source("worker-proxy/src/push/index.ts") },
   { find: "@sluice/worker-proxy", replacement: source("worker-proxy/src/index.ts") },
 ];

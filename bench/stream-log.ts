@@ -61,6 +61,7 @@ async function msFor(megabytes: number): Promise<number> {
     });
   const Log = streamLogObject({
     ...gateway,
+    namespace: () => ({ idFromName: () => "", get: () => ({ fetch: async () => Response.json(true) }) }),
     fetch: async () => new Response(body(), { headers: { "content-type": "text/event-stream" } }),
   });
   const log = new Log(state, {});

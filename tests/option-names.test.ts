@@ -117,6 +117,7 @@ const proxy: Names<ProxyOptions> = {
   basePath: "",
   limits: { bodyBytes: 1, bodyMs: 1, headersMs: 1, stallMs: 1, totalMs: 1, maxTokens: 1, pollMemoMs: 1 },
   onEvent: () => {},
+  health: { asksGateway: true },
   upstreamHeaders: undefined,
   fetch: undefined,
 };

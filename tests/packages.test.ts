@@ -103,6 +103,7 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
     "worker-proxy/durable",
     "worker-proxy/media",
     "worker-proxy/notify",
+    "worker-proxy/operator",
     "worker-proxy/push",
   ];
   const everywhere = [...entries, "worker-proxy/auth", "emulator"];

@@ -1,6 +1,6 @@
-import { type ChildProcess, fork } from "node:child_process";
 import { type Figure, figureOf, inTurns, ratioOf, short, signed } from "../harness.ts";
 import { peers } from "../peers/streams.js";
+import { startGateway } from "../start-gateway.ts";
 import { own, type Subject } from "../subjects.ts";
 import { put, type Report, tableOf } from "../topic.ts";
 
@@ -59,11 +59,4 @@ export async function measure(): Promise<Report> {
       },
     ],
   };
-}
-
-/** Starts the gateway in a process of its own. It ends with this one. */
-export async function startGateway(): Promise<{ readonly address: string; readonly child: ChildProcess }> {
-  const child = fork(new URL("../gateway.ts", import.meta.url));
-  const port = await new Promise((resolve) => child.once("message", resolve));
-  return { address: `http://127.0.0.1:${port}`, child };
 }

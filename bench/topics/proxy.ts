@@ -1,7 +1,7 @@
 import { type Figure, figureOf, inTurns, ratioOf, short, signed } from "../harness.ts";
 import { ask, type Side, type SideName, send, sources, start } from "../proxy-sides.ts";
+import { startGateway } from "../start-gateway.ts";
 import { type Report, tableOf } from "../topic.ts";
-import { startGateway } from "./http.ts";
 
 export const title = "The proxy";
 

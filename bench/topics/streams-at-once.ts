@@ -3,9 +3,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { figureOf, short } from "../harness.ts";
 import { peers } from "../peers/streams.js";
+import { startGateway } from "../start-gateway.ts";
 import { own } from "../subjects.ts";
 import { put, type Report, tableOf } from "../topic.ts";
-import { startGateway } from "./http.ts";
 
 export const title = "Streams at once";
 

@@ -27,7 +27,7 @@ interface Env extends CommonEnv {
 }
 
 /** Keeps each answer, so that a page that is loaded again reads on. */
-export const StreamLog = streamLogObject<Env>(options);
+export const StreamLog = streamLogObject<Env>({ ...options, namespace: (env) => env.STREAM_LOG });
 
 const media: MediaStoreOptions<Env> = {
   bucket: (env) => env.MEDIA,
@@ -61,6 +61,7 @@ export const { PushSubscriptions } = push;
 export const VideoWatch = videoWatch<Env>({
   ...options,
   intervalMs: ({ VIDEO_INTERVAL_MS = "15000" }) => Number(VIDEO_INTERVAL_MS),
+  namespace: (env) => env.VIDEO_WATCH,
   onEnd: afterEnd([archiving(files), push]),
 });
 

@@ -8,6 +8,7 @@ export default defineConfig({
     "src/durable/index.ts",
     "src/media/index.ts",
     "src/notify/index.ts",
+    "src/operator/index.ts",
     "src/push/index.ts",
   ],
   format: "esm",

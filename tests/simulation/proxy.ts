@@ -78,7 +78,11 @@ export function createProxyServer(
     fetch: (request: Request, { purpose }: Env) => upstream.fetchOf(currentPage() as Page, purpose)(request),
   };
   const Once = onceObject<Env>({ ...way, meter });
-  const StreamLog = streamLogObject<Env>({ ...way, meter });
+  const StreamLog = streamLogObject<Env>({
+    ...way,
+    namespace: ({ purpose }) => bindingOf("STREAM_LOG", purpose),
+    meter,
+  });
   const VideoWatch = videoWatch<Env>(way);
   const objects = createObjects<ClassName>(
     timeline,

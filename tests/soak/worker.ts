@@ -13,7 +13,13 @@ const gateway = {
 };
 
 /** An answer is kept for 20 seconds in place of ten minutes, so that a soak of minutes shows what stays behind. */
-export const StreamLog = streamLogObject<Env>({ ...gateway, orphanMs: 30_000, keepMs: 20_000 });
+export const StreamLog = streamLogObject<Env>({
+  ...gateway,
+  namespace: (env) => env.STREAM_LOG,
+  limits: { streamsPerUser: 100 },
+  orphanMs: 30_000,
+  keepMs: 20_000,
+});
 
 let proxy: GatewayProxy<Env> | undefined;
 

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { secretToken } from "../../packages/worker-proxy/test/support/auth-issuer.ts";
@@ -15,12 +15,17 @@ const run = promisify(execFile);
 
 /** Part of wrangler that is used here: its own types need those of Node's whole network stack. */
 interface Config extends Record<string, unknown> {
+  readonly main: string;
   readonly compatibility_date: string;
   readonly compatibility_flags: readonly string[];
   readonly vars: Record<string, string>;
   readonly ratelimits: readonly { readonly name: string; readonly namespace_id: string }[];
   readonly durable_objects: {
-    readonly bindings: readonly { readonly name: string; readonly class_name: string }[];
+    readonly bindings: readonly {
+      readonly name: string;
+      readonly class_name: string;
+      readonly script_name?: string;
+    }[];
   };
   readonly migrations: readonly { readonly new_sqlite_classes?: readonly string[] }[];
 }
@@ -63,7 +68,7 @@ async function makeBundle(config: string) {
       CLOUDFLARE_CF_FETCH_ENABLED: "false",
     },
   });
-  const main = config.includes("durable") ? "durable-worker.js" : "worker.js";
+  const main = `${basename(configOf(config).main, ".ts")}.js`;
   const code = await readFile(join(folder, main), "utf8");
   await rm(folder, { recursive: true });
   return { config: configOf(config), code, printed: stdout + stderr };

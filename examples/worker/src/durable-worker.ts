@@ -18,7 +18,7 @@ interface Env extends CommonEnv {
 export { Budget } from "@sluice/worker-proxy/durable";
 
 /** Polls a video task once for all tabs that show it. */
-export const VideoWatch = videoWatch<Env>(options);
+export const VideoWatch = videoWatch<Env>({ ...options, namespace: (env) => env.VIDEO_WATCH });
 
 /**
  * Tokens that may be spent in a day; what is no chat has a price in them. Whoever can get a new user id for nothing,
@@ -40,7 +40,7 @@ const meter = budget<Env>({
 // Chat streams that survive a reload. Answers stay in the object for 10 minutes after their end. Import `streamLog` and
 // `streamLogObject`, bind and migrate the class in wrangler.durable.jsonc, and add it to the extensions below:
 // `streamLog((env) => env.STREAM_LOG)`. The object asks the gateway, so that it needs the meter too.
-// export const StreamLog = streamLogObject<Env>({ ...options, meter });
+// export const StreamLog = streamLogObject<Env>({ ...options, meter, namespace: (env) => env.STREAM_LOG });
 
 /** The Worker of wrangler.durable.jsonc: the same, with budgets and with videos that are pushed. */
 export default createProxy<Env>({

@@ -1,4 +1,10 @@
-import { type ProxyOptions, type RateLimitBinding, workersRateLimit } from "@sluice/worker-proxy";
+import {
+  type JobEvent,
+  type ProxyEvent,
+  type ProxyOptions,
+  type RateLimitBinding,
+  workersRateLimit,
+} from "@sluice/worker-proxy";
 import { authenticate } from "./sign-in.js";
 
 /** Environment of the Worker: variables and bindings of wrangler.jsonc, and secrets. */
@@ -48,5 +54,6 @@ export const options = {
   //   "cf-aig-authorization": `Bearer ${env.AI_GATEWAY_TOKEN}`,
   //   "cf-aig-metadata": JSON.stringify({ user: user.id }),
   // }),
-  onEvent: (event) => console.log(JSON.stringify(event)),
+  // requests, and what goes on without one: `kind` tells them apart
+  onEvent: (event: ProxyEvent | JobEvent) => console.log(JSON.stringify(event)),
 } satisfies ProxyOptions<Env>;

@@ -1,5 +1,17 @@
-/** A group of routes: those of the spec's part of the same name, `GET /health`, `GET /v1/budget`, and the files of `/media`. */
-export type RouteName = "chat" | "images" | "videos" | "assets" | "epsilon" | "health" | "budget" | "media";
+/**
+ * A group of routes: those of the spec's part of the same name, `GET /health`, `GET /v1/budget`, the files of `/media`, and
+ * the paths of `/operator`.
+ */
+export type RouteName =
+  | "chat"
+  | "images"
+  | "videos"
+  | "assets"
+  | "epsilon"
+  | "health"
+  | "budget"
+  | "media"
+  | "admin";
 
 /** The sender of a request. */
 export interface User {
@@ -21,6 +33,46 @@ export interface Checked<Env = unknown> {
    * message names what is missing, without any value. It sends no request.
    */
   readonly checks?: readonly ((env: Env) => unknown)[];
+}
+
+/** Access to all that one part of the proxy's setup keeps of a user, for its operator. */
+export interface UserData<Env = unknown> {
+  /** The part's name in an export: `files`. */
+  readonly name: string;
+  /**
+   * Deletes all that the part keeps of a user. What is under way for the user is ended first. It can be repeated: after a
+   * failure the next call deletes the rest.
+   *
+   * @param userId the id that `authenticate` returns
+   */
+  eraseUser(env: Env, userId: string): Promise<void>;
+  /** Returns all that the part keeps of a user, as JSON. */
+  exportUser(env: Env, userId: string): Promise<unknown>;
+}
+
+/**
+ * One operation on what a part keeps, for its operator: `admin(…)` of `/operator` serves it at
+ * `POST /v1/admin/<name>`, to operators alone.
+ */
+export interface Operation<Env = unknown> {
+  /** The part, and what is done with it: `files/list`. Small letters, digits and hyphens. */
+  readonly name: string;
+  /**
+   * Does it.
+   *
+   * @param asked the body of the request, unchecked: `{ user: "…" }` for an operation on one user
+   * @returns JSON
+   * @throws {TypeError} for a wrong field; its message is the operator's answer, with 400. Any other error is 503
+   */
+  run(env: Env, asked: Readonly<Record<string, unknown>>): Promise<unknown>;
+}
+
+/** Access of an operator to what a part keeps. Extensions, meters and stores offer it. */
+export interface OperatorPart<Env = unknown> extends Checked<Env> {
+  /** Access to what it keeps of a user. @default it keeps nothing */
+  readonly userData?: UserData<Env>;
+  /** Further operations, such as lists. @default none */
+  readonly operations?: readonly Operation<Env>[];
 }
 
 /** The context of a request in a Worker; other hosts have none. */
@@ -47,8 +99,12 @@ export interface Admitted<Env = unknown> {
   readonly headers?: Readonly<Record<string, string>>;
   /** The body as it would leave for the gateway. */
   readonly body?: Readonly<Record<string, unknown>>;
+  /** The texts in the body that are addresses of files or assets, or could be read as one, as they would leave. @default none */
+  readonly addresses?: readonly string[];
   /** The paths of fields that were left out of the body; the answer names them in `x-sluice-dropped`. */
   readonly dropped?: readonly string[];
+  /** True under `authenticate: "public"`: many people are one user. @default false */
+  readonly isPublic?: boolean;
 }
 
 /** The gateway's `usage`, unchanged. */
@@ -70,6 +126,9 @@ export type Payable<Env = unknown> = Pick<
  */
 export type CallOutcome = "not_reached" | "refused" | "answered" | "unknown";
 
+/** A request for a path of the group `admin`, before its body is read. */
+export type OperatorRequest<Env = unknown> = Pick<Admitted<Env>, "request" | "env" | "context" | "path">;
+
 /** One more path of the proxy's own, behind the same gates as the gateway's. */
 export interface ExtensionRoute<Env = unknown> {
   /** The group that has to be open. */
@@ -80,12 +139,17 @@ export interface ExtensionRoute<Env = unknown> {
   readonly path: string;
   /** `task`: signed for its user, like a task's; `own`: given out by the extension, which knows whose it is. */
   readonly id: "task" | "own";
+  /**
+   * Decides for whom a path of the group `admin` exists. Whoever it does not answer `true` for, or an error, gets the 404
+   * of a path that is not served. It sees the request before its body is read. @default nobody
+   */
+  allows?(user: User, asked: OperatorRequest<Env>): boolean | Promise<boolean>;
   /** Answers with JSON, an event stream or nothing (204). What is no success has the gateway's error shape. */
   serve(admitted: Admitted<Env>): Promise<Response>;
 }
 
 /** An addition to a proxy; `@sluice/worker-proxy/durable` has three. */
-export interface Extension<Env = unknown> extends Checked<Env> {
+export interface Extension<Env = unknown> extends OperatorPart<Env> {
   readonly routes: readonly ExtensionRoute<Env>[];
   /**
    * The `x-sluice-offers` header of all answers of a group, refusals among them: `video-events`. A client whose answer was
@@ -103,6 +167,12 @@ export interface Extension<Env = unknown> extends Checked<Env> {
    * a new task, and a `body` where it was created. What is thrown is dropped: an answer that is paid for must arrive.
    */
   answered?(admitted: Admitted<Env>, json: unknown): Promise<void>;
+  /**
+   * True where it answers each chat stream itself, and refuses those beyond `limits.streamsPerUser`: the proxy does not
+   * count them then.
+   * @default false
+   */
+  readonly boundsStreams?: boolean;
 }
 
 /** Money, or what stands for it, that is set aside for one request. */
@@ -111,6 +181,15 @@ export interface Reservation {
   settle(usage: Usage | undefined): Promise<void>;
   /** Called instead of `settle` when the gateway was not reached or refused: nothing is spent. */
   release(): Promise<void>;
+  /** The amount that is set aside, in the meter's unit, for events. @default events have none */
+  readonly amount?: number;
+  /** Returns the amount that `settle` spends, in the meter's unit, for events. @default events have none */
+  readonly costOf?: (usage: Usage | undefined) => number;
+  /**
+   * A text by which `settleTicket` of the meter finds the reservation again, in another process. It is stored beside a
+   * kept answer until the answer is settled. @default none: what was reserved for a lost answer is not settled
+   */
+  readonly ticket?: string;
 }
 
 /** The answer of a meter that has nothing left. */
@@ -124,13 +203,20 @@ export interface Exhausted {
 }
 
 /** Decides before each request that costs whether its user can still pay. */
-export interface Meter<Env = unknown> extends Checked<Env> {
+export interface Meter<Env = unknown> extends OperatorPart<Env> {
   /**
    * Reserves the most that a request can cost, right before the request is sent.
    *
    * @returns the reservation, or when it is worth asking again if nothing is left
    */
   reserve(payable: Payable<Env>): Promise<Reservation | Exhausted>;
+  /**
+   * Settles a reservation whose process is gone, or whose settlement has failed. It may be called for one that was
+   * settled, and then changes nothing.
+   *
+   * @param spent the amount that is spent; undefined for all that was reserved
+   */
+  settleTicket?(ticket: string, spent: number | undefined, env: Env): Promise<void>;
   /** Paths of its own: `GET /v1/budget` of `budget(…)`. @default none */
   readonly routes?: readonly ExtensionRoute<Env>[];
 }

@@ -5,12 +5,16 @@ export type {
   Extension,
   ExtensionRoute,
   Meter,
+  Operation,
+  OperatorPart,
+  OperatorRequest,
   Payable,
   ProxyContext,
   Reservation,
   RouteName,
   Usage,
   User,
+  UserData,
 } from "./admitted.js";
 export {
   type RateLimit,
@@ -21,6 +25,7 @@ export {
   workersRateLimit,
 } from "./gates/caller.js";
 export type { Caps } from "./gates/fields.js";
-export type { Authenticate, Keys, Limits, Models, ProxyOptions } from "./options.js";
+export type { JobEvent, JobOutcome, OnJobEvent } from "./job-event.js";
+export type { Authenticate, Health, Keys, Limits, Models, OnEvent, ProxyOptions } from "./options.js";
 export { createProxy, type GatewayProxy } from "./proxy.js";
 export type { Outcome, ProxyEvent } from "./report.js";

@@ -58,11 +58,27 @@ export interface Limits {
   readonly pollMemoMs?: number;
   /**
    * The largest number of chat streams that one user may have open at a time, in each isolate; the next is refused with
-   * 429 `too_many_streams`. Not counted under `authenticate: "public"`, where all are one user. @default 16
+   * 429 `too_many_streams`. With `streamLog` the streams that are open at the gateway are counted, in all isolates
+   * together, whether they are read or not: give the object the same `limits`. Not counted under `authenticate: "public"`, where all are one user. @default 16
    */
   readonly streamsPerUser?: number;
   /** The largest file in a data URI or in plain Base64, in bytes. @default 20_971_520: the spec's largest image */
   readonly dataURIBytes?: number;
+}
+
+/** Options of `GET /health`, which needs no sign-in. */
+export interface Health {
+  /**
+   * Asks the gateway too: polls a task that does not exist, which is free, and shows that the key is taken and that the host
+   * is a gateway. Each isolate asks at most once in 10 seconds, and one at a time, for all callers.
+   * @default false
+   */
+  readonly asksGateway?: boolean;
+}
+
+/** Receives the event of each request when its answer is over: a function of your own, or `analyticsEngine(…)` of `/operator`. */
+export interface OnEvent<Env = unknown> extends Checked<Env> {
+  (event: ProxyEvent, env: Env, context: ProxyContext | undefined): unknown;
 }
 
 /** The rule for addresses that the gateway may fetch media from. */
@@ -136,7 +152,9 @@ export interface ProxyOptions<Env = unknown> {
   /** Bounds of sizes and times. */
   readonly limits?: Limits;
   /** Receives each event, for logs and meters. An error that it throws is dropped: a broken log must not break an answer. */
-  readonly onEvent?: (event: ProxyEvent, env: Env, context: ProxyContext | undefined) => void;
+  readonly onEvent?: OnEvent<Env>;
+  /** Options of `GET /health`. */
+  readonly health?: Health;
   /**
    * Further headers of each request to the gateway: the key of an AI gateway in front of it (`cf-aig-authorization`),
    * metadata for its logs. Values are ASCII. `authorization`, `cookie`, `host`, `content-*` and headers about the

@@ -22,20 +22,49 @@ export async function refuse<Env>(given: Refusal, failed: Failed<Env>): Promise<
   const { request, settings, report } = failed;
   const refusal = given.reason === "not_found" ? notServed(request.url, settings) : given;
   const { status, code, message } = textOf(refusal);
-  const { advice, headers, budget, reason } = refusal.details;
+  const { advice, headers, budget, limit, reason } = refusal.details;
   const requestId = headers?.["x-request-id"] ?? report?.known.requestId;
   if (advice && !waysOut.has(advice))
     advise(settings.advised, `${JSON.stringify(advice.slice(0, 100))}: ${message}`);
-  if (status >= 500)
-    await logCause(`${status} ${code}${requestId ? `, request ${requestId}` : ""}`, refusal, failed);
+  settings.repeats?.report();
+  if (status >= 500) await logCause(`${status} ${code}`, refusal, failed, requestId);
   if (report && requestId) report.known.requestId = requestId;
   if (report && budget) report.known.budget = budget;
+  if (report && limit) report.known.limit = limit;
   if (report && reason) report.known.reason = reason;
   report?.end(status, code);
   const id = requestId && { "x-request-id": requestId };
-  const all = { "x-sluice-source": "proxy", ...headers, ...id, "content-type": "application/json" };
+  const all = {
+    "x-sluice-source": "proxy",
+    ...(mayPass(refusal) && { "retry-after": String(waitOf()) }),
+    ...headers,
+    ...id,
+    "content-type": "application/json",
+  };
   // 499 is for the log, since no client is left to read it
   return new Response(errorBody(refusal), { status: status === 499 ? 408 : status, headers: all });
+}
+
+/** Refusals that a short wait may help. */
+const PASSING: readonly Refusal["reason"][] = [
+  "upstream_unreachable",
+  "upstream_error",
+  "authentication_unavailable",
+  "rate_limit_unavailable",
+  "budget_unavailable",
+];
+
+/** Returns false where the request may be done all the same: `retry-after` would tell clients to pay for it twice. */
+function mayPass({ reason, details }: Refusal): boolean {
+  return PASSING.includes(reason) && details.outcome !== "unknown";
+}
+
+/**
+ * Returns 1 to 3 seconds: clients wait exactly as long as they are told, and those that failed in one moment must not come
+ * back in one. The core gives up where it is told to wait for longer than 30 s.
+ */
+function waitOf(): number {
+  return 1 + Math.floor(Math.random() * 3);
 }
 
 /** The largest number of different lines that callers, who choose their subjects, can put into a log. */
@@ -74,12 +103,22 @@ const SECRET_CHARACTERS = 8;
 /** JWTs, and words of letters and digits: most keys and tokens, also those that the proxy does not know. */
 const KEY_LIKE = /\beyJ[\w-]+(?:\.[\w-]*)*|(?=[\w+-]*\d)(?=[\w+-]*[a-z])[\w+-]{16,}/gi;
 
-/** Logs an error in one line, without a value of `env`, a credential, a secret, or what looks like a key. */
-export async function logCause<Env>(subject: string, error: unknown, failed: Failed<Env>): Promise<void> {
+/**
+ * Logs an error in one line, without a value of `env`, a credential, a secret, or what looks like a key. Of the equal lines
+ * of one minute only the first is written, and later the number of the others: in an outage each request has one.
+ */
+export async function logCause<Env>(
+  subject: string,
+  error: unknown,
+  failed: Failed<Env>,
+  requestId?: string,
+): Promise<void> {
   let safe = causeOf(error).slice(0, 10_000);
   for (const { name, value } of await confidentialIn(failed)) safe = safe.replaceAll(value, `[${name}]`);
   safe = safe.replace(KEY_LIKE, "[…]").replace(/\p{Cc}+/gu, " ");
-  logError(`${subject}: ${safe.slice(0, CAUSE_CHARACTERS)}`);
+  safe = safe.slice(0, CAUSE_CHARACTERS);
+  if (failed.settings.repeats?.isRepeated(subject, safe)) return;
+  logError(`${subject}${requestId ? `, request ${requestId}` : ""}: ${safe}`);
 }
 
 /** Describes an error for the log, with the errors behind it. */
@@ -112,13 +151,29 @@ async function confidentialIn<Env>({ request, env, settings, report }: Failed<En
     .sort((one, other) => other.value.length - one.value.length);
 }
 
-/** Names what a function looks for in `env` and does not find: "; env.PROXY_SECRET is not set". */
-export function missingIn<Env>(read: (env: Env) => unknown, env: Env): string {
+/** The value of an option, and its check. */
+export interface ReadValue {
+  readonly value: unknown;
+  readonly check: (value: unknown) => unknown;
+}
+
+/**
+ * Names the variables that make an option wrong: "; look at env.PROXY_SECRET" for one whose own value is, else
+ * "; env.PROXY_SECRET is not set" for those that are missing.
+ */
+export function variablesIn<Env>(
+  read: (env: Env) => unknown,
+  env: Env,
+  { value: result, check }: ReadValue,
+): string {
   const missing = new Set<string>();
+  const wrong = new Set<string>();
   const watched = new Proxy(Object(env) as object, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
       if (value === undefined || value === "") missing.add(`env.${String(name)}`);
+      // one of two keys may be missing, and the other one be at fault
+      else if ([result].flat().includes(value) && !passes(check, value)) wrong.add(`env.${String(name)}`);
       return value;
     },
   });
@@ -126,29 +181,19 @@ export function missingIn<Env>(read: (env: Env) => unknown, env: Env): string {
     // its rejection says no more than the first one did
     Promise.resolve(read(watched as Env)).catch(() => {});
   } catch {}
+  if (wrong.size > 0) return `; look at ${[...wrong].join(", ")}`;
   return missing.size > 0 ? `; ${[...missing].join(", ")} is not set` : "";
 }
 
-/** Answers 503 as long as a setting or a binding is missing. Only the log names each; no request is sent. */
-export async function healthOf<Env>(
-  settings: Settings<Env>,
-  setup: readonly unknown[],
-  failed: Failed<Env>,
-): Promise<Response> {
-  const { authenticate, rateLimit, meter, extensions, read } = settings;
-  const { env, report } = failed;
-  const parts = [authenticate === "public" ? undefined : authenticate, rateLimit, meter, ...extensions];
-  const checks = parts.flatMap((part) => part?.checks ?? []);
-  const results = await Promise.allSettled<unknown>([
-    ...setup,
-    read.origins(env),
-    ...checks.map(async (check) => check(env)),
-  ]);
-  const problems = results.filter((result) => result.status === "rejected");
-  for (const { reason } of problems) await logCause("health", reason, failed);
-  const [status, code] = problems.length > 0 ? [503, "misconfigured"] : [200];
-  report?.end(status, code);
-  return Response.json({ status: code ?? "ok" }, { status });
+function passes(check: ReadValue["check"], value: unknown): boolean {
+  try {
+    // an async check is of several variables together: it blames none of them
+    const result = check(value);
+    if (result instanceof Promise) result.catch(() => {});
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Tells whether the value of a header of this name is a credential. */

@@ -1,4 +1,4 @@
-import type { Admitted, Extension, ProxyContext, RouteName } from "./admitted.js";
+import type { Admitted, Extension, ProxyContext, RouteName, User } from "./admitted.js";
 import { checkOrigin, checkRate, corsHeadersOf, userOf } from "./gates/caller.js";
 import { find, isPoll, type Match, matchFor } from "./gates/path.js";
 import { admit } from "./gates/policy.js";
@@ -8,7 +8,7 @@ import { ask, type Exchange } from "./gateway/request.js";
 import type { ProxyOptions } from "./options.js";
 import { Refusal, refusalIn } from "./refusal.js";
 import { logError, openReport, type Report } from "./report.js";
-import { checkedOptions, partsOf, type Settings, setupOf } from "./settings.js";
+import { checkedOptions, type Settings, setupOf } from "./settings.js";
 
 /** The default export of a Worker; `fetch` serves any host that speaks `Request` and `Response`. */
 export interface GatewayProxy<Env = unknown> {
@@ -55,7 +55,7 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
   let offered: Record<string, string> = {};
   let response: Response;
   try {
-    const found = find(request.url, settings);
+    let found = find(request.url, settings);
     // found before the gate that uses it, so that a page can read each refusal
     const origin = request.headers.get("origin");
     // `GET /health` reports a problem of `origins` with all others
@@ -65,12 +65,18 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
     cors = corsHeadersOf(origin, allowed, settings.credentials);
 
     // a page can read the reason of a refusal only if its preflight was allowed
+    let operator: User | undefined;
+    if (found.matches[0]?.route.name === "admin") {
+      const { operatorOf } = await import("./gates/operator.js");
+      operator = await operatorOf(settings, incoming, found.matches[0].route, report);
+      if (!operator) found = { ...found, matches: [], methods: "" };
+    }
     const isPreflight = request.method === "OPTIONS" && origin !== null;
     const match = isPreflight ? undefined : matchFor(request, found);
     checkOrigin(origin, allowed);
     // on refusals, too: a client decides by them if it may repeat a request
     offered = match ? offersFor(match.route.name, settings.extensions) : {};
-    if (match) response = await serve(settings, incoming, match, found.host, report);
+    if (match) response = await serve(settings, incoming, match, { host: found.host, report, operator });
     else response = (await import("./own-answers.js")).preflight(request, found.methods);
   } catch (error) {
     const { refuse } = await import("./own-answers.js");
@@ -96,29 +102,31 @@ async function serve<Env>(
   settings: Settings<Env>,
   incoming: Incoming<Env>,
   match: Match,
-  host: string,
-  report: Report,
+  { host, report, operator }: { host: string; report: Report; operator: User | undefined },
 ): Promise<Response> {
   const { request, env } = incoming;
   const { route } = match;
   const { known } = report;
   known.route = route.name;
   if (route.name === "health") {
-    const { healthOf } = await import("./own-answers.js");
-    return await healthOf(settings, partsOf(settings, env, host), { request, env, settings, report });
+    const { healthOf } = await import("./health.js");
+    return await healthOf(settings, host, { request, env, settings, report });
   }
-  const user = await userOf(settings.authenticate, request, env);
+  const user = operator ?? (await userOf(settings.authenticate, request, env));
   known.user = user.id;
-  await checkRate(settings.rateLimit, { ...incoming, user }, route);
+  // in an outage, operators must get through
+  if (!operator) await checkRate(settings.rateLimit, { ...incoming, user }, route);
   const found = await setupOf(settings, env, host, user);
   const checked = await admit(settings, found, match, {
     ...incoming,
     user,
     route: route.name,
     path: route.path,
+    ...(settings.authenticate === "public" && { isPublic: true }),
   });
   if (checked.model !== undefined) known.model = checked.model;
-  if (checked.body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
+  const isCounted = !settings.extensions.some(({ boundsStreams }) => boundsStreams);
+  if (isCounted && checked.body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
   const isMore = settings.upstreamHeaders || request.headers.has("traceparent");
   const { addedHeaders } = isMore ? await import("./gateway/additions.js") : {};
   const added = await addedHeaders?.(settings, checked);
@@ -159,7 +167,9 @@ async function gatewayAnswer<Env>(exchange: Exchange<Env>): Promise<Response> {
   if (settings.meter) {
     // reserved last: a request that the proxy or an extension refuses costs nothing
     const { openAccount } = await import("./gateway/additions.js");
-    exchange.account = await openAccount(settings.meter, admitted);
+    exchange.account = await openAccount(settings.meter, admitted, (paid) => {
+      Object.assign(exchange.report.known, paid);
+    });
   }
   return await ask(exchange, outgoing, env);
 }

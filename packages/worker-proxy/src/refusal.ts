@@ -41,7 +41,7 @@ export function refusalIn(error: unknown): Refusal {
 export function tooMany(
   reason: "rate_limited" | "budget_exhausted" | "shared_budget_exhausted" | "too_many_streams",
   retryAfterMs: number,
-  details: Pick<Details, "budget"> = {},
+  details: Pick<Details, "budget" | "limit"> = {},
 ): Refusal {
   const what = Math.max(1, Math.ceil(retryAfterMs / 1000) || 1);
   return new Refusal(reason, { ...details, what, headers: { "retry-after": String(what) } });
@@ -79,22 +79,23 @@ export async function readOption<Env, T>(
   name: string,
   read: (env: Env) => unknown,
   env: Env,
-  check: (value: unknown) => T,
+  check: (value: unknown) => T | Promise<T>,
 ): Promise<T> {
   let problem = `${name}: its function threw`;
   let cause: unknown;
+  let value: unknown;
   try {
-    const value = await read(env);
+    value = await read(env);
     try {
-      return check(value);
+      return await check(value);
     } catch (error) {
       problem = (error as TypeError).message;
     }
   } catch (error) {
     cause = error;
   }
-  const { missingIn } = await import("./own-answers.js");
-  throw misconfigured(problem + missingIn(read, env), cause);
+  const { variablesIn } = await import("./own-answers.js");
+  throw misconfigured(problem + variablesIn(read, env, { value, check }), cause);
 }
 
 /**

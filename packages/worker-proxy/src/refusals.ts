@@ -2,7 +2,7 @@ import type { CallOutcome } from "./admitted.js";
 
 /*
  * Every refusal of the proxy: its status, its message, and its code where that is not the reason itself. Loaded when a
- * request is refused. In a message, `{param}`, `{what}` and `{budget}` stand for the details of the same name, and
+ * request is refused. In a message, `{param}`, `{what}`, `{budget}` and `{limit}` stand for the details of the same name, and
  * `{wayOut}` for what to do instead.
  */
 
@@ -23,7 +23,7 @@ export const refusals = {
   unauthenticated: [401, "sign in: the proxy does not know who is asking"],
   invalid_key: [401, "the key or session in `authorization` is not valid; sign in again", "invalid_api_key"],
   authentication_unavailable: [503, "who is asking can't be told now; try again"],
-  rate_limited: [429, "too many requests; try again in {what} s"],
+  rate_limited: [429, "too many {limit}; try again in {what} s"],
   rate_limit_unavailable: [503, "how much you have asked can't be told now; try again"],
   budget_exhausted: [429, "the budget of this {budget} is used up; try again in {what} s"],
   shared_budget_exhausted: [429, "a budget that all share ({budget}) is used up; try again in {what} s"],
@@ -104,6 +104,8 @@ export interface Details {
   readonly reason?: string | undefined;
   /** The budget that is used up. @default "user" */
   readonly budget?: string | undefined;
+  /** The limit that was reached: the things that were too many, or the name of an option. @default "requests" */
+  readonly limit?: string | undefined;
   /** The subject of a line in the operator's log, which has the message too: an option should perhaps change. */
   readonly advice?: string | undefined;
   /** The end of the call to the gateway that this refusal reports. @default "unknown": all that was reserved is spent */
@@ -136,12 +138,12 @@ type Refused = { readonly reason: Reason; readonly details: Details };
 
 /** Returns the status and the words of a refusal. */
 export function textOf({ reason, details }: Refused): ErrorText {
-  const { what = "", param = "an address", budget = "user", said } = details;
+  const { what = "", param = "an address", budget = "user", limit = "requests", said } = details;
   const [usual, message, code = reason]: Row = refusals[reason];
   const status = said?.status ?? usual;
-  const words = { param, what, budget, wayOut: waysOut.get(param) ?? BY_OPERATOR };
+  const words = { param, what, budget, limit, wayOut: waysOut.get(param) ?? BY_OPERATOR };
   const text = message.replace(
-    /\{(param|what|budget|wayOut)\}/g,
+    /\{(param|what|budget|limit|wayOut)\}/g,
     (_, word: keyof typeof words) => `${words[word]}`,
   );
   const type = TYPES[status] ?? (status < 500 ? "invalid_request_error" : "proxy_error");

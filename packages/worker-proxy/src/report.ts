@@ -18,6 +18,8 @@ export type Outcome = "complete" | "unconfirmed" | "refused" | "failed" | "cut" 
  * and no key in it. Raise an alarm at the code `upstream_auth`: the gateway refuses the key, or the account is empty.
  */
 export interface ProxyEvent {
+  /** Tells it from a `JobEvent`. */
+  readonly kind: "request";
   /** The answer's `x-request-id`: the gateway's where it sent one, else the proxy's own. */
   readonly requestId: string;
   /** Absent where the path is none of the proxy's. */
@@ -30,14 +32,33 @@ export interface ProxyEvent {
   readonly outcome: Outcome;
   /** The reason of a 401 in words of `/auth`, which the caller does not learn: `unexpected "aud" claim value`. */
   readonly reason?: string;
+  /** The operation of an operator, `users/erase`; absent where the caller is none. */
+  readonly operation?: string;
   /** The budget that refused the request: a name of the `limits` of `budget(…)`. */
   readonly budget?: string;
+  /**
+   * The limit that refused the request with 429: `requests` or `polls` of `rateLimit`, or `streamsPerUser` of `limits`. For
+   * files and for readers of one stream the code says it.
+   */
+  readonly limit?: string;
   /** The model of the request; absent where it names none or was refused before it was read. */
   readonly model?: string;
   /** The id that `authenticate` returned. */
   readonly user?: string;
-  /** The gateway's own count, where the proxy reads it: in every JSON answer, and in a stream with a `meter`. */
+  /**
+   * The gateway's own count, where the proxy reads it: in every JSON answer, and in a stream with a `meter`. Absent where
+   * an object has asked the gateway: its `JobEvent` has it, once for each answer.
+   */
   readonly usage?: Usage;
+  /** The id of a stream that is kept, the answer's `x-stream-id`. Its payment is in the `JobEvent` with this id. */
+  readonly streamId?: string;
+  /** True where the answer was kept already: a create or a chat that was repeated with its key, and a stream that was read again. */
+  readonly replayed?: boolean;
+  /** The amounts that the meter has set aside and spent for this request, in its unit, where it says so. */
+  readonly reserved?: number;
+  readonly spent?: number;
+  /** Number of requests to the gateway, where a second key was tried. @default 1 */
+  readonly attempts?: number;
   /** The HTTP status of the gateway; absent where the proxy sent nothing to it, or got no answer. */
   readonly upstreamStatus?: number;
   /** Time from the request's arrival to the first byte of the answer's body, in milliseconds. */
@@ -80,7 +101,15 @@ export function openReport(method: string, notify: (event: ProxyEvent) => unknow
       for (const work of works) work();
       const durationMs = Date.now() - startedAt;
       const outcome = outcomeOf(status, code, known.outcome);
-      const event = { ...known, method, status, outcome, durationMs, ...(code && { code }) };
+      const event = {
+        ...known,
+        kind: "request",
+        method,
+        status,
+        outcome,
+        durationMs,
+        ...(code && { code }),
+      } as const;
       // `onEvent` may be async: on some hosts an unhandled rejection ends the process
       new Promise((resolve) => resolve(notify(event))).catch(() => {});
     },

@@ -6,11 +6,12 @@ import { tableOf } from "./gates/path.js";
 import { createKeyInUse } from "./gateway/key-in-use.js";
 import type { ProxyOptions } from "./options.js";
 import { ensure, misconfigured, readOption } from "./refusal.js";
+import { createRepeats } from "./repeats.js";
 
 /** The routes whose fields are listed. */
 const TABLED: readonly RouteName[] = ["chat", "images", "videos", "assets"];
 
-const ROUTES: readonly RouteName[] = [...TABLED, "epsilon", "health", "budget"];
+const ROUTES: readonly RouteName[] = [...TABLED, "epsilon", "health", "budget", "admin"];
 
 /** The routes whose ids belong to one user. */
 const OWNED: readonly RouteName[] = ["videos", "assets", "epsilon"];
@@ -69,6 +70,11 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
   };
   const hasBudget = !routes.includes("budget") || added.some(({ name }) => name === "budget");
   ensure(hasBudget, "routes: budget needs a `meter` that can be read, as budget()");
+  if (routes.includes("admin")) {
+    const isServed = added.some(({ name }) => name === "admin");
+    ensure(isServed, "routes: admin needs `admin(…)` of /operator among the `extensions`");
+    ensure(authenticate !== "public", 'routes: admin can\'t be open with authenticate: "public"');
+  }
   const keepsApart = authenticate === "public" || secret || !routes.some((name) => OWNED.includes(name));
   ensure(keepsApart, `secret: ${OWNED.join(", ")} need one, which keeps users apart`);
   const limits = { ...LIMITS, ...given.limits };
@@ -92,6 +98,7 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     keyInUse: createKeyInUse(),
     /** Lines about options that an operator may have forgotten, each of which is logged once. */
     advised: new Set<string>(),
+    repeats: createRepeats(),
     /** Bounds the streams of a user. */
     countStream:
       authenticate === "public" ? () => () => {} : createStreamCount(limits.streamsPerUser, limits.totalMs),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CHATS, chat, startAttacked, stream } from "./support/attacked.js";
+import { CHATS, chat, IMAGES, startAttacked, stream, VIDEOS } from "./support/attacked.js";
 import { readerOf } from "./support/event-stream.js";
 import { answered, done, json, said, says, stopped, streamHead } from "./support/raw-gateway.js";
 
@@ -123,5 +123,92 @@ describe("case 99: answers of the gateway, while another user's stream runs in 1
     goOn(said("two") + stopped() + done);
     expect(await victim.until("never")).toMatch(/two.*\[DONE\]\n\n$/s);
     expect(proxy.isAlive()).toBe(true);
+  });
+});
+
+describe("case 140: every other answer of the gateway, while another user's stream runs in 128 MB", () => {
+  const lookup = "/gamma/asset/GetAsset";
+  let proxy: Awaited<ReturnType<typeof startAttacked>>;
+  beforeAll(async () => {
+    const models = {
+      "delta-5.3": {},
+      "beta3.0-video": {},
+      "gamma-image-5-0-260128": {},
+      "gamma-asset": { GroupId: ["g"] },
+    };
+    const routes = ["chat", "images", "videos", "assets"];
+    proxy = await startAttacked({
+      heapMB: 128,
+      plan: { once: true },
+      options: { models, routes, assetLookup: lookup },
+    });
+  });
+  afterAll(() => proxy.close());
+
+  const video = { model: "beta3.0-video", input: { prompt: "a" } };
+  const image = { model: "gamma-image-5-0-260128", prompt: "a" };
+  const asset = {
+    model: "gamma-asset",
+    GroupId: "g",
+    URL: "https://files.example/a.png",
+    AssetType: "Image",
+  };
+  const empty = (size: number) => `{"data":[${filled("{}", size)}]}`;
+  let tests = 0;
+
+  /** Opens a stream of another user; returns what checks that it has gone on to its end. */
+  async function victimOf(attack: (line: string) => string) {
+    let goOn = (_text: string) => {};
+    proxy.upstream.answers((socket, request) => {
+      if (request.body?.stream !== true) return says(attack(request.line))(socket, request);
+      socket.write(streamHead + said("one"));
+      goOn = (text) => socket.end(text);
+    });
+    const victim = readerOf(await proxy.send("victim", stream));
+    await victim.until("one");
+    return async () => {
+      goOn(said("two") + stopped() + done);
+      expect(await victim.until("never")).toMatch(/two.*\[DONE\]\n\n$/s);
+      expect(proxy.isAlive()).toBe(true);
+    };
+  }
+
+  test.each([
+    ["the poll of a video", VIDEOS, video, (id: string) => ({ path: `${VIDEOS}/${id}` })],
+    [
+      "the lookup of an asset",
+      "/gamma/asset/CreateAsset",
+      asset,
+      (id: string) => ({ path: lookup, body: { Id: id } }),
+    ],
+  ])("16 MB of empty objects for %s end neither the process nor the stream", async (_, path, body, next) => {
+    let isLarge = false;
+    const goesOn = await victimOf(() => json(isLarge ? empty(16 * MB) : '{"id":"task-1","Id":"task-1"}'));
+    const created = JSON.parse((await proxy.ask("attacker", body, { path })).text) as { id: string };
+    isLarge = true;
+    const { path: then, body: sent } = { body: undefined, ...next(created.id) };
+    const answer = await proxy.ask("attacker", sent, { path: then });
+    expect([answer.status, answer.error?.["code"]]).toEqual([502, "upstream_type"]);
+    await goesOn();
+  });
+
+  test.each([
+    ["an image", IMAGES, image],
+    ["a video", VIDEOS, video],
+  ])("16 MB of empty objects for %s that is remembered neither", async (_, path, body) => {
+    const goesOn = await victimOf(() => json(empty(16 * MB)));
+    const headers = { "idempotency-key": `large-${++tests}` };
+    for (let nth = 0; nth < 2; nth += 1) {
+      const answer = await proxy.ask("attacker", body, { path, headers });
+      expect([answer.status, answer.error?.["code"]]).toEqual([502, "upstream_type"]);
+    }
+    await goesOn();
+  });
+
+  test("four answers at once with as many values as one may have neither", async () => {
+    const goesOn = await victimOf(() => json(`{"choices":[${filled("{}", 1_499_000)}]}`));
+    const attacks = Array.from({ length: 4 }, (_, nth) => proxy.ask(`attacker-${nth}`, chat));
+    for (const { status } of await Promise.all(attacks)) expect([200, 502]).toContain(status);
+    await goesOn();
   });
 });

@@ -102,6 +102,26 @@ test("case 59: a missing PROXY_SECRET and a missing JWT_SECRET have different li
   ]);
 });
 
+test.each([
+  ["secret", "PROXY_SECRET", "too short"],
+  ["secret", "PROXY_SECRET_OLD", "too short"],
+  ["apiKey", "GATEWAY_API_KEY", `${KEY}\n`],
+  ["apiKey", "GATEWAY_API_KEY_NEXT", `"${KEY}"`],
+] as const)(
+  "case 126: of the two variables of `%s` the log names %s, whose value is wrong, and not the one that may be missing",
+  async (option, wrong, value) => {
+    const names = {
+      secret: ["PROXY_SECRET", "PROXY_SECRET_OLD"],
+      apiKey: ["GATEWAY_API_KEY", "GATEWAY_API_KEY_NEXT"],
+    };
+    const read = (env: Env) =>
+      names[option].flatMap((name) => (env as unknown as Record<string, string | undefined>)[name] ?? []);
+    const { ask } = openProxy({ [option]: read });
+    expect((await ask(asked(), { KEY, [wrong]: value } as Env)).status).toBe(500);
+    expect(lines()).toEqual([expect.stringMatching(new RegExp(`: ${option}: .*; look at env\\.${wrong}$`))]);
+  },
+);
+
 test("case 59: the log names an `authenticate` that reads the body", async () => {
   const { ask, reached } = openProxy({
     async authenticate(request) {

@@ -2,6 +2,7 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { hashOf } from "../src/durable/platform.js";
+import { userIndexIn } from "../src/durable/user-index.js";
 import { count, useOf } from "./support/counted.js";
 import { type CountedEnv, files, proxy } from "./support/counted-worker.js";
 import { gateway, task } from "./support/durable-gateway.js";
@@ -117,21 +118,22 @@ const subscription = {
 test("a task without a page: its create, polls, end, notices, copy, and what is forgotten days later", async () => {
   // the first rows of an object make its tables, too
   await upload(film);
-  await step("requests 1, rows 11", () => post("/v1/notifications", subscription));
-  await step("requests 1, rows 2", () => post("/v1/notifications", subscription));
-  const id = await step("requests 1, rows 2, outside 1", create);
+  await userIndexIn(env.COUNTED_WATCH, await hashOf(user)).end({ id: "first", keptUntil: START + 90 * DAY });
+  await step("requests 2, rows 36", () => post("/v1/notifications", subscription));
+  await step("requests 2", () => post("/v1/notifications", subscription));
+  const id = await step("requests 2, rows 5, outside 1", create);
   const task = `/v1/video/generations/${id}`;
   await step("alarms 1, rows 3, outside 1", () => ring("watch"));
   await step("requests 1", () => ask(task));
   status = "SUCCESS";
   await step("alarms 1, rows 3, outside 1", () => ring("watch"));
-  await step("requests 2, alarms 1, rows 19, outside 1", () => ring("watch"));
-  await step("alarms 1, rows 3, outside 1", () => ring("push"));
+  await step("requests 2, alarms 1, rows 23, outside 1", () => ring("watch"));
+  await step("requests 1, alarms 1, rows 4, outside 1", () => ring("push"));
   await step("requests 3, alarms 1, rows 20, classA 1, outside 1", () => ring("index"));
   await step("requests 2", () => ask(task));
   await step("requests 1", () => post("/v1/archive", { tasks: [id] }));
   await step("alarms 1", () => ring("watch"));
-  await step("alarms 1, rows 1", () => ring("push"));
+  await step("alarms 1, rows 3", () => ring("push"));
   vi.setSystemTime(START + 40 * DAY);
   await step("requests 1, alarms 1, rows 10, deleted 1", () => ring("index"));
   await step("alarms 1, rows 1", () => ring("all"));

@@ -1,121 +1,12 @@
-import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
-import type { ObjectNamespace, ObjectState } from "@sluice/worker-proxy/durable";
-import { type MediaBucket, mediaIndex } from "@sluice/worker-proxy/media";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { countedState } from "./support/rows.js";
+import { job, MOST, withIndex } from "./support/index-object.js";
 
 const DAY_MS = 86_400_000;
-const MOST = { mostBytes: 1e15, mostUploadBytes: 1e15, mostFiles: 1e9 };
+const MINUTE_MS = 60_000;
 
 afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();
-});
-
-/** A bucket that keeps the names of its files. */
-function openBucket() {
-  const keys: string[] = [];
-  const bucket: Pick<MediaBucket, "put" | "delete"> = {
-    async put(key, content) {
-      await new Response(content).arrayBuffer();
-      keys.push(key);
-    },
-    async delete(gone) {
-      for (const key of gone) if (keys.includes(key)) keys.splice(keys.indexOf(key), 1);
-    },
-  };
-  return { keys, bucket: bucket as MediaBucket };
-}
-
-/** Runs with the index of a user, in an object of its own. The index of all users takes everything. */
-async function withIndex<T>(name: string, run: (index: Awaited<ReturnType<typeof openIndex>>) => Promise<T>) {
-  // any object of the platform's will do: its own class creates no table before it is asked
-  const object = env.BUDGET.get(env.BUDGET.idFromName(`media ${name}`));
-  return await runInDurableObject(object, (_, state) => run(openIndex(state as never)));
-}
-
-/** The alarm is the test's: the platform would call that of the object's own class. */
-function withAlarm(state: ObjectState): ObjectState {
-  let alarmAt: number | null = null;
-  const storage = new Proxy(state.storage, {
-    get(target, name) {
-      if (name === "setAlarm")
-        return async (at: number) => {
-          alarmAt = at;
-        };
-      if (name === "getAlarm") return async () => alarmAt;
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-  return {
-    storage,
-    blockConcurrencyWhile: (work) => state.blockConcurrencyWhile(work),
-    waitUntil: (work) => state.waitUntil(work),
-  };
-}
-
-function openIndex(given: ObjectState) {
-  const { state, rows } = countedState(withAlarm(given));
-  const { bucket, keys } = openBucket();
-  const asked: object[] = [];
-  const namespace = {
-    idFromName: (name: string) => name,
-    get: (name: string) => ({
-      async fetch(request: Request) {
-        if (name !== "all") return await index.fetch(request);
-        asked.push(await request.json());
-        return Response.json({ file: {} });
-      },
-    }),
-  } as unknown as ObjectNamespace;
-  const Index = mediaIndex<object>({
-    bucket: () => bucket,
-    index: () => namespace,
-    secret: () => "a secret for links, of 32 letters and more",
-    userFiles: 1_000_000,
-    userBytes: 1e12,
-    archive: { hosts: ["cdn.example"] },
-  });
-  const index = new Index(state, {}) as Required<InstanceType<typeof Index>>;
-  const ask = async (body: object) => {
-    const request = new Request("https://media.invalid/", { method: "POST", body: JSON.stringify(body) });
-    return (await (await index.fetch(request)).json()) as {
-      file?: { id: string; received: number; isWhole: number; expiresAt: number };
-      files?: { id: string }[];
-      full?: string;
-    };
-  };
-  return {
-    ask,
-    keys,
-    asked,
-    rows,
-    sql: state.storage.sql,
-    alarm: () => index.alarm(),
-    open: (id: string, more: object = {}) =>
-      ask({
-        do: "open",
-        file: { id, bytes: 10, type: "image/png", expiresAt: Date.now() + DAY_MS },
-        isCopy: false,
-        ...MOST,
-        ...more,
-      }),
-    /** The rows that are used meanwhile. */
-    async usedBy(act: () => Promise<unknown>) {
-      const before = { ...rows };
-      await act();
-      return { read: rows.read - before.read, written: rows.written - before.written };
-    },
-  };
-}
-
-const job = (name: string) => ({
-  source: `source ${name}`,
-  id: name,
-  userId: "user-1",
-  url: "https://cdn.example/film.png",
 });
 
 describe("case 110: the work for a file does not grow with the files that are stored", () => {
@@ -136,7 +27,8 @@ describe("case 110: the work for a file does not grow with the files that are st
         Date.now() + DAY_MS,
       );
       sql.exec(
-        `${numbers} INSERT INTO copies SELECT 's' || i, 'f' || i, '', '', 1, ?2 + i, i % 2, 0, NULL FROM n WHERE ?1 > 0`,
+        `${numbers} INSERT INTO copies (source, id, userId, url, attempts, nextAt, isOver, isPaid, taskId)
+          SELECT 's' || i, 'f' || i, '', '', 1, ?2 + i, i % 2, 0, NULL FROM n WHERE ?1 > 0`,
         stored,
         Date.now() + DAY_MS,
       );
@@ -221,5 +113,160 @@ test("case 110: files and copies of an earlier version stay, and count", async (
     );
     await alarm();
     expect(keys).toEqual(["media/due"]);
+  });
+});
+
+/** Tables as the version before users could be erased left them: the sums are kept by triggers. */
+const THIRD = [
+  `CREATE TABLE files (id TEXT PRIMARY KEY, bytes INTEGER, type TEXT, expiresAt INTEGER, received INTEGER,
+      isWhole INTEGER, claimed INTEGER, uploadId TEXT, parts TEXT, source TEXT UNIQUE, isCount INTEGER,
+      isCopy INTEGER NOT NULL DEFAULT 0, claimedUntil INTEGER NOT NULL DEFAULT 0)`,
+  `CREATE TABLE copies (source TEXT PRIMARY KEY, id TEXT, userId TEXT, url TEXT, attempts INTEGER, nextAt INTEGER,
+      isOver INTEGER, isPaid INTEGER, taskId TEXT)`,
+  "CREATE INDEX files_by_end ON files (isCount, expiresAt)",
+  "CREATE INDEX copies_by_time ON copies (isOver, nextAt)",
+  "CREATE INDEX copies_by_id ON copies (id)",
+  `CREATE TABLE sums (id INTEGER PRIMARY KEY CHECK (id = 1), files INTEGER, bytes INTEGER, uploadBytes INTEGER,
+      jobs INTEGER)`,
+  "INSERT INTO sums VALUES (1, 0, 0, 0, 0)",
+  `CREATE TRIGGER file_added AFTER INSERT ON files BEGIN UPDATE sums SET files = files + 1,
+      bytes = bytes + NEW.bytes, uploadBytes = uploadBytes + iif(NEW.isCopy, 0, NEW.bytes); END`,
+  `CREATE TRIGGER file_removed AFTER DELETE ON files BEGIN UPDATE sums SET files = files - 1,
+      bytes = bytes - OLD.bytes, uploadBytes = uploadBytes - iif(OLD.isCopy, 0, OLD.bytes); END`,
+  `CREATE TRIGGER job_added AFTER INSERT ON copies WHEN NEW.isOver = 0
+      BEGIN UPDATE sums SET jobs = jobs + 1; END`,
+  `CREATE TRIGGER job_ended AFTER UPDATE OF isOver ON copies WHEN OLD.isOver = 0 AND NEW.isOver = 1
+      BEGIN UPDATE sums SET jobs = jobs - 1; END`,
+  "CREATE TABLE version (id INTEGER PRIMARY KEY CHECK (id = 1), number INTEGER)",
+  "INSERT INTO version VALUES (1, 3)",
+];
+
+test("case 123: files and copies of the version before are listed, count, and can be erased", async () => {
+  await withIndex("third", async ({ ask, open, sql, keys, bucket }) => {
+    for (const statement of THIRD) sql.exec(statement);
+    const later = Date.now() + DAY_MS;
+    const insert = `INSERT INTO files (id, bytes, type, expiresAt, received, isWhole, claimed, uploadId, parts, source,
+      isCount, isCopy) VALUES (?, ?, 'image/png', ?, ?, ?, 1, NULL, '[]', ?, 0, ?)`;
+    sql.exec(insert, "whole", 600, later, 600, 1, null, 0);
+    sql.exec(insert, "gone", 0, later, 0, 0, null, 0);
+    sql.exec(insert, "copy", 50, later, 50, 1, "source copy", 1);
+    sql.exec("INSERT INTO copies VALUES ('source copy', 'copy', '', '', 1, ?, 1, 1, 'task-1')", later);
+    sql.exec(
+      "INSERT INTO copies VALUES ('source due', 'due', 'u', 'https://cdn.example/a', 0, ?, 0, 0, 't')",
+      later,
+    );
+    keys.push("media/whole", "media/copy");
+    const { files } = await ask({ do: "list", of: "files", after: "" });
+    expect(files).toMatchObject([{ id: "copy", taskId: "task-1" }, { id: "whole" }]);
+    expect((await open("third", { mostFiles: 2 })).full).toBe("files");
+    expect((await open("third", { mostFiles: 3 })).file?.id).toBe("third");
+    bucket.isAway = true;
+    await expect(ask({ do: "erase" })).rejects.toThrow("away");
+    bucket.isAway = false;
+    expect(await ask({ do: "erase" })).toEqual({ isMore: false });
+    expect(keys).toEqual([]);
+    expect(sql.exec("SELECT files, bytes, uploadBytes, jobs FROM sums").toArray()).toEqual([
+      { files: 0, bytes: 0, uploadBytes: 0, jobs: 0 },
+    ]);
+  });
+});
+
+describe("case 123: the work for a page of files, and for a step of an erasure", () => {
+  test.each([0, 1000, 100_000])("does not grow with the files that are stored: %i", async (stored) => {
+    const used = await withIndex(`pages ${stored}`, async ({ ask, open, usedBy, sql }) => {
+      await open("first");
+      const numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)";
+      sql.exec(
+        `${numbers} INSERT INTO files (id, bytes, type, expiresAt, isWhole, parts, source, isCount, isCopy)
+          SELECT 'f' || i, 10, 'image/png', ?2 + i, 1, '[]', 's' || i, 0, 1 FROM n WHERE ?1 > 0`,
+        stored,
+        Date.now() + DAY_MS,
+      );
+      sql.exec(
+        `${numbers} INSERT INTO copies (source, id, userId, url, attempts, nextAt, isOver, isPaid)
+          SELECT 's' || i, 'f' || i, '', '', 1, ?2 + i, i % 2, 0 FROM n WHERE ?1 > 0`,
+        stored,
+        Date.now() + DAY_MS,
+      );
+      let next: string | undefined;
+      const page = await usedBy(async () => {
+        next = (await ask({ do: "list", of: "files", after: "" })).next;
+      });
+      const second = await usedBy(() => ask({ do: "list", of: "files", after: next ?? "g" }));
+      const jobs = await usedBy(() => ask({ do: "list", of: "copies", after: "" }));
+      const erasure = await usedBy(() => ask({ do: "erase" }));
+      return { page, second, jobs, erasure };
+    });
+    // the figures of the guides
+    for (const { read, written } of [used.page, used.second, used.jobs]) {
+      expect(read).toBeLessThanOrEqual(300);
+      expect(written).toBe(0);
+    }
+    expect(used.erasure.read).toBeLessThanOrEqual(6300);
+    expect(used.erasure.written).toBeLessThanOrEqual(5300);
+  });
+
+  test("ends with nothing left, over as many steps as it takes", async () => {
+    await withIndex("steps of an erasure", async ({ ask, open, sql, alarm, keys }) => {
+      await open("first");
+      sql.exec(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
+          INSERT INTO files (id, bytes, type, expiresAt, isWhole, parts, isCount)
+          SELECT 'f' || i, 10, 'image/png', ?1, 1, '[]', 0 FROM n`,
+        Date.now() + DAY_MS,
+      );
+      for (let at = 1; at <= 1200; at += 1) keys.push(`media/f${at}`);
+      let steps = 1;
+      while ((await ask({ do: "erase" })).isMore) steps += 1;
+      expect([steps, keys]).toEqual([3, []]);
+      vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 20 * MINUTE_MS });
+      await alarm();
+      await alarm();
+      expect(sql.exec("SELECT name FROM sqlite_master WHERE name = 'files'").toArray()).toEqual([]);
+    });
+  });
+});
+
+test.each(["its user deletes", "is of a user who is erased"])(
+  "case 123: a file that %s while it is stored is deleted again, where its request is lost after it has stored it",
+  async (why) => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2040, 0, 1) });
+    await withIndex(`lost ${why}`, async ({ ask, open, alarm, keys, events }) => {
+      await open("lost");
+      if (why === "its user deletes") await ask({ do: "drop", id: "lost", isForGood: true });
+      else await ask({ do: "erase" });
+      keys.push("media/lost");
+      expect((await ask({ do: "whole", id: "lost" })).file).toBeUndefined();
+      expect((await ask({ do: "list", of: "files", after: "" })).files).toEqual([]);
+      vi.setSystemTime(Date.now() + 17 * MINUTE_MS);
+      await alarm();
+      expect([keys, events]).toEqual([[], []]);
+    });
+  },
+);
+
+test("case 124: an upload that ends because no part comes is an event with its user and its size", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2040, 0, 1) });
+  await withIndex("unfinished", async ({ ask, alarm, events }) => {
+    const file = {
+      id: "begun",
+      bytes: 10,
+      type: "image/png",
+      expiresAt: Date.now() + MINUTE_MS,
+      userId: "user-1",
+    };
+    await ask({ do: "open", file, isCopy: false, ...MOST });
+    vi.setSystemTime(Date.now() + MINUTE_MS);
+    await alarm();
+    expect(events).toEqual([
+      {
+        kind: "upload",
+        outcome: "dropped",
+        code: "upload_unfinished",
+        id: "begun",
+        bytes: 10,
+        user: "user-1",
+      },
+    ]);
   });
 });

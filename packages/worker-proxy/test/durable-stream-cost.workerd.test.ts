@@ -2,6 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { streamLogObject } from "@sluice/worker-proxy/durable";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { userIndexIn, withUserIndex } from "../src/durable/user-index.js";
 import { KEY } from "./support/key.js";
 import { countedState } from "./support/rows.js";
 
@@ -24,6 +25,7 @@ test("case 108: an answer of 30 s and 300 events writes at most 20 rows, and cos
   const StreamLog = streamLogObject({
     baseURL: "https://gateway.example",
     apiKey: () => KEY,
+    namespace: () => env.STREAM_LOG,
     fetch: async () =>
       new Response(
         new ReadableStream({
@@ -38,7 +40,9 @@ test("case 108: an answer of 30 s and 300 events writes at most 20 rows, and cos
   const { rows, events } = await runInDurableObject(stub, async (_, state) => {
     const counted = countedState(state);
     const object = new StreamLog(counted.state, env);
-    const caller = encodeURIComponent(JSON.stringify({ user: { id: "ada" }, isMetered: false, headers: {} }));
+    const caller = encodeURIComponent(
+      JSON.stringify({ id: "cost", user: { id: "ada" }, isMetered: false, headers: {} }),
+    );
     const body = JSON.stringify({ model: "delta-5.3", stream: true, messages: [] });
     const headers = { "x-sluice-caller": caller };
     const answer = await object.fetch(
@@ -55,10 +59,33 @@ test("case 108: an answer of 30 s and 300 events writes at most 20 rows, and cos
     return { rows: counted.rows, events: (await text).match(/^id: /gm)?.length };
   });
   expect(events).toBe(302);
-  expect(rows.written).toBeLessThanOrEqual(20);
-  // the request that begins it and the alarms that look after it; the object is in memory as long as the answer
-  const requests = 3;
-  const price =
-    rows.written * PRICE.rows + requests * PRICE.requests + 30 * GIGABYTES * PRICE.gigabyteSeconds;
+  const written = rows.written + (await placeOf("ada"));
+  expect(written).toBeLessThanOrEqual(20);
+  // the request that begins it, the one for its end's code, two for its user's place, and the alarms that look after it
+  const requests = 6;
+  // the object is in memory as long as the answer
+  const price = written * PRICE.rows + requests * PRICE.requests + 30 * GIGABYTES * PRICE.gigabyteSeconds;
   expect(price).toBeLessThanOrEqual(60);
 });
+
+/** Rows for the place of one more answer of a user. */
+async function placeOf(user: string): Promise<number> {
+  const object = env.BUDGET.get(env.BUDGET.idFromName(`places of ${user}`));
+  return await runInDurableObject(object, async (_, state) => {
+    const counted = countedState(state);
+    const handlers = withUserIndex(counted.state, () => ({
+      fetch: async () => new Response(),
+      alarm: async () => {},
+    }));
+    const namespace = { idFromName: (name: string) => name, get: () => handlers };
+    const index = userIndexIn(namespace, user);
+    const one = async (id: string) => {
+      await index.claim({ id, mostOpen: 16, endsAt: Date.now() + 1_000_000 });
+      await index.end({ id, keptUntil: Date.now() + 600_000, mostKept: 50 });
+    };
+    await one("before");
+    const before = counted.rows.written;
+    await one("now");
+    return counted.rows.written - before;
+  });
+}

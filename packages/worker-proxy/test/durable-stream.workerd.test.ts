@@ -237,7 +237,9 @@ describe("a storage that fails in mid-stream", () => {
     const reader = readerOf(response);
     for (const event of events.slice(0, 10)) send(event);
     await reader.until("part 9,");
-    await runInDurableObject(object, (_, { storage }) => void storage.sql.exec("DROP TABLE events"));
+    await runInDurableObject(object, (_, { storage }) => {
+      storage.sql.exec("CREATE TRIGGER full BEFORE INSERT ON answer BEGIN SELECT raise(FAIL, 'full'); END");
+    });
     for (const event of events.slice(10)) send(event);
     end();
     expect(await reader.until("[DONE]")).toBe(numbered(events));
@@ -489,7 +491,7 @@ describe("a request with the key of a stream that is being forgotten", () => {
     later(600_000);
     const again = await runInDurableObject(object, async (instance) => {
       const forgetting = instance.alarm();
-      const caller = encodeURIComponent(JSON.stringify({ user: { id: "u" }, isMetered: false }));
+      const caller = encodeURIComponent(JSON.stringify({ id, user: { id: "u" }, isMetered: false }));
       const body = JSON.stringify({ ...chat, stream: true });
       const request = { method: "POST", headers: { "x-sluice-caller": caller }, body };
       const [answer] = await Promise.all([

@@ -1,6 +1,6 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { createProxy } from "@sluice/worker-proxy";
+import { createProxy, type JobEvent } from "@sluice/worker-proxy";
 import { type ObjectNamespace, videoEvents } from "@sluice/worker-proxy/durable";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { hashOf } from "../src/durable/platform.js";
@@ -39,7 +39,12 @@ function gatewaySays(next: () => Response | Promise<Response>): void {
 }
 
 /** A proxy that watches tasks from their create, and one new task of a user. */
-async function create({ user = "ann", watch = env.VIDEO_WATCH, namespace = (_: typeof env) => watch } = {}) {
+async function create({
+  user = "ann",
+  watch = env.VIDEO_WATCH,
+  namespace = (_: typeof env) => watch,
+  onEvent = (_: JobEvent) => {},
+} = {}) {
   const id = `t-${++tasks}`;
   const proxy = createProxy<typeof env>({
     baseURL: "https://gateway.example",
@@ -49,7 +54,7 @@ async function create({ user = "ann", watch = env.VIDEO_WATCH, namespace = (_: t
     models: ["beta3.0-video"],
     routes: ["videos"],
     secret: () => "a secret of the proxy's own, 32 and more",
-    extensions: [videoEvents<typeof env>(namespace as () => ObjectNamespace, { startOn: "create" })],
+    extensions: [videoEvents<typeof env>(namespace as () => ObjectNamespace, { startOn: "create", onEvent })],
     limits: { pollMemoMs: 0 },
     fetch: gateway.answer,
   });
@@ -389,7 +394,17 @@ test("a task that was made elsewhere is watched from the first poll of a page on
 
 test("a create whose watch can't be started is answered all the same, and the log says so", async () => {
   const log = vi.spyOn(console, "error").mockImplementation(() => {});
-  const { receipt } = await create({ namespace: (() => undefined) as never });
+  const onEvent = vi.fn();
+  const { receipt } = await create({ namespace: (() => undefined) as never, onEvent });
   expect([receipt.status, receipt.text]).toEqual([200, expect.stringContaining("queued")]);
   expect(log.mock.calls.flat().join()).toContain("could not be started");
+  const facts = {
+    kind: "watch",
+    outcome: "dropped",
+    code: "object_unavailable",
+    user: "ann",
+    taskId: `t-${tasks}`,
+  };
+  const requestId = receipt.headers.get("x-request-id");
+  expect(onEvent.mock.calls).toEqual([[expect.objectContaining({ ...facts, requestId }), env]]);
 });

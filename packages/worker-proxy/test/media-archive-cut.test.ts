@@ -110,7 +110,7 @@ test("a deletion while a copy runs wins: nothing stays, nothing comes back, and 
   const deletion = () => proxy.ask(`/v1/uploads/${copy}`, { method: "DELETE" });
   await expect.poll(async () => (await deletion()).status).toBe(204);
   held.release();
-  await expect.poll(() => proxy.failures()).toHaveLength(1);
+  await expect.poll(() => proxy.events().map(({ outcome }) => outcome)).toEqual(["stopped"]);
   await proxy.poll(id);
   await copyLast("last");
   expect(await proxy.archived({ tasks: [id] })).toEqual([]);

@@ -117,16 +117,17 @@ describe("case 112: a film that was paid for", () => {
     proxy.files.serves("/held.mp4", () => {});
     await ended(proxy, "held");
     await ended(proxy, "late");
-    await expect.poll(() => proxy.logs.join("\n")).toContain('"dropped"');
-    const line = proxy.logs.find((one) => one.includes('"dropped"')) ?? "";
-    expect(JSON.parse(line)).toEqual({
-      dropped: {
-        userId: "user-1",
+    await expect.poll(() => proxy.events()).toHaveLength(1);
+    expect(proxy.events()).toEqual([
+      {
+        kind: "copy",
+        outcome: "dropped",
+        user: "user-1",
         id: expect.stringMatching(/^[\w-]{44}$/),
         taskId: "late",
-        reason: "too_many_copies",
+        code: "too_many_copies",
       },
-    });
+    ]);
     expect(proxy.failures()).toEqual([
       expect.stringMatching(/1 copies are waiting; dropped: task late, copy [\w-]{44}, user [0-9a-f]{64}/),
     ]);
@@ -135,8 +136,8 @@ describe("case 112: a film that was paid for", () => {
   test("is dropped with an event after its last attempt, too", async () => {
     const proxy = await openArchive();
     await ended(proxy, "absent");
-    await expect.poll(() => proxy.logs.join("\n")).toContain('"dropped"');
-    expect(proxy.logs.join("\n")).toContain('"reason":"source_failed"');
+    await expect.poll(() => proxy.events().at(-1)?.outcome).toBe("failed");
+    expect(proxy.events().at(-1)).toMatchObject({ kind: "copy", taskId: "absent", code: "source_failed" });
     expect(proxy.failures().at(-1)).toMatch(/answered 404; dropped: task absent, copy/);
   });
 });

@@ -1,6 +1,7 @@
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startNotifyingProxy, WEBHOOK_SECRET } from "./support/notify.js";
+import { newVAPID } from "./support/push-service.js";
 
 let proxy: Awaited<ReturnType<typeof startNotifyingProxy>>;
 
@@ -41,10 +42,19 @@ test.each([
 test.each([
   ["keys.p256dh", { auth: "A".repeat(22) }],
   ["keys.p256dh", { p256dh: "not a point", auth: "A".repeat(22) }],
-  ["keys.auth", { p256dh: `B${"A".repeat(86)}`, auth: "short" }],
+  ["keys.auth", { p256dh: newVAPID().publicKey, auth: "short" }],
 ])("a subscription with wrong %s is refused", async (param, keys) => {
   const answer = await proxy.subscribe({ endpoint: "https://fcm.googleapis.com/x", keys });
   expect(await answer.json()).toMatchObject({ error: { code: "subscription_invalid", param } });
+});
+
+test("case 128: a key of the right length that is no point of the curve is refused, by the name of its field", async () => {
+  const keys = { p256dh: `B${"A".repeat(86)}`, auth: "A".repeat(22) };
+  const answer = await proxy.subscribe({ endpoint: "https://fcm.googleapis.com/x", keys });
+  expect([answer.status, await answer.json()]).toMatchObject([
+    400,
+    { error: { code: "subscription_invalid", param: "keys.p256dh" } },
+  ]);
 });
 
 test("the gates of the caller hold for notifications too", async () => {

@@ -36,7 +36,7 @@ const media: MediaStoreOptions<Env> = {
 
 export const MediaIndex = mediaIndex<Env>(media);
 export const VideoWatch = videoWatch<Env>({ ...gateway, onEnd: afterEnd([hook]) });
-export const StreamLog = streamLogObject<Env>(gateway);
+export const StreamLog = streamLogObject<Env>({ ...gateway, namespace: (env) => env.STREAMS });
 
 const options: ProxyOptions<Env> = {
   ...gateway,

@@ -14,7 +14,8 @@ export type LedgerEntry =
     }
   | { readonly do: "settle"; readonly id: string; readonly amount: number }
   | { readonly do: "raise"; readonly amount: number }
-  | { readonly do: "read" | "reset" };
+  /** `erase` deletes all that is stored. */
+  | { readonly do: "read" | "reset" | "erase" };
 
 /** A message to a ledger. */
 export type LedgerRequest = LedgerEntry & { readonly windowMs: number };
@@ -69,6 +70,8 @@ const FEW = 5;
 const MANY = 500;
 /** Longest time between the end of a window and the alarm that forgets it: all windows of all users end at once. */
 const JITTER_MS = 60 * 60 * 1000;
+/** Time for which a request that was under way may still come after its user was erased. */
+const LATE_MS = 60_000;
 /** Time until the next alarm where one has not ended all reservations that are overdue. */
 const SOON_MS = 1000;
 
@@ -77,6 +80,9 @@ function createLedger({ storage }: ObjectState): DurableObjectHandlers {
   const tables = createTables({ sql, deleteAll: () => storage.deleteAll() }, TABLES);
   /** Time of the alarm; undefined where it is not known yet. */
   let alarmAt: number | null | undefined;
+  let lateUntil = 0;
+  /** Reservations that came after their user was erased: nothing of them stays. */
+  const late = new Set<string>();
   return { fetch: async (request) => Response.json(await enter(await request.json())), alarm };
 
   async function enter({ windowMs, ...entry }: LedgerRequest): Promise<LedgerState> {
@@ -84,6 +90,10 @@ function createLedger({ storage }: ObjectState): DurableObjectHandlers {
     const resetsAt = now - (now % windowMs) + windowMs;
     // a read or a settlement creates no tables: nothing would ever delete them
     if (entry.do === "reserve" || entry.do === "raise") tables.create();
+    if (entry.do === "erase") {
+      lateUntil = now + LATE_MS;
+      await deleteAll();
+    }
     if (!tables.exist()) return { spent: 0, reserved: 0, raised: 0, resetsAt };
     endOverdue(now, FEW);
     // nothing is awaited between the read and the write
@@ -92,12 +102,15 @@ function createLedger({ storage }: ObjectState): DurableObjectHandlers {
       if (spent + reserved + entry.amount > entry.limit + raised)
         return { spent, reserved, raised, resetsAt, retryAfterMs: resetsAt - now };
       reserve(entry.id, resetsAt, entry.amount, now + entry.holdMs);
+      if (now < lateUntil) late.add(entry.id);
     }
+    const wasLate = late.has(entry.do === "settle" ? entry.id : "");
     if (entry.do === "settle") settle(entry.id, entry.amount);
     if (entry.do === "raise") add(resetsAt, { raised: entry.amount });
     if (entry.do === "reset")
       sql.exec("UPDATE windows SET spent = 0, raised = 0 WHERE turnsAt = ?", resetsAt);
     const state = { ...sums(resetsAt), resetsAt };
+    if (wasLate && state.spent + state.reserved + state.raised === 0) await deleteAll();
     if (entry.do === "reserve") await wakeBy(Math.min(now + entry.holdMs, resetsAt + jitter()));
     if (entry.do === "raise") await wakeBy(resetsAt + jitter());
     return state;
@@ -136,10 +149,11 @@ function createLedger({ storage }: ObjectState): DurableObjectHandlers {
   /** An amount counts in the window in which it was reserved, however late it is settled. */
   function settle(id: string, spent: number): void {
     const [row] = sql.exec("DELETE FROM reservations WHERE id = ? RETURNING turnsAt, amount", id).toArray();
+    const isLate = late.delete(id);
     if (!row) return;
     sql.exec(
       "UPDATE windows SET spent = spent + ?, reserved = reserved - ? WHERE turnsAt = ?",
-      spent,
+      isLate ? 0 : spent,
       row["amount"],
       row["turnsAt"],
     );
@@ -163,7 +177,7 @@ function createLedger({ storage }: ObjectState): DurableObjectHandlers {
   async function alarm(): Promise<void> {
     alarmAt = null;
     const now = Date.now();
-    if (!tables.exist()) return tables.deleteAll();
+    if (!tables.exist()) return deleteAll();
     endOverdue(now, MANY);
     sql.exec("DELETE FROM windows WHERE turnsAt <= ?", now);
     const [{ endsAt, turnsAt } = {}] = sql
@@ -172,8 +186,13 @@ function createLedger({ storage }: ObjectState): DurableObjectHandlers {
       )
       .toArray();
     const times = [endsAt, turnsAt === null ? null : Number(turnsAt) + jitter()].filter((at) => at !== null);
-    if (times.length === 0) await tables.deleteAll();
+    if (times.length === 0) await deleteAll();
     else await wakeBy(Math.max(Math.min(...times.map(Number)), now + SOON_MS));
+  }
+
+  async function deleteAll(): Promise<void> {
+    await tables.deleteAll();
+    alarmAt = null;
   }
 
   /** Sets the alarm, unless there is an earlier one. */

@@ -1,6 +1,16 @@
-import type { Admitted, Exhausted, Meter, Payable, Reservation, Usage, User } from "../admitted.js";
+import type {
+  Admitted,
+  Exhausted,
+  Meter,
+  Operation,
+  Payable,
+  Reservation,
+  Usage,
+  User,
+  UserData,
+} from "../admitted.js";
 import { limited } from "../gateway/call.js";
-import { decided, readBinding } from "../refusal.js";
+import { decided, ensure, readBinding } from "../refusal.js";
 import { logError } from "../report.js";
 import type { LedgerEntry, LedgerRequest, LedgerState } from "./budget-ledger.js";
 import { hashOf, type ObjectNamespace, objectNamed } from "./platform.js";
@@ -160,17 +170,42 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
   const serve = async ({ env, user }: Admitted<Env>) =>
     Response.json({ budgets: await decided("meter", "budget_unavailable", () => read({ env, user })) });
   const routes = [{ name: "budget", method: "GET", path: "/v1/budget", id: "own", serve }] as const;
-  return { reserve, read, ledger, routes, checks: [bound] };
+  const userData: UserData<Env> = {
+    name: "budgets",
+    async eraseUser(env, id) {
+      const names = ownOf(env, id).map((rule) => ledgersOf(rule, { env, user: { id } }));
+      await Promise.all(
+        (await Promise.all(names)).flat().map((name) => senderTo(name, env)({ do: "erase" })),
+      );
+    },
+    exportUser: (env, id) =>
+      Promise.all(ownOf(env, id).map(({ name }) => ledger(name, { env, user: { id } }).read())),
+  };
+  const operations = operationsOf(ledger);
+  return { reserve, settleTicket, read, ledger, routes, checks: [bound], userData, operations };
+
+  /** Returns the budgets that count one user alone: its own id is their name. */
+  function ownOf(env: Env, id: string): readonly Rule<Env>[] {
+    return rules.filter(({ by }) => {
+      try {
+        return by({ env, user: { id } }) === id;
+      } catch {
+        return false;
+      }
+    });
+  }
 
   async function reserve(payable: Payable<Env>): Promise<Reservation | Exhausted> {
     const id = crypto.randomUUID();
     const amount = amountOf(reserveFor(payable) * answersIn(payable), "reserveFor");
     /** The ledgers that were asked: also one that failed may have reserved before it did. */
-    const asked: SendEntry[] = [];
-    const settleFor = async (cost: number) => {
-      // a second try, because objects restart; an entry that is settled twice counts once
-      const settle = (send: SendEntry) => send({ do: "settle", id, amount: cost });
-      await Promise.all(asked.map((send) => settle(send).catch(() => settle(send))));
+    const ledgers: string[] = [];
+    const settleFor = (cost: number) => settleIn({ id, amount, ledgers }, cost, payable.env);
+    let cost: number | undefined;
+    const costFor = (usage: Usage | undefined) => {
+      // counted once: what can't be true is logged
+      cost ??= costOf(usage, payable, amount);
+      return cost;
     };
     const answers = await Promise.allSettled(rules.map((rule) => reserveIn(rule)));
     const failed = answers.find((answer) => answer.status === "rejected");
@@ -181,20 +216,23 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     if (failed) throw failed.reason;
     if (exhausted) return exhausted;
     return {
-      settle: (usage) => settleFor(costOf(usage, payable, amount)),
+      amount,
+      costOf: costFor,
+      ticket: JSON.stringify({ id, amount, ledgers } satisfies Ticket),
+      settle: (usage) => settleFor(costFor(usage)),
       release: () => settleFor(0),
     };
 
     /** Reserves in one budget. Returns the refusal, if there is nothing left. */
     async function reserveIn(rule: Rule<Env>): Promise<Exhausted | undefined> {
-      const ledgers = await ledgersOf(rule, payable);
       const limit = Math.floor(limitOf(rule, payable) / rule.shards);
       let refusal: Exhausted | undefined;
-      for (const send of shuffled(ledgers).slice(0, TRIES)) {
-        asked.push(send);
+      for (const name of shuffled(await ledgersOf(rule, payable)).slice(0, TRIES)) {
+        ledgers.push(name);
+        const send = senderTo(name, payable.env);
         const { retryAfterMs } = await send({ do: "reserve", id, amount, limit, holdMs });
         if (retryAfterMs === undefined) return undefined;
-        asked.splice(asked.indexOf(send), 1);
+        ledgers.splice(ledgers.indexOf(name), 1);
         refusal = { retryAfterMs, budget: rule.name, isShared: !OWN.includes(rule.name) };
       }
       return refusal;
@@ -220,7 +258,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
       const part = "amount" in entry ? { ...entry, amount: Math.ceil(entry.amount / rule.shards) } : entry;
       const ledgers = await ledgersOf(rule, reader);
       if (ledgers.length === 0) throw new TypeError(`limits.${by}: \`by\` gives no name for this user`);
-      const states = await Promise.all(ledgers.map((send) => send(part)));
+      const states = await Promise.all(ledgers.map((name) => senderTo(name, reader.env)(part)));
       const sum = (name: "raised" | "spent" | "reserved") =>
         states.reduce((all, state) => all + state[name], 0);
       const [spent, reserved, limit] = [sum("spent"), sum("reserved"), limitOf(rule, reader) + sum("raised")];
@@ -229,15 +267,26 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     }
   }
 
-  /** Returns the objects of a budget; none where it does not concern the request. */
-  async function ledgersOf(rule: Rule<Env>, reader: BudgetReader<Env>): Promise<readonly SendEntry[]> {
+  async function settleIn({ id, ledgers }: Ticket, amount: number, env: Env): Promise<void> {
+    // a second try, because objects restart; an entry that is settled twice counts once
+    const settle = (name: string) => senderTo(name, env)({ do: "settle", id, amount });
+    await Promise.all(ledgers.map((name) => settle(name).catch(() => settle(name))));
+  }
+
+  async function settleTicket(text: string, spent: number | undefined, env: Env): Promise<void> {
+    const ticket = JSON.parse(text) as Ticket;
+    await settleIn(ticket, spent ?? ticket.amount, env);
+  }
+
+  /** Returns the names of a budget's objects; none where it does not concern the request. */
+  async function ledgersOf(rule: Rule<Env>, reader: BudgetReader<Env>): Promise<readonly string[]> {
     const key = rule.by(reader);
     if (key === undefined) return [];
     const text = `${rule.name}\n${key}`;
     const shards = Array.from({ length: rule.shards }, (_, shard) =>
       shard === 0 ? text : `${text}\n${shard}`,
     );
-    return Promise.all(shards.map(async (shard) => senderTo(await hashOf(shard), reader.env)));
+    return Promise.all(shards.map(hashOf));
   }
 
   function senderTo(name: string, env: Env): SendEntry {
@@ -278,12 +327,41 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
   }
 }
 
+/** The operations on one budget; each answers with its state. */
+function operationsOf<Env>(ledger: BudgetMeter<Env>["ledger"]): readonly Operation<Env>[] {
+  /** Opens the budget that the operator names, by the same facts that a request has. */
+  const opened = (env: Env, { by, user, session, address }: Readonly<Record<string, unknown>>) => {
+    const isText = (value: unknown) => typeof value === "string" && value !== "";
+    ensure(isText(by), "by: give the name of a budget, user");
+    const needed =
+      by === "all" ? [] : by === "address" ? { address } : { user, ...(by === "session" && { session }) };
+    for (const [name, value] of Object.entries(needed)) ensure(isText(value), `${name}: give a text`);
+    const known = {
+      ...(isText(session) && { session }),
+      ...(isText(address) && { address }),
+    } as Partial<User>;
+    return ledger(by as string, { env, user: { id: isText(user) ? (user as string) : "", ...known } });
+  };
+  return [
+    { name: "budgets/read", run: async (env, asked) => opened(env, asked).read() },
+    { name: "budgets/raise", run: async (env, asked) => opened(env, asked).raise(asked["amount"] as number) },
+    { name: "budgets/reset", run: async (env, asked) => opened(env, asked).reset() },
+  ];
+}
+
 /** A budget, with its defaults. */
 interface Rule<Env> {
   readonly name: BudgetBy;
   readonly limit: BudgetLimit<Env>;
   readonly by: (reader: BudgetReader<Env>) => string | undefined;
   readonly shards: number;
+}
+
+/** A reservation as it is stored: an amount in some ledgers. */
+interface Ticket {
+  readonly id: string;
+  readonly amount: number;
+  readonly ledgers: readonly string[];
 }
 
 /** Sends one entry to a ledger. */

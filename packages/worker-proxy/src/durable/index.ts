@@ -10,6 +10,8 @@ export {
   budget,
 } from "./budget.js";
 export { Budget } from "./budget-ledger.js";
+export type { DeadLetter } from "./dead-letter-rows.js";
+export { type DeadLetterList, type DeadLetters, deadLetters } from "./dead-letters.js";
 export { type MostTokensOptions, mostTokens } from "./most-tokens.js";
 export { type OnceOptions, once, onceObject } from "./once.js";
 export type {
@@ -24,6 +26,7 @@ export {
   type EndedTask,
   type EndHandler,
   type EndProgress,
+  type GivenUp,
   type VideoEventsOptions,
   type VideoWatchOptions,
   videoEvents,

@@ -13,11 +13,13 @@ import {
   STALL_MS,
   usageOf,
 } from "../gateway/read-answer.js";
-import { type Account, ask } from "../gateway/request.js";
+import { type Account, type Asked, ask } from "../gateway/request.js";
+import type { OnJobEvent } from "../job-event.js";
 import { misconfigured, Refusal, refusalIn } from "../refusal.js";
 import { textOf } from "../refusals.js";
 import { logError } from "../report.js";
 import { type Settings, setupOf } from "../settings.js";
+import { type JobEnd, type KeptJob, report, settleJob } from "./job.js";
 import { type KeptAnswer, openOnceRows } from "./once-rows.js";
 import {
   CALLER,
@@ -26,6 +28,7 @@ import {
   hashOf,
   type ObjectState,
   objectRefusal,
+  REPLAYED,
   refusedBy,
 } from "./platform.js";
 
@@ -33,6 +36,7 @@ import {
 export interface OnceSetup<Env> {
   readonly settings: Settings<Env>;
   readonly answerBytes: number;
+  readonly onEvent: OnJobEvent<Env> | undefined;
 }
 
 /** The part of an admitted create that is not its body. */
@@ -61,7 +65,7 @@ const UNMETERED = "onceObject: has no meter, but the proxy has one; give both th
 export function openOnce<Env>(
   state: ObjectState,
   env: Env,
-  { settings, answerBytes }: OnceSetup<Env>,
+  { settings, answerBytes, onEvent }: OnceSetup<Env>,
 ): DurableObjectHandlers {
   const { storage } = state;
   const { limits, meter } = settings;
@@ -73,13 +77,16 @@ export function openOnce<Env>(
 
   async function fetch(request: Request): Promise<Response> {
     try {
-      return responseOf(await answerTo(request));
+      const { answer, isReplayed } = await answerTo(request);
+      const response = responseOf(await answer);
+      if (isReplayed) response.headers.set(REPLAYED, "1");
+      return response;
     } catch (error) {
       return refusedBy(error);
     }
   }
 
-  async function answerTo(request: Request): Promise<KeptAnswer> {
+  async function answerTo(request: Request): Promise<{ answer: Promise<KeptAnswer>; isReplayed: boolean }> {
     const create = JSON.parse(decodeURIComponent(request.headers.get(CALLER) ?? "")) as Create;
     const body = JSON.parse(await request.text()) as Readonly<Record<string, unknown>>;
     // the proxy's own name for the user differs after a change of its secret
@@ -93,7 +100,7 @@ export function openOnce<Env>(
     }
     if (!known) asking = begin(digest, create, body);
     else if (known.asked !== digest) throw objectRefusal("idempotency_mismatch");
-    return await (asking ?? keptAnswer());
+    return { answer: asking ?? keptAnswer(), isReplayed: known !== undefined };
   }
 
   function begin(
@@ -102,10 +109,13 @@ export function openOnce<Env>(
     body: Readonly<Record<string, unknown>>,
   ): Promise<KeptAnswer> {
     // stored before the request is sent: an object that restarts in between must not send it again
-    rows.begin(digest, Date.now() + DAY_MS);
+    const requestId = create.headers?.["x-request-id"];
+    const { model, user } = create;
+    const job = { id: requestId ?? "", user: user.id, userName: "", requestId, model, startedAt: Date.now() };
+    rows.begin(digest, Date.now() + DAY_MS, job);
     const ending = storage
       .setAlarm(Date.now() + BEAT_MS)
-      .then(() => sendOnce(create, body))
+      .then(() => sendOnce(create, body, job))
       .then(keep)
       .finally(() => {
         // the next one may have begun as soon as the key was free
@@ -137,27 +147,61 @@ export function openOnce<Env>(
     const kept = rows.answer();
     if (kept) return kept;
     logError("onceObject: a request was lost with its object; its end is unknown, and it is not sent again");
-    const lost = await answerOf(objectRefusal("request_lost"));
+    const refusal = objectRefusal("request_lost");
+    const lost = await answerOf(refusal);
+    const job = rows.read()?.job;
+    try {
+      if (job) await settleJob(meter, job, undefined, env);
+    } catch {
+      logError(
+        `onceObject: a request that was lost could not be settled; it is tried again in ${BEAT_MS / 1000} s`,
+      );
+      await storage.setAlarm(Date.now() + BEAT_MS);
+      return lost;
+    }
+    const known: JobEnd = { outcome: "lost", code: textOf(refusal).code, spent: job?.reserved };
+    if (job) report(onEvent, "create", job, known, env);
     await end(lost);
     return lost;
   }
 
   /** Sends the request to the gateway, and reads the whole answer. */
-  async function sendOnce(create: Create, body: Readonly<Record<string, unknown>>): Promise<Ended> {
+  async function sendOnce(
+    create: Create,
+    body: Readonly<Record<string, unknown>>,
+    job: KeptJob,
+  ): Promise<Ended> {
     const call = openCall(new AbortController().signal, limits.totalMs);
     let account: Account | undefined;
     let isSent = false;
     let status = 0;
+    const asked: Asked = { known: {} };
+    let isClosed = false;
+    /** Settles and reports the job, before its answer is stored: after that, nothing of it is lost by a crash. */
+    const close = async (end: JobEnd, outcome: CallOutcome) => {
+      if (isClosed) return;
+      isClosed = true;
+      const paid = account?.close(outcome, end.usage);
+      const amounts = paid && { reserved: paid.reserved, spent: paid.spent };
+      report(onEvent, "create", job, { ...end, ...asked.known, ...amounts }, env);
+      await paid?.settled;
+    };
     try {
       if (create.isMetered && !meter) throw misconfigured(UNMETERED);
       const setup = await setupOf(settings, env, "once.invalid");
       account = meter && (await openAccount(meter, { ...create, body, env, context: state }));
+      if (account) rows.reserved({ ...job, ticket: account.ticket, reserved: account.reserved });
       isSent = true;
-      const response = await ask({ settings, setup, call }, { ...create, method: "POST", body }, env);
+      const response = await ask(
+        { settings, setup, call, report: asked },
+        { ...create, method: "POST", body },
+        env,
+      );
       status = response.status;
       if (!response.ok) throw await refusalOf({ response, call }, setup.guarded, limits);
       const { text, json } = await readJSON(response, call);
-      account?.close(outcomeOf(json), usageOf(json));
+      const outcome = outcomeOf(json);
+      await close({ outcome: outcome === "refused" ? "failed" : "complete", usage: usageOf(json) }, outcome);
       if (openKeyWatch(setup.guarded)(json)) throw new Refusal("upstream_type");
       call.close(true);
       const headers = { ...passedHeadersOf(response, setup.apiKeys), "content-type": "application/json" };
@@ -166,7 +210,8 @@ export function openOnce<Env>(
       call.close();
       const refusal = refusalIn(error);
       const outcome: CallOutcome = isSent ? (refusal.details.outcome ?? "unknown") : "not_reached";
-      account?.close(outcome);
+      const said = textOf(refusal);
+      await close({ outcome: said.status < 500 ? "refused" : "failed", code: said.code }, outcome);
       await logged(refusal, create);
       const isFree = !isSent || isRefused(status) || (status === 0 && isUnconnected(refusal.cause));
       return { answer: await answerOf(refusal), ...(isFree && { instead: "nothing" }) };
@@ -197,7 +242,7 @@ export function openOnce<Env>(
     const known = rows.read();
     if (!known || Date.now() >= known.endsAt) return forget();
     await keptAnswer();
-    await wakeAtEnd();
+    if (!rows.read()?.job) await wakeAtEnd();
   }
 
   /** Sets the alarm that deletes everything. The objects of a busy minute do not all wake at once. */

@@ -1,4 +1,5 @@
 import { openBytes } from "../gateway/bytes.js";
+import type { KeptJob } from "./job.js";
 import type { ObjectStorage } from "./platform.js";
 import { createTables, type TableSteps } from "./tables.js";
 
@@ -15,6 +16,8 @@ interface KnownRequest {
   readonly asked: string;
   /** Unix milliseconds until which the answer is given. */
   readonly endsAt: number;
+  /** The job behind it; undefined once there is an answer. */
+  readonly job: KeptJob | undefined;
 }
 
 /** The request, with the answer's status once it has one; and the body of the answer, in parts. */
@@ -35,20 +38,39 @@ const ROW_BYTES = 1_500_000;
 export function openOnceRows(storage: ObjectStorage) {
   const { sql } = storage;
   const tables = createTables({ sql, deleteAll: () => storage.deleteAll() }, TABLES);
-  return { read, begin, end, answer, clear, endsAt: () => read()?.endsAt ?? 0, deleteAll: tables.deleteAll };
+  return {
+    read,
+    begin,
+    reserved,
+    end,
+    answer,
+    clear,
+    endsAt: () => read()?.endsAt ?? 0,
+    deleteAll: tables.deleteAll,
+  };
 
   /** Reads the request; undefined where there is none. */
   function read(): KnownRequest | undefined {
-    return row() as KnownRequest | undefined;
+    const known = row();
+    if (!known) return undefined;
+    const isOpen = known["status"] === null && known["headers"] !== null;
+    const job = isOpen ? (JSON.parse(known["headers"] as string) as KeptJob) : undefined;
+    return { asked: known["asked"] as string, endsAt: known["endsAt"] as number, job };
   }
 
   function row(): Record<string, unknown> | undefined {
     return tables.exist() ? sql.exec("SELECT * FROM requests").toArray()[0] : undefined;
   }
 
-  function begin(asked: string, endsAt: number): void {
+  function begin(asked: string, endsAt: number, job: KeptJob): void {
     tables.create();
-    sql.exec("INSERT INTO requests VALUES (1, ?, ?, NULL, NULL)", asked, endsAt);
+    // the answer's headers take the place of the job
+    sql.exec("INSERT INTO requests VALUES (1, ?, ?, NULL, ?)", asked, endsAt, JSON.stringify(job));
+  }
+
+  /** Stores what was reserved for the job. */
+  function reserved(job: KeptJob): void {
+    sql.exec("UPDATE requests SET headers = ?", JSON.stringify(job));
   }
 
   function end({ status, headers, bytes }: KeptAnswer): void {

@@ -1,4 +1,6 @@
 import type { Admitted, Extension, Meter } from "../admitted.js";
+import { markKept } from "../gateway/kept.js";
+import type { OnJobEvent } from "../job-event.js";
 import type { ProxyOptions } from "../options.js";
 import { readBinding } from "../refusal.js";
 import { checkedOptions } from "../settings.js";
@@ -13,6 +15,7 @@ import {
   type ObjectState,
   objectNamed,
   objectRefusal,
+  REPLAYED,
 } from "./platform.js";
 
 /** Options of {@link onceObject}: the way to the gateway, as `createProxy` takes it, the meter, and a size. */
@@ -30,6 +33,12 @@ export interface OnceOptions<Env = unknown>
    * @default 16_777_216
    */
   readonly answerBytes?: number;
+  /**
+   * Receives one event for each create that is sent, from where it ends: of kind `create`, with the id of its request.
+   * After a crash an event may come twice.
+   * @default none
+   */
+  readonly onEvent?: OnJobEvent<Env> | undefined;
 }
 
 /**
@@ -47,7 +56,7 @@ export interface OnceOptions<Env = unknown>
  * ```
  */
 export function onceObject<Env = unknown>(options: OnceOptions<Env>): DurableObjectClass<Env> {
-  const { answerBytes = 16 * 1024 * 1024, ...gateway } = options;
+  const { answerBytes = 16 * 1024 * 1024, onEvent, ...gateway } = options;
   if (!Number.isSafeInteger(answerBytes) || answerBytes < 1)
     throw new TypeError("answerBytes: give a whole number from 1 up");
   // the proxy has checked the user and the request
@@ -56,7 +65,7 @@ export function onceObject<Env = unknown>(options: OnceOptions<Env>): DurableObj
     readonly fetch: DurableObjectHandlers["fetch"];
     readonly alarm: DurableObjectHandlers["alarm"];
     constructor(state: ObjectState, env: Env) {
-      const object = openOnce(state, env, { settings, answerBytes });
+      const object = openOnce(state, env, { settings, answerBytes, onEvent });
       this.fetch = object.fetch;
       this.alarm = object.alarm;
     }
@@ -103,6 +112,8 @@ export function once<Env = unknown>(namespace: (env: Env) => ObjectNamespace | u
       body: JSON.stringify(body),
       signal: request.signal,
     };
-    return askObject(objectNamed(await bound(env), name), new Request("https://once.invalid/", init));
+    const object = objectNamed(await bound(env), name);
+    const answer = await askObject(object, new Request("https://once.invalid/", init));
+    return markKept(answer, { isReplayed: answer.headers.has(REPLAYED) });
   }
 }

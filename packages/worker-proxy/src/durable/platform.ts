@@ -1,4 +1,5 @@
 import type { Admitted, Payable } from "../admitted.js";
+import { openPipe } from "../gateway/bytes.js";
 import { misconfigured, Refusal } from "../refusal.js";
 import { type Details, errorBody, textOf } from "../refusals.js";
 
@@ -91,6 +92,9 @@ export interface Caller extends Pick<Payable, "user" | "model">, Pick<Admitted, 
   readonly isMetered: boolean;
 }
 
+/** Header of an answer that an object has given before. */
+export const REPLAYED = "x-sluice-replayed";
+
 /** Header of a refusal by an object itself; its value is the code. An answer of the gateway never has it. */
 const REFUSED = "x-sluice-object";
 
@@ -178,8 +182,8 @@ interface Reader {
 
 /** Longest silence in a stream, in milliseconds: shorter than the 60 s of networks, of the proxy and of clients. */
 const BEAT_MS = 25_000;
-/** Size of what waits in memory for one client, give or take one part. */
-const QUEUE_BYTES = 64 * 1024;
+/** The most of one write, which a client has to take within two beats. */
+const WRITE_BYTES = 64 * 1024;
 /** Time in which a write to a client that has left fails, in milliseconds. */
 const PROBE_MS = 1_000;
 const COMMENT = new TextEncoder().encode(":\n\n");
@@ -224,54 +228,52 @@ export function openReaders(most: number): Readers {
 
   function open(next: () => Next, signal: AbortSignal): Response {
     if (readers.size >= most) throw tooMany(most);
-    let controller!: ReadableStreamDefaultController<Uint8Array>;
-    /** Set while the reader waits for more. */
-    let resume: (() => void) | undefined;
-    let sent = 0;
-    let sentBefore = 0;
-    let takenBefore = -1;
-    const probe = () => resume && send(COMMENT);
-    const reader: Reader = { wake: () => resume?.(), beat, probe, end };
-    const start = (given: typeof controller) => {
-      controller = given;
-    };
-    const size = (bytes?: Uint8Array) => bytes?.byteLength ?? 0;
-    const body = new ReadableStream<Uint8Array>(
-      { start, pull, cancel: () => void remove(reader) },
-      { highWaterMark: QUEUE_BYTES, size },
-    );
+    const { readable, writable } = openPipe();
+    const writer = writable.getWriter();
+    /** What is left of the part that is being written. */
+    let rest: Uint8Array | undefined;
+    let isWriting = false;
+    /** Beats since the client has taken something. */
+    let beats = 0;
+    const reader: Reader = { wake, beat, probe, end };
     add(reader, signal);
-    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+    goOn();
+    return new Response(readable, { headers: { "content-type": "text/event-stream" } });
 
-    async function pull(): Promise<void> {
-      while (readers.has(reader)) {
-        const part = next();
-        if (part === "end") return end();
-        if (part !== "wait") return send(part);
-        await new Promise<void>((resolve) => {
-          resume = resolve;
-        });
-        resume = undefined;
-      }
+    function wake(): void {
+      if (!isWriting) goOn();
+    }
+
+    /** Writes what follows. One write is under way at a time: what comes meanwhile waits in the log. */
+    function goOn(): void {
+      isWriting = false;
+      if (!readers.has(reader)) return;
+      const part = rest ?? next();
+      if (part === "end") return end();
+      if (part === "wait") return;
+      rest = part.byteLength > WRITE_BYTES ? part.subarray(WRITE_BYTES) : undefined;
+      send(rest ? part.subarray(0, WRITE_BYTES) : part);
     }
 
     function send(bytes: Uint8Array): void {
-      sent += bytes.byteLength;
-      controller.enqueue(bytes);
+      isWriting = true;
+      beats = 0;
+      writer.write(bytes).then(goOn, () => remove(reader));
     }
 
-    /** Ends a reader that since the last beat has taken nothing of what was there then. */
+    function probe(): void {
+      if (!isWriting) send(COMMENT);
+    }
+
+    /** Ends a reader that has taken nothing for two beats. */
     function beat(): void {
-      const taken = sent - (QUEUE_BYTES - Number(controller.desiredSize));
-      if (taken === takenBefore && taken < sentBefore) return end();
-      if (resume) send(COMMENT);
-      takenBefore = taken;
-      sentBefore = sent;
+      beats += 1;
+      if (isWriting && beats > 1) end();
+      else probe();
     }
 
     function end(): void {
-      if (remove(reader)) controller.close();
-      resume?.();
+      if (remove(reader)) writer.close().catch(() => {});
     }
   }
 

@@ -1,14 +1,17 @@
-import type { ServerSentEvent } from "@sluice/core/sse";
 import type { CallOutcome } from "../admitted.js";
 import { openAccount } from "../gateway/additions.js";
 import { checkedType, passedHeadersOf } from "../gateway/answer.js";
 import { type Call, openCall } from "../gateway/call.js";
 import { outcomeOf, parsed, readText, refusalOf, STALL_MS, usageOf } from "../gateway/read-answer.js";
-import { relay, type StreamEnd } from "../gateway/relay.js";
-import { type Account, ask } from "../gateway/request.js";
-import { misconfigured, Refusal } from "../refusal.js";
+import { readAnswer, type StreamEnd } from "../gateway/relay.js";
+import { type Account, type Asked, ask, type Paid } from "../gateway/request.js";
+import type { OnJobEvent } from "../job-event.js";
+import { isCredential, logCause } from "../own-answers.js";
+import { misconfigured, Refusal, readBinding, refusalIn, tooMany } from "../refusal.js";
 import { errorBody, textOf } from "../refusals.js";
+import { logError } from "../report.js";
 import { type Settings, setupOf } from "../settings.js";
+import { type JobEnd, type KeptJob, report, settleJob } from "./job.js";
 import {
   CALLER,
   type Caller,
@@ -16,29 +19,50 @@ import {
   type DurableObjectHandlers,
   hashOf,
   type Next,
+  type ObjectNamespace,
   type ObjectState,
+  objectNamed,
   objectRefusal,
   openReaders,
+  REPLAYED,
   refusedBy,
 } from "./platform.js";
 import { openEventLog, type StreamState } from "./stream-log-rows.js";
+import { type UserIndex, userIndexIn } from "./user-index.js";
 
 /** Options of one stream, with their defaults. */
 export interface StreamLogSetup<Env> {
   readonly settings: Settings<Env>;
+  readonly namespace: (env: Env) => ObjectNamespace | undefined;
   readonly orphanMs: number;
   readonly keepMs: number;
   readonly logBytes: number;
+  readonly keptPerUser: number;
+  readonly onEvent: OnJobEvent<Env> | undefined;
 }
 
-/** An event of the log; its id is its place. */
-type LoggedEvent = Pick<ServerSentEvent, "event" | "data">;
+/** The part of an admitted chat that is not its body. */
+export interface StreamCaller extends Caller {
+  /** Id of the stream. */
+  readonly id: string;
+  /** True where all callers are one user, whose streams are not bounded. */
+  readonly isPublic?: boolean;
+}
+
+/**
+ * A request to an object by this package itself, as its path: all of an answer as JSON, its end's code, its deletion at
+ * once, and once it is not read any more.
+ */
+export const OWN = { export: "/export", end: "/end", erase: "/erase", drop: "/drop" } as const;
+/** Header of an answer to `OWN.end`. */
+export const END_CODE = "x-sluice-end";
 
 /** The facts of a request that storing its answer needs. */
 interface Kept {
   readonly keys: readonly string[];
   readonly choices: number;
   readonly account: Account | undefined;
+  readonly asked: Asked;
 }
 
 /** Interval of the checks of an open stream, in milliseconds. An object that gets no events is evicted after a minute or two. */
@@ -48,6 +72,13 @@ const MOST_READERS = 8;
 const JSON_CHARACTERS = 8 * 1024 * 1024;
 const CHAT = { method: "POST", path: "/v1/chat/completions" };
 const UNMETERED = "streamLogObject: has no meter, but the proxy has one; give both the same `meter`";
+const OUTCOMES = {
+  done: "complete",
+  error: "failed",
+  cancelled: "stopped",
+  interrupted: "lost",
+  open: "lost",
+} as const;
 
 /**
  * Opens the stream of one object: one request to the gateway, reserved and settled once, whose events are stored. Each
@@ -56,21 +87,27 @@ const UNMETERED = "streamLogObject: has no meter, but the proxy has one; give bo
 export function openStreamLog<Env>(
   state: ObjectState,
   env: Env,
-  { settings, orphanMs, keepMs, logBytes }: StreamLogSetup<Env>,
+  { settings, namespace, orphanMs, keepMs, logBytes, keptPerUser, onEvent }: StreamLogSetup<Env>,
 ): DurableObjectHandlers {
   const { storage } = state;
   const { limits, meter } = settings;
   const { stallMs = STALL_MS } = limits;
-  const log = openEventLog(storage.sql, logBytes);
+  const log = openEventLog(storage, logBytes);
   const readers = openReaders(MOST_READERS);
   let hangUp: (() => void) | undefined;
   let opening: Promise<unknown> | undefined;
+  let settling: Promise<unknown> | undefined;
+  /** The payment of the job that is being settled. */
+  let paid: Paid | undefined;
   let forgetting: Promise<unknown> | undefined;
   let headers: Readonly<Record<string, string>> = {};
   let keptUntil = 0;
+  /** Reason of a stop. */
+  let stopped: "stopped" | "orphaned" | undefined;
 
-  // the gateway's connection was lost with the memory; a new request would cost again
-  if (log.state === "open") end("interrupted");
+  if (log.job) recover(log.job);
+  // of an earlier version, without a job
+  else if (log.state === "open") end("interrupted");
   return { fetch, alarm };
 
   async function fetch(request: Request): Promise<Response> {
@@ -78,10 +115,8 @@ export function openStreamLog<Env>(
       return await answer(request);
     } catch (error) {
       // the proxy gets the refusal without its cause
-      if (!(error instanceof Refusal) || textOf(error).status >= 500) {
-        const { logCause } = await import("../own-answers.js");
+      if (!(error instanceof Refusal) || textOf(error).status >= 500)
         await logCause("streamLogObject", error, { request, env, settings });
-      }
       return refusedBy(error);
     }
   }
@@ -89,25 +124,32 @@ export function openStreamLog<Env>(
   async function answer(request: Request): Promise<Response> {
     checkLeavingIsReported();
     if (request.method === "POST") return await begin(request);
+    const { pathname } = new URL(request.url);
+    if (pathname === OWN.erase) return await erase();
+    if (pathname === OWN.drop) return await dropSoon();
     if (log.state === undefined) throw objectRefusal("stream_not_found");
+    if (pathname === OWN.end) return new Response(null, { headers: { [END_CODE]: log.code ?? "" } });
+    if (pathname === OWN.export) return Response.json({ state: log.state, events: allEvents() });
     if (request.method === "GET") return read(Number(request.headers.get("last-event-id")), request.signal);
-    stop();
+    stop("stopped");
     return new Response(null, { status: 204 });
   }
 
   async function begin(request: Request): Promise<Response> {
-    const caller = JSON.parse(decodeURIComponent(request.headers.get(CALLER) ?? "")) as Caller;
+    const caller = JSON.parse(decodeURIComponent(request.headers.get(CALLER) ?? "")) as StreamCaller;
     const text = await request.text();
-    const digest = await hashOf(text);
+    const [digest, userName] = await Promise.all([hashOf(text), hashOf(caller.user.id)]);
     await forgetting;
     // nothing is awaited before the first row: of several requests with one key, only one is sent to the gateway
-    if (log.state === undefined) opening = open(text, digest, caller);
+    const isReplayed = log.state !== undefined;
+    if (!isReplayed) opening = open(text, digest, caller, userName);
     else if (log.asked !== digest) throw objectRefusal("idempotency_mismatch");
     // a client that waits for the first event counts as a reader
     const letGo = readers.hold(request.signal);
     const json = await Promise.resolve(opening).finally(letGo);
-    if (json === undefined) return read(0, request.signal);
-    return Response.json(json, { headers });
+    const response = json === undefined ? read(0, request.signal) : Response.json(json, { headers });
+    if (isReplayed) response.headers.set(REPLAYED, "1");
+    return response;
   }
 
   /**
@@ -115,88 +157,196 @@ export function openStreamLog<Env>(
    *
    * @throws {Refusal} the proxy's own, or the gateway's; it is kept only where the gateway may have worked
    */
-  async function open(text: string, digest: string, caller: Caller): Promise<unknown> {
+  async function open(
+    text: string,
+    digest: string,
+    caller: StreamCaller,
+    userName: string,
+  ): Promise<unknown> {
+    const { id = "", user, model } = caller;
+    const requestId = caller.headers?.["x-request-id"];
+    const job: KeptJob = { id, user: user.id, userName, requestId, model, startedAt: Date.now() };
     // stored before the request is sent: an object that restarts in between must not send it again
-    log.begin(digest);
+    log.begin(digest, job);
+    stopped = undefined;
     void storage.setAlarm(Date.now() + BEAT_MS);
     const call = openCall(new AbortController().signal, limits.totalMs);
     hangUp = () => call.stop("client_left");
+    const asked: Asked = { known: {} };
     let account: Account | undefined;
     let outcome: CallOutcome = "not_reached";
     try {
       if (caller.isMetered && !meter) throw misconfigured(UNMETERED);
       const body = JSON.parse(text) as Readonly<Record<string, unknown>>;
       const setup = await setupOf(settings, env, "stream-log.invalid");
+      await takePlace(job, caller);
       account = meter && (await openAccount(meter, { ...caller, body, env, route: "chat", context: state }));
+      if (account) log.reserved({ ...job, ticket: account.ticket, reserved: account.reserved });
       outcome = "unknown";
-      const response = await ask({ settings, setup, call }, { ...CHAT, body, headers: caller.headers }, env);
+      const outgoing = { ...CHAT, body, headers: caller.headers };
+      const response = await ask({ settings, setup, call, report: asked }, outgoing, env);
       headers = passedHeadersOf(response, setup.apiKeys);
-      if (!response.ok) throw await refusalOf({ response, call }, setup.guarded, limits);
+      const keys = [...setup.apiKeys, ...credentialsIn(caller.headers)];
+      if (!response.ok) throw await refusalOf({ response, call }, keys, limits);
       const { type, body: stream } = checkedType(response, true);
       if (type === "text/event-stream") {
-        const choices = Number(body["n"] ?? 1);
-        void keepAll(stream, call, { keys: setup.apiKeys, choices, account });
+        keepAll(stream, call, { keys, choices: Number(body["n"] ?? 1), account, asked });
         return undefined;
       }
       const json = parsed(await readText({ response, call }, JSON_CHARACTERS, stallMs));
-      account?.close(outcomeOf(json), usageOf(json));
+      const usage = usageOf(json);
       call.close();
-      await forget();
+      const isRefused = outcomeOf(json) === "refused";
+      const end: JobEnd = { outcome: isRefused ? "failed" : "complete", usage, ...asked.known };
+      await forgetAfter(end, account?.close(outcomeOf(json), usage));
       return json;
     } catch (error) {
       call.close();
-      if (outcome === "unknown" && error instanceof Refusal) outcome = error.details.outcome ?? "unknown";
-      account?.close(outcome);
+      const refusal = refusalIn(error);
+      if (outcome === "unknown") outcome = refusal.details.outcome ?? "unknown";
+      const paid = account?.close(outcome);
       // the readers of a stream that was stopped meanwhile have its end
-      if (log.state !== "open") return undefined;
-      if (outcome === "unknown") endWith(error);
-      else await forget();
+      if (log.state !== "open") {
+        finish({ outcome: stopped ?? "stopped", code: log.code, ...asked.known }, paid);
+        return undefined;
+      }
+      const { status, code } = textOf(refusal);
+      const end: JobEnd = { outcome: status < 500 ? "refused" : "failed", code, ...asked.known };
+      if (outcome !== "unknown") await forgetAfter(end, paid);
+      else {
+        endWith(refusal);
+        finish(end, paid);
+      }
       throw error;
     }
   }
 
-  async function keepAll(body: ReadableStream<Uint8Array>, call: Call, kept: Kept): Promise<void> {
-    const onEvent = (event: LoggedEvent) => append(linesOf(event));
+  /** @throws {Refusal} 429 where the user has as many streams open at the gateway as may be */
+  async function takePlace({ id, userName, startedAt }: KeptJob, { isPublic }: StreamCaller): Promise<void> {
+    const mostOpen = isPublic ? undefined : limits.streamsPerUser;
+    // beyond the end of the call: the alarm of an object that was lost comes first
+    const endsAt = startedAt + limits.totalMs + 4 * BEAT_MS;
+    if (!(await (await indexOf(userName)).claim({ id, mostOpen, endsAt })))
+      throw tooMany("too_many_streams", 1000);
+  }
+
+  async function indexOf(userName: string): Promise<UserIndex> {
+    return userIndexIn(await readBinding("streamLogObject: namespace", namespace, env), userName);
+  }
+
+  function keepAll(body: ReadableStream<Uint8Array>, call: Call, { account, asked, ...kept }: Kept): void {
+    let events: string[] = [];
+    const onPass = () => {
+      append(events);
+      events = [];
+      readers.wake();
+    };
     const onEnd = (streamEnd: StreamEnd) => {
-      const { code, problem, usage, outcome } = streamEnd;
+      onPass();
+      const { code, problem, usage, outcome, bytes } = streamEnd;
       if (problem) endWith(problem);
-      else end(code === undefined ? "done" : "error");
-      kept.account?.close(outcome, usage);
+      else end(code === undefined ? "done" : "error", code);
+      const jobEnd = { outcome: stopped ?? outcomeOfStream(streamEnd), code: log.code, usage, bytes };
+      const requestId = headers["x-request-id"];
+      finish({ ...jobEnd, requestId, ...asked.known }, account?.close(outcome, usage));
     };
-    const { keys, choices } = kept;
-    const stream = relay(body, call, { keys, choices, stallMs, onEvent, onEnd }).getReader();
-    hangUp = () => {
-      call.stop("client_left");
-      // a read that never ends would keep the object in memory for ever
-      stream.cancel().catch(() => {});
+    const onEvent: NonNullable<Parameters<typeof readAnswer>[2]["onEvent"]> = ({ event, data }) => {
+      const name = event === "message" ? "" : `event: ${event}\n`;
+      events.push(`${name}data: ${data.includes("\n") ? data.replaceAll("\n", "\ndata: ") : data}`);
     };
-    while (!(await stream.read()).done) readers.wake();
+    readAnswer(body, call, { ...kept, stallMs, onEvent, onPass, onEnd });
   }
 
-  function append(lines: string): void {
+  function append(events: readonly string[]): void {
     // a stopped stream stores nothing more
-    if (log.state === "open") log.append(lines);
+    if (log.state === "open") log.append(events);
   }
 
-  function endWith(error: unknown): void {
-    append(errorLines(error instanceof Refusal ? error : objectRefusal("stream_interrupted")));
-    end("error");
+  function endWith(problem: Refusal): void {
+    append([errorLines(problem)]);
+    end("error", textOf(problem).code);
   }
 
-  function stop(): void {
+  function stop(reason: "stopped" | "orphaned"): void {
     if (log.state !== "open") return;
-    log.append(errorLines(objectRefusal("stream_stopped")));
+    stopped = reason;
+    const refusal = objectRefusal("stream_stopped");
+    log.append([errorLines(refusal)]);
     // first the log, so that no other end is written
-    end("cancelled");
+    end("cancelled", textOf(refusal).code);
     hangUp?.();
   }
 
-  function end(how: StreamState): void {
+  function end(how: StreamState, code?: string): void {
     if (log.state !== "open") return;
-    log.end(how);
+    log.end(how, code);
     readers.wake();
     keptUntil = Date.now() + keepMs;
     void storage.setAlarm(keptUntil);
+  }
+
+  /** Settles and reports a job whose process is gone. The request is not sent again: it would cost again. */
+  function recover(job: KeptJob): void {
+    const { code } = textOf(objectRefusal("stream_interrupted"));
+    const how = log.state ?? "open";
+    if (how === "open") {
+      logError(
+        `streamLogObject: stream ${job.id} was lost with its object; what was reserved for it is spent`,
+      );
+      end("interrupted", code);
+    } else keptUntil = Date.now() + keepMs;
+    finish({ outcome: OUTCOMES[how], code: log.code, spent: job.reserved });
+  }
+
+  /** Reports the end of the job, settles it, and gives the user's place back. */
+  function finish(end: JobEnd, payment?: Paid): void {
+    const { job } = log;
+    if (!job) return;
+    paid = payment;
+    report(onEvent, "answer", job, { ...end, ...paidAs(paid) }, env);
+    settling = settle(job);
+    state.waitUntil(settling);
+  }
+
+  async function settle(job: KeptJob): Promise<void> {
+    try {
+      await settleJob(meter, job, paid, env);
+      const index = await indexOf(job.userName);
+      const ids = await index.end({ id: job.id, keptUntil, mostKept: keptPerUser });
+      log.settled();
+      if (ids.length > 0) await drop(ids, job, index);
+    } catch {
+      logError(
+        `streamLogObject: stream ${job.id} could not be settled; it is tried again in ${BEAT_MS / 1000} s`,
+      );
+      await storage.setAlarm(Date.now() + BEAT_MS);
+    }
+  }
+
+  /** Empties the oldest of a user's answers, which are too many. */
+  async function drop(ids: readonly string[], { user, userName }: KeptJob, index: UserIndex): Promise<void> {
+    const objects = await readBinding("streamLogObject: namespace", namespace, env);
+    for (const id of ids) {
+      const object = objectNamed(objects, `${userName}:${id}`);
+      await object.fetch(new Request(`https://stream-log.invalid${OWN.drop}`, { method: "DELETE" }));
+      const dropped = { id, user, userName, startedAt: Date.now() };
+      report(onEvent, "answer", dropped, { outcome: "dropped", code: "too_many_kept" }, env);
+    }
+    await index.forget(ids);
+  }
+
+  /** Reports and settles the job of an answer of which nothing is kept. */
+  async function forgetAfter(end: JobEnd, paid?: Paid): Promise<void> {
+    const { job } = log;
+    if (!job) return;
+    report(onEvent, "answer", job, { ...end, ...paidAs(paid) }, env);
+    try {
+      await settleJob(meter, job, paid, env);
+      await (await indexOf(job.userName)).forget([job.id]);
+    } catch {
+      logError(`streamLogObject: stream ${job.id} could not be settled; its place and its amount end later`);
+    }
+    await forget();
   }
 
   function read(after: number, signal: AbortSignal): Response {
@@ -221,28 +371,70 @@ export function openStreamLog<Env>(
     };
   }
 
+  function allEvents(): string {
+    const decoder = new TextDecoder();
+    let text = "";
+    for (let part = log.after(0); part && part !== "lost"; part = log.after(part.last))
+      text += decoder.decode(part.bytes);
+    return text;
+  }
+
   async function alarm(): Promise<void> {
-    if (log.state !== "open") {
-      // an alarm that was set while the stream was open may come before the time of its end
-      if (Date.now() < keptUntil) return storage.setAlarm(keptUntil);
-      return forget();
+    await settling;
+    if (log.state === "open") {
+      if (readers.count > 0 || Date.now() - readers.aloneSince < orphanMs)
+        return storage.setAlarm(Date.now() + BEAT_MS);
+      stop("orphaned");
+      return;
     }
-    if (readers.count === 0 && Date.now() - readers.aloneSince >= orphanMs) stop();
-    else await storage.setAlarm(Date.now() + BEAT_MS);
+    if (log.job) {
+      settling = settle(log.job);
+      await settling;
+      if (log.job) return;
+    }
+    // an alarm that was set while the stream was open may come before the time of its end
+    if (Date.now() < keptUntil) return storage.setAlarm(keptUntil);
+    await forget();
+  }
+
+  async function erase(): Promise<Response> {
+    await forgetting;
+    stop("stopped");
+    await Promise.resolve(opening).catch(() => {});
+    await settling;
+    await forget();
+    return new Response(null, { status: 204 });
+  }
+
+  /** Lets those who read the answer now read it to its end. */
+  async function dropSoon(): Promise<Response> {
+    keptUntil = Date.now();
+    if (log.state !== "open" && readers.count === 0) await forget();
+    else await storage.setAlarm(keptUntil + BEAT_MS);
+    return new Response(null, { status: 204 });
   }
 
   async function forget(): Promise<void> {
-    log.forget();
     readers.close();
     // a request that comes meanwhile waits: its rows would be deleted with these
-    forgetting = Promise.all([storage.deleteAlarm(), storage.deleteAll()]);
+    forgetting = Promise.all([storage.deleteAlarm(), log.forget()]);
     await forgetting;
   }
 }
 
-function linesOf({ event, data }: LoggedEvent): string {
-  const name = event === "message" ? "" : `event: ${event}\n`;
-  return `${name}data: ${data.replaceAll("\n", "\ndata: ")}`;
+function paidAs(paid: Paid | undefined): Pick<JobEnd, "reserved" | "spent"> {
+  return paid ? { reserved: paid.reserved, spent: paid.spent } : {};
+}
+
+/** The end of a stream that nobody stopped. */
+function outcomeOfStream({ code, isConfirmed }: StreamEnd): JobEnd["outcome"] {
+  if (code === undefined) return isConfirmed ? "complete" : "unconfirmed";
+  return code === "upstream_error" ? "failed" : "cut";
+}
+
+/** Values of headers that no answer may hold, as the gateway's key. */
+function credentialsIn(headers: Readonly<Record<string, string>> = {}): readonly string[] {
+  return Object.entries(headers).flatMap(([name, value]) => (isCredential(name) ? value : []));
 }
 
 function errorLines(refusal: Refusal): string {

@@ -1,11 +1,12 @@
 import type { Admitted, Extension, Meter } from "../admitted.js";
+import { markKept } from "../gateway/kept.js";
+import type { OnJobEvent } from "../job-event.js";
 import type { ProxyOptions } from "../options.js";
-import { readBinding } from "../refusal.js";
+import { ensure, readBinding } from "../refusal.js";
 import { checkedOptions } from "../settings.js";
 import {
   askObject,
   CALLER,
-  type Caller,
   type DurableObjectClass,
   type DurableObjectHandlers,
   hashOf,
@@ -13,12 +14,19 @@ import {
   type ObjectState,
   objectNamed,
   objectRefusal,
+  REPLAYED,
 } from "./platform.js";
-import { openStreamLog } from "./stream-log-object.js";
+import { END_CODE, OWN, openStreamLog, type StreamCaller } from "./stream-log-object.js";
+import { userIndexIn, withUserIndex } from "./user-index.js";
 
 /** Options of {@link streamLogObject}: the way to the gateway, as `createProxy` takes it, the meter, and times. */
 export interface StreamLogOptions<Env = unknown>
   extends Pick<ProxyOptions<Env>, "baseURL" | "apiKey" | "fetch" | "limits"> {
+  /**
+   * The binding to this class itself. Objects of a user count their open streams in one more object: `streamsPerUser` of
+   * `limits` bounds what is open at the gateway, whether it is read or not.
+   */
+  readonly namespace: (env: Env) => ObjectNamespace | undefined;
   /**
    * The proxy's meter: the object reserves and settles in the proxy's place, once for each stream. Without it a proxy
    * that has a meter answers 500.
@@ -34,6 +42,14 @@ export interface StreamLogOptions<Env = unknown>
   readonly keepMs?: number;
   /** Size of the events that are kept, in bytes; beyond it, an answer goes on for its readers alone. @default 8_388_608 */
   readonly logBytes?: number;
+  /** The most answers of one user that are kept; beyond it, the oldest is deleted, which is an event. @default 50 */
+  readonly keptPerUser?: number;
+  /**
+   * Receives one event for each answer, from where it ends: of kind `answer`, with the stream's id. Another one, with the
+   * outcome `dropped`, follows where an answer is deleted before its time. After a crash an event may come twice.
+   * @default none
+   */
+  readonly onEvent?: OnJobEvent<Env> | undefined;
 }
 
 /**
@@ -48,13 +64,24 @@ export interface StreamLogOptions<Env = unknown>
  * @example
  * ```ts
  * const gateway = { baseURL: "https://gateway.example.com", apiKey: (env: Env) => env.GATEWAY_API_KEY };
- * export const StreamLog = streamLogObject<Env>({ ...gateway, meter });
+ * export const StreamLog = streamLogObject<Env>({ ...gateway, meter, namespace: (env) => env.STREAM_LOG });
  * ```
  */
 export function streamLogObject<Env = unknown>(options: StreamLogOptions<Env>): DurableObjectClass<Env> {
-  const { orphanMs = 60_000, keepMs = 600_000, logBytes = 8 * 1024 * 1024, ...gateway } = options;
+  const { namespace, onEvent, ...others } = options;
+  const {
+    orphanMs = 60_000,
+    keepMs = 600_000,
+    logBytes = 8 * 1024 * 1024,
+    keptPerUser = 50,
+    ...gateway
+  } = others;
+  ensure(
+    typeof namespace === "function",
+    "namespace: give the binding to this class, (env) => env.STREAM_LOG",
+  );
   // every comparison with what is no number is false, and the limit would never be reached
-  for (const [name, value] of Object.entries({ orphanMs, keepMs, logBytes }))
+  for (const [name, value] of Object.entries({ orphanMs, keepMs, logBytes, keptPerUser }))
     if (!Number.isSafeInteger(value) || value < 1)
       throw new TypeError(`${name}: give a whole number from 1 up`);
   // the proxy has checked the user and the request
@@ -63,7 +90,8 @@ export function streamLogObject<Env = unknown>(options: StreamLogOptions<Env>): 
     readonly fetch: DurableObjectHandlers["fetch"];
     readonly alarm: DurableObjectHandlers["alarm"];
     constructor(state: ObjectState, env: Env) {
-      const log = openStreamLog(state, env, { settings, orphanMs, keepMs, logBytes });
+      const setup = { settings, namespace, orphanMs, keepMs, logBytes, keptPerUser, onEvent };
+      const log = withUserIndex(state, () => openStreamLog(state, env, setup));
       this.fetch = log.fetch;
       this.alarm = log.alarm;
     }
@@ -92,6 +120,8 @@ export function streamLog<Env = unknown>(
   return {
     checks: [bound],
     offers: { chat: "chat-once", health: "chat-once" },
+    boundsStreams: true,
+    userData: { name: "streams", eraseUser, exportUser },
     routes: [
       { name: "chat", method: "GET", path, id: "own", serve },
       { name: "chat", method: "DELETE", path, id: "own", serve },
@@ -101,17 +131,26 @@ export function streamLog<Env = unknown>(
   };
 
   async function send(admitted: Admitted<Env>, isMetered: boolean): Promise<Response> {
-    const { request, user, model, body, headers: added = {} } = admitted;
+    const { request, user, model, body, isPublic = false, headers: added = {} } = admitted;
     const key = request.headers.get("idempotency-key");
     if (key !== null && !/^[\x21-\x7e]{1,255}$/.test(key)) throw objectRefusal("idempotency_key_invalid");
     const id = key === null ? randomId() : (await hashOf(`${user.id}\n${key}`)).slice(0, 32);
-    const caller: Caller = { user, isMetered, headers: added, ...(model !== undefined && { model }) };
+    const caller: StreamCaller = {
+      id,
+      user,
+      isMetered,
+      isPublic,
+      headers: added,
+      ...(model !== undefined && { model }),
+    };
     const headers = { [CALLER]: encodeURIComponent(JSON.stringify(caller)) };
     const answer = await reach(admitted, id, { method: "POST", headers, body: JSON.stringify(body) });
-    if (!answer.ok || answer.headers.get("content-type") !== "text/event-stream") return answer;
+    const isReplayed = answer.headers.has(REPLAYED);
+    if (!answer.ok || answer.headers.get("content-type") !== "text/event-stream")
+      return markKept(answer, { isReplayed });
     const response = new Response(answer.body, answer);
     response.headers.set("x-stream-id", id);
-    return response;
+    return markKept(response, { streamId: id, isReplayed, endCode: () => endCode(admitted, id) });
   }
 
   async function serve(admitted: Admitted<Env>): Promise<Response> {
@@ -120,7 +159,51 @@ export function streamLog<Env = unknown>(
     if (!/^[0-9a-f]{32}$/.test(id)) throw objectRefusal("stream_not_found");
     const seen = request.headers.get("last-event-id") ?? "0";
     if (!/^\d{1,15}$/.test(seen)) throw objectRefusal("event_id_invalid");
-    return reach(admitted, id, { method: request.method, headers: { "last-event-id": seen } });
+    const { method } = request;
+    const answer = await reach(admitted, id, { method, headers: { "last-event-id": seen } });
+    const kept = { streamId: id, isReplayed: true, endCode: () => endCode(admitted, id) };
+    return method === "GET" ? markKept(answer, kept) : answer;
+  }
+
+  /** Returns the code of a stream's end: the answer itself passes unread. */
+  async function endCode({ env, user }: Admitted<Env>, id: string): Promise<string | undefined> {
+    const object = objectNamed(await bound(env), `${await hashOf(user.id)}:${id}`);
+    const { headers } = await object.fetch(new Request(`https://stream-log.invalid${OWN.end}`));
+    return headers.get(END_CODE) || undefined;
+  }
+
+  async function eraseUser(env: Env, userId: string): Promise<void> {
+    const { index, ask } = await openUser(env, userId);
+    for (;;) {
+      const ids = await index.list();
+      if (ids.length === 0) return await index.clear();
+      for (const id of ids) await ask(id, OWN.erase, "DELETE");
+      await index.forget(ids);
+    }
+  }
+
+  async function exportUser(env: Env, userId: string): Promise<unknown> {
+    const { index, ask } = await openUser(env, userId);
+    const streams: object[] = [];
+    for (let ids = await index.list(); ids.length > 0; ids = await index.list(ids.at(-1)))
+      for (const id of ids) {
+        const answer = await ask(id, OWN.export);
+        if (answer.ok) streams.push({ id, ...((await answer.json()) as object) });
+        else await answer.body?.cancel();
+      }
+    return streams;
+  }
+
+  async function openUser(env: Env, userId: string) {
+    const objects = await bound(env);
+    const user = await hashOf(userId);
+    return {
+      index: userIndexIn(objects, user),
+      async ask(id: string, path: string, method = "GET"): Promise<Response> {
+        const request = new Request(`https://stream-log.invalid${path}`, { method });
+        return await objectNamed(objects, `${user}:${id}`).fetch(request);
+      },
+    };
   }
 
   /** The user is part of the object's name: with another user's id nothing is found. */

@@ -14,8 +14,15 @@ export interface Tables {
 export interface TableSteps {
   /** A table that the first version of this package had, when no version was stored; the object has version 1 then. */
   readonly first: string;
+  /**
+   * True where objects of the same class may have other tables instead, with a version of their own: these are there
+   * if `first` is, which then stays for all versions. @default false
+   */
+  readonly isShared?: boolean;
   /** Statements that lead from the version before: the first ones from nothing to version 1. */
   readonly steps: readonly (readonly string[])[];
+  /** True where version 1 is not stored, since the first table says it: three rows fewer for each object. @default false */
+  readonly isImplied?: boolean;
 }
 
 /**
@@ -23,13 +30,16 @@ export interface TableSteps {
  *
  * @throws {Error} for rows of a later version: after a step back of a deploy, nothing is read wrongly or changed
  */
-export function createTables({ sql, ...storage }: TablesStorage, { first, steps }: TableSteps): Tables {
+export function createTables(
+  { sql, ...storage }: TablesStorage,
+  { first, isShared = false, steps, isImplied = false }: TableSteps,
+): Tables {
   // known for as long as the object lives: a row less to read in each request
   let isUpToDate = false;
   return {
     create: () => bringUpToDate(),
     exist() {
-      if (!isUpToDate && hasTable(sql, "version", first)) bringUpToDate();
+      if (!isUpToDate && hasTable(sql, first, ...(isShared ? [] : ["version"]))) bringUpToDate();
       return isUpToDate;
     },
     async deleteAll() {
@@ -46,9 +56,10 @@ export function createTables({ sql, ...storage }: TablesStorage, { first, steps 
         `the rows have version ${version}, and this Worker knows ${steps.length}: deploy the newer one`,
       );
     for (const statement of steps.slice(version).flat()) sql.exec(statement);
+    isUpToDate = true;
+    if (isImplied && steps.length === 1) return;
     sql.exec("CREATE TABLE IF NOT EXISTS version (id INTEGER PRIMARY KEY CHECK (id = 1), number INTEGER)");
     if (version < steps.length) sql.exec("INSERT OR REPLACE INTO version VALUES (1, ?)", steps.length);
-    isUpToDate = true;
   }
 
   function versionNow(): number {

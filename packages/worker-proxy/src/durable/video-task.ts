@@ -5,8 +5,12 @@ import { objectRefusal } from "./platform.js";
 
 /** State of a watch in its storage: all that it needs to go on after it was evicted. */
 export interface WatchedTask {
+  /** Version of these fields. One that has been released is never changed. */
+  readonly version: typeof VERSION;
   /** The gateway's own. */
   readonly id: string;
+  /** The id that `authenticate` returned for the first request about it; absent in a watch of an earlier version. */
+  readonly userId?: string;
   /** Present where the watch began with the task itself: it then goes on without a reader. */
   readonly created?: CreatedTask;
   /** True where two polls are never less than the interval apart. */
@@ -16,6 +20,8 @@ export interface WatchedTask {
   readonly startedAt: number;
   /** Time at which there was last a reader. */
   readonly lastReaderAt: number;
+  /** Number of polls. */
+  readonly polls: number;
   /** Time of the last poll, stored before it is sent; 0 before the first. */
   readonly askedAt: number;
   /** The number of the newest event. Begins with the time, so that a later watch of the task never repeats one. */
@@ -38,6 +44,10 @@ export interface WatchedTask {
   readonly progress?: unknown;
   /** True when there is no more work after the end. */
   readonly isDone?: boolean;
+  /** The parts of that work that an operator wants done again. */
+  readonly again?: readonly string[];
+  /** The end before the watch was resumed: the same one is not told again. */
+  readonly told?: { readonly state: EndState; readonly progress?: unknown; readonly isDone?: boolean };
   /** Time of the alarm: to poll again, or to forget. */
   readonly nextAt: number;
 }
@@ -62,6 +72,29 @@ export interface CreatedTask {
   /** The task's id as its user knows it. */
   readonly sentId: string;
   readonly model?: string | undefined;
+  /** The `x-request-id` of the create; absent in a watch of an earlier version. */
+  readonly requestId?: string | undefined;
+}
+
+/** The end of a task, as its user is told. */
+export type EndState = "succeeded" | "failed" | "expired" | "unknown";
+
+const VERSION = 2;
+
+/**
+ * Reads a watch as it is stored, also by an earlier version of this package.
+ *
+ * @throws {Error} for one of a later version: after a step back of a deploy, nothing is read wrongly or changed
+ */
+export function storedTask(stored: unknown): WatchedTask | undefined {
+  if (stored === undefined) return undefined;
+  const task = stored as WatchedTask;
+  const { version = 1 } = task as { version?: number };
+  if (version > VERSION)
+    throw new Error(
+      `the watch has version ${version}, and this Worker knows ${VERSION}: deploy the newer one`,
+    );
+  return version === VERSION ? task : { ...task, version: VERSION, polls: task.answers + task.failures };
 }
 
 /** Longest pause before the second poll; the shortest one of a watch that is not steady. */
@@ -100,12 +133,19 @@ function firstPause(intervalMs: number): number {
 }
 
 /** Begins the watch of a task that is known by its id alone. */
-export function newTask(id: string, now: number, isSteady: boolean): WatchedTask {
+export function newTask(
+  id: string,
+  now: number,
+  { isSteady, userId }: Pick<WatchedTask, "isSteady" | "userId">,
+): WatchedTask {
   return {
+    version: VERSION,
     id,
+    ...(userId !== undefined && { userId }),
     isSteady,
     startedAt: now,
     lastReaderAt: now,
+    polls: 0,
     askedAt: 0,
     seq: now,
     answers: 0,
@@ -197,10 +237,12 @@ function isAbsent({ created, answers, startedAt, absent }: WatchedTask, now: num
 
 /** Returns the state of a watch that ended without a final state and is asked for again: it goes on. */
 export function resumedTask(
-  { end: _, absent: __, progress: ___, isDone: ____, ...task }: WatchedTask,
+  { end, absent: _, progress, isDone = false, again: __, ...task }: WatchedTask,
   now: number,
 ): WatchedTask {
-  return { ...task, failures: 0, unreadable: 0, lastReaderAt: now, nextAt: now };
+  const told = end && { state: endStateOf(task, end), progress, isDone };
+  const counts = { failures: 0, unreadable: 0, lastReaderAt: now, nextAt: now };
+  return { ...task, ...(told && { told }), ...counts };
 }
 
 /** Returns true for a watch that ended without a final state some time ago: it may have been mended since. */
@@ -208,19 +250,26 @@ export function mayResume({ end }: WatchedTask, now: number): boolean {
   return end?.error !== undefined && now - end.at >= ERROR_KEPT_MS;
 }
 
-/** Returns true for the end of a task that the gateway does not know any more. */
-export function isGone({ error }: TaskEnd): boolean {
-  return error === ended.absent.error;
+/** Returns the state that an end is told as. */
+export function endStateOf({ envelope }: Pick<WatchedTask, "envelope">, { error }: TaskEnd): EndState {
+  if (error !== undefined) return error === ended.absent.error ? "expired" : "unknown";
+  return envelope !== undefined && isSucceeded(JSON.parse(envelope)) ? "succeeded" : "failed";
+}
+
+/** Returns true for the end of a watch that was resumed and ended as before. */
+export function isToldBefore({ end, told, ...task }: WatchedTask): boolean {
+  return end !== undefined && told !== undefined && told.state === endStateOf(task, end);
 }
 
 function over(task: WatchedTask, { now, keepMs }: Moment, failure?: FailedAnswer): WatchedTask {
   const keepUntil = now + (failure && !task.created ? ERROR_KEPT_MS : keepMs);
-  const end = { at: now, keepUntil, isShown: false };
-  return {
-    ...task,
-    end: failure ? { ...end, error: failure.error, status: failure.status } : end,
-    nextAt: keepUntil,
-  };
+  const reached = { at: now, keepUntil, isShown: false };
+  const end = failure ? { ...reached, error: failure.error, status: failure.status } : reached;
+  const over = { ...task, end, nextAt: keepUntil };
+  // the work after the same end goes on where it was
+  return isToldBefore(over)
+    ? { ...over, progress: task.told?.progress, isDone: task.told?.isDone ?? false }
+    : over;
 }
 
 /** Sets the next poll: slowly further apart, far apart without a reader, and never before the gateway allows. */
@@ -321,7 +370,7 @@ const FILE = /"(?:result_url|url|video_url|fail_reason)":"https?:/;
 const SUCCESS: readonly unknown[] = ["success", "succeeded"];
 
 /** Returns true for a task that has succeeded, bare or in its envelope. */
-export function isSucceeded(task: Readonly<Record<string, unknown>>): boolean {
+function isSucceeded(task: Readonly<Record<string, unknown>>): boolean {
   return SUCCESS.includes(statusIn(task));
 }
 

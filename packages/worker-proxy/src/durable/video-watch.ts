@@ -1,7 +1,10 @@
 import type { Admitted, Extension } from "../admitted.js";
 import { limited } from "../gateway/call.js";
+import { type JobEvent, type JobOutcome, notifyOf, type OnJobEvent } from "../job-event.js";
 import { Refusal, readBinding } from "../refusal.js";
 import { logError } from "../report.js";
+import { keepLetter, resentLetter, withDeadLetters } from "./dead-letter-object.js";
+import { type DeadLetter, type KeptLetter, LETTER_KEPT_MS } from "./dead-letter-rows.js";
 import {
   askObject,
   checkLeavingIsReported,
@@ -15,27 +18,31 @@ import {
   openReaders,
   refusedBy,
 } from "./platform.js";
+import { userIndexIn, withUserIndex } from "./user-index.js";
 import {
   ABANDONED_AFTER_MS,
   afterAnswer,
   type CreatedTask,
   createdTask,
   createTaskQuery,
+  type EndState,
+  endStateOf,
   type FailedAnswer,
   type GatewayOptions,
   INTERVAL_MS,
-  isGone,
-  isSucceeded,
+  isToldBefore,
   LONGEST_INTERVAL_MS,
   mayResume,
   newTask,
   resumedTask,
   SHORTEST_INTERVAL_MS,
   soonestPoll,
+  storedTask,
   type TaskAnswer,
   type TaskEnd,
   type WatchedTask,
 } from "./video-task.js";
+import { ERASE, EXPORT, watchData } from "./watch-data.js";
 
 /** Options of {@link videoWatch}: the way to the gateway, as `createProxy` takes it, and times. */
 export interface VideoWatchOptions<Env = unknown> extends GatewayOptions<Env> {
@@ -57,6 +64,18 @@ export interface VideoWatchOptions<Env = unknown> extends GatewayOptions<Env> {
    * @default none
    */
   readonly onEnd?: EndHandler<Env>;
+  /**
+   * The binding to this class. With it a notice that is given up becomes a dead letter: see `deadLetters`.
+   * @default none is kept
+   */
+  readonly namespace?: (env: Env) => ObjectNamespace | undefined;
+  /**
+   * Receives an event at the end of each watch (`watch`), and those of `webhook` and of `webPush` until it has taken over
+   * a notice: each attempt that failed, and the end. An event is reported after its cause was stored: it comes once, or,
+   * where the object is lost right then, not at all.
+   * @default none
+   */
+  readonly onEvent?: OnJobEvent<Env>;
 }
 
 /** The end of a task that was watched from its create. */
@@ -74,7 +93,7 @@ export interface EndedTask {
    * `expired`: the gateway does not know the task any more. `unknown`: nothing showed its end in 24 hours, and it may
    * still come: when its user asks again, the gateway is asked, and another end is another `EndedTask`.
    */
-  readonly state: "succeeded" | "failed" | "expired" | "unknown";
+  readonly state: EndState;
   /** The gateway's newest answer, with the task's id as its user knows it. */
   readonly task: unknown;
   /** Unix milliseconds. */
@@ -83,15 +102,26 @@ export interface EndedTask {
   readonly isShown: boolean;
   /** True after the user has removed the task. */
   readonly isRemoved: boolean;
+  /** The `x-request-id` of the create. */
+  readonly requestId?: string | undefined;
 }
+
+/** A part of the work after an end that is given up. */
+export type GivenUp = Pick<DeadLetter, "name" | "attempts" | "upstreamStatus">;
 
 /** Progress of an {@link EndHandler}, kept in the object's storage. */
 export interface EndProgress<Env> {
   readonly env: Env;
+  /** Names of dead letters that an operator sends again. Empty after the next `save`. */
+  readonly again: readonly string[];
+  /** Reports an event to `onEvent` of the watch. */
+  report(event: JobEvent): void;
+  /** Keeps a dead letter, where the watch has its `namespace`. Rejects where it could not be kept. */
+  giveUp(part: GivenUp): Promise<void>;
   /** The value that was saved last, as JSON; undefined at first. */
   readonly progress: unknown;
-  /** Saves a value that outlasts an eviction. */
-  save(progress: unknown): Promise<void>;
+  /** Saves a value that outlasts an eviction. Gives false after the user was erased: the handler is not called again. */
+  save(progress: unknown): Promise<boolean>;
 }
 
 /**
@@ -101,13 +131,15 @@ export interface EndProgress<Env> {
 export type EndHandler<Env> = (ended: EndedTask, state: EndProgress<Env>) => Promise<number | undefined>;
 
 /** Options of {@link videoEvents}. */
-export interface VideoEventsOptions {
+export interface VideoEventsOptions<Env = unknown> {
   /**
    * The start of a watch. `subscribe`: when the first page listens; it ends an hour after the last one left. `create`:
    * when the gateway has answered the create with an id; it goes on without a page, and answers all polls of the task.
    * @default "subscribe"
    */
   readonly startOn?: "create" | "subscribe";
+  /** Receives a `watch` event, `dropped`, for each task whose watch could not be started. @default none */
+  readonly onEvent?: OnJobEvent<Env>;
 }
 
 /** Longest time for which the answer to a create waits for the start of its watch, in milliseconds. */
@@ -133,7 +165,7 @@ const START_MS = 5_000;
  */
 export function videoEvents<Env = unknown>(
   namespace: (env: Env) => ObjectNamespace | undefined,
-  { startOn = "subscribe" }: VideoEventsOptions = {},
+  { startOn = "subscribe", onEvent }: VideoEventsOptions<Env> = {},
 ): Extension<Env> {
   const bound = (env: Env) => readBinding("videoEvents", namespace, env);
   const isSteady = startOn === "create";
@@ -146,6 +178,7 @@ export function videoEvents<Env = unknown>(
       { ...events, method: "DELETE", serve: (admitted) => reach(admitted, "", { method: "DELETE" }) },
     ],
     ...(isSteady && { send, answered }),
+    userData: watchData(bound),
   };
 
   function serve(admitted: Admitted<Env>): Promise<Response> {
@@ -163,25 +196,61 @@ export function videoEvents<Env = unknown>(
   }
 
   async function answered(admitted: Admitted<Env>, receipt: unknown): Promise<void> {
-    const { route, body, user, sentId = "", model } = admitted;
+    const { route, body, user, id = "", sentId = "", model, headers, env } = admitted;
     if (route !== "videos" || !body) return;
-    const created: CreatedTask = { userId: user.id, sentId, model };
+    const requestId = headers?.["x-request-id"];
+    const created: CreatedTask = { userId: user.id, sentId, model, requestId };
     const asked = { method: "POST", body: JSON.stringify({ created, receipt }) };
+    // listed first, so that a watch that begins can be erased
+    await list(admitted, LISTED_MS);
     const start = () => limited(START_MS, (signal) => reach(admitted, "", { ...asked, signal }));
     // a second try, because objects restart
     const started = start().catch(start);
-    await started.catch(() => logError("videoEvents: the watch of a new task could not be started"));
+    await started.catch(() => {
+      logError(`videoEvents: the watch of task ${id} (request ${requestId}) could not be started`);
+      const code = "object_unavailable";
+      const facts = { taskId: id, user: user.id, model, requestId };
+      notifyOf(onEvent, { kind: "watch", id, outcome: "dropped", code, ...facts }, env);
+    });
   }
 
-  async function reach(
-    { env, user, id = "", sentId = id }: Admitted<Env>,
-    path: string,
-    init: RequestInit,
-  ): Promise<Response> {
-    const watch = objectNamed(await bound(env), `${await hashOf(user.id)}:${id}`);
-    const query = new URLSearchParams({ as: sentId, ...(isSteady && { steady: "1" }) });
-    return await askObject(watch, new Request(`https://video-watch/${id}${path}?${query}`, init));
+  /** Notes a watch in the index of its user, by which it can be found again. */
+  async function list({ env, user, id = "" }: Admitted<Env>, keptMs: number): Promise<void> {
+    try {
+      const index = userIndexIn(await bound(env), await hashOf(user.id));
+      await index.end({ id, keptUntil: Date.now() + keptMs });
+    } catch {
+      logError(`videoEvents: task ${id} could not be listed; eraseUser does not find its watch`);
+    }
   }
+
+  async function reach(admitted: Admitted<Env>, path: string, init: RequestInit): Promise<Response> {
+    const { env, user, id = "", sentId = id } = admitted;
+    const watch = objectNamed(await bound(env), await nameOf(user.id, id));
+    const query = new URLSearchParams({ as: sentId, ...(isSteady && { steady: "1" }) });
+    const request = new Request(`https://video-watch/${id}${path}?${query}`, init);
+    // no part of an address, which the platform's logs show
+    request.headers.set(USER, encodeURIComponent(user.id));
+    const answer = await askObject(watch, request);
+    const keptMs = Number(answer.headers.get(KEPT));
+    // a created one is listed already, for less if it keeps its end for long
+    const isListed = init.method === "POST" && keptMs < LISTED_MS / 2;
+    if (keptMs > 0 && !isListed) await list(admitted, keptMs + LISTED_MS);
+    return answer;
+  }
+}
+
+/** Header with the time for which a watch that is to be listed keeps its end, in milliseconds. */
+const KEPT = "x-sluice-kept";
+/** Time for which a watch is listed, in milliseconds, beside what it keeps its end for. */
+const LISTED_MS = 31 * 24 * 60 * 60_000;
+
+/** Header with the id of the user, encoded as a part of an address. */
+const USER = "x-sluice-user";
+
+/** Returns the name of the object that watches a user's task. */
+async function nameOf(userId: string, taskId: string): Promise<string> {
+  return `${await hashOf(userId)}:${taskId}`;
 }
 
 /** Most tabs that one task is pushed to. */
@@ -189,6 +258,9 @@ const MOST_READERS = 16;
 /** Time for which an end is kept: of a task that was watched from its create, and of others. */
 const CREATED_KEPT_MS = 7 * 24 * 60 * 60_000;
 const KEPT_MS = 10 * 60_000;
+/** Shortest pause after a handler that threw, and that of a watch whose rows are of a later version. */
+const FAILED_WORK_MS = 5 * 60_000;
+const TOO_NEW_MS = 5 * 60_000;
 
 /**
  * Makes the class of Durable Objects that each watch one video task, by alarms, for any number of tabs. An object polls
@@ -205,7 +277,7 @@ const KEPT_MS = 10 * 60_000;
  * ```
  */
 export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env>): DurableObjectClass<Env> {
-  const { intervalMs = INTERVAL_MS, rememberMs, onEnd, ...gateway } = options;
+  const { intervalMs = INTERVAL_MS, rememberMs, onEnd, namespace, onEvent, ...gateway } = options;
   if (typeof intervalMs === "number") checkInterval(intervalMs);
   if (rememberMs !== undefined && !(Number.isSafeInteger(rememberMs) && rememberMs >= 1))
     throw new TypeError("rememberMs: give a whole number from 1 up");
@@ -214,14 +286,23 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env>): Dura
     readonly fetch: DurableObjectHandlers["fetch"];
     readonly alarm: DurableObjectHandlers["alarm"];
     constructor(state: ObjectState, env: Env) {
-      const watch = openVideoWatch(state, {
+      const report = (event: JobEvent) => notifyOf(onEvent, event, env);
+      const parts: WatchParts = {
         poll: (id) => query(id, env),
         intervalMs: checkInterval(typeof intervalMs === "number" ? intervalMs : intervalMs(env)),
         rememberMs,
-        onEnd: onEnd && ((ended, progress, save) => onEnd(ended, { env, progress, save })),
-      });
-      this.fetch = watch.fetch;
-      this.alarm = watch.alarm;
+        onEnd: onEnd && ((ended, work) => onEnd(ended, { env, report, ...work })),
+        keepLetter:
+          namespace &&
+          (async (letter) => keepLetter(await readBinding("videoWatch: namespace", namespace, env), letter)),
+        report,
+      };
+      const letters = { namespace: () => namespace?.(env), kind: "webhook", report } as const;
+      const object = withUserIndex(state, () =>
+        withDeadLetters(openVideoWatch(state, parts), state, letters),
+      );
+      this.fetch = object.fetch;
+      this.alarm = object.alarm;
     }
   };
 }
@@ -241,34 +322,52 @@ interface WatchParts {
   readonly onEnd:
     | ((
         ended: EndedTask,
-        progress: unknown,
-        save: (progress: unknown) => Promise<void>,
+        work: Pick<EndProgress<never>, "again" | "progress" | "save" | "giveUp">,
       ) => Promise<number | undefined>)
     | undefined;
+  readonly keepLetter: ((letter: KeptLetter) => Promise<void>) | undefined;
+  readonly report: (event: JobEvent) => void;
 }
 
 function openVideoWatch(state: ObjectState, parts: WatchParts): DurableObjectHandlers {
-  const { poll, intervalMs, rememberMs, onEnd } = parts;
+  const { poll, intervalMs, rememberMs, onEnd, report } = parts;
   const { storage } = state;
   const readers = openReaders(MOST_READERS);
   let task: WatchedTask | undefined;
   let polling: Promise<void> | undefined;
+  /** Set where the rows are of a later version: nothing of it is read or changed. */
+  let tooNew: unknown;
   void state.blockConcurrencyWhile(async () => {
-    task = await storage.get<WatchedTask>("task");
+    const stored = await storage.get("task");
+    try {
+      task = storedTask(stored);
+    } catch (error) {
+      tooNew = error;
+    }
   });
   return { fetch, alarm };
 
   /** Answers requests to `/<the gateway's id>?as=<the id as the client knows it>`, and to `/task` below it. */
   async function fetch(request: Request): Promise<Response> {
+    if (tooNew !== undefined) throw tooNew;
     try {
+      const letter = await resentLetter(request);
+      if (letter !== undefined) return await resend(letter);
+      if (request.url === EXPORT) return Response.json(task ? exportedTask(task) : null);
+      if (request.url === ERASE) return await erase();
       const { pathname, searchParams } = new URL(request.url);
       const [, id = "", path] = pathname.split("/");
       const as = searchParams.get("as") ?? "";
       if (request.method === "DELETE") return await remove();
-      const known = task ?? newTask(id, Date.now(), searchParams.has("steady"));
+      const userId = decodeURIComponent(request.headers.get(USER) ?? "");
+      const how = { isSteady: searchParams.has("steady"), ...(userId && { userId }) };
+      const known = task ?? newTask(id, Date.now(), how);
       if (request.method === "POST") return await start(known, await request.json());
       if (task !== known) await store(known);
-      return path === "task" ? await read(as) : await subscribe(known, request, as);
+      const answer = path === "task" ? await read(as) : await subscribe(known, request, as);
+      // in the first answers, since one of them may be lost
+      if (task && !task.created && task.answers <= 1) answer.headers.set(KEPT, String(rememberMs ?? KEPT_MS));
+      return answer;
     } catch (error) {
       return refusedBy(error);
     }
@@ -284,15 +383,36 @@ function openVideoWatch(state: ObjectState, parts: WatchParts): DurableObjectHan
       await storage.setAlarm(next.nextAt);
       readers.wake();
     }
+    return new Response(null, { status: 204, headers: { [KEPT]: String(rememberMs ?? CREATED_KEPT_MS) } });
+  }
+
+  /** Ends the watch and the work after its end, and deletes it. */
+  async function erase(): Promise<Response> {
+    const erased = task;
+    readers.close();
+    await storage.deleteAlarm();
+    await forget();
+    const hasWork = erased && (!erased.end || (onEnd && erased.created && !erased.isDone));
+    if (hasWork) reportEnd(erased, "stopped", "user_erased");
     return new Response(null, { status: 204 });
   }
 
   /** The watch goes on for the operator's sake. After its end, the alarm takes back what the user was to be told. */
   async function remove(): Promise<Response> {
     if (task && !task.isRemoved) {
-      await store({ ...task, isRemoved: true, isDone: false });
+      const told = task.told && { ...task.told, isDone: false };
+      await store({ ...task, isRemoved: true, isDone: false, ...(told && { told }) });
       if (task.end && onEnd && task.created) await storage.setAlarm(Date.now());
     }
+    return new Response(null, { status: 204 });
+  }
+
+  /** Does a part of the work after the end again. A watch that goes on will tell of another end. */
+  async function resend(letter: string): Promise<Response> {
+    if (!task?.end || !task.created) return new Response(null, { status: 404 });
+    const name = letter.slice(letter.indexOf(":") + 1);
+    await store({ ...task, again: [...(task.again ?? []), name], isDone: false });
+    await storage.setAlarm(Date.now());
     return new Response(null, { status: 204 });
   }
 
@@ -349,11 +469,16 @@ function openVideoWatch(state: ObjectState, parts: WatchParts): DurableObjectHan
   }
 
   async function alarm(): Promise<void> {
+    // the platform drops an alarm that fails some times: the watch goes on when the newer Worker is back
+    if (tooNew !== undefined) return storage.setAlarm(Date.now() + TOO_NEW_MS);
     if (!task) return;
     const isAbandoned =
       !task.created && readers.count === 0 && Date.now() - task.lastReaderAt >= ABANDONED_AFTER_MS;
     if (task.end) return await afterEnd(task, task.end);
-    if (isAbandoned) return forget();
+    if (isAbandoned) {
+      reportEnd(task, "orphaned", "no_reader");
+      return forget();
+    }
     try {
       await pollOnce();
     } catch (error) {
@@ -376,14 +501,17 @@ function openVideoWatch(state: ObjectState, parts: WatchParts): DurableObjectHan
     const soonest = soonestPoll(task, intervalMs);
     if (Date.now() < soonest) return storage.setAlarm(Math.max(soonest, task.nextAt));
     // stored first: after an eviction in between, the poll counts
-    await store({ ...task, askedAt: Date.now() });
+    await store({ ...task, askedAt: Date.now(), polls: task.polls + 1 });
+    const { startedAt } = task;
+    const isErased = () => task?.startedAt !== startedAt;
     const answer = await poll(task.id);
-    if (!task) return;
+    if (!task || isErased()) return;
     const now = Date.now();
     const current = readers.count > 0 ? { ...task, lastReaderAt: now } : task;
     const keepMs = rememberMs ?? (task.created ? CREATED_KEPT_MS : KEPT_MS);
     const next = afterAnswer(current, answer, { now, keepMs, intervalMs, random: Math.random() });
-    await keep(next.end ? await withShown(next, next.end) : next);
+    const shown = next.end ? await withShown(next, next.end) : next;
+    if (!isErased()) await keep(shown);
   }
 
   /** Notes if a page is about to receive the end. A tab that has gone is noticed by writing to it. */
@@ -398,21 +526,82 @@ function openVideoWatch(state: ObjectState, parts: WatchParts): DurableObjectHan
     await store(next);
     await storage.setAlarm(next.end && onEnd && next.created ? next.end.at : next.nextAt);
     readers.wake();
+    if (next.end && !isToldBefore(next)) reportEnd(next, ...outcomeOf(next, next.end));
+  }
+
+  function reportEnd(over: WatchedTask, outcome: JobOutcome, code: string | undefined): void {
+    const { id, created, userId, polls, startedAt } = over;
+    const { model, requestId } = { ...created };
+    const facts = { taskId: id, user: created?.userId ?? userId, model, requestId };
+    const durationMs = Date.now() - startedAt;
+    report({ kind: "watch", id, outcome, code, ...facts, attempts: polls, durationMs });
+    if (outcome === "lost")
+      logError(
+        `videoWatch: task ${id} ends without a known result: ${code} (request ${requestId ?? "unknown"})`,
+      );
   }
 
   /** Does what is left to do after the end, and forgets it when its time is over. */
   async function afterEnd(known: WatchedTask, end: TaskEnd): Promise<void> {
-    const { created, isDone, progress } = known;
+    const { created, isDone } = known;
     if (onEnd && created && !isDone) {
-      const save = async (next: unknown) => store({ ...(task ?? known), progress: next });
-      const nextAt = await onEnd(await endedTask(known, created, end), progress, save);
-      // removed meanwhile: there may be something to take back
-      if (task?.isRemoved && !known.isRemoved) return storage.setAlarm(Date.now());
+      const nextAt = await workAfter(known, created, end, onEnd);
+      // erased meanwhile
+      if (!task?.end) return;
+      const { again, ...rest } = task;
+      const isNews = (task.isRemoved && !known.isRemoved) || (again && again !== known.again);
+      // removed, or wanted again meanwhile
+      if (isNews) return storage.setAlarm(Date.now());
+      // a handler that saves nothing has seen it all the same
+      if (again || nextAt === undefined) await store({ ...rest, isDone: nextAt === undefined });
       if (nextAt !== undefined) return storage.setAlarm(nextAt);
-      await store({ ...(task ?? known), isDone: true });
     }
-    if (Date.now() >= end.keepUntil) return forget();
-    await storage.setAlarm(end.keepUntil);
+    const keepUntil = task?.end?.keepUntil ?? end.keepUntil;
+    if (Date.now() >= keepUntil) return forget();
+    await storage.setAlarm(keepUntil);
+  }
+
+  /** Lets the operator's handler work. One that throws is called again until the end is forgotten. */
+  async function workAfter(
+    known: WatchedTask,
+    created: CreatedTask,
+    end: TaskEnd,
+    handler: NonNullable<WatchParts["onEnd"]>,
+  ): Promise<number | undefined> {
+    const ended = await endedTask(known, created, end);
+    const { progress, again = [] } = known;
+    const save = async (next: unknown) => {
+      // nothing is written after the user was erased
+      if (!task) return false;
+      const { again: asked, ...rest } = task;
+      const later = asked?.slice(again.length) ?? [];
+      await store({ ...rest, progress: next, ...(later.length > 0 && { again: later }) });
+      return true;
+    };
+    try {
+      return await handler(ended, { progress, again, save, giveUp: (part) => giveUp(part, ended) });
+    } catch {
+      const isOver = Date.now() >= end.keepUntil;
+      logError(
+        `videoWatch: onEnd of task ${known.id} failed; ${isOver ? "it is given up" : "it is called again"}`,
+      );
+      if (isOver) reportEnd(known, "dropped", "on_end_failed");
+      // ever less often
+      const pause = Math.max(FAILED_WORK_MS, Date.now() - end.at);
+      return isOver ? undefined : Math.min(Date.now() + pause, end.keepUntil);
+    }
+  }
+
+  /** Keeps a letter, and the end for as long as it can be sent again. */
+  async function giveUp(part: GivenUp, ended: EndedTask): Promise<void> {
+    if (!parts.keepLetter || !task?.end) return;
+    const { id, userId: user, gatewayId: taskId, model, requestId } = ended;
+    const object = await nameOf(user, taskId);
+    const at = Date.now();
+    const facts = { user, taskId, model, requestId };
+    await parts.keepLetter({ id: `${id}:${part.name}`, object, ...part, ...facts, at });
+    const end = { ...task.end, keepUntil: Math.max(task.end.keepUntil, at + LETTER_KEPT_MS) };
+    await store({ ...task, end });
   }
 
   async function store(next: WatchedTask): Promise<void> {
@@ -426,13 +615,41 @@ function openVideoWatch(state: ObjectState, parts: WatchParts): DurableObjectHan
   }
 }
 
+/** Returns the outcome of a watch, and the code that says why. */
+function outcomeOf(task: WatchedTask, end: TaskEnd): [outcome: JobOutcome, code: string | undefined] {
+  const state = endStateOf(task, end);
+  const code = end.error === undefined ? `task_${state}` : codeIn(end.error);
+  if (task.isRemoved) return ["stopped", code];
+  if (state === "succeeded") return ["complete", undefined];
+  const isLost = code === "task_not_found" || code === "watch_timeout";
+  return [isLost ? "lost" : "failed", code];
+}
+
+function codeIn(error: string): string | undefined {
+  return (JSON.parse(error) as { error: { code?: string } }).error.code;
+}
+
+/** Returns what a watch keeps of its user. */
+function exportedTask(task: WatchedTask) {
+  const { id, userId, created, isRemoved = false, startedAt, envelope, end } = task;
+  return {
+    id: created?.sentId ?? id,
+    gatewayId: id,
+    user: created?.userId ?? userId,
+    model: created?.model,
+    requestId: created?.requestId,
+    startedAt,
+    isRemoved,
+    ...(end && { state: endStateOf(task, end), endedAt: end.at }),
+    task: envelope === undefined ? null : (JSON.parse(envelope) as unknown),
+  };
+}
+
 async function endedTask(known: WatchedTask, created: CreatedTask, end: TaskEnd): Promise<EndedTask> {
   const { id, envelope, isRemoved = false } = known;
-  const { userId, sentId, model } = created;
+  const { userId, sentId, model, requestId } = created;
   const task: unknown = envelope === undefined ? null : JSON.parse(named(known, envelope, sentId));
-  const isSuccess = isSucceeded({ ...(task as Record<string, unknown>) });
-  const final = isSuccess ? "succeeded" : "failed";
-  const state = end.error === undefined ? final : isGone(end) ? "expired" : "unknown";
+  const state = endStateOf(known, end);
   const { at: endedAt, isShown } = end;
   return {
     id: (await hashOf(`end\n${userId}\n${id}\n${state}`)).slice(0, 32),
@@ -445,6 +662,7 @@ async function endedTask(known: WatchedTask, created: CreatedTask, end: TaskEnd)
     endedAt,
     isShown,
     isRemoved,
+    requestId,
   };
 }
 

@@ -63,9 +63,11 @@ export interface RateLimit<Env = unknown> extends Checked<Env> {
   (asked: RateLimited, env: Env): TooMany | undefined | Promise<TooMany | undefined>;
 }
 
-/** The answer of a limiter, or of a meter, that has nothing left. */
+/** The answer of a limiter that has nothing left. */
 export interface TooMany {
   readonly retryAfterMs: number;
+  /** The things that were too many, for the answer and the event: `polls`. @default "requests" */
+  readonly limit?: string;
 }
 
 /** The part that is used of the rate-limit binding of Cloudflare Workers. */
@@ -105,7 +107,8 @@ export function workersRateLimit<Env>(
     const limiter = await (asked.isPoll ? looks?.(env) : costs(env));
     if (!limiter) return undefined;
     const { success } = await limiter.limit({ key: by(asked) });
-    return success ? undefined : { retryAfterMs: periodSeconds * 1000 };
+    if (success) return undefined;
+    return { retryAfterMs: periodSeconds * 1000, limit: asked.isPoll ? "polls" : "requests" };
   }
 }
 
@@ -119,7 +122,7 @@ export async function checkRate<Env>(
   const asked = { user, route: route.name, method: route.method, isPoll: isPoll(route), request };
   const limited = () => rateLimit(asked, env);
   const verdict = await decided("rateLimit", "rate_limit_unavailable", limited);
-  if (verdict) throw tooMany("rate_limited", verdict.retryAfterMs);
+  if (verdict) throw tooMany("rate_limited", verdict.retryAfterMs, { limit: verdict.limit ?? "requests" });
 }
 
 /**
@@ -134,7 +137,7 @@ export function createStreamCount(most: number, longestMs: number) {
     const now = Date.now();
     const streams = open.get(userId) ?? new Set();
     for (const stream of streams) if (stream.until <= now) streams.delete(stream);
-    if (streams.size >= most) throw tooMany("too_many_streams", 1000);
+    if (streams.size >= most) throw tooMany("too_many_streams", 1000, { limit: "streamsPerUser" });
     const stream = { until: now + longestMs };
     open.set(userId, streams.add(stream));
     return () => {

@@ -57,7 +57,8 @@ export async function admit<Env>(
   // without it the answer has no usage to settle by
   const isCounted = meter && body["stream"] === true && (settings.includeUsage ?? hasOwnFields(model));
   if (isCounted) body["stream_options"] = { include_usage: true };
-  return { ...asked, model, body, dropped };
+  const texts = addresses.map(({ owner, name }) => owner[name] as string);
+  return { ...asked, model, body, dropped, addresses: texts };
 }
 
 /** The spec's pattern of a `user_id`. */

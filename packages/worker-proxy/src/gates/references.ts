@@ -116,16 +116,21 @@ const IMAGE = /^(?:\xff\xd8\xff|\x89PNG\r\n\x1a\n|GIF8[79]a|RIFF.{4}WEBP|BM.{4}\
 /** @throws {Refusal} 400 `media_not_allowed` for what the gateway should not fetch for a user */
 async function checkMedia(text: string, path: string, media: Media, mostBytes: number): Promise<void> {
   if (media === "any") return;
-  const isFile = DATA.test(text) || isBase64OfImage(text);
   const url = PLAIN.test(text) ? URL.parse(text) : null;
   let what = "must be a public https address, or an image in Base64";
-  if (isFile && text.length * 0.75 <= mostBytes) return;
-  if (isFile) what = "is too large";
+  const isData = isFile(text);
+  if (isData && text.length * 0.75 <= mostBytes) return;
+  if (isData) what = "is too large";
   // a promise is truthy, whatever it resolves to
   else if (url && typeof media === "function") {
     if (await decided("media", "media_unavailable", () => media(url) === true)) return;
   } else if (url && isPublic(url)) return;
   throw new Refusal("media_not_allowed", { param: path || undefined, what });
+}
+
+/** Returns true for a text that is a file itself, and no address of one. */
+export function isFile(text: string): boolean {
+  return DATA.test(text) || isBase64OfImage(text);
 }
 
 /** Paths and names can be spelled in the letters of Base64: the first bytes have to be those of an image. */

@@ -4,7 +4,7 @@ import { decided, ensure, exhausted, Refusal, readOption } from "../refusal.js";
 import { logError } from "../report.js";
 import type { Settings } from "../settings.js";
 import { openKeyWatch } from "./keys.js";
-import type { Account, Exchange } from "./request.js";
+import type { Account, Exchange, Paid } from "./request.js";
 
 /* Loaded where the operator adds something: a meter, extensions, or `upstreamHeaders`. */
 
@@ -75,21 +75,38 @@ function checkHeaders(given: unknown): Readonly<Record<string, string>> {
  *
  * @throws {Refusal} 429 when nothing is left, 503 when the meter fails
  */
-export async function openAccount<Env>(meter: Meter<Env>, payable: Payable<Env>): Promise<Account> {
+export async function openAccount<Env>(
+  meter: Meter<Env>,
+  payable: Payable<Env>,
+  onPaid?: (paid: Pick<Paid, "reserved" | "spent">) => void,
+): Promise<Account> {
   const reserved = await decided("meter", "budget_unavailable", () => meter.reserve(payable));
   if ("retryAfterMs" in reserved) throw exhausted(reserved);
+  const { amount, ticket } = reserved;
   let isOpen = true;
   return {
+    reserved: amount,
+    ...(ticket !== undefined && { ticket }),
     close(outcome, usage) {
-      if (!isOpen) return;
+      if (!isOpen) return undefined;
       isOpen = false;
       const isFree = outcome === "not_reached" || outcome === "refused";
       // usage that came before a cut may be of a part of the answer
       const spent = outcome === "answered" ? usage : undefined;
-      const closing = Promise.resolve()
+      const settled = Promise.resolve()
         .then(() => (isFree ? reserved.release() : reserved.settle(spent)))
-        .catch(() => logError("meter: could not be settled; what was set aside stays so"));
-      payable.context?.waitUntil(closing);
+        .then(() => true)
+        .catch(() => {
+          logError("meter: could not be settled; what was set aside stays so");
+          return false;
+        });
+      payable.context?.waitUntil(settled);
+      const amounts = {
+        reserved: amount,
+        spent: isFree && amount !== undefined ? 0 : reserved.costOf?.(spent),
+      };
+      onPaid?.(amounts);
+      return { ...amounts, settled };
     },
   };
 }

@@ -1,4 +1,5 @@
 import { Refusal } from "../refusal.js";
+import { keptOf } from "./kept.js";
 import { openKeyWatch } from "./keys.js";
 import { pump } from "./pump.js";
 import type { Exchange } from "./request.js";
@@ -37,9 +38,16 @@ export async function passOn<Env>(
   headers["content-type"] = type;
   const onEnd = (code?: string) => report.end(code?.startsWith("client_") ? 499 : status, code);
   // an extension's own stream has no content to wait for: a task may stay as it is for minutes
-  const isRead = !route.extension && (meter !== undefined || limits.stallMs !== undefined || isExtensions);
+  const kept = isExtensions ? keptOf(response) : undefined;
+  if (kept?.streamId) report.known.streamId = kept.streamId;
+  if (kept?.isReplayed) report.known.replayed = true;
+  const isForeign = isExtensions && !kept;
+  const isRead =
+    !route.extension && !kept && (meter !== undefined || limits.stallMs !== undefined || isForeign);
   if (type === "text/event-stream" && !isRead) {
-    const options = { keys: setup.guarded, onFirstByte: report.firstByte, isChat: !route.extension, onEnd };
+    const isChat = !route.extension && !kept;
+    const ended = kept?.endCode ? endWith(exchange, kept.endCode, onEnd) : onEnd;
+    const options = { keys: setup.guarded, onFirstByte: report.firstByte, isChat, onEnd: ended };
     return new Response(pump(body, call, options), { status, headers });
   }
   const { jsonOf, readStream } = await call.wait(() => import("./read-answer.js"), "upstream_cut");
@@ -47,10 +55,28 @@ export async function passOn<Env>(
     return new Response(readStream(exchange, body, onEnd), { status, headers });
   const bytes = await jsonOf(exchange, response);
   call.close(true);
+  // whoever has asked the gateway reports its count
+  if (kept) delete report.known.usage;
   report.known.bytes = bytes.byteLength;
   report.firstByte();
   report.end(status);
   return new Response(bytes, { status, headers });
+}
+
+/** Ends a report with the code of a kept stream's end, which passes unread. */
+function endWith<Env>(
+  { admitted }: Exchange<Env>,
+  endCode: () => Promise<string | undefined>,
+  onEnd: (code?: string) => void,
+): (code?: string) => void {
+  let isOver = false;
+  return (code) => {
+    if (isOver) return;
+    isOver = true;
+    if (code !== undefined) return onEnd(code);
+    const work = endCode().then(onEnd, () => onEnd());
+    admitted.context?.waitUntil(work);
+  };
 }
 
 const PASSED = {

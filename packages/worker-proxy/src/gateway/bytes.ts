@@ -63,3 +63,11 @@ function readerOf(body: ReadableStream<Uint8Array>) {
     return body.getReader() as unknown as ReadableStreamBYOBReader;
   }
 }
+
+/** A pipe. That of workerd has no queue, and goes on without a step in JavaScript; other hosts have the standard one alone. */
+export function openPipe(): TransformStream<Uint8Array, Uint8Array> {
+  const { IdentityTransformStream: Pipe = TransformStream } = globalThis as {
+    IdentityTransformStream?: typeof TransformStream;
+  };
+  return new Pipe<Uint8Array, Uint8Array>();
+}

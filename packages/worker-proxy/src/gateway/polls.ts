@@ -77,13 +77,14 @@ export type Flights<T> = Map<string, Flight<T>>;
 
 /** Time for which a value is kept, and its share of the memory. */
 interface Keeping<T> {
+  /** Time for which others wait for a read in flight before one more is begun, in milliseconds. @default 1000 */
+  readonly waitMs?: number;
   /** Time for which a value is fresh, in milliseconds. */
   freshMs(value: T): number;
   /** Size of a value, in characters. @default 0 */
   sizeOf?(value: T): number;
 }
 
-/** Time for which others wait for the read in flight before one more is begun, in milliseconds. */
 const WAIT_MS = 1000;
 /** Bounds of the memory: keys, and characters of all values. */
 const MOST_KEYS = 1000;
@@ -111,7 +112,7 @@ export async function share<T>(
   async function lead(last: Flight<T> | undefined): Promise<T> {
     // a slow read that is still in flight serves those that wait for this one too
     const flight = last && last.value === undefined ? last : openFlight<T>();
-    flight.until = Date.now() + WAIT_MS;
+    flight.until = Date.now() + (keeping.waitMs ?? WAIT_MS);
     put(flight);
     try {
       const value = await read();

@@ -1,5 +1,5 @@
 import { Refusal } from "../refusal.js";
-import { openBytes } from "./bytes.js";
+import { openBytes, openPipe } from "./bytes.js";
 import { type Call, failed } from "./call.js";
 import { openKeyWatch, unescaped } from "./keys.js";
 
@@ -37,11 +37,7 @@ export function pump(
   call: Call,
   { keys, isChat, onFirstByte, onEnd }: PumpOptions,
 ): ReadableStream<Uint8Array> {
-  // workerd connects this pipe without a step in JavaScript; other hosts have the standard one alone
-  const { IdentityTransformStream: Pipe = TransformStream } = globalThis as {
-    IdentityTransformStream?: typeof TransformStream;
-  };
-  const { readable, writable } = new Pipe<Uint8Array, Uint8Array>();
+  const { readable, writable } = openPipe();
   let head = "";
   // a client that takes nothing holds back the pump's own report
   call.onAbort = () => call.stopped && onEnd(call.stopped);

@@ -123,11 +123,13 @@ export function usageOf(json: unknown): Usage | undefined {
 
 /** The answer, written anew, with each id marked for its user: the id of the request, or a new task's or asset's. */
 async function signed<Env>(json: unknown, exchange: Exchange<Env>): Promise<string> {
-  const { route, setup, admitted, settings } = exchange;
+  const { route, setup, admitted, settings, report } = exchange;
   const id = admitted.id ?? givenId(json);
   if (!route.ids || id === undefined) return JSON.stringify(json);
   const mark = admitted.sentId ?? (await setup.tenancy?.sign(route.ids, id)) ?? id;
-  const seen = { ...admitted, id, sentId: mark };
+  // the id that the client gets: the gateway may have given one
+  const headers = { ...admitted.headers, "x-request-id": report.known.requestId };
+  const seen = { ...admitted, id, sentId: mark, headers };
   await Promise.allSettled(settings.extensions.map(async (extension) => extension.answered?.(seen, json)));
   return JSON.stringify(json, (_, value) => (value === id ? mark : value));
 }

@@ -24,6 +24,8 @@ export interface StreamEnd {
 interface RelayOptions extends EventBytesOptions {
   /** Called before the first piece goes on. */
   readonly onFirstByte?: () => void;
+  /** Called after each piece that goes on, with all its events. */
+  readonly onPass?: () => void;
   /** Called once, when the stream is over. */
   readonly onEnd: (end: StreamEnd) => void;
   /** Time for which the gateway may send no content, or the client take none, in milliseconds. */
@@ -40,8 +42,32 @@ interface RelayOptions extends EventBytesOptions {
 export function relay(
   body: ReadableStream<Uint8Array>,
   call: Call,
-  { stallMs, onFirstByte, onEnd, ...options }: RelayOptions,
+  options: RelayOptions,
 ): ReadableStream<Uint8Array> {
+  let pull!: () => Promise<void>;
+  return new ReadableStream(
+    {
+      start(client) {
+        pull = readAnswer(body, call, options, client);
+      },
+      pull: () => pull(),
+      cancel: () => call.stop("client_left"),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/**
+ * Reads an event stream as {@link relay} does. Without a client it is read as fast as it comes, for `onEvent` alone.
+ *
+ * @returns the client's `pull`
+ */
+export function readAnswer(
+  body: ReadableStream<Uint8Array>,
+  call: Call,
+  { stallMs, onFirstByte, onPass, onEnd, ...options }: RelayOptions,
+  client?: ReadableStreamDefaultController<Uint8Array>,
+): () => Promise<void> {
   const pieces = openPieces(body, READ_BYTES);
   const answer = openEventBytes(options);
   const { chat } = answer;
@@ -54,8 +80,7 @@ export function relay(
   /** Time of the last content, plus the time in which the client took nothing. */
   let contentAt = Date.now();
   /** Time since which the client has taken nothing; undefined while it waits for more. */
-  let idleSince: number | undefined = contentAt;
-  let out: ReadableStreamDefaultController<Uint8Array>;
+  let idleSince = client && contentAt;
   /** Resolves the pull that waits. */
   let satisfy = () => {};
   /** Resumes reading. */
@@ -66,17 +91,8 @@ export function relay(
     pieces.cancel(); // an answer made in this process does not notice the abort
     if (call.stopped) fail(failed(call.stopped));
   };
-  return new ReadableStream(
-    {
-      start(controller) {
-        out = controller;
-        passAll().catch((error) => fail(error instanceof Refusal ? error : failed("upstream_cut")));
-      },
-      pull,
-      cancel: () => call.stop("client_left"),
-    },
-    { highWaterMark: 0 },
-  );
+  passAll().catch((error) => fail(error instanceof Refusal ? error : failed("upstream_cut")));
+  return pull;
 
   function pull(): Promise<void> {
     contentAt += Date.now() - (idleSince ?? Date.now());
@@ -132,9 +148,13 @@ export function relay(
   function send(piece: Uint8Array | undefined): void {
     if (!piece || isEnded) return;
     if (passedBytes === 0) onFirstByte?.();
-    idleSince = passedAt = Date.now();
+    passedAt = Date.now();
     passedBytes += piece.byteLength;
-    out.enqueue(piece);
+    if (client) {
+      idleSince = passedAt;
+      client.enqueue(piece);
+    }
+    onPass?.();
     satisfy();
   }
 
@@ -169,10 +189,10 @@ export function relay(
       isConfirmed,
       bytes: passedBytes,
     });
-    if (failure?.reason === "client_stalled") out.error(failure);
+    if (failure?.reason === "client_stalled") client?.error(failure);
     else if (failure?.reason !== "client_left") {
-      if (failure) out.enqueue(errorEvent(failure));
-      out.close();
+      if (failure) client?.enqueue(errorEvent(failure));
+      client?.close();
     }
     if (failure || isRead || !chat.isOver) return call.close(isRead);
     // the end of the connection follows `[DONE]` at once: it can be used again once it is read

@@ -1,4 +1,4 @@
-import type { Admitted, CallOutcome, Usage } from "../admitted.js";
+import type { Admitted, CallOutcome, Reservation, Usage } from "../admitted.js";
 import type { Route } from "../gates/path.js";
 import { logError, type Report } from "../report.js";
 import type { Settings, Setup } from "../settings.js";
@@ -23,9 +23,28 @@ export interface Exchange<Env> {
 }
 
 /** The reservation of one request. */
-export interface Account {
-  /** Settles or releases it; only the first close counts. `usage` counts for an answer that came to its end. */
-  close(outcome: CallOutcome, usage?: Usage): void;
+export interface Account extends Pick<Reservation, "ticket"> {
+  /** The amount that is set aside; undefined where the meter does not say. */
+  readonly reserved: number | undefined;
+  /**
+   * Settles or releases it; only the first close counts, and later ones return undefined. `usage` counts for an answer
+   * that came to its end.
+   */
+  close(outcome: CallOutcome, usage?: Usage): Paid | undefined;
+}
+
+/** The end of a reservation. */
+export interface Paid {
+  /** The amounts, in the meter's unit; undefined where it does not say. */
+  readonly reserved: number | undefined;
+  readonly spent: number | undefined;
+  /** Resolves with false where it could not be settled, which is logged. */
+  readonly settled: Promise<boolean>;
+}
+
+/** What is noted of a request to the gateway. */
+export interface Asked {
+  readonly known: { upstreamStatus?: number; attempts?: number };
 }
 
 /** A request to the gateway. */
@@ -48,7 +67,7 @@ const REFUSES_KEY = [401, 402, 403];
  * @throws {Refusal} 502 when there is no answer, 504 when it takes too long, 499 when the client has left
  */
 export async function ask<Env>(
-  { settings, setup, call, report }: Pick<Exchange<Env>, "settings" | "setup" | "call"> & { report?: Report },
+  { settings, setup, call, report }: Pick<Exchange<Env>, "settings" | "setup" | "call"> & { report?: Asked },
   { method, path, body, headers }: Outgoing,
   env: Env,
 ): Promise<Response> {
@@ -58,6 +77,7 @@ export async function ask<Env>(
   if (REFUSES_KEY.includes(answer.status) && other !== undefined) {
     const { status } = answer;
     answer.body?.cancel().catch(() => {});
+    if (report) report.known.attempts = 2;
     answer = await askWith(other);
     // from now on it is asked with first, so that this line comes once
     if (!REFUSES_KEY.includes(answer.status) && keyInUse.took(other))

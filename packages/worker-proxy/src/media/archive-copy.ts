@@ -4,7 +4,7 @@ import { textOf } from "../refusals.js";
 import { fetchSource } from "./archive-source.js";
 import type { MediaBucket } from "./bucket.js";
 import { openFile } from "./file-body.js";
-import type { CopyJob } from "./file-rows.js";
+import type { CopyRow, FileRow } from "./file-rows.js";
 import { typeOf } from "./file-type.js";
 import { type ArchiveSettings, MARGIN_MS, type MediaSettings } from "./options.js";
 import { discard, putPaid } from "./paid-file.js";
@@ -17,18 +17,6 @@ const MOST_IN_MEMORY = 33_554_432;
 
 /** Most attempts at one file. */
 export const MOST_ATTEMPTS = 5;
-
-/**
- * A job in the object's storage. One that is over keeps its place, so that nothing is copied a second time. One whose copy
- * was deleted has no `url` any more.
- */
-export interface CopyRow extends CopyJob {
-  readonly attempts: number;
-  /** 1 where the file is paid for, also if an eviction has cut off the attempt that paid. */
-  readonly isPaid: 0 | 1;
-  /** Unix milliseconds of the next attempt; of the time to forget for a job that is over. */
-  readonly nextAt: number;
-}
 
 /** The parts of a copy. */
 export interface CopyPlace<Env> {
@@ -44,18 +32,21 @@ export interface CopyPlace<Env> {
 /**
  * Copies one file of the gateway's into the bucket, in the space of its user.
  *
+ * @returns the copy; undefined where its owner has deleted it
  * @throws {Refusal} the reason; `isHopeless` tells if another attempt may succeed
  */
-export async function copyFile<Env>(job: CopyRow, place: CopyPlace<Env>): Promise<void> {
+export async function copyFile<Env>(job: CopyRow, place: CopyPlace<Env>): Promise<FileRow | undefined> {
   const { env, bucket, space, settings, archive } = place;
   const { id, userId, source } = job;
   const user = { id: userId };
+  const startedAt = Date.now();
   if (job.attempts > 1) {
     // of an attempt that was cut: it may have come to its end, or stored a file whose owner has deleted it
     const { file } = await space.ask(userId, { do: "read", id });
-    if (file?.isWhole) return;
+    if (file?.isWhole) return file;
     await discard({ user, bucket, space }, id);
-    if (job.url === "" || job.attempts > MOST_ATTEMPTS) return;
+    if (job.url === "") return undefined;
+    if (job.attempts > MOST_ATTEMPTS) throw mediaRefusal("copy_cut");
   }
   const signal = AbortSignal.timeout(archive.copyMs);
   const response = await fetchSource(job.url, await hostsOf(archive, env), signal);
@@ -67,9 +58,9 @@ export async function copyFile<Env>(job: CopyRow, place: CopyPlace<Env>): Promis
     const meter = settings.meter && !job.isPaid ? paidOnce(settings.meter, place.notePaid) : undefined;
     const { keepMs } = archive;
     const expiresAt = Date.now() + archive.copyMs + MARGIN_MS;
-    const file = { id, bytes: body.length, type, expiresAt, source };
+    const file = { id, bytes: body.length, type, expiresAt, source, startedAt };
     const paid = { env, context: undefined, user, bucket, space, meter, keepMs };
-    await putPaid(paid, file, () => putWhole(paid, body, file));
+    return await putPaid(paid, file, () => putWhole(paid, body, file));
   } finally {
     body.cancel();
   }

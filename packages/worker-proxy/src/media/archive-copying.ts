@@ -1,11 +1,12 @@
 import { hashOf, type ObjectState } from "../durable/platform.js";
+import { type JobEvent, notifyOf } from "../job-event.js";
 import { readBinding, refusalIn } from "../refusal.js";
 import { textOf } from "../refusals.js";
 import { logError } from "../report.js";
-import { type CopyRow, copyFile, isHopeless, isNoSpace, MOST_ATTEMPTS } from "./archive-copy.js";
-import type { CopyJob } from "./file-rows.js";
+import { copyFile, isHopeless, isNoSpace, MOST_ATTEMPTS } from "./archive-copy.js";
+import type { CopyJob, CopyRow } from "./file-rows.js";
 import { firstTime } from "./index-tables.js";
-import type { DroppedCopy, MediaSettings } from "./options.js";
+import type { ArchiveSettings, MediaSettings } from "./options.js";
 import { openSpace } from "./space.js";
 
 /** The shortest time for which a job is remembered: gateways know a task for about as long. */
@@ -15,17 +16,23 @@ const DAY_MS = 86_400_000;
 const BATCH = 500;
 /** Pause of a copy that finds no space, in pauses of `retryMs`: 8 minutes by default. */
 const SPACE_PAUSES = 16;
+/** Longest time for which a copy waits for space: links of gateways end sooner. */
+const MOST_WAIT_MS = 7 * DAY_MS;
+
+/** The part of an event that differs from end to end. */
+type Ended = Pick<JobEvent, "outcome" | "code" | "attempts" | "nextAt" | "bytes">;
 
 /** Opens the copying of one user's files, by the alarm of the user's object. It does nothing without `archive`. */
 export function openCopying<Env>({ storage }: ObjectState, settings: MediaSettings<Env>, env: Env) {
   const { sql } = storage;
   const { archive, userFiles } = settings;
-  return { add, drop, run, nextAt };
+  return { add, drop, run, nextAt, forget };
 
   /** Adds jobs whose source is not known yet, as long as fewer are open than a user may have files. */
   async function add(jobs: readonly CopyJob[]): Promise<void> {
     const dropped = jobs.filter((job) => !isAdded(job));
-    for (const job of dropped) await reportDrop(job, "too_many_copies", `${userFiles} copies are waiting`);
+    const event = { outcome: "dropped", code: "too_many_copies" } as const;
+    for (const job of dropped) await report(job, event, `${userFiles} copies are waiting; dropped`);
   }
 
   function isAdded({ source, id, userId, url, taskId }: CopyJob): boolean {
@@ -37,8 +44,8 @@ export function openCopying<Env>({ storage }: ObjectState, settings: MediaSettin
     const [sums] = sql.exec("SELECT jobs FROM sums").toArray();
     if (Number(sums?.["jobs"]) >= userFiles) return false;
     sql.exec(
-      `INSERT INTO copies (source, id, userId, url, taskId, attempts, nextAt, isOver, isPaid)
-        VALUES (?, ?, ?, ?, ?, 0, ?, 0, 0)`,
+      `INSERT INTO copies (source, id, userId, url, taskId, attempts, nextAt, isOver, isPaid, notedAt)
+        VALUES (?, ?, ?, ?, ?, 0, ?6, 0, 0, ?6)`,
       source,
       id,
       userId,
@@ -49,19 +56,18 @@ export function openCopying<Env>({ storage }: ObjectState, settings: MediaSettin
     return true;
   }
 
-  /** Says that a file which was paid for is not copied. The log has no id of a user, and no address: it may be signed. */
-  async function reportDrop(
-    { id, userId, taskId }: CopyJob,
-    reason: DroppedCopy["reason"],
-    why: string,
-  ): Promise<void> {
-    const names = [taskId && `task ${taskId}`, `copy ${id}`, `user ${await hashOf(`media\n${userId}`)}`];
-    logError(`archive: ${why}; dropped: ${names.filter(Boolean).join(", ")}`);
-    try {
-      await archive?.onDrop?.({ userId, id, taskId: taskId ?? undefined, reason }, env);
-    } catch {
-      logError("mediaStore: archive: onDrop failed");
+  /**
+   * Reports the end of a job or of an attempt. The log has no address, which may be signed, and a user's id as a hash.
+   *
+   * @param why the line in the log. @default none
+   */
+  async function report(job: CopyJob, event: Ended, why?: string): Promise<void> {
+    const { id, userId: user, taskId } = job;
+    if (why !== undefined) {
+      const names = [taskId && `task ${taskId}`, `copy ${id}`, `user ${await hashOf(`media\n${user}`)}`];
+      logError(`archive: ${why}: ${names.filter(Boolean).join(", ")}`);
     }
+    notifyOf(settings.onEvent, { kind: "copy", id, user, taskId: taskId ?? undefined, ...event }, env);
   }
 
   /** Gives up the copy that its owner has deleted. An attempt that is under way deletes what it stores, or the next one. */
@@ -83,7 +89,7 @@ export function openCopying<Env>({ storage }: ObjectState, settings: MediaSettin
     // noted first: an object may be moved or lost in the middle of a copy
     wait(job, now + archive.copyMs);
     try {
-      await copyFile(job, {
+      const copy = await copyFile(job, {
         env,
         bucket: await readBinding("mediaStore: bucket", settings.bucket, env),
         space: openSpace(await readBinding("mediaStore: index", settings.index, env), settings),
@@ -93,27 +99,46 @@ export function openCopying<Env>({ storage }: ObjectState, settings: MediaSettin
           void sql.exec("UPDATE copies SET isPaid = ? WHERE source = ?", isPaid ? 1 : 0, job.source),
       });
       end(job, Date.now() + Math.max(archive.keepMs, DAY_MS));
+      const { attempts } = job;
+      await report(job, copy ? { outcome: "complete", bytes: copy.bytes, attempts } : { outcome: "stopped" });
     } catch (error) {
-      if (isNoSpace(error)) return waitForSpace(job, error);
-      const isOver = isHopeless(error) || job.attempts >= MOST_ATTEMPTS;
-      const refusal = refusalIn(error);
-      const why = refusal.details.problem ?? textOf(refusal).message;
-      if (isOver) {
-        end(job, Date.now() + DAY_MS);
-        await reportDrop(job, textOf(refusal).code, why);
-      } else {
-        wait(job, Date.now() + archive.retryMs * 4 ** (job.attempts - 1));
-        logError(`archive: ${why}; another attempt follows`);
-      }
+      await failed(job, error, archive);
     }
   }
 
-  /** An attempt that finds no space is none: what is paid waits for as long as its link works. */
-  function waitForSpace(job: CopyRow, error: unknown): void {
+  /** Ends a job after an attempt that failed, or lets it wait for the next one. */
+  async function failed(job: CopyRow, error: unknown, { retryMs }: ArchiveSettings<Env>): Promise<void> {
+    if (isDropped(job)) {
+      end(job, Date.now() + DAY_MS);
+      return await report(job, { outcome: "stopped" });
+    }
     const refusal = refusalIn(error);
-    logError(`archive: ${refusal.details.problem ?? textOf(refusal).message}; the copy waits for space`);
-    const at = Date.now() + (archive?.retryMs ?? 0) * SPACE_PAUSES;
-    wait({ ...job, attempts: job.attempts - 1 }, at);
+    const { code, message } = textOf(refusal);
+    const why = refusal.details.problem ?? message;
+    // an attempt that finds no space is none: what is paid waits for as long as its link works
+    const isWaiting = isNoSpace(error) && Date.now() - job.notedAt < MOST_WAIT_MS;
+    const attempts = isWaiting ? job.attempts - 1 : job.attempts;
+    if (!isWaiting && (isHopeless(error) || attempts >= MOST_ATTEMPTS)) {
+      end(job, Date.now() + DAY_MS);
+      return await report(job, { outcome: "failed", code, attempts }, `${why}; dropped`);
+    }
+    const pause = isWaiting ? SPACE_PAUSES : 4 ** (attempts - 1);
+    const next = Date.now() + retryMs * pause;
+    wait({ ...job, attempts }, next);
+    const what = isWaiting ? "the copy waits for space" : "another attempt follows";
+    await report(job, { outcome: "waiting", code, attempts, nextAt: next }, `${why}; ${what}`);
+  }
+
+  /** Returns true for a job whose copy was deleted by its owner. */
+  function isDropped({ source }: CopyRow): boolean {
+    const [row] = sql.exec("SELECT url FROM copies WHERE source = ?", source).toArray();
+    return row === undefined || row["url"] === "";
+  }
+
+  /** Forgets up to `most` jobs, those that wait, too. Returns how many there were. */
+  function forget(most: number): number {
+    const query = "DELETE FROM copies WHERE source IN (SELECT source FROM copies LIMIT ?) RETURNING source";
+    return sql.exec(query, most).toArray().length;
   }
 
   function wait({ source, attempts }: CopyRow, at: number): void {

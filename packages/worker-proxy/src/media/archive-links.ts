@@ -1,4 +1,6 @@
+import { readBody } from "../gates/body.js";
 import { ownId, tenancyOf } from "../gates/references.js";
+import { Refusal } from "../refusal.js";
 import { fileAt, filmOf, frameOf } from "./archive.js";
 import type { FileRow } from "./file-rows.js";
 import type { FileRequest } from "./gates.js";
@@ -11,6 +13,8 @@ import type { StoreParts } from "./uploads.js";
 const MOST_FILES = 100;
 /** The largest body: addresses are signed, and long. */
 const MOST_BYTES = 262_144;
+/** The longest time for it to arrive, in milliseconds. */
+const MOST_MS = 30_000;
 
 /** A file that a request names: by the id of its task, or by an address that the page has had. */
 interface Named {
@@ -37,7 +41,7 @@ export function createArchiveLinks<Env>(
 
   async function find(asked: FileRequest<Env>): Promise<Response> {
     const user = await asked.signIn();
-    const { tasks, urls } = await namesIn(asked.request);
+    const { tasks, urls } = await namesIn(asked.request, Math.min(settings.bodyMs, MOST_MS));
     const { links, space } = await partsOf(asked);
     const secrets = await secretsOf(asked.env);
     const tenancy = secrets.length > 0 ? tenancyOf(secrets, user) : undefined;
@@ -71,14 +75,14 @@ export function createArchiveLinks<Env>(
   }
 }
 
-/** @throws {Refusal} 411 without a length, 400 for a body that is too long, is no JSON or names no files */
-async function namesIn(request: Request): Promise<Names> {
-  if (request.headers.get("content-type")?.split(";")[0] !== "application/json")
-    throw mediaRefusal("archive_request", { what: MOST_FILES });
-  const length = Number(request.headers.get("content-length") ?? Number.NaN);
-  if (!Number.isSafeInteger(length)) throw mediaRefusal("length_required");
-  if (length > MOST_BYTES) throw mediaRefusal("archive_request", { what: MOST_FILES });
-  const body: unknown = await request.json().catch(() => undefined);
+/** @throws {Refusal} 411 without a length, 408 for a body that is late, 400 for one that is too long, is no JSON or names no files */
+async function namesIn(request: Request, bodyMs: number): Promise<Names> {
+  const isJSON = request.headers.get("content-type")?.split(";")[0] === "application/json";
+  if (isJSON && !request.headers.has("content-length")) throw mediaRefusal("length_required");
+  const body = await readBody(request, { bodyBytes: MOST_BYTES, bodyMs }).catch((error: unknown) => {
+    if (error instanceof Refusal && error.reason !== "body_timeout") return undefined;
+    throw error;
+  });
   const { tasks = [], urls = [] } = (body ?? {}) as { tasks?: unknown; urls?: unknown };
   const names = [tasks, urls].flat();
   const areNames =

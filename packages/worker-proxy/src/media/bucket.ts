@@ -22,25 +22,18 @@ export interface MultipartUpload {
   abort(): Promise<void>;
 }
 
-/** A file in the bucket; `body` is absent where its condition did not hold. */
+/** A file in the bucket; `body` is absent in the answer of `head`. */
 export interface StoredFile {
   readonly size: number;
   readonly httpEtag: string;
   readonly httpMetadata?: { readonly contentType?: string | undefined } | undefined;
-  readonly range?:
-    | {
-        readonly offset?: number | undefined;
-        readonly length?: number | undefined;
-        readonly suffix?: number | undefined;
-      }
-    | undefined;
   readonly body?: ReadableStream<Uint8Array> | undefined;
 }
 
 /** A binding to an R2 bucket, `env.MEDIA`. */
 export interface MediaBucket {
   put(key: string, value: ReadableStream<Uint8Array>, options: StoreOptions): Promise<unknown>;
-  get(key: string, options: { range: Headers; onlyIf: Headers }): Promise<StoredFile | null>;
+  get(key: string, options: { range: Headers }): Promise<StoredFile | null>;
   head(key: string): Promise<StoredFile | null>;
   delete(keys: string[]): Promise<void>;
   createMultipartUpload(key: string, options: StoreOptions): Promise<MultipartUpload>;

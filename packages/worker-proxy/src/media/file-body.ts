@@ -1,3 +1,4 @@
+import { Refusal } from "../refusal.js";
 import { type Bytes, HEAD_BYTES } from "./file-type.js";
 import { mediaRefusal } from "./refusals.js";
 
@@ -10,7 +11,7 @@ export interface FileBody {
   /**
    * Gives the whole content to `store`, as a stream of known length.
    *
-   * @throws {Refusal} 400 `upload_cut` where it ends early or takes too long, 503 where `store` fails
+   * @throws {Refusal} 400 `upload_cut` where it ends early or takes too long, 503 where `store` fails; a refusal of `store` as it is
    */
   through<T>(store: (content: ReadableStream<Uint8Array>) => Promise<T>): Promise<T>;
   /** Lets go of what was not read. */
@@ -40,25 +41,29 @@ export function openUpload({ body, headers }: Request, bodyMs: number): FileBody
   return openFile(body, length, AbortSignal.timeout(bodyMs));
 }
 
-/** Opens a file of known length. `signal` ends its arrival. */
+/** Opens a file of known length. `signal` ends its arrival, from its first byte on. */
 export function openFile(body: ReadableStream<Uint8Array>, length: number, signal: AbortSignal): FileBody {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
-  let isLocked = false;
   return { length, head, through, cancel };
 
   async function head(): Promise<Uint8Array<ArrayBuffer>> {
     const reader = body.getReader();
+    // ends a read that waits
+    const stop = () => void reader.cancel(signal.reason).catch(() => {});
+    signal.addEventListener("abort", stop);
     let size = 0;
     try {
-      while (size < Math.min(HEAD_BYTES, length)) {
+      while (!signal.aborted && size < Math.min(HEAD_BYTES, length)) {
         const { done, value } = await reader.read();
         if (done) break;
         pieces.push(value as Uint8Array<ArrayBuffer>);
         size += value.byteLength;
       }
+      signal.throwIfAborted();
     } catch (cause) {
       throw mediaRefusal("upload_cut", { cause });
     } finally {
+      signal.removeEventListener("abort", stop);
       reader.releaseLock();
     }
     return joined(pieces, size);
@@ -67,16 +72,20 @@ export function openFile(body: ReadableStream<Uint8Array>, length: number, signa
   async function through<T>(store: (content: ReadableStream<Uint8Array>) => Promise<T>): Promise<T> {
     const { FixedLengthStream } = globalThis as unknown as { FixedLengthStream: FixedLengthStreams };
     const { readable, writable } = new FixedLengthStream(length);
-    isLocked = true;
+    let isStoreGone = false;
     const feeding = feed(writable).then(
       () => undefined,
-      (cause: unknown) => mediaRefusal("upload_cut", { cause }),
+      (cause: unknown) => (isStoreGone ? undefined : mediaRefusal("upload_cut", { cause })),
     );
     try {
       return await store(readable);
     } catch (cause) {
-      // a store that fails first ends the feeding, too
+      // a file that breaks off ends the feeding at about the time at which the store fails by it
+      await new Promise((resolve) => setTimeout(resolve));
+      // a store that fails first ends it, too
+      isStoreGone = !signal.aborted;
       readable.cancel().catch(() => {});
+      if (cause instanceof Refusal) throw cause;
       throw (
         (await feeding) ?? mediaRefusal("media_unavailable", { problem: "media: the bucket failed", cause })
       );
@@ -91,7 +100,8 @@ export function openFile(body: ReadableStream<Uint8Array>, length: number, signa
   }
 
   function cancel(): void {
-    if (!isLocked) body.cancel().catch(() => {});
+    // of a body that is read to its end, or broken, there is nothing left
+    body.cancel().catch(() => {});
   }
 }
 

@@ -12,6 +12,21 @@ export interface CopyJob {
   readonly taskId?: string | null | undefined;
 }
 
+/**
+ * A job in the object's storage. One that is over keeps its place, so that nothing is copied a second time. One whose copy
+ * was deleted has no `url` any more.
+ */
+export interface CopyRow extends CopyJob {
+  readonly attempts: number;
+  readonly isOver: 0 | 1;
+  /** 1 where the file is paid for, also if an eviction has cut off the attempt that paid. */
+  readonly isPaid: 0 | 1;
+  /** Unix milliseconds at which it was noted. */
+  readonly notedAt: number;
+  /** Unix milliseconds of the next attempt; of the time to forget for a job that is over. */
+  readonly nextAt: number;
+}
+
 /** A file, from the moment in which its space is reserved. */
 export interface FileRow {
   readonly id: string;
@@ -35,6 +50,8 @@ export interface FileRow {
   readonly source: string | null;
   /** 1 for a copy of a file of the gateway's, 0 for an upload. */
   readonly isCopy: 0 | 1;
+  /** The owner, until the file is whole; null in the index of all users. */
+  readonly userId: string | null;
 }
 
 /** A change or a read of an index. */
@@ -43,6 +60,9 @@ export type IndexRequest =
       readonly do: "open";
       readonly file: Pick<FileRow, "id" | "bytes" | "type" | "expiresAt"> & {
         readonly source?: string | undefined;
+        /** The owner, and the begin of the request or the attempt; absent in the index of all users. */
+        readonly userId?: string | undefined;
+        readonly startedAt?: number | undefined;
       };
       readonly isCopy: boolean;
       readonly mostBytes: number;
@@ -73,6 +93,12 @@ export type IndexRequest =
       /** True where the owner deletes the file: it is not copied again. */
       readonly isForGood?: boolean | undefined;
     }
+  /** Has a file deleted from the bucket later, by an alarm. */
+  | { readonly do: "bury"; readonly id: string; readonly uploadId: string | null }
+  /** Deletes up to some hundred files of the user, and ends what is under way. */
+  | { readonly do: "erase" }
+  /** Reads a page of files or of copies behind a key. */
+  | { readonly do: "list"; readonly of: "files" | "copies"; readonly after: string }
   /** Ends the count of files that other indexes have deleted. */
   | { readonly do: "forget"; readonly ids: readonly string[] }
   | { readonly do: "copy"; readonly jobs: readonly CopyJob[] }
@@ -83,8 +109,13 @@ export interface IndexAnswer {
   readonly file?: FileRow | undefined;
   /** True where the claim was given. */
   readonly isClaimed?: boolean;
-  /** The whole files that were found. */
-  readonly files?: readonly FileRow[];
-  /** Present where there is no space. */
-  readonly full?: "bytes" | "files";
+  /** The whole files that were found, or a page. */
+  readonly files?: readonly (FileRow & { readonly taskId?: string | null })[];
+  readonly copies?: readonly CopyRow[];
+  /** The key of the next page; absent after the last one. */
+  readonly next?: string | undefined;
+  /** True where there is more to be erased. */
+  readonly isMore?: boolean;
+  /** Present where there is no space; `erased` where the user was erased since the request began. */
+  readonly full?: "bytes" | "files" | "erased";
 }

@@ -11,6 +11,8 @@ import { checkedOptions } from "../settings.js";
 export interface FileRequest<Env> extends Pick<Admitted<Env>, "request" | "env" | "context"> {
   /** The id in the path, as it was sent; empty where the path has none. */
   readonly sentId: string;
+  /** The cursor of a page; empty for the first one. */
+  readonly cursor: string;
   /** The path before `/v1`. */
   readonly basePath: string;
   /**
@@ -24,8 +26,12 @@ export interface FileRequest<Env> extends Pick<Admitted<Env>, "request" | "env" 
 /** One path of files. It decides itself if it calls `signIn`: a link needs none. */
 export interface FileRoute<Env> extends Pick<Route, "name" | "path"> {
   readonly method: "GET" | "HEAD" | "POST" | "PATCH" | "DELETE";
+  /** True where the query may be `?cursor=<id>`. @default false */
+  readonly isPaged?: boolean;
   take(file: FileRequest<Env>): Promise<Response>;
 }
+
+const CURSOR = /\?cursor=([\w-]{1,64})$/;
 
 /**
  * Leads requests for files through the proxy's own gates. The bodies of these paths are no JSON, so that they are not
@@ -40,6 +46,7 @@ export function createGates<Env>(options: ProxyOptions<Env>, routes: readonly Fi
   return async (request: Request, env: Env, context?: ProxyContext): Promise<Response | undefined> => {
     const found = find(request.url, table);
     if (found.matches.length === 0) return undefined;
+    const { cursor, hasQuery } = cursorIn(request, found.matches);
     const report = openReport(request.method, (event) => onEvent?.(event, env, context));
     report.known.route = "media";
     let cors: Record<string, string> = { vary: "Origin" };
@@ -50,7 +57,9 @@ export function createGates<Env>(options: ProxyOptions<Env>, routes: readonly Fi
       cors = corsHeadersOf(origin, allowed, credentials);
       checkOrigin(origin, allowed);
       const isPreflight = request.method === "OPTIONS" && origin !== null;
-      response = isPreflight ? preflight(request, found.methods) : await taken(matchFor(request, found));
+      response = isPreflight
+        ? preflight(request, found.methods)
+        : await taken(matchFor(request, { ...found, hasQuery: found.hasQuery && hasQuery }));
       if (!isPreflight) report.end(response.status);
     } catch (error) {
       response = await refuse(refusalIn(error), { request, env, settings, report });
@@ -62,7 +71,7 @@ export function createGates<Env>(options: ProxyOptions<Env>, routes: readonly Fi
 
     async function taken({ route, sentId = "" }: Match): Promise<Response> {
       const { take } = route as unknown as FileRoute<Env>;
-      return await take({ request, env, context, sentId, basePath, signIn });
+      return await take({ request, env, context, sentId, cursor, basePath, signIn });
 
       async function signIn(): Promise<User> {
         const user = await userOf(authenticate, request, env);
@@ -72,4 +81,13 @@ export function createGates<Env>(options: ProxyOptions<Env>, routes: readonly Fi
       }
     }
   };
+}
+
+/** Reads the cursor of a page. `hasQuery` is true where the address may have another query, which is refused. */
+function cursorIn({ url, method }: Request, matches: readonly Match[]) {
+  const isPaged = matches.some(
+    ({ route }) => route.method === method && (route as { isPaged?: true }).isPaged,
+  );
+  const cursor = isPaged ? CURSOR.exec(url)?.[1] : undefined;
+  return { cursor: cursor ?? "", hasQuery: cursor === undefined };
 }

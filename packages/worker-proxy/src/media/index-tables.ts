@@ -36,6 +36,22 @@ export const INDEX_TABLES: TableSteps = {
         BEGIN UPDATE sums SET jobs = jobs - 1; END`,
     ],
     ["ALTER TABLE files ADD COLUMN claimedUntil INTEGER NOT NULL DEFAULT 0"],
+    [
+      "ALTER TABLE files ADD COLUMN userId TEXT",
+      "ALTER TABLE copies ADD COLUMN notedAt INTEGER NOT NULL DEFAULT 0",
+      "UPDATE copies SET notedAt = nextAt WHERE isOver = 0",
+      "ALTER TABLE sums ADD COLUMN erasedAt INTEGER NOT NULL DEFAULT 0",
+      // a row without bytes is only there until the bucket has deleted its file
+      "DROP TRIGGER file_added",
+      "DROP TRIGGER file_removed",
+      `CREATE TRIGGER file_added AFTER INSERT ON files BEGIN UPDATE sums SET files = files + (NEW.bytes > 0),
+        bytes = bytes + NEW.bytes, uploadBytes = uploadBytes + iif(NEW.isCopy, 0, NEW.bytes); END`,
+      `CREATE TRIGGER file_removed AFTER DELETE ON files BEGIN UPDATE sums SET files = files - (OLD.bytes > 0),
+        bytes = bytes - OLD.bytes, uploadBytes = uploadBytes - iif(OLD.isCopy, 0, OLD.bytes); END`,
+      "UPDATE sums SET files = (SELECT count(*) FROM files WHERE bytes > 0)",
+      `CREATE TRIGGER job_removed AFTER DELETE ON copies WHEN OLD.isOver = 0
+        BEGIN UPDATE sums SET jobs = jobs - 1; END`,
+    ],
   ],
 };
 

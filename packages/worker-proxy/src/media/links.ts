@@ -18,12 +18,18 @@ export interface Links {
 const ID = /^[\w-]{44}$/;
 const LINK = /^(?<id>[\w-]{44})_(?<end>[0-9a-z]{8,9})_(?<mark>[\w-]{22})$/;
 
-/** An address that ends like a link. Everything before is left open: a link is one wherever it seems to lead. */
-const ADDRESS = /\/v1\/media\/([\w-]+)$/;
+/** What readers of addresses leave out of them: spaces, lines, marks that can't be seen. */
+const LEFT_OUT = /[\s\p{Cc}\p{Cf}]+/gu;
 
-/** Returns the last part of an address that is a link of this kind; undefined for other addresses. */
+/**
+ * Returns the last part of an address that leads to a link of this kind; undefined for other addresses. The path decides,
+ * as a reader of addresses finds it: dots, backslashes, percent signs and a fragment change nothing. The host is left
+ * open: a link is one wherever it seems to lead.
+ */
 export function linkIn(address: string): string | undefined {
-  const [, link = ""] = address.length < 2000 ? (ADDRESS.exec(address) ?? []) : [];
+  const { pathname = "" } = URL.parse(address.replace(LEFT_OUT, ""), "https://any.invalid") ?? {};
+  const path = pathname.replace(/%[0-7][\da-f]/gi, decodeURIComponent).replace(LEFT_OUT, "");
+  const [, link = ""] = /\/v1\/media\/([\w-]+)$/.exec(path.slice(-100)) ?? [];
   return LINK.test(link) ? link : undefined;
 }
 

@@ -1,9 +1,10 @@
 import type { DurableObjectClass, DurableObjectHandlers, ObjectState } from "../durable/platform.js";
 import { createTables } from "../durable/tables.js";
-import { readBinding } from "../refusal.js";
 import { openCopying } from "./archive-copying.js";
-import { removeFiles, type UploadedPart } from "./bucket.js";
+import type { UploadedPart } from "./bucket.js";
 import type { FileRow, IndexAnswer, IndexRequest } from "./file-rows.js";
+import { findFiles, readPage } from "./index-reads.js";
+import { BATCH, openRemoval } from "./index-removal.js";
 import { firstTime, INDEX_TABLES } from "./index-tables.js";
 import {
   checkedSettings,
@@ -12,20 +13,19 @@ import {
   type MediaStoreOptions,
   partMsOf,
 } from "./options.js";
-import { openSpace } from "./space.js";
 
 /** Retry after a bucket that failed, in milliseconds. */
 const RETRY_MS = 10 * 60_000;
-/** Most files that one alarm deletes: R2 deletes up to 1,000 in one call. */
-const BATCH = 500;
 /** Most files that a request stops to count because their time is over; an alarm, or a request without space, more. */
 const FEW = 5;
+/** Requests that create the tables. Others do not: nothing would ever delete them. */
+const CREATING: readonly IndexRequest["do"][] = ["open", "copy", "bury", "erase"];
 
 /**
  * Makes the class of Durable Objects that count the files of each user, and of all: space is reserved before a byte is
  * stored, and a file is deleted from the bucket when its time is over. With `archive`, the object of a user also copies
  * the files of the user's tasks. An object has one row for each file, no content and no name; the user's id and the
- * gateway's link are in it until the file is copied.
+ * gateway's link are in it until the file is whole.
  *
  * @param options the options of `mediaStore`
  * @throws {TypeError} when an option can't work; the message says what to give
@@ -56,21 +56,23 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
   const { sql } = storage;
   const tables = createTables({ sql, deleteAll: () => storage.deleteAll() }, INDEX_TABLES);
   const copying = openCopying(state, settings, env);
+  const removal = openRemoval(sql, settings, env);
   const rows = (query: string, ...values: unknown[]) =>
     sql.exec(query, ...values).toArray() as unknown as FileRow[];
   return { fetch: async (request) => Response.json(await enter(await request.json())), alarm };
 
   // nothing is awaited between a read and its write
   async function enter(request: IndexRequest): Promise<IndexAnswer> {
-    // a read or a deletion creates no tables: nothing would ever delete them
-    if (request.do === "open" || request.do === "copy") tables.create();
+    if (CREATING.includes(request.do)) tables.create();
     if (!tables.exist()) return {};
     if (request.do === "open") return await open(request);
+    if (request.do === "find") return findFiles(sql, request);
+    if (request.do === "list") return readPage(sql, request);
+    if (request.do === "erase") return await erase();
     if (request.do === "forget") {
-      remove(request.ids);
+      removal.remove(request.ids);
       return {};
     }
-    if (request.do === "find") return { files: wholeFiles(request) };
     if (request.do === "copy") {
       await copying.add(request.jobs);
       // a job that is known already wakes nothing before its time
@@ -78,53 +80,83 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
       if (at !== null) await wakeAt(at);
       return {};
     }
-    const [file] = rows("SELECT * FROM files WHERE id = ?", request.id);
-    if (!file || request.do === "read") return { file };
-    if (request.do === "claim") {
-      const isFree =
-        file.claimedUntil <= Date.now() && request.from === file.received && file.uploadId !== null;
-      if (!isFree) return { file, isClaimed: false };
-      // longer than the request may take: a claim whose sender is gone ends by itself
-      const until = Date.now() + partMsOf(settings) + MARGIN_MS;
-      const query = "UPDATE files SET claimed = claimed + 1, claimedUntil = ? WHERE id = ? RETURNING *";
-      const [claimed] = rows(query, until, request.id);
-      return { file: claimed, isClaimed: true };
+    const [found] = rows("SELECT * FROM files WHERE id = ?", request.id);
+    if (request.do === "bury") {
+      removal.bury(request, Date.now(), found?.claimedUntil ?? 0);
+      await wakeAt(Date.now());
+      return {};
     }
-    if (request.do === "release")
-      sql.exec("UPDATE files SET claimedUntil = 0 WHERE id = ? AND claimed = ?", request.id, request.claim);
-    if (request.do === "drop") remove([request.id]);
     if (request.do === "drop" && request.isForGood) copying.drop(request.id);
+    if (!found || found.bytes > 0) return found ? await change(found, request) : {};
+    // its request deletes the file itself, or has it buried again
+    if (request.do === "drop" && found.claimedUntil <= Date.now()) removal.remove([found.id]);
+    return {};
+  }
+
+  /** Makes a change of one file. */
+  async function change(file: FileRow, request: FileChange): Promise<IndexAnswer> {
+    if (request.do === "drop") return { file: await drop(file, request.isForGood) };
+    if (request.do === "claim") return claim(file, request.from);
+    if (request.do === "release")
+      sql.exec("UPDATE files SET claimedUntil = 0 WHERE id = ? AND claimed = ?", file.id, request.claim);
     if (request.do === "whole") {
       const expiresAt = Date.now() + ((file.isCopy && settings.archive?.keepMs) || settings.keepMs);
       sql.exec(
-        "UPDATE files SET isWhole = 1, received = bytes, uploadId = NULL, parts = '[]', expiresAt = ? WHERE id = ?",
+        `UPDATE files SET isWhole = 1, received = bytes, uploadId = NULL, parts = '[]', userId = NULL, expiresAt = ?
+          WHERE id = ?`,
         expiresAt,
-        request.id,
+        file.id,
       );
       await wakeAt(expiresAt);
     }
-    if (request.do === "part" && request.from === file.received && request.claim === file.claimed) {
-      const parts = JSON.stringify([...(JSON.parse(file.parts) as UploadedPart[]), request.part]);
-      sql.exec(
-        "UPDATE files SET received = ?, uploadId = ?, parts = ?, expiresAt = ?, claimedUntil = ? WHERE id = ?",
-        request.to,
-        request.uploadId,
-        parts,
-        Date.now() + settings.unfinishedMs,
-        // the claim of the last part holds until the file is put together
-        request.to === file.bytes ? file.claimedUntil : 0,
-        request.id,
-      );
-      await wakeAt(Date.now() + settings.unfinishedMs);
-    }
-    return { file: request.do === "drop" ? file : rows("SELECT * FROM files WHERE id = ?", request.id)[0] };
+    if (request.do === "part" && request.from === file.received && request.claim === file.claimed)
+      await addPart(file, request);
+    return { file: request.do === "read" ? file : rows("SELECT * FROM files WHERE id = ?", file.id)[0] };
   }
 
-  function wholeFiles({ ids, sources }: IndexRequest & { do: "find" }): readonly FileRow[] {
-    const all = [...ids.map((id) => ["id", id] as const), ...sources.map((one) => ["source", one] as const)];
-    const query = (field: string) =>
-      `SELECT * FROM files WHERE ${field} = ? AND isWhole = 1 AND expiresAt > ?`;
-    return all.flatMap(([field, value]) => rows(query(field), value, Date.now()));
+  function claim(file: FileRow, from: number): IndexAnswer {
+    const isFree = file.claimedUntil <= Date.now() && from === file.received && file.uploadId !== null;
+    if (!isFree) return { file, isClaimed: false };
+    // longer than the request may take: a claim whose sender is gone ends by itself
+    const until = Date.now() + partMsOf(settings) + MARGIN_MS;
+    const query = "UPDATE files SET claimed = claimed + 1, claimedUntil = ? WHERE id = ? RETURNING *";
+    return { file: rows(query, until, file.id)[0], isClaimed: true };
+  }
+
+  async function addPart(file: FileRow, request: FileChange & { do: "part" }): Promise<void> {
+    const parts = JSON.stringify([...(JSON.parse(file.parts) as UploadedPart[]), request.part]);
+    const end = Date.now() + settings.unfinishedMs;
+    sql.exec(
+      "UPDATE files SET received = ?, uploadId = ?, parts = ?, expiresAt = ?, claimedUntil = ? WHERE id = ?",
+      request.to,
+      request.uploadId,
+      parts,
+      end,
+      // the claim of the last part holds until the file is put together
+      request.to === file.bytes ? file.claimedUntil : 0,
+      file.id,
+    );
+    await wakeAt(end);
+  }
+
+  /** Takes a file out, which its request deletes from the bucket. Where it is still being stored, it is deleted again. */
+  async function drop(file: FileRow, isForGood = false): Promise<FileRow> {
+    removal.remove([file.id]);
+    if (isForGood && !file.isWhole) {
+      const until = Date.now() + removal.storesMs;
+      removal.bury(file, until, until);
+      await wakeAt(until);
+    }
+    return file;
+  }
+
+  /** Deletes up to some hundred files and jobs. What a failing bucket keeps is deleted by the next call, or by an alarm. */
+  async function erase(): Promise<IndexAnswer> {
+    const now = Date.now();
+    const counts = [copying.forget(BATCH), removal.erase(now)];
+    await wakeAt(now);
+    counts.push(await removal.removeOld(now));
+    return { isMore: counts.includes(BATCH) };
   }
 
   async function wakeAt(at: number): Promise<void> {
@@ -140,13 +172,14 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
     sql.exec("UPDATE files SET source = NULL WHERE source = ? AND expiresAt <= ?", source, now);
     const [known] = source === null ? [] : rows("SELECT * FROM files WHERE source = ?", source);
     if (known) return { file: known };
-    stopCounting(now, FEW);
-    if (fullness(request)) stopCounting(now, BATCH);
+    removal.stopCounting(now, FEW);
+    if (fullness(request)) removal.stopCounting(now, BATCH);
     const full = fullness(request);
     if (full) return { full };
     sql.exec(
-      `INSERT INTO files (id, bytes, type, expiresAt, received, isWhole, claimed, parts, source, isCount, isCopy)
-        VALUES (?, ?, ?, ?, 0, 0, 1, '[]', ?, ?, ?)`,
+      `INSERT INTO files
+        (id, bytes, type, expiresAt, received, isWhole, claimed, parts, source, isCount, isCopy, userId)
+        VALUES (?, ?, ?, ?, 0, 0, 1, '[]', ?, ?, ?, ?)`,
       file.id,
       file.bytes,
       file.type,
@@ -154,6 +187,7 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
       source,
       isCount ? 1 : 0,
       isCopy ? 1 : 0,
+      file.userId ?? null,
     );
     await wakeAt(file.expiresAt);
     return { file: rows("SELECT * FROM files WHERE id = ?", file.id)[0] };
@@ -161,22 +195,12 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
 
   /** Returns the bound that a file would pass. Files count until the bucket has deleted them. */
   function fullness({ file, isCopy, mostBytes, mostUploadBytes, mostFiles }: IndexRequest & { do: "open" }) {
-    const [sums] = sql.exec("SELECT files, bytes, uploadBytes FROM sums").toArray();
-    const { files, bytes, uploadBytes } = sums as Record<"files" | "bytes" | "uploadBytes", number>;
+    const [sums] = sql.exec("SELECT files, bytes, uploadBytes, erasedAt FROM sums").toArray();
+    const { files, bytes, uploadBytes, erasedAt } = sums as Sums;
+    if (file.startedAt !== undefined && file.startedAt < erasedAt) return "erased";
     if (files >= mostFiles) return "files";
     if (bytes + file.bytes > mostBytes) return "bytes";
     return !isCopy && uploadBytes + file.bytes > mostUploadBytes ? "bytes" : undefined;
-  }
-
-  /** Stops counting files whose own index should have deleted them long ago. */
-  function stopCounting(now: number, most: number): number {
-    const old = rows("SELECT id FROM files WHERE expiresAt <= ? AND isCount = 1 LIMIT ?", now, most);
-    remove(old.map(({ id }) => id));
-    return old.length;
-  }
-
-  function remove(ids: readonly string[]): void {
-    for (const id of ids) sql.exec("DELETE FROM files WHERE id = ?", id);
   }
 
   async function alarm(): Promise<void> {
@@ -185,23 +209,26 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
     // set first: the platform gives up on an alarm that fails again and again
     await storage.setAlarm(now + RETRY_MS);
     await copying.run(now);
-    stopCounting(now, BATCH);
-    await removeOld(now);
+    removal.stopCounting(now, BATCH);
+    await removal.removeOld(now);
     const times = [firstTime(sql, "files", "isCount", "expiresAt"), copying.nextAt()].filter(
       (at) => at !== null,
     );
-    if (times.length === 0) await tables.deleteAll();
-    else await storage.setAlarm(Math.max(Math.min(...times), Date.now()));
+    const at = times.length === 0 ? erasureEnd() : Math.min(...times);
+    if (at === undefined) await tables.deleteAll();
+    else await storage.setAlarm(Math.max(at, Date.now()));
   }
 
-  /** Deletes files whose time is over from the bucket. Their space is given back after that. */
-  async function removeOld(now: number): Promise<void> {
-    const old = rows("SELECT * FROM files WHERE expiresAt <= ? AND isCount = 0 LIMIT ?", now, BATCH);
-    if (old.length === 0) return;
-    await removeFiles(settings.bucket(env), old);
-    const ids = old.map(({ id }) => id);
-    const { forget } = openSpace(await readBinding("mediaStore: index", settings.index, env), settings);
-    await forget(ids);
-    remove(ids);
+  /** Returns the time until which it has to be known that the user was erased; undefined where it is over. */
+  function erasureEnd(): number | undefined {
+    const [sums] = sql.exec("SELECT erasedAt FROM sums").toArray();
+    const end = Number(sums?.["erasedAt"]) + removal.storesMs;
+    return end > Date.now() ? end : undefined;
   }
 }
+
+/** The sums of an index that bound it. */
+type Sums = Record<"files" | "bytes" | "uploadBytes" | "erasedAt", number>;
+
+/** A request about one file that exists. */
+type FileChange = Extract<IndexRequest, { do: "read" | "claim" | "release" | "part" | "whole" | "drop" }>;

@@ -1,4 +1,4 @@
-import type { Admitted, Extension, ExtensionRoute, User } from "../admitted.js";
+import type { Admitted, Extension, ExtensionRoute, User, UserData } from "../admitted.js";
 import type { ProxyOptions } from "../options.js";
 import { createProxy, type GatewayProxy } from "../proxy.js";
 import { readBinding, readOption } from "../refusal.js";
@@ -11,6 +11,7 @@ import { allowLinks, checkLinks } from "./references.js";
 import { serveFile } from "./serve-file.js";
 import { openSpace } from "./space.js";
 import { createUploads } from "./uploads.js";
+import { createFileList, createUserFiles, type FilePage } from "./user-files.js";
 
 /** Files beside a proxy. */
 export interface MediaStore<Env = unknown> {
@@ -29,6 +30,21 @@ export interface MediaStore<Env = unknown> {
    * @throws {Refusal} 503 where the index fails
    */
   archiveTask(env: Env, user: Pick<User, "id">, task: EndedTask): Promise<void>;
+  /**
+   * Returns up to 100 files of a user, those that are not whole, too, in the order of their ids.
+   *
+   * @param cursor `next` of the page before. @default the first page
+   * @throws {Refusal} 503 where the index fails
+   */
+  list(env: Env, userId: string, cursor?: string): Promise<FilePage>;
+  /**
+   * Deletes a file, an upload that is under way or a copy. Returns false where the user has none with this id.
+   *
+   * @throws {Refusal} 503 where the index or the bucket fails; the file is then deleted later
+   */
+  remove(env: Env, userId: string, id: string): Promise<boolean>;
+  /** Access to all files, uploads and copies of a user, those that wait, too, and to their bytes in the bucket. */
+  readonly userData: UserData<Env>;
 }
 
 /**
@@ -36,7 +52,7 @@ export interface MediaStore<Env = unknown> {
  *
  * - `POST /v1/uploads` takes the bytes of a file, or with `upload-length` the first part of a longer one.
  * - `PATCH /v1/uploads/{id}` takes the next part, at `upload-offset`.
- * - `GET /v1/uploads/{id}` reports how far an upload is, and gives a new link. `DELETE` removes the file.
+ * - `GET /v1/uploads` lists the files of the user who asks, `GET /v1/uploads/{id}` reports how far an upload is, and gives a new link. `DELETE` removes the file.
  * - `GET /v1/media/{id}` is a link: the file, or a range of it, for everyone who has the link.
  * - `POST /v1/archive` gives new links to copies of the gateway's files, with `archive`.
  *
@@ -69,7 +85,8 @@ export function mediaStore<Env = unknown>(options: MediaStoreOptions<Env>): Medi
     space: openSpace(await indexOf(env), settings),
   });
   const archive = settings.archive && createArchive(partsOf);
-  return { proxy, archiveTask: async (...task) => await archive?.archiveTask(...task) };
+  const users = createUserFiles(partsOf);
+  return { proxy, archiveTask: async (...task) => await archive?.archiveTask(...task), ...users };
 
   function proxy(given: ProxyOptions<Env>): GatewayProxy<Env> {
     const { extensions = [] } = given;
@@ -91,6 +108,7 @@ export function mediaStore<Env = unknown>(options: MediaStoreOptions<Env>): Medi
     const own = {
       checks: [bucketOf, indexOf, linksIn],
       routes: [],
+      userData: users.userData,
       send,
       ...(archive && { offers: { videos: offer, images: offer } }),
     };
@@ -117,7 +135,9 @@ export function mediaStore<Env = unknown>(options: MediaStoreOptions<Env>): Medi
     const serve = async (file: FileRequest<Env>) => serveFile(file, await partsOf(file));
     const secretsOf = async (env: Env) => [(await sign?.(env)) ?? []].flat();
     const { find } = createArchiveLinks(settings, secretsOf, partsOf);
+    const list = createFileList(secretsOf, partsOf, uploads.answerOf);
     return [
+      { name: "media", method: "GET", path: "/v1/uploads", isPaged: true, take: list },
       { name: "media", method: "POST", path: "/v1/uploads", take: uploads.begin },
       { name: "media", method: "PATCH", path: "/v1/uploads/{id}", take: uploads.goOn },
       { name: "media", method: "GET", path: "/v1/uploads/{id}", take: uploads.read },

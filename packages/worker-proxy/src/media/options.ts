@@ -1,5 +1,6 @@
 import type { Meter } from "../admitted.js";
 import type { ObjectNamespace } from "../durable/platform.js";
+import type { OnJobEvent } from "../job-event.js";
 import type { Keys } from "../options.js";
 import { ensure } from "../refusal.js";
 import type { MediaBucket } from "./bucket.js";
@@ -25,22 +26,6 @@ export interface ArchiveOptions<Env = unknown> {
    * attempts. @default 30_000
    */
   readonly retryMs?: number;
-  /** Called in the object of a user for each file that is given up. The log has a line for each, too. */
-  readonly onDrop?: (dropped: DroppedCopy, env: Env) => void | Promise<void>;
-}
-
-/** A file of the gateway's that is not copied, though its task was paid for. */
-export interface DroppedCopy {
-  readonly userId: string;
-  /** The id that the copy would have. */
-  readonly id: string;
-  /** The gateway's id of the task; undefined for an image. */
-  readonly taskId: string | undefined;
-  /**
-   * The code of the error that ended its last attempt: `source_failed`, `file_too_large`, …; `too_many_copies` where
-   * `userFiles` copies of the user are waiting.
-   */
-  readonly reason: string;
 }
 
 /** Options of `mediaStore`. */
@@ -99,6 +84,15 @@ export interface MediaStoreOptions<Env = unknown> {
    * @default none
    */
   readonly meter?: Meter<Env>;
+  /**
+   * Receives the end of each upload and each copy, and each attempt at a copy that another one follows: `kind` is `upload`
+   * or `copy`, `id` that of the file. It is called in the Worker and in the objects of `mediaIndex`.
+   *
+   * - `upload`: `complete`, `failed`, `stopped` by its user, or `dropped` with the code `upload_unfinished`.
+   * - `copy`: `complete`, `waiting` until `nextAt`, `failed`, `stopped`, or `dropped` with the code `too_many_copies`, where
+   *   `userFiles` copies of the user are waiting.
+   */
+  readonly onEvent?: OnJobEvent<Env>;
   /**
    * The address of the proxy, as the gateway reaches it: `https://app.example.com/api`. @default the address of the
    * request

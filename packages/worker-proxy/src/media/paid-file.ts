@@ -68,10 +68,11 @@ export async function discard(
   isForGood = false,
 ): Promise<void> {
   const row = await space.free(user.id, id, isForGood);
+  const file = { id, uploadId: row?.uploadId ?? null };
   try {
-    await stored(() => removeFiles(bucket, [{ id, uploadId: row?.uploadId ?? null }]));
+    await stored(() => removeFiles(bucket, [file]));
   } catch (error) {
-    await space.removeLater(user.id, id);
+    await space.removeLater(user.id, file);
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import type { Admitted, Extension } from "../admitted.js";
-import { isPublic } from "../gates/references.js";
+import { isFile, isPublic } from "../gates/references.js";
 import type { Media } from "../options.js";
 import { Refusal } from "../refusal.js";
 import { type Links, linkIn } from "./links.js";
@@ -15,7 +15,8 @@ export function checkLinks<Env>(
   others: readonly Extension<Env>[],
 ): NonNullable<Extension<Env>["send"]> {
   return (admitted, isMetered) => {
-    const links = linksOf(admitted.body);
+    const addresses = (admitted.addresses ?? []).filter((text) => !isFile(text));
+    const links = addresses.map(linkIn).filter((link) => link !== undefined);
     return links.length === 0 ? undefined : (checked(links, admitted, isMetered) as Promise<Response>);
   };
 
@@ -34,19 +35,10 @@ export function checkLinks<Env>(
   }
 }
 
-/** Finds the links in a body. The gates have bounded its depth. */
-function linksOf(value: unknown): readonly string[] {
-  if (typeof value === "string") {
-    const link = linkIn(value);
-    return link === undefined ? [] : [link];
-  }
-  return typeof value === "object" && value !== null ? Object.values(value).flatMap(linksOf) : [];
-}
-
 /** Adds the links' own address to the rule of media; `checkLinks` decides about each link. */
 export function allowLinks(media: Media = "public", publicURL: string | undefined): Media {
   if (media === "any" || publicURL === undefined) return media;
   const base = publicURL.replace(/\/+$/, "");
-  const isOwn = (url: URL) => linkIn(url.href) !== undefined && url.href.startsWith(`${base}/v1/media/`);
+  const isOwn = ({ href }: URL) => href === `${base}/v1/media/${linkIn(href)}`;
   return (url) => isOwn(url) || (media === "public" ? isPublic(url) : media(url));
 }

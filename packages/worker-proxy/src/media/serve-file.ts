@@ -17,45 +17,64 @@ export async function serveFile<Env>(
   if (!known) throw mediaRefusal("file_not_found");
   const key = keyOf(known.id);
   const isHead = request.method === "HEAD";
-  const conditions = conditionsOf(request.headers);
-  const file = await stored(() => (isHead ? bucket.head(key) : found(bucket, key, conditions)));
+  // decided here: the bucket gives the whole file for some of them, and fails at others
+  const isAsked = isHead || DECIDED.some((name) => request.headers.has(name));
+  const meta = isAsked ? await stored(() => bucket.head(key)) : undefined;
+  if (meta === null) throw mediaRefusal("file_not_found");
+  const unmet = meta && unmetIn(request.headers, meta.httpEtag);
+  if (unmet)
+    return new Response(null, { status: unmet, headers: headersOf(known.id, meta, known.expiresAt) });
+  const part = meta && !isHead ? partIn(request.headers, meta) : undefined;
+  const range = new Headers(part && { range: `bytes=${part.first}-${part.last}` });
+  const file = isHead ? meta : await stored(() => bucket.get(key, { range }));
   if (!file) throw mediaRefusal("file_not_found");
+  const { size } = file;
   const headers = headersOf(known.id, file, known.expiresAt);
-  if (isHead) return new Response(null, { headers: { ...headers, "content-length": String(file.size) } });
-  if (!file.body) return new Response(null, { status: request.headers.has("if-match") ? 412 : 304, headers });
-  const part = request.headers.has("range") ? partOf(file) : undefined;
-  if (!part) return new Response(file.body, { headers: { ...headers, "content-length": String(file.size) } });
-  const last = part.offset + part.length - 1;
-  return new Response(file.body, {
-    status: 206,
-    headers: {
-      ...headers,
-      "content-length": String(part.length),
-      "content-range": `bytes ${part.offset}-${last}/${file.size}`,
-    },
-  });
+  const body = file.body ?? null;
+  if (!part) return new Response(body, { headers: { ...headers, "content-length": String(size) } });
+  const { first, last } = part;
+  const said = {
+    "content-length": String(last - first + 1),
+    "content-range": `bytes ${first}-${last}/${size}`,
+  };
+  return new Response(body, { status: 206, headers: { ...headers, ...said } });
 }
 
-/** @throws {Refusal} 416 for a range that begins beyond the end */
-async function found(bucket: MediaBucket, key: string, conditions: Headers): Promise<StoredFile | null> {
-  const [, start] = /^bytes=(\d+)/.exec(conditions.get("range") ?? "") ?? [];
-  if (start !== undefined) {
-    // the bucket would give the whole file, or fail
-    const file = await bucket.head(key);
-    const headers = { "content-range": `bytes */${file?.size}` };
-    if (file && Number(start) >= file.size) throw mediaRefusal("range", { headers });
-  }
-  return await bucket.get(key, { range: conditions, onlyIf: conditions });
+/** Headers by which a request may get something else than the whole file. */
+const DECIDED = ["range", "if-match", "if-none-match"];
+
+const TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
+const TAGS = new RegExp(`^(?:\\*|${TAG.source}(?:[ \\t]*,[ \\t]*${TAG.source})*)$`);
+
+/** Returns the status of a request whose condition does not hold. A condition that is no list of tags is none. */
+function unmetIn(headers: Headers, etag: string): 304 | 412 | undefined {
+  const tagsIn = (name: string) => {
+    const text = headers.get(name) ?? "";
+    return TAGS.test(text) ? text : undefined;
+  };
+  const has = (text: string, isEqual: (tag: string) => boolean) =>
+    text === "*" || (text.match(TAG) ?? []).some(isEqual);
+  const match = tagsIn("if-match");
+  if (match !== undefined && !has(match, (tag) => tag === etag)) return 412;
+  const none = tagsIn("if-none-match");
+  if (none !== undefined && has(none, (tag) => tag.replace(/^W\//, "") === etag)) return 304;
+  return undefined;
 }
 
-/** Returns the headers that the bucket decides by; a range that it would not understand is left out. */
-function conditionsOf(headers: Headers): Headers {
-  const names = ["if-match", "if-none-match"];
-  const range = headers.get("range") ?? "";
-  const kept = new Headers();
-  for (const name of names) if (headers.has(name)) kept.set(name, headers.get(name) as string);
-  if (/^bytes=(?:\d+-\d*|-\d+)$/.test(range)) kept.set("range", range);
-  return kept;
+/**
+ * Returns the part of a file that a request asks for; undefined for the whole file. Several ranges, another unit and what
+ * is no range count as none, as RFC 9110 allows.
+ *
+ * @throws {Refusal} 416 for a range that lies beyond the end
+ */
+function partIn(headers: Headers, { size, httpEtag }: StoredFile) {
+  const [, from = "", to = ""] = /^bytes=(\d*)-(\d*)$/i.exec(headers.get("range") ?? "") ?? [];
+  if ((from === "" && to === "") || (headers.get("if-range") ?? httpEtag) !== httpEtag) return undefined;
+  if (from !== "" && to !== "" && Number(to) < Number(from)) return undefined;
+  const first = from === "" ? Math.max(0, size - Number(to)) : Number(from);
+  const last = from === "" || to === "" ? size - 1 : Math.min(Number(to), size - 1);
+  if (first <= last) return { first, last };
+  throw mediaRefusal("range", { headers: { "content-range": `bytes */${size}` } });
 }
 
 function headersOf(id: string, { httpEtag, httpMetadata }: StoredFile, expiresAt: number) {
@@ -73,14 +92,4 @@ function headersOf(id: string, { httpEtag, httpMetadata }: StoredFile, expiresAt
     "accept-ranges": "bytes",
     etag: httpEtag,
   };
-}
-
-function partOf({
-  range,
-  size,
-}: StoredFile): { readonly offset: number; readonly length: number } | undefined {
-  if (!range) return undefined;
-  const length = Math.min(range.suffix ?? range.length ?? size, size);
-  const offset = range.offset ?? (range.suffix === undefined ? 0 : size - length);
-  return { offset, length: Math.min(length, size - offset) };
 }

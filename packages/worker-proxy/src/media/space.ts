@@ -42,13 +42,14 @@ export function openSpace(
   async function reserve(userId: string, file: NewFile, keepMs: number): Promise<FileRow> {
     const isCopy = file.source !== undefined;
     const most = { ...NO_BOUND, mostBytes: userBytes, mostFiles: userFiles };
-    const own = await ask(userId, { do: "open", file, isCopy, ...most });
+    const own = await ask(userId, { do: "open", file: { ...file, userId }, isCopy, ...most });
+    if (own.full === "erased") throw mediaRefusal("file_not_found");
     if (own.full === "files") throw mediaRefusal("too_many_files", { what: userFiles });
     if (own.full) throw mediaRefusal("storage_full", { what: userBytes });
     const row = own.file as FileRow;
     if (row.id !== file.id || allBytes === false) return row;
-    const { source: _, ...rest } = file;
-    const counted = { ...rest, expiresAt: Date.now() + keepMs + GRACE_MS };
+    const { id, bytes, type } = file;
+    const counted = { id, bytes, type, expiresAt: Date.now() + keepMs + GRACE_MS };
     const mostOfAll = { ...NO_BOUND, mostBytes: allBytes, mostUploadBytes: uploadBytes };
     const all = await ask(undefined, { do: "open", file: counted, isCopy, ...mostOfAll, isCount: true });
     if (!all.full) return row;
@@ -71,9 +72,8 @@ export function openSpace(
   }
 
   /** Has the index of a user delete a file that the bucket still has, until that succeeds. The file takes no space. */
-  async function removeLater(userId: string, id: string): Promise<void> {
-    const file = { id, bytes: 0, type: "", expiresAt: Date.now() };
-    await ask(userId, { do: "open", file, isCopy: false, ...NO_BOUND });
+  async function removeLater(userId: string, file: Pick<FileRow, "id" | "uploadId">): Promise<void> {
+    await ask(userId, { do: "bury", ...file });
   }
 
   /** Asks the index of a user; that of all where no user is given. */

@@ -1,4 +1,7 @@
 import type { User } from "../admitted.js";
+import { type JobOutcome, notifyOf } from "../job-event.js";
+import { refusalIn } from "../refusal.js";
+import { textOf } from "../refusals.js";
 import { keyOf, type MediaBucket, type UploadedPart } from "./bucket.js";
 import { type FileBody, openUpload } from "./file-body.js";
 import type { FileRow } from "./file-rows.js";
@@ -29,14 +32,15 @@ export function createUploads<Env>(
   partsOf: (file: FileRequest<Env>) => Promise<StoreParts>,
 ) {
   const { maxBytes, types, keepMs, bodyMs, meter } = settings;
-  return { begin, goOn, read, remove };
+  return { begin, goOn, read, remove, answerOf };
 
   /** Stores a file, or the first part of a longer one. */
   async function begin(asked: FileRequest<Env>): Promise<Response> {
+    const startedAt = Date.now();
     const user = await asked.signIn();
     const { bucket, links, space } = await partsOf(asked);
     const body = openUpload(asked.request, bodyMs);
-    const bytes = lengthIn(asked.request, "upload-length") ?? body.length;
+    const bytes = bytesIn(asked.request, "upload-length", 1, body.length);
     try {
       if (bytes > maxBytes) throw mediaRefusal("file_too_large", { what: maxBytes });
       const isWhole = bytes === body.length;
@@ -47,9 +51,13 @@ export function createUploads<Env>(
       const id = await links.newId(user.id);
       const { env, context } = asked;
       const place = { env, context, user, bucket, space, meter, keepMs };
-      const file = { id, bytes, type, expiresAt: Date.now() + bodyMs + MARGIN_MS };
+      const file = { id, bytes, type, expiresAt: Date.now() + bodyMs + MARGIN_MS, startedAt };
       const put = isWhole ? putWhole : putFirst;
-      const row = await putPaid(place, file, () => put(place, body, file));
+      const row = await putPaid(place, file, () => put(place, body, file)).catch((error: unknown) => {
+        report(env, user, file, "failed", textOf(refusalIn(error)).code);
+        throw error;
+      });
+      if (isWhole) report(env, user, row, "complete");
       return Response.json(await answerOf(asked, links, row), { status: 201 });
     } finally {
       body.cancel();
@@ -60,12 +68,14 @@ export function createUploads<Env>(
   async function goOn(asked: FileRequest<Env>): Promise<Response> {
     const user = await asked.signIn();
     const { bucket, links, space } = await partsOf(asked);
-    const offset = lengthIn(asked.request, "upload-offset") ?? Number.NaN;
+    const offset = bytesIn(asked.request, "upload-offset", 0);
     const row = await claimed(asked, user, links, space, offset);
     const place = { user, bucket, space };
     try {
       const now = offset < row.bytes ? await putPart(place, asked.request, row) : row;
-      const whole = now.received === now.bytes && !now.isWhole ? await complete(place, now) : now;
+      const isLast = now.received === now.bytes && !now.isWhole;
+      const whole = isLast ? await complete(place, now) : now;
+      if (isLast) report(asked.env, user, whole, "complete");
       return Response.json(await answerOf(asked, links, whole));
     } catch (error) {
       // where this fails, too, the claim ends by itself
@@ -87,7 +97,9 @@ export function createUploads<Env>(
       const parts = JSON.parse(row.parts) as readonly UploadedPart[];
       // a part that is stored, and could not be noted, is replaced by the next attempt
       const number = (parts.at(-1)?.partNumber ?? 0) + 1;
-      const { partNumber, etag } = await body.through((content) => upload.uploadPart(number, content));
+      const { partNumber, etag } = await body.through((content) =>
+        upload.uploadPart(number, content).catch((error: unknown) => overtaken({ user, space }, row, error)),
+      );
       const part = { partNumber, etag };
       return await change(user, space, { do: "part", id, claim, part, uploadId, from, to });
     } finally {
@@ -106,9 +118,21 @@ export function createUploads<Env>(
   async function remove(asked: FileRequest<Env>): Promise<Response> {
     const user = await asked.signIn();
     const { bucket, links, space } = await partsOf(asked);
-    const { id } = await rowOf(asked, user, links, space);
-    await discard({ user, bucket, space }, id, true);
+    const row = await rowOf(asked, user, links, space);
+    await discard({ user, bucket, space }, row.id, true);
+    // that of a copy is reported by the object that makes it
+    if (!row.isWhole && !row.isCopy) report(asked.env, user, row, "stopped");
     return new Response(null, { status: 204 });
+  }
+
+  function report(
+    env: Env,
+    { id: user }: User,
+    { id, bytes }: Pick<FileRow, "id" | "bytes">,
+    outcome: JobOutcome,
+    code?: string,
+  ): void {
+    notifyOf(settings.onEvent, { kind: "upload", id, outcome, user, bytes, code }, env);
   }
 
   /** Returns the state of an upload as the client sees it. */
@@ -144,6 +168,16 @@ async function putFirst({ user, bucket, space }: Place, body: FileBody, { id, ty
   }
 }
 
+/** @throws {Refusal} 404 or 409 where the upload has ended without this part; else what the bucket failed with */
+async function overtaken(
+  { user, space }: Omit<Place, "bucket">,
+  row: FileRow,
+  error: unknown,
+): Promise<never> {
+  const { isWhole, received } = await change(user, space, { do: "read", id: row.id });
+  throw isWhole ? mediaRefusal("upload_offset", { what: received }) : error;
+}
+
 /** Puts the parts together. Where an earlier request did so and was cut before it could say it, the file is there. */
 async function complete({ user, bucket, space }: Place, row: FileRow): Promise<FileRow> {
   const upload = bucket.resumeMultipartUpload(keyOf(row.id), row.uploadId as string);
@@ -152,7 +186,7 @@ async function complete({ user, bucket, space }: Place, row: FileRow): Promise<F
       await upload.complete(JSON.parse(row.parts));
     } catch (error) {
       const file = await bucket.head(keyOf(row.id));
-      if (file?.size !== row.bytes) throw error;
+      if (file?.size !== row.bytes) await overtaken({ user, space }, row, error);
     }
   });
   return await change(user, space, { do: "whole", id: row.id });
@@ -192,9 +226,11 @@ async function rowOf<Env>(
   return row;
 }
 
-/** Reads a header with a number of bytes. */
-function lengthIn({ headers }: Request, name: string): number | undefined {
+/** @throws {Refusal} 400 for a header that is no number of bytes, or is missing and has no `usual` */
+function bytesIn({ headers }: Request, name: string, least: number, usual?: number): number {
   const text = headers.get(name);
-  if (text === null) return undefined;
-  return /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (text === null && usual !== undefined) return usual;
+  if (!/^\d{1,15}$/.test(text ?? "") || Number(text) < least)
+    throw mediaRefusal("bytes_header", { what: name });
+  return Number(text);
 }

@@ -13,6 +13,7 @@ import type { FollowUp } from "./after-end.js";
 export function archiving<Env = unknown>(files: Pick<MediaStore<Env>, "archiveTask">): FollowUp<Env> {
   return {
     name: "archive",
+    kind: "copy",
     async run({ gatewayId, userId, task, state, isRemoved }, env) {
       if (state !== "succeeded" || isRemoved) return;
       await files.archiveTask(env, { id: userId }, { id: gatewayId, answer: task });

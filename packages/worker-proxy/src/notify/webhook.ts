@@ -25,7 +25,7 @@ const ANSWER_MS = 15_000;
  * `webhook-signature`, and the JSON `{ type, timestamp, data }`. `type` is `video.` with the `state` of the
  * `EndedTask`: `video.succeeded`. Each end has one `webhook-id`, also for tries after a failure: an app that has seen it
  * ignores it.
- * An answer of 2xx ends the tries, and so does 410.
+ * An answer of 2xx ends the tries. 410 ends them, too: the webhook becomes a dead letter at once.
  *
  * It tells the app of work that is paid for, so it comes also for a task that its user has removed: `data.removed` is true
  * then.
@@ -37,9 +37,9 @@ const ANSWER_MS = 15_000;
  */
 export function webhook<Env = unknown>(options: WebhookOptions<Env>): FollowUp<Env> {
   const { url, secret, fetch: send = (request) => fetch(request) } = options;
-  return { name: "webhook", run };
+  return { name: "webhook", kind: "webhook", run };
 
-  async function run(ended: EndedTask, env: Env): Promise<void> {
+  async function run(ended: EndedTask, env: Env) {
     const [address, secrets] = await setupOf(env);
     const body = JSON.stringify(bodyOf(ended));
     const id = `msg_${ended.id}`;
@@ -57,7 +57,10 @@ export function webhook<Env = unknown>(options: WebhookOptions<Env>): FollowUp<E
       throw new NoticeError("the app could not be reached");
     });
     await answer.body?.cancel();
-    if (!answer.ok && answer.status !== 410) throw new NoticeError(`the app answered with ${answer.status}`);
+    const { ok, status: upstreamStatus } = answer;
+    if (ok) return { upstreamStatus };
+    const failure = { upstreamStatus, isRefusal: upstreamStatus === 410 };
+    throw new NoticeError(`the app answered with ${upstreamStatus}`, failure);
   }
 
   async function setupOf(env: Env) {

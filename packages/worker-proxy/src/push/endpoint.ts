@@ -37,18 +37,35 @@ export function isPushService(endpoint: string, services: readonly string[]): bo
 }
 
 /** @throws {Refusal} 400 `subscription_invalid` for what is no subscription, or leads elsewhere */
-export function checkedTarget(
+export async function checkedTarget(
   body: Readonly<Record<string, unknown>> | undefined,
   services: readonly string[],
-): PushTarget {
+): Promise<PushTarget> {
   const { endpoint, keys } = { ...body };
   const { p256dh, auth } = { ...(keys as Record<string, unknown> | undefined) };
   if (typeof endpoint !== "string" || !isPushService(endpoint, services))
     throw invalid("endpoint", "endpoint is no address of a push service that is listed");
-  if (typeof p256dh !== "string" || !POINT.test(p256dh))
-    throw invalid("keys.p256dh", "keys.p256dh is no key");
+  if (typeof p256dh !== "string" || !(await isPoint(p256dh)))
+    throw invalid("keys.p256dh", "keys.p256dh is no point of the curve P-256");
   if (typeof auth !== "string" || !AUTH.test(auth)) throw invalid("keys.auth", "keys.auth is no secret");
   return { endpoint, keys: { p256dh, auth } };
+}
+
+/** Returns true for a public key: nothing can be encrypted for another text. */
+export async function isPoint(text: string): Promise<boolean> {
+  if (!POINT.test(text)) return false;
+  const curve = { name: "ECDH", namedCurve: "P-256" };
+  const key = crypto.subtle.importKey("raw", bytesOf(text), curve, false, []);
+  return await key.then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Reads Base64 for addresses. */
+export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  const plain = atob(text.replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, ""));
+  return Uint8Array.from(plain, (letter) => letter.charCodeAt(0));
 }
 
 function invalid(param: string, message: string): Refusal {

@@ -1,6 +1,11 @@
+import { resentLetter } from "../durable/dead-letter-object.js";
+import type { KeptLetter } from "../durable/dead-letter-rows.js";
 import type { DurableObjectHandlers, ObjectState } from "../durable/platform.js";
+import type { JobEvent, JobOutcome } from "../job-event.js";
+import { noticeIds } from "../notify/after-end.js";
 import { logError } from "../report.js";
 import { isPushService, type PushTarget } from "./endpoint.js";
+import { type Delivery, openSubscriptionRows } from "./subscription-rows.js";
 
 /** Keys of a sender of Web Push (RFC 8292), in Base64 for addresses. `npx web-push generate-vapid-keys` makes them. */
 export interface VAPID {
@@ -14,143 +19,222 @@ export interface VAPID {
 export interface SubscriptionBounds {
   /** The most browsers that one user is notified on; the oldest one makes room. */
   readonly mostSubscriptions: number;
+  /** Time after which a subscription that is not renewed ends, in milliseconds. */
+  readonly subscriptionMs: number;
   readonly services: readonly string[];
 }
 
-/** Sends one notice; returns the push service's status and the time after which to try again. */
-export type SendPush = (
-  target: PushTarget,
-  notice: string,
-) => Promise<{ readonly status: number; readonly retryAfterMs: number }>;
+/** The end of one attempt. `status`: 0 where no push service answered; `code` says why then. */
+export interface PushResult {
+  readonly status: number;
+  readonly code?: "unreachable" | "misconfigured" | "keys_invalid";
+  readonly retryAfterMs: number;
+}
 
-/** A change of a user's subscriptions, or a notice for all of them. */
-export type SubscriptionsRequest =
+/** The ways out of the object of a user. */
+export interface SubscriptionParts extends SubscriptionBounds {
+  /** Sends one notice. */
+  send(target: PushTarget, notice: string): Promise<PushResult>;
+  /** Returns the name of the object whose user subscribed a browser last. */
+  ownerOf(subscription: string): Promise<string | undefined>;
+  /** Keeps a dead letter. It is safe to repeat. */
+  keepLetter(letter: KeptLetter): Promise<void>;
+  report(event: JobEvent): void;
+}
+
+/** A change of a user's subscriptions, or a notice for all of them. `name`: of the object that is asked. */
+type SubscriptionsRequest = { readonly name: string } & SubscriptionsChange;
+
+/** A change, or a notice. */
+export type SubscriptionsChange =
   | { readonly do: "add"; readonly id: string; readonly target: PushTarget }
   | { readonly do: "remove"; readonly id: string }
-  | { readonly do: "notify"; readonly id: string; readonly notice: string }
-  | { readonly do: "cancel"; readonly id: string };
-
-type Delivery = Record<"notice" | "body" | "subscription" | "target", string> & { readonly tries: number };
+  | {
+      readonly do: "notify";
+      readonly id: string;
+      readonly notice: string;
+      readonly facts: Delivery["facts"];
+    }
+  | { readonly do: "cancel"; readonly id: string }
+  | { readonly do: "list" }
+  | { readonly do: "erase" };
 
 const MINUTE_MS = 60_000;
-/** Pauses between two tries of one delivery; after the last one it is dropped. */
+/** Pauses between two tries of one delivery; after the last one it is given up. */
 const PAUSES_MS = [5_000, MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 120 * MINUTE_MS] as const;
-/** Time for which a notice is known, so that it is sent once: longer than the watch tries to hand it over. */
-const KNOWN_MS = 3 * 24 * 60 * MINUTE_MS;
-/** Most notices of one user that are known at a time; more than a user's tasks of three days. */
-const MOST_NOTICES = 1000;
 
 /** Opens the object of one user: subscriptions of browsers, and notices on their way to them. */
-export function openSubscriptions(
-  { storage }: ObjectState,
-  send: SendPush,
-  { mostSubscriptions, services }: SubscriptionBounds,
-): DurableObjectHandlers {
-  const { sql } = storage;
-  const rows = (query: string, ...values: unknown[]) => sql.exec(query, ...values).toArray();
-  createTables();
-  return {
-    async fetch(request) {
-      await enter(await request.json());
-      return new Response(null, { status: 204 });
-    },
-    alarm,
-  };
+export function openSubscriptions(state: ObjectState, parts: SubscriptionParts): DurableObjectHandlers {
+  const { storage } = state;
+  const { mostSubscriptions, subscriptionMs, services, report } = parts;
+  const store = openSubscriptionRows(state);
+  return { fetch, alarm };
 
-  function createTables(): void {
-    sql.exec("CREATE TABLE IF NOT EXISTS subscriptions (id TEXT PRIMARY KEY, target TEXT, addedAt INTEGER)");
-    sql.exec("CREATE TABLE IF NOT EXISTS notices (id TEXT PRIMARY KEY, body TEXT, until INTEGER)");
-    sql.exec(`CREATE TABLE IF NOT EXISTS deliveries (notice TEXT, subscription TEXT, tries INTEGER, nextAt INTEGER,
-      PRIMARY KEY (notice, subscription))`);
+  async function fetch(request: Request): Promise<Response> {
+    const letter = await resentLetter(request);
+    if (letter !== undefined) return await resend(letter);
+    return await enter(await request.json());
   }
 
   // nothing is awaited between a read and its write
-  async function enter(request: SubscriptionsRequest): Promise<void> {
-    createTables();
+  async function enter(request: SubscriptionsRequest): Promise<Response> {
+    if (request.do === "list") return Response.json(listed());
+    if (request.do === "erase") return await erase();
+    store.tables.create();
+    store.name(request.name);
     const now = Date.now();
+    let isTaken = true;
     if (request.do === "add") {
       const { id, target } = request;
-      sql.exec("INSERT OR REPLACE INTO subscriptions VALUES (?, ?, ?)", id, JSON.stringify(target), now);
-      for (const { id: oldest } of rows(
-        "SELECT id FROM subscriptions ORDER BY addedAt DESC, id LIMIT -1 OFFSET ?",
-        mostSubscriptions,
-      ))
-        forget(oldest as string);
+      for (const oldest of store.subscribe(id, target, now, mostSubscriptions))
+        forget(oldest, "too_many_subscriptions");
     }
-    if (request.do === "remove") forget(request.id);
-    if (request.do === "cancel") cancel(request.id, now);
-    if (request.do === "notify") notify(request.id, request.notice, now);
+    if (request.do === "remove") forget(request.id, "unsubscribed");
+    if (request.do === "cancel") store.cancel(request.id, now);
+    if (request.do === "notify") isTaken = store.notify(request.id, request.notice, request.facts, now);
     await setAlarm();
+    return new Response(null, { status: isTaken ? 204 : 507 });
   }
 
-  /** A notice that is known already is on its way, or was sent. */
-  function notify(id: string, notice: string, now: number): void {
-    if (rows("SELECT id FROM notices WHERE id = ?", id).length > 0) return;
-    if (rows("SELECT id FROM notices LIMIT ?", MOST_NOTICES).length === MOST_NOTICES) return;
-    sql.exec("INSERT INTO notices VALUES (?, ?, ?)", id, notice, now + KNOWN_MS);
-    sql.exec("INSERT INTO deliveries SELECT ?, id, 0, ? FROM subscriptions", id, now);
+  /** Returns all that is kept of the user, but the secrets between browser and sender. */
+  function listed() {
+    if (!store.tables.exist()) return { subscriptions: [], notices: [] };
+    const subscriptions = store.subscriptions().map(({ id, target: { endpoint }, usedAt }) => {
+      return { id, endpoint, usedAt };
+    });
+    const notices = store.rows("SELECT id, body, until FROM notices WHERE body != ''");
+    return { subscriptions, notices };
   }
 
-  /** The notice stays known: one that is on its way here must not begin anew. */
-  function cancel(id: string, now: number): void {
-    sql.exec("DELETE FROM deliveries WHERE notice = ?", id);
-    sql.exec("INSERT OR IGNORE INTO notices VALUES (?, '', ?)", id, now + KNOWN_MS);
+  async function erase(): Promise<Response> {
+    if (store.tables.exist()) for (const { id } of store.subscriptions()) forget(id, "user_erased");
+    await storage.deleteAlarm();
+    await store.tables.deleteAll();
+    return new Response(null, { status: 204 });
   }
 
-  function forget(id: string): void {
-    sql.exec("DELETE FROM subscriptions WHERE id = ?", id);
-    sql.exec("DELETE FROM deliveries WHERE subscription = ?", id);
+  async function resend(letter: string): Promise<Response> {
+    const [notice = "", subscription = ""] = letter.split(":");
+    const isKnown = store.tables.exist() && store.reopen(notice, subscription, Date.now());
+    if (isKnown) await setAlarm();
+    return new Response(null, { status: isKnown ? 204 : 404 });
+  }
+
+  /** Ends a subscription. What was on its way there is told as dropped. */
+  function forget(id: string, code: string): void {
+    for (const delivery of store.forget(id)) reportEnd(delivery, "dropped", { code });
   }
 
   async function alarm(): Promise<void> {
-    createTables();
-    const due = rows(
-      `SELECT notice, body, subscription, target, tries FROM deliveries JOIN notices ON notices.id = notice
-        JOIN subscriptions ON subscriptions.id = subscription WHERE nextAt <= ?`,
-      Date.now(),
-    ) as unknown as Delivery[];
-    for (const delivery of due) if (isOpen(delivery)) await deliver(delivery);
-    sql.exec("DELETE FROM notices WHERE until <= ?", Date.now());
+    if (!store.tables.exist()) return;
+    const over = Date.now() - subscriptionMs;
+    for (const id of store.unused(over)) forget(id, "subscription_over");
+    for (const delivery of store.due(Date.now())) if (isOpen(delivery)) await deliver(delivery);
+    if (!store.tables.exist()) return;
+    for (const delivery of store.letters(Date.now())) await keepLetter(delivery);
+    if (!store.tables.exist()) return;
+    store.removeOld(Date.now());
     await setAlarm();
   }
 
-  /** One may be withdrawn while those before it are sent. */
-  function isOpen({ notice, subscription }: Delivery): boolean {
-    const query = "SELECT 1 FROM deliveries WHERE notice = ? AND subscription = ?";
-    return rows(query, notice, subscription).length > 0;
+  /** One may be withdrawn, or its user erased, while those before it are sent. */
+  function isOpen(delivery: Delivery): boolean {
+    return store.tables.exist() && store.isOpen(delivery);
   }
 
-  async function deliver({ notice, body, subscription, target, tries }: Delivery): Promise<void> {
-    const parsed = JSON.parse(target) as PushTarget;
-    const done = () =>
-      sql.exec("DELETE FROM deliveries WHERE notice = ? AND subscription = ?", notice, subscription);
+  async function deliver(delivery: Delivery): Promise<void> {
+    const { target, body, subscription, tries } = delivery;
     const pause = PAUSES_MS[tries];
-    const after = (ms: number) =>
-      sql.exec(
-        "UPDATE deliveries SET tries = ?, nextAt = ? WHERE notice = ? AND subscription = ?",
-        tries + 1,
-        Date.now() + ms,
-        notice,
-        subscription,
-      );
     // the operator may have listed fewer since
-    if (!isPushService(parsed.endpoint, services)) return forget(subscription);
+    if (!isPushService(target.endpoint, services)) return forget(subscription, "service_not_listed");
     // written first: a try that an eviction cut off counts
-    after(pause ?? 0);
-    const { status, retryAfterMs } = await send(parsed, body);
-    if (status === 404 || status === 410) return forget(subscription);
+    store.putOff(delivery, Date.now() + (pause ?? 0));
+    if (!(await isOwn(delivery))) return forgetIfOpen(delivery, "subscription_moved");
+    const result = await parts.send(target, body);
+    // withdrawn meanwhile
+    if (isOpen(delivery)) settle(delivery, result, pause);
+  }
+
+  function forgetIfOpen(delivery: Delivery, code: string): void {
+    if (isOpen(delivery)) forget(delivery.subscription, code);
+  }
+
+  /** Returns false where the browser belongs to another user by now. */
+  async function isOwn({ subscription, isClaimed }: Delivery): Promise<boolean> {
+    const owner = await parts.ownerOf(subscription);
+    return owner === undefined ? !isClaimed : owner === store.ownName();
+  }
+
+  function settle(delivery: Delivery, { status, code, retryAfterMs }: PushResult, pause: number | undefined) {
+    const upstreamStatus = status || undefined;
+    if (status >= 200 && status < 300) {
+      store.done(delivery);
+      return reportEnd(delivery, "complete", { upstreamStatus });
+    }
+    const isGone = status === 404 || status === 410 || code === "keys_invalid";
     const mayPass = status === 0 || status === 408 || status === 429 || status >= 500;
-    if (!mayPass || pause === undefined) done();
-    else after(Math.max(pause, retryAfterMs));
-    if (status < 200 || status > 299)
-      logError(`webPush: ${new URL(parsed.endpoint).hostname} answered with ${status || "nothing"}`);
+    const isOver = isGone || !mayPass || pause === undefined;
+    const nextAt = Date.now() + Math.max(pause ?? 0, retryAfterMs);
+    logFailure(delivery, status ? `answered with ${status}` : WORDS[code ?? "unreachable"], isOver);
+    if (!isOver) {
+      store.putOff(delivery, nextAt);
+      return reportEnd(delivery, "waiting", { code, upstreamStatus, nextAt });
+    }
+    if (isGone) store.done(delivery);
+    else store.giveUp(delivery, status, Date.now());
+    reportEnd(delivery, mayPass && !isGone ? "failed" : "refused", { code, upstreamStatus });
+    // what else is on its way there is told as dropped
+    if (isGone) forget(delivery.subscription, "subscription_gone");
+  }
+
+  function logFailure({ target, notice, facts, tries }: Delivery, what: string, isOver: boolean): void {
+    const next = isOver ? "it is given up" : `try ${tries + 1} of ${PAUSES_MS.length + 1}`;
+    const { hostname } = new URL(target.endpoint);
+    logError(`webPush: ${hostname} ${what}; ${next}${noticeIds(notice, facts)}`);
+  }
+
+  async function keepLetter(delivery: Delivery): Promise<void> {
+    const { notice, subscription, facts, tries, status } = delivery;
+    const { endedAt: _, user = "", ...ids } = facts;
+    const letter = { id: `${notice}:${subscription}`, name: "webPush", user, ...ids, attempts: tries };
+    try {
+      const object = store.ownName();
+      // a notice of an earlier version, whose user is not known
+      if (object === undefined || user === "") return store.letterKept(delivery, null);
+      await parts.keepLetter({ ...letter, object, upstreamStatus: status || undefined, at: Date.now() });
+      if (store.tables.exist()) store.letterKept(delivery, null);
+    } catch {
+      if (store.tables.exist()) store.letterKept(delivery, Date.now() + MINUTE_MS);
+      logError(`webPush: a dead letter could not be kept; that is tried again${noticeIds(notice, facts)}`);
+    }
+  }
+
+  function reportEnd({ notice, facts, tries }: Delivery, outcome: JobOutcome, more: Partial<JobEvent>): void {
+    const { endedAt, ...ids } = facts;
+    const isTried = outcome !== "dropped";
+    report({
+      kind: "push",
+      id: notice,
+      outcome,
+      ...ids,
+      attempts: tries + (isTried ? 1 : 0),
+      ...(outcome !== "waiting" && endedAt !== undefined && { durationMs: Date.now() - endedAt }),
+      ...more,
+    });
   }
 
   async function setAlarm(): Promise<void> {
-    const [next] = rows(
-      "SELECT min(at) AS at FROM (SELECT nextAt AS at FROM deliveries UNION ALL SELECT until FROM notices)",
-    );
-    if (typeof next?.["at"] === "number") await storage.setAlarm(Math.max(next["at"], Date.now()));
-    else await storage.deleteAlarm();
+    if (!store.tables.exist()) return;
+    const next = store.nextAt(subscriptionMs);
+    const at = next && Math.max(next, Date.now());
+    if (at === null) return storage.deleteAlarm();
+    if (at !== (await storage.getAlarm())) await storage.setAlarm(at);
   }
 }
+
+/** Words of the log where no push service answered. */
+const WORDS = {
+  unreachable: "could not be reached",
+  misconfigured: "was not asked: the vapid keys are missing or wrong",
+  keys_invalid: "was not asked: the browser's keys are wrong",
+} as const;

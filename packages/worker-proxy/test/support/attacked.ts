@@ -29,7 +29,7 @@ export async function startAttacked(attacked: Attacked = {}) {
     }),
     texts: { UPSTREAM: gateway ?? upstream.url, GATEWAY_API_KEY: key },
     values: { OPTIONS: options },
-    objects: { BUDGET: "Budget", STREAM_LOG: "StreamLog", VIDEO_WATCH: "VideoWatch" },
+    objects: { BUDGET: "Budget", STREAM_LOG: "StreamLog", VIDEO_WATCH: "VideoWatch", ONCE: "Once" },
     heapMB,
   });
   return {

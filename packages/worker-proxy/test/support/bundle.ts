@@ -21,6 +21,7 @@ async function makeBundle(path: string, define: Record<string, string>): Promise
     "@sluice/worker-proxy/durable": here("../../src/durable/index.ts"),
     "@sluice/worker-proxy/media": here("../../src/media/index.ts"),
     "@sluice/worker-proxy/notify": here("../../src/notify/index.ts"),
+    "@sluice/worker-proxy/operator": here("../../src/operator/index.ts"),
     "@sluice/worker-proxy/push": here("../../src/push/index.ts"),
     "@sluice/worker-proxy": here("../../src/index.ts"),
   };

@@ -15,10 +15,13 @@ declare module "cloudflare:workers" {
     readonly BUDGET: TestNamespace;
     readonly STREAM_LOG: TestNamespace;
     readonly PAID_STREAM_LOG: TestNamespace;
+    readonly BOUNDED_STREAM_LOG: TestNamespace;
     readonly ONCE: TestNamespace;
     readonly PAID_ONCE: TestNamespace;
     readonly COUNTED_WATCH: TestNamespace;
     readonly COUNTED_INDEX: TestNamespace;
+    readonly NOTICE_WATCH: TestNamespace;
+    readonly NOTICE_PUSH: TestNamespace;
     readonly COUNTED_PUSH: TestNamespace;
     readonly COUNTED_MEDIA: object;
   };

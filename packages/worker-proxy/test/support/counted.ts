@@ -32,6 +32,10 @@ const none = (): Used => ({
   outside: 0,
 });
 const used = none();
+let rowsRead = 0;
+
+/** Returns the number of rows that all counted objects have read so far. */
+export const rowsReadOf = () => rowsRead;
 
 /** Counts one use. */
 export function count(name: keyof Used, times = 1): void {
@@ -84,13 +88,18 @@ function countedStorage(storage: ObjectStorage): ObjectStorage {
 function countedSQL(sql: ObjectSQL): ObjectSQL {
   return {
     exec(query, ...bindings) {
-      const cursor = sql.exec(query, ...bindings) as ReturnType<ObjectSQL["exec"]> & { rowsWritten: number };
-      const written = cursor.rowsWritten;
+      const cursor = sql.exec(query, ...bindings) as ReturnType<ObjectSQL["exec"]> & {
+        rowsRead: number;
+        rowsWritten: number;
+      };
+      const { rowsRead: read, rowsWritten: written } = cursor;
+      rowsRead += read;
       count("rows", written);
       return {
         toArray() {
           const all = cursor.toArray();
           count("rows", cursor.rowsWritten - written);
+          rowsRead += cursor.rowsRead - read;
           return all;
         },
       };

@@ -1,4 +1,4 @@
-import type { Meter, Payable, Reservation } from "@sluice/worker-proxy";
+import type { JobEvent, Meter, Payable, Reservation, Usage } from "@sluice/worker-proxy";
 import type { EndedTask } from "@sluice/worker-proxy/durable";
 import { KEY } from "./key.js";
 
@@ -63,4 +63,43 @@ export const ledger = {
       );
     },
   } satisfies Meter,
+};
+
+/** The events of jobs in the objects under test. */
+export const jobs: JobEvent[] = [];
+
+/** A meter that can settle by tickets: what is reserved now, and each amount that was spent. */
+export const purse = {
+  reserved: new Map<string, number>(),
+  spent: [] as number[],
+  /** True while nothing can be settled. */
+  fails: false,
+  meter: {
+    async reserve(): Promise<Reservation> {
+      const ticket = crypto.randomUUID();
+      purse.reserved.set(ticket, 100);
+      const costOf = (usage: Usage | undefined) => Number(usage?.["total_tokens"] ?? 100);
+      return {
+        amount: 100,
+        ticket,
+        costOf,
+        settle: async (usage) => purse.settle(ticket, costOf(usage)),
+        release: async () => purse.settle(ticket, 0),
+      };
+    },
+    async settleTicket(ticket: string, spent = 100) {
+      purse.settle(ticket, spent);
+    },
+  } satisfies Meter,
+  settle(ticket: string, spent: number): void {
+    if (purse.fails) throw new Error("no purse");
+    if (purse.reserved.delete(ticket) && spent > 0) purse.spent.push(spent);
+  },
+  /** Forgets everything. */
+  empty(): void {
+    purse.reserved.clear();
+    purse.spent.length = 0;
+    purse.fails = false;
+    jobs.length = 0;
+  },
 };

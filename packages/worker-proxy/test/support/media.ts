@@ -1,3 +1,4 @@
+import type { JobEvent } from "../../src/job-event.js";
 import { bundle } from "./bundle.js";
 import { KEY } from "./key.js";
 import { startMiniflare } from "./miniflare.js";
@@ -45,6 +46,14 @@ export async function startMediaProxy(
     upstream,
     logs,
     ask,
+    /** The events of uploads and copies. */
+    events: () =>
+      logs
+        .filter((line) => /^\{"kind":"(?:upload|copy)"/.test(line))
+        .map((line) => JSON.parse(line) as JobEvent),
+    /** What an operator does for a user: `list`, `remove`, `erase` or `export`. */
+    operate: async <T>(act: "list" | "remove" | "erase" | "export", more = "", user = "user-1") =>
+      (await (await ask(`/tests/users/${act}/${user}/${more}`)).json()) as T,
     /** Sends bytes as a file, or as a part. */
     upload: (body: Uint8Array<ArrayBuffer>, { path = "/v1/uploads", method = "POST", ...asked }: Sent = {}) =>
       ask(path, {
@@ -55,8 +64,8 @@ export async function startMediaProxy(
       }),
     /** Moves the clock of the Worker and its objects. */
     pass: (ms: number) => ask(`/tests/clock?ms=${ms}`),
-    /** Lets all calls of the bucket by this name fail; none without a name. */
-    fail: (call?: "put" | "delete") => ask(`/tests/faulty${call ? `?call=${call}` : ""}`),
+    /** Lets all calls of the bucket by this name fail, or those of `complete` wait; none without a name. */
+    fail: (call?: "put" | "delete" | "complete") => ask(`/tests/faulty${call ? `?call=${call}` : ""}`),
     /** Ends the object of a user as an eviction does: what it was doing is cut off, its storage stays. */
     evict: (user = "user-1") => ask("/tests/evict", { user }),
     /** The ids of the copies of a user, also of those that are not whole, which nobody is told. */
@@ -70,6 +79,9 @@ export async function startMediaProxy(
       const { objects } = await bucket.list();
       return objects.map(({ key }) => key);
     },
+    /** Numbers of uploads in the bucket that are neither whole nor given up, and of those whose parts were to be put together. */
+    uploads: async () =>
+      (await (await ask("/tests/uploads")).json()) as { readonly open: number; readonly waiting: number },
     async close() {
       await miniflare.dispose();
       upstream.close();

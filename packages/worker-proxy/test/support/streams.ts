@@ -105,11 +105,20 @@ export function wholeAnswer(text: string): void {
   gateway.answers(() => new Response(text, { headers: { "content-type": "text/event-stream" } }));
 }
 
-/** The rows of a table of a stream's object, bytes as text. */
-export function storedIn(object: StreamObject, table: string): Promise<Record<string, unknown>[]> {
+const STORED = {
+  stream: `SELECT ifnull((SELECT state FROM answer WHERE state <> 'open'), 'open') AS state, whole, asked, job
+    FROM answer WHERE seq = 0`,
+  events: "SELECT seq, bytes FROM answer WHERE seq > 0 ORDER BY seq",
+};
+
+/** What an object has stored of its stream, or of the stream's events, bytes as text. */
+export function storedIn(
+  object: StreamObject,
+  part: keyof typeof STORED,
+): Promise<Record<string, unknown>[]> {
   return runInDurableObject(object, (_, { storage }) =>
     storage.sql
-      .exec(`SELECT * FROM ${table}`)
+      .exec(STORED[part])
       .toArray()
       .map((row) => ({
         ...row,

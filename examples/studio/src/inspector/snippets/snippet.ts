@@ -106,7 +106,8 @@ const durable = {
   chat: {
     binding: "STREAM_LOG",
     names: ["streamLog", "streamLogObject"],
-    object: "export const StreamLog =\n  streamLogObject<Env>(options);",
+    object:
+      "export const StreamLog =\n  streamLogObject<Env>({\n    ...options,\n    namespace: (env) => env.STREAM_LOG,\n  });",
     note: "// keeps each answer, so that a reload reads on",
     extension: "streamLog((env) => env.STREAM_LOG)",
   },

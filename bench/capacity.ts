@@ -1,0 +1,125 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/*
+ * node bench/capacity.ts: lets a test count in workerd what each kind of work uses of Durable Objects and R2, and writes
+ * the tables of docs/guides/proxy-capacity.md with the list prices below.
+ */
+
+/** List prices of Cloudflare's paid plan in dollars, without what the plan includes. */
+const PRICES = {
+  day: "November 2026",
+  workerRequest: 0.3e-6,
+  objectRequest: 0.15e-6,
+  rowRead: 0.001e-6,
+  rowWritten: 1e-6,
+  gigabyteSecond: 12.5e-6,
+  classA: 4.5e-6,
+};
+/** Memory for which an object is charged, in gigabytes. */
+const GIGABYTES = 0.128;
+const ANSWERS = 10;
+const DAYS = 30;
+/** Answers of a day, by how many more there are in its busiest hour than on average. */
+const PEAK = 3;
+
+interface Use {
+  readonly name: string;
+  readonly requests: number;
+  readonly alarms: number;
+  readonly read: number;
+  readonly written: number;
+  readonly classA?: number;
+  readonly seconds?: number;
+}
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const page = `${root}docs/guides/proxy-capacity.md`;
+const MARKS = /(<!-- capacity: written by bench\/capacity\.ts -->\n).*(<!-- end of capacity -->)/s;
+
+const uses = counted();
+const text = `\n${tableOfUses()}\n\n${tableOfUsers()}\n\n`;
+console.log(text);
+writeFileSync(
+  page,
+  readFileSync(page, "utf8").replace(MARKS, (_, begin, end) => begin + text + end),
+);
+execFileSync("npx", ["--no-install", "biome", "format", "--write", page], { cwd: root, stdio: "ignore" });
+
+function counted(): readonly Use[] {
+  const file = "packages/worker-proxy/test/durable-capacity.workerd.test.ts";
+  const printed = execFileSync("npx", ["--no-install", "vitest", "run", "--maxWorkers", "1", file], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  return [...printed.matchAll(/capacity (\{.*\})/g)].map(([, json = ""]) => JSON.parse(json));
+}
+
+function priceOf({ requests, alarms, read, written, classA = 0, seconds = 0 }: Use): number {
+  return (
+    (requests + alarms) * PRICES.objectRequest +
+    read * PRICES.rowRead +
+    written * PRICES.rowWritten +
+    classA * PRICES.classA +
+    seconds * GIGABYTES * PRICES.gigabyteSecond
+  );
+}
+
+function priceFor(...names: string[]): number {
+  return names.reduce((sum, name) => {
+    const use = uses.find((one) => one.name === name);
+    if (!use) throw new Error(`nothing was counted for ${name}`);
+    return sum + priceOf(use);
+  }, 0);
+}
+
+function tableOfUses(): string {
+  const rows = uses.map((use) => [
+    use.name,
+    String(use.requests),
+    String(use.alarms),
+    String(use.read),
+    String(use.written),
+    String(use.classA ?? 0),
+    dollars(priceOf(use) * 1e6),
+  ]);
+  const head = ["", "requests", "alarms", "rows read", "rows written", "class A", "a million of them"];
+  return `${tableOf(head, rows)}\n\nList prices of ${PRICES.day}, without what a plan includes. The Worker's own request is ${dollars(PRICES.workerRequest * 1e6)} a million more.`;
+}
+
+function tableOfUsers(): string {
+  const budgets = 3 * priceFor("a budget, 10,000 open");
+  const kept = priceFor("a kept answer");
+  const film = priceFor("a film of a minute that is watched", "its end and its notices", "its copy");
+  const rows = [1000, 100_000, 10_000_000].map((users) => {
+    const answers = users * ANSWERS;
+    const month = (price: number) => dollars(answers * DAYS * price);
+    const rate = (answers / 86_400) * PEAK;
+    return [
+      users.toLocaleString("en"),
+      rate < 10 ? rate.toFixed(1) : Math.round(rate).toLocaleString("en"),
+      month(PRICES.workerRequest),
+      month(budgets),
+      month(kept),
+      dollars(users * DAYS * film),
+    ];
+  });
+  const head = [
+    "users a day",
+    "answers a second, at the peak",
+    "proxy",
+    "3 budgets",
+    "kept answers",
+    "a film each",
+  ];
+  return `${tableOf(head, rows)}\n\nDollars a month, for ${ANSWERS} answers of 30 s for each user and day, each column on top of the ones before it. The peak is ${PEAK} times the average.`;
+}
+
+function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
+}
+
+function dollars(amount: number): string {
+  return `$${amount < 100 ? amount.toFixed(2) : Math.round(amount).toLocaleString("en")}`;
+}

@@ -1,0 +1,103 @@
+import { type Figure, inTurns, ratioOf } from "./harness.ts";
+import { ask, type Side, sources, startWorker } from "./proxy-sides.ts";
+import { startGateway } from "./start-gateway.ts";
+import { tableOf } from "./topic.ts";
+
+/*
+ * The CPU that a kept answer costs, of the whole workerd process: 100 answers at once of 100 events, one each 50 ms.
+ * Beside it a Worker that passes everything on, the proxy without objects, and a Durable Object that passes everything
+ * on, and one that reads and writes each piece. Figures are ratios of medians of rounds in which all take turns.
+ *
+ *     pnpm build && node bench/kept-answers.ts
+ */
+
+const ANSWERS = 100;
+
+const bareObject = `export class Bare {
+  constructor(state, env) { this.env = env; }
+  fetch(request) {
+    return fetch(this.env.GATEWAY + "/v1/chat/completions", { method: "POST", headers: { authorization: "Bearer key",
+      "content-type": "application/json" }, body: request.body, signal: request.signal });
+  }
+}
+export default { fetch(request, env) { return env.BARE.get(env.BARE.newUniqueId()).fetch(request); } };`;
+
+/** The least that an object does which sees what it passes on: a read and a write in JavaScript for each piece. */
+const readingObject = `export class Bare {
+  constructor(state, env) { this.env = env; }
+  async fetch(request) {
+    const { body } = await fetch(this.env.GATEWAY + "/v1/chat/completions", { method: "POST", headers: {
+      authorization: "Bearer key", "content-type": "application/json" }, body: await request.text() });
+    const { readable, writable } = new IdentityTransformStream();
+    this.pass(body.getReader({ mode: "byob" }), writable.getWriter());
+    return new Response(readable, { headers: { "content-type": "text/event-stream" } });
+  }
+  async pass(reader, writer) {
+    for (let room = new Uint8Array(4096); ; ) {
+      const { done, value } = await reader.read(room);
+      if (done) return writer.close();
+      await writer.write(value);
+      room = new Uint8Array(value.buffer);
+    }
+  }
+}
+export default { fetch(request, env) { return env.BARE.get(env.BARE.newUniqueId()).fetch(request); } };`;
+
+const keptWith = (meter: string) => `import { createProxy } from "@sluice/worker-proxy";
+import { Budget, budget, streamLog, streamLogObject } from "@sluice/worker-proxy/durable";
+export { Budget };
+const options = {
+  baseURL: (env) => env.GATEWAY,
+  apiKey: () => "sk-a-key-for-the-bench-0123456789",
+  limits: { streamsPerUser: 1000 },
+  ${meter}
+};
+export const StreamLog = streamLogObject({ ...options, keptPerUser: 1_000_000, namespace: (env) => env.STREAM_LOG });
+export default createProxy({
+  ...options,
+  secret: () => "a-secret-for-the-bench-0123456789abcdef",
+  authenticate: (request) => request.headers.get("authorization") === "Bearer user" ? { id: "user" } : null,
+  origins: ["https://app.example"],
+  models: ["delta-5.3"],
+  extensions: [streamLog((env) => env.STREAM_LOG)],
+});`;
+const meter = `meter: budget({ namespace: (env) => env.BUDGET, limits: { user: 1e12 }, windowMs: 86_400_000, reserveFor: () => 1000 }),`;
+const durable = { STREAM_LOG: "StreamLog", BUDGET: "Budget" };
+
+const programs = {
+  "bare Worker": { source: sources.bare, objects: {} },
+  proxy: { source: sources.pumped, objects: {} },
+  "bare object": { source: bareObject, objects: { BARE: "Bare" } },
+  "object that reads": { source: readingObject, objects: { BARE: "Bare" } },
+  kept: { source: keptWith(""), objects: durable },
+  "kept, with a budget": { source: keptWith(meter), objects: durable },
+};
+type Name = keyof typeof programs;
+const names = Object.keys(programs) as Name[];
+
+const { address, child } = await startGateway();
+const sides = {} as Record<Name, Side>;
+for (const name of names)
+  sides[name] = await startWorker({ name: name.replace(/\W+/g, "-"), gateway: address, ...programs[name] });
+const cpu = await inTurns(
+  names,
+  async (name) => {
+    const before = sides[name].cpuMs();
+    await Promise.all(Array.from({ length: ANSWERS }, () => ask(sides[name], "paced", "last")));
+    return sides[name].cpuMs() - before;
+  },
+  { rounds: 5, warmUps: 1, budgetMs: 120_000 },
+);
+const columnOf = (cellOf: (name: Name) => Figure | string) =>
+  Object.fromEntries(names.map((name) => [name, cellOf(name)]));
+const columns = {
+  "CPU ÷ bare Worker": columnOf((name) => ratioOf(cpu[name], cpu["bare Worker"])),
+  "CPU ÷ bare object": columnOf((name) => ratioOf(cpu[name], cpu["bare object"])),
+  "CPU ÷ object that reads": columnOf((name) => ratioOf(cpu[name], cpu["object that reads"])),
+  "ms of CPU for an answer": columnOf((name) =>
+    (cpu[name].reduce((sum, ms) => sum + ms, 0) / cpu[name].length / ANSWERS).toFixed(2),
+  ),
+};
+console.log(tableOf("in workerd", columns));
+for (const side of Object.values(sides)) await side.close();
+child.disconnect();

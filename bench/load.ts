@@ -1,0 +1,153 @@
+import { readFileSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { bundle } from "../packages/worker-proxy/test/support/bundle.ts";
+import { startWorkerd } from "../packages/worker-proxy/test/support/workerd-process.ts";
+
+/*
+ * node bench/load.ts: streams, kept answers and short requests through a proxy in workerd, with an outage of the gateway
+ * and a kill of workerd. Ends with an error where a byte came twice or not at all, where an answer that broke off looks
+ * whole, or where the memory grows by more than half from the first round to the last. On this machine alone, for about a minute.
+ */
+
+const STREAMS = 400;
+const SHORT = 10_000;
+const EVENTS = 50;
+const EVENT_MS = 100;
+
+const open = new Set<ServerResponse>();
+let isOut = false;
+const gateway = createServer(async (request, response) => {
+  let text = "";
+  for await (const piece of request.setEncoding("utf8")) text += piece;
+  if (isOut) return void response.destroy();
+  if (!JSON.parse(text).stream)
+    return void response.writeHead(200, { "content-type": "application/json" }).end('{"choices":[]}');
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  open.add(response);
+  let nth = 0;
+  const timer = setInterval(() => {
+    nth += 1;
+    const end = nth === EVENTS;
+    const choice = { index: 0, delta: { content: `<${nth}>` }, finish_reason: end ? "stop" : null };
+    response.write(`data: ${JSON.stringify({ choices: [choice] })}\n\n`);
+    if (end) response.end("data: [DONE]\n\n");
+  }, EVENT_MS);
+  response.on("close", () => {
+    open.delete(response);
+    clearInterval(timer);
+  });
+});
+await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
+const upstream = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+
+type Workerd = Awaited<ReturnType<typeof startWorkerd>>;
+
+async function startProxy(plan: object): Promise<Workerd> {
+  return await startWorkerd({
+    code: await bundle("../fixture/attacked.ts", { LIMITS: "{}", PLAN: JSON.stringify(plan) }),
+    texts: { UPSTREAM: upstream, GATEWAY_API_KEY: "sk-load-0123456789" },
+    values: { OPTIONS: { limits: { streamsPerUser: 10 } } },
+    objects: { BUDGET: "Budget", STREAM_LOG: "StreamLog", VIDEO_WATCH: "VideoWatch", ONCE: "Once" },
+  });
+}
+
+/** Asks for a chat, and reads all that comes. */
+async function ask({ port }: Workerd, user: string, stream: boolean) {
+  let text = "";
+  try {
+    const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${user}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "delta-5.3", stream, messages: [{ role: "user", content: "hi" }] }),
+    });
+    const decoder = new TextDecoder();
+    for await (const bytes of answer.body ?? []) text += decoder.decode(bytes, { stream: true });
+    return { status: answer.status, text, isCut: false };
+  } catch {
+    return { status: 0, text, isCut: true };
+  }
+}
+
+/** What is right for a stream: each piece once and in order, and a `[DONE]` only behind the last. */
+function kindOf({ status, text, isCut }: Awaited<ReturnType<typeof ask>>): string {
+  const pieces = [...text.matchAll(/<(\d+)>/g)].map(([, nth]) => Number(nth));
+  if (pieces.some((nth, at) => nth !== at + 1)) return "WRONG: a piece twice, or lost";
+  const isWhole = pieces.length === EVENTS && text.includes("[DONE]");
+  if (isWhole) return "whole";
+  if (text.includes("[DONE]")) return "WRONG: looks whole";
+  const [, code] = /"code":"(\w+)"/.exec(text) ?? [];
+  if (code) return `${status} ${code}`;
+  return isCut ? "connection broken" : "WRONG: ended without a word";
+}
+
+const streams = (proxy: Workerd) =>
+  Promise.all(
+    Array.from({ length: STREAMS }, async (_, nth) => kindOf(await ask(proxy, `user-${nth}`, true))),
+  );
+const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const statusOf = (pid: number) => readFileSync(`/proc/${pid}/status`, "utf8");
+const rssMB = ({ pid }: Workerd) => Math.round(Number(/VmRSS:\s+(\d+)/.exec(statusOf(pid))?.[1]) / 1024);
+const cpuMs = ({ pid }: Workerd) => {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return (Number(stat[11]) + Number(stat[12])) * 10;
+};
+let isWrong = false;
+
+/** Prints what came of a piece of work, and what it took. */
+async function step(title: string, proxy: Workerd, work: () => Promise<readonly string[]>) {
+  const before = cpuMs(proxy);
+  const counts: Record<string, number> = {};
+  for (const kind of await work()) counts[kind] = (counts[kind] ?? 0) + 1;
+  const used = proxy.isAlive() ? `${cpuMs(proxy) - before} ms of CPU, ${rssMB(proxy)} MB` : "killed";
+  console.log(`${title}: ${JSON.stringify(counts)}; ${used}`);
+  if (Object.keys(counts).some((kind) => kind.startsWith("WRONG"))) isWrong = true;
+}
+
+async function outage(proxy: Workerd): Promise<readonly string[]> {
+  const asked = streams(proxy);
+  await later((EVENTS * EVENT_MS) / 2);
+  isOut = true;
+  for (const response of open) response.destroy();
+  const refused = await ask(proxy, "late", true);
+  isOut = false;
+  return [...(await asked), kindOf(refused)];
+}
+
+for (const [name, plan] of [
+  ["streams", {}],
+  ["kept answers", { streamLog: true }],
+] as const) {
+  const proxy = await startProxy(plan);
+  await ask(proxy, "first", false);
+  const idle = rssMB(proxy);
+  await step(`${STREAMS} ${name}`, proxy, () => streams(proxy));
+  const once = rssMB(proxy);
+  if (name === "streams")
+    await step(`${SHORT} short requests`, proxy, async () => {
+      const kinds: string[] = [];
+      const lane = async (nth: number) => {
+        for (let left = SHORT / 50; left > 0; left -= 1) {
+          const { status, text } = await ask(proxy, `lane-${nth}`, false);
+          kinds.push(status === 200 && text === '{"choices":[]}' ? "whole" : `WRONG: ${status} ${text}`);
+        }
+      };
+      await Promise.all(Array.from({ length: 50 }, (_, nth) => lane(nth)));
+      return kinds;
+    });
+  await step(`${STREAMS} ${name}, an outage in the middle`, proxy, () => outage(proxy));
+  await step(`${STREAMS} ${name} again`, proxy, () => streams(proxy));
+  console.log(`memory, ${name}: ${idle} MB idle, ${once} after the first, ${rssMB(proxy)} after the last`);
+  if (rssMB(proxy) > 1.5 * once + 50) isWrong = true;
+  await step(`${STREAMS} ${name}, workerd killed in the middle`, proxy, async () => {
+    const asked = streams(proxy);
+    await later((EVENTS * EVENT_MS) / 2);
+    await proxy.close();
+    return asked;
+  });
+  if (open.size > 0) await later(1000);
+  console.log(`open at the gateway after the kill: ${open.size}`);
+  if (open.size > 0) isWrong = true;
+}
+gateway.close();
+if (isWrong) throw new Error("something came twice, was lost, or was not given back, or grew");

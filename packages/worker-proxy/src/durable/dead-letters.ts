@@ -1,0 +1,59 @@
+import { readBinding } from "../refusal.js";
+import { askLetters, type LettersRequest } from "./dead-letter-object.js";
+import type { DeadLetter } from "./dead-letter-rows.js";
+import type { ObjectNamespace } from "./platform.js";
+
+/** A part of the list of dead letters, the oldest first. */
+export interface DeadLetterList {
+  readonly letters: readonly DeadLetter[];
+  /** Gives the next part; absent at the end of the list. */
+  readonly cursor?: string;
+}
+
+/** Access to dead letters, for an operator. */
+export interface DeadLetters<Env = unknown> {
+  /** Lists up to 100 of them. @param options.cursor of the part before. @default from the oldest on */
+  listDeadLetters(env: Env, options?: { readonly cursor?: string | undefined }): Promise<DeadLetterList>;
+  /**
+   * Sends one again, with all its attempts and with the id that it has always had. It leaves the list, and comes back if
+   * it is given up again.
+   *
+   * @returns false where there is no such letter, or its task is forgotten
+   */
+  resend(env: Env, id: string): Promise<boolean>;
+  /**
+   * Sends those again that were given up since a time: 50 in a second, by an alarm. One whose object fails stays listed.
+   *
+   * @param options.since Unix milliseconds
+   */
+  resendAll(env: Env, options: { readonly since: number }): Promise<void>;
+}
+
+/**
+ * Opens the webhooks, or the pushes, that were given up. They are kept for 7 days, at most 10,000 of a namespace: the
+ * oldest one makes room, with an event. A letter names its task and its user, and has no body and no address.
+ *
+ * @param namespace the binding of `videoWatch`, with its option `namespace`; or that of `webPush`
+ * @example
+ * ```ts
+ * const letters = deadLetters<Env>((env) => env.VIDEO_WATCH);
+ * await letters.resendAll(env, { since: Date.now() - 86_400_000 });
+ * ```
+ */
+export function deadLetters<Env = unknown>(
+  namespace: (env: Env) => ObjectNamespace | undefined,
+): DeadLetters<Env> {
+  const ask = async (env: Env, request: LettersRequest) =>
+    askLetters(await readBinding("deadLetters", namespace, env), request);
+  return {
+    async listDeadLetters(env, { cursor } = {}) {
+      return (await ask(env, { do: "list", after: Number(cursor) || 0 })) as DeadLetterList;
+    },
+    async resend(env, id) {
+      return (await ask(env, { do: "resend", id })) === true;
+    },
+    async resendAll(env, { since }) {
+      await ask(env, { do: "resendAll", since });
+    },
+  };
+}

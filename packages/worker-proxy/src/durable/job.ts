@@ -1,0 +1,53 @@
+import type { Meter, Usage } from "../admitted.js";
+import type { JobEvent, JobOutcome, OnJobEvent } from "../job-event.js";
+import { notifyOf } from "../job-event.js";
+
+/** What is stored of a job until it is settled: a process that is started after it was lost settles and reports it. */
+export interface KeptJob {
+  readonly id: string;
+  /** The id of the user, for the event. */
+  readonly user: string;
+  /** The user's part of the object's name. */
+  readonly userName: string;
+  readonly requestId?: string | undefined;
+  readonly model?: string | undefined;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  /** See `Reservation`. */
+  readonly ticket?: string | undefined;
+  readonly reserved?: number | undefined;
+}
+
+/** The end of a job, as far as it is known. */
+export interface JobEnd
+  extends Pick<JobEvent, "code" | "upstreamStatus" | "attempts" | "bytes" | "requestId"> {
+  readonly outcome: JobOutcome;
+  readonly usage?: Usage | undefined;
+  readonly reserved?: number | undefined;
+  readonly spent?: number | undefined;
+}
+
+/** Reports the end of a job. */
+export function report<Env>(
+  onEvent: OnJobEvent<Env> | undefined,
+  kind: JobEvent["kind"],
+  { id, user, requestId, model, startedAt, reserved }: KeptJob,
+  end: JobEnd,
+  env: Env,
+): void {
+  const event = { kind, id, user, model, reserved, durationMs: Date.now() - startedAt, ...end };
+  const known = { ...event, requestId: end.requestId ?? requestId };
+  const isKnown = ([, value]: [string, unknown]) => value !== undefined;
+  notifyOf(onEvent, Object.fromEntries(Object.entries(known).filter(isKnown)) as unknown as JobEvent, env);
+}
+
+/** Settles what is reserved for a job, unless it was settled: in full, where the amount is not known any more. */
+export async function settleJob<Env>(
+  meter: Meter<Env> | undefined,
+  { ticket }: Pick<KeptJob, "ticket">,
+  paid: { readonly spent: number | undefined; readonly settled: Promise<boolean> } | undefined,
+  env: Env,
+): Promise<void> {
+  if (ticket === undefined || (await paid?.settled)) return;
+  await meter?.settleTicket?.(ticket, paid?.spent, env);
+}

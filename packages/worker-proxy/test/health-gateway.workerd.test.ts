@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { asked, openProxy } from "./support/in-process.js";
+
+const health = () => asked({ method: "GET", path: "/health", headers: { authorization: "" } });
+const absent = () => Response.json({ error: { message: "not found" } }, { status: 404 });
+const open = (answer: (request: Request) => Response | Promise<Response>) =>
+  openProxy({ routes: ["health"], health: { asksGateway: true } }, answer);
+
+let lines: string[] = [];
+beforeEach(() => {
+  lines = [];
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2040, 0, 1) });
+  vi.spyOn(console, "error").mockImplementation((line: string) => void lines.push(line));
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+describe("case 137: a health check that asks the gateway", () => {
+  test.each([404, 400, 429])("is 200 where it answers %i: it has taken the key", async (status) => {
+    const { ask, reached } = open(() => Response.json({ error: { message: "no" } }, { status }));
+    expect((await ask(health())).status).toBe(200);
+    expect(reached.map(({ method, url }) => [method, url])).toEqual([
+      ["GET", "https://gateway.example/v1/video/generations/sluice-health-check"],
+    ]);
+  });
+
+  test.each<[string, () => Response, string]>([
+    ["the key is wrong", () => Response.json({}, { status: 401 }), "upstream_auth"],
+    ["it fails", () => Response.json({}, { status: 503 }), "upstream_error"],
+    ["another server is there", () => new Response("<h1>404</h1>", { status: 404 }), "upstream_type"],
+    [
+      "there is nothing",
+      () => {
+        throw new Error("Network connection lost.");
+      },
+      "upstream_unreachable",
+    ],
+  ])("is 503 where %s, and the log says so once", async (_, answer, code) => {
+    const { ask } = open(answer);
+    for (let times = 0; times < 3; times += 1)
+      expect(await ask(health())).toMatchObject({ status: 503, text: JSON.stringify({ status: code }) });
+    expect(lines).toHaveLength(1);
+  });
+
+  test("asks once for a hundred callers, and again after ten seconds", async () => {
+    const { ask, reached } = open(absent);
+    const all = await Promise.all(Array.from({ length: 100 }, () => ask(health())));
+    expect(all.every(({ status }) => status === 200)).toBe(true);
+    vi.setSystemTime(Date.now() + 9999);
+    await ask(health());
+    expect(reached).toHaveLength(1);
+    vi.setSystemTime(Date.now() + 1);
+    await ask(health());
+    expect(reached).toHaveLength(2);
+  });
+
+  test("asks nothing where a setting is missing, or unless it is told to", async () => {
+    const wrong = openProxy({ routes: ["health"], health: { asksGateway: true }, models: () => [] });
+    expect((await wrong.ask(health())).status).toBe(503);
+    const usual = openProxy({ routes: ["health"] });
+    expect((await usual.ask(health())).status).toBe(200);
+    expect([...wrong.reached, ...usual.reached]).toEqual([]);
+  });
+
+  test("names the address of the template, and asks nobody", async () => {
+    const { ask } = openProxy({
+      routes: ["health"],
+      baseURL: "https://gateway.example.com",
+      fetch: undefined as never,
+    });
+    expect((await ask(health())).status).toBe(503);
+    expect(lines.join()).toContain("health: baseURL: is still the template's https://gateway.example.com");
+  });
+});

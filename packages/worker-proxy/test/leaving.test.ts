@@ -1,0 +1,117 @@
+import { connect, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { CHATS, chat, startAttacked, stream } from "./support/attacked.js";
+import { done, said, stopped, streamHead } from "./support/raw-gateway.js";
+
+/* Clients that leave raw workerd over a socket of their own: what workerd sees of it, and what bounds the rest. */
+
+/** Longest silence of the gateway before its headers: all that ends a request whose client has closed in order. */
+const HEADERS_MS = 3000;
+const budget = { user: 1e9 };
+
+const leave = {
+  "a reset": (socket: Socket) => void socket.resetAndDestroy(),
+  "a close": (socket: Socket) => void socket.destroy(),
+  "the end of its own side": (socket: Socket) => void socket.end(),
+};
+
+describe.each([
+  ["without a meter", {}],
+  ["with a meter", { budget }],
+])("%s", (_, plan) => {
+  let proxy: Awaited<ReturnType<typeof startAttacked>>;
+  beforeAll(async () => {
+    proxy = await startAttacked({ plan, options: { limits: { headersMs: HEADERS_MS } } });
+  });
+  afterAll(() => proxy.close());
+
+  /** A user asks over a socket; returns it, and the request as it reached the gateway. */
+  async function asked(user: string, body: object) {
+    const text = JSON.stringify(body);
+    const socket = connect(proxy.port, "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    socket.on("error", () => {});
+    const head = [
+      `POST ${CHATS} HTTP/1.1`,
+      "Host: localhost",
+      `Authorization: Bearer ${user}`,
+      "Content-Type: application/json",
+      `Content-Length: ${text.length}`,
+    ];
+    socket.write(`${head.join("\r\n")}\r\n\r\n${text}`);
+    await proxy.upstream.arrived(1);
+    const [request] = proxy.upstream.requests;
+    if (!request) throw new Error("nothing has come");
+    return { socket, request };
+  }
+
+  const eventOf = async (user: string) =>
+    JSON.parse(await proxy.loggedLine(new RegExp(`^\\{.*"user":"${user}"`)));
+
+  test.each([
+    ["a stream", stream],
+    ["JSON", chat],
+  ])("case 138: a reset before the headers of %s ends the gateway's request at once", async (kind, body) => {
+    proxy.upstream.answers(() => {});
+    const user = `reset-${kind.slice(-4)}`;
+    const { socket, request } = await asked(user, body);
+    leave["a reset"](socket);
+    await request.closed;
+    const event = await eventOf(user);
+    expect(event).toMatchObject({ status: 499, code: "client_left" });
+    expect(event.durationMs).toBeLessThan(HEADERS_MS);
+  });
+
+  test.each(["a reset", "a close"] as const)(
+    "case 138: %s within a stream ends the gateway's request",
+    async (way) => {
+      proxy.upstream.answers((socket) => {
+        socket.write(streamHead + said("one"));
+        const more = setInterval(() => socket.write(said("more")), 20);
+        socket.on("close", () => clearInterval(more));
+      });
+      const user = `within-${way.slice(2)}`;
+      const { socket, request } = await asked(user, stream);
+      await new Promise((resolve) => socket.once("data", resolve));
+      leave[way](socket);
+      await request.closed;
+      expect(await eventOf(user)).toMatchObject({ status: 499, code: "client_left" });
+    },
+  );
+
+  test.each([
+    ["a close", "a stream", stream],
+    ["a close", "JSON", chat],
+    ["the end of its own side", "a stream", stream],
+    ["the end of its own side", "JSON", chat],
+  ] as const)(
+    "case 139: %s before the headers of %s can't be seen: `headersMs` ends the gateway's request",
+    async (way, kind, body) => {
+      proxy.upstream.answers(() => {});
+      const user = `quiet-${way.length}-${kind.slice(-4)}`;
+      const { socket, request } = await asked(user.replace(" ", ""), body);
+      leave[way](socket);
+      await request.closed;
+      expect(await eventOf(user)).toMatchObject({ status: 504, code: "upstream_timeout" });
+    },
+  );
+
+  test("case 139: a client that has only ended its own side gets the whole stream", async () => {
+    let goOn = (_text: string) => {};
+    proxy.upstream.answers((socket) => {
+      socket.write(streamHead + said("one"));
+      goOn = (text) => socket.end(text);
+    });
+    const { socket } = await asked("half", stream);
+    let text = "";
+    socket.setEncoding("latin1").on("data", (piece) => {
+      text += piece;
+    });
+    const ended = new Promise((resolve) => socket.once("close", resolve));
+    leave["the end of its own side"](socket);
+    goOn(said("two") + stopped() + done);
+    await ended;
+    expect(text).toMatch(/one.*two.*\[DONE\]/s);
+    expect(await eventOf("half")).toMatchObject({ status: 200, outcome: "complete" });
+  });
+});

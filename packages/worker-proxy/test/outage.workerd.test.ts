@@ -1,0 +1,161 @@
+import { type ProxyOptions, workersRateLimit } from "@sluice/worker-proxy";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { asked, chat, type Env, openProxy } from "./support/in-process.js";
+import { SECRET } from "./support/sign.js";
+
+let lines: string[] = [];
+beforeEach(() => {
+  lines = [];
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2040, 0, 1) });
+  vi.spyOn(console, "error").mockImplementation((line: string) => void lines.push(line));
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+const pass = (ms: number) => void vi.setSystemTime(Date.now() + ms);
+
+/** A gateway that answers with this status. */
+const failing = (status: number, headers: Record<string, string> = {}) =>
+  new Response('{"error":{"message":"down"}}', {
+    status,
+    headers: { "content-type": "application/json", ...headers },
+  });
+
+describe("case 134: the log of an outage", () => {
+  test("has one line for forty equal ones, then their number, and each request has its event", async () => {
+    const { ask, events } = openProxy({}, () => failing(500));
+    for (let times = 0; times < 40; times += 1) await ask(asked());
+    expect(lines).toEqual([
+      expect.stringMatching(/502 upstream_error, request [\w-]+: the gateway failed with 500/),
+    ]);
+    pass(60_000);
+    await ask(asked());
+    expect(lines.slice(1)).toEqual([
+      "sluice proxy: 502 upstream_error: 39 more in the 60 s before",
+      expect.stringMatching(/502 upstream_error, request [\w-]+: /),
+    ]);
+    expect(events.filter(({ code }) => code === "upstream_error")).toHaveLength(41);
+  });
+
+  test("has the number also where the outage is over, at the next refusal of any kind", async () => {
+    let isDown = true;
+    const { ask } = openProxy({}, () => (isDown ? failing(503) : Response.json({ choices: [] })));
+    for (let times = 0; times < 3; times += 1) await ask(asked());
+    isDown = false;
+    pass(90_000);
+    await ask(asked());
+    await ask(asked({ path: "/nothing/here" }));
+    expect(lines.slice(1)).toEqual(["sluice proxy: 502 upstream_error: 2 more in the 90 s before"]);
+  });
+
+  test("has each different cause, and of a thousand different ones of one code at most twenty", async () => {
+    const causes = ["GATEWAY_A", "GATEWAY_B"];
+    const { ask } = openProxy({
+      upstreamHeaders: () => {
+        throw new Error(causes[0]);
+      },
+    });
+    await ask(asked());
+    causes.shift();
+    await ask(asked());
+    expect(lines.map((line) => /GATEWAY_[AB]/.exec(line)?.[0])).toEqual(["GATEWAY_A", "GATEWAY_B"]);
+    let times = 0;
+    const many = openProxy({
+      upstreamHeaders: () => {
+        times += 1;
+        throw new Error(`cause ${times}`);
+      },
+    });
+    lines = [];
+    for (let asks = 0; asks < 1000; asks += 1) await many.ask(asked());
+    expect(lines).toHaveLength(21);
+  });
+});
+
+describe("case 135: `retry-after` of a failure", () => {
+  const SHORT = /^[123]$/;
+  const gone = (): Response => {
+    throw new Error("Network connection lost.");
+  };
+
+  test.each<[string, () => Response]>([
+    ["the gateway can't be reached", gone],
+    ["the gateway fails with 500", () => failing(500)],
+    ["the gateway fails with 503", () => failing(503)],
+  ])("is 1 to 3 seconds where %s: nothing was billed", async (_, answer) => {
+    const { status, headers } = await openProxy({}, answer).ask(asked());
+    expect([status, headers.get("retry-after")]).toEqual([502, expect.stringMatching(SHORT)]);
+  });
+
+  test.each<[string, Partial<ProxyOptions<Env>>]>([
+    ["authenticate", { authenticate: gone as never }],
+    ["rateLimit", { rateLimit: gone as never }],
+    ["meter", { meter: { reserve: gone as never } }],
+  ])("is 1 to 3 seconds where %s fails", async (_, options) => {
+    const { status, headers } = await openProxy(options).ask(asked());
+    expect([status, headers.get("retry-after")]).toEqual([503, expect.stringMatching(SHORT)]);
+  });
+
+  test("is the gateway's own where it has one", async () => {
+    const { headers } = await openProxy({}, () => failing(503, { "retry-after": "17" })).ask(asked());
+    expect(headers.get("retry-after")).toBe("17");
+  });
+
+  test.each<[string, () => Response]>([
+    ["the answer may be paid", () => failing(504)],
+    [
+      "the answer broke off",
+      () => new Response('{"choices":', { headers: { "content-type": "application/json" } }),
+    ],
+    ["the key is refused", () => failing(401)],
+    [
+      "what answers is no gateway",
+      () => new Response("<h1>hello</h1>", { headers: { "content-type": "text/html" } }),
+    ],
+  ])("is absent where %s", async (_, answer) => {
+    const { status, headers } = await openProxy({}, answer).ask(asked());
+    expect([status, headers.get("retry-after")]).toEqual([502, null]);
+  });
+});
+
+describe("case 136: a 429 says which limit was reached, in the answer or the event:", () => {
+  const nothingLeft = { limit: async () => ({ success: false }) };
+  const limited = workersRateLimit<Env>(() => nothingLeft, { polls: () => nothingLeft });
+
+  test("requests", async () => {
+    const { ask, events } = openProxy({ rateLimit: limited });
+    expect((await ask(asked())).error?.["message"]).toContain("too many requests");
+    expect(events).toMatchObject([{ status: 429, code: "rate_limited", limit: "requests" }]);
+  });
+
+  test("polls", async () => {
+    const { ask, events } = openProxy({ rateLimit: limited, routes: ["videos"], secret: () => SECRET });
+    const { error } = await ask(asked({ method: "GET", path: "/v1/video/generations/t-1" }));
+    expect(error?.["message"]).toContain("too many polls");
+    expect(events).toMatchObject([{ status: 429, code: "rate_limited", limit: "polls" }]);
+  });
+
+  test("one of the operator's own", async () => {
+    const { ask, events } = openProxy({
+      rateLimit: () => ({ retryAfterMs: 1000, limit: "images of today" }),
+    });
+    expect((await ask(asked())).error?.["message"]).toContain("too many images of today");
+    expect(events).toMatchObject([{ limit: "images of today" }]);
+  });
+
+  test("streams", async () => {
+    const stream = () =>
+      new Response(new ReadableStream(), { headers: { "content-type": "text/event-stream" } });
+    const { send, ask, events } = openProxy({ limits: { streamsPerUser: 1 } }, stream);
+    const body = { ...chat, stream: true };
+    const controller = new AbortController();
+    void send(asked({ body, signal: controller.signal }));
+    await expect.poll(async () => (await ask(asked({ body }))).status).toBe(429);
+    controller.abort();
+    expect(events.find(({ status }) => status === 429)).toMatchObject({
+      code: "too_many_streams",
+      limit: "streamsPerUser",
+    });
+  });
+});
