@@ -14,12 +14,12 @@ const source = (path: string) => fileURLToPath(new URL(`./packages/${path}`, imp
 
 /** Tests import what a user imports, and run on the sources. */
 const alias = [
-  { find: "@sluice/core/sse", replacement: source("core/src/sse.ts") },
-  { find: "@sluice/core/media", replacement: source("core/src/media.ts") },
-  { find: "@sluice/core/schemas", replacement: source("core/src/schemas.ts") },
-  { find: "@sluice/core/partial-json", replacement: source("core/src/partial-json.ts") },
-  { find: "@sluice/core/internal", replacement: source("core/src/internal.ts") },
-  { find: "@sluice/core", replacement: source("core/src/index.ts") },
+  { find: "@sluice/core/sse", replacement: source("core/src/entries/sse.ts") },
+  { find: "@sluice/core/media", replacement: source("core/src/entries/media.ts") },
+  { find: "@sluice/core/schemas", replacement: source("core/src/entries/schemas.ts") },
+  { find: "@sluice/core/partial-json", replacement: source("core/src/entries/partial-json.ts") },
+  { find: "@sluice/core/internal", replacement: source("core/src/entries/internal.ts") },
+  { find: "@sluice/core", replacement: source("core/src/entries/index.ts") },
   { find: "@sluice/react/app", replacement: source("react/src/app/index.ts") },
   { find: "@sluice/react/notifications", replacement: source("react/src/notifications/index.ts") },
   { find: "@sluice/react", replacement: source("react/src/index.ts") },

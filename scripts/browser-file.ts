@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { build } from "vite";
 
 /*
- * Bundles the core's `src/browser.ts` with its dependencies into `dist/browser.js`, and writes their licences beside it.
+ * Bundles the core's `src/entries/browser.ts` with its dependencies into `dist/browser.js`, and writes their licences beside it.
  */
 
 const folder = join(import.meta.dirname, "../packages/core");
@@ -16,7 +16,7 @@ await build({
     emptyOutDir: false,
     target: "es2022",
     license: { fileName: "browser.licences.md" },
-    lib: { entry: "src/browser.ts", formats: ["es"], fileName: () => "browser.js" },
+    lib: { entry: "src/entries/browser.ts", formats: ["es"], fileName: () => "browser.js" },
     rolldownOptions: { external: ["mediabunny"], output: { codeSplitting: false, minify: true } },
   },
 });

@@ -15,8 +15,8 @@ import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "..");
 const bundled = [
-  "core/dist/index.js",
-  "core/dist/media.js",
+  "core/dist/entries/index.js",
+  "core/dist/entries/media.js",
   "react/dist/index.js",
   "react/dist/app/index.js",
 ];

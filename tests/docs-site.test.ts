@@ -36,7 +36,7 @@ test("each option has an anchor in the reference", () => {
 
 test("each error of the client and each refusal of the proxy has an anchor on one page", () => {
   const anchors = anchorsOfSite("reference/errors.html");
-  const codes = [...read("packages/core/src/errors.ts").matchAll(/readonly code = "(.*?)"/g)];
+  const codes = [...read("packages/core/src/vocabulary/errors.ts").matchAll(/readonly code = "(.*?)"/g)];
   const refusals = [
     ...read("packages/worker-proxy/src/refusals.ts").matchAll(/^ {2}(\w+): \[\d+, "[^"]*"\],$/gm),
   ];

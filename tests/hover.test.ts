@@ -7,13 +7,13 @@ import { type Hover, readHovers } from "./support/hovers.ts";
 
 /** Each entry of the packages, with the least number of names and fields that a reader has to find there. */
 const entries = [
-  ["packages/core/src/index.ts", 900],
-  ["packages/core/src/schemas.ts", 260],
-  ["packages/core/src/internal.ts", 60],
-  ["packages/core/src/sse.ts", 12],
+  ["packages/core/src/entries/index.ts", 900],
+  ["packages/core/src/entries/schemas.ts", 260],
+  ["packages/core/src/entries/internal.ts", 60],
+  ["packages/core/src/entries/sse.ts", 12],
   // one function, its options and its result, with 4 fields
-  ["packages/core/src/partial-json.ts", 7],
-  ["packages/core/src/media.ts", 180],
+  ["packages/core/src/entries/partial-json.ts", 7],
+  ["packages/core/src/entries/media.ts", 180],
   ["packages/react/src/index.ts", 540],
   ["packages/react/src/app/index.ts", 380],
 ] as const;

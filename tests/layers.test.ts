@@ -9,15 +9,19 @@ import { expect, test } from "vitest";
  */
 const layers = {
   "core/src": `
-    browser
-    index internal media partial-json schemas sse
+    entries/
     assets/ chat/ epsilon/ images/ videos/
-    polling/ uploads/
+    tasks/ uploads/
     client
     media/ transport/
     storage/
     tabs/
     base/
+    vocabulary/`,
+  "core/src/entries": `
+    browser
+    index internal media partial-json schemas sse`,
+  "core/src/vocabulary": `
     events
     errors
     asset models video-task`,
@@ -68,7 +72,7 @@ const layers = {
     create
     schema watch
     request-body`,
-  "core/src/polling": `
+  "core/src/tasks": `
     task-store
     shared-poller
     pace poll`,

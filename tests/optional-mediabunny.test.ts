@@ -14,7 +14,7 @@ registerHooks({
     return next(isOurs ? specifier.replace(/\\.js$/, ".ts") : specifier, context);
   },
 });
-const { checkMedia, probeMedia, toDataURI } = await import("./packages/core/src/media.ts");
+const { checkMedia, probeMedia, toDataURI } = await import("./packages/core/src/entries/media.ts");
 const gif = new Blob([new TextEncoder().encode("GIF89a"), new Uint8Array([44, 1, 250, 0, 0, 0, 0])]);
 const wav = new File(["RIFF", new Uint8Array(4), "WAVEfmt ", new Uint8Array(64)], "reef.wav");
 const { width } = await probeMedia(gif);

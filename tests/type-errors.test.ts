@@ -148,7 +148,7 @@ beforeAll(async () => {
     jsx: "react-jsx",
     paths: {
       "@sluice/core/*": ["../../../packages/core/src/*.ts"],
-      "@sluice/core": ["../../../packages/core/src/index.ts"],
+      "@sluice/core": ["../../../packages/core/src/entries/index.ts"],
       "@sluice/react": ["../../../packages/react/src/index.ts"],
     },
   };

@@ -4,8 +4,8 @@ import { defineConfig } from "vitest/config";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const alias = {
-  "@sluice/core/sse": here("../core/src/sse.ts"),
-  "@sluice/core/internal": here("../core/src/internal.ts"),
+  "@sluice/core/sse": here("../core/src/entries/sse.ts"),
+  "@sluice/core/internal": here("../core/src/entries/internal.ts"),
   "@sluice/worker-proxy/auth": here("./src/auth/index.ts"),
   "@sluice/worker-proxy/durable": here("./src/durable/index.ts"),
   "@sluice/worker-proxy/media": here("./src/media/index.ts"),

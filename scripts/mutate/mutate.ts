@@ -42,7 +42,7 @@ const suites: Readonly<Record<string, Suite>> = {
       "": ["/client", "/errors", "/stream", "/sse"],
     },
   },
-  "packages/core/src/polling": { project: core, near: { "": ["/polling", "/video-", "/asset"] } },
+  "packages/core/src/tasks": { project: core, near: { "": ["/polling", "/video-", "/asset"] } },
   "packages/core/src/tabs": {
     project: core,
     near: {

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 
 const packages = join(import.meta.dirname, "../../packages");
 
-/** The public entry points of the packages, with their sources in `packages/`: `@sluice/core/sse`, `core/src/sse.ts`. */
+/** The public entry points of the packages, with their sources in `packages/`: `@sluice/core/sse`, `core/src/entries/sse.ts`. */
 export const entries: Readonly<Record<string, string>> = Object.fromEntries(
   globSync("*/package.json", { cwd: packages })
     .sort()

@@ -28,7 +28,7 @@ const compilerOptions = {
   lib: ["es2023", "dom", "dom.iterable", "dom.asynciterable"],
   types: [],
   paths: {
-    "@sluice/core": [`${root}packages/core/src/index.ts`],
+    "@sluice/core": [`${root}packages/core/src/entries/index.ts`],
     "@sluice/core/*": [`${root}packages/core/src/*.ts`],
   },
 };

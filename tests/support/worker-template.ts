@@ -51,7 +51,7 @@ async function makeBundle(config: string) {
   const folder = await mkdtemp(join(tmpdir(), "sluice-template-"));
   const source = (path: string) => [join(root, "packages/worker-proxy/src", path)];
   const paths = {
-    "@sluice/core/sse": [join(root, "packages/core/src/sse.ts")],
+    "@sluice/core/sse": [join(root, "packages/core/src/entries/sse.ts")],
     "@sluice/worker-proxy": source("index.ts"),
     "@sluice/worker-proxy/auth": source("auth/index.ts"),
     "@sluice/worker-proxy/durable": source("durable/index.ts"),

@@ -31,7 +31,7 @@ export function writeReference(): void {
     write(page.slug, head, pageOf(page, symbols, { ...whole, anchors: anchorsOf(symbols.keys()) }));
   }
   const errors = pages.find(({ page }) => page.slug === "core-errors");
-  if (!errors) throw new Error("packages/core/src/index.ts has no part `// Errors`.");
+  if (!errors) throw new Error("packages/core/src/entries/index.ts has no part `// Errors`.");
   write(
     "errors",
     { order: 0, outline: [2, 3], editLink: false, sidebar: "All errors" },

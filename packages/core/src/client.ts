@@ -1,16 +1,16 @@
-import type { AssetLookup } from "./asset.js";
 import { type Clock, systemClock } from "./base/clock.js";
 import { isolate } from "./base/isolate.js";
 import { noteOptions } from "./base/note-options.js";
 import { inProduction } from "./base/production.js";
 import type { Scoped } from "./base/scope.js";
-import { ConfigurationError, type Issue } from "./errors.js";
-import type { ClientEvent } from "./events.js";
 import { loadForgetting, storesInUse } from "./storage/in-use.js";
 import type { RecordStorage } from "./storage/storage.js";
 import { type HeadersInput, readHeaders } from "./transport/headers.js";
 import type { Connection, Credentials, RetryOptions, Timeouts } from "./transport/send.js";
-import type { VideoTaskNormalizer } from "./video-task.js";
+import type { AssetLookup } from "./vocabulary/asset.js";
+import { ConfigurationError, type Issue } from "./vocabulary/errors.js";
+import type { ClientEvent } from "./vocabulary/events.js";
+import type { VideoTaskNormalizer } from "./vocabulary/video-task.js";
 
 /**
  * The gateway's address, headers and settings: first argument of the functions that send requests. Created by

@@ -402,7 +402,7 @@ async function bundleCommand(): Promise<string> {
     resolve: {
       alias: [
         { find: /^@sluice\/core\/([\w-]+)$/, replacement: here("../../core/src/$1.ts") },
-        { find: /^@sluice\/core$/, replacement: here("../../core/src/index.ts") },
+        { find: /^@sluice\/core$/, replacement: here("../../core/src/entries/index.ts") },
       ],
     },
     ssr: { noExternal: true },

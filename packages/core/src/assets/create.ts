@@ -1,8 +1,8 @@
-import type { AssetHandle } from "../asset.js";
 import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { idIn, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
+import type { AssetHandle } from "../vocabulary/asset.js";
 import type { AssetRequest } from "./request-body.js";
 import { checkAssetRequest } from "./schema.js";
 import { assetHandleOf } from "./watch.js";

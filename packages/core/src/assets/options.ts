@@ -1,5 +1,5 @@
-import type { ActiveAsset, AssetHandle } from "../asset.js";
 import type { Presence } from "../tabs/page-activity.js";
+import type { ActiveAsset, AssetHandle } from "../vocabulary/asset.js";
 import type { CreateAssetOptions } from "./create.js";
 import type { AssetState } from "./state.js";
 import type { AssetWatchOptions } from "./watch.js";

@@ -1,4 +1,4 @@
-import type { AssetModel } from "../models.js";
+import type { AssetModel } from "../vocabulary/models.js";
 
 /*
  * The body of a registration, written by hand so that the editor shows its docs. `schema.ts` compares it with its

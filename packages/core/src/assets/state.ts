@@ -1,5 +1,5 @@
-import type { ActiveAsset, Asset, AssetHandle } from "../asset.js";
-import type { TaskState } from "../polling/task-store.js";
+import type { TaskState } from "../tasks/task-store.js";
+import type { ActiveAsset, Asset, AssetHandle } from "../vocabulary/asset.js";
 
 /** State of one asset, in the terms of TanStack Query. */
 export interface AssetState extends TaskState<ActiveAsset, AssetHandle> {

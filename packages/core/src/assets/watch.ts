@@ -1,6 +1,11 @@
-import type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../asset.js";
 import { unlessAborted } from "../base/clock.js";
 import type { Client } from "../client.js";
+import { type PollEvent, poll } from "../tasks/poll.js";
+import { excerpt, isRecord } from "../transport/error-response.js";
+import { withRoute } from "../transport/failure.js";
+import { type Answer, requestJSON } from "../transport/json-response.js";
+import { assertClient, type RequestOptions } from "../transport/send.js";
+import type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../vocabulary/asset.js";
 import {
   AssetFailedError,
   ConfigurationError,
@@ -8,12 +13,7 @@ import {
   ResponseError,
   ValidationError,
   withDetails,
-} from "../errors.js";
-import { type PollEvent, poll } from "../polling/poll.js";
-import { excerpt, isRecord } from "../transport/error-response.js";
-import { withRoute } from "../transport/failure.js";
-import { type Answer, requestJSON } from "../transport/json-response.js";
-import { assertClient, type RequestOptions } from "../transport/send.js";
+} from "../vocabulary/errors.js";
 
 const HEADERS_MS = 60_000;
 export const INTERVAL_MS = 3000;

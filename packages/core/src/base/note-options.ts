@@ -1,4 +1,4 @@
-import type { Issue } from "../errors.js";
+import type { Issue } from "../vocabulary/errors.js";
 import type { WithOptions } from "./option-names.js";
 import { inProduction } from "./production.js";
 

@@ -1,4 +1,4 @@
-import type { Issue } from "../errors.js";
+import type { Issue } from "../vocabulary/errors.js";
 import { unknownOptions } from "./unknown-options.js";
 
 /* Loaded in development, when options are given. `tests/option-names.test.ts` compares the names with the types. */

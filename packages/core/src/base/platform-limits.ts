@@ -1,5 +1,5 @@
-import { asError } from "../errors.js";
-import type { ClientEvent, PlatformFeature } from "../events.js";
+import { asError } from "../vocabulary/errors.js";
+import type { ClientEvent, PlatformFeature } from "../vocabulary/events.js";
 
 /** Receiver of events: a client. */
 export interface Reporter {

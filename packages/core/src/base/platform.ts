@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../errors.js";
+import { ConfigurationError } from "../vocabulary/errors.js";
 
 /** Names that are used after a request has been sent: its answer would be paid and lost without them. */
 const needed = "AbortController TextDecoder TextEncoder URL performance queueMicrotask";

@@ -1,4 +1,4 @@
-import type { Issue } from "../errors.js";
+import type { Issue } from "../vocabulary/errors.js";
 
 const printed = new Set<string>();
 /** Largest number of warnings that are printed: names of unknown fields may be of any number. */

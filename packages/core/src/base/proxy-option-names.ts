@@ -1,4 +1,4 @@
-import type { Issue } from "../errors.js";
+import type { Issue } from "../vocabulary/errors.js";
 import { unknownOptions } from "./unknown-options.js";
 
 const names = `baseURL apiKey authenticate origins credentials models allowFields routes secret rateLimit meter

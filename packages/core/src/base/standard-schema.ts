@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../errors.js";
+import { ConfigurationError } from "../vocabulary/errors.js";
 
 /** A schema of any library that follows the Standard Schema specification: valibot, zod, arktype and others. */
 export interface StandardSchema<Output = unknown> {

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../errors.js";
+import { ConfigurationError } from "../vocabulary/errors.js";
 import { after, type Clock } from "./clock.js";
 import { isolate } from "./isolate.js";
 

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { type Issue, ValidationError } from "../errors.js";
+import { type Issue, ValidationError } from "../vocabulary/errors.js";
 import { didYouMean, nearest } from "./nearest.js";
 import { assertCleanObjects } from "./platform.js";
 import { unknownFields } from "./unknown-fields.js";

@@ -1,9 +1,9 @@
 import { atLimit } from "../base/clock.js";
 import type { Client } from "../client.js";
-import { isGatewayError, TimeoutError } from "../errors.js";
 import { requestIdOf } from "../transport/failure.js";
 import type { ByteHandlers } from "../transport/read-body.js";
 import type { Exchange } from "../transport/send.js";
+import { isGatewayError, TimeoutError } from "../vocabulary/errors.js";
 import { type Attempt, openAttempt } from "./attempt.js";
 import type { KeptAnswer } from "./kept-answer.js";
 import type { DeltaReader } from "./protocol/delta-reader.js";

@@ -1,9 +1,9 @@
 import { after } from "../base/clock.js";
 import type { UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
-import { isGatewayError } from "../errors.js";
 import { requestIdOf } from "../transport/failure.js";
 import { openExchange, type RequestOptions } from "../transport/send.js";
+import { isGatewayError } from "../vocabulary/errors.js";
 import { requestAnswer } from "./attempt.js";
 import { type AnswerParts, type Attempts, openAttempts } from "./attempts.js";
 import { createKeptAnswer } from "./kept-answer.js";

@@ -1,10 +1,10 @@
 import { createBackoff } from "../base/backoff.js";
 import type { Client } from "../client.js";
-import type { APIError, StreamError } from "../errors.js";
 import type { HeadersInput } from "../transport/headers.js";
 import { errorOf } from "../transport/refusal.js";
 import { requestOnce } from "../transport/request-once.js";
 import type { Exchange, send } from "../transport/send.js";
+import type { APIError, StreamError } from "../vocabulary/errors.js";
 
 // loaded for the few proxies that keep answers; what every page has loaded is given to it
 

@@ -1,7 +1,7 @@
 import type { Client } from "../client.js";
-import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../errors.js";
 import { apiErrorOf } from "../transport/api-error.js";
 import { excerpt } from "../transport/error-response.js";
+import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../vocabulary/errors.js";
 import type { SaidError, StreamEnd } from "./protocol/chunk-parser.js";
 import type { ChatMessage } from "./protocol/delta.js";
 

@@ -1,8 +1,8 @@
 import type { Client } from "../client.js";
-import { ValidationError, withDetails } from "../errors.js";
 import { requestJSON } from "../transport/json-response.js";
 import { assertClient, type RequestOptions } from "../transport/send.js";
 import { taskPath } from "../transport/task-path.js";
+import { ValidationError, withDetails } from "../vocabulary/errors.js";
 
 const CREATE_HEADERS_MS = 300_000;
 const QUERY_HEADERS_MS = 60_000;

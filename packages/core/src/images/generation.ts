@@ -1,10 +1,10 @@
 import { openSpan } from "../base/clock.js";
 import { assertAccepted, unchecked } from "../base/validate.js";
 import type { Client } from "../client.js";
-import { asError, isGatewayError, type Outcome } from "../errors.js";
 import { trackOutcome } from "../transport/billing-outcome.js";
 import type { RequestOptions } from "../transport/send.js";
 import { hasFiles } from "../uploads/files.js";
+import { asError, isGatewayError, type Outcome } from "../vocabulary/errors.js";
 import { generateImages } from "./generate.js";
 import { checkImageRequest } from "./schema.js";
 import type { ImageRequestOf, SettledImages } from "./state.js";

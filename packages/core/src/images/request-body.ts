@@ -3,7 +3,7 @@
  * their schemas.
  */
 
-import type { ImageModel } from "../models.js";
+import type { ImageModel } from "../vocabulary/models.js";
 
 /** A logo on each image (spec, POST /v1/images/generations). The spec does not explain the numbers. */
 export interface LogoInfo {

@@ -9,7 +9,7 @@ import {
   wholeNumber,
 } from "../base/validate.js";
 import { isHTTP, isImageDataURI } from "../base/web-address.js";
-import { type ImageModel, imageModels } from "../models.js";
+import { type ImageModel, imageModels } from "../vocabulary/models.js";
 import type { ImageRequest, ImageRequests } from "./request-body.js";
 
 const referenceImage = v.pipe(

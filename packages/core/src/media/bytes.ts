@@ -1,4 +1,4 @@
-import { ValidationError } from "../errors.js";
+import { ValidationError } from "../vocabulary/errors.js";
 
 /** Bytes that own their memory. An inferred type, because `Uint8Array` takes no type argument before TypeScript 5.7. */
 export type Bytes = ReturnType<Uint8ArrayConstructor["from"]>;

@@ -1,4 +1,4 @@
-import type { Issue } from "../errors.js";
+import type { Issue } from "../vocabulary/errors.js";
 import { inputAndOutputSeconds, type MediaLimits, type MediaUse, mediaLimits } from "./limits.js";
 import { type MediaProbe, type ProbeOptions, probeMedia } from "./probe.js";
 

@@ -1,5 +1,5 @@
 import type { Input } from "mediabunny";
-import { ConfigurationError, isGatewayError } from "../errors.js";
+import { ConfigurationError, isGatewayError } from "../vocabulary/errors.js";
 import { boxesProblem } from "./boxes.js";
 import type { BlobReader } from "./bytes.js";
 import type { SignedFormat } from "./formats.js";

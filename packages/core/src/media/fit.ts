@@ -1,4 +1,4 @@
-import { ConfigurationError, ValidationError } from "../errors.js";
+import { ConfigurationError, ValidationError } from "../vocabulary/errors.js";
 import { issuesOfProbe } from "./check.js";
 import { type MediaLimits, type MediaUse, mediaLimits } from "./limits.js";
 import { type MediaProbe, probeMedia } from "./probe.js";

@@ -1,7 +1,7 @@
 import { systemClock } from "../base/clock.js";
 import { isRefusal } from "../base/platform-limits.js";
 import { type Scoped, scoped, scopeName } from "../base/scope.js";
-import { asError } from "../errors.js";
+import { asError } from "../vocabulary/errors.js";
 import { FORGOTTEN, NOTICE, storagesOf } from "./client-storages.js";
 import { indexedDBStorage } from "./indexed-db.js";
 import type { RecordStorage } from "./storage.js";

@@ -1,4 +1,4 @@
-import type { ClientEvent } from "../events.js";
+import type { ClientEvent } from "../vocabulary/events.js";
 import { storageBackoff } from "./recovery.js";
 import type { RecordStorage } from "./storage.js";
 import { type WaitingClient, waitForStorage } from "./wait.js";

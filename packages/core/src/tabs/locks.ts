@@ -1,6 +1,6 @@
 import { type Clock, within } from "../base/clock.js";
 import { reportLimit } from "../base/platform-limits.js";
-import type { ClientEvent } from "../events.js";
+import type { ClientEvent } from "../vocabulary/events.js";
 
 /** The part of a client that locks need. */
 interface LockClient {

@@ -1,4 +1,4 @@
-import { APIError, type APIErrorFields } from "../errors.js";
+import { APIError, type APIErrorFields } from "../vocabulary/errors.js";
 import { type ErrorFields, errorFieldsOf, excerpt, pageOf, parseJSON } from "./error-response.js";
 
 /** Status line of an answer. It is shown if the body has no message. */

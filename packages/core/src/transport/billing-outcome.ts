@@ -1,5 +1,5 @@
 import { openSpan } from "../base/clock.js";
-import type { Outcome } from "../errors.js";
+import type { Outcome } from "../vocabulary/errors.js";
 import { isRefused, outcomeOf, outcomeOfBoth } from "./failure.js";
 import type { Connection } from "./send.js";
 

@@ -1,4 +1,4 @@
-import { APIError, ConnectionError, isGatewayError, type Outcome } from "../errors.js";
+import { APIError, ConnectionError, isGatewayError, type Outcome } from "../vocabulary/errors.js";
 
 /** Finds the id of a request in the headers of the gateway's or the proxy's answer. */
 export function requestIdOf({ headers }: Response): string | undefined {

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../errors.js";
+import { ConfigurationError } from "../vocabulary/errors.js";
 
 /** Headers in every form that `Headers` takes: an object, pairs, or `Headers`. */
 export type HeadersInput = NonNullable<ConstructorParameters<typeof Headers>[0]>;

@@ -1,5 +1,5 @@
-import { isGatewayError, ResponseError } from "../errors.js";
-import type { CallSummary } from "../events.js";
+import { isGatewayError, ResponseError } from "../vocabulary/errors.js";
+import type { CallSummary } from "../vocabulary/events.js";
 import { apiErrorOf } from "./api-error.js";
 import { type ErrorFields, errorFieldsOf, excerpt, isRecord, parseJSON } from "./error-response.js";
 import { connectionError, requestIdOf } from "./failure.js";

@@ -1,4 +1,4 @@
-import { ConnectionError, type Issue } from "../errors.js";
+import { ConnectionError, type Issue } from "../vocabulary/errors.js";
 
 // loaded for the few bodies that are no stream of bytes
 

@@ -1,5 +1,5 @@
 import { after } from "../base/clock.js";
-import { ResponseError, TimeoutError } from "../errors.js";
+import { ResponseError, TimeoutError } from "../vocabulary/errors.js";
 import { bodyReaderOf, createBytesOf } from "./body-reader.js";
 import { excerpt } from "./error-response.js";
 import type { Connection, Exchange } from "./send.js";

@@ -1,5 +1,5 @@
 import { type Clock, openSpan, unlessAborted } from "../base/clock.js";
-import type { APIError } from "../errors.js";
+import type { APIError } from "../vocabulary/errors.js";
 import { apiErrorOf } from "./api-error.js";
 import { bodyReaderOf, createBytesOf } from "./body-reader.js";
 import { requestIdOf } from "./failure.js";

@@ -1,7 +1,7 @@
 import ky from "ky";
 import { createBackoff } from "../base/backoff.js";
 import { type Clock, openSpan, unlessAborted } from "../base/clock.js";
-import type { APIError, ConnectionError } from "../errors.js";
+import type { APIError, ConnectionError } from "../vocabulary/errors.js";
 import type { isTransient, outcomeOf } from "./failure.js";
 import { offersIn } from "./offers.js";
 

@@ -12,8 +12,15 @@ import {
   type Outcome,
   TimeoutError,
   withDetails,
-} from "../errors.js";
-import type { CallIdentity, CallKind, CallOutcome, CallStep, CallSummary, ClientEvent } from "../events.js";
+} from "../vocabulary/errors.js";
+import type {
+  CallIdentity,
+  CallKind,
+  CallOutcome,
+  CallStep,
+  CallSummary,
+  ClientEvent,
+} from "../vocabulary/events.js";
 import { apiErrorOf } from "./api-error.js";
 import { connectionError, isTransient, outcomeOf, outcomeOfBoth, requestIdOf } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";

@@ -1,4 +1,4 @@
-import { ValidationError } from "../errors.js";
+import { ValidationError } from "../vocabulary/errors.js";
 
 /**
  * Makes the path of one task under `base`.

@@ -1,9 +1,9 @@
 import type { Client } from "../client.js";
-import { ResponseError } from "../errors.js";
 import { excerpt, isRecord, parseJSON } from "../transport/error-response.js";
 import { withRoute } from "../transport/failure.js";
 import { readText } from "../transport/read-body.js";
 import { closeExchange, openExchange, type RequestOptions, send } from "../transport/send.js";
+import { ResponseError } from "../vocabulary/errors.js";
 
 /** Copies that are looked for. */
 export interface ArchivedMediaQuery {

@@ -1,10 +1,16 @@
 import { atLimit, unlessAborted } from "../base/clock.js";
 import type { Client } from "../client.js";
-import { ConnectionError, isGatewayError, ResponseError, TimeoutError, ValidationError } from "../errors.js";
 import { signedType } from "../media/data-uri.js";
 import { readBody } from "../transport/read-body.js";
 import { errorOf } from "../transport/refusal.js";
 import { type Exchange, openExchange, type Timeouts } from "../transport/send.js";
+import {
+  ConnectionError,
+  isGatewayError,
+  ResponseError,
+  TimeoutError,
+  ValidationError,
+} from "../vocabulary/errors.js";
 
 /** Options of {@link fetchMedia}. */
 export interface FetchMediaOptions {

@@ -1,12 +1,18 @@
 import { openSpan, unlessAborted } from "../base/clock.js";
 import type { Client } from "../client.js";
-import { asError, ConfigurationError, ConnectionError, isGatewayError, TimeoutError } from "../errors.js";
 import { bytesOf } from "../media/bytes.js";
 import { connectionError } from "../transport/failure.js";
 import { type HeadersInput, readHeaders } from "../transport/headers.js";
 import { readText } from "../transport/read-body.js";
 import { errorOf } from "../transport/refusal.js";
 import { addressOf, type Exchange, emitStep } from "../transport/send.js";
+import {
+  asError,
+  ConfigurationError,
+  ConnectionError,
+  isGatewayError,
+  TimeoutError,
+} from "../vocabulary/errors.js";
 import { readUpload, type UploadAtProxy } from "./upload-at-proxy.js";
 
 export const PATH = "/v1/uploads";

@@ -1,7 +1,7 @@
 import { type Backoff, createBackoff } from "../base/backoff.js";
-import { APIError, ConnectionError, ResponseError, TimeoutError } from "../errors.js";
 import { isClosedRoute, isTransient } from "../transport/failure.js";
 import { emitStep } from "../transport/send.js";
+import { APIError, ConnectionError, ResponseError, TimeoutError } from "../vocabulary/errors.js";
 import { PART_BYTES, sendPart, type UploadContext, type UploadRequest } from "./part-request.js";
 import type { UploadAtProxy } from "./upload-at-proxy.js";
 

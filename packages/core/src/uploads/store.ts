@@ -1,8 +1,8 @@
 import { noteOptions } from "../base/note-options.js";
 import { createStore, readerOf, type Store } from "../base/store.js";
 import type { Client } from "../client.js";
-import { asError } from "../errors.js";
 import { onForget } from "../storage/in-use.js";
+import { asError } from "../vocabulary/errors.js";
 import { type UploadedMedia, type UploadOptions, uploadMedia } from "./upload.js";
 
 /** State of an upload store, in the terms of TanStack Query. */

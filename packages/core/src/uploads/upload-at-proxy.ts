@@ -1,5 +1,5 @@
-import { ResponseError } from "../errors.js";
 import { excerpt, isRecord, parseJSON } from "../transport/error-response.js";
+import { ResponseError } from "../vocabulary/errors.js";
 
 /** State of an upload in an answer of the proxy. */
 export interface UploadAtProxy {

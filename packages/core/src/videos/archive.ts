@@ -1,6 +1,6 @@
 import type { Client } from "../client.js";
 import { newestCopy, withCopy } from "../uploads/renewal.js";
-import type { SucceededVideoTask } from "../video-task.js";
+import type { SucceededVideoTask } from "../vocabulary/video-task.js";
 
 /* Loaded where the link of a video has run out, and the proxy keeps a copy. */
 

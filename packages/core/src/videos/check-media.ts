@@ -1,9 +1,9 @@
-import type { Issue } from "../errors.js";
 import { checkMediaList, issuesOfProbe, type MediaEntry } from "../media/check.js";
 import { signedFormats } from "../media/formats.js";
 import { type MediaLimits, type MediaUse, mediaLimits } from "../media/limits.js";
 import { type MediaProbe, type ProbeOptions, probeMedia } from "../media/probe.js";
-import { videoModelOf, videoModels } from "../models.js";
+import type { Issue } from "../vocabulary/errors.js";
+import { videoModelOf, videoModels } from "../vocabulary/models.js";
 import type { VideoRequest } from "./schema/request.js";
 
 /** Options of {@link checkVideoMedia}. */

@@ -3,14 +3,14 @@ import { fingerprintOf } from "../base/same.js";
 import { scoped } from "../base/scope.js";
 import { assertAccepted, type UncheckedRequest, unchecked } from "../base/validate.js";
 import type { Client } from "../client.js";
-import { asError, ConnectionError, isGatewayError } from "../errors.js";
-import { videoModelOf } from "../models.js";
 import { isLocked, shareLock, withLock } from "../tabs/locks.js";
 import { endsUnlessSent } from "../transport/billing-outcome.js";
 import { keepsKey } from "../transport/failure.js";
 import { fieldOf, idIn, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
-import type { VideoTaskHandle } from "../video-task.js";
+import { asError, ConnectionError, isGatewayError } from "../vocabulary/errors.js";
+import { videoModelOf } from "../vocabulary/models.js";
+import type { VideoTaskHandle } from "../vocabulary/video-task.js";
 import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
 import type { VideoTaskEntry } from "./state.js";
 

@@ -3,8 +3,14 @@ import { scoped } from "../base/scope.js";
 import { createStore, type Store } from "../base/store.js";
 import type { UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
-import { spaced } from "../polling/pace.js";
-import { intervalAfter } from "../polling/poll.js";
+import { storageOf } from "../storage/client-storage.js";
+import { onForget } from "../storage/in-use.js";
+import type { RecordWriter } from "../storage/record-writer.js";
+import type { RecordStorage } from "../storage/storage.js";
+import { readWhenPossible, waitForStorage } from "../storage/wait.js";
+import type { Presence } from "../tabs/page-activity.js";
+import { spaced } from "../tasks/pace.js";
+import { intervalAfter } from "../tasks/poll.js";
 import {
   sharedWatch,
   unwatched,
@@ -12,15 +18,9 @@ import {
   type WatchesInUse,
   type WatchPlan,
   type WatchState,
-} from "../polling/shared-poller.js";
-import { storageOf } from "../storage/client-storage.js";
-import { onForget } from "../storage/in-use.js";
-import type { RecordWriter } from "../storage/record-writer.js";
-import type { RecordStorage } from "../storage/storage.js";
-import { readWhenPossible, waitForStorage } from "../storage/wait.js";
-import type { Presence } from "../tabs/page-activity.js";
+} from "../tasks/shared-poller.js";
 import { renewedLater } from "../uploads/expiring-link.js";
-import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video-task.js";
+import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../vocabulary/video-task.js";
 import { afterReload, afterSubmission, type SubmissionOptions, submitVideoTask } from "./create.js";
 import type { VideoTaskStoreOptions, WatchSettings } from "./options.js";
 import { copyIn, recordOf } from "./records.js";

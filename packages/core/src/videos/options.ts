@@ -1,8 +1,8 @@
-import type { Issue } from "../errors.js";
 import type { RecordStorage } from "../storage/storage.js";
 import type { Presence } from "../tabs/page-activity.js";
 import type { RequestOptions } from "../transport/send.js";
-import type { SucceededVideoTask, VideoTaskReference } from "../video-task.js";
+import type { Issue } from "../vocabulary/errors.js";
+import type { SucceededVideoTask, VideoTaskReference } from "../vocabulary/video-task.js";
 import type { VideoRequest } from "./schema/request.js";
 import type { VideoTaskState } from "./state.js";
 import type { VideoTaskWatchOptions } from "./watch.js";

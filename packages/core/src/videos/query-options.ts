@@ -1,7 +1,7 @@
 import { scoped } from "../base/scope.js";
 import type { Client } from "../client.js";
-import { isGatewayError } from "../errors.js";
-import type { VideoTask, VideoTaskReference } from "../video-task.js";
+import { isGatewayError } from "../vocabulary/errors.js";
+import type { VideoTask, VideoTaskReference } from "../vocabulary/video-task.js";
 import { getVideoTask, type VideoTaskWatchOptions } from "./watch.js";
 
 /** Options of a TanStack Query that polls a video task. */

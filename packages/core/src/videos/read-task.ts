@@ -1,7 +1,12 @@
-import { jsonOf, ResponseError } from "../errors.js";
-import { videoModels } from "../models.js";
 import { excerpt, isRecord } from "../transport/error-response.js";
-import type { FailedVideoTask, PendingVideoTask, SucceededVideoTask, VideoTask } from "../video-task.js";
+import { jsonOf, ResponseError } from "../vocabulary/errors.js";
+import { videoModels } from "../vocabulary/models.js";
+import type {
+  FailedVideoTask,
+  PendingVideoTask,
+  SucceededVideoTask,
+  VideoTask,
+} from "../vocabulary/video-task.js";
 
 const beta = videoModels["beta3.0-video"];
 

@@ -1,6 +1,6 @@
-import { isGatewayError } from "../errors.js";
 import { isRecord } from "../transport/error-response.js";
-import type { VideoTask, VideoTaskReference } from "../video-task.js";
+import { isGatewayError } from "../vocabulary/errors.js";
+import type { VideoTask, VideoTaskReference } from "../vocabulary/video-task.js";
 import type { VideoTaskEntry } from "./state.js";
 
 /** An entry with the number of its changes: the copy with the higher number is newer. */

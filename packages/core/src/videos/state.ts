@@ -1,5 +1,5 @@
-import type { TaskState } from "../polling/task-store.js";
-import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../video-task.js";
+import type { TaskState } from "../tasks/task-store.js";
+import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../vocabulary/video-task.js";
 
 /** State of one video task, in the terms of TanStack Query. */
 export interface VideoTaskState extends TaskState<SucceededVideoTask, VideoTaskReference> {

@@ -1,18 +1,18 @@
 import type { Client } from "../client.js";
-import { isGatewayError, TaskExpiredError, TaskFailedError, withDetails } from "../errors.js";
-import { intervalAfter, type PollEvent, poll } from "../polling/poll.js";
+import { intervalAfter, type PollEvent, poll } from "../tasks/poll.js";
 import { isClosedRoute, withRoute } from "../transport/failure.js";
 import { archiveMs, requestRecord } from "../transport/json-response.js";
 import { assertClient, type RequestOptions } from "../transport/send.js";
 import { taskPath } from "../transport/task-path.js";
 import { renewalAt as linkRenewalAt } from "../uploads/expiring-link.js";
+import { isGatewayError, TaskExpiredError, TaskFailedError, withDetails } from "../vocabulary/errors.js";
 import type {
   FailedVideoTask,
   PendingVideoTask,
   SucceededVideoTask,
   VideoTask,
   VideoTaskReference,
-} from "../video-task.js";
+} from "../vocabulary/video-task.js";
 import { normalizeVideoTask } from "./read-task.js";
 
 const HEADERS_MS = 60_000;

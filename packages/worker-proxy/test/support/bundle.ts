@@ -15,8 +15,8 @@ export function bundle(path: string, define: Record<string, string> = {}): Promi
 
 async function makeBundle(path: string, define: Record<string, string>): Promise<string> {
   const alias = {
-    "@sluice/core/sse": here("../../../core/src/sse.ts"),
-    "@sluice/core/internal": here("../../../core/src/internal.ts"),
+    "@sluice/core/sse": here("../../../core/src/entries/sse.ts"),
+    "@sluice/core/internal": here("../../../core/src/entries/internal.ts"),
     "@sluice/worker-proxy/auth": here("../../src/auth/index.ts"),
     "@sluice/worker-proxy/durable": here("../../src/durable/index.ts"),
     "@sluice/worker-proxy/media": here("../../src/media/index.ts"),

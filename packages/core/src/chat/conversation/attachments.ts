@@ -1,5 +1,5 @@
-import { ValidationError } from "../../errors.js";
-import { chatModelOf, chatModels } from "../../models.js";
+import { ValidationError } from "../../vocabulary/errors.js";
+import { chatModelOf, chatModels } from "../../vocabulary/models.js";
 import { isImageURL } from "../protocol/schema.js";
 
 /** An image in a message: a file, or an http(s) or data URL. */

@@ -1,6 +1,6 @@
 import { randomId } from "../../base/random-id.js";
-import { ValidationError } from "../../errors.js";
 import { isRecord } from "../../transport/error-response.js";
+import { ValidationError } from "../../vocabulary/errors.js";
 import type { ThreadMessage } from "./message.js";
 
 /**

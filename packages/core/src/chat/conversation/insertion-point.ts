@@ -1,5 +1,5 @@
 import { randomId } from "../../base/random-id.js";
-import { ConfigurationError, ValidationError } from "../../errors.js";
+import { ConfigurationError, ValidationError } from "../../vocabulary/errors.js";
 import type { ImageInput } from "./attachments.js";
 import { isContinued, isOpen, isPending, type ThreadMessage, withCallsClosed } from "./message.js";
 import type { Thread } from "./message-tree.js";

@@ -6,9 +6,9 @@ import {
   type StandardSchema,
 } from "../../base/standard-schema.js";
 import type { Client } from "../../client.js";
-import { asError, ConfigurationError, ResponseError } from "../../errors.js";
-import { chatModelOf } from "../../models.js";
 import { parseJSON } from "../../transport/error-response.js";
+import { asError, ConfigurationError, ResponseError } from "../../vocabulary/errors.js";
+import { chatModelOf } from "../../vocabulary/models.js";
 import type { ThreadMessage } from "./message.js";
 
 /**

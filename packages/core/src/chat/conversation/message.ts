@@ -1,4 +1,4 @@
-import { asError } from "../../errors.js";
+import { asError } from "../../vocabulary/errors.js";
 import type { ChatTiming } from "../protocol/answer-reader.js";
 import type { ChatOutcome, ChatUsage } from "../protocol/delta.js";
 import type { ChatRequestMessage } from "../protocol/request-body.js";

@@ -5,10 +5,10 @@ import { reportStorageFailure } from "../../base/platform-limits.js";
 import { randomId } from "../../base/random-id.js";
 import { createStore, readerOf, type Store } from "../../base/store.js";
 import type { Client } from "../../client.js";
-import { asError, ConfigurationError } from "../../errors.js";
 import { onForget } from "../../storage/in-use.js";
 import type { RecordStorage } from "../../storage/storage.js";
 import { waitForStorage } from "../../storage/wait.js";
+import { asError, ConfigurationError } from "../../vocabulary/errors.js";
 import type { ImageInput } from "./attachments.js";
 import { type InitialMessage, threadMessagesOf } from "./initial-messages.js";
 import {

@@ -1,8 +1,8 @@
 import { type Clock, openSpan, unlessAborted } from "../../base/clock.js";
 import { checkBySchema, issuesText } from "../../base/standard-schema.js";
 import type { Client } from "../../client.js";
-import { asError } from "../../errors.js";
 import { parseJSON } from "../../transport/error-response.js";
+import { asError } from "../../vocabulary/errors.js";
 import {
   failed,
   problemOf,

@@ -1,5 +1,5 @@
 import { assertWritable, type StandardSchema } from "../../base/standard-schema.js";
-import { ConfigurationError } from "../../errors.js";
+import { ConfigurationError } from "../../vocabulary/errors.js";
 import type { ToolDefinition } from "../protocol/request-body.js";
 import type { ThreadMessage } from "./message.js";
 

@@ -1,4 +1,4 @@
-import { isGatewayError } from "../../errors.js";
+import { isGatewayError } from "../../vocabulary/errors.js";
 
 /**
  * Makes the error of a turn in which a request failed after an answer. The request alone may be free: the turn is not.

@@ -1,5 +1,5 @@
-import type { Issue } from "../../errors.js";
 import { parseJSON } from "../../transport/error-response.js";
+import type { Issue } from "../../vocabulary/errors.js";
 import { createFold, type Fold } from "./accumulate.js";
 import { type ChoiceReader, createChoiceReader } from "./choice-reader.js";
 import type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "./delta.js";

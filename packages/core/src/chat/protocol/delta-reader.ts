@@ -1,4 +1,4 @@
-import type { Issue } from "../../errors.js";
+import type { Issue } from "../../vocabulary/errors.js";
 import { createFold } from "./accumulate.js";
 import { type AnswerReader, type ChatTiming, type ChatTurn, createAnswerReader } from "./answer-reader.js";
 import { createChunkParser, type StreamEnd } from "./chunk-parser.js";

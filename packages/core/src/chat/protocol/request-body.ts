@@ -1,6 +1,6 @@
 /* The bodies of chat requests by hand, for the editor: `schema.ts` compares each with its schema. */
 
-import type { ChatModel } from "../../models.js";
+import type { ChatModel } from "../../vocabulary/models.js";
 
 /** A piece of text in a message's `content` (spec, Model `alpha-v4.1-flash`). */
 export interface TextPart {

@@ -10,7 +10,7 @@ import {
   type Warn,
   wholeNumber,
 } from "../../base/validate.js";
-import { type ChatModel, chatModels } from "../../models.js";
+import { type ChatModel, chatModels } from "../../vocabulary/models.js";
 import type { ChatRequest, ChatRequests } from "./request-body.js";
 
 const alpha = chatModels["alpha-v4.1-flash"];

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { optionsOf, refusing, rule, type Same, type Warn, wholeNumber } from "../../base/validate.js";
 import { isHTTP, isImageDataURI, isPublicHTTP } from "../../base/web-address.js";
-import { videoModels } from "../../models.js";
+import { videoModels } from "../../vocabulary/models.js";
 import type { BetaVideoRequest } from "./beta-body.js";
 import { durationWithin } from "./duration.js";
 

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { refusing, rule, type Same, type Warn, wholeNumber } from "../../base/validate.js";
 import { isPublicHTTP } from "../../base/web-address.js";
-import { videoModels } from "../../models.js";
+import { videoModels } from "../../vocabulary/models.js";
 import { durationWithin } from "./duration.js";
 import type { GammaVideo10ProFastRequest, GammaVideo15ProRequest } from "./gamma-1-body.js";
 

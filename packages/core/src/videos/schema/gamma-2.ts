@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { refusing, rule, type Same, type Warn, wholeNumber } from "../../base/validate.js";
 import { isAssetURI, isHTTP, isImageDataURI } from "../../base/web-address.js";
-import { videoModels } from "../../models.js";
+import { videoModels } from "../../vocabulary/models.js";
 import { durationWithin } from "./duration.js";
 import { videoText } from "./gamma-1.js";
 import type { GammaVideo20Request, GammaVideoFastRequest } from "./gamma-2-body.js";

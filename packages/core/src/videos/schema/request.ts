@@ -1,6 +1,6 @@
 import type * as v from "valibot";
 import { checkByModel, type Findings, type Warn } from "../../base/validate.js";
-import { type VideoModel, videoModels } from "../../models.js";
+import { type VideoModel, videoModels } from "../../vocabulary/models.js";
 import { betaVideoRequest, warnOfBeta } from "./beta.js";
 import type { BetaVideoRequest } from "./beta-body.js";
 import { gammaVideo10ProFastRequest, gammaVideo15ProRequest, warnOfPro } from "./gamma-1.js";

@@ -1,8 +1,8 @@
 import type { Scoped } from "../base/scope.js";
 import { createStore, forTheSame, type Store } from "../base/store.js";
-import { asError, ConfigurationError } from "../errors.js";
 import { onForget } from "../storage/in-use.js";
 import type { Connection } from "../transport/send.js";
+import { asError, ConfigurationError } from "../vocabulary/errors.js";
 import { unwatched, type Watch, type WatchState } from "./shared-poller.js";
 
 /** The fields of every task's state. */

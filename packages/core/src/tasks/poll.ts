@@ -1,7 +1,7 @@
 import { type Clock, openSpan } from "../base/clock.js";
 import { isolate } from "../base/isolate.js";
-import { isGatewayError, TimeoutError } from "../errors.js";
 import { isClosedRoute, isTransient } from "../transport/failure.js";
+import { isGatewayError, TimeoutError } from "../vocabulary/errors.js";
 
 /** Step of a poll loop: a poll, or the wait for the next one. */
 export type PollEvent =

@@ -1,11 +1,11 @@
 import { after } from "../base/clock.js";
 import { reportLimit } from "../base/platform-limits.js";
 import { createStore, type Store } from "../base/store.js";
-import { asError } from "../errors.js";
 import { openTabChannel, type TabChannel } from "../tabs/channel.js";
 import { withLock } from "../tabs/locks.js";
 import { type Absence, type Presence, pagePresence } from "../tabs/page-activity.js";
 import type { Connection } from "../transport/send.js";
+import { asError } from "../vocabulary/errors.js";
 import { startInTurn } from "./pace.js";
 import type { PollEvent } from "./poll.js";
 

@@ -4,4 +4,4 @@ export {
   type EventParser,
   MAX_LENGTH,
   type ServerSentEvent,
-} from "./transport/event-stream.js";
+} from "../transport/event-stream.js";

@@ -1,1 +1,0 @@
-export { createPartialJSON, type PartialJSON, type PartialJSONOptions } from "./chat/partial-json/parser.js";
