@@ -69,7 +69,7 @@ async function ask({ port }: Workerd, user: string, stream: boolean) {
   }
 }
 
-/** What is right for a stream: each piece once and in order, and a `[DONE]` only behind the last. */
+/** Names the end of a stream. It is right with each piece once and in order, and a `[DONE]` only behind the last. */
 function kindOf({ status, text, isCut }: Awaited<ReturnType<typeof ask>>): string {
   const pieces = [...text.matchAll(/<(\d+)>/g)].map(([, nth]) => Number(nth));
   if (pieces.some((nth, at) => nth !== at + 1)) return "WRONG: a piece twice, or lost";

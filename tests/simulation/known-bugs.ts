@@ -316,11 +316,11 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: "a reservation whose answer was lost is not given back",
     changes: [
-      change(`${proxy}/durable/budget.ts`, "        asked.push(send);\n", ""),
+      change(`${proxy}/durable/budget.ts`, "        ledgers.push(name);\n", ""),
       change(
         `${proxy}/durable/budget.ts`,
         "if (retryAfterMs === undefined) return undefined;",
-        "asked.push(send);\n        if (retryAfterMs === undefined) return undefined;",
+        "ledgers.push(name);\n        if (retryAfterMs === undefined) return undefined;",
       ),
     ],
   },
@@ -329,8 +329,8 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         `${proxy}/durable/stream-log-object.ts`,
-        "kept.account?.close(outcome, usage);",
-        'kept.account?.close(code === undefined ? outcome : "refused", usage);',
+        "account?.close(outcome, usage));",
+        'account?.close(code === undefined ? outcome : "refused", usage));',
       ),
     ],
   },

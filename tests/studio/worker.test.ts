@@ -4,7 +4,15 @@ import worker from "../../examples/studio/worker.ts";
 /* The studio's Worker without its platform: what it offers with and without secrets. */
 
 const env = { GATEWAY_URL: "http://127.0.0.1:9", GATEWAY_API_KEY: "sk-test", ORIGINS: "http://127.0.0.1" };
-const keys = { VAPID_PUBLIC_KEY: `B${"a".repeat(86)}`, VAPID_PRIVATE_KEY: "a".repeat(43) };
+const { publicKey: point, privateKey: secret } = await crypto.subtle.generateKey(
+  { name: "ECDSA", namedCurve: "P-256" },
+  true,
+  ["sign"],
+);
+const keys = {
+  VAPID_PUBLIC_KEY: Buffer.from(await crypto.subtle.exportKey("raw", point)).toString("base64url"),
+  VAPID_PRIVATE_KEY: (await crypto.subtle.exportKey("jwk", secret)).d,
+};
 
 /** Asks for the key of the pushes, as the page does before it subscribes. */
 async function publicKey(secrets: object): Promise<unknown> {

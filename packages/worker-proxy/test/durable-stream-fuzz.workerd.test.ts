@@ -24,7 +24,7 @@ afterEach(() => {
 /** Faults of the gateway: what follows some pieces of an answer, or comes in its place. */
 const faults = ["whole", "cut", "error", "hangs", "no done", "refused", "unreachable"] as const;
 
-/** What users and the platform do meanwhile. */
+/** Acts of users and of the platform meanwhile. */
 const acts = ["repeat", "read", "read on", "leave", "stall", "stop", "lose", "alarm", "wait"] as const;
 
 /** An answer of the gateway that sends a few pieces, and then ends by a fault, or never. */

@@ -29,6 +29,7 @@ test("a whole stream passes unchanged, and gives one event", async () => {
   expect([status, text]).toEqual([200, events]);
   expect(await proxy.events(1)).toEqual([
     {
+      kind: "request",
       requestId: expect.stringMatching(/^[\w-]{36}$/),
       route: "chat",
       user: "user-1",

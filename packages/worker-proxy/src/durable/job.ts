@@ -2,7 +2,7 @@ import type { Meter, Usage } from "../admitted.js";
 import type { JobEvent, JobOutcome, OnJobEvent } from "../job-event.js";
 import { notifyOf } from "../job-event.js";
 
-/** What is stored of a job until it is settled: a process that is started after it was lost settles and reports it. */
+/** The stored part of a job until it is settled: where its process was lost, the next one settles and reports it. */
 export interface KeptJob {
   readonly id: string;
   /** The id of the user, for the event. */

@@ -230,7 +230,7 @@ export function openReaders(most: number): Readers {
     if (readers.size >= most) throw tooMany(most);
     const { readable, writable } = openPipe();
     const writer = writable.getWriter();
-    /** What is left of the part that is being written. */
+    /** The rest of the part that is being written. */
     let rest: Uint8Array | undefined;
     let isWriting = false;
     /** Beats since the client has taken something. */

@@ -89,7 +89,7 @@ const NONE: StreamRow = { state: undefined, asked: undefined, code: undefined, j
 export function openEventLog(storage: ObjectStorage, logBytes: number): EventLog {
   const { sql } = storage;
   const tables = createTables({ sql, deleteAll: () => storage.deleteAll() }, TABLES);
-  /** What is not written yet. */
+  /** Events that are not written yet. */
   let tail: TailPart[] = [];
   let tailBytes = 0;
   let keptBytes = 0;

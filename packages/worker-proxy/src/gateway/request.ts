@@ -42,7 +42,7 @@ export interface Paid {
   readonly settled: Promise<boolean>;
 }
 
-/** What is noted of a request to the gateway. */
+/** Notes on a request to the gateway, for its event. */
 export interface Asked {
   readonly known: { upstreamStatus?: number; attempts?: number };
 }

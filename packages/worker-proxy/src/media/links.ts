@@ -18,7 +18,7 @@ export interface Links {
 const ID = /^[\w-]{44}$/;
 const LINK = /^(?<id>[\w-]{44})_(?<end>[0-9a-z]{8,9})_(?<mark>[\w-]{22})$/;
 
-/** What readers of addresses leave out of them: spaces, lines, marks that can't be seen. */
+/** Characters that readers of addresses leave out: spaces, lines, marks that can't be seen. */
 const LEFT_OUT = /[\s\p{Cc}\p{Cf}]+/gu;
 
 /**

@@ -15,7 +15,7 @@ export interface ErasedUser {
 export interface ExportedUser {
   /** The id that was asked for. */
   readonly user: string;
-  /** What each part keeps, by its name. */
+  /** The data of each part, by its name. */
   readonly data: Readonly<Record<string, unknown>>;
   /** Names of the parts that failed, or took longer than a minute. */
   readonly failed: readonly string[];

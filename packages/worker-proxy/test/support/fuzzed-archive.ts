@@ -9,7 +9,7 @@ export interface FuzzedEnv {
   readonly FUZZED_MEDIA: MediaBucket;
 }
 
-/** What has been reported, and the call of the bucket that fails at present. */
+/** The events so far, and the call of the bucket that fails at present. */
 export const told = { events: [] as JobEvent[], faulty: "" };
 
 /** A bucket one of whose calls fails. */

@@ -51,7 +51,7 @@ export async function startMediaProxy(
       logs
         .filter((line) => /^\{"kind":"(?:upload|copy)"/.test(line))
         .map((line) => JSON.parse(line) as JobEvent),
-    /** What an operator does for a user: `list`, `remove`, `erase` or `export`. */
+    /** Does an operator's work for a user: `list`, `remove`, `erase` or `export`. */
     operate: async <T>(act: "list" | "remove" | "erase" | "export", more = "", user = "user-1") =>
       (await (await ask(`/tests/users/${act}/${user}/${more}`)).json()) as T,
     /** Sends bytes as a file, or as a part. */

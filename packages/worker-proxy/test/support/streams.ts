@@ -111,7 +111,7 @@ const STORED = {
   events: "SELECT seq, bytes FROM answer WHERE seq > 0 ORDER BY seq",
 };
 
-/** What an object has stored of its stream, or of the stream's events, bytes as text. */
+/** Returns the rows that an object has of its stream, or of the stream's events, bytes as text. */
 export function storedIn(
   object: StreamObject,
   part: keyof typeof STORED,
