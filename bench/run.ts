@@ -12,7 +12,9 @@ import type { Report } from "./topic.ts";
  */
 
 const topics =
-  "stream runtimes large-frame http heap streams-at-once partial-json react poller sizes proxy".split(" ");
+  "stream runtimes large-frame http heap streams-at-once partial-json react poller sizes loaded proxy".split(
+    " ",
+  );
 const quotes = ["../README.md", "../docs/performance.md"];
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const results = here("RESULTS.md");

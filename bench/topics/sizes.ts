@@ -1,15 +1,9 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { build, type Rollup } from "vite";
+import { type Built, type BuiltFile, bundlers } from "../bundlers.ts";
 import { put, type Report, tableOf } from "../topic.ts";
 
 export const title = "Bundle sizes";
 
-const folder = fileURLToPath(new URL("../peers/", import.meta.url));
 const parser = 'import { createParser } from "eventsource-parser"; console.log(createParser)';
 const programs: Record<string, Record<string, string>> = {
   "one streamed answer": {
@@ -33,10 +27,10 @@ export async function measure(): Promise<Report> {
   const columns: Record<string, Record<string, string>> = {};
   for (const [name, sources] of Object.entries(programs))
     for (const [client, source] of Object.entries(sources)) {
-      const byVite = await viteFilesOf(source);
+      const byVite = await bundlers.Vite(source);
       put(columns, `${name}, Vite, at once`, client, kilobytesOf(byVite, false));
       put(columns, `${name}, Vite, in all`, client, kilobytesOf(byVite, true));
-      put(columns, `${name}, esbuild, at once`, client, kilobytesOf(esbuildFilesOf(source), false));
+      put(columns, `${name}, esbuild, at once`, client, kilobytesOf(await bundlers.esbuild(source), false));
     }
   const rows = Object.keys(programs).flatMap((name) =>
     ["at once", "in all"].map((part) => ({
@@ -50,86 +44,16 @@ export async function measure(): Promise<Report> {
   };
 }
 
-/** A file that a bundler has made. */
-interface File {
-  readonly code: string | Uint8Array;
-  readonly isEntry: boolean;
-  /** Names of the files that it loads at once, and of those that it may load later. */
-  readonly imports: readonly string[];
-  readonly later: readonly string[];
-}
-
 /** Kilobytes of a program, with the files that it may load later or without them. */
-function kilobytesOf(files: ReadonlyMap<string, File>, whole: boolean): string {
-  const loaded = new Set<File>();
+function kilobytesOf(files: Built, whole: boolean): string {
+  const loaded = new Set<BuiltFile>();
   for (const file of files.values()) if (file.isEntry) follow(file);
   const bytes = [...loaded].map(({ code }) => gzipSync(code, { level: 9 }).length);
   return `${(bytes.reduce((sum, length) => sum + length, 0) / 1000).toFixed(1)} kB`;
 
-  function follow(file: File | undefined): void {
+  function follow(file: BuiltFile | undefined): void {
     if (!file || loaded.has(file)) return;
     loaded.add(file);
     for (const name of [...file.imports, ...(whole ? file.later : [])]) follow(files.get(name));
   }
-}
-
-/** Packages that a program does without. xsai imports some where an app has them. */
-function externalsOf(source: string): string[] {
-  const absent = source.includes('"xsai"') ? ["effect", "sury", "@valibot/to-json-schema"] : [];
-  return ["react", "react-dom", ...absent];
-}
-
-async function viteFilesOf(source: string): Promise<Map<string, File>> {
-  const program = join(folder, "program.js");
-  const external = new RegExp(`^(${externalsOf(source).join("|")})($|/)`);
-  const made = await build({
-    root: folder,
-    configFile: false,
-    logLevel: "silent",
-    build: { write: false, modulePreload: { polyfill: false }, rollupOptions: { input: program, external } },
-    plugins: [
-      {
-        name: "program",
-        resolveId: (id) => (id === program ? id : undefined),
-        load: (id) => (id === program ? source : undefined),
-      },
-    ],
-  });
-  const chunks = (made as Rollup.RollupOutput).output.filter((file) => file.type === "chunk");
-  return new Map(
-    chunks.map(({ fileName, code, isEntry, imports, dynamicImports: later }) => [
-      fileName,
-      { code, isEntry, imports, later },
-    ]),
-  );
-}
-
-interface Output {
-  readonly entryPoint?: string;
-  readonly imports: readonly { readonly path: string; readonly kind: string; readonly external?: boolean }[];
-}
-
-function esbuildFilesOf(source: string): Map<string, File> {
-  const out = mkdtempSync(join(tmpdir(), "bench-"));
-  const flags = [
-    ...["bundle", "minify", "splitting", "format=esm", "platform=browser", "log-level=error"],
-    ...externalsOf(source).map((name) => `external:${name}`),
-    ...[`outdir=${out}`, `metafile=${out}/meta.json`, "entry-names=entry"],
-  ].map((flag) => `--${flag}`);
-  const args = [...flags, '--define:process.env.NODE_ENV="production"'];
-  execFileSync(`${folder}node_modules/.bin/esbuild`, args, { cwd: folder, input: source });
-  const { outputs } = JSON.parse(readFileSync(`${out}/meta.json`, "utf8")) as {
-    outputs: Record<string, Output>;
-  };
-  const files = Object.entries(outputs).map(([path, { entryPoint, imports }]): [string, File] => {
-    const namesOf = (isLater: boolean) =>
-      imports
-        .filter(({ kind, external }) => !external && (kind !== "import-statement") === isLater)
-        .map((other) => other.path);
-    const code = readFileSync(join(folder, path));
-    const isEntry = entryPoint === "<stdin>";
-    return [path, { code, isEntry, imports: namesOf(false), later: namesOf(true) }];
-  });
-  rmSync(out, { recursive: true });
-  return new Map(files);
 }

@@ -1,0 +1,176 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build, type Rollup } from "vite";
+
+/* Programs built as apps build them, by three bundlers, with the peers' packages at hand. */
+
+const folder = fileURLToPath(new URL("./peers/", import.meta.url));
+const { resolve: resolvePeer } = createRequire(join(folder, "package.json"));
+
+/** A file that a bundler has made. */
+export interface BuiltFile {
+  readonly code: string | Uint8Array;
+  readonly isEntry: boolean;
+  /** Names of the files that it loads at once, and of those that it may load later. */
+  readonly imports: readonly string[];
+  readonly later: readonly string[];
+}
+
+/** The files of a program by their names: their paths below the address of a page. */
+export type Built = ReadonlyMap<string, BuiltFile>;
+
+/** Bundles the source of a program for browsers, minified, without React. */
+export type Bundler = (source: string) => Promise<Built>;
+
+/** Packages that a program does without. xsai imports some where an app has them. */
+function externalsOf(source: string): string[] {
+  const absent = source.includes('"xsai"') ? ["effect", "sury", "@valibot/to-json-schema"] : [];
+  return ["react", "react-dom", ...absent];
+}
+
+async function byVite(source: string): Promise<Built> {
+  const program = join(folder, "program.js");
+  const external = new RegExp(`^(${externalsOf(source).join("|")})($|/)`);
+  const made = await build({
+    root: folder,
+    configFile: false,
+    logLevel: "silent",
+    build: { write: false, modulePreload: { polyfill: false }, rollupOptions: { input: program, external } },
+    plugins: [
+      {
+        name: "program",
+        resolveId: (id) => (id === program ? id : undefined),
+        load: (id) => (id === program ? source : undefined),
+      },
+    ],
+  });
+  const chunks = (made as Rollup.RollupOutput).output.filter((file) => file.type === "chunk");
+  return new Map(
+    chunks.map(({ fileName, code, isEntry, imports, dynamicImports: later }) => [
+      fileName,
+      { code, isEntry, imports, later },
+    ]),
+  );
+}
+
+interface Output {
+  readonly entryPoint?: string;
+  readonly imports: readonly { readonly path: string; readonly kind: string; readonly external?: boolean }[];
+}
+
+async function byEsbuild(source: string): Promise<Built> {
+  const out = mkdtempSync(join(tmpdir(), "bench-"));
+  const flags = [
+    ...["bundle", "minify", "splitting", "format=esm", "platform=browser", "log-level=error"],
+    ...externalsOf(source).map((name) => `external:${name}`),
+    ...[`outdir=${out}`, `metafile=${out}/meta.json`, "entry-names=entry"],
+  ].map((flag) => `--${flag}`);
+  const args = [...flags, '--define:process.env.NODE_ENV="production"'];
+  execFileSync(`${folder}node_modules/.bin/esbuild`, args, { cwd: folder, input: source });
+  const { outputs } = JSON.parse(readFileSync(`${out}/meta.json`, "utf8")) as {
+    outputs: Record<string, Output>;
+  };
+  const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
+  const files = Object.entries(outputs).map(([path, { entryPoint, imports }]): [string, BuiltFile] => {
+    const namesOf = (isLater: boolean) =>
+      imports
+        .filter(({ kind, external }) => !external && (kind !== "import-statement") === isLater)
+        .map((other) => nameOf(other.path));
+    const code = readFileSync(join(folder, path));
+    const isEntry = entryPoint === "<stdin>";
+    return [nameOf(path), { code, isEntry, imports: namesOf(false), later: namesOf(true) }];
+  });
+  rmSync(out, { recursive: true });
+  return new Map(files);
+}
+
+/** The part of Rspack that is used: its types are not installed with the repository. */
+interface Rspack {
+  rspack(
+    options: object,
+    done: (error: Error | null, stats?: { hasErrors(): boolean; toString(options: object): string }) => void,
+  ): { close(done: () => void): void };
+}
+
+async function byRspack(source: string): Promise<Built> {
+  const out = mkdtempSync(join(tmpdir(), "bench-"));
+  const program = join(folder, "program.mjs");
+  writeFileSync(program, source);
+  const { rspack } = (await import(resolvePeer("@rspack/core"))) as Rspack;
+  const external = (name: string) => [`${name}`, new RegExp(`^${name}/`)];
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const compiler = rspack(
+        {
+          mode: "production",
+          target: ["web", "es2022"],
+          context: folder,
+          entry: { entry: program },
+          externals: externalsOf(source).flatMap(external),
+          externalsType: "module",
+          output: { path: out, filename: "[name].js", publicPath: "/", module: true, chunkFormat: "module" },
+          performance: { hints: false },
+        },
+        (error, stats) => {
+          compiler.close(() => {});
+          if (error ?? stats?.hasErrors())
+            reject(error ?? new Error(stats?.toString({ all: false, errors: true })));
+          else resolve();
+        },
+      );
+    });
+    // what it loads later is seen when a page loads it
+    return new Map(
+      readdirSync(out)
+        .filter((name) => name.endsWith(".js"))
+        .map((name) => [
+          name,
+          { code: readFileSync(join(out, name)), isEntry: name === "entry.js", imports: [], later: [] },
+        ]),
+    );
+  } finally {
+    rmSync(out, { recursive: true });
+    rmSync(program);
+  }
+}
+
+/** The bundlers that are compared. */
+export const bundlers: Readonly<Record<"Vite" | "esbuild" | "Rspack", Bundler>> = {
+  Vite: byVite,
+  esbuild: byEsbuild,
+  Rspack: byRspack,
+};
+
+/** The files of React, shared by all programs, with the import map that leads to them. */
+export async function reactFiles(): Promise<{ map: object; files: ReadonlyMap<string, string> }> {
+  const names = ["react", "react/jsx-runtime", "react-dom", "react-dom/client"];
+  const nameOf = (name: string) => `react-files/${name.replace("/", "-")}.js`;
+  const out = mkdtempSync(join(tmpdir(), "bench-"));
+  const require = createRequire(join(folder, "package.json"));
+  for (const name of names) {
+    const exported = Object.keys(require(name)).filter((key) => key !== "default");
+    const source = `import all from ${JSON.stringify(name)}; export default all; export const { ${exported.join(", ")} } = all;`;
+    writeFileSync(join(out, `${name.replace("/", "-")}.mjs`), source);
+  }
+  const entries = names.map((name) => join(out, `${name.replace("/", "-")}.mjs`));
+  const flags = ["bundle", "minify", "splitting", "format=esm", `outdir=${out}/built`, "log-level=error"];
+  const args = [
+    ...flags.map((flag) => `--${flag}`),
+    '--define:process.env.NODE_ENV="production"',
+    ...entries,
+  ];
+  const env = { ...process.env, NODE_PATH: `${folder}node_modules` };
+  execFileSync(`${folder}node_modules/.bin/esbuild`, args, { cwd: folder, env });
+  const files = readdirSync(`${out}/built`).map(
+    (name) => [`react-files/${name}`, readFileSync(`${out}/built/${name}`, "utf8")] as const,
+  );
+  rmSync(out, { recursive: true });
+  return {
+    map: { imports: Object.fromEntries(names.map((name) => [name, `/${nameOf(name)}`])) },
+    files: new Map(files),
+  };
+}
