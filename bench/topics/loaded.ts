@@ -9,15 +9,17 @@ import { makeEvents } from "../workload.ts";
 
 export const title = "Loaded by the end of one answer";
 
-/** Programs that ask for one answer, and call `ended` when it has ended. React is left out. */
+/** Programs that ask for one answer, and call `end` when it has ended. React is left out. */
 const programs = {
   "one streamed answer": `
     import { createClient, streamChat } from "@sluice/core";
     const client = createClient({ baseURL: "/api" });
-    const answer = streamChat(client, { model: "delta-5.3", messages: [{ role: "user", content: "hi" }] });
-    for await (const delta of answer) document.title = delta.type;
-    await answer.result();
-    ended();`,
+    async function ask() {
+      const answer = streamChat(client, { model: "delta-5.3", messages: [{ role: "user", content: "hi" }] });
+      for await (const delta of answer) document.title = delta.type;
+      await answer.result();
+    }
+    ask().then(end);`,
   "a chat in React": `
     import { createClient } from "@sluice/core";
     import { GatewayProvider, useChatStream } from "@sluice/react";
@@ -26,7 +28,7 @@ const programs = {
     const client = createClient({ baseURL: "/api" });
     function Chat() {
       const chat = useChatStream({ model: "delta-5.3" });
-      useEffect(() => void chat.send("hi").then(ended), []);
+      useEffect(() => void chat.send("hi").then(end), []);
       return createElement("p", null, chat.messages.length);
     }
     createRoot(document.body).render(createElement(GatewayProvider, { client }, createElement(Chat)));`,
@@ -41,8 +43,7 @@ export async function measure(): Promise<Report> {
   const texts: Record<string, string> = {};
   for (const [name, source] of Object.entries(programs))
     for (const [bundler, bundle] of Object.entries(bundlers)) {
-      const { atOnce, atEnd, idle } = await loadedBy(await bundle(source));
-      put(columns, `${name}: before it is asked for`, bundler, kilobytes(atOnce));
+      const { atEnd, idle } = await loadedBy(await bundle(source));
       put(columns, `${name}: when it has ended`, bundler, kilobytes(atEnd));
       put(columns, `${name}: two seconds later`, bundler, kilobytes(idle));
       if (bundler === "Vite") texts[name] = kilobytes(atEnd);
@@ -56,24 +57,21 @@ export async function measure(): Promise<Report> {
   };
 }
 
-/** Opens a page with a program, and returns the compressed bytes of all files that it has loaded by then. */
-async function loadedBy(files: Built): Promise<{ atOnce: number; atEnd: number; idle: number }> {
+/** The paths of all that a page has loaded, in its own words. */
+const LOADED = 'performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname.slice(1))';
+declare const loadedAtEnd: string[] | undefined;
+
+/** Opens a page with a program, and returns the compressed bytes of the files that it has loaded. */
+async function loadedBy(files: Built): Promise<{ atEnd: number; idle: number }> {
   const executablePath = findChromium();
   if (!executablePath) throw new Error("no Chromium here: install one, or set CHROMIUM to its path");
-  let bytes = 0;
-  let atOnce = 0;
   const react = await reactFiles();
   const [entry] = [...files].find(([, { isEntry }]) => isEntry) ?? [];
-  const page = `<!doctype html><link rel="icon" href="data:,"><body><script type="importmap">${JSON.stringify(react.map)}</script><script type="module" src="/${entry}"></script>`;
+  const page = `<!doctype html><link rel="icon" href="data:,"><body><script>function end() { loadedAtEnd = ${LOADED} } var loadedAtEnd</script><script type="importmap">${JSON.stringify(react.map)}</script><script type="module" src="/${entry}"></script>`;
   const server = createServer((request, response) => {
     const path = (request.url ?? "/").slice(1);
-    const code = files.get(path)?.code;
-    if (code !== undefined) bytes += gzipSync(code, { level: 9 }).length;
-    if (path.startsWith("api/")) {
-      atOnce ||= bytes;
-      return stream(response);
-    }
-    const script = code ?? react.files.get(path);
+    if (path.startsWith("api/")) return stream(response);
+    const script = files.get(path)?.code ?? react.files.get(path);
     response.setHeader("content-type", script === undefined ? "text/html" : "text/javascript");
     response.end(script ?? page);
   });
@@ -81,14 +79,12 @@ async function loadedBy(files: Built): Promise<{ atOnce: number; atEnd: number; 
   const browser = await chromium.launch({ executablePath, args: [...chromiumFlags] });
   try {
     const opened = await browser.newPage();
-    const hasEnded = Promise.withResolvers<void>();
-    opened.on("pageerror", hasEnded.reject);
-    await opened.exposeFunction("ended", hasEnded.resolve);
+    const failed = new Promise<never>((_, reject) => opened.on("pageerror", reject));
     await opened.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-    await hasEnded.promise;
-    const atEnd = bytes;
+    const loaded = await Promise.race([opened.waitForFunction(() => loadedAtEnd), failed]);
+    const atEnd = bytesOf(files, await loaded.jsonValue());
     await opened.waitForTimeout(2000);
-    return { atOnce, atEnd, idle: bytes };
+    return { atEnd, idle: bytesOf(files, await opened.evaluate(LOADED)) };
   } finally {
     await browser.close();
     server.close();
@@ -105,6 +101,12 @@ function stream(response: ServerResponse): void {
     clearInterval(timer);
     response.end();
   }, EVENT_MS);
+}
+
+function bytesOf(files: Built, paths: unknown): number {
+  const loaded = new Set(paths as string[]);
+  const codes = [...files].flatMap(([path, { code }]) => (loaded.has(path) ? [code] : []));
+  return codes.reduce((sum, code) => sum + gzipSync(code, { level: 9 }).length, 0);
 }
 
 const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(1)} kB`;

@@ -124,9 +124,12 @@ test("case 141: a kept answer of 30 s and 300 events", async () => {
       out = controller;
     },
   });
-  const asked = Promise.withResolvers<void>();
+  let onAsked = () => {};
+  const isAsked = new Promise<void>((resolve) => {
+    onAsked = resolve;
+  });
   const fetch = async () => {
-    asked.resolve();
+    onAsked();
     return new Response(body, { headers: { "content-type": "text/event-stream" } });
   };
   const StreamLog = streamLogObject({ ...way, namespace: () => env.STREAM_LOG, fetch });
@@ -139,7 +142,7 @@ test("case 141: a kept answer of 30 s and 300 events", async () => {
     const answer = await kept.fetch(post("/v1/chat/completions", request));
     const text = answer.text();
     // the object takes a place in the user's index first
-    await asked.promise;
+    await isAsked;
     for (let nth = 1; nth <= 300; nth += 1) {
       out.enqueue(new TextEncoder().encode(piece(nth)));
       await vi.advanceTimersByTimeAsync(100);

@@ -7,8 +7,7 @@ import { offersIn } from "./offers.js";
 
 export { errorOf } from "./refusal.js";
 
-// loaded while the first attempt is out: nothing here is needed before it has failed, and what every page has loaded is
-// given to it
+// nothing here is needed before an attempt has failed, and what every page has loaded is given to it
 
 /** A request whose first attempt has failed. */
 export interface Repetition {

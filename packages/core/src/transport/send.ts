@@ -221,6 +221,7 @@ export function closeExchange(
   failure?: { readonly error: unknown },
 ): void {
   exchange.end();
+  preloadRepeats();
   const error = isGatewayError(failure?.error) ? failure.error : undefined;
   if (error) cleanError(withDetails(error, exchange.state), client.scrub);
   emitStep(client, exchange, {
@@ -261,9 +262,22 @@ export interface Outgoing {
 let repeats: Repeats | undefined;
 type Repeats = typeof import("./repeat.js");
 
-/** Loads the code that reads refusals and repeats requests; undefined where it can't be loaded. */
+/**
+ * Loads the code that reads refusals and repeats requests; undefined where it can't be loaded. Few requests need it: it is
+ * loaded with the first failure, or by a page that has nothing to do after the first answer.
+ */
 async function loadRepeats(): Promise<Repeats | undefined> {
   return repeats ?? import("./repeat.js").then((module) => (repeats = module)).catch(() => undefined);
+}
+
+let isPreloaded = false;
+
+/** Loads that code in a page that is idle, because the network may be gone later. Elsewhere it is at hand. */
+function preloadRepeats(): void {
+  if (isPreloaded || globalThis.document === undefined) return;
+  isPreloaded = true;
+  // Safari has no `requestIdleCallback`
+  (globalThis.requestIdleCallback ?? setTimeout)(() => loadRepeats());
 }
 
 /**
@@ -310,11 +324,8 @@ export async function send(
       ...(client.credentials && { credentials: client.credentials }),
     };
     const address = addressOf(client, path);
-    const first = attemptOnce(client.prepare(address, init));
-    // while the request is in flight, because the network may be gone later; few requests need it, and none waits for it
-    const loading = loadRepeats();
-    return await first.catch(async (error: Error) => {
-      const loaded = retry.limit > 0 ? await loading : undefined;
+    return await attemptOnce(client.prepare(address, init)).catch(async (error: Error) => {
+      const loaded = retry.limit > 0 ? await loadRepeats() : undefined;
       if (!loaded) throw error;
       return loaded.repeat(error, {
         client,
