@@ -23,6 +23,7 @@ const bin = join(root, "packages/worker-proxy/node_modules/.bin");
 const folder = mkdtempSync(join(tmpdir(), "sluice-release-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 
+const PLACEHOLDER = "YOUR-ACCOUNT";
 /** Tarball of each package, by name. */
 let tarballs: ReadonlyMap<string, string>;
 
@@ -32,6 +33,7 @@ const steps: readonly (readonly [name: string, run: () => void, isNeeded?: boole
     () =>
       values["no-build"] || run(["npx", "-y", pnpm, "-r", "--filter", "./packages/*", "run", "build"], root),
   ],
+  ["the repository has its address", checkAddress],
   ["versions and changelogs", checkVersions],
   ["publint and attw", () => run(["npx", "-y", pnpm, "run", "check:package"], root)],
   ["JSR", checkJSR],
@@ -72,6 +74,18 @@ function problemOf(step: () => void): string | undefined {
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
+}
+
+/** Looks for the words that stand in place of the account and the repository until they are known. */
+function checkAddress(): void {
+  const { url } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).repository;
+  if (url.includes(PLACEHOLDER))
+    throw new Error("the repository has no address yet: node scripts/repository.ts <account>/<repository>");
+  const left = globSync(["*.md", "{docs,packages,examples,.github}/**/*.{md,json,yml,ts,tsx}"], {
+    cwd: root,
+    exclude: (path) => /(^|\/)(node_modules|dist)(\/|$)/.test(path),
+  }).filter((path) => readFileSync(join(root, path), "utf8").includes(PLACEHOLDER));
+  if (left.length > 0) throw new Error(`${PLACEHOLDER} is left in ${left.join(", ")}`);
 }
 
 /** Applies the changesets to a copy of the manifests. Without changesets, as after a release, there is nothing to apply. */

@@ -32,6 +32,19 @@ test.each(workflows)("%s runs scripts and files that exist", (path) => {
   expect(named.length + files.length).toBeGreaterThan(0);
 });
 
+test.each(workflows)("%s pins each action to a commit, so that nobody can change it later", (path) => {
+  const actions = [...textOf(path).matchAll(/uses: (\S+)/g)].map(([, action = ""]) => action);
+  const pinned = /@[0-9a-f]{40}$/;
+  expect(actions.filter((action) => !action.startsWith("./") && !pinned.test(action))).toEqual([]);
+  expect(actions.length).toBeGreaterThan(0);
+});
+
+test("a release waits for CI of its own commit", () => {
+  expect(textOf(".github/workflows/release.yml")).toMatch(
+    /uses: \.\/\.github\/workflows\/ci\.yml[\s\S]*\n {2}release:\n {4}needs: ci\n/,
+  );
+});
+
 test("the workflow of the tests runs the packages on each Node that is promised", () => {
   const [, tested = ""] = /node: \[([\d, ]+)\]/.exec(textOf(".github/workflows/ci.yml")) ?? [];
   const [, lowest] = /^\| Node +\| (\d+)/m.exec(textOf("docs/support.md")) ?? [];
