@@ -101,7 +101,7 @@ const portable = [
 const inCore = (names: readonly string[]) => names.map((name) => `packages/core/test/${name}.test.ts`);
 /**
  * Files that run in workerd and Chromium: all, or as `scripts/test.ts` says by SLUICE_PORTABLE. `pnpm test` leaves the
- * portable ones to Node (`no`), and `pnpm test:long` runs them there (`only`).
+ * portable ones to Node (`no`), and `pnpm test --long` runs them there (`only`).
  */
 const portableRun = process.env["SLUICE_PORTABLE"];
 const elsewhere = {
@@ -130,7 +130,7 @@ export default defineConfig({
   test: {
     reporters: ["default", "./scripts/closing-line.ts"],
     sequence: { sequencer: LongestFirst },
-    tags: [{ name: "long", description: "left to `pnpm test:long`", timeout: 180_000 }],
+    tags: [{ name: "long", description: "left to `pnpm test --long`", timeout: 180_000 }],
     projects: [
       {
         ...shared,

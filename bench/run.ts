@@ -20,6 +20,11 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const results = here("RESULTS.md");
 
 const asked = process.argv.slice(2);
+if (asked.join() === "studio") {
+  execFileSync("npx", ["-y", "pnpm@12.21.0", "run", "build"], { stdio: "inherit" });
+  execFileSync("node", [here("studio.ts")], { stdio: "inherit" });
+  process.exit();
+}
 const unknown = asked.filter((name) => !topics.includes(name));
 if (unknown.length > 0) throw new Error(`no topic ${unknown.join(", ")}: choose from ${topics.join(", ")}`);
 run("npx", "-y", "pnpm@12.21.0", "install", "--dir", here("peers"), "--frozen-lockfile", "--prefer-offline");

@@ -35,7 +35,7 @@ const steps: readonly (readonly [name: string, run: () => void, isNeeded?: boole
   ],
   ["the repository has its address", checkAddress],
   ["versions and changelogs", checkVersions],
-  ["publint and attw", () => run(["npx", "-y", pnpm, "run", "check:package"], root)],
+  ["publint and attw", () => run(["npx", "-y", pnpm, "check", "package"], root)],
   ["JSR", checkJSR],
   ["licences", checkLicences],
   [

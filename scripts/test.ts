@@ -15,6 +15,7 @@ import { ensureChromium } from "./chromium.ts";
  *   --long    what is left out of both: kills, long property runs, React 18, React's compiler rules, unused code, other
  *             people's clients, Next, package shapes
  *   --ci      (none) and then --long
+ *   --clients other people's clients alone; --next a built Next app alone
  *
  * `--seed <number>` and `--runs <number>` are for the properties: to repeat a run that failed, or for a longer one. All
  * other arguments go to each vitest.
@@ -37,7 +38,7 @@ interface TestRun {
 
 const notLong = ["--tags-filter", "!long"];
 const quick: Stage = {
-  scripts: ["check:types"],
+  scripts: ["check types"],
   lanes: [
     [{ args: [...projects("core in node", "react"), "--exclude", "**/conformance.test.ts", ...notLong] }],
   ],
@@ -52,7 +53,7 @@ const elsewhere = ["react 18", "emulator in workerd"];
 const platforms = ["core in workerd", "core in chromium"];
 const siteOf = (script: string) => ({ after: script, env: { SLUICE_SITE: "built" } });
 const usual: Stage = {
-  scripts: ["build", "docs:plain", "check:types", "check:style", "check:size"],
+  scripts: ["build", "site plain", "check types", "check style", "check size"],
   lanes: [
     [
       {
@@ -67,22 +68,26 @@ const usual: Stage = {
     ],
     [
       { args: [...projects(...waiting), ...notLong, "--maxWorkers", "2"] },
-      { args: [...projects(...built), ...notLong, "--maxWorkers", "2"], ...siteOf("docs:plain") },
+      { args: [...projects(...built), ...notLong, "--maxWorkers", "2"], ...siteOf("site plain") },
     ],
   ],
 };
 const long: Stage = {
-  scripts: ["build", "docs:build", "check:react", "check:unused", "check:package"],
+  scripts: ["build", "site build", "check react", "check unused", "check package"],
   lanes: [
     [
       { args: [...projects(...elsewhere, ...platforms), ...notLong], env: { SLUICE_PORTABLE: "only" } },
-      { args: ["--project", "!clients", "--tags-filter", "long"], ...siteOf("docs:build") },
+      { args: ["--project", "!clients", "--tags-filter", "long"], ...siteOf("site build") },
       { args: ["--project", "worker-proxy", "fuzz"], env: { SLUICE_SEED: "7", SLUICE_RUNS: "2000" } },
       { args: ["--project", "together", "properties", "any-json"], env: { SLUICE_RUNS: "2000" } },
       { args: ["--project", "together", "simulation"], env: { SLUICE_RUNS: "400" } },
       { args: ["--project", "clients"] },
     ],
   ],
+};
+const next: Stage = {
+  scripts: ["build"],
+  lanes: [[{ args: [...projects("together"), "examples-next"], after: "build" }]],
 };
 /** Outcome of each script that was started. */
 const ended = new Map<string, Promise<boolean>>();
@@ -100,6 +105,8 @@ if (mode !== "quick" && !ensureChromium()) {
 }
 if (mode === "quick") await run(quick);
 else if (mode === "long") await run(long);
+else if (mode === "clients") await run({ scripts: [], lanes: [[{ args: projects("clients") }]] });
+else if (mode === "next") await run(next);
 else await run(usual);
 if (mode === "ci" && process.exitCode === undefined) await run(long);
 end();
@@ -136,7 +143,7 @@ async function runLane(tests: readonly TestRun[], nth: number): Promise<void> {
 /** Runs a script, and prints one line, or all that it printed where it fails. Resolves to its success. */
 async function check(script: string): Promise<boolean> {
   const startedAt = performance.now();
-  const { status, printed } = await start("pnpm", ["run", script]);
+  const { status, printed } = await start("pnpm", ["run", ...script.split(" ")]);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   if (status === 0) {
     console.log(`✓ ${script} (${seconds} s)`);
@@ -158,8 +165,11 @@ function start(command: string, args: readonly string[], env: NodeJS.ProcessEnv 
     stream?.setEncoding("utf8").on("data", (piece: string) => {
       printed += piece;
     });
-  return new Promise<{ status: number | null; printed: string }>((resolve, reject) => {
-    child.once("error", reject);
+  return new Promise<{ status: number | null; printed: string }>((resolve) => {
+    // the others go on, so that nothing is left behind
+    child.once("error", ({ message }) =>
+      resolve({ status: 1, printed: `${message}: run this by npx -y pnpm@12.21.0 test` }),
+    );
     child.once("close", (status) => resolve({ status, printed }));
   });
 }
@@ -182,7 +192,7 @@ function end(reason?: string): never {
 
 function readArguments() {
   const args = process.argv.slice(2);
-  const modes = ["quick", "long", "ci"] as const;
+  const modes = ["quick", "long", "ci", "clients", "next"] as const;
   const { values, tokens } = parseArgs({
     args,
     options: {
@@ -191,6 +201,8 @@ function readArguments() {
       quick: { type: "boolean" },
       long: { type: "boolean" },
       ci: { type: "boolean" },
+      clients: { type: "boolean" },
+      next: { type: "boolean" },
     },
     strict: false,
     tokens: true,

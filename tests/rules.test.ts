@@ -16,7 +16,7 @@ import { allRules, coveragePage } from "./rules/all.ts";
  * Every row of the spec's tables and every rule: accepted and refused on both sides of the wire, the client before
  * sending and the emulator after, with the same path. Both use the same schemas, so the independent reading of the spec
  * is in tests/rules: its values, at each bound and just beyond, are transcribed by hand and not taken from the tables.
- * `pnpm coverage` writes packages/core/COVERAGE.md from the same.
+ * `pnpm check rules` writes packages/core/COVERAGE.md from the same.
  */
 
 const checks: Readonly<Record<string, (request: unknown) => ReturnType<typeof checkChatRequest>>> = {
@@ -90,7 +90,7 @@ test("the tables of models have the spec's defaults, which no request can show",
   });
 });
 
-test("packages/core/COVERAGE.md has all rules, as `pnpm coverage` writes it", () => {
+test("packages/core/COVERAGE.md has all rules, as `pnpm check rules` writes it", () => {
   const page = new URL("../packages/core/COVERAGE.md", import.meta.url);
   expect(readFileSync(page, "utf8")).toBe(coveragePage());
 });

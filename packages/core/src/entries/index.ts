@@ -1,4 +1,4 @@
-// Bundlers keep the order of these parts, and the order changes the gzipped size: run `check:size` after a change.
+// Bundlers keep the order of these parts, and the order changes the gzipped size: run `check size` after a change.
 
 // The client
 

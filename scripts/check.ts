@@ -1,0 +1,47 @@
+import { spawnSync } from "node:child_process";
+
+/*
+ * pnpm check [name] [arguments]: one check of the repository. Without a name: types, style and unused, as an edit needs
+ * them. `pnpm test` and `pnpm test --long` run all of them.
+ */
+
+const packages = ["pnpm", "-r", "--filter", "./packages/*"];
+const checks: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  /** Types of all packages, examples and tests. */
+  types: [["tsc", "-b", "--checkers", "1"]],
+  /** Format and rules of the code. */
+  style: [["biome", "ci", "."]],
+  /** The rules of React's compiler. */
+  react: [["eslint", "--max-warnings", "0", "packages/react/src", "examples/studio/src"]],
+  /** Files, exports and dependencies that nothing uses. */
+  unused: [["knip"]],
+  /** Sizes beside those of main. `--save` makes them the base. */
+  size: [["node", "scripts/sizes.ts"]],
+  /** The shape of the packed packages. */
+  package: [
+    [...packages, "exec", "publint", "--strict"],
+    [...packages, "exec", "attw", "--pack", ".", "--profile", "esm-only", "--no-emoji"],
+  ],
+  /** Writes the page of all rules that are checked before sending, packages/core/COVERAGE.md. */
+  rules: [
+    ["pnpm", "--filter", "@sluice/core", "run", "build"],
+    ["node", "scripts/coverage.ts"],
+  ],
+  /** All of a release but publishing. `--only <text>` runs some steps. */
+  release: [["node", "scripts/release-check.ts"]],
+};
+
+const [name, ...rest] = process.argv.slice(2);
+const names = name === undefined ? ["types", "style", "unused"] : [name];
+for (const name of names) {
+  const commands = checks[name];
+  if (!commands) {
+    console.error(`There is no check "${name}". There are ${Object.keys(checks).join(", ")}.`);
+    process.exit(2);
+  }
+  for (const [command = "", ...args] of commands) {
+    const { status, error } = spawnSync(command, [...args, ...rest], { stdio: "inherit" });
+    if (error) console.error(`${command} can't be started: run this by npx -y pnpm@12.21.0 check ${name}`);
+    if (status !== 0) process.exit(status ?? 1);
+  }
+}
