@@ -32,22 +32,22 @@ const rules = new Set([...read("docs/spec/wire.md").matchAll(/^- \*\*(\d+\.\d+)\
 const cases = new Set([...read("docs/threats.md").matchAll(/^(\d+)\. /gm)].map(([, n]) => n));
 
 describe("a reference resolves", () => {
-  test("to a section of the spec", () => {
+  test("A reference to a section of the spec resolves", () => {
     expect(deadReferences([...sources, ...tests], deadSections)).toEqual([]);
   });
 
-  test("to a rule of the wire", () => {
+  test("A reference to a rule of the wire resolves", () => {
     expect(deadReferences([...sources, ...tests, ...docs], deadRules)).toEqual([]);
   });
 
-  test("to a case of the threats", () => {
+  test("A reference to a case of the threats resolves", () => {
     const proxy = [...sources, ...tests].filter((path) =>
       /^(packages\/worker-proxy|tests|examples)/.test(path),
     );
     expect(deadReferences([...proxy, ...docs, "SECURITY.md"], deadCases)).toEqual([]);
   });
 
-  test.each(pages)("by the links of %s", (page) => {
+  test.each(pages)("The links of %s lead somewhere", (page) => {
     expect(deadLinks(page)).toEqual([]);
   });
 });

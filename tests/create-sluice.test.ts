@@ -56,13 +56,16 @@ describe("a new app", () => {
     expect(read("My App/README.md")).toContain("npm run dev");
   });
 
-  test.each(["react", "worker", "deno", "next"])("of %s needs nothing of the repository", (template) => {
-    create(template, "--template", template);
-    for (const file of globSync("**/{package,tsconfig}.json", { cwd: join(folder, template) }))
-      expect(read(`${template}/${file}`), file).not.toMatch(/workspace:|catalog:|\.\.\/\.\./);
-  });
+  test.each(["react", "worker", "deno", "next"])(
+    "A new app of %s needs nothing of the repository",
+    (template) => {
+      create(template, "--template", template);
+      for (const file of globSync("**/{package,tsconfig}.json", { cwd: join(folder, template) }))
+        expect(read(`${template}/${file}`), file).not.toMatch(/workspace:|catalog:|\.\.\/\.\./);
+    },
+  );
 
-  test("of a Worker has random secrets for this machine", () => {
+  test("A new Worker has random secrets for this machine", () => {
     create("one", "--template", "worker");
     create("two", "--template", "worker");
     const secretOf = (app: string) => /^JWT_SECRET=(.{40,})$/m.exec(read(`${app}/.dev.vars`))?.[1];

@@ -63,7 +63,7 @@ const cases = twinTables.flatMap((table) => table.models.map((model) => [model, 
 const listOf = (names = "") => names.split(" ").filter(Boolean);
 
 describe.each(["client", "emulator", "proxy"] as const)("The verdict of the %s on each twin", (place) => {
-  test.each(cases)("of a field of %s is the decided one (%#)", async (model, table) => {
+  test.each(cases)("The verdict on a field of %s is the decided one (%#)", async (model, table) => {
     const ask = openPlaces(table.endpoint, model)[place];
     const request = { model, ...table.request };
     expect(await ask(request)).toBe(true);

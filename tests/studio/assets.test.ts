@@ -60,7 +60,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     ]);
   });
 
-  test("that can't be sent say so at the field; the others are sent once, have an address to copy, and come back with Undo", {
+  test("Files that can't be sent say so at the field; the others are sent once, have an address to copy, and come back with Undo", {
     tags: ["long"],
   }, async () => {
     await field("Link").fill("hero.png");
@@ -91,7 +91,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     expect(studio.created(PATH)).toHaveLength(1);
   });
 
-  test("of several files are registered one by one, in every tab, and one that can't be used says so", {
+  test("Several files are registered one by one, in every tab, and one that can't be used says so", {
     tags: ["long"],
   }, async () => {
     const tab = await studio.page.context().newPage();
@@ -112,7 +112,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     expect(await card("hero [[fail]].png").getByRole("button", { name: "Video" }).count()).toBe(0);
   });
 
-  test("whose answer broke off may be billed, and are sent again only when told to", async () => {
+  test("Assets whose answer broke off may be billed, and are sent again only when told to", async () => {
     await pick("hero [[drop]].png");
     await card("hero [[drop]].png").getByText("You may have been charged.").waitFor();
     expect(studio.created(PATH)).toHaveLength(1);

@@ -125,7 +125,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await expect.poll(() => studio.answer().locator(".katex").count()).toBeGreaterThan(3);
     });
 
-    test("in JSON is shown as code", async () => {
+    test("An answer in JSON is shown as code", async () => {
       const turn = async () => {
         await button("Settings").click();
         await page.getByRole("switch", { name: "JSON mode" }).click();
@@ -226,7 +226,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await tab.close();
     });
 
-    test("that falls silent says for how long, until it is stopped", async () => {
+    test("A silent answer says for how long, until it is stopped", async () => {
       await studio.ask("[[stall]] Explain the quadratic formula");
       await studio.answer().locator("p").first().waitFor();
       await page.evaluate(() => {
@@ -249,7 +249,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       expect(await page.getByRole("timer").count()).toBe(0);
     });
 
-    test("that reached its length limit is continued", async () => {
+    test("An answer that reached its length limit is continued", async () => {
       await askAndWait("[[length]] Write a debounce function in TypeScript");
       await studio.answer().getByText("length limit").waitFor();
       await button("Continue").click();
@@ -265,7 +265,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       expect(studio.bodies[1]?.messages.at(-1)).toEqual({ role: "user", content: "Continue" });
     });
 
-    test("that was cut within a table or a bold word is continued as Markdown", async () => {
+    test("An answer that was cut within a table or a bold word is continued as Markdown", async () => {
       for (const [stored, rest] of [
         ["| Part | Use |\n| --- | --- |\n| Sill | keeps", " boats off |\n| Beam | turns |\n\nThat is it."],
         ["It is **made", " of water**.\n\nThat is it."],
@@ -288,7 +288,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await answers().first().getByText("made").waitFor();
     });
 
-    test("that failed says so, also after a reload, with one action", async () => {
+    test("A failed answer says so, also after a reload, with one action", async () => {
       await studio.ask("[[error-frame]] A quiet weekend in a town by a river, please");
       const alert = page.getByRole("alert");
       await alert.getByText("The model had an error").waitFor();
@@ -304,7 +304,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await release();
     });
 
-    test("that a server on this machine may have got without a network may have cost something", async () => {
+    test("A question that a server on this machine may have got without a network may have cost something", async () => {
       expected = /Failed to load resource/;
       await page.evaluate("Object.defineProperty(navigator, 'onLine', { value: false })");
       await page.route("**/v1/chat/completions", (route) => route.abort("connectionreset"));
@@ -349,7 +349,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await studio.answer().getByText("Stopped").waitFor();
     });
 
-    test("that needs approval runs once approved, by the keyboard", async () => {
+    test("A tool that needs approval runs once approved, by the keyboard", async () => {
       await offerTools();
       await studio.ask(`Keep a note: "${LONG_NOTE}"`);
       await button("Approve").waitFor();
@@ -362,7 +362,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await page.keyboard.press("Escape");
     });
 
-    test("that is denied does not run, and the model is told", async () => {
+    test("A denied tool does not run, and the model is told", async () => {
       await offerTools();
       await studio.ask('Keep a note: "nothing"');
       await button("Deny").click();
@@ -373,7 +373,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
         .toMatchObject({ role: "tool", content: expect.stringContaining("did not allow") });
     });
 
-    test("that the user answers is answered on its card, also after a reload", async () => {
+    test("A tool that the user answers is answered on its card, also after a reload", async () => {
       await offerTools();
       await studio.ask("Help me choose a color for my boat");
       await button("heather").waitFor();
@@ -393,7 +393,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
   });
 
   describe("versions", () => {
-    test("of an answer come from Regenerate, and the arrows lead between them", async () => {
+    test("Regenerate makes versions of an answer, and the arrows lead between them", async () => {
       await askAndWait("Hello");
       const release = await studio.hold(COMPLETIONS);
       await button("Regenerate").click();
@@ -408,7 +408,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await studio.answer().getByText("Stopped").waitFor();
     });
 
-    test("of a question come from Edit, each with its own answer", async () => {
+    test("Edit makes versions of a question, each with its own answer", async () => {
       await askAndWait("Hello");
       await button("Edit").press("Enter");
       const editor = page.getByRole("textbox", { name: "Edit your message" });

@@ -132,7 +132,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     ]);
   });
 
-  test("that broke off or were stopped may be billed: the page says so, once", async () => {
+  test("Images that broke off or were stopped may be billed: the page says so, once", async () => {
     await prompt().fill("A reef [[drop]]");
     await button("Generate").click();
     await alert().getByText("You may have been charged.").waitFor();

@@ -203,7 +203,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     expect(studio.created(PATH)).toHaveLength(1);
   });
 
-  test("that fail say why; those that were lost may be billed, and are sent again only when told to", async () => {
+  test("Videos that fail say why; those that were lost may be billed, and are sent again only when told to", async () => {
     await film("A reef [[fail]]");
     studio.ahead = 10 * MINUTE;
     await look();

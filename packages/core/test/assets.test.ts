@@ -105,7 +105,7 @@ describe("createAsset", () => {
 });
 
 describe("getAsset", () => {
-  test("without an assetLookup names the missing option, and keeps the id", async () => {
+  test("A look-up without an assetLookup names the missing option, and keeps the id", async () => {
     const { client } = clientOf(found("Active"));
     for (const waiting of [getAsset(client, handle), waitForAsset(client, "a-1")]) {
       const error = await rejectionOf(waiting);

@@ -195,7 +195,7 @@ describe("a message during an answer", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("that is queued can be dropped, and the others are sent", async () => {
+  test("A queued message can be dropped, and the others are sent", async () => {
     const { chat, connections } = liveChat({ whenBusy: "queue" });
     const turns = ["one", "two", "three"].map((text) => chat.send(text));
     chat.dequeue(0);

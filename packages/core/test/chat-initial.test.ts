@@ -11,7 +11,7 @@ const given: readonly InitialMessage[] = [
 ];
 
 describe("initial messages of a chat", () => {
-  test.each(["initialMessages", "setMessages"])("without ids get ids: %s", async (way) => {
+  test.each(["initialMessages", "setMessages"])("Messages without ids get ids: %s", async (way) => {
     const { chat, sent } = chatOf([hello], way === "initialMessages" ? { initialMessages: given } : {});
     if (way === "setMessages") chat.setMessages(given);
     const { messages } = chat.getSnapshot();
@@ -91,7 +91,7 @@ describe("a message without text and images", () => {
     },
   );
 
-  test("with an image is sent", async () => {
+  test("A message with an image and no text is sent", async () => {
     const { chat, requests } = chatOf([hello]);
     const images = ["https://files.test/a.png"];
     expect(await chat.send("", { images })).toMatchObject({ outcome: "complete" });

@@ -76,7 +76,7 @@ describe("the instructions of a chat", () => {
     expect(await sent(0)).toEqual([system("Be brief."), system("The user is Ada."), user("one")]);
   });
 
-  test("that are empty send no system message", async () => {
+  test("Empty instructions send no system message", async () => {
     const { chat, sent } = chatOf([hello], { instructions: () => "" });
     await chat.send("one");
     expect(await sent(0)).toEqual([user("one")]);

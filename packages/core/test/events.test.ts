@@ -85,7 +85,7 @@ describe("the events of a call", () => {
     for (const secret of [key, "sky", "Hi"]) expect(JSON.stringify(events)).not.toContain(secret);
   });
 
-  test("of two parallel calls have different callIds: a timeline of each", async () => {
+  test("Two parallel calls have different callIds: a timeline of each", async () => {
     const clock = stoppedClock();
     const chat = openBody();
     let answerImage = (_: Response): void => {};

@@ -368,7 +368,7 @@ describe("stop", () => {
     expect(state()).toMatchObject({ outcome, error: { message: expect.stringContaining(message) } });
   });
 
-  test("and an answer never disagree at any moment of the answer", async () => {
+  test("A stop and an answer never disagree at any moment of the answer", async () => {
     const ends = new Set<string>();
     for (let steps = 0; steps < 100; steps += 1) {
       const { client } = clientOf(() => answer(first));
@@ -391,7 +391,7 @@ describe("stop", () => {
     expect([state().status, statuses, reported]).toEqual(["idle", [], []]);
   });
 
-  test("by the caller's signal is an error, too, and may be billed", async () => {
+  test("A stop by the caller's signal is an error, too, and may be billed", async () => {
     const controller = new AbortController();
     const { store, state, arrived } = live({ model, request: { signal: controller.signal } });
     const generated = store.generate(reef);

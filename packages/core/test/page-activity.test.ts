@@ -144,7 +144,7 @@ describe("a page whose browser has no network", () => {
     expect(video.getSnapshot()).toMatchObject({ ...polling, failure: { name: "APIError" } });
   });
 
-  test("that is hidden does not poll, but with pollInBackground until a poll reaches no server", async () => {
+  test("A hidden page does not poll, but with pollInBackground until a poll reaches no server", async () => {
     const first = browserPage();
     await first.attach();
     await first.network(false);

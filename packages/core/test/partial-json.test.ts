@@ -414,7 +414,7 @@ describe("readings", () => {
     expect(after).toStrictEqual({ a: { x: [1] }, b: [{ y: "1" }, { z: ["pq"] }] });
   });
 
-  test("of a long string are right at every length", () => {
+  test("Readings of a long string are right at every length", () => {
     const text = Array.from({ length: 3000 }, (_, at) => `${at}😀\n`).join("");
     const document = createPartialJSON();
     const json = JSON.stringify({ [text]: text, after: "short" });

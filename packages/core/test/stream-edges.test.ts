@@ -258,7 +258,7 @@ describe("an answer", () => {
     expect(messages).toEqual([expect.stringContaining("expo/fetch")]);
   });
 
-  test("of JSON that breaks off leaves no timer behind", async () => {
+  test("JSON that breaks off leaves no timer behind", async () => {
     const clock = stoppedClock();
     const connection = openBody();
     const { client } = clientOf(() => new Response(connection.body), { clock });
@@ -270,7 +270,7 @@ describe("an answer", () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  test("of JSON is read once without a body to stream", async () => {
+  test("JSON is read once without a body to stream", async () => {
     const texts = [JSON.stringify({ choices: [{ message: { role: "assistant", content: "Hello" } }] })];
     const response = new Response();
     Object.defineProperty(response, "body", { value: undefined });
@@ -323,7 +323,7 @@ describe("a body with status 200 is not an answer", () => {
     expect(await rejectionOf(turnOf(DONE))).toMatchObject({ name: "APIError", status: 200 });
   });
 
-  test("but usage or a finish_reason alone is an empty answer", async () => {
+  test("Usage or a finish_reason alone is an empty answer", async () => {
     expect(await turnOf(event({ choices: [], usage }) + DONE)).toMatchObject({
       outcome: "unconfirmed",
       usage,
@@ -333,13 +333,13 @@ describe("a body with status 200 is not an answer", () => {
     });
   });
 
-  test("and the error of plain text names the base URL, as with a page", async () => {
+  test("The error of plain text names the base URL, as with a page", async () => {
     const error = await rejectionOf(turnOf("upstream connect error\n"));
     expect(error).toMatchObject({ name: "APIError", status: 200 });
     expect((error as Error).message).toMatch(/base URL.*upstream connect error/);
   });
 
-  test("and a JSON error after a byte order mark is that error, in any cut", async () => {
+  test("A JSON error after a byte order mark is that error, in any cut", async () => {
     const error = { error: { message: "no quota", code: "quota" } };
     for (const text of [JSON.stringify(error), `\n${JSON.stringify(error, null, 2)}`])
       for (const size of [1, 2, 1000])

@@ -348,7 +348,7 @@ describe("stopping", () => {
     return { connection, client, requests };
   }
 
-  test("by abort() rejects with an AbortError, keeps the snapshot and drops the connection", async () => {
+  test("abort() rejects with an AbortError, keeps the snapshot and drops the connection", async () => {
     const { connection, client } = connected();
     const stream = streamChat(client, question);
     const iterator = stream[Symbol.asyncIterator]();
@@ -365,7 +365,7 @@ describe("stopping", () => {
     expect(await rejectionOf(iterator.next() as Promise<unknown>)).toBe(error);
   });
 
-  test("by the caller's signal rejects with its reason, before and after the headers", async () => {
+  test("The caller's signal rejects with its reason, before and after the headers", async () => {
     const reason = new Error("the page was closed");
     const before = new AbortController();
     const { client } = clientOf(() => new Promise<never>(() => {}));
@@ -382,13 +382,13 @@ describe("stopping", () => {
     expect(await streaming).toBe(reason);
   });
 
-  test("by a signal that has already aborted sends nothing", async () => {
+  test("A signal that has already aborted sends nothing", async () => {
     const { client, requests } = connected();
     await rejectionOf(streamChat(client, question, { signal: AbortSignal.abort() }).result());
     expect(requests).toHaveLength(0);
   });
 
-  test("by leaving the loop aborts the request", async () => {
+  test("Leaving the loop aborts the request", async () => {
     const { connection, client, requests } = connected();
     const stream = streamChat(client, question);
     connection.send(greeting);
@@ -399,7 +399,7 @@ describe("stopping", () => {
     expect(await rejectionOf(stream.result())).toMatchObject({ name: "AbortError" });
   });
 
-  test("by leaving the loop after the end does not abort", async () => {
+  test("Leaving the loop after the end does not abort", async () => {
     const stream = streaming(whole);
     for await (const { type } of stream) if (type === "finish") break;
     expect(await stream.result()).toMatchObject({ outcome: "complete" });

@@ -36,11 +36,14 @@ describe("An answer without a finish_reason", () => {
     expect(rules).toEqual(["chat.unconfirmed", "unconfirmed"]);
   });
 
-  test.each([null, undefined, ""])("from completeChat is unconfirmed, too, if it is %j", async (reason) => {
-    const { client, rules } = warned(() => Response.json(completion(reason)));
-    expect(await completeChat(client, question)).toMatchObject(unconfirmed);
-    expect(rules).toEqual(["chat.unconfirmed", "unconfirmed"]);
-  });
+  test.each([null, undefined, ""])(
+    "A finish_reason of %j leaves an answer of completeChat unconfirmed, too",
+    async (reason) => {
+      const { client, rules } = warned(() => Response.json(completion(reason)));
+      expect(await completeChat(client, question)).toMatchObject(unconfirmed);
+      expect(rules).toEqual(["chat.unconfirmed", "unconfirmed"]);
+    },
+  );
 
   test("has the outcome in its last delta, and in the response that passes it on", async () => {
     const { client } = warned(() => streamAnswer(half));

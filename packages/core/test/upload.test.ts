@@ -191,7 +191,7 @@ describe("a request with files", () => {
     expect(store.getSnapshot().uploadProgress).toBeUndefined();
   });
 
-  test("of images is not sent when an upload fails or is stopped", async () => {
+  test("A request of images is not sent when an upload fails or is stopped", async () => {
     const { client, failures } = live();
     failures.push(() => refused(413, "storage_full"));
     const store = createImageStore(client, { model: "gamma-image-5-0-260128" });

@@ -179,7 +179,7 @@ describe("polling continues at the usual interval", () => {
     expect(requested).toEqual(["poll 0", "events 0", "poll 15"]);
   });
 
-  test("when events break off in the middle, and no change is lost", async () => {
+  test("Polling goes on when events break off in the middle, and no change is lost", async () => {
     const body = openBody();
     const { next, pause, requested, emitted } = watched(
       [() => offering(queued), () => offering(running(40)), () => offering(success)],
@@ -200,7 +200,7 @@ describe("polling continues at the usual interval", () => {
     expect(requested).toEqual(["poll 0", "events 0", "poll 15"]);
   });
 
-  test("when events fall silent", async () => {
+  test("Polling goes on when events fall silent", async () => {
     const body = openBody();
     const { next, clock, requested, pause } = watched(
       [() => offering(queued), () => offering(success)],
@@ -219,7 +219,7 @@ describe("polling continues at the usual interval", () => {
     expect(requested).toEqual(["poll 0", "events 0", "poll 75"]);
   });
 
-  test("and events are requested again after a minute, if the task has changed", async () => {
+  test("Events are requested again after a minute, if the task has changed", async () => {
     const polls = [0, 10, 20, 30, 40, 40, 50].map((percent) => () => offering(running(percent)));
     const { next, pause, requested } = watched(polls, [() => events(), () => events(pushed(success))]);
     await next();
@@ -240,7 +240,7 @@ describe("polling continues at the usual interval", () => {
     ]);
   });
 
-  test("and events are not requested again after an answer without a change", async () => {
+  test("Events are not requested again after an answer without a change", async () => {
     const polls = [0, 0, 0, 0, 0, 0, 5].map((percent) => () => offering(running(percent)));
     const { next, pause, requested } = watched(polls, [() => events(), () => events(pushed(success))]);
     await next();
@@ -250,7 +250,7 @@ describe("polling continues at the usual interval", () => {
     expect(requested.filter((line) => line.startsWith("events"))).toEqual(["events 0", "events 90"]);
   });
 
-  test("and a success without a URL is polled three more times, pushed or not", async () => {
+  test("A success without a URL is polled three more times, pushed or not", async () => {
     const noURL = envelope({ status: "SUCCESS" });
     const { next, pause, tasks, requested } = watched(
       [() => offering(queued), () => offering(noURL)],
@@ -275,7 +275,7 @@ describe("watching ends during pushed changes", () => {
     return { ...watch, body, over };
   }
 
-  test("at the deadline", async () => {
+  test("Watching ends at the deadline", async () => {
     const { clock, over, body, emitted } = await listening({ deadlineMs: 50_000 });
     await clock.advance(50_000);
     expect(await over).toMatchObject({ name: "TimeoutError", phase: "deadline", handle: { id: "t-1" } });
@@ -283,7 +283,7 @@ describe("watching ends during pushed changes", () => {
     expect(emitted).toEqual([{ type: "poll" }]);
   });
 
-  test("by an abort with the caller's reason, and the connection is closed", async () => {
+  test("An abort ends watching with the caller's reason, and closes the connection", async () => {
     const controller = new AbortController();
     const { over, body, emitted, requested } = await listening({ signal: controller.signal });
     controller.abort("enough");
@@ -292,7 +292,7 @@ describe("watching ends during pushed changes", () => {
     expect([emitted.length, requested.length]).toEqual([1, 2]);
   });
 
-  test("by leaving the loop, and the connection and the timers are closed", async () => {
+  test("Leaving the loop closes the connection and the timers", async () => {
     const body = openBody();
     const { tasks, next, clock } = watched([() => offering(queued)], [() => streamAnswer(body.body)], {
       timeouts: { totalMs: 100_000 },

@@ -139,7 +139,7 @@ describe("a form", () => {
     expect(await refusalOf(response)).toMatchObject({ code: "invalid_parameter", param });
   });
 
-  test("that is broken is refused", async () => {
+  test("A broken form is refused", async () => {
     const response = await send(createFastEmulator(), CREATE, hero, {
       headers: { authorization: `Bearer ${KEY}`, "content-type": "multipart/form-data; boundary=x" },
     });

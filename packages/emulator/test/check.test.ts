@@ -40,7 +40,7 @@ async function chatWith(
 }
 
 describe("recorded traffic", () => {
-  test("of the emulator differs nowhere from the specification", async () => {
+  test("Recorded traffic of the emulator differs nowhere from the specification", async () => {
     const video = { model: "beta3.0-video", input: { prompt: "A reef" } };
     const asset = {
       model: "gamma-asset",
@@ -113,17 +113,17 @@ describe("a gateway that differs is reported", () => {
     expect(textsOf(await chatWith(change), "differs")).toEqual([text]);
   });
 
-  test("for a status that is not listed", async () => {
+  test("A status that is not listed is reported", async () => {
     const tapes = await chatWith(() => ({ error: { message: "busy", code: "busy" } }), { status: 529 });
     expect(textsOf(tapes, "differs")).toEqual(["answer: status 529 is not in the specification"]);
   });
 
-  test("for a refusal of what the specification allows", async () => {
+  test("A refusal of what the specification allows is reported", async () => {
     const tapes = await chatWith(() => ({ error: { message: "too hot", code: "no" } }), { status: 400 });
     expect(textsOf(tapes, "differs")).toEqual(["request: refuses what the specification allows: too hot"]);
   });
 
-  test("for taking what the specification forbids", async () => {
+  test("A gateway that takes what the specification forbids is reported", async () => {
     const [{ tape } = expect.fail("no tape")] = await recorded(chat());
     const tapes = [
       {
@@ -137,14 +137,14 @@ describe("a gateway that differs is reported", () => {
     expect(textsOf(await recorded(chat({ seed: 2 })), "unlisted")).toContain("request: seed is accepted");
   });
 
-  test("but not for a value that was redacted", async () => {
+  test("A value that was redacted is not reported", async () => {
     const content = [{ type: "image_url", image_url: { url: `data:image/png;base64,${"QUJD".repeat(20)}` } }];
     const tapes = await recorded(chat({ messages: [{ role: "user", content }] }));
     expect(JSON.stringify(tapes)).toContain("base64,[redacted]");
     expect(textsOf(tapes, "differs")).toEqual([]);
   });
 
-  test("for fields that are not listed, once for all tapes that have them", async () => {
+  test("Fields that are not listed are reported, once for all tapes that have them", async () => {
     const [one, two] = [
       await chatWith((body) => ({ ...body, cost: 1 })),
       await chatWith((body) => ({ ...body, cost: 2 })),

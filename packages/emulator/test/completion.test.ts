@@ -4,7 +4,7 @@ import { ask, complete, createFastEmulator, createLeapingClock, messageOf, type 
 const models = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const;
 
 describe("a completion", () => {
-  test.each(models)("of %s has every documented field", async (model) => {
+  test.each(models)("A completion of %s has every documented field", async (model) => {
     const clock = createLeapingClock();
     const completion = await complete(createFastEmulator({ clock }), ask("Tell me about tea", { model }));
     expect(completion).toMatchObject({

@@ -83,7 +83,7 @@ describe("an image", () => {
     ["An abstract shape in red", "red", ([red, green, blue]: Colour) => red > Math.max(green, blue)],
   ];
   for (const [index, [prompt, shown, isRight]] of subjects.entries())
-    test(`of “${prompt}” shows ${shown}`, { tags: index < 2 ? [] : ["long"] }, async () => {
+    test(`An image of “${prompt}” shows ${shown}`, { tags: index < 2 ? [] : ["long"] }, async () => {
       const emulator = createFastEmulator();
       const url = await imageURL(emulator, { prompt, seed: 3, size: "832x1248" });
       expect(isRight(lowerHalf(await readPNG(await bytesOf(await emulator.fetch(url)))))).toBe(true);

@@ -44,7 +44,7 @@ test("a result has every documented field", async () => {
 
 describe.each(Object.entries(imageModels))("%s", (model, { sizes }) => {
   for (const [index, size] of sizes.entries())
-    test(`at ${size} is a PNG of as many pixels`, { tags: index < 1 ? [] : ["long"] }, async () => {
+    test(`An image at ${size} is a PNG of as many pixels`, { tags: index < 1 ? [] : ["long"] }, async () => {
       const emulator = createFastEmulator();
       const { data } = await generate(emulator, { model, size });
       const { width, height, rows } = await pictureAt(emulator, data[0]?.url);
@@ -82,7 +82,7 @@ describe("a sequence", () => {
     });
   });
 
-  test("with [[partial]] has an error in place of one url", async () => {
+  test("A sequence with [[partial]] has an error in place of one url", async () => {
     const { data, usage } = await generate(createFastEmulator(), {
       ...auto,
       ...most(3),

@@ -74,7 +74,7 @@ describe("a stream", () => {
     expect(emulator.requests[0]).toMatchObject({ aborted: true, finished: false });
   });
 
-  test("that was read to its end is finished, and a later abort changes nothing", async () => {
+  test("A stream that was read to its end is finished, and a later abort changes nothing", async () => {
     const emulator = createFastEmulator();
     const leaving = new AbortController();
     await readFrames(await post(emulator, streamed, { signal: leaving.signal }));

@@ -125,19 +125,19 @@ describe("a body", () => {
     expect((await post(createFastEmulator(), ask("hi"), { headers })).status).toBe(200);
   });
 
-  test("for an unknown model is refused under a code of its own", async () => {
+  test("A body for an unknown model is refused under a code of its own", async () => {
     const response = await post(createFastEmulator(), ask("hi", { model: "zeta-9" }));
     expect(response.status).toBe(400);
     expect(await refusalOf(response)).toMatchObject({ code: "model_not_found", param: "model" });
   });
 
-  test.each([null, [], 7, "hi", {}])("that is %j lacks a model", async (body) => {
+  test.each([null, [], 7, "hi", {}])("The body %j lacks a model", async (body) => {
     const response = await post(createFastEmulator(), JSON.stringify(body));
     expect(response.status).toBe(400);
     expect(await refusalOf(response)).toMatchObject({ code: "invalid_parameter", param: "model" });
   });
 
-  test("with several faults names them all, and the first as param", async () => {
+  test("A body with several faults names them all, and the first as param", async () => {
     const response = await post(createFastEmulator(), ask("hi", { max_tokens: 0, temperature: 3 }));
     const { message, param } = await refusalOf(response);
     expect(param).toBe("max_tokens");

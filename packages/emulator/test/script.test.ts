@@ -99,7 +99,7 @@ describe("a script that is wrong", () => {
   });
 });
 
-test("without options every key is accepted, and none is needed", async () => {
+test("Every key is accepted without options, and none is needed", async () => {
   const emulator = createEmulator({ speed: Infinity });
   expect((await emulator.fetch("https://gateway.test/v1/video/generations/none")).status).toBe(404);
   expect((await complete(emulator, ask("hi"))).object).toBe("chat.completion");

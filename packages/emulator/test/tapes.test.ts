@@ -127,7 +127,7 @@ describe("a recorded exchange", () => {
     ]);
   });
 
-  test("of a form has the names of its files, and the gateway gets the files", async () => {
+  test("A recorded form has the names of its files, and the gateway gets the files", async () => {
     const gateway = createFastEmulator();
     const { text, ...recorder } = await recording(gateway);
     const form = new FormData();
@@ -141,7 +141,7 @@ describe("a recorded exchange", () => {
     expect(text()).not.toContain("canary");
   });
 
-  test("of a file is passed on, and not recorded", async () => {
+  test("An exchange of a file is passed on, and not recorded", async () => {
     const png = new Uint8Array([137, 80, 78, 71]);
     const headers = { "content-type": "image/png" };
     const { text, ended, ...recorder } = await recording({
@@ -153,7 +153,7 @@ describe("a recorded exchange", () => {
     expect(ended[0]?.note).toBe("not recorded: image/png");
   });
 
-  test("with a gateway that can't be reached is not recorded", async () => {
+  test("An exchange with a gateway that can't be reached is not recorded", async () => {
     const recorder = createTapeRecorder({
       gateway: "https://name:canary-password@gateway.test",
       save: () => expect.fail("a tape was saved"),
@@ -240,7 +240,7 @@ describe("a secret is never on the disk", () => {
     expect(text).not.toContain(btoa(CANARY.repeat(20)).slice(40, 80));
   });
 
-  test("from a request that is no JSON", async () => {
+  test("A secret in a request that is no JSON is not written", async () => {
     expect(await recorded(fine, undefined, { body: `{oops sk-${CANARY} ${CANARY}` })).not.toContain(CANARY);
   });
 
@@ -257,7 +257,7 @@ describe("a secret is never on the disk", () => {
     expect(text).not.toContain("u0063");
   });
 
-  test("from the headers of the answer", async () => {
+  test("A secret in the headers of the answer is not written", async () => {
     const headers = {
       "content-type": "application/json",
       "set-cookie": `id=other-${CANARY}`,
@@ -318,7 +318,7 @@ describe("a secret is never on the disk", () => {
     ).not.toContain("0123456789");
   });
 
-  test("from an answer that its client leaves", async () => {
+  test("A secret in an answer that its client leaves is not written", async () => {
     const { text, ended, ...recorder } = await recording(createFastEmulator({ apiKeys: [CANARY] }));
     const leaving = new AbortController();
     const body = JSON.stringify(ask(`${CANARY} [[stall]]`, { stream: true }));
@@ -331,7 +331,7 @@ describe("a secret is never on the disk", () => {
     expect(text()).not.toContain(CANARY);
   });
 
-  test("from the requests of others that came before", async () => {
+  test("A secret of requests that came before is not written", async () => {
     const { text, ...recorder } = await recording({ fetch: async () => Response.json({ last: CANARY }) });
     await (await recorder.fetch("/v1/models", { headers: authorized })).text();
     await (await recorder.fetch("/v1/models")).text();
@@ -423,7 +423,7 @@ describe("a replay", () => {
     expect(() => readTapes(folder)).toThrow(place);
   });
 
-  test("of an empty folder is an error that says what to do", () => {
+  test("A replay of an empty folder is an error that says what to do", () => {
     expect(() => readTapes(newFolder())).toThrow(/--record/);
   });
 });

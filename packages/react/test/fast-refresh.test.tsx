@@ -186,7 +186,7 @@ const modes = [
 ] as const;
 
 describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight", (_, Mode) => {
-  test("of a video task from its creation to its end, with one create and one poller", async () => {
+  test("A video task goes on from its creation to its end, with one create and one poller", async () => {
     const { client, creates, queries, answer, advance } = gateway();
     const { shown, press, sameHooks } = editor(client, useVideo, Mode);
     await press();
@@ -207,7 +207,7 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight
     expect([creates(), queries.length]).toEqual([1, 2]);
   });
 
-  test("of a task that was created after another was attached", async () => {
+  test("A task that was created after another was attached goes on", async () => {
     const { client, answer } = gateway();
     const { shown, press, sameHooks } = editor(client, useSecondVideo, Mode);
     expect(shown()).toContain("t-0");
@@ -218,7 +218,7 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight
     expect(shown()).toBe("second, state of first: t-1");
   });
 
-  test("of an asset that is sent", async () => {
+  test("An asset that is sent goes on", async () => {
     const { client, creates, answer } = gateway();
     const { shown, press, sameHooks } = editor(client, useHero, Mode);
     await press();
@@ -232,7 +232,7 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight
     expect(shown()).toContain("asset://a-1");
   });
 
-  test("of images", async () => {
+  test("Images go on", async () => {
     const { client, creates, signals, answer, advance } = gateway();
     const { shown, press, sameHooks } = editor(client, useReef, Mode);
     await press();
@@ -245,7 +245,7 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight
     expect(shown()).toContain(picture);
   });
 
-  test("of an answer of a chat", async () => {
+  test("An answer of a chat goes on", async () => {
     const { client, creates, connection, advance } = gateway();
     const { shown, press, sameHooks } = editor(client, useAnswer, Mode);
     await press();

@@ -163,7 +163,7 @@ test("A page notifies no more when its component has gone", async () => {
   expect(shown).toEqual([]);
 });
 
-test("without push, a page that is hidden when a task ends notifies once", async () => {
+test("A page without push that is hidden when a task ends notifies once", async () => {
   let answer: (response: Response) => void = () => {};
   const poll = new Promise<Response>((resolve) => {
     answer = resolve;

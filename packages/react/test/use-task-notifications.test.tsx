@@ -127,7 +127,7 @@ test("a user who refuses is not subscribed, and no request is sent", async () =>
   expect([asked, requests]).toEqual([["permission"], []]);
 });
 
-test("after a reload the same subscription is sent again, and nothing is asked", async () => {
+test("The same subscription is sent again after a reload, and nothing is asked", async () => {
   const asked = openBrowser();
   const first = show();
   press("enable");

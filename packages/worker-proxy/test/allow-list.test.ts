@@ -66,7 +66,7 @@ test("addresses, models and caps in a KV hold from the next request on, without 
   expect(await ask({ model: "alpha-v4.1-flash" }, page)).toBe(200);
 });
 
-test("what is wrong in the KV closes the proxy, and the log names it", async () => {
+test("A wrong value in the KV closes the proxy, and the log names it", async () => {
   for (const [name, value] of [
     ["models", { "delta-5.3": { max_tokens: "many" } }],
     ["origins", ["*"]],

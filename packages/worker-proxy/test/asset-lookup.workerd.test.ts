@@ -55,7 +55,7 @@ test.each([
   expect([(await look(body)).status, reached.length]).toEqual([400, 0]);
 });
 
-test("of an id that is there twice, the gateway sees only the one that was checked", async () => {
+test("The gateway sees only the checked one of an id that is there twice", async () => {
   const { look, sent } = openAssets();
   await look(`{"Id":"a-2","Id":"${own}"}`);
   expect(await sent()).toEqual({ Id: "a-1" });
@@ -73,7 +73,7 @@ test("the lookup costs nothing, and needs no model", async () => {
   expect((await look({ Id: own })).status).toBe(200);
 });
 
-test("without a secret, where all callers are one user, ids are the gateway's", async () => {
+test("Ids are the gateway's without a secret, where all callers are one user", async () => {
   const { look, sent } = openAssets({ authenticate: "public", secret: undefined });
   expect(JSON.parse((await look({ Id: "a-1" })).text)).toEqual(record);
   expect(await sent()).toEqual({ Id: "a-1" });

@@ -178,7 +178,7 @@ describe("case 52: a field that the model's table does not list", () => {
     expect(error?.["message"]).toMatch(/fallbacks.*allowFields|allowFields.*fallbacks/);
   });
 
-  test("that is null, or that each client of OpenAI sends, is never a reason to refuse", async () => {
+  test("A field that is null, or that each client of OpenAI sends, is never a reason to refuse", async () => {
     const [path, body] = requests.alpha;
     const harmless = {
       models: null,
@@ -255,7 +255,7 @@ describe("case 65: media", () => {
     }
   });
 
-  test("that is the Base64 of a file may be sent as an asset", async () => {
+  test("The Base64 of a file may be sent as an asset", async () => {
     const [path, body] = withURL("asset", png);
     expect((await proxy.ask("ada", body, { path })).status).toBe(200);
   });

@@ -79,7 +79,7 @@ describe("case 49: what was reserved is released", () => {
     expect(await proxy.spent(user)).toBe(0);
   });
 
-  test("where the client leaves before its body has come", async () => {
+  test("A client that leaves before its body has come gets its reservation back", async () => {
     proxy.upstream.answers(says(json('{"id":"1"}')));
     await proxy.raw(
       `POST ${CHATS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer early\r\nContent-Type: application/json\r\nContent-Length: 5\r\nConnection: close\r\n\r\n{"mod`,
@@ -172,7 +172,7 @@ describe("case 56: anonymous visitors, each with a session of their own,", () =>
     await proxy.close();
   });
 
-  test("of one user are bounded by session too", async () => {
+  test("Anonymous visitors of one user are bounded by session too", async () => {
     const proxy = await startAttacked({
       options: { routes },
       plan: { budget: { user: 3000, session: 2000 } },

@@ -72,7 +72,7 @@ describe("case 57: the polls of a task", () => {
     expect(proxy.upstream.requests.length).toBeLessThanOrEqual(2 + seconds);
   });
 
-  test("of another user are not answered from this user's memory", async () => {
+  test("Polls of another user are not answered from this user's memory", async () => {
     proxy.upstream.answers(says(json(task)));
     await proxy.ask("ada", undefined, { path: path("ada") });
     expect((await proxy.ask("bob", undefined, { path: path("ada") })).status).toBe(404);

@@ -106,7 +106,7 @@ describe("case 32: a token that is not", () => {
 });
 
 describe("case 32: a token in the wrong place is refused:", () => {
-  test("without Bearer, with another scheme, or twice", async () => {
+  test("A token without Bearer, with another scheme, or twice is refused", async () => {
     const token = await issuer.token();
     for (const authorization of ["", token, `Basic ${token}`, `Bearer${token}`, `Bearer ${token} x`])
       expect(await door.visit({ authorization })).toEqual(nobody);
@@ -117,7 +117,7 @@ describe("case 32: a token in the wrong place is refused:", () => {
     expect(await authenticate(new Request("https://proxy.example", { headers }), {})).toBeNull();
   });
 
-  test("in a cookie, in other headers, in the query", async () => {
+  test("A token in a cookie, in other headers or in the query is refused", async () => {
     const token = await issuer.token();
     for (const name of ["cookie", "x-api-key", "proxy-authorization", "cf-access-jwt-assertion"])
       expect(await door.visit({ [name]: `authorization=Bearer ${token}` })).toEqual(nobody);

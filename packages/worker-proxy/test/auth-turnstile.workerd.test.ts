@@ -115,7 +115,7 @@ describe("case 36: when Turnstile gives no verdict", () => {
     expect(log).toEqual([expect.stringContaining("turnstile: siteverify could not be asked")]);
   });
 
-  test("at first, the second try counts", async () => {
+  test("The second try counts where Turnstile gives no verdict at first", async () => {
     const { exchanged } = openVisitors([down, good()]);
     expect((await exchanged()).status).toBe(200);
     const { exchanged: refused } = openVisitors([down, bad("timeout-or-duplicate")]);

@@ -26,7 +26,7 @@ test("case 33: in workerd, a redirect to other keys is not followed", async () =
   expect(proxy.paths()).toEqual(["/jwks"]);
 });
 
-test("in workerd, a client that leaves while its request fetches the keys does not block others", async () => {
+test("A client of workerd that leaves while its request fetches the keys does not block others", async () => {
   proxy.answersKeys(() => {});
   const leaving = new AbortController();
   const left = proxy.ask({ signal: leaving.signal }).catch(() => "left");

@@ -110,7 +110,7 @@ describe("case 48: values are counted before anything is built of them", () => {
     expect([await status(nested(60)), await status(nested(61))]).toEqual([200, 400]);
   });
 
-  test("what stands in texts is not counted, whatever is escaped in them", async () => {
+  test("Marks within texts are not counted, whatever is escaped in them", async () => {
     const { ask, sent } = openProxy();
     const contents = [
       ",".repeat(300_000),
@@ -159,7 +159,7 @@ test("with a cap on tokens, a chat without `max_tokens` gets the cap", async () 
   expect(sent.map(({ max_tokens }) => max_tokens)).toEqual([10_000, 10_000, 8192]);
 });
 
-test("without a cap too, tokens are a number, before a meter computes with them", async () => {
+test("Tokens are a number, also without a cap, before a meter computes with them", async () => {
   const meter = { reserve: () => Promise.reject(new Error("the meter was asked")) };
   for (const options of [{}, { meter }]) {
     const { reached, ask } = openProxy(options);

@@ -135,7 +135,7 @@ describe("case 28: what is beyond a cap is refused, and names the field", () => 
     },
   );
 
-  test("in each entry of a list", async () => {
+  test("Each entry of a list is held to its cap", async () => {
     const caps = { "content.role": ["first_frame", "last_frame"], tools: 1 };
     const content = (role: string) => `"content":[{"role":"last_frame"},{"role":"${role}"}]`;
     expect((await video(caps, content("first_frame"))).status).toBe(200);

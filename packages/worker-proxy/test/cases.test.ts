@@ -80,7 +80,7 @@ describe("case 22: an upload that does not end", () => {
     expect(proxy.upstream.requests).toEqual([]);
   });
 
-  test("and trickles on is answered at the same deadline: a byte does not put it off", async () => {
+  test("An upload that trickles on is answered at the same deadline: a byte does not put it off", async () => {
     const socket = connect(Number(proxy.url.port), proxy.url.hostname);
     socket.write(`${closed("Content-Length: 900")}{`);
     const trickle = setInterval(() => socket.write(" "), 50);
@@ -90,7 +90,7 @@ describe("case 22: an upload that does not end", () => {
     expect(proxy.upstream.requests).toEqual([]);
   });
 
-  test("and is cut off is not sent", async () => {
+  test("An upload that is cut off is not sent", async () => {
     const socket = connect(Number(proxy.url.port), proxy.url.hostname);
     socket.end(`${closed("Content-Length: 900")}${body}`);
     await textOf(socket);

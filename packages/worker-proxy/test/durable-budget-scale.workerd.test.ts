@@ -198,7 +198,7 @@ describe("case 95: a usage that can't be true", () => {
     ]);
   });
 
-  test("of up to ten times is spent as it is", async () => {
+  test("A usage of up to ten times the reservation is spent as it is", async () => {
     const { paid, ledger } = openMeter({ limits: { user: 1000 } });
     await (await paid(10)).settle({ total_tokens: 100 });
     expect(await ledger("user").read()).toMatchObject({ spent: 100 });
@@ -322,7 +322,7 @@ describe("case 97: a bound in bytes", () => {
 });
 
 describe("case 98: rows of an earlier version", () => {
-  test("of the first one are brought up to date: nothing that was spent or reserved is lost", async () => {
+  test("Rows of the first version are brought up to date: nothing that was spent or reserved is lost", async () => {
     const { paid, ledger } = openMeter();
     const object = await objectOfUser();
     await runInDurableObject(object, (_, { storage }) => {
@@ -342,7 +342,7 @@ describe("case 98: rows of an earlier version", () => {
     expect(await ledger("user").read()).toMatchObject({ spent: 35, reserved: 60, remaining: 25 });
   });
 
-  test("of a later one are neither read nor changed: nothing passes", async () => {
+  test("Rows of a later version are neither read nor changed: nothing passes", async () => {
     const { paid, reserve } = openMeter();
     await (await paid(10)).settle({ total_tokens: 10 });
     const object = await objectOfUser();

@@ -59,7 +59,7 @@ async function ledger() {
 }
 
 describe("a budget", () => {
-  test("of fifty requests at once, with money for one, lets one pass", async () => {
+  test("A budget with money for one of fifty requests at once lets one pass", async () => {
     const { reserve } = openMeter({ limits: { user: 10 } });
     const given = await Promise.all(Array.from({ length: 50 }, () => reserve(10)));
     expect(given.filter((one) => "settle" in one)).toHaveLength(1);
@@ -316,7 +316,7 @@ describe("an operator", () => {
     expect(() => ledger("address")).toThrow("limits");
   });
 
-  test("who raises a budget leaves nothing behind when the window has ended", async () => {
+  test("An operator who raises a budget leaves nothing behind when the window has ended", async () => {
     await openMeter().ledger().raise(5);
     const object = await ledger();
     vi.setSystemTime(START + HOUR);

@@ -49,19 +49,22 @@ const codeOf = ({ status, error }: { status: number; error: Record<string, strin
 ];
 
 describe("case 100: a create that comes again with its key is paid once", () => {
-  test.each(kinds)("as %s, and the answer is the same, also after its object was evicted", async (kind) => {
-    const { ask } = openOnceProxy();
-    const first = await ask({ kind, key });
-    expect(first.status).toBe(200);
-    await evictDurableObject(await objectOf(key));
-    const second = await ask({ kind, key });
-    expect([second.status, second.text]).toEqual([200, first.text]);
-    expect(second.headers.get("x-request-id")).toBe("gateway-1");
-    expect(gateway.requests).toHaveLength(1);
-    expect(gateway.requests[0]?.headers.has("idempotency-key")).toBe(false);
-  });
+  test.each(kinds)(
+    "A create that comes again as %s has the same answer, also after its object was evicted",
+    async (kind) => {
+      const { ask } = openOnceProxy();
+      const first = await ask({ kind, key });
+      expect(first.status).toBe(200);
+      await evictDurableObject(await objectOf(key));
+      const second = await ask({ kind, key });
+      expect([second.status, second.text]).toEqual([200, first.text]);
+      expect(second.headers.get("x-request-id")).toBe("gateway-1");
+      expect(gateway.requests).toHaveLength(1);
+      expect(gateway.requests[0]?.headers.has("idempotency-key")).toBe(false);
+    },
+  );
 
-  test("where ten come at once, by one reservation that is settled once", async () => {
+  test("Ten creates at once are paid by one reservation that is settled once", async () => {
     const answer = heldAnswer();
     const { ask } = openPaidOnce();
     const ten = Array.from({ length: 10 }, () => ask({ key }));
@@ -75,7 +78,7 @@ describe("case 100: a create that comes again with its key is paid once", () => 
     expect(ledger.entries[1]).toEqual(["settle", { total_tokens: 7 }]);
   });
 
-  test("where its client leaves while it waits, and others wait for the same", async () => {
+  test("A client that leaves while it waits does not end the create for others", async () => {
     const answer = heldAnswer();
     const { ask } = openPaidOnce();
     const client = new AbortController();
@@ -91,7 +94,7 @@ describe("case 100: a create that comes again with its key is paid once", () => 
     expect(ledger.entries.map(([word]) => word)).toEqual(["reserve", "settle"]);
   });
 
-  test("for a day from the first request; then the key begins anew", async () => {
+  test("A key is remembered for a day from the first request; then it begins anew", async () => {
     const { ask } = openOnceProxy();
     for (const at of [0, DAY - 1]) {
       vi.setSystemTime(START + at);
@@ -110,7 +113,7 @@ describe("case 100: a create that comes again with its key is paid once", () => 
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test("and its film is watched once, by a watch that the second answer does not begin anew", async () => {
+  test("The film is watched once, by a watch that the second answer does not begin anew", async () => {
     const watch = env.BRISK_WATCH as unknown as ObjectNamespace;
     const { ask } = openOnceProxy({
       extensions: [once(() => env.ONCE), videoEvents(() => watch, { startOn: "create" })],
@@ -133,7 +136,7 @@ describe("case 100: a create that comes again with its key is paid once", () => 
 });
 
 describe("case 101: a key belongs to its user and to one request", () => {
-  test("so that another user's key finds nothing", async () => {
+  test("Another user's key finds nothing", async () => {
     const { ask } = openOnceProxy();
     const one = await ask({ kind: "video", key });
     const other = await ask({ kind: "video", key, user: "user-2" });
@@ -141,7 +144,7 @@ describe("case 101: a key belongs to its user and to one request", () => {
     expect(other.text).not.toBe(one.text);
   });
 
-  test("so that another body and another kind are 422, in flight and later, and nothing is sent", async () => {
+  test("Another body and another kind are 422, in flight and later, and nothing is sent", async () => {
     const answer = heldAnswer();
     const { ask } = openPaidOnce();
     const first = ask({ key });
@@ -158,7 +161,7 @@ describe("case 101: a key belongs to its user and to one request", () => {
     expect(ledger.entries).toHaveLength(2);
   });
 
-  test("so that a key of another shape is 400, and a request without one is sent each time", async () => {
+  test("A key of another shape is 400, and a request without one is sent each time", async () => {
     const { ask } = openOnceProxy();
     for (const wrong of ["a b", "k".repeat(256), ""])
       expect(codeOf(await ask({ key: wrong }))).toEqual([400, "idempotency_key_invalid"]);
@@ -189,7 +192,7 @@ describe("case 102: a request whose object was lost is never sent again", () => 
     await evictDurableObject(object);
   }
 
-  test("and the same error answers its key for a day, with a line in the log", async () => {
+  test("The same error answers the key for a day, with a line in the log", async () => {
     const { ask } = openOnceProxy();
     await lose(ask);
     answersCreates();
@@ -201,7 +204,7 @@ describe("case 102: a request whose object was lost is never sent again", () => 
     expect(lines.filter((line) => line.includes("was lost with its object"))).toHaveLength(1);
   });
 
-  test("and its alarm says so where nobody asks again, and deletes it after a day", async () => {
+  test("The alarm says so where nobody asks again, and deletes the request after a day", async () => {
     const { ask } = openOnceProxy();
     await lose(ask);
     const object = await objectOf(key);
@@ -333,7 +336,7 @@ describe("case 104: what may have cost is kept, also as an error", () => {
 });
 
 describe("case 105: what is kept is bounded", () => {
-  test("by an alarm after a day and at most an hour more, which leaves nothing", async () => {
+  test("An alarm leaves nothing after a day and at most an hour more", async () => {
     await openOnceProxy().ask({ key });
     const object = await objectOf(key);
     const alarmAt = () => runInDurableObject(object, (_, { storage }) => storage.getAlarm());
@@ -344,7 +347,7 @@ describe("case 105: what is kept is bounded", () => {
     expect([await tablesOf(key), await alarmAt()]).toEqual([[], null]);
   });
 
-  test("where an alarm comes too early, by the next one", async () => {
+  test("An alarm that comes too early leaves the work to the next one", async () => {
     await openOnceProxy().ask({ key });
     const object = await objectOf(key);
     await runDurableObjectAlarm(object);
@@ -353,7 +356,7 @@ describe("case 105: what is kept is bounded", () => {
     expect(await tablesOf(key)).toHaveLength(2);
   });
 
-  test("and the rows for a create are as many with none as with 100 others of its user", async () => {
+  test("The rows for a create are as many with none as with 100 others of its user", async () => {
     const { ask } = openOnceProxy();
     const rowsOf = async (name: string) =>
       runInDurableObject(await objectOf(name), (object) => ({
@@ -368,7 +371,7 @@ describe("case 105: what is kept is bounded", () => {
     expect(alone.written).toBeLessThanOrEqual(12);
   });
 
-  test("and what is stored has neither the key of the gateway nor the body of the request", async () => {
+  test("The rows have neither the key of the gateway nor the body of the request", async () => {
     await openOnceProxy().ask({ key });
     const stored = await runInDurableObject(await objectOf(key), (_, { storage }) =>
       JSON.stringify(storage.sql.exec("SELECT * FROM requests").toArray()),
@@ -377,7 +380,7 @@ describe("case 105: what is kept is bounded", () => {
     expect(stored).not.toContain("a bird");
   });
 
-  test("and rows of a later version are not read: 503, and nothing is sent", async () => {
+  test("Rows of a later version are not read: 503, and nothing is sent", async () => {
     const { ask } = openOnceProxy();
     await ask({ key });
     const object = await objectOf(key);

@@ -62,7 +62,7 @@ describe("case 128: a browser belongs to the user who subscribed it last", () =>
     expect(world.pushes).toEqual([address()]);
   });
 
-  test("and a notice that is already on its way does not reach the next user", async () => {
+  test("A notice that is already on its way does not reach the next user", async () => {
     world.service = () => new Response(null, { status: 503 });
     await subscribe(ann, phone);
     const { watch } = await create(ann);
@@ -108,7 +108,7 @@ describe("case 128: a browser belongs to the user who subscribed it last", () =>
     expect(world.pushes).toEqual([address()]);
   });
 
-  test("and what the user before ends or erases does not end the notices of the next", async () => {
+  test("A user who ends or erases does not end the notices of the next user of the browser", async () => {
     const id = await subscribe(ann, phone);
     await subscribe(bob, phone);
     await ask(ann, `/v1/notifications/${id}`, { method: "DELETE" });
@@ -139,7 +139,7 @@ describe("case 128: a subscription", () => {
     expect(world.pushes).toEqual([address()]);
   });
 
-  test("that its push service does not know any more is told as gone, with what was on its way", async () => {
+  test("A subscription that its push service has forgotten is reported as gone, with the notices on their way", async () => {
     await subscribe(ann, phone);
     world.service = () => new Response(null, { status: 410 });
     await notifyOf(ann);

@@ -264,7 +264,7 @@ describe("case 116: each answer is one event, and its usage is in no other", () 
     expect(jobs).toMatchObject([{ outcome, code, spent: 100 }]);
   });
 
-  test("with the outcome unconfirmed where the end lacks a finish reason, and one refused by the gateway", async () => {
+  test("An end without a finish reason is unconfirmed, and the gateway's refusal is an event, too", async () => {
     wholeAnswer(`${piece}data: [DONE]\n\n`);
     await (await openIsolate().ask()).text();
     gateway.answers(() => refusal(400));
@@ -355,7 +355,7 @@ describe("case 117: all answers of a user", () => {
     await begun();
   });
 
-  test("of another user stay", async () => {
+  test("The answers of another user stay", async () => {
     wholeAnswer(piece + end);
     const response = await openIsolate().ask();
     await response.text();

@@ -42,7 +42,7 @@ describe("case 51: one stream is paid for once", () => {
     expect(ledger.entries.slice(1)).toEqual([["settle", usage]]);
   });
 
-  test("by the usage at its end, though its only reader has left", async () => {
+  test("A stream is paid by the usage at its end, though its only reader has left", async () => {
     const answer = liveAnswer();
     const client = new AbortController();
     const response = await openPaidProxy().ask({ signal: client.signal });
@@ -55,7 +55,7 @@ describe("case 51: one stream is paid for once", () => {
     expect(ledger.entries[1]).toEqual(["settle", usage]);
   });
 
-  test("by a meter that knows the user, the model and the body", async () => {
+  test("The meter of a stream knows the user, the model and the body", async () => {
     wholeAnswer(piece + end);
     const user = { id: "Zoë", session: "s-1", address: "192.0.2.7" };
     const { ask } = openPaidProxy({ authenticate: () => user });
@@ -66,7 +66,7 @@ describe("case 51: one stream is paid for once", () => {
 });
 
 describe("case 50: a request that the log refuses costs nothing", () => {
-  test("with a bad key, another body, too many readers, a bad place or an unknown stream", async () => {
+  test("A bad key, another body, too many readers, a bad place or an unknown stream cost nothing", async () => {
     liveAnswer();
     const { ask, resume, stop } = openPaidProxy();
     const id = idOf(await ask(keyed));
@@ -83,7 +83,7 @@ describe("case 50: a request that the log refuses costs nothing", () => {
     await stop(id);
   });
 
-  test("where nothing is left of the budget: 429, and the same request may come again", async () => {
+  test("A request without budget is 429, and may come again", async () => {
     wholeAnswer(piece + end);
     ledger.answers(() => ({ retryAfterMs: 90_500 }));
     const { ask } = openPaidProxy();
@@ -96,7 +96,7 @@ describe("case 50: a request that the log refuses costs nothing", () => {
     expect(words()).toEqual(["reserve", "settle"]);
   });
 
-  test("where the meter fails: 503, and nothing is sent to the gateway", async () => {
+  test("A meter that fails is 503, and nothing is sent to the gateway", async () => {
     wholeAnswer(piece + end);
     ledger.answers(() => {
       throw new Error("no ledger");
@@ -107,7 +107,7 @@ describe("case 50: a request that the log refuses costs nothing", () => {
     expect(gateway.requests).toHaveLength(0);
   });
 
-  test("where the proxy has a meter and the object has none: 500, with the cause in the log", async () => {
+  test("A meter of the proxy alone is 500, with the cause in the log", async () => {
     wholeAnswer(piece + end);
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const refused = await openProxy({ meter: ledger.meter }).ask();
@@ -138,13 +138,13 @@ describe("what was reserved is released", () => {
 });
 
 describe("all that was reserved is spent", () => {
-  test("when an answer breaks off", async () => {
+  test("An answer that breaks off spends its reservation", async () => {
     wholeAnswer(piece);
     await (await openPaidProxy().ask()).text();
     expect(ledger.entries.slice(1)).toEqual([["settle", undefined]]);
   });
 
-  test("when it is stopped, by its reader or for want of one", async () => {
+  test("A stopped answer spends its reservation, also where it has no reader", async () => {
     const { ask, stop } = openPaidProxy();
     liveAnswer().send(piece);
     await stop(idOf(await ask()));

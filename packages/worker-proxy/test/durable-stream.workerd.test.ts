@@ -273,7 +273,7 @@ describe("who leaves", () => {
     expect(await third.text()).toBe(numbered([finish, done], 2));
   });
 
-  test("by DELETE stops it at the gateway, for all readers, and once", async () => {
+  test("DELETE stops a stream at the gateway, for all readers, and once", async () => {
     const answer = liveAnswer();
     const { ask, resume, stop } = openProxy();
     const response = await ask();
@@ -292,7 +292,7 @@ describe("who leaves", () => {
     expect(await storedIn(await objectOf(id), "stream")).toMatchObject([{ state: "cancelled" }]);
   });
 
-  test("before the gateway has answered can stop it too", async () => {
+  test("A reader who leaves before the gateway has answered can stop the stream, too", async () => {
     let hasLeft = false;
     gateway.answers(async ({ signal }) => {
       while (!signal.aborted) await turn();
@@ -376,7 +376,7 @@ describe("a reader", () => {
     expect(await reader.until("[DONE]")).toContain(numbered([finish, done]));
   });
 
-  test("that stops reading is ended, and can read on from its place", async () => {
+  test("A reader that stops reading is ended, and can read on from its place", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     const { send, end } = liveAnswer();
     const { ask, resume } = openProxy();
@@ -441,7 +441,7 @@ describe("a stream whose object is restarted", () => {
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test("after its end is read as before", async () => {
+  test("A stream whose object is restarted after its end is read as before", async () => {
     wholeAnswer(events.join(""));
     const { ask, resume } = openProxy();
     const response = await ask();
@@ -557,7 +557,7 @@ describe("another user", () => {
     expect((await resume(id)).status).toBe(200);
   });
 
-  test("with the same idempotency-key gets a stream of their own", async () => {
+  test("Another user with the same idempotency-key gets a stream of their own", async () => {
     wholeAnswer(events.join(""));
     const { ask } = openProxy();
     const ids = [
@@ -587,7 +587,7 @@ describe("the same idempotency-key", () => {
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test("with another question is refused", async () => {
+  test("The same idempotency-key with another question is refused", async () => {
     wholeAnswer(events.join(""));
     const { ask } = openProxy();
     const headers = { "idempotency-key": "other" };

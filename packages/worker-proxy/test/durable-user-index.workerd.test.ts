@@ -104,7 +104,7 @@ describe("a place of a user", () => {
     });
   });
 
-  test("of claims at once, only as many are taken as there are places", async () => {
+  test("Only as many claims at once are taken as there are places", async () => {
     await withIndex("at once", async ({ index }) => {
       const taken = await Promise.all(
         Array.from({ length: 20 }, (_, nth) => index.claim(claimOf(`${nth}`, 5))),
@@ -114,7 +114,7 @@ describe("a place of a user", () => {
   });
 });
 
-test("what is kept beyond the most is named, the oldest first to go, until it is forgotten", async () => {
+test("Objects beyond the most are named, the oldest first to go, until they are forgotten", async () => {
   await withIndex("kept", async ({ index }) => {
     const end = (nth: number) => index.end({ id: `${nth}`, keptUntil: Date.now() + HOUR + nth, mostKept: 3 });
     for (const nth of [1, 2, 3]) expect(await end(nth)).toEqual([]);
@@ -125,7 +125,7 @@ test("what is kept beyond the most is named, the oldest first to go, until it is
   });
 });
 
-test("what is only read or forgotten leaves nothing behind, and a cleared index is empty", async () => {
+test("An index that is only read or forgotten leaves nothing behind, and a cleared one is empty", async () => {
   await withIndex("clear", async ({ index, rows, state }) => {
     expect(await index.list()).toEqual([]);
     await index.forget(["a"]);

@@ -219,7 +219,7 @@ test("a success without a file is polled on, for three more answers", async () =
   expect(await alarmAt()).toBeGreaterThan(DAY / SECOND);
 });
 
-test("after 24 hours the watch ends, and pages hear so without a poll", async () => {
+test("The watch ends after 24 hours, and pages hear so without a poll", async () => {
   const { ring, ask, alarmAt } = await create();
   await ring();
   vi.setSystemTime(START + DAY);

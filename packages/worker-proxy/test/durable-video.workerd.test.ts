@@ -298,7 +298,7 @@ test("a reader that comes during a poll gets its answer, and the next polls come
 });
 
 describe("coming back", () => {
-  test("with the last event's id nothing is sent twice, and without it the newest comes at once", async () => {
+  test("A page that comes back with the last event's id gets nothing twice, and without it the newest at once", async () => {
     const watch = openWatch();
     const { id } = await after(watch, () => task("QUEUED"));
     const [back, anew] = [await watch.subscribe({ lastEventId: `${id}` }), await watch.subscribe()];
@@ -308,7 +308,7 @@ describe("coming back", () => {
     expect(await back.nextEvent()).toMatchObject({ id: `${Number(id) + 1}` });
   });
 
-  test("after the end comes the final state, or only the end for who has seen it", async () => {
+  test("A page that comes back after the end gets the final state, or only the end if it has seen it", async () => {
     const watch = openWatch();
     const { id } = await after(watch, () => task("SUCCESS", { result_url: "https://cdn.example/v.mp4" }));
     const late = await watch.subscribe();
@@ -346,7 +346,7 @@ describe("evicted", () => {
     expect(gateway.requests).toHaveLength(2);
   });
 
-  test("before the first question it goes on as well", async () => {
+  test("A watch that is evicted before its first poll goes on as well", async () => {
     const watch = openWatch();
     const leaving = new AbortController();
     await watch.subscribe({ signal: leaving.signal });
@@ -421,7 +421,7 @@ describe("an end", () => {
     },
   );
 
-  test("without a key nothing is sent, and clients do not get the cause", async () => {
+  test("A watch without a key sends nothing, and clients do not get the cause", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const watch = openWatch();
     const tab = await watch.subscribe();

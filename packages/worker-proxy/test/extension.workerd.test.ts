@@ -69,7 +69,7 @@ describe("a path of an extension", () => {
     expect((await request("GET", "/v1/budget")).text).toBe('{"id":"none"}');
   });
 
-  test("that names a task is given the gateway's own id, and is marked in the answer", async () => {
+  test("A path that names a task is given the gateway's own id, and is marked in the answer", async () => {
     const { watch, served } = openExtended(({ id }) => Response.json({ data: { task_id: id } }));
     const { text } = await watch(signed("t-1"));
     expect(served).toMatchObject([{ id: "t-1", sentId: signed("t-1") }]);
@@ -194,13 +194,13 @@ describe("a path of an extension", () => {
     },
   );
 
-  test("that does not answer is not waited for", async () => {
+  test("An extension that does not answer is not waited for", async () => {
     const { resume } = openExtended(() => new Promise(() => {}), { limits: { headersMs: 5 } });
     expect((await resume("s-1")).error?.["code"]).toBe("upstream_timeout");
   });
 });
 
-test("what is offered is said on answers of its group, and on no others", async () => {
+test("An offer is named on answers of its group, and on no others", async () => {
   const { ask } = openExtended();
   const poll = () => ask(asked({ method: "GET", path: `/v1/video/generations/${signed("t-1")}` }));
   expect((await poll()).headers.get("x-sluice-offers")).toBe("video-events");

@@ -123,7 +123,7 @@ describe("case 52: a field that is not in the model's table does not reach the g
     });
   });
 
-  test("what a JSON Schema of a tool holds is its own affair", async () => {
+  test("The JSON Schema of a tool may hold any field", async () => {
     const parameters = {
       type: "object",
       properties: { url: { const: "http://10.0.0.1/" }, n: { n: [[1]] } },

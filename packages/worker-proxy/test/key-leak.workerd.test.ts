@@ -33,7 +33,7 @@ describe("case 54: the whole key does not pass in JSON", () => {
     }
   });
 
-  test("as a name", async () => {
+  test("The key as a name in JSON does not pass", async () => {
     const answer = () => new Response(`{"id":"t","${escaped(KEY)}":1}`, { headers: json });
     expect((await openProxy({}, answer).ask(asked())).status).toBe(502);
   });
@@ -142,7 +142,7 @@ describe("case 55: a part of the key is no key", () => {
     expect(passed).not.toContain("event: error");
   });
 
-  test("and a key that is shorter than 8 characters is not looked for", async () => {
+  test("A key that is shorter than 8 characters is not looked for", async () => {
     const { ask } = openProxy({ apiKey: () => "dev-key" }, () => Response.json({ note: "your dev-key" }));
     expect((await ask(asked())).status).toBe(200);
   });

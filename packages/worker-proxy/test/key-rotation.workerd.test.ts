@@ -66,7 +66,7 @@ test("a key that the operator has withdrawn is not used, though it worked", asyn
   expect(used()).toEqual([KEY, NEXT, KEY]);
 });
 
-test("when both are refused the log says so, and the answer does not", async () => {
+test("The log says that both keys were refused, and the answer does not", async () => {
   const { ask, used, events } = openRotating([]);
   const { status, error, text } = await ask(asked());
   expect([status, error?.["code"]]).toEqual([502, "upstream_auth"]);
@@ -84,7 +84,7 @@ test.each([400, 404, 429, 500, 503])(
   },
 );
 
-test("with one key a request is not sent again", async () => {
+test("A request with one key is not sent again", async () => {
   for (const keys of [[KEY], KEY as never]) {
     const { ask, used } = openRotating([], keys);
     expect((await ask(asked())).error?.["code"]).toBe("upstream_auth");

@@ -63,7 +63,7 @@ const addressesOf = (port: string) => [
 describe("case 76: nothing is sent", () => {
   const refused = "files may not be copied from";
 
-  test("to an address of a private network, of this machine, of another port or without TLS", async () => {
+  test("Nothing is sent to an address of a private network, of this machine, of another port or without TLS", async () => {
     const open = await ownArchive({ hosts: undefined });
     const addresses = addressesOf(new URL(inside.url).port);
     open.points((id) => addresses[Number(id)] ?? "");
@@ -71,7 +71,7 @@ describe("case 76: nothing is sent", () => {
     expect([inside.requests, await open.keys()]).toEqual([[], []]);
   });
 
-  test("to such an address behind a redirect", async () => {
+  test("Nothing is sent to such an address behind a redirect", async () => {
     const addresses = [...addressesOf(new URL(inside.url).port), "ftp://cdn.example/", "file:///etc/passwd"];
     for (const [at, address] of addresses.entries()) {
       proxy.files.serves(`/to-${at}.mp4`, leadsTo(address));
@@ -80,7 +80,7 @@ describe("case 76: nothing is sent", () => {
     expect(inside.requests).toEqual([]);
   });
 
-  test("to a host that is not listed, and what is listed gets no credentials", async () => {
+  test("A host that is not listed gets nothing, and a listed one no credentials", async () => {
     const listed = await ownArchive({ hosts: ["*.cdn.example"] });
     const unlisted: Record<string, string> = {
       a: "https://cdn.example.attacker.example/a",
@@ -96,7 +96,7 @@ describe("case 76: nothing is sent", () => {
     expect(headers).not.toMatch(/authorization|cookie|bearer|user-1/i);
   });
 
-  test("and redirects end after three, those within the list, too", async () => {
+  test("Redirects end after three, those within the list, too", async () => {
     proxy.files.serves("/round.mp4", leadsTo(`${proxy.files.url}/round.mp4`));
     expect(await refusalOf(proxy, "round")).toContain("leads on too often");
     expect(proxy.files.requests.filter(({ url }) => url === "/round.mp4")).toHaveLength(4);
@@ -127,7 +127,7 @@ test.each([
 });
 
 describe("case 78: a file", () => {
-  test("that is larger than allowed is not kept, whether its host says so or sends without an end", async () => {
+  test("A file that is larger than allowed is not kept, whether its host says so or sends without an end", async () => {
     const small = await ownArchive({ maxBytes: 100_000 });
     expect(await refusalOf(small, "film")).toContain("larger than 100000 bytes");
     const piece = Buffer.from(fileOf(starts.mp4, 60_000));
@@ -150,7 +150,7 @@ describe("case 78: a file", () => {
     }
   });
 
-  test("that does not arrive in time has five attempts, and holds no space", async () => {
+  test("A file that does not arrive in time has five attempts, and holds no space", async () => {
     const short = await ownArchive({ copyMs: 150 }, { userFiles: 1 });
     short.files.serves("/slow.mp4", (response) => {
       response.writeHead(200, { "content-length": film.length });

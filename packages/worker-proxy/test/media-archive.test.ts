@@ -114,7 +114,7 @@ test("an image is copied from its answer, also without a length, and found by it
   expect(await bytesOf(renewed?.url ?? "")).toEqual(new Uint8Array(picture));
 });
 
-test("without an archive nothing is offered or copied, and the path is not there", async () => {
+test("Nothing is offered or copied without an archive, and the path is not there", async () => {
   const plain = await startArchive(false);
   onTestFinished(() => plain.close());
   const { response } = await plain.poll(await plain.create());

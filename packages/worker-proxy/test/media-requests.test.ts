@@ -57,7 +57,7 @@ describe("case 121: a request that does not arrive", () => {
     },
   );
 
-  test("with names of copies is ended at its deadline", async () => {
+  test("A request with names of copies that does not arrive is ended at its deadline", async () => {
     const headers = { "content-type": "application/json", "content-length": "20000" };
     for (const more of ["", " "]) {
       const answer = await begun("/v1/archive", headers, '{"tasks":[', more);
@@ -164,7 +164,7 @@ describe("case 122: an upload", () => {
     },
   );
 
-  test("whose upload-offset is none is told so, and goes on", async () => {
+  test("An upload whose upload-offset is none is told so, and goes on", async () => {
     const own = await startMediaProxy();
     onTestFinished(() => own.close());
     const whole = fileOf(starts.mp4, PART + 1000);

@@ -200,7 +200,7 @@ describe("case 113: a part", () => {
     expect(await upload.probe()).toEqual([409, "upload_offset", null]);
   });
 
-  test("whose sender is gone without a word is free after minutes, and what it sends then is not taken", async () => {
+  test("A part whose sender is gone without a word is free after minutes, and its late bytes are not taken", async () => {
     const upload = await begun();
     const first = upload.held();
     await expect.poll(upload.probe).toEqual([409, "upload_in_flight", "5"]);
@@ -211,7 +211,7 @@ describe("case 113: a part", () => {
     expect(await (await upload.send(1)).json()).toMatchObject({ offset: 2 * PART });
   });
 
-  test("whose sender leaves is free for the next request", async () => {
+  test("A part whose sender leaves is free for the next request", async () => {
     const upload = await begun();
     const first = upload.held();
     await expect.poll(upload.probe).toEqual([409, "upload_in_flight", "5"]);

@@ -180,7 +180,7 @@ describe("case 30: the gateway is not sent to", () => {
     expect(await frame(url)).toEqual(refused);
   });
 
-  test("by a part of a chat, by an image's sources, or by an asset", async () => {
+  test("A part of a chat, an image's sources and an asset do not send the gateway there", async () => {
     const content = [
       { type: "text", text: "what is this?" },
       { type: "image_url", image_url: { url: bad } },

@@ -57,7 +57,7 @@ test("a body that comes letter by letter takes the room of its letters, not of w
   expect((await answer).status).toBe(400);
 });
 
-test("so does a line of a stream that is read", async () => {
+test("A line of a stream that is read has the same bound", async () => {
   const letters = openLetters();
   const headers = { "content-type": "text/event-stream" };
   const { ask } = openProxy({ limits: { stallMs: 60_000 } }, () => new Response(letters.body, { headers }));

@@ -155,7 +155,7 @@ describe("all that was set aside is spent", () => {
     expect(await told()).toEqual(all);
   });
 
-  test("when the gateway takes too long to its headers", async () => {
+  test("A gateway that takes too long to its headers spends all", async () => {
     const { ask, told } = openMetered(() => new Promise(() => {}), { limits: { headersMs: 5 } });
     expect((await ask()).status).toBe(504);
     expect(await told()).toEqual(all);
@@ -170,7 +170,7 @@ describe("all that was set aside is spent", () => {
       { headers: { "content-type": text.startsWith("{") ? "application/json" : "text/event-stream" } },
     );
 
-  test("when the gateway falls silent, in a stream or in JSON", async () => {
+  test("A gateway that falls silent in a stream or in JSON spends all", async () => {
     for (const text of [said(`data: ${JSON.stringify({ usage })}\n\n`), '{"usage":']) {
       const { ask, told } = openMetered(silent(text), { limits: { stallMs: 5 } });
       await ask(streamed);
@@ -194,7 +194,7 @@ describe("all that was set aside is spent", () => {
     },
   );
 
-  test("when the client leaves before the headers", async () => {
+  test("A client that leaves before the headers spends all", async () => {
     const client = new AbortController();
     const { ask, told } = openMetered(() => {
       client.abort();
@@ -243,7 +243,7 @@ describe("case 49: nothing is spent", () => {
     expect(await told()).toEqual([reserved, ["release"]]);
   });
 
-  test("when the client leaves while its money is set aside", async () => {
+  test("A client that leaves while its money is set aside spends nothing", async () => {
     const client = new AbortController();
     const words: string[] = [];
     const { send, reached } = openProxy({
@@ -261,7 +261,7 @@ describe("case 49: nothing is spent", () => {
     expect([words, reached]).toEqual([["release"], []]);
   });
 
-  test("but all of it when a connection is lost after the gateway had time to work", async () => {
+  test("A connection that is lost after the gateway had time to work spends all", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const { ask, told } = openMetered(() => {
       vi.setSystemTime(Date.now() + 5000);
@@ -337,7 +337,7 @@ test("the meter gets the address of the connection, unless `authenticate` gives 
   ]);
 });
 
-test("with nothing left the answer is 429 and Retry-After, and nothing is sent", async () => {
+test("A user with nothing left gets 429 and Retry-After, and nothing is sent", async () => {
   const { ask, reached } = openMetered(undefined, {
     meter: { reserve: async () => ({ retryAfterMs: 90_500 }) },
   });

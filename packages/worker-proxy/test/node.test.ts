@@ -24,7 +24,7 @@ const ask = async (body: object, limits = {}) => {
   return read(await proxy.fetch(new Request("http://proxy.example/v1/chat/completions", request)));
 };
 
-test("in Node a stream passes, with the key and without its client's headers", async () => {
+test("A stream passes in Node, with the key and without its client's headers", async () => {
   upstream.answers(says(200, { "content-type": "text/event-stream" }, chunk("a") + finish));
   const { status, text } = await ask({ model: "delta-5.3", stream: true });
   expect([status, text]).toEqual([200, chunk("a") + finish]);
@@ -47,7 +47,7 @@ test("case 40: in Node a cut stream gets an error event", async () => {
   );
 });
 
-test("in Node limits may be longer than the longest timer", async () => {
+test("Limits in Node may be longer than the longest timer", async () => {
   upstream.answers((response, request) => {
     setTimeout(() => says(200, { "content-type": "application/json" }, "{}")(response, request), 50);
   });

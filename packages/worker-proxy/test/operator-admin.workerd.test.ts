@@ -146,7 +146,7 @@ describe("case 132: a path of operators", () => {
     expect((await post(EXPORT, { user: "ann" })).status).toBe(404);
   });
 
-  test("of an extension that does not say for whom is nobody's", async () => {
+  test("A path of an extension that does not say for whom is nobody's", async () => {
     const serve = async () => Response.json({});
     const open: Extension<Env> = {
       routes: [{ name: "admin", method: "POST", path: "/v1/admin/x/y", id: "own", serve }],
@@ -184,7 +184,7 @@ describe("case 132: a path of operators", () => {
 });
 
 describe("an operation", () => {
-  test("of a part is served below the part's name", async () => {
+  test("An operation of a part is served below the part's name", async () => {
     const { post } = openAdmin();
     const { status, text } = await post("/v1/admin/notes/list", { user: "bob" });
     expect([status, text]).toEqual([200, '{"notes":["a note of bob"]}']);
@@ -200,7 +200,7 @@ describe("an operation", () => {
     expect(await post(EXPORT, { user: "ann", part: "nothing" })).toMatchObject({ status: 400 });
   });
 
-  test("that fails is 503, and only the log says why", async () => {
+  test("An operation that fails is 503, and only the log says why", async () => {
     const fails = async () => Promise.reject(new Error("of 10.0.0.1"));
     const { post } = openAdmin({ parts: [{ operations: [{ name: "things/list", run: fails }] }] });
     const { status, text } = await post("/v1/admin/things/list");
@@ -216,7 +216,7 @@ describe("an operation", () => {
     expect([status, text.includes(KEY)]).toEqual([502, false]);
   });
 
-  test("of the same name as another one, or with no name, is a mistake in the setup", () => {
+  test("An operation of the same name as another one, or with no name, is a mistake in the setup", () => {
     const { part } = notesPart();
     expect(() => admin({ operators, parts: [part, part] })).toThrow("parts: two are named notes");
     const twice = { operations: part.operations ?? [] };

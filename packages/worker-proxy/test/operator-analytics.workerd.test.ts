@@ -32,7 +32,7 @@ const job: JobEvent = {
 };
 
 describe("a data point", () => {
-  test("of a request has its facts, and a hash of its user", async () => {
+  test("A data point of a request has its facts, and a hash of its user", async () => {
     const { points, onEvent } = openDataset();
     const usage = { total_tokens: 30, prompt_tokens: 10, completion_tokens: 20 };
     const { ask } = openProxy({ onEvent }, () => Response.json({ choices: [], usage }));
@@ -45,7 +45,7 @@ describe("a data point", () => {
     expect(JSON.stringify(points)).not.toContain("user-1");
   });
 
-  test("of a job has its amounts", async () => {
+  test("A data point of a job has its amounts", async () => {
     const { points, onEvent } = openDataset();
     await onEvent(job, { KEY: "" });
     expect(points[0]?.blobs.slice(0, 9)).toMatchObject({

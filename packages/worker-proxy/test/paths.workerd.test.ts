@@ -38,7 +38,7 @@ test("case 9: a query that parsing would change is refused with 400", async () =
   expect(reached).toEqual([]);
 });
 
-test("with a base path, the gateway's paths begin behind it and nowhere else", async () => {
+test("The gateway's paths begin behind a base path and nowhere else", async () => {
   const { reached, ask } = openProxy({ basePath: "/api" });
   expect((await ask(asked({ path: "/api/v1/chat/completions" }))).status).toBe(200);
   for (const path of ["/v1/chat/completions", "/apiv1/chat/completions", "/api/api/v1/chat/completions"])

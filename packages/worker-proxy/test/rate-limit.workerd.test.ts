@@ -110,12 +110,12 @@ describe("a limiter of one's own", () => {
     ]);
   });
 
-  test("that returns no time gives at least a second", async () => {
+  test("A limiter that returns no time gives at least a second", async () => {
     const { ask } = openProxy({ rateLimit: () => ({ retryAfterMs: 0 }) });
     expect((await ask(asked())).headers.get("retry-after")).toBe("1");
   });
 
-  test("that returns anything else refuses too", async () => {
+  test("A limiter that returns anything else refuses too", async () => {
     const { ask } = openProxy({ rateLimit: () => ({ success: false }) as never });
     const { status, headers } = await ask(asked());
     expect([status, headers.get("retry-after")]).toEqual([429, "1"]);

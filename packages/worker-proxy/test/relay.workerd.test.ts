@@ -237,7 +237,7 @@ test("a gateway's function that throws is a gateway that can't be reached", asyn
   expect((await ask(asked())).error?.["code"]).toBe("upstream_unreachable");
 });
 
-test("what comes in the same moment goes on together, and nothing of it waits for more", async () => {
+test("Bytes that come in the same moment go on together, and none of them wait for more", async () => {
   let send: (text: string) => void = () => {};
   const body = new ReadableStream<Uint8Array>({
     start(controller) {

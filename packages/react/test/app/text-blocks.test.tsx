@@ -26,7 +26,7 @@ test("A block ends with the first line end behind 4096 characters", () => {
   expect(textBlocks(`${short}b`)).toEqual([`${short}b`]);
 });
 
-test("while a text grows, only its last block changes", () => {
+test("Only the last block of a growing text changes", () => {
   const blocksOf = createTextBlocks();
   let before = blocksOf("");
   for (let length = 0; length <= text.length; length += 97) {

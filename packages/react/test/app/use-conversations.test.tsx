@@ -931,7 +931,7 @@ test("a storage that is refused leaves a list of this page, and is reported", as
   expect(page.events.map(({ type }) => type)).toContain("storage-failure");
 });
 
-test("without a storage the list lasts as long as the page, also over a route change", async () => {
+test("The list lasts as long as the page without a storage, also over a route change", async () => {
   const page = await opened();
   await page.ask(create(page), "Why?");
   await page.answer("Because");

@@ -283,7 +283,7 @@ test("each conversation has its own draft, which survives a route change", async
   expect(field().value).toBe("To a");
 });
 
-test("what is typed before the storage was read stays", async () => {
+test("A text that is typed before the storage was read stays", async () => {
   const storage = memoryStorage();
   await storage.write("drafts", new Map([["chat/a", "old"]]));
   page().show({ storage });
