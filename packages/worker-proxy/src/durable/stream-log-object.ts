@@ -11,7 +11,7 @@ import { misconfigured, Refusal, readBinding, refusalIn, tooMany } from "../refu
 import { errorBody, textOf } from "../refusals.js";
 import { logError } from "../report.js";
 import { type Settings, setupOf } from "../settings.js";
-import { type JobEnd, type KeptJob, report, settleJob } from "./job.js";
+import { type JobEnd, type KeptJob, report, settleJob, spentOnLost } from "./job.js";
 import {
   CALLER,
   type Caller,
@@ -72,6 +72,8 @@ const MOST_READERS = 8;
 const JSON_CHARACTERS = 8 * 1024 * 1024;
 const CHAT = { method: "POST", path: "/v1/chat/completions" };
 const UNMETERED = "streamLogObject: has no meter, but the proxy has one; give both the same `meter`";
+/** The payment of a request for which nothing was reserved. */
+const UNPAID = { reserved: undefined, spent: undefined } as const;
 const OUTCOMES = {
   done: "complete",
   error: "failed",
@@ -180,8 +182,12 @@ export function openStreamLog<Env>(
       const body = JSON.parse(text) as Readonly<Record<string, unknown>>;
       const setup = await setupOf(settings, env, "stream-log.invalid");
       await takePlace(job, caller);
-      account = meter && (await openAccount(meter, { ...caller, body, env, route: "chat", context: state }));
-      if (account) log.reserved({ ...job, ticket: account.ticket, reserved: account.reserved });
+      // stored before anything is reserved: what a process that is lost had reserved is found by the next one
+      const keepTicket = (ticket: string, reserved: number) =>
+        log.keepJob({ ...job, ticket, reserved, isReserving: true });
+      const payable = { ...caller, body, env, route: "chat", context: state, keepTicket } as const;
+      account = meter && (await openAccount(meter, payable));
+      if (account) log.keepJob({ ...job, ticket: account.ticket, reserved: account.reserved });
       outcome = "unknown";
       const outgoing = { ...CHAT, body, headers: caller.headers };
       const response = await ask({ settings, setup, call, report: asked }, outgoing, env);
@@ -204,13 +210,14 @@ export function openStreamLog<Env>(
       call.close();
       const refusal = refusalIn(error);
       if (outcome === "unknown") outcome = refusal.details.outcome ?? "unknown";
-      const paid = account?.close(outcome);
+      const { status, code } = textOf(refusal);
+      // a meter that refuses has set nothing aside; one that fails may have
+      const paid = account ? account.close(outcome) : { ...UNPAID, settled: Promise.resolve(status < 500) };
       // the readers of a stream that was stopped meanwhile have its end
       if (log.state !== "open") {
         finish({ outcome: stopped ?? "stopped", code: log.code, ...asked.known }, paid);
         return undefined;
       }
-      const { status, code } = textOf(refusal);
       const end: JobEnd = { outcome: status < 500 ? "refused" : "failed", code, ...asked.known };
       if (outcome !== "unknown") await forgetAfter(end, paid);
       else {
@@ -290,12 +297,13 @@ export function openStreamLog<Env>(
     const { code } = textOf(objectRefusal("stream_interrupted"));
     const how = log.state ?? "open";
     if (how === "open") {
+      const done = job.isReserving ? "given back: it was not sent" : "spent";
       logError(
-        `streamLogObject: stream ${job.id} was lost with its object; what was reserved for it is spent`,
+        `streamLogObject: stream ${job.id} was lost with its object; what was reserved for it is ${done}`,
       );
       end("interrupted", code);
     } else keptUntil = Date.now() + keepMs;
-    finish({ outcome: OUTCOMES[how], code: log.code, spent: job.reserved });
+    finish({ outcome: OUTCOMES[how], code: log.code, spent: spentOnLost(job) });
   }
 
   /** Reports the end of the job, settles it, and gives the user's place back. */
