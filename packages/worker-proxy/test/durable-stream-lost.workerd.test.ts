@@ -2,10 +2,11 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { budget, type ObjectNamespace, streamLog } from "@sluice/worker-proxy/durable";
 import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from "vitest";
-import { gateway, jobs, purse } from "./support/durable-gateway.js";
+import { gateway, jobs, ledger, purse } from "./support/durable-gateway.js";
+import { objectOf as createOf, openPaidOnce } from "./support/once.js";
 import { objectOf, openProxy, turn } from "./support/streams.js";
 
-const { BUDGET, BOUNDED_STREAM_LOG } = env;
+const { BUDGET, BOUNDED_STREAM_LOG, PAID_ONCE } = env;
 
 let users = 0;
 let user = "";
@@ -19,7 +20,10 @@ beforeEach(() => {
     () => new Response("data: [DONE]\n\n", { headers: { "content-type": "text/event-stream" } }),
   );
 });
-afterEach(() => vi.restoreAllMocks());
+afterEach(() => {
+  ledger.over = undefined;
+  vi.restoreAllMocks();
+});
 
 /** Budgets whose objects answer as late as the test wants. */
 function openBudgets() {
@@ -81,6 +85,26 @@ describe("case 142: an object that is lost while it reserves", () => {
       { id, outcome: "lost", code: "stream_interrupted", reserved: 100, spent: 0 },
     ]);
     expect(log.mock.calls.join()).toContain("what was reserved for it is given back");
+    expect(gateway.requests).toHaveLength(0);
+  });
+
+  test("and so does the object of a create", async () => {
+    const { amounts, release } = openBudgets();
+    ledger.over = purse.over;
+    const { ask } = openPaidOnce();
+    const [, before = { reserved: 0, spent: 0 }] = await amounts();
+    const asked = ask({ key: "lost", user }).catch(() => {});
+    await expect.poll(amounts).toEqual([
+      { reserved: 100, spent: 0 },
+      { ...before, reserved: before.reserved + 100 },
+    ]);
+    const object = () => createOf("lost", user, PAID_ONCE);
+    await lose(await object());
+    release();
+    await asked;
+    await runDurableObjectAlarm(await object());
+    await expect.poll(amounts).toEqual([{ reserved: 0, spent: 0 }, before]);
+    expect(log.mock.calls.join()).toContain("a request was lost with its object");
     expect(gateway.requests).toHaveLength(0);
   });
 });

@@ -62,6 +62,9 @@ export const ledger = {
         }
       );
     },
+    async settleTicket(ticket: string, spent: number | undefined, env: unknown): Promise<void> {
+      await ledger.over?.settleTicket?.(ticket, spent, env as never);
+    },
   } satisfies Meter,
 };
 
