@@ -60,6 +60,7 @@ export default defineConfig({
                 BUDGET: { className: "Budget", useSQLite: true },
                 STREAM_LOG: { className: "StreamLog", useSQLite: true },
                 BOUNDED_STREAM_LOG: { className: "BoundedStreamLog", useSQLite: true },
+                FUZZED_STREAM_LOG: { className: "FuzzedStreamLog", useSQLite: true },
                 PAID_STREAM_LOG: { className: "PaidStreamLog", useSQLite: true },
                 ONCE: { className: "Once", useSQLite: true },
                 PAID_ONCE: { className: "PaidOnce", useSQLite: true },

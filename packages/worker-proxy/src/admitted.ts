@@ -111,10 +111,15 @@ export interface Admitted<Env = unknown> {
 export type Usage = Readonly<Record<string, unknown>>;
 
 /** The part of an admitted request that a meter sees. Known wherever the gateway is called from. */
-export type Payable<Env = unknown> = Pick<
-  Admitted<Env>,
-  "env" | "context" | "user" | "route" | "model" | "body"
->;
+export interface Payable<Env = unknown>
+  extends Pick<Admitted<Env>, "env" | "context" | "user" | "route" | "model" | "body"> {
+  /**
+   * Stores the ticket of a reservation, and its amount in the meter's unit. A meter calls it before it sets anything
+   * aside: a process that is started after a crash then gives back what nobody else knows of.
+   * @default the ticket is stored once `reserve` has answered
+   */
+  readonly keepTicket?: ((ticket: string, amount: number) => void) | undefined;
+}
 
 /**
  * The end of one call to the gateway, for the one who pays.

@@ -198,6 +198,10 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
   async function reserve(payable: Payable<Env>): Promise<Reservation | Exhausted> {
     const id = crypto.randomUUID();
     const amount = amountOf(reserveFor(payable) * answersIn(payable), "reserveFor");
+    const names = await Promise.all(
+      rules.map(async (rule) => shuffled(await ledgersOf(rule, payable)).slice(0, TRIES)),
+    );
+    payable.keepTicket?.(JSON.stringify({ id, amount, ledgers: names.flat() } satisfies Ticket), amount);
     /** The ledgers that were asked: also one that failed may have reserved before it did. */
     const ledgers: string[] = [];
     const settleFor = (cost: number) => settleIn({ id, amount, ledgers }, cost, payable.env);
@@ -207,7 +211,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
       cost ??= costOf(usage, payable, amount);
       return cost;
     };
-    const answers = await Promise.allSettled(rules.map((rule) => reserveIn(rule)));
+    const answers = await Promise.allSettled(rules.map((rule, nth) => reserveIn(rule, names[nth] ?? [])));
     const failed = answers.find((answer) => answer.status === "rejected");
     const refusals = answers.flatMap((answer) => (answer.status === "fulfilled" && answer.value) || []);
     // what is the user's own can be seen at `GET /v1/budget`
@@ -224,10 +228,10 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     };
 
     /** Reserves in one budget. Returns the refusal, if there is nothing left. */
-    async function reserveIn(rule: Rule<Env>): Promise<Exhausted | undefined> {
+    async function reserveIn(rule: Rule<Env>, names: readonly string[]): Promise<Exhausted | undefined> {
       const limit = Math.floor(limitOf(rule, payable) / rule.shards);
       let refusal: Exhausted | undefined;
-      for (const name of shuffled(await ledgersOf(rule, payable)).slice(0, TRIES)) {
+      for (const name of names) {
         ledgers.push(name);
         const send = senderTo(name, payable.env);
         const { retryAfterMs } = await send({ do: "reserve", id, amount, limit, holdMs });

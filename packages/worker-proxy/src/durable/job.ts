@@ -16,6 +16,8 @@ export interface KeptJob {
   /** See `Reservation`. */
   readonly ticket?: string | undefined;
   readonly reserved?: number | undefined;
+  /** True until the reservation is made. Before that nothing is sent to the gateway, and so nothing is spent. */
+  readonly isReserving?: boolean | undefined;
 }
 
 /** The end of a job, as far as it is known. */
@@ -41,13 +43,21 @@ export function report<Env>(
   notifyOf(onEvent, Object.fromEntries(Object.entries(known).filter(isKnown)) as unknown as JobEvent, env);
 }
 
-/** Settles what is reserved for a job, unless it was settled: in full, where the amount is not known any more. */
+/** The amount that is spent for a job that was lost with its process; undefined where it is not known. */
+export function spentOnLost({ isReserving, reserved }: KeptJob): number | undefined {
+  return isReserving ? 0 : reserved;
+}
+
+/**
+ * Settles what is reserved for a job, unless it was settled: where the amount is not known any more, in full, or with
+ * nothing if the request was not sent yet.
+ */
 export async function settleJob<Env>(
   meter: Meter<Env> | undefined,
-  { ticket }: Pick<KeptJob, "ticket">,
+  { ticket, isReserving }: Pick<KeptJob, "ticket" | "isReserving">,
   paid: { readonly spent: number | undefined; readonly settled: Promise<boolean> } | undefined,
   env: Env,
 ): Promise<void> {
   if (ticket === undefined || (await paid?.settled)) return;
-  await meter?.settleTicket?.(ticket, paid?.spent, env);
+  await meter?.settleTicket?.(ticket, paid ? paid.spent : isReserving ? 0 : undefined, env);
 }

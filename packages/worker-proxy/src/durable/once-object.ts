@@ -19,7 +19,7 @@ import { misconfigured, Refusal, refusalIn } from "../refusal.js";
 import { textOf } from "../refusals.js";
 import { logError } from "../report.js";
 import { type Settings, setupOf } from "../settings.js";
-import { type JobEnd, type KeptJob, report, settleJob } from "./job.js";
+import { type JobEnd, type KeptJob, report, settleJob, spentOnLost } from "./job.js";
 import { type KeptAnswer, openOnceRows } from "./once-rows.js";
 import {
   CALLER,
@@ -159,7 +159,7 @@ export function openOnce<Env>(
       await storage.setAlarm(Date.now() + BEAT_MS);
       return lost;
     }
-    const known: JobEnd = { outcome: "lost", code: textOf(refusal).code, spent: job?.reserved };
+    const known: JobEnd = { outcome: "lost", code: textOf(refusal).code, spent: job && spentOnLost(job) };
     if (job) report(onEvent, "create", job, known, env);
     await end(lost);
     return lost;
@@ -189,7 +189,9 @@ export function openOnce<Env>(
     try {
       if (create.isMetered && !meter) throw misconfigured(UNMETERED);
       const setup = await setupOf(settings, env, "once.invalid");
-      account = meter && (await openAccount(meter, { ...create, body, env, context: state }));
+      const keepTicket = (ticket: string, reserved: number) =>
+        rows.reserved({ ...job, ticket, reserved, isReserving: true });
+      account = meter && (await openAccount(meter, { ...create, body, env, context: state, keepTicket }));
       if (account) rows.reserved({ ...job, ticket: account.ticket, reserved: account.reserved });
       isSent = true;
       const response = await ask(

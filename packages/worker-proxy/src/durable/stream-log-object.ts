@@ -4,58 +4,28 @@ import { checkedType, passedHeadersOf } from "../gateway/answer.js";
 import { type Call, openCall } from "../gateway/call.js";
 import { outcomeOf, parsed, readText, refusalOf, STALL_MS, usageOf } from "../gateway/read-answer.js";
 import { readAnswer, type StreamEnd } from "../gateway/relay.js";
-import { type Account, type Asked, ask, type Paid } from "../gateway/request.js";
-import type { OnJobEvent } from "../job-event.js";
+import { type Account, type Asked, ask } from "../gateway/request.js";
 import { isCredential, logCause } from "../own-answers.js";
-import { misconfigured, Refusal, readBinding, refusalIn, tooMany } from "../refusal.js";
-import { errorBody, textOf } from "../refusals.js";
+import { misconfigured, Refusal, refusalIn } from "../refusal.js";
+import { textOf } from "../refusals.js";
 import { logError } from "../report.js";
-import { type Settings, setupOf } from "../settings.js";
-import { type JobEnd, type KeptJob, report, settleJob } from "./job.js";
+import { setupOf } from "../settings.js";
+import { type JobEnd, type KeptJob, spentOnLost } from "./job.js";
 import {
   CALLER,
-  type Caller,
   checkLeavingIsReported,
   type DurableObjectHandlers,
   hashOf,
-  type Next,
-  type ObjectNamespace,
   type ObjectState,
-  objectNamed,
   objectRefusal,
   openReaders,
   REPLAYED,
   refusedBy,
 } from "./platform.js";
+import { errorLines, openReading } from "./stream-log-reading.js";
 import { openEventLog, type StreamState } from "./stream-log-rows.js";
-import { type UserIndex, userIndexIn } from "./user-index.js";
-
-/** Options of one stream, with their defaults. */
-export interface StreamLogSetup<Env> {
-  readonly settings: Settings<Env>;
-  readonly namespace: (env: Env) => ObjectNamespace | undefined;
-  readonly orphanMs: number;
-  readonly keepMs: number;
-  readonly logBytes: number;
-  readonly keptPerUser: number;
-  readonly onEvent: OnJobEvent<Env> | undefined;
-}
-
-/** The part of an admitted chat that is not its body. */
-export interface StreamCaller extends Caller {
-  /** Id of the stream. */
-  readonly id: string;
-  /** True where all callers are one user, whose streams are not bounded. */
-  readonly isPublic?: boolean;
-}
-
-/**
- * A request to an object by this package itself, as its path: all of an answer as JSON, its end's code, its deletion at
- * once, and once it is not read any more.
- */
-export const OWN = { export: "/export", end: "/end", erase: "/erase", drop: "/drop" } as const;
-/** Header of an answer to `OWN.end`. */
-export const END_CODE = "x-sluice-end";
+import { openSettling } from "./stream-log-settling.js";
+import { BEAT_MS, END_CODE, OWN, type StreamCaller, type StreamLogSetup } from "./stream-log-setup.js";
 
 /** The facts of a request that storing its answer needs. */
 interface Kept {
@@ -65,13 +35,13 @@ interface Kept {
   readonly asked: Asked;
 }
 
-/** Interval of the checks of an open stream, in milliseconds. An object that gets no events is evicted after a minute or two. */
-const BEAT_MS = 30_000;
 const MOST_READERS = 8;
 /** Larger than any answer that is no stream. */
 const JSON_CHARACTERS = 8 * 1024 * 1024;
 const CHAT = { method: "POST", path: "/v1/chat/completions" };
 const UNMETERED = "streamLogObject: has no meter, but the proxy has one; give both the same `meter`";
+/** The payment of a request for which nothing was reserved. */
+const UNPAID = { reserved: undefined, spent: undefined } as const;
 const OUTCOMES = {
   done: "complete",
   error: "failed",
@@ -87,18 +57,18 @@ const OUTCOMES = {
 export function openStreamLog<Env>(
   state: ObjectState,
   env: Env,
-  { settings, namespace, orphanMs, keepMs, logBytes, keptPerUser, onEvent }: StreamLogSetup<Env>,
+  options: StreamLogSetup<Env>,
 ): DurableObjectHandlers {
+  const { settings, orphanMs, keepMs, logBytes } = options;
   const { storage } = state;
   const { limits, meter } = settings;
   const { stallMs = STALL_MS } = limits;
   const log = openEventLog(storage, logBytes);
   const readers = openReaders(MOST_READERS);
+  const { read, allEvents } = openReading(log, readers);
+  const settling = openSettling(state, env, options, log);
   let hangUp: (() => void) | undefined;
   let opening: Promise<unknown> | undefined;
-  let settling: Promise<unknown> | undefined;
-  /** The payment of the job that is being settled. */
-  let paid: Paid | undefined;
   let forgetting: Promise<unknown> | undefined;
   let headers: Readonly<Record<string, string>> = {};
   let keptUntil = 0;
@@ -130,7 +100,8 @@ export function openStreamLog<Env>(
     if (log.state === undefined) throw objectRefusal("stream_not_found");
     if (pathname === OWN.end) return new Response(null, { headers: { [END_CODE]: log.code ?? "" } });
     if (pathname === OWN.export) return Response.json({ state: log.state, events: allEvents() });
-    if (request.method === "GET") return read(Number(request.headers.get("last-event-id")), request.signal);
+    if (request.method === "GET")
+      return read(Number(request.headers.get("last-event-id")), request.signal, headers);
     stop("stopped");
     return new Response(null, { status: 204 });
   }
@@ -147,7 +118,7 @@ export function openStreamLog<Env>(
     // a client that waits for the first event counts as a reader
     const letGo = readers.hold(request.signal);
     const json = await Promise.resolve(opening).finally(letGo);
-    const response = json === undefined ? read(0, request.signal) : Response.json(json, { headers });
+    const response = json === undefined ? read(0, request.signal, headers) : Response.json(json, { headers });
     if (isReplayed) response.headers.set(REPLAYED, "1");
     return response;
   }
@@ -179,9 +150,13 @@ export function openStreamLog<Env>(
       if (caller.isMetered && !meter) throw misconfigured(UNMETERED);
       const body = JSON.parse(text) as Readonly<Record<string, unknown>>;
       const setup = await setupOf(settings, env, "stream-log.invalid");
-      await takePlace(job, caller);
-      account = meter && (await openAccount(meter, { ...caller, body, env, route: "chat", context: state }));
-      if (account) log.reserved({ ...job, ticket: account.ticket, reserved: account.reserved });
+      await settling.takePlace(job, caller);
+      // stored before anything is reserved: what a process that is lost had reserved is found by the next one
+      const keepTicket = (ticket: string, reserved: number) =>
+        log.keepJob({ ...job, ticket, reserved, isReserving: true });
+      const payable = { ...caller, body, env, route: "chat", context: state, keepTicket } as const;
+      account = meter && (await openAccount(meter, payable));
+      if (account) log.keepJob({ ...job, ticket: account.ticket, reserved: account.reserved });
       outcome = "unknown";
       const outgoing = { ...CHAT, body, headers: caller.headers };
       const response = await ask({ settings, setup, call, report: asked }, outgoing, env);
@@ -198,40 +173,31 @@ export function openStreamLog<Env>(
       call.close();
       const isRefused = outcomeOf(json) === "refused";
       const end: JobEnd = { outcome: isRefused ? "failed" : "complete", usage, ...asked.known };
-      await forgetAfter(end, account?.close(outcomeOf(json), usage));
+      await settling.release(end, account?.close(outcomeOf(json), usage));
+      await forget();
       return json;
     } catch (error) {
       call.close();
       const refusal = refusalIn(error);
       if (outcome === "unknown") outcome = refusal.details.outcome ?? "unknown";
-      const paid = account?.close(outcome);
+      const { status, code } = textOf(refusal);
+      // a meter that refuses has set nothing aside; one that fails may have
+      const paid = account ? account.close(outcome) : { ...UNPAID, settled: Promise.resolve(status < 500) };
       // the readers of a stream that was stopped meanwhile have its end
       if (log.state !== "open") {
-        finish({ outcome: stopped ?? "stopped", code: log.code, ...asked.known }, paid);
+        settling.finish({ outcome: stopped ?? "stopped", code: log.code, ...asked.known }, keptUntil, paid);
         return undefined;
       }
-      const { status, code } = textOf(refusal);
       const end: JobEnd = { outcome: status < 500 ? "refused" : "failed", code, ...asked.known };
-      if (outcome !== "unknown") await forgetAfter(end, paid);
-      else {
+      if (outcome !== "unknown") {
+        await settling.release(end, paid);
+        await forget();
+      } else {
         endWith(refusal);
-        finish(end, paid);
+        settling.finish(end, keptUntil, paid);
       }
       throw error;
     }
-  }
-
-  /** @throws {Refusal} 429 where the user has as many streams open at the gateway as may be */
-  async function takePlace({ id, userName, startedAt }: KeptJob, { isPublic }: StreamCaller): Promise<void> {
-    const mostOpen = isPublic ? undefined : limits.streamsPerUser;
-    // beyond the end of the call: the alarm of an object that was lost comes first
-    const endsAt = startedAt + limits.totalMs + 4 * BEAT_MS;
-    if (!(await (await indexOf(userName)).claim({ id, mostOpen, endsAt })))
-      throw tooMany("too_many_streams", 1000);
-  }
-
-  async function indexOf(userName: string): Promise<UserIndex> {
-    return userIndexIn(await readBinding("streamLogObject: namespace", namespace, env), userName);
   }
 
   function keepAll(body: ReadableStream<Uint8Array>, call: Call, { account, asked, ...kept }: Kept): void {
@@ -248,7 +214,7 @@ export function openStreamLog<Env>(
       else end(code === undefined ? "done" : "error", code);
       const jobEnd = { outcome: stopped ?? outcomeOfStream(streamEnd), code: log.code, usage, bytes };
       const requestId = headers["x-request-id"];
-      finish({ ...jobEnd, requestId, ...asked.known }, account?.close(outcome, usage));
+      settling.finish({ ...jobEnd, requestId, ...asked.known }, keptUntil, account?.close(outcome, usage));
     };
     const onEvent: NonNullable<Parameters<typeof readAnswer>[2]["onEvent"]> = ({ event, data }) => {
       const name = event === "message" ? "" : `event: ${event}\n`;
@@ -290,108 +256,24 @@ export function openStreamLog<Env>(
     const { code } = textOf(objectRefusal("stream_interrupted"));
     const how = log.state ?? "open";
     if (how === "open") {
+      const done = job.isReserving ? "given back: it was not sent" : "spent";
       logError(
-        `streamLogObject: stream ${job.id} was lost with its object; what was reserved for it is spent`,
+        `streamLogObject: stream ${job.id} was lost with its object; what was reserved for it is ${done}`,
       );
       end("interrupted", code);
     } else keptUntil = Date.now() + keepMs;
-    finish({ outcome: OUTCOMES[how], code: log.code, spent: job.reserved });
-  }
-
-  /** Reports the end of the job, settles it, and gives the user's place back. */
-  function finish(end: JobEnd, payment?: Paid): void {
-    const { job } = log;
-    if (!job) return;
-    paid = payment;
-    report(onEvent, "answer", job, { ...end, ...paidAs(paid) }, env);
-    settling = settle(job);
-    state.waitUntil(settling);
-  }
-
-  async function settle(job: KeptJob): Promise<void> {
-    try {
-      await settleJob(meter, job, paid, env);
-      const index = await indexOf(job.userName);
-      const ids = await index.end({ id: job.id, keptUntil, mostKept: keptPerUser });
-      log.settled();
-      if (ids.length > 0) await drop(ids, job, index);
-    } catch {
-      logError(
-        `streamLogObject: stream ${job.id} could not be settled; it is tried again in ${BEAT_MS / 1000} s`,
-      );
-      await storage.setAlarm(Date.now() + BEAT_MS);
-    }
-  }
-
-  /** Empties the oldest of a user's answers, which are too many. */
-  async function drop(ids: readonly string[], { user, userName }: KeptJob, index: UserIndex): Promise<void> {
-    const objects = await readBinding("streamLogObject: namespace", namespace, env);
-    for (const id of ids) {
-      const object = objectNamed(objects, `${userName}:${id}`);
-      await object.fetch(new Request(`https://stream-log.invalid${OWN.drop}`, { method: "DELETE" }));
-      const dropped = { id, user, userName, startedAt: Date.now() };
-      report(onEvent, "answer", dropped, { outcome: "dropped", code: "too_many_kept" }, env);
-    }
-    await index.forget(ids);
-  }
-
-  /** Reports and settles the job of an answer of which nothing is kept. */
-  async function forgetAfter(end: JobEnd, paid?: Paid): Promise<void> {
-    const { job } = log;
-    if (!job) return;
-    report(onEvent, "answer", job, { ...end, ...paidAs(paid) }, env);
-    try {
-      await settleJob(meter, job, paid, env);
-      await (await indexOf(job.userName)).forget([job.id]);
-    } catch {
-      logError(`streamLogObject: stream ${job.id} could not be settled; its place and its amount end later`);
-    }
-    await forget();
-  }
-
-  function read(after: number, signal: AbortSignal): Response {
-    if (after > log.last) throw objectRefusal("event_id_invalid");
-    if (log.state !== "open" && after === log.last) return new Response(null, { status: 204 });
-    const response = readers.open(nextAfter(after), signal);
-    for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
-    return response;
-  }
-
-  function nextAfter(after: number): () => Next {
-    let at = after;
-    return () => {
-      const part = log.after(at);
-      if (part === "lost") {
-        at = Number.POSITIVE_INFINITY;
-        return new TextEncoder().encode(`${errorLines(objectRefusal("stream_interrupted"))}\n\n`);
-      }
-      if (!part) return log.state === "open" ? "wait" : "end";
-      at = part.last;
-      return part.bytes;
-    };
-  }
-
-  function allEvents(): string {
-    const decoder = new TextDecoder();
-    let text = "";
-    for (let part = log.after(0); part && part !== "lost"; part = log.after(part.last))
-      text += decoder.decode(part.bytes);
-    return text;
+    settling.finish({ outcome: OUTCOMES[how], code: log.code, spent: spentOnLost(job) }, keptUntil);
   }
 
   async function alarm(): Promise<void> {
-    await settling;
+    await settling.done();
     if (log.state === "open") {
       if (readers.count > 0 || Date.now() - readers.aloneSince < orphanMs)
         return storage.setAlarm(Date.now() + BEAT_MS);
       stop("orphaned");
       return;
     }
-    if (log.job) {
-      settling = settle(log.job);
-      await settling;
-      if (log.job) return;
-    }
+    if (!(await settling.again(keptUntil))) return;
     // an alarm that was set while the stream was open may come before the time of its end
     if (Date.now() < keptUntil) return storage.setAlarm(keptUntil);
     await forget();
@@ -401,7 +283,7 @@ export function openStreamLog<Env>(
     await forgetting;
     stop("stopped");
     await Promise.resolve(opening).catch(() => {});
-    await settling;
+    await settling.done();
     await forget();
     return new Response(null, { status: 204 });
   }
@@ -422,10 +304,6 @@ export function openStreamLog<Env>(
   }
 }
 
-function paidAs(paid: Paid | undefined): Pick<JobEnd, "reserved" | "spent"> {
-  return paid ? { reserved: paid.reserved, spent: paid.spent } : {};
-}
-
 /** The end of a stream that nobody stopped. */
 function outcomeOfStream({ code, isConfirmed }: StreamEnd): JobEnd["outcome"] {
   if (code === undefined) return isConfirmed ? "complete" : "unconfirmed";
@@ -435,8 +313,4 @@ function outcomeOfStream({ code, isConfirmed }: StreamEnd): JobEnd["outcome"] {
 /** Values of headers that no answer may hold, as the gateway's key. */
 function credentialsIn(headers: Readonly<Record<string, string>> = {}): readonly string[] {
   return Object.entries(headers).flatMap(([name, value]) => (isCredential(name) ? value : []));
-}
-
-function errorLines(refusal: Refusal): string {
-  return `event: error\ndata: ${errorBody(refusal)}`;
 }

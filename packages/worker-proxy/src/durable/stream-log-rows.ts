@@ -31,8 +31,8 @@ export interface EventLog {
   /** Id of the last event; infinite where what followed is lost. */
   readonly last: number;
   begin(asked: string, job: KeptJob): void;
-  /** Stores what was reserved for the job. */
-  reserved(job: KeptJob): void;
+  /** Stores the job anew, with what is reserved for it. */
+  keepJob(job: KeptJob): void;
   /** @param events lines of some events, without their `id` and their blank line */
   append(events: readonly string[]): void;
   end(state: StreamState, code?: string): void;
@@ -114,7 +114,7 @@ export function openEventLog(storage: ObjectStorage, logBytes: number): EventLog
       return last;
     },
     begin,
-    reserved,
+    keepJob,
     append,
     end,
     settled,
@@ -157,7 +157,7 @@ export function openEventLog(storage: ObjectStorage, logBytes: number): EventLog
     ({ state, asked, code, job, last } = { ...NONE, state: "open", asked: digest, job: begun });
   }
 
-  function reserved(changed: KeptJob): void {
+  function keepJob(changed: KeptJob): void {
     job = changed;
     sql.exec("UPDATE answer SET job = ? WHERE seq = 0", JSON.stringify(job));
   }

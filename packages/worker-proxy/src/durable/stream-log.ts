@@ -16,7 +16,8 @@ import {
   objectRefusal,
   REPLAYED,
 } from "./platform.js";
-import { END_CODE, OWN, openStreamLog, type StreamCaller } from "./stream-log-object.js";
+import { openStreamLog } from "./stream-log-object.js";
+import { END_CODE, OWN, type StreamCaller } from "./stream-log-setup.js";
 import { userIndexIn, withUserIndex } from "./user-index.js";
 
 /** Options of {@link streamLogObject}: the way to the gateway, as `createProxy` takes it, the meter, and times. */

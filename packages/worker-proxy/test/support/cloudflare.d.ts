@@ -16,6 +16,7 @@ declare module "cloudflare:workers" {
     readonly STREAM_LOG: TestNamespace;
     readonly PAID_STREAM_LOG: TestNamespace;
     readonly BOUNDED_STREAM_LOG: TestNamespace;
+    readonly FUZZED_STREAM_LOG: TestNamespace;
     readonly ONCE: TestNamespace;
     readonly PAID_ONCE: TestNamespace;
     readonly COUNTED_WATCH: TestNamespace;

@@ -1,4 +1,4 @@
-import type { JobEvent, Meter, Payable, Reservation, Usage } from "@sluice/worker-proxy";
+import type { Exhausted, JobEvent, Meter, Payable, Reservation, Usage } from "@sluice/worker-proxy";
 import type { EndedTask } from "@sluice/worker-proxy/durable";
 import { KEY } from "./key.js";
 
@@ -62,6 +62,9 @@ export const ledger = {
         }
       );
     },
+    async settleTicket(ticket: string, spent: number | undefined, env: unknown): Promise<void> {
+      await ledger.over?.settleTicket?.(ticket, spent, env as never);
+    },
   } satisfies Meter,
 };
 
@@ -74,8 +77,11 @@ export const purse = {
   spent: [] as number[],
   /** True while nothing can be settled. */
   fails: false,
+  /** A meter to ask instead. */
+  over: undefined as Meter<never> | undefined,
   meter: {
-    async reserve(): Promise<Reservation> {
+    async reserve(payable: Payable): Promise<Reservation | Exhausted> {
+      if (purse.over) return purse.over.reserve(payable as Payable<never>);
       const ticket = crypto.randomUUID();
       purse.reserved.set(ticket, 100);
       const costOf = (usage: Usage | undefined) => Number(usage?.["total_tokens"] ?? 100);
@@ -87,8 +93,9 @@ export const purse = {
         release: async () => purse.settle(ticket, 0),
       };
     },
-    async settleTicket(ticket: string, spent = 100) {
-      purse.settle(ticket, spent);
+    async settleTicket(ticket: string, spent: number | undefined, env: unknown): Promise<void> {
+      if (purse.over) return await purse.over.settleTicket?.(ticket, spent, env as never);
+      purse.settle(ticket, spent ?? 100);
     },
   } satisfies Meter,
   settle(ticket: string, spent: number): void {
@@ -100,6 +107,7 @@ export const purse = {
     purse.reserved.clear();
     purse.spent.length = 0;
     purse.fails = false;
+    purse.over = undefined;
     jobs.length = 0;
   },
 };

@@ -86,8 +86,8 @@ export function openPaidOnce(options: Partial<ProxyOptions<unknown>> = {}) {
 }
 
 /** The object of a user's key. */
-export async function objectOf(key: string, user = "user-1") {
-  return env.ONCE.get(env.ONCE.idFromName(`${await hashOf(user)}:${await hashOf(`${user}\n${key}`)}`));
+export async function objectOf(key: string, user = "user-1", namespace = env.ONCE) {
+  return namespace.get(namespace.idFromName(`${await hashOf(user)}:${await hashOf(`${user}\n${key}`)}`));
 }
 
 /** The names of the tables of an object; an object without any has nothing stored. */
