@@ -54,8 +54,9 @@ export interface StreamCaller extends Caller {
  * once, and once it is not read any more.
  */
 export const OWN = { export: "/export", end: "/end", erase: "/erase", drop: "/drop" } as const;
-/** Header of an answer to `OWN.end`. */
+/** Headers of an answer to `OWN.end`: the code of the end, and the state. */
 export const END_CODE = "x-sluice-end";
+export const STATE = "x-sluice-state";
 
 /** The facts of a request that storing its answer needs. */
 interface Kept {
@@ -128,7 +129,8 @@ export function openStreamLog<Env>(
     if (pathname === OWN.erase) return await erase();
     if (pathname === OWN.drop) return await dropSoon();
     if (log.state === undefined) throw objectRefusal("stream_not_found");
-    if (pathname === OWN.end) return new Response(null, { headers: { [END_CODE]: log.code ?? "" } });
+    if (pathname === OWN.end)
+      return new Response(null, { headers: { [END_CODE]: log.code ?? "", [STATE]: log.state } });
     if (pathname === OWN.export) return Response.json({ state: log.state, events: allEvents() });
     if (request.method === "GET") return read(Number(request.headers.get("last-event-id")), request.signal);
     stop("stopped");

@@ -17,6 +17,7 @@ import {
   REPLAYED,
 } from "./platform.js";
 import { END_CODE, OWN, openStreamLog, type StreamCaller } from "./stream-log-object.js";
+import { streamOperations } from "./stream-operations.js";
 import { userIndexIn, withUserIndex } from "./user-index.js";
 
 /** Options of {@link streamLogObject}: the way to the gateway, as `createProxy` takes it, the meter, and times. */
@@ -122,6 +123,7 @@ export function streamLog<Env = unknown>(
     offers: { chat: "chat-once", health: "chat-once" },
     boundsStreams: true,
     userData: { name: "streams", eraseUser, exportUser },
+    operations: streamOperations(openUser),
     routes: [
       { name: "chat", method: "GET", path, id: "own", serve },
       { name: "chat", method: "DELETE", path, id: "own", serve },

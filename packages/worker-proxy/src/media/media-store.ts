@@ -1,4 +1,4 @@
-import type { Admitted, Extension, ExtensionRoute, User, UserData } from "../admitted.js";
+import type { Admitted, Extension, ExtensionRoute, Operation, User, UserData } from "../admitted.js";
 import type { ProxyOptions } from "../options.js";
 import { createProxy, type GatewayProxy } from "../proxy.js";
 import { readBinding, readOption } from "../refusal.js";
@@ -45,6 +45,8 @@ export interface MediaStore<Env = unknown> {
   remove(env: Env, userId: string, id: string): Promise<boolean>;
   /** Access to all files, uploads and copies of a user, those that wait, too, and to their bytes in the bucket. */
   readonly userData: UserData<Env>;
+  /** An operator's `files/list` and `files/remove`, for `admin(…)`. */
+  readonly operations: readonly Operation<Env>[];
 }
 
 /**
