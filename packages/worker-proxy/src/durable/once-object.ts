@@ -206,6 +206,7 @@ export function openOnce<Env>(
     let account: Account | undefined;
     let isSent = false;
     let status = 0;
+    let headers: Readonly<Record<string, string>> = {};
     const asked: Asked = { known: {} };
     let isClosed = false;
     /** Settles and reports the job, before its answer is stored: after that, nothing of it is lost by a crash. */
@@ -214,7 +215,9 @@ export function openOnce<Env>(
       isClosed = true;
       const paid = account?.close(outcome, end.usage);
       const amounts = paid && { reserved: paid.reserved, spent: paid.spent };
-      report(onEvent, "create", job, { ...end, ...asked.known, ...amounts }, env);
+      // the answer has this id, and so has the event of its request
+      const known = { requestId: headers["x-request-id"], ...end, ...asked.known, ...amounts };
+      report(onEvent, "create", job, known, env);
       await paid?.settled;
     };
     try {
@@ -230,14 +233,15 @@ export function openOnce<Env>(
         env,
       );
       status = response.status;
+      headers = passedHeadersOf(response, setup.apiKeys);
       if (!response.ok) throw await refusalOf({ response, call }, setup.guarded, limits);
       const { text, json } = await readJSON(response, call);
       const outcome = outcomeOf(json);
       await close({ outcome: outcome === "refused" ? "failed" : "complete", usage: usageOf(json) }, outcome);
       if (openKeyWatch(setup.guarded)(json)) throw new Refusal("upstream_type");
       call.close(true);
-      const headers = { ...passedHeadersOf(response, setup.apiKeys), "content-type": "application/json" };
-      return await whole({ status, headers, bytes: new TextEncoder().encode(text) });
+      const kept = { ...headers, "content-type": "application/json" };
+      return await whole({ status, headers: kept, bytes: new TextEncoder().encode(text) });
     } catch (error) {
       call.close();
       const cause = refusalIn(error);
