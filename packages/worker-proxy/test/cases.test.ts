@@ -167,7 +167,9 @@ test.each([
 describe("the page of threats", () => {
   const root = new URL("../../../", import.meta.url);
   const textOfFile = (path: string) => readFileSync(new URL(path, root), "utf8");
-  const numbers = [...textOfFile("docs/threats.md").matchAll(/^(\d+)\. /gm)].map(([, number]) => Number(number));
+  const numbers = [...textOfFile("docs/threats.md").matchAll(/^(\d+)\. /gm)].map(([, number]) =>
+    Number(number),
+  );
   const titles = ["packages/worker-proxy/test/", "tests/"].flatMap((folder) =>
     readdirSync(new URL(folder, root))
       .filter((name) => name.endsWith(".test.ts"))
@@ -176,9 +178,9 @@ describe("the page of threats", () => {
   /** The cases that titles name: "case 1: …", "cases 81, 83: …, case 84: …". */
   const namedBy = (before: string) =>
     new Set(
-      [...titles.join("\n").matchAll(new RegExp(`(?:${before})cases? ((?:\\d+(?:, | and )?)+): `, "g"))].flatMap(
-        ([, list = ""]) => (list.match(/\d+/g) ?? []).map(Number),
-      ),
+      [
+        ...titles.join("\n").matchAll(new RegExp(`(?:${before})cases? ((?:\\d+(?:, | and )?)+): `, "g")),
+      ].flatMap(([, list = ""]) => (list.match(/\d+/g) ?? []).map(Number)),
     );
 
   test("numbers each case once", () => {

@@ -3,6 +3,7 @@ import type { ProxyOptions } from "../options.js";
 import { createProxy, type GatewayProxy } from "../proxy.js";
 import { readBinding, readOption } from "../refusal.js";
 import { createArchive, type EndedTask } from "./archive.js";
+import { hostsOf } from "./archive-copy.js";
 import { createArchiveLinks } from "./archive-links.js";
 import { createGates, type FileRequest, type FileRoute } from "./gates.js";
 import { linksOf } from "./links.js";
@@ -108,7 +109,12 @@ export function mediaStore<Env = unknown>(options: MediaStoreOptions<Env>): Medi
     });
     const offer = `archive=${settings.archive?.keepMs}`;
     const own = {
-      checks: [bucketOf, indexOf, linksIn],
+      checks: [
+        bucketOf,
+        indexOf,
+        linksIn,
+        async (env: Env) => settings.archive && hostsOf(settings.archive, env),
+      ],
       routes: [],
       userData: users.userData,
       send,
