@@ -8,6 +8,7 @@ import type { EncodeProgress } from "@sluice/core/media";
 import type { Emulator } from "@sluice/emulator";
 import type { Extension, Meter, ProxyOptions, RateLimitBinding, User } from "@sluice/worker-proxy";
 import type { ObjectNamespace } from "@sluice/worker-proxy/durable";
+import type { AnalyticsDataset } from "@sluice/worker-proxy/operator";
 import type { MediaBucket, MediaStore } from "@sluice/worker-proxy/media";
 import type { VAPID, WebPush } from "@sluice/worker-proxy/push";
 import type { FunctionComponent, ReactNode } from "react";
@@ -18,11 +19,13 @@ declare global {
     AI_GATEWAY_TOKEN: string; SETTINGS: { get<T>(name: string, options: object): Promise<T | null> };
     VIDEO_WATCH: ObjectNamespace; BUDGET: ObjectNamespace; STREAM_LOG: ObjectNamespace; ONCE: ObjectNamespace;
     MEDIA: MediaBucket; MEDIA_INDEX: ObjectNamespace;
-    PUSH_SUBSCRIPTIONS: ObjectNamespace; WEBHOOK_URL: string; WEBHOOK_SECRET: string;
+    PUSH_SUBSCRIPTIONS: ObjectNamespace; EVENTS: AnalyticsDataset; WEBHOOK_URL: string; WEBHOOK_SECRET: string;
   }
   const options: ProxyOptions<Env>;
   const meter: Meter<Env>;
   const events: Extension<Env>;
+  const streams: Extension<Env>;
+  const env: Env;
   const push: WebPush<Env>;
   const vapidOf: (env: Env) => VAPID;
   const files: MediaStore<Env>;
