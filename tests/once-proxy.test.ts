@@ -49,7 +49,8 @@ function opened({ gateway = createEmulator({ speed: Infinity }).fetch, options }
   const bills: Request[] = [];
   const keys: (string | null)[] = [];
   const way = { baseURL: "https://gateway.example", apiKey: () => KEY, fetch: toGateway };
-  const objects = createObjectHost(onceObject(way), {});
+  const Once = onceObject<unknown>({ ...way, namespace: () => objects.namespace });
+  const objects: ReturnType<typeof createObjectHost> = createObjectHost(Once, {});
   const proxy = createProxy({
     ...way,
     authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "nobody" }),

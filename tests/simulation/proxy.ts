@@ -77,7 +77,7 @@ export function createProxyServer(
     apiKey: () => KEY,
     fetch: (request: Request, { purpose }: Env) => upstream.fetchOf(currentPage() as Page, purpose)(request),
   };
-  const Once = onceObject<Env>({ ...way, meter });
+  const Once = onceObject<Env>({ ...way, namespace: ({ purpose }) => bindingOf("ONCE", purpose), meter });
   const StreamLog = streamLogObject<Env>({
     ...way,
     namespace: ({ purpose }) => bindingOf("STREAM_LOG", purpose),

@@ -58,14 +58,12 @@ export function createObjectHost<Env>(Kind: DurableObjectClass<Env>, env: Env) {
 
   function processOf(object: HostedObject): HostedProcess {
     if (object.process) return object.process;
-    const process: HostedProcess = {
-      handlers: new Kind(
-        stateOf(object, () => object.process === process),
-        env,
-      ),
-      died,
-    };
+    let isNew = true;
+    // an object may read its rows while it is made
+    const isAlive = () => isNew || object.process === process;
+    const process: HostedProcess = { handlers: new Kind(stateOf(object, isAlive), env), died };
     object.process = process;
+    isNew = false;
     return process;
   }
 }

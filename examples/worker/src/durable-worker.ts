@@ -35,7 +35,7 @@ const meter = budget<Env>({
 
 // Images and videos that are paid once, also if their request comes again: the answers are remembered for a day. Import
 // `once` and `onceObject`, bind and migrate the class, and add `once((env) => env.ONCE)` as the first extension.
-// export const Once = onceObject<Env>({ ...options, meter });
+// export const Once = onceObject<Env>({ ...options, meter, namespace: (env) => env.ONCE });
 
 // Chat streams that survive a reload. Answers stay in the object for 10 minutes after their end. Import `streamLog` and
 // `streamLogObject`, bind and migrate the class in wrangler.durable.jsonc, and add it to the extensions below:

@@ -125,6 +125,7 @@ async function serve<Env>(
     ...(settings.authenticate === "public" && { isPublic: true }),
   });
   if (checked.model !== undefined) known.model = checked.model;
+  if (operator && typeof checked.body?.["user"] === "string") known.target = checked.body["user"];
   const isCounted = !settings.extensions.some(({ boundsStreams }) => boundsStreams);
   if (isCounted && checked.body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
   const isMore = settings.upstreamHeaders || request.headers.has("traceparent");

@@ -34,6 +34,8 @@ export interface ProxyEvent {
   readonly reason?: string;
   /** The operation of an operator, `users/erase`; absent where the caller is none. */
   readonly operation?: string;
+  /** The user that an operation is about: the `user` of its body, where it has one. */
+  readonly target?: string;
   /** The budget that refused the request: a name of the `limits` of `budget(…)`. */
   readonly budget?: string;
   /**

@@ -94,7 +94,7 @@ describe.each(Object.entries(services))("%s", (_, { alg, options, claims, wrong 
     expect(await door.bearer(await token({}))).toEqual([200, claims["sub"]]);
   });
 
-  test.each(wrong)("refuses a token with %j", async (more) => {
+  test.each(wrong)("case 109: refuses a token with %j", async (more) => {
     const { door, token } = await open();
     expect(await door.bearer(await token(more))).toEqual(nobody);
   });

@@ -164,20 +164,35 @@ test.each([
   },
 );
 
-test("each case of the threat model has a test that names it", () => {
-  const here = new URL(".", import.meta.url);
-  const titles = readdirSync(here)
-    .filter((name) => name.endsWith(".test.ts"))
-    .map((name) => readFileSync(new URL(name, here), "utf8"))
-    .join("\n");
-  const named = new Set(
-    [...titles.matchAll(/["'`]cases? (\d+)(?: and (\d+))?: /g)].flatMap(([, one, other]) => [
-      Number(one),
-      Number(other ?? one),
-    ]),
+describe("the page of threats", () => {
+  const root = new URL("../../../", import.meta.url);
+  const textOfFile = (path: string) => readFileSync(new URL(path, root), "utf8");
+  const numbers = [...textOfFile("docs/threats.md").matchAll(/^(\d+)\. /gm)].map(([, number]) =>
+    Number(number),
   );
-  const missing = Array.from({ length: 75 }, (_, at) => at + 1).filter((number) => !named.has(number));
-  expect(missing).toEqual([]);
+  const titles = ["packages/worker-proxy/test/", "tests/"].flatMap((folder) =>
+    readdirSync(new URL(folder, root))
+      .filter((name) => name.endsWith(".test.ts"))
+      .map((name) => textOfFile(folder + name)),
+  );
+  /** The cases that titles name: "case 1: …", "cases 81, 83: …, case 84: …". */
+  const named = new Set(
+    [...titles.join("\n").matchAll(/(?:["'`]|, )cases? ((?:\d+(?:, | and )?)+): /g)].flatMap(
+      ([, list = ""]) => (list.match(/\d+/g) ?? []).map(Number),
+    ),
+  );
+
+  test("numbers each case once", () => {
+    expect(numbers.filter((number, at) => numbers.indexOf(number) !== at)).toEqual([]);
+  });
+
+  test("has a test for each case, whose title names it", () => {
+    expect(numbers.filter((number) => !named.has(number))).toEqual([]);
+  });
+
+  test("has as many cases as SECURITY.md says", () => {
+    expect(textOfFile("SECURITY.md")).toContain(`each of the ${numbers.length} cases`);
+  });
 });
 
 /** Reads a socket until its connection closes. */

@@ -17,8 +17,8 @@ test.each(["orphanMs", "keepMs", "logBytes"])(
 
 test("answerBytes of an object of once has to be a whole number from 1 up", () => {
   for (const answerBytes of [Number.NaN, 0, -1, 1.5, Number.POSITIVE_INFINITY])
-    expect(() => onceObject({ ...gateway, answerBytes })).toThrow(/^answerBytes: /);
-  expect(() => onceObject({ ...gateway, answerBytes: 1 })).not.toThrow();
+    expect(() => onceObject({ ...gateway, namespace, answerBytes })).toThrow(/^answerBytes: /);
+  expect(() => onceObject({ ...gateway, namespace, answerBytes: 1 })).not.toThrow();
 });
 
 test("intervalMs of a video watch has to be a whole number from 2,000 to 60,000", () => {

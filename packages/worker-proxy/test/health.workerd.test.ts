@@ -1,6 +1,8 @@
 import { type ProxyOptions, workersRateLimit } from "@sluice/worker-proxy";
 import { jwt, turnstileSession } from "@sluice/worker-proxy/auth";
 import { budget, streamLog, videoEvents } from "@sluice/worker-proxy/durable";
+import { type MediaStoreOptions, mediaStore } from "@sluice/worker-proxy/media";
+import { type WebhookOptions, webhook } from "@sluice/worker-proxy/notify";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { asked, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
@@ -44,6 +46,11 @@ test("is 200 without a sign-in when the proxy is set up, and sends nothing to th
   expect(events).toMatchObject([{ route: "health", method: "GET", status: 200 }]);
 });
 
+const SECRET = `whsec_${btoa("a secret of the app, 32 and more")}`;
+const hook = (given: Partial<WebhookOptions<Env>>): Partial<ProxyOptions<Env>> => ({
+  extensions: [webhook<Env>({ url: () => "https://app.example/hook", secret: () => SECRET, ...given })],
+});
+
 /** Options of which nothing is set in `env`, and the name that the log has for each. */
 const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
   ["apiKey: is the secret set? Give one key", { apiKey: (env) => read(env, "GATEWAY_API_KEY") }],
@@ -79,6 +86,14 @@ const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
     "videoEvents: its binding is missing; env.VIDEO_WATCH",
     { extensions: [videoEvents(binding("VIDEO_WATCH"))] },
   ],
+  ["webhook: url: is no URL; give https://", hook({ url: (env) => read(env, "WEBHOOK_URL") })],
+  ["webhook: url: must be https", hook({ url: () => "http://app.example/hook" })],
+  [
+    "webhook: url: must be https, without a name or password",
+    hook({ url: () => `https://a:${KEY}@b.example` }),
+  ],
+  ["webhook: secret: give whsec_", hook({ secret: (env) => read(env, "WEBHOOK_SECRET") as string })],
+  ["webhook: secret: give whsec_", hook({ secret: () => `whsec_${KEY}` })],
   ["streamLog: its binding is missing; env.STREAM_LOG", { extensions: [streamLog(binding("STREAM_LOG"))] }],
   [
     "budget: its binding is missing; env.BUDGET",
@@ -98,10 +113,51 @@ test.each(unset)("case 59: is 503 and no more, and the log has: %s", async (line
   const { ask, reached, events } = openProxy({ routes: ["health"], ...options });
   const { status, text } = await ask(asked({ ...health, ...nobody }));
   expect([status, text]).toEqual([503, '{"status":"misconfigured"}']);
-  expect(log.mock.calls.flat().join("\n")).toContain(`sluice proxy: health: ${line}`);
+  const told = log.mock.calls.flat().join("\n");
+  expect(told).toContain(`sluice proxy: health: ${line}`);
+  expect(told).not.toContain(KEY);
   expect(reached).toEqual([]);
   expect(events).toMatchObject([{ route: "health", status: 503, code: "misconfigured", outcome: "failed" }]);
 });
+
+const hosts: readonly [what: string, hosts: unknown, status: number][] = [
+  ["a list that is missing", undefined, 503],
+  ["an address in place of a host", ["https://cdn.example.com"], 503],
+  ["a host with a path", ["cdn.example.com/films"], 503],
+  ["a star within a name", ["cdn.*.example.com"], 503],
+  ["an empty text", [""], 503],
+  [
+    "hosts with a port, with a star and of this machine",
+    ["CDN.example.com", "*.example.com", "localhost:8788"],
+    200,
+  ],
+];
+test.each(hosts)(
+  "case 59: of the archive's hosts, %s: it is told by name, or taken",
+  async (_, list, status) => {
+    const binding = () => ({ get() {}, idFromName() {} }) as never;
+    const options: MediaStoreOptions<Env> = {
+      bucket: binding,
+      index: binding,
+      secret: () => "a secret for links, of 32 letters and more",
+      archive: { hosts: () => list as readonly string[] },
+    };
+    const proxy = mediaStore(options).proxy({
+      baseURL: "https://gateway.example",
+      apiKey: () => KEY,
+      authenticate: () => null,
+      origins: [],
+      models: ["delta-5.3"],
+      routes: ["health"],
+    });
+    const answer = await proxy.fetch(asked({ ...health, ...nobody }), { KEY });
+    expect(answer.status).toBe(status);
+    const told = log.mock.calls
+      .flat()
+      .filter((line) => line.includes("health: mediaStore: archive: hosts: give"));
+    expect(told).toHaveLength(status === 503 ? 1 : 0);
+  },
+);
 
 test("case 59: of several missing settings the log names each", async () => {
   const { ask } = openProxy({

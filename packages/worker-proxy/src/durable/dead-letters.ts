@@ -1,4 +1,6 @@
-import { readBinding } from "../refusal.js";
+import type { Operation, OperatorPart } from "../admitted.js";
+import { cursorIn, type OperatorBody, textIn } from "../operations.js";
+import { ensure, readBinding } from "../refusal.js";
 import { askLetters, type LettersRequest } from "./dead-letter-object.js";
 import type { DeadLetter } from "./dead-letter-rows.js";
 import type { ObjectNamespace } from "./platform.js";
@@ -10,8 +12,20 @@ export interface DeadLetterList {
   readonly cursor?: string;
 }
 
-/** Access to dead letters, for an operator. */
-export interface DeadLetters<Env = unknown> {
+/** Options of {@link deadLetters}. */
+export interface DeadLettersOptions {
+  /**
+   * The first part of the paths of an operator: two lists in one `admin(…)` need two. Small letters, digits and hyphens.
+   * @default "letters"
+   */
+  readonly name?: string;
+}
+
+/**
+ * Access to dead letters, for an operator. As a part of `admin(…)` it has the operations `letters/list`, `letters/resend`
+ * with an `id`, and `letters/resend-all` with `since`.
+ */
+export interface DeadLetters<Env = unknown> extends OperatorPart<Env> {
   /** Lists up to 100 of them. @param options.cursor of the part before. @default from the oldest on */
   listDeadLetters(env: Env, options?: { readonly cursor?: string | undefined }): Promise<DeadLetterList>;
   /**
@@ -34,6 +48,7 @@ export interface DeadLetters<Env = unknown> {
  * oldest one makes room, with an event. A letter names its task and its user, and has no body and no address.
  *
  * @param namespace the binding of `videoWatch`, with its option `namespace`; or that of `webPush`
+ * @throws {TypeError} for a name that is no part of a path, from `admin(…)`
  * @example
  * ```ts
  * const letters = deadLetters<Env>((env) => env.VIDEO_WATCH);
@@ -42,10 +57,12 @@ export interface DeadLetters<Env = unknown> {
  */
 export function deadLetters<Env = unknown>(
   namespace: (env: Env) => ObjectNamespace | undefined,
+  { name = "letters" }: DeadLettersOptions = {},
 ): DeadLetters<Env> {
-  const ask = async (env: Env, request: LettersRequest) =>
-    askLetters(await readBinding("deadLetters", namespace, env), request);
-  return {
+  const bound = (env: Env) => readBinding("deadLetters", namespace, env);
+  const ask = async (env: Env, request: LettersRequest) => askLetters(await bound(env), request);
+  const letters: DeadLetters<Env> = {
+    checks: [bound],
     async listDeadLetters(env, { cursor } = {}) {
       return (await ask(env, { do: "list", after: Number(cursor) || 0 })) as DeadLetterList;
     },
@@ -56,4 +73,29 @@ export function deadLetters<Env = unknown>(
       await ask(env, { do: "resendAll", since });
     },
   };
+  return { ...letters, operations: operationsOf(name, letters) };
+}
+
+function operationsOf<Env>(
+  name: string,
+  { listDeadLetters, resend, resendAll }: DeadLetters<Env>,
+): readonly Operation<Env>[] {
+  return [
+    { name: `${name}/list`, run: (env, asked) => listDeadLetters(env, { cursor: cursorIn(asked) }) },
+    {
+      name: `${name}/resend`,
+      run: async (env, asked) => ({ resent: await resend(env, textIn(asked, "id")) }),
+    },
+    {
+      name: `${name}/resend-all`,
+      run: (env, asked) => resendAll(env, { since: timeIn(asked, "since") }),
+    },
+  ];
+}
+
+function timeIn(body: OperatorBody, name: string): number {
+  const value = body[name];
+  const isTime = typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+  ensure(isTime, `${name}: give a time in milliseconds since 1970`);
+  return value;
 }

@@ -15,7 +15,7 @@ import {
 } from "../gateway/read-answer.js";
 import { type Account, type Asked, ask } from "../gateway/request.js";
 import type { OnJobEvent } from "../job-event.js";
-import { misconfigured, Refusal, refusalIn } from "../refusal.js";
+import { decided, misconfigured, Refusal, readBinding, refusalIn } from "../refusal.js";
 import { textOf } from "../refusals.js";
 import { logError } from "../report.js";
 import { type Settings, setupOf } from "../settings.js";
@@ -26,21 +26,45 @@ import {
   type Caller,
   type DurableObjectHandlers,
   hashOf,
+  type ObjectNamespace,
   type ObjectState,
   objectRefusal,
   REPLAYED,
   refusedBy,
 } from "./platform.js";
+import { userIndexIn } from "./user-index.js";
+import { ERASE, EXPORT } from "./user-objects.js";
 
 /** Options of one object, with their defaults. */
 export interface OnceSetup<Env> {
   readonly settings: Settings<Env>;
+  readonly namespace: (env: Env) => ObjectNamespace | undefined;
   readonly answerBytes: number;
   readonly onEvent: OnJobEvent<Env> | undefined;
 }
 
 /** The part of an admitted create that is not its body. */
-export interface Create extends Caller, Pick<Admitted, "route" | "path"> {}
+export interface Create extends Caller, Pick<Admitted, "route" | "path"> {
+  /** The object's name without the user's part. */
+  readonly id: string;
+}
+
+/** What an object keeps of its user. */
+export interface ExportedCreate {
+  /** Unix milliseconds at which it is deleted. */
+  readonly endsAt: number;
+  readonly requestId?: string | undefined;
+  readonly model?: string | undefined;
+  /** The status of the answer; absent as long as there is none. */
+  readonly status?: number;
+  /** Size of the answer, in bytes. */
+  readonly bytes?: number;
+  /** The answer, as text; absent where it is larger than was asked for. */
+  readonly answer?: string;
+}
+
+/** Header of an export: the most bytes of an answer that go along. */
+export const MOST_BYTES = "x-sluice-most";
 
 /** The end of a request. */
 interface Ended {
@@ -60,12 +84,12 @@ const UNMETERED = "onceObject: has no meter, but the proxy has one; give both th
 /**
  * Opens the object of one user's key: one request to the gateway, reserved and settled once, and its answer for all who
  * ask. What may have cost is kept, also as an error. After a refusal, and where the gateway was certainly not reached, the
- * key is free again.
+ * key is free again. After its user was erased, too: to refuse a key is to keep something of it.
  */
 export function openOnce<Env>(
   state: ObjectState,
   env: Env,
-  { settings, answerBytes, onEvent }: OnceSetup<Env>,
+  { settings, namespace, answerBytes, onEvent }: OnceSetup<Env>,
 ): DurableObjectHandlers {
   const { storage } = state;
   const { limits, meter } = settings;
@@ -73,10 +97,15 @@ export function openOnce<Env>(
   /** The request in flight; a process that was started after it was sent does not have it. */
   let asking: Promise<KeptAnswer> | undefined;
   let forgetting: Promise<unknown> | undefined;
+  /** Aborts when the user is erased while the request is in flight. */
+  let erasing = new AbortController();
   return { fetch, alarm };
 
   async function fetch(request: Request): Promise<Response> {
     try {
+      if (request.url === EXPORT)
+        return Response.json(exported(Number(request.headers.get(MOST_BYTES))) ?? null);
+      if (request.url === ERASE) return await erase();
       const { answer, isReplayed } = await answerTo(request);
       const response = responseOf(await answer);
       if (isReplayed) response.headers.set(REPLAYED, "1");
@@ -113,9 +142,10 @@ export function openOnce<Env>(
     const { model, user } = create;
     const job = { id: requestId ?? "", user: user.id, userName: "", requestId, model, startedAt: Date.now() };
     rows.begin(digest, Date.now() + DAY_MS, job);
+    erasing = new AbortController();
     const ending = storage
       .setAlarm(Date.now() + BEAT_MS)
-      .then(() => sendOnce(create, body, job))
+      .then(() => sendOnce(create, body, job, erasing.signal))
       .then(keep)
       .finally(() => {
         // the next one may have begun as soon as the key was free
@@ -170,11 +200,13 @@ export function openOnce<Env>(
     create: Create,
     body: Readonly<Record<string, unknown>>,
     job: KeptJob,
+    erased: AbortSignal,
   ): Promise<Ended> {
-    const call = openCall(new AbortController().signal, limits.totalMs);
+    const call = openCall(erased, limits.totalMs);
     let account: Account | undefined;
     let isSent = false;
     let status = 0;
+    let headers: Readonly<Record<string, string>> = {};
     const asked: Asked = { known: {} };
     let isClosed = false;
     /** Settles and reports the job, before its answer is stored: after that, nothing of it is lost by a crash. */
@@ -183,11 +215,14 @@ export function openOnce<Env>(
       isClosed = true;
       const paid = account?.close(outcome, end.usage);
       const amounts = paid && { reserved: paid.reserved, spent: paid.spent };
-      report(onEvent, "create", job, { ...end, ...asked.known, ...amounts }, env);
+      // the answer has this id, and so has the event of its request
+      const known = { requestId: headers["x-request-id"], ...end, ...asked.known, ...amounts };
+      report(onEvent, "create", job, known, env);
       await paid?.settled;
     };
     try {
       if (create.isMetered && !meter) throw misconfigured(UNMETERED);
+      await list(create);
       const setup = await setupOf(settings, env, "once.invalid");
       const keepTicket = (ticket: string, reserved: number) =>
         rows.reserved({ ...job, ticket, reserved, isReserving: true });
@@ -200,24 +235,39 @@ export function openOnce<Env>(
         env,
       );
       status = response.status;
+      headers = passedHeadersOf(response, setup.apiKeys);
       if (!response.ok) throw await refusalOf({ response, call }, setup.guarded, limits);
       const { text, json } = await readJSON(response, call);
       const outcome = outcomeOf(json);
       await close({ outcome: outcome === "refused" ? "failed" : "complete", usage: usageOf(json) }, outcome);
       if (openKeyWatch(setup.guarded)(json)) throw new Refusal("upstream_type");
       call.close(true);
-      const headers = { ...passedHeadersOf(response, setup.apiKeys), "content-type": "application/json" };
-      return await whole({ status, headers, bytes: new TextEncoder().encode(text) });
+      const kept = { ...headers, "content-type": "application/json" };
+      return await whole({ status, headers: kept, bytes: new TextEncoder().encode(text) });
     } catch (error) {
       call.close();
-      const refusal = refusalIn(error);
-      const outcome: CallOutcome = isSent ? (refusal.details.outcome ?? "unknown") : "not_reached";
-      const said = textOf(refusal);
-      await close({ outcome: said.status < 500 ? "refused" : "failed", code: said.code }, outcome);
+      const cause = refusalIn(error);
+      const refusal = erased.aborted ? objectRefusal("user_erased") : cause;
+      const outcome: CallOutcome = isSent ? (cause.details.outcome ?? "unknown") : "not_reached";
+      const { status: said, code } = textOf(refusal);
+      await close({ outcome: erased.aborted ? "stopped" : said < 500 ? "refused" : "failed", code }, outcome);
       await logged(refusal, create);
       const isFree = !isSent || isRefused(status) || (status === 0 && isUnconnected(refusal.cause));
       return { answer: await answerOf(refusal), ...(isFree && { instead: "nothing" }) };
     }
+  }
+
+  /**
+   * Notes the object in the index of its user, by which it is found to be erased.
+   *
+   * @throws {Refusal} 503 where that fails: nothing was sent, and nothing is kept that can't be erased
+   */
+  async function list({ id, user }: Create): Promise<void> {
+    await decided("onceObject: namespace", "extension_unavailable", async () => {
+      const objects = await readBinding("onceObject: namespace", namespace, env);
+      const index = userIndexIn(objects, await hashOf(user.id));
+      await index.end({ id, keptUntil: rows.endsAt() + JITTER_MS });
+    });
   }
 
   async function readJSON(response: Response, call: Call) {
@@ -237,6 +287,28 @@ export function openOnce<Env>(
     const { logCause } = await import("../own-answers.js");
     const request = new Request("https://once.invalid/", { headers: { ...headers } });
     await logCause("onceObject", refusal, { request, env, settings });
+  }
+
+  function exported(most: number): ExportedCreate | undefined {
+    const known = rows.read();
+    if (!known) return undefined;
+    const { endsAt, job } = known;
+    const kept = rows.answer();
+    if (!kept) return { endsAt, requestId: job?.requestId, model: job?.model };
+    const { status, headers, bytes } = kept;
+    const answer = bytes.byteLength <= most && { answer: new TextDecoder().decode(bytes) };
+    return { endsAt, requestId: headers["x-request-id"], status, bytes: bytes.byteLength, ...answer };
+  }
+
+  /** Ends the request, settles it and deletes everything. Those who wait get 410: their clients do not ask again. */
+  async function erase(): Promise<Response> {
+    erasing.abort();
+    await asking?.catch(() => {});
+    // one that was lost is settled first
+    if (rows.read()?.job) await keptAnswer();
+    if (rows.read()?.job) throw new Error("it could not be settled");
+    await forget();
+    return new Response(null, { status: 204 });
   }
 
   async function alarm(): Promise<void> {

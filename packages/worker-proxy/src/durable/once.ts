@@ -2,9 +2,9 @@ import type { Admitted, Extension, Meter } from "../admitted.js";
 import { markKept } from "../gateway/kept.js";
 import type { OnJobEvent } from "../job-event.js";
 import type { ProxyOptions } from "../options.js";
-import { readBinding } from "../refusal.js";
+import { ensure, readBinding } from "../refusal.js";
 import { checkedOptions } from "../settings.js";
-import { type Create, openOnce } from "./once-object.js";
+import { type Create, type ExportedCreate, MOST_BYTES, openOnce } from "./once-object.js";
 import {
   askObject,
   CALLER,
@@ -17,10 +17,17 @@ import {
   objectRefusal,
   REPLAYED,
 } from "./platform.js";
+import { withUserIndex } from "./user-index.js";
+import { EXPORT, openUserObjects } from "./user-objects.js";
 
 /** Options of {@link onceObject}: the way to the gateway, as `createProxy` takes it, the meter, and a size. */
 export interface OnceOptions<Env = unknown>
   extends Pick<ProxyOptions<Env>, "baseURL" | "apiKey" | "fetch" | "limits"> {
+  /**
+   * The binding to this class itself. The objects of a user are listed in one more object, by which `eraseUser` and
+   * `exportUser` find them. A create that can't be listed is refused before it is sent.
+   */
+  readonly namespace: (env: Env) => ObjectNamespace | undefined;
   /**
    * The proxy's meter: the object reserves and settles in the proxy's place, once for each key. Without it a proxy that
    * has a meter answers 500.
@@ -52,11 +59,12 @@ export interface OnceOptions<Env = unknown>
  * @example
  * ```ts
  * const gateway = { baseURL: "https://gateway.example.com", apiKey: (env: Env) => env.GATEWAY_API_KEY };
- * export const Once = onceObject<Env>({ ...gateway, meter });
+ * export const Once = onceObject<Env>({ ...gateway, meter, namespace: (env) => env.ONCE });
  * ```
  */
 export function onceObject<Env = unknown>(options: OnceOptions<Env>): DurableObjectClass<Env> {
-  const { answerBytes = 16 * 1024 * 1024, onEvent, ...gateway } = options;
+  const { answerBytes = 16 * 1024 * 1024, namespace, onEvent, ...gateway } = options;
+  ensure(typeof namespace === "function", "namespace: give the binding to this class, (env) => env.ONCE");
   if (!Number.isSafeInteger(answerBytes) || answerBytes < 1)
     throw new TypeError("answerBytes: give a whole number from 1 up");
   // the proxy has checked the user and the request
@@ -65,12 +73,16 @@ export function onceObject<Env = unknown>(options: OnceOptions<Env>): DurableObj
     readonly fetch: DurableObjectHandlers["fetch"];
     readonly alarm: DurableObjectHandlers["alarm"];
     constructor(state: ObjectState, env: Env) {
-      const object = openOnce(state, env, { settings, answerBytes, onEvent });
+      const setup = { settings, namespace, answerBytes, onEvent };
+      const object = withUserIndex(state, () => openOnce(state, env, setup));
       this.fetch = object.fetch;
       this.alarm = object.alarm;
     }
   };
 }
+
+/** Most bytes of the answers in one export: those beyond it are there without their text. */
+const EXPORTED_BYTES = 4 * 1024 * 1024;
 
 /** The groups of routes whose requests are remembered: all that create something. */
 const CREATES = ["images", "videos", "assets", "epsilon"] as const;
@@ -93,6 +105,7 @@ export function once<Env = unknown>(namespace: (env: Env) => ObjectNamespace | u
     checks: [bound],
     offers: Object.fromEntries([...CREATES, "health"].map((route) => [route, "once"])),
     routes: [],
+    userData: { name: "creates", eraseUser, exportUser },
     send(admitted, isMetered) {
       const key = admitted.request.headers.get("idempotency-key");
       // with an id it is a poll or a lookup, which costs nothing
@@ -104,8 +117,10 @@ export function once<Env = unknown>(namespace: (env: Env) => ObjectNamespace | u
   async function send(admitted: Admitted<Env>, key: string, isMetered: boolean): Promise<Response> {
     const { env, request, user, route, path, model, body, headers = {} } = admitted;
     if (!/^[\x21-\x7e]{1,255}$/.test(key)) throw objectRefusal("idempotency_key_invalid");
-    const create: Create = { user, route, path, isMetered, headers, ...(model !== undefined && { model }) };
-    const name = `${await hashOf(user.id)}:${await hashOf(`${user.id}\n${key}`)}`;
+    const id = await hashOf(`${user.id}\n${key}`);
+    const known = model !== undefined && { model };
+    const create: Create = { id, user, route, path, isMetered, headers, ...known };
+    const name = `${await hashOf(user.id)}:${id}`;
     const init = {
       method: "POST",
       headers: { [CALLER]: encodeURIComponent(JSON.stringify(create)) },
@@ -115,5 +130,23 @@ export function once<Env = unknown>(namespace: (env: Env) => ObjectNamespace | u
     const object = objectNamed(await bound(env), name);
     const answer = await askObject(object, new Request("https://once.invalid/", init));
     return markKept(answer, { isReplayed: answer.headers.has(REPLAYED) });
+  }
+  /** A create that comes after it with an old key is new: to know the key, something of the user would have to stay. */
+  async function eraseUser(env: Env, userId: string): Promise<void> {
+    await (await openUserObjects(await bound(env), userId)).erase();
+  }
+
+  async function exportUser(env: Env, userId: string): Promise<unknown> {
+    const { index, ask } = await openUserObjects(await bound(env), userId);
+    const creates: ExportedCreate[] = [];
+    let left = EXPORTED_BYTES;
+    for (let ids = await index.list(); ids.length > 0; ids = await index.list(ids.at(-1)))
+      for (const id of ids) {
+        const answer = await ask(id, EXPORT, { [MOST_BYTES]: String(left) });
+        const create = (await answer.json()) as ExportedCreate | null;
+        if (create) creates.push(create);
+        if (create?.answer !== undefined) left -= create.bytes ?? 0;
+      }
+    return creates;
   }
 }

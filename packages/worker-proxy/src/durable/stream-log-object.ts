@@ -25,7 +25,7 @@ import {
 import { errorLines, openReading } from "./stream-log-reading.js";
 import { openEventLog, type StreamState } from "./stream-log-rows.js";
 import { openSettling } from "./stream-log-settling.js";
-import { BEAT_MS, END_CODE, OWN, type StreamCaller, type StreamLogSetup } from "./stream-log-setup.js";
+import { BEAT_MS, END_CODE, OWN, STATE, type StreamCaller, type StreamLogSetup } from "./stream-log-setup.js";
 
 /** The facts of a request that storing its answer needs. */
 interface Kept {
@@ -98,7 +98,8 @@ export function openStreamLog<Env>(
     if (pathname === OWN.erase) return await erase();
     if (pathname === OWN.drop) return await dropSoon();
     if (log.state === undefined) throw objectRefusal("stream_not_found");
-    if (pathname === OWN.end) return new Response(null, { headers: { [END_CODE]: log.code ?? "" } });
+    if (pathname === OWN.end)
+      return new Response(null, { headers: { [END_CODE]: log.code ?? "", [STATE]: log.state } });
     if (pathname === OWN.export) return Response.json({ state: log.state, events: allEvents() });
     if (request.method === "GET")
       return read(Number(request.headers.get("last-event-id")), request.signal, headers);

@@ -26,8 +26,9 @@ export interface StreamCaller extends Caller {
  * once, and once it is not read any more.
  */
 export const OWN = { export: "/export", end: "/end", erase: "/erase", drop: "/drop" } as const;
-/** Header of an answer to `OWN.end`. */
+/** Headers of an answer to `OWN.end`: the code of the end, and the state. */
 export const END_CODE = "x-sluice-end";
+export const STATE = "x-sluice-state";
 
 /** Interval of the checks of an open stream, in milliseconds. An object that gets no events is evicted after a minute or two. */
 export const BEAT_MS = 30_000;

@@ -18,6 +18,7 @@ import {
 } from "./platform.js";
 import { openStreamLog } from "./stream-log-object.js";
 import { END_CODE, OWN, type StreamCaller } from "./stream-log-setup.js";
+import { streamOperations } from "./stream-operations.js";
 import { userIndexIn, withUserIndex } from "./user-index.js";
 
 /** Options of {@link streamLogObject}: the way to the gateway, as `createProxy` takes it, the meter, and times. */
@@ -123,6 +124,7 @@ export function streamLog<Env = unknown>(
     offers: { chat: "chat-once", health: "chat-once" },
     boundsStreams: true,
     userData: { name: "streams", eraseUser, exportUser },
+    operations: streamOperations(openUser),
     routes: [
       { name: "chat", method: "GET", path, id: "own", serve },
       { name: "chat", method: "DELETE", path, id: "own", serve },

@@ -35,7 +35,7 @@ export interface UserIndex {
   end(ending: Ending): Promise<readonly string[]>;
   /** Returns up to 100 ids in their order, those behind `after`. */
   list(after?: string): Promise<readonly string[]>;
-  /** Forgets objects that keep nothing. */
+  /** Forgets objects that keep nothing. The last one takes the index along. */
   forget(ids: readonly string[]): Promise<void>;
   /** Forgets all. The objects themselves are the caller's to empty before. */
   clear(): Promise<void>;
@@ -134,6 +134,7 @@ function openIndex({ storage }: ObjectState) {
     if (entry.do === "list") return list(entry.after);
     if (entry.do === "clear") return await deleteAll();
     for (const id of entry.ids) sql.exec("DELETE FROM userObjects WHERE id = ?", id);
+    if (sql.exec("SELECT 1 FROM userObjects LIMIT 1").toArray().length === 0) await deleteAll();
     return [];
   }
 

@@ -19,6 +19,7 @@ import {
   refusedBy,
 } from "./platform.js";
 import { userIndexIn, withUserIndex } from "./user-index.js";
+import { ERASE, EXPORT } from "./user-objects.js";
 import {
   ABANDONED_AFTER_MS,
   afterAnswer,
@@ -42,7 +43,7 @@ import {
   type TaskEnd,
   type WatchedTask,
 } from "./video-task.js";
-import { ERASE, EXPORT, watchData } from "./watch-data.js";
+import { POLL, watchData, watchOperations } from "./watch-data.js";
 
 /** Options of {@link videoWatch}: the way to the gateway, as `createProxy` takes it, and times. */
 export interface VideoWatchOptions<Env = unknown> extends GatewayOptions<Env> {
@@ -179,6 +180,7 @@ export function videoEvents<Env = unknown>(
     ],
     ...(isSteady && { send, answered }),
     userData: watchData(bound),
+    operations: watchOperations(bound),
   };
 
   function serve(admitted: Admitted<Env>): Promise<Response> {
@@ -355,6 +357,7 @@ function openVideoWatch(state: ObjectState, parts: WatchParts): DurableObjectHan
       if (letter !== undefined) return await resend(letter);
       if (request.url === EXPORT) return Response.json(task ? exportedTask(task) : null);
       if (request.url === ERASE) return await erase();
+      if (request.url === POLL) return await pollAgain();
       const { pathname, searchParams } = new URL(request.url);
       const [, id = "", path] = pathname.split("/");
       const as = searchParams.get("as") ?? "";
@@ -395,6 +398,13 @@ function openVideoWatch(state: ObjectState, parts: WatchParts): DurableObjectHan
     const hasWork = erased && (!erased.end || (onEnd && erased.created && !erased.isDone));
     if (hasWork) reportEnd(erased, "stopped", "user_erased");
     return new Response(null, { status: 204 });
+  }
+
+  /** Polls for an operator, and goes on where the watch ended without a final state. A gateway's `Retry-After` is not waited for. */
+  async function pollAgain(): Promise<Response> {
+    if (task?.end?.error !== undefined) await store(resumedTask(task, Date.now()));
+    await pollOnce();
+    return Response.json(task ? exportedTask(task) : null);
   }
 
   /** The watch goes on for the operator's sake. After its end, the alarm takes back what the user was to be told. */

@@ -1,11 +1,11 @@
-import type { UserData } from "../admitted.js";
+import type { Operation, UserData } from "../admitted.js";
+import { cursorIn, textIn } from "../operations.js";
 import { askLetters } from "./dead-letter-object.js";
-import { hashOf, type ObjectNamespace, objectNamed } from "./platform.js";
-import { userIndexIn } from "./user-index.js";
+import type { ObjectNamespace } from "./platform.js";
+import { EXPORT, openUserObjects } from "./user-objects.js";
 
-/** Addresses at which a watch returns all that it keeps, and deletes it. */
-export const EXPORT = "https://export.invalid/";
-export const ERASE = "https://erase.invalid/";
+/** Address at which a watch polls again, and returns what it keeps then. */
+export const POLL = "https://poll.invalid/";
 
 /** Access to the watches of a user, which the index of the user lists, and to the dead letters. */
 export function watchData<Env>(bound: (env: Env) => Promise<ObjectNamespace>): UserData<Env> {
@@ -13,17 +13,12 @@ export function watchData<Env>(bound: (env: Env) => Promise<ObjectNamespace>): U
     name: "watches",
     async eraseUser(env, userId) {
       const namespace = await bound(env);
-      const { index, ask } = await openWatches(namespace, userId);
-      // again from the start: what begins meanwhile is found, too
-      for (let ids = await index.list(); ids.length > 0; ids = await index.list()) {
-        for (const id of ids) await ask(id, ERASE);
-        await index.forget(ids);
-      }
+      await (await openUserObjects(namespace, userId)).erase();
       // last: a watch that is gone adds none
       await askLetters(namespace, { do: "removeUser", user: userId });
     },
     async exportUser(env, userId) {
-      const { index, ask } = await openWatches(await bound(env), userId);
+      const { index, ask } = await openUserObjects(await bound(env), userId);
       const all: unknown[] = [];
       for (let ids = await index.list(); ids.length > 0; ids = await index.list(ids.at(-1)))
         for (const id of ids) all.push(await (await ask(id, EXPORT)).json());
@@ -32,16 +27,32 @@ export function watchData<Env>(bound: (env: Env) => Promise<ObjectNamespace>): U
   };
 }
 
-async function openWatches(namespace: ObjectNamespace, userId: string) {
-  const user = await hashOf(userId);
-  return {
-    index: userIndexIn(namespace, user),
-    async ask(id: string, address: string): Promise<Response> {
-      const answer = await objectNamed(namespace, `${user}:${id}`).fetch(
-        new Request(address, { method: "POST" }),
-      );
-      if (!answer.ok) throw new Error(`the watch of task ${id} answered with ${answer.status}`);
-      return answer;
+/** An operator's operations on the watches of a user. */
+export function watchOperations<Env>(
+  bound: (env: Env) => Promise<ObjectNamespace>,
+): readonly Operation<Env>[] {
+  return [
+    {
+      name: "watches/list",
+      async run(env, asked) {
+        const { page, ask } = await openUserObjects(await bound(env), textIn(asked, "user"));
+        const { ids, cursor } = await page(cursorIn(asked));
+        const all = await Promise.all(ids.map(async (id) => (await ask(id, EXPORT)).json()));
+        return { watches: all.filter((one) => one !== null).map(withoutAnswer), cursor };
+      },
     },
-  };
+    {
+      name: "watches/poll",
+      async run(env, asked) {
+        const { ask } = await openUserObjects(await bound(env), textIn(asked, "user"));
+        return { watch: await (await ask(textIn(asked, "id"), POLL)).json() };
+      },
+    },
+  ];
+}
+
+/** Leaves out the gateway's answer, which has the links of the film. */
+function withoutAnswer(watch: unknown): object {
+  const { task: _, ...facts } = watch as { readonly task: unknown };
+  return facts;
 }

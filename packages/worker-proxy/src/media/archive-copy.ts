@@ -91,14 +91,31 @@ function paidOnce<Env>(meter: Meter<Env>, note: CopyPlace<Env>["notePaid"]): Met
   };
 }
 
-async function hostsOf<Env>({ hosts }: ArchiveSettings<Env>, env: Env) {
+/**
+ * Reads the hosts that files are copied from; undefined for every public one.
+ *
+ * @throws {Refusal} 500 `misconfigured` for a list that is missing, or has what is no host
+ */
+export async function hostsOf<Env>({ hosts }: Pick<ArchiveSettings<Env>, "hosts">, env: Env) {
   if (hosts === undefined) return undefined;
   const read = typeof hosts === "function" ? hosts : () => hosts;
   return await readOption("mediaStore: archive: hosts", read, env, (list) => {
     // a list that is missing would allow every host
     ensure(Array.isArray(list), "mediaStore: archive: hosts: give a list of hosts");
+    for (const host of list)
+      ensure(
+        isHost(host),
+        "mediaStore: archive: hosts: give hosts alone, cdn.example.com or *.example.com, without https:// and a path",
+      );
     return list as readonly string[];
   });
+}
+
+/** Returns true for a name or a number, as an address has it, with or without a port. */
+function isHost(given: unknown): boolean {
+  if (typeof given !== "string") return false;
+  const host = given.toLowerCase().replace(/^\*\.(?=.)/, "");
+  return !host.includes("*") && URL.parse(`https://${host}`)?.host === host.replace(/:443$/, "");
 }
 
 /** @throws {Refusal} 413 for a file that is too large, 502 for an empty one */

@@ -1,8 +1,9 @@
-import type { Admitted, Extension, ExtensionRoute, User, UserData } from "../admitted.js";
+import type { Admitted, Extension, ExtensionRoute, Operation, User, UserData } from "../admitted.js";
 import type { ProxyOptions } from "../options.js";
 import { createProxy, type GatewayProxy } from "../proxy.js";
 import { readBinding, readOption } from "../refusal.js";
 import { createArchive, type EndedTask } from "./archive.js";
+import { hostsOf } from "./archive-copy.js";
 import { createArchiveLinks } from "./archive-links.js";
 import { createGates, type FileRequest, type FileRoute } from "./gates.js";
 import { linksOf } from "./links.js";
@@ -45,6 +46,8 @@ export interface MediaStore<Env = unknown> {
   remove(env: Env, userId: string, id: string): Promise<boolean>;
   /** Access to all files, uploads and copies of a user, those that wait, too, and to their bytes in the bucket. */
   readonly userData: UserData<Env>;
+  /** An operator's `files/list` and `files/remove`, for `admin(…)`. */
+  readonly operations: readonly Operation<Env>[];
 }
 
 /**
@@ -106,7 +109,12 @@ export function mediaStore<Env = unknown>(options: MediaStoreOptions<Env>): Medi
     });
     const offer = `archive=${settings.archive?.keepMs}`;
     const own = {
-      checks: [bucketOf, indexOf, linksIn],
+      checks: [
+        bucketOf,
+        indexOf,
+        linksIn,
+        async (env: Env) => settings.archive && hostsOf(settings.archive, env),
+      ],
       routes: [],
       userData: users.userData,
       send,

@@ -1,5 +1,6 @@
-import type { User, UserData } from "../admitted.js";
+import type { Operation, User, UserData } from "../admitted.js";
 import { tenancyOf } from "../gates/references.js";
+import { cursorIn, textIn } from "../operations.js";
 import type { FileRow } from "./file-rows.js";
 import type { FileRequest } from "./gates.js";
 import type { Links } from "./links.js";
@@ -33,7 +34,20 @@ export interface FilePage {
 /** Makes the functions by which an operator reads and deletes what is stored for a user. */
 export function createUserFiles<Env>(partsOf: (given: { readonly env: Env }) => Promise<StoreParts>) {
   const userData: UserData<Env> = { name: "files", eraseUser, exportUser };
-  return { list, remove, userData };
+  const operations: readonly Operation<Env>[] = [
+    {
+      name: "files/list",
+      async run(env, asked) {
+        const { files, next } = await list(env, textIn(asked, "user"), cursorIn(asked));
+        return { files, cursor: next };
+      },
+    },
+    {
+      name: "files/remove",
+      run: async (env, asked) => ({ removed: await remove(env, textIn(asked, "user"), textIn(asked, "id")) }),
+    },
+  ];
+  return { list, remove, userData, operations };
 
   async function list(env: Env, userId: string, cursor = ""): Promise<FilePage> {
     const { space } = await partsOf({ env });

@@ -1,3 +1,3 @@
 export { type AfterEndOptions, afterEnd, type FollowUp, type Reached } from "./after-end.js";
 export { archiving } from "./archiving.js";
-export { type WebhookOptions, webhook } from "./webhook.js";
+export { type Webhook, type WebhookOptions, webhook } from "./webhook.js";

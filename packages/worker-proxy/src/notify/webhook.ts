@@ -1,3 +1,4 @@
+import type { Extension } from "../admitted.js";
 import type { EndedTask } from "../durable/video-watch.js";
 import { limited } from "../gateway/call.js";
 import type { Keys } from "../options.js";
@@ -17,6 +18,9 @@ export interface WebhookOptions<Env = unknown> {
   readonly fetch?: (request: Request, env: Env) => Promise<Response>;
 }
 
+/** A webhook: a follow-up of `afterEnd`, and an extension of the proxy. */
+export interface Webhook<Env = unknown> extends FollowUp<Env>, Extension<Env> {}
+
 /** Time for the app to answer, in milliseconds. */
 const ANSWER_MS = 15_000;
 
@@ -30,14 +34,20 @@ const ANSWER_MS = 15_000;
  * It tells the app of work that is paid for, so it comes also for a task that its user has removed: `data.removed` is true
  * then.
  *
+ * Among the `extensions` of the proxy, too, its address and its secret are checked by `GET /health`. It sends nothing for it.
+ *
  * @example
  * ```ts
  * const hook = webhook<Env>({ url: (env) => env.WEBHOOK_URL, secret: (env) => env.WEBHOOK_SECRET });
+ * export const VideoWatch = videoWatch<Env>({ ...gateway, onEnd: afterEnd([hook]) });
+ * export default createProxy<Env>({ ...options, extensions: [events, hook] });
  * ```
  */
-export function webhook<Env = unknown>(options: WebhookOptions<Env>): FollowUp<Env> {
+export function webhook<Env = unknown>(options: WebhookOptions<Env>): Webhook<Env> {
   const { url, secret, fetch: send = (request) => fetch(request) } = options;
-  return { name: "webhook", kind: "webhook", run };
+  const addressIn = (env: Env) => readOption("webhook: url", url, env, checkedAddress);
+  const secretsIn = (env: Env) => readOption("webhook: secret", secret, env, checkedSecrets);
+  return { name: "webhook", kind: "webhook", run, routes: [], checks: [addressIn, secretsIn] };
 
   async function run(ended: EndedTask, env: Env) {
     const [address, secrets] = await setupOf(env);
@@ -65,10 +75,7 @@ export function webhook<Env = unknown>(options: WebhookOptions<Env>): FollowUp<E
 
   async function setupOf(env: Env) {
     try {
-      return await Promise.all([
-        readOption("webhook: url", url, env, checkedAddress),
-        readOption("webhook: secret", secret, env, checkedSecrets),
-      ]);
+      return await Promise.all([addressIn(env), secretsIn(env)]);
     } catch {
       throw new NoticeError("its url or its secret is missing or wrong");
     }
@@ -83,7 +90,7 @@ function bodyOf({ taskId, userId, model, state, task, endedAt, isRemoved }: Ende
 
 function checkedAddress(given: unknown): string {
   const url = typeof given === "string" ? URL.parse(given) : null;
-  ensure(url, "webhook: url: is no URL");
+  ensure(url, "webhook: url: is no URL; give https://app.example.com/hook; is the variable set?");
   const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname);
   const isSafe = url.protocol === "https:" || (url.protocol === "http:" && isLocal);
   ensure(isSafe && !url.username && !url.password, "webhook: url: must be https, without a name or password");

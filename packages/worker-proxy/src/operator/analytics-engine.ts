@@ -27,8 +27,8 @@ const MOST_CHARACTERS = 256;
  * proxy's requests, and for the jobs of its parts.
  *
  * - `index1`: the user's hash; the kind where there is no user, or with `users: "none"`.
- * - `blob1` to `blob10`: kind, outcome, code, route, model, user, method, request id, id of the job, and the operation,
- *   budget, limit or reason. A text is cut at 256 characters; what is absent is empty.
+ * - `blob1` to `blob10`: kind, outcome, code, route, model, user, method, request id, id of the job or the user that an
+ *   operation is about, and the operation, budget, limit or reason. A text is cut at 256 characters; what is absent is empty.
  * - `double1` to `double11`: status, the gateway's status, `firstByteMs`, `durationMs`, `bytes`, total tokens, prompt
  *   tokens, completion tokens, reserved, spent, attempts. What is absent is 0.
  *
@@ -56,23 +56,30 @@ export function analyticsEngine<Env = unknown>(
   }
 
   async function write(event: ProxyEvent | JobEvent, env: Env): Promise<void> {
+    const named = async (id: string | undefined) =>
+      users === "none" || id === undefined ? undefined : users === "plain" ? id : await hashOf(id);
     const hash = users === "none" || event.user === undefined ? undefined : await hashOf(event.user);
-    const user = users === "plain" ? event.user : hash;
+    const user = await named(event.user);
+    const target = event.kind === "request" ? await named(event.target) : undefined;
     (await bound(env)).writeDataPoint({
       indexes: [hash ?? event.kind],
-      blobs: blobsOf(event, user).map((text) => (text ?? "").slice(0, MOST_CHARACTERS)),
+      blobs: blobsOf(event, user, target).map((text) => (text ?? "").slice(0, MOST_CHARACTERS)),
       doubles: doublesOf(event).map((number) => (Number.isFinite(number) ? Number(number) : 0)),
     });
   }
 }
 
-function blobsOf(event: ProxyEvent | JobEvent, user: string | undefined): readonly (string | undefined)[] {
+function blobsOf(
+  event: ProxyEvent | JobEvent,
+  user: string | undefined,
+  target: string | undefined,
+): readonly (string | undefined)[] {
   const { kind, outcome, code, model, requestId } = event;
   if (event.kind !== "request")
     return [kind, outcome, code, undefined, model, user, undefined, requestId, event.id, undefined];
   const { route, method, operation, budget, limit, reason } = event;
   const detail = operation ?? budget ?? limit ?? reason;
-  return [kind, outcome, code, route, model, user, method, requestId, undefined, detail];
+  return [kind, outcome, code, route, model, user, method, requestId, target, detail];
 }
 
 function doublesOf(event: ProxyEvent | JobEvent): readonly unknown[] {

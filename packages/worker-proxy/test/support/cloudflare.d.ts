@@ -38,6 +38,7 @@ declare module "cloudflare:test" {
     object: TestObject,
     work: (instance: DurableObjectHandlers, state: TestState) => T | Promise<T>,
   ): Promise<T>;
+  export function listDurableObjectIds(namespace: TestNamespace): Promise<readonly unknown[]>;
   export function runDurableObjectAlarm(object: TestObject): Promise<boolean>;
   export function evictDurableObject(object: TestObject): Promise<void>;
 }

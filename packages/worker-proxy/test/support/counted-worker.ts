@@ -39,7 +39,7 @@ const vapid = {
   privateKey: "yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw",
   subject: "mailto:ops@app.example",
 };
-const push = webPush<CountedEnv>({
+export const push = webPush<CountedEnv>({
   subscriptions: (env) => env.COUNTED_PUSH,
   vapid: () => vapid,
   fetch: outside,
@@ -51,7 +51,7 @@ export const CountedWatch = counted(
   videoWatch<CountedEnv>({ ...way, onEnd: afterEnd([archiving(files), hook, push]) }),
 );
 
-const options: ProxyOptions<CountedEnv> = {
+export const options: ProxyOptions<CountedEnv> = {
   ...way,
   authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
   origins: [],
