@@ -78,6 +78,8 @@ const SOON_MS = 1000;
 function createLedger({ storage }: ObjectState): DurableObjectHandlers {
   const { sql } = storage;
   const tables = createTables({ sql, deleteAll: () => storage.deleteAll() }, TABLES);
+  /** The part of an hour by which this window's end waits: drawn once, or a busy object would find the shortest. */
+  const jitterMs = Math.floor(Math.random() * JITTER_MS);
   /** Time of the alarm; undefined where it is not known yet. */
   let alarmAt: number | null | undefined;
   let lateUntil = 0;
@@ -111,8 +113,8 @@ function createLedger({ storage }: ObjectState): DurableObjectHandlers {
       sql.exec("UPDATE windows SET spent = 0, raised = 0 WHERE turnsAt = ?", resetsAt);
     const state = { ...sums(resetsAt), resetsAt };
     if (wasLate && state.spent + state.reserved + state.raised === 0) await deleteAll();
-    if (entry.do === "reserve") await wakeBy(Math.min(now + entry.holdMs, resetsAt + jitter()));
-    if (entry.do === "raise") await wakeBy(resetsAt + jitter());
+    if (entry.do === "reserve") await wakeBy(Math.min(now + entry.holdMs, resetsAt + jitterMs));
+    if (entry.do === "raise") await wakeBy(resetsAt + jitterMs);
     return state;
   }
 
@@ -185,7 +187,7 @@ function createLedger({ storage }: ObjectState): DurableObjectHandlers {
         "SELECT (SELECT min(endsAt) FROM reservations) AS endsAt, (SELECT min(turnsAt) FROM windows) AS turnsAt",
       )
       .toArray();
-    const times = [endsAt, turnsAt === null ? null : Number(turnsAt) + jitter()].filter((at) => at !== null);
+    const times = [endsAt, turnsAt === null ? null : Number(turnsAt) + jitterMs].filter((at) => at !== null);
     if (times.length === 0) await deleteAll();
     else await wakeBy(Math.max(Math.min(...times.map(Number)), now + SOON_MS));
   }
@@ -202,8 +204,4 @@ function createLedger({ storage }: ObjectState): DurableObjectHandlers {
     alarmAt = at;
     await storage.setAlarm(at);
   }
-}
-
-function jitter(): number {
-  return Math.floor(Math.random() * JITTER_MS);
 }
