@@ -173,10 +173,8 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
   const userData: UserData<Env> = {
     name: "budgets",
     async eraseUser(env, id) {
-      const names = ownOf(env, id).map((rule) => ledgersOf(rule, { env, user: { id } }));
-      await Promise.all(
-        (await Promise.all(names)).flat().map((name) => senderTo(name, env)({ do: "erase" })),
-      );
+      const names = ownOf(env, id).flatMap((rule) => namesOf(rule, { env, user: { id } }));
+      await Promise.all(names.map(async (name) => senderTo(await hashOf(name), env)({ do: "erase" })));
     },
     exportUser: (env, id) =>
       Promise.all(ownOf(env, id).map(({ name }) => ledger(name, { env, user: { id } }).read())),
@@ -227,7 +225,9 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     async function reserveIn(rule: Rule<Env>): Promise<Exhausted | undefined> {
       const limit = Math.floor(limitOf(rule, payable) / rule.shards);
       let refusal: Exhausted | undefined;
-      for (const name of shuffled(await ledgersOf(rule, payable)).slice(0, TRIES)) {
+      // of many shards only those that are asked get their hash
+      for (const text of shuffled(namesOf(rule, payable)).slice(0, TRIES)) {
+        const name = await hashOf(text);
         ledgers.push(name);
         const send = senderTo(name, payable.env);
         const { retryAfterMs } = await send({ do: "reserve", id, amount, limit, holdMs });
@@ -256,7 +256,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     /** Changes all objects of a budget; each has an equal part of an amount. */
     async function change(rule: Rule<Env>, entry: LedgerEntry): Promise<BudgetState> {
       const part = "amount" in entry ? { ...entry, amount: Math.ceil(entry.amount / rule.shards) } : entry;
-      const ledgers = await ledgersOf(rule, reader);
+      const ledgers = await Promise.all(namesOf(rule, reader).map(hashOf));
       if (ledgers.length === 0) throw new TypeError(`limits.${by}: \`by\` gives no name for this user`);
       const states = await Promise.all(ledgers.map((name) => senderTo(name, reader.env)(part)));
       const sum = (name: "raised" | "spent" | "reserved") =>
@@ -278,15 +278,12 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     await settleIn(ticket, spent ?? ticket.amount, env);
   }
 
-  /** Returns the names of a budget's objects; none where it does not concern the request. */
-  async function ledgersOf(rule: Rule<Env>, reader: BudgetReader<Env>): Promise<readonly string[]> {
+  /** Returns the names of a budget's objects before they are hashed; none where it does not concern the request. */
+  function namesOf(rule: Rule<Env>, reader: BudgetReader<Env>): readonly string[] {
     const key = rule.by(reader);
     if (key === undefined) return [];
     const text = `${rule.name}\n${key}`;
-    const shards = Array.from({ length: rule.shards }, (_, shard) =>
-      shard === 0 ? text : `${text}\n${shard}`,
-    );
-    return Promise.all(shards.map(hashOf));
+    return Array.from({ length: rule.shards }, (_, shard) => (shard === 0 ? text : `${text}\n${shard}`));
   }
 
   function senderTo(name: string, env: Env): SendEntry {
