@@ -18,6 +18,8 @@ try {
   await ask("floor&pairs=600");
   const floor = await costOf("floor");
   print("an object that writes one row for each message", floor, floor.cpuMs);
+  await ask("alone&pairs=600");
+  print("within the object, without the way there", await costOf("alone"), floor.cpuMs);
   let alone = 0;
   for (const open of [0, 1000, 10_000, 30_000, 100_000]) {
     await ask(`name=open-${open}&open=${open}&pairs=300`);

@@ -295,6 +295,27 @@ describe("a budget of all in several objects", () => {
     expect(calls).toBe(40);
   });
 
+  test("case 152: gives each of 16 objects its part of the requests, with one digest for a request", async () => {
+    const asked = new Map<string, number>();
+    const namespace = {
+      idFromName(name: string) {
+        asked.set(name, (asked.get(name) ?? 0) + 1);
+        return env.BUDGET.idFromName(name);
+      },
+      get: (id: never) => env.BUDGET.get(id),
+    };
+    const digest = vi.spyOn(crypto.subtle, "digest");
+    let nth = 0;
+    vi.spyOn(Math, "random").mockImplementation(() => (nth++ % 64) / 64);
+    const limits = { every: { limit: 16_000, shards: 16, by: () => `all ${tests}` } };
+    const { paid } = openMeter({ limits, namespace: () => namespace });
+    const work = await Promise.all(Array.from({ length: 64 }, () => paid(10)));
+    expect([...asked.values()]).toEqual(Array(16).fill(4));
+    expect(digest).toHaveBeenCalledTimes(64);
+    await Promise.all(work.map(({ settle }) => settle({ total_tokens: 1 })));
+    expect([...asked.values()]).toEqual(Array(16).fill(8));
+  });
+
   test("is settled, raised and reset in all of them", async () => {
     const { paid, ledger } = openMeter(all(4000));
     for (let nth = 0; nth < 20; nth += 1) await (await paid(10)).settle({ total_tokens: 3 });
