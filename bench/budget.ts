@@ -12,9 +12,14 @@ import { startWorkerd } from "../packages/worker-proxy/test/support/workerd-proc
 
 const PAIRS = Number(process.env["BENCH_PAIRS"] ?? 3000);
 const code = await bundle(fileURLToPath(new URL("budget-worker.ts", import.meta.url)));
-const workerd = await startWorkerd({ code, objects: { BUDGET: "Budget" } });
+const workerd = await startWorkerd({ code, objects: { BUDGET: "Budget", FLOOR: "Floor" } });
 
 try {
+  await ask("floor&pairs=600");
+  const floor = await costOf("floor");
+  print("an object that writes one row for each message", floor, floor.cpuMs);
+  await ask("alone&pairs=600");
+  print("within the object, without the way there", await costOf("alone"), floor.cpuMs);
   let alone = 0;
   for (const open of [0, 1000, 10_000, 30_000, 100_000]) {
     await ask(`name=open-${open}&open=${open}&pairs=300`);

@@ -1,10 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { cpuOf } from "./capacity-cpu.ts";
 
 /*
- * node bench/capacity.ts: lets a test count in workerd what each kind of work uses of Durable Objects and R2, and writes
- * the tables of docs/guides/proxy-capacity.md with the list prices below.
+ * node bench/capacity.ts: lets a test count in workerd what each kind of work uses of Durable Objects and R2, measures
+ * their CPU, and writes the tables of docs/guides/proxy-capacity.md with the list prices below. Takes three minutes.
  */
 
 /** List prices of Cloudflare's paid plan in dollars, without what the plan includes. */
@@ -16,6 +17,7 @@ const PRICES = {
   rowWritten: 1e-6,
   gigabyteSecond: 12.5e-6,
   classA: 4.5e-6,
+  cpuMillisecond: 0.02e-6,
 };
 /** Memory for which an object is charged, in gigabytes. */
 const GIGABYTES = 0.128;
@@ -39,6 +41,7 @@ const page = `${root}docs/guides/proxy-capacity.md`;
 const MARKS = /(<!-- capacity: written by bench\/capacity\.ts -->\n).*(<!-- end of capacity -->)/s;
 
 const uses = counted();
+const cpu = await cpuOf();
 const text = `\n${tableOfUses()}\n\n${tableOfUsers()}\n\n`;
 console.log(text);
 writeFileSync(
@@ -82,10 +85,14 @@ function tableOfUses(): string {
     String(use.read),
     String(use.written),
     String(use.classA ?? 0),
+    cpu.has(use.name) ? `${cpu.get(use.name)?.toFixed(1)} ms` : "",
     dollars(priceOf(use) * 1e6),
   ]);
-  const head = ["", "requests", "alarms", "rows read", "rows written", "class A", "a million of them"];
-  return `${tableOf(head, rows)}\n\nList prices of ${PRICES.day}, without what a plan includes. The Worker's own request is ${dollars(PRICES.workerRequest * 1e6)} a million more.`;
+  const head = ["", "requests", "alarms", "rows read", "rows written", "class A", "CPU", "a million of them"];
+  const own = ["the proxy, a short answer", "the proxy, an answer of 30 s"].map((name) => {
+    return [name, "", "", "", "", "", `${cpu.get(name)?.toFixed(1)} ms`, dollars(PRICES.workerRequest * 1e6)];
+  });
+  return `${tableOf(head, [...own, ...rows])}\n\nList prices of ${PRICES.day}, without what a plan includes, and without CPU time, of which a Worker pays ${dollars(PRICES.cpuMillisecond * 1e6)} for a million milliseconds. CPU is that of Worker and objects together, of one machine with two cores; that of a budget is on top of the answer's. The Worker's own request is ${dollars(PRICES.workerRequest * 1e6)} a million more.`;
 }
 
 function tableOfUsers(): string {

@@ -1,40 +1,113 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { SourceMap } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 
 /*
- * node bench/worker-sizes.ts: what `wrangler deploy --dry-run` would upload of each example, in kB, and what it warns
- * of. The packages have to be built.
+ * node bench/worker-sizes.ts: what `wrangler deploy --dry-run` would upload of each example, what it warns of, and what
+ * each part of it takes; writes the table of docs/guides/proxy-deploying.md. The packages have to be built.
  */
 
 const WORKERS = [
   ["template", "worker", "wrangler.jsonc"],
   ["durable", "worker", "wrangler.durable.jsonc"],
+  ["objects", "worker", "wrangler.objects.jsonc"],
+  ["front", "worker", "wrangler.front.jsonc"],
   ["studio", "studio", "wrangler.jsonc"],
   ["worker-client", "worker-client", "wrangler.jsonc"],
 ] as const;
 
+/** The parts of a Worker, by the paths of their sources. */
+const PARTS: readonly (readonly [name: string, paths: RegExp])[] = [
+  ["`jose`: signatures and claims of tokens", /\/jose\//],
+  ["sign-in (`/auth`)", /worker-proxy\/src\/auth/],
+  ["budgets (`/durable`)", /durable\/(?:budget|most-tokens)/],
+  ["watched videos (`/durable`)", /durable\/(?:video|watch|dead-letter|job)|job-event/],
+  ["what all objects share (`/durable`)", /worker-proxy\/src\/durable/],
+  ["the gate: paths, origins, users, models, fields, caps, ids", /worker-proxy\/src\/gates/],
+  ["the gateway: passing answers on, reading them, keys, polls", /worker-proxy\/src\/gateway/],
+  ["refusals in words, log lines, `/health`", /src\/(?:refusal|own-answers|repeats|report|health)/],
+  ["options and their checks", /worker-proxy\/src/],
+  ["`@sluice/core`: events of streams, errors in them, names of options", /core\/src/],
+  ["the example itself, and what bundling adds", /./],
+];
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const page = `${root}docs/guides/proxy-deploying.md`;
+const MARKS = /(<!-- sizes: written by bench\/worker-sizes\.ts -->\n).*(<!-- end of sizes -->)/s;
+const isWritten = process.argv.includes("--write");
+const tables = new Map<string, ReadonlyMap<string, number>>();
+
 for (const [name, folder, config] of WORKERS) {
+  const { code, map, warnings } = dryRun(folder, config);
+  const compressed = gzipSync(code, { level: 9 }).byteLength;
+  const kB = (bytes: number) => `${Math.round(bytes / 1000)} kB`;
+  console.log(`${name}: ${kB(code.byteLength)}, ${kB(compressed)} compressed, ${warnings} warnings`);
+  tables.set(name, partsOf(String(code), map, compressed));
+}
+const text = `\n${tableOf(["template", "durable"])}\n\n`;
+console.log(text);
+if (isWritten) {
+  writeFileSync(
+    page,
+    readFileSync(page, "utf8").replace(MARKS, (_, begin, end) => begin + text + end),
+  );
+  execFileSync("npx", ["--no-install", "biome", "format", "--write", page], { cwd: root, stdio: "ignore" });
+}
+
+/** Bundles an example as wrangler does. */
+function dryRun(folder: string, config: string) {
   const cwd = fileURLToPath(new URL(`../examples/${folder}`, import.meta.url));
   const out = mkdtempSync(join(tmpdir(), "sluice-size-"));
   // the studio's page is not part of its Worker
-  const page = join(cwd, "dist");
-  const isEmpty = folder === "studio" && !existsSync(page);
-  if (isEmpty) mkdirSync(page);
-  const args = ["--no-install", "wrangler", "deploy", "--dry-run", "--config", config, "--outdir", out];
+  const site = join(cwd, "dist");
+  const isEmpty = folder === "studio" && !existsSync(site);
+  if (isEmpty) mkdirSync(site);
+  const command = `npx --no-install wrangler deploy --dry-run --config ${config} --outdir ${out} 2>&1`;
   const env = { ...process.env, CI: "1", WRANGLER_SEND_METRICS: "false" };
-  const printed = execFileSync("npx", args, {
-    cwd,
-    env,
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  if (isEmpty) rmSync(page, { recursive: true });
+  const printed = execFileSync("sh", ["-c", command], { cwd, env, encoding: "utf8" });
+  if (isEmpty) rmSync(site, { recursive: true });
+  const file = readdirSync(out).find((entry) => entry.endsWith(".js")) ?? "";
+  const code = readFileSync(join(out, file));
+  const map = JSON.parse(readFileSync(join(out, `${file}.map`), "utf8"));
   rmSync(out, { recursive: true });
-  const [, whole, compressed] = /Total Upload: ([\d.]+) KiB \/ gzip: ([\d.]+) KiB/.exec(printed) ?? [];
-  const kB = (kibibytes = "") => `${Math.round(Number(kibibytes) * 1.024)} kB`;
-  const warnings = printed.match(/WARNING/g)?.length ?? 0;
-  console.log(`${name}: ${kB(whole)}, ${kB(compressed)} compressed, ${warnings} warnings`);
+  return { code, map, warnings: printed.match(/WARNING/g)?.length ?? 0 };
+}
+
+/** Divides the compressed bytes between the parts, by the letters that each has in the bundle. */
+function partsOf(
+  code: string,
+  map: ConstructorParameters<typeof SourceMap>[0],
+  compressed: number,
+): ReadonlyMap<string, number> {
+  const sources = new SourceMap(map);
+  const letters = new Map<string, number>();
+  for (const [nth, line] of code.split("\n").entries())
+    for (let column = 0; column < line.length; column += 1) {
+      const entry = sources.findEntry(nth, column);
+      const source = "originalSource" in entry ? entry.originalSource : "";
+      const name = PARTS.find(([, paths]) => paths.test(`/${source}`))?.[0] ?? "";
+      letters.set(name, (letters.get(name) ?? 0) + 1);
+    }
+  return new Map([...letters].map(([name, count]) => [name, (count / code.length) * compressed]));
+}
+
+function tableOf(names: readonly string[]): string {
+  const kB = (bytes = 0) => (bytes === 0 ? "" : `${(bytes / 1000).toFixed(1)} kB`);
+  const parts = PARTS.map(([part]) => [part, ...names.map((name) => kB(tables.get(name)?.get(part)))]);
+  const sums = names.map((name) => kB([...(tables.get(name)?.values() ?? [])].reduce((a, b) => a + b, 0)));
+  const head = ["compressed", ...names];
+  const rows = [head, head.map(() => "---"), ...parts, ["in all", ...sums]];
+  return rows.map((row) => `| ${row.join(" | ")} |`).join("\n");
 }

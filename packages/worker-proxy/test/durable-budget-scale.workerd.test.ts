@@ -74,6 +74,9 @@ const entry = (object: ReturnType<typeof objectOf>, body: object) =>
     body: JSON.stringify({ windowMs: DAY, ...body }),
   });
 const reserving = (id: string) => ({ do: "reserve", id, amount: 1, limit: 1e9, holdMs: HOUR });
+const chat = (content: unknown, more: object = {}) => ({
+  body: { messages: [{ role: "user", content }], ...more },
+});
 
 describe("case 93: the work for a request does not grow with the requests under way", () => {
   test.each([0, 1000, 100_000])(
@@ -148,6 +151,17 @@ describe("case 93: the work for a request does not grow with the requests under 
     expect(Math.min(...minutes)).toBeGreaterThanOrEqual(0);
     expect(Math.max(...minutes)).toBeLessThan(60);
     expect(new Set(minutes).size).toBeGreaterThan(10);
+  });
+});
+
+describe("case 151: the last hour of a window", () => {
+  test("the end of a busy budget stays where it was laid, however many requests follow", async () => {
+    const object = objectOf("busy");
+    vi.setSystemTime(MIDNIGHT - 60_000);
+    vi.spyOn(Math, "random").mockReturnValue(0).mockReturnValueOnce(0.75);
+    for (let nth = 0; nth < 20; nth += 1) await entry(object, { ...reserving(`busy ${nth}`), holdMs: DAY });
+    const at = await runInDurableObject(object, (_, { storage }) => storage.getAlarm());
+    expect(at).toBe(MIDNIGHT + (HOUR * 3) / 4);
   });
 });
 
@@ -281,6 +295,27 @@ describe("a budget of all in several objects", () => {
     expect(calls).toBe(40);
   });
 
+  test("case 152: gives each of 16 objects its part of the requests, with one digest for a request", async () => {
+    const asked = new Map<string, number>();
+    const namespace = {
+      idFromName(name: string) {
+        asked.set(name, (asked.get(name) ?? 0) + 1);
+        return env.BUDGET.idFromName(name);
+      },
+      get: (id: never) => env.BUDGET.get(id),
+    };
+    const digest = vi.spyOn(crypto.subtle, "digest");
+    let nth = 0;
+    vi.spyOn(Math, "random").mockImplementation(() => (nth++ % 64) / 64);
+    const limits = { every: { limit: 16_000, shards: 16, by: () => `all ${tests}` } };
+    const { paid } = openMeter({ limits, namespace: () => namespace });
+    const work = await Promise.all(Array.from({ length: 64 }, () => paid(10)));
+    expect([...asked.values()]).toEqual(Array(16).fill(4));
+    expect(digest).toHaveBeenCalledTimes(64);
+    await Promise.all(work.map(({ settle }) => settle({ total_tokens: 1 })));
+    expect([...asked.values()]).toEqual(Array(16).fill(8));
+  });
+
   test("is settled, raised and reset in all of them", async () => {
     const { paid, ledger } = openMeter(all(4000));
     for (let nth = 0; nth < 20; nth += 1) await (await paid(10)).settle({ total_tokens: 3 });
@@ -292,9 +327,6 @@ describe("a budget of all in several objects", () => {
 
 describe("case 97: a bound in bytes", () => {
   const prompt = "汉".repeat(100_000);
-  const chat = (content: unknown, more: object = {}) => ({
-    body: { messages: [{ role: "user", content }], ...more },
-  });
 
   test("lets no more Chinese prompts pass than there is money for", async () => {
     const meter = budget<Env>({
@@ -318,6 +350,23 @@ describe("case 97: a bound in bytes", () => {
     expect(tokens).toBeGreaterThan(20_100);
     expect(tokens).toBeLessThan(20_400);
     expect(mostTokens(chat([image]), { image: 5, answer: 7 })).toBeLessThan(200);
+  });
+});
+
+describe("case 150: a text that looks like an image", () => {
+  const text = `data:image/png;base64,${"A".repeat(100_000)}`;
+
+  test.each([
+    ["a prompt", chat(text)],
+    ["a part of a prompt", chat([{ type: "text", text }])],
+    ["the schema of a tool", { body: { tools: [{ function: { parameters: { url: text } } }] } }],
+  ])("is counted by its bytes: %s", (_, asked) => {
+    expect(mostTokens(asked)).toBeGreaterThan(100_000);
+  });
+
+  test("and an image by its address, which costs what one in the request does, is counted as an image", () => {
+    const image = { type: "image_url", image_url: { url: "https://a.example/a.png" } };
+    expect(mostTokens(chat([image, image], { max_tokens: 100 }))).toBeGreaterThan(20_100);
   });
 });
 

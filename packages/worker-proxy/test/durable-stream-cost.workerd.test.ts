@@ -2,8 +2,8 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { streamLogObject } from "@sluice/worker-proxy/durable";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { userIndexIn, withUserIndex } from "../src/durable/user-index.js";
 import { KEY } from "./support/key.js";
+import { placeOf } from "./support/places.js";
 import { countedState } from "./support/rows.js";
 
 beforeEach(
@@ -59,7 +59,7 @@ test("case 108: an answer of 30 s and 300 events writes at most 20 rows, and cos
     return { rows: counted.rows, events: (await text).match(/^id: /gm)?.length };
   });
   expect(events).toBe(302);
-  const written = rows.written + (await placeOf("ada"));
+  const written = rows.written + (await placeOf("ada")).written;
   expect(written).toBeLessThanOrEqual(20);
   // the request that begins it, the one for its end's code, two for its user's place, and the alarms that look after it
   const requests = 6;
@@ -67,25 +67,3 @@ test("case 108: an answer of 30 s and 300 events writes at most 20 rows, and cos
   const price = written * PRICE.rows + requests * PRICE.requests + 30 * GIGABYTES * PRICE.gigabyteSeconds;
   expect(price).toBeLessThanOrEqual(60);
 });
-
-/** Rows for the place of one more answer of a user. */
-async function placeOf(user: string): Promise<number> {
-  const object = env.BUDGET.get(env.BUDGET.idFromName(`places of ${user}`));
-  return await runInDurableObject(object, async (_, state) => {
-    const counted = countedState(state);
-    const handlers = withUserIndex(counted.state, () => ({
-      fetch: async () => new Response(),
-      alarm: async () => {},
-    }));
-    const namespace = { idFromName: (name: string) => name, get: () => handlers };
-    const index = userIndexIn(namespace, user);
-    const one = async (id: string) => {
-      await index.claim({ id, mostOpen: 16, endsAt: Date.now() + 1_000_000 });
-      await index.end({ id, keptUntil: Date.now() + 600_000, mostKept: 50 });
-    };
-    await one("before");
-    const before = counted.rows.written;
-    await one("now");
-    return counted.rows.written - before;
-  });
-}

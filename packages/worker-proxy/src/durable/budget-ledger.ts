@@ -17,14 +17,19 @@ export type LedgerEntry =
   /** `erase` deletes all that is stored. */
   | { readonly do: "read" | "reset" | "erase" };
 
+type Reserving = Extract<LedgerEntry, { readonly do: "reserve" }>;
+
 /** A message to a ledger. */
 export type LedgerRequest = LedgerEntry & { readonly windowMs: number };
 
-/** The amounts of the present window after an entry. */
-export interface LedgerState {
+interface Sums {
   readonly spent: number;
   readonly reserved: number;
   readonly raised: number;
+}
+
+/** The amounts of the present window after an entry. */
+export interface LedgerState extends Sums {
   /** Milliseconds since 1970. */
   readonly resetsAt: number;
   /** Present where nothing was reserved, because the limit would be passed. */
@@ -78,8 +83,12 @@ const SOON_MS = 1000;
 function createLedger({ storage }: ObjectState): DurableObjectHandlers {
   const { sql } = storage;
   const tables = createTables({ sql, deleteAll: () => storage.deleteAll() }, TABLES);
+  /** The part of an hour by which this window's end waits: drawn once, or a busy object would find the shortest. */
+  const jitterMs = Math.floor(Math.random() * JITTER_MS);
   /** Time of the alarm; undefined where it is not known yet. */
   let alarmAt: number | null | undefined;
+  /** No reservation ends before this time: until then nothing has to be looked for. */
+  let calmUntil = 0;
   let lateUntil = 0;
   /** Reservations that came after their user was erased: nothing of them stays. */
   const late = new Set<string>();
@@ -101,41 +110,50 @@ function createLedger({ storage }: ObjectState): DurableObjectHandlers {
       const { spent, reserved, raised } = sums(resetsAt);
       if (spent + reserved + entry.amount > entry.limit + raised)
         return { spent, reserved, raised, resetsAt, retryAfterMs: resetsAt - now };
-      reserve(entry.id, resetsAt, entry.amount, now + entry.holdMs);
-      if (now < lateUntil) late.add(entry.id);
     }
     const wasLate = late.has(entry.do === "settle" ? entry.id : "");
-    if (entry.do === "settle") settle(entry.id, entry.amount);
-    if (entry.do === "raise") add(resetsAt, { raised: entry.amount });
-    if (entry.do === "reset")
-      sql.exec("UPDATE windows SET spent = 0, raised = 0 WHERE turnsAt = ?", resetsAt);
-    const state = { ...sums(resetsAt), resetsAt };
+    const state = { ...change(entry, resetsAt, now), resetsAt };
     if (wasLate && state.spent + state.reserved + state.raised === 0) await deleteAll();
-    if (entry.do === "reserve") await wakeBy(Math.min(now + entry.holdMs, resetsAt + jitter()));
-    if (entry.do === "raise") await wakeBy(resetsAt + jitter());
+    if (entry.do === "reserve") await wakeBy(Math.min(now + entry.holdMs, resetsAt + jitterMs));
+    if (entry.do === "raise") await wakeBy(resetsAt + jitterMs);
     return state;
   }
 
-  function sums(turnsAt: number): Omit<LedgerState, "resetsAt"> {
+  /** Makes the change of an entry, and returns the sums of the present window after it. */
+  function change(entry: LedgerEntry, turnsAt: number, now: number): Sums {
+    if (entry.do === "reserve") return reserve(entry, turnsAt, now);
+    if (entry.do === "raise") return add(turnsAt, { raised: entry.amount });
+    const settled = entry.do === "settle" ? settle(entry.id, entry.amount) : undefined;
+    if (settled?.turnsAt === turnsAt) return settled;
+    if (entry.do === "reset") sql.exec("UPDATE windows SET spent = 0, raised = 0 WHERE turnsAt = ?", turnsAt);
+    return sums(turnsAt);
+  }
+
+  function sums(turnsAt: number): Sums {
     const [row] = sql
       .exec("SELECT spent, reserved, raised FROM windows WHERE turnsAt = ?", turnsAt)
       .toArray();
-    return (row as LedgerState | undefined) ?? { spent: 0, reserved: 0, raised: 0 };
+    return (row as Sums | undefined) ?? { spent: 0, reserved: 0, raised: 0 };
   }
 
-  function add(turnsAt: number, { spent = 0, reserved = 0, raised = 0 }): void {
-    sql.exec(
-      `INSERT INTO windows VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE
-        SET spent = spent + excluded.spent, reserved = reserved + excluded.reserved, raised = raised + excluded.raised`,
-      turnsAt,
-      spent,
-      reserved,
-      raised,
-    );
+  function add(turnsAt: number, { reserved = 0, raised = 0 }): Sums {
+    const [row] = sql
+      .exec(
+        `INSERT INTO windows VALUES (?, 0, ?, ?) ON CONFLICT DO UPDATE
+          SET reserved = reserved + excluded.reserved, raised = raised + excluded.raised
+          RETURNING spent, reserved, raised`,
+        turnsAt,
+        reserved,
+        raised,
+      )
+      .toArray();
+    return row as unknown as Sums;
   }
 
   /** Reserves an amount. A request that comes twice counts once. */
-  function reserve(id: string, turnsAt: number, amount: number, endsAt: number): void {
+  function reserve({ id, amount, holdMs }: Reserving, turnsAt: number, now: number): Sums {
+    const endsAt = now + holdMs;
+    if (now < lateUntil) late.add(id);
     const row = sql.exec(
       "INSERT OR IGNORE INTO reservations VALUES (?, ?, ?, ?) RETURNING id",
       id,
@@ -143,20 +161,26 @@ function createLedger({ storage }: ObjectState): DurableObjectHandlers {
       amount,
       endsAt,
     );
-    if (row.toArray().length > 0) add(turnsAt, { reserved: amount });
+    if (row.toArray().length === 0) return sums(turnsAt);
+    calmUntil = Math.min(calmUntil, endsAt);
+    return add(turnsAt, { reserved: amount });
   }
 
   /** An amount counts in the window in which it was reserved, however late it is settled. */
-  function settle(id: string, spent: number): void {
+  function settle(id: string, spent: number): (Sums & { readonly turnsAt: number }) | undefined {
     const [row] = sql.exec("DELETE FROM reservations WHERE id = ? RETURNING turnsAt, amount", id).toArray();
     const isLate = late.delete(id);
-    if (!row) return;
-    sql.exec(
-      "UPDATE windows SET spent = spent + ?, reserved = reserved - ? WHERE turnsAt = ?",
-      isLate ? 0 : spent,
-      row["amount"],
-      row["turnsAt"],
-    );
+    if (!row) return undefined;
+    const [window] = sql
+      .exec(
+        `UPDATE windows SET spent = spent + ?, reserved = reserved - ? WHERE turnsAt = ?
+          RETURNING turnsAt, spent, reserved, raised`,
+        isLate ? 0 : spent,
+        row["amount"],
+        row["turnsAt"],
+      )
+      .toArray();
+    return window as (Sums & { readonly turnsAt: number }) | undefined;
   }
 
   /**
@@ -164,9 +188,12 @@ function createLedger({ storage }: ObjectState): DurableObjectHandlers {
    * would know has gone.
    */
   function endOverdue(now: number, most: number): void {
-    const rows = sql
-      .exec("SELECT id, amount FROM reservations WHERE endsAt <= ? ORDER BY endsAt LIMIT ?", now, most)
+    if (now < calmUntil) return;
+    const next = sql
+      .exec("SELECT id, amount, endsAt FROM reservations ORDER BY endsAt LIMIT ?", most)
       .toArray();
+    const rows = next.filter(({ endsAt }) => Number(endsAt) <= now);
+    calmUntil = Number(next[rows.length]?.["endsAt"] ?? (next.length < most ? Infinity : now));
     for (const { id, amount } of rows) settle(id as string, amount as number);
     if (rows.length === 0) return;
     const amount = rows.reduce((sum, row) => sum + Number(row["amount"]), 0);
@@ -185,7 +212,7 @@ function createLedger({ storage }: ObjectState): DurableObjectHandlers {
         "SELECT (SELECT min(endsAt) FROM reservations) AS endsAt, (SELECT min(turnsAt) FROM windows) AS turnsAt",
       )
       .toArray();
-    const times = [endsAt, turnsAt === null ? null : Number(turnsAt) + jitter()].filter((at) => at !== null);
+    const times = [endsAt, turnsAt === null ? null : Number(turnsAt) + jitterMs].filter((at) => at !== null);
     if (times.length === 0) await deleteAll();
     else await wakeBy(Math.max(Math.min(...times.map(Number)), now + SOON_MS));
   }
@@ -193,6 +220,7 @@ function createLedger({ storage }: ObjectState): DurableObjectHandlers {
   async function deleteAll(): Promise<void> {
     await tables.deleteAll();
     alarmAt = null;
+    calmUntil = 0;
   }
 
   /** Sets the alarm, unless there is an earlier one. */
@@ -202,8 +230,4 @@ function createLedger({ storage }: ObjectState): DurableObjectHandlers {
     alarmAt = at;
     await storage.setAlarm(at);
   }
-}
-
-function jitter(): number {
-  return Math.floor(Math.random() * JITTER_MS);
 }

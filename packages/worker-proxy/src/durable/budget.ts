@@ -173,10 +173,8 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
   const userData: UserData<Env> = {
     name: "budgets",
     async eraseUser(env, id) {
-      const names = ownOf(env, id).map((rule) => ledgersOf(rule, { env, user: { id } }));
-      await Promise.all(
-        (await Promise.all(names)).flat().map((name) => senderTo(name, env)({ do: "erase" })),
-      );
+      const names = ownOf(env, id).flatMap((rule) => namesOf(rule, { env, user: { id } }));
+      await Promise.all(names.map(async (name) => senderTo(await hashOf(name), env)({ do: "erase" })));
     },
     exportUser: (env, id) =>
       Promise.all(ownOf(env, id).map(({ name }) => ledger(name, { env, user: { id } }).read())),
@@ -198,10 +196,12 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
   async function reserve(payable: Payable<Env>): Promise<Reservation | Exhausted> {
     const id = crypto.randomUUID();
     const amount = amountOf(reserveFor(payable) * answersIn(payable), "reserveFor");
-    const names = await Promise.all(
-      rules.map(async (rule) => shuffled(await ledgersOf(rule, payable)).slice(0, TRIES)),
-    );
-    payable.keepTicket?.(JSON.stringify({ id, amount, ledgers: names.flat() } satisfies Ticket), amount);
+    /** The ledgers that may be asked, those of each rule in their order. */
+    const texts = rules.map((rule) => shuffled(namesOf(rule, payable)).slice(0, TRIES));
+    if (payable.keepTicket) {
+      const all = await Promise.all(texts.flat().map(hashOf));
+      payable.keepTicket(JSON.stringify({ id, amount, ledgers: all } satisfies Ticket), amount);
+    }
     /** The ledgers that were asked: also one that failed may have reserved before it did. */
     const ledgers: string[] = [];
     const settleFor = (cost: number) => settleIn({ id, amount, ledgers }, cost, payable.env);
@@ -211,7 +211,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
       cost ??= costOf(usage, payable, amount);
       return cost;
     };
-    const answers = await Promise.allSettled(rules.map((rule, nth) => reserveIn(rule, names[nth] ?? [])));
+    const answers = await Promise.allSettled(rules.map((rule, nth) => reserveIn(rule, texts[nth] ?? [])));
     const failed = answers.find((answer) => answer.status === "rejected");
     const refusals = answers.flatMap((answer) => (answer.status === "fulfilled" && answer.value) || []);
     // what is the user's own can be seen at `GET /v1/budget`
@@ -228,10 +228,12 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     };
 
     /** Reserves in one budget. Returns the refusal, if there is nothing left. */
-    async function reserveIn(rule: Rule<Env>, names: readonly string[]): Promise<Exhausted | undefined> {
+    async function reserveIn(rule: Rule<Env>, texts: readonly string[]): Promise<Exhausted | undefined> {
       const limit = Math.floor(limitOf(rule, payable) / rule.shards);
       let refusal: Exhausted | undefined;
-      for (const name of names) {
+      for (const text of texts) {
+        // of many shards only those that are asked get their hash
+        const name = await hashOf(text);
         ledgers.push(name);
         const send = senderTo(name, payable.env);
         const { retryAfterMs } = await send({ do: "reserve", id, amount, limit, holdMs });
@@ -260,7 +262,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     /** Changes all objects of a budget; each has an equal part of an amount. */
     async function change(rule: Rule<Env>, entry: LedgerEntry): Promise<BudgetState> {
       const part = "amount" in entry ? { ...entry, amount: Math.ceil(entry.amount / rule.shards) } : entry;
-      const ledgers = await ledgersOf(rule, reader);
+      const ledgers = await Promise.all(namesOf(rule, reader).map(hashOf));
       if (ledgers.length === 0) throw new TypeError(`limits.${by}: \`by\` gives no name for this user`);
       const states = await Promise.all(ledgers.map((name) => senderTo(name, reader.env)(part)));
       const sum = (name: "raised" | "spent" | "reserved") =>
@@ -282,15 +284,12 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     await settleIn(ticket, spent ?? ticket.amount, env);
   }
 
-  /** Returns the names of a budget's objects; none where it does not concern the request. */
-  async function ledgersOf(rule: Rule<Env>, reader: BudgetReader<Env>): Promise<readonly string[]> {
+  /** Returns the names of a budget's objects before they are hashed; none where it does not concern the request. */
+  function namesOf(rule: Rule<Env>, reader: BudgetReader<Env>): readonly string[] {
     const key = rule.by(reader);
     if (key === undefined) return [];
     const text = `${rule.name}\n${key}`;
-    const shards = Array.from({ length: rule.shards }, (_, shard) =>
-      shard === 0 ? text : `${text}\n${shard}`,
-    );
-    return Promise.all(shards.map(hashOf));
+    return Array.from({ length: rule.shards }, (_, shard) => (shard === 0 ? text : `${text}\n${shard}`));
   }
 
   function senderTo(name: string, env: Env): SendEntry {

@@ -1,0 +1,118 @@
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { bundle } from "../packages/worker-proxy/test/support/bundle.ts";
+import { startWorkerd } from "../packages/worker-proxy/test/support/workerd-process.ts";
+
+/* The CPU of answers in workerd, Worker and objects together, for the table of capacity.ts. */
+
+const EVENTS = 300;
+const EVENT_MS = 100;
+const STREAMS = 50;
+const SHORT = 1000;
+
+const eventOf = (nth: number) => {
+  const choice = {
+    index: 0,
+    delta: { content: `word ${nth} ` },
+    finish_reason: nth === EVENTS ? "stop" : null,
+  };
+  return `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
+};
+
+/** Returns the CPU of each kind of work, in milliseconds, under the names of the table. */
+export async function cpuOf(): Promise<ReadonlyMap<string, number>> {
+  const gateway = createServer(async (request, response) => {
+    let text = "";
+    for await (const piece of request.setEncoding("utf8")) text += piece;
+    if (!JSON.parse(text).stream)
+      return void response
+        .writeHead(200, { "content-type": "application/json" })
+        .end('{"data":[{"url":"https://a.example/a"}],"usage":{"total_tokens":5}}');
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    let nth = 0;
+    const timer = setInterval(() => {
+      nth += 1;
+      response.write(eventOf(nth));
+      if (nth < EVENTS) return;
+      clearInterval(timer);
+      response.end("data: [DONE]\n\n");
+    }, EVENT_MS);
+  });
+  await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
+  const upstream = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+  try {
+    const short = await cpuWith({}, upstream, SHORT, "alone");
+    const budget = await cpuWith({ budget: { all: 1e12 } }, upstream, SHORT, "alone");
+    return new Map([
+      ["the proxy, a short answer", short],
+      ["the proxy, an answer of 30 s", await cpuWith({}, upstream, STREAMS, "streams")],
+      ["a budget, 0 open", Math.max(0, budget - short)],
+      ["a kept answer", await cpuWith({ streamLog: true }, upstream, STREAMS, "streams")],
+      ["a remembered create", await cpuWith({ once: true }, upstream, SHORT, "creates")],
+    ]);
+  } finally {
+    gateway.close();
+  }
+}
+
+async function cpuWith(
+  plan: object,
+  upstream: string,
+  times: number,
+  kind: "alone" | "streams" | "creates",
+): Promise<number> {
+  const proxy = await startWorkerd({
+    code: await bundle("../fixture/attacked.ts", { LIMITS: "{}", PLAN: JSON.stringify(plan) }),
+    texts: { UPSTREAM: upstream, GATEWAY_API_KEY: "sk-capacity-0123456789" },
+    values: {
+      OPTIONS: { models: ["delta-5.3", "gamma-image-5-0-260128"], routes: ["chat", "images"] },
+    },
+    objects: { BUDGET: "Budget", STREAM_LOG: "StreamLog", VIDEO_WATCH: "VideoWatch", ONCE: "Once" },
+  });
+  const usedMs = () => {
+    const stat = readFileSync(`/proc/${proxy.pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+    return (Number(stat[11]) + Number(stat[12])) * 10;
+  };
+  const ask = async (user: string) => {
+    const isImage = kind === "creates";
+    const chat = {
+      model: "delta-5.3",
+      messages: [{ role: "user", content: "hi" }],
+      stream: kind === "streams",
+    };
+    const body = isImage ? { model: "gamma-image-5-0-260128", prompt: "a bird" } : chat;
+    const answer = await fetch(
+      `http://127.0.0.1:${proxy.port}/v1/${isImage ? "images/generations" : "chat/completions"}`,
+      {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${user}`,
+          "content-type": "application/json",
+          ...(isImage && { "idempotency-key": crypto.randomUUID() }),
+        },
+        body: JSON.stringify(body),
+      },
+    );
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(text);
+  };
+  /** All streams at once, or so many short requests in 20 lanes. */
+  const all = (from: number, count: number) =>
+    kind === "streams"
+      ? Promise.all(Array.from({ length: count }, (_, nth) => ask(`user-${from + nth}`)))
+      : Promise.all(
+          Array.from({ length: 20 }, async (_, lane) => {
+            for (let left = count / 20; left > 0; left -= 1) await ask(`user-${from + lane}`);
+          }),
+        );
+  try {
+    if (kind !== "streams") await all(0, times / 2);
+    else await ask("first");
+    const before = usedMs();
+    await all(100, times);
+    return (usedMs() - before) / times;
+  } finally {
+    await proxy.close();
+  }
+}
