@@ -2,7 +2,7 @@ import type { ProxyContext } from "../admitted.js";
 import { hashOf } from "../durable/platform.js";
 import type { JobEvent } from "../job-event.js";
 import { ensure, readBinding } from "../refusal.js";
-import type { ProxyEvent } from "../report.js";
+import type { AnyEvent } from "../report.js";
 
 /** The part that is used of a binding to a dataset of Workers Analytics Engine. */
 export interface AnalyticsDataset {
@@ -48,14 +48,14 @@ export function analyticsEngine<Env = unknown>(
   const bound = (env: Env) => readBinding("analyticsEngine", dataset, env);
   return Object.assign(onEvent, { checks: [bound] });
 
-  function onEvent(event: ProxyEvent | JobEvent, env: Env, context?: ProxyContext): Promise<void> {
+  function onEvent(event: AnyEvent, env: Env, context?: ProxyContext): Promise<void> {
     const written = write(event, env);
     // the answer is over: without it, the platform may end the work
     context?.waitUntil(written.catch(() => {}));
     return written;
   }
 
-  async function write(event: ProxyEvent | JobEvent, env: Env): Promise<void> {
+  async function write(event: AnyEvent, env: Env): Promise<void> {
     const hash = users === "none" || event.user === undefined ? undefined : await hashOf(event.user);
     const user = users === "plain" ? event.user : hash;
     (await bound(env)).writeDataPoint({
@@ -66,7 +66,7 @@ export function analyticsEngine<Env = unknown>(
   }
 }
 
-function blobsOf(event: ProxyEvent | JobEvent, user: string | undefined): readonly (string | undefined)[] {
+function blobsOf(event: AnyEvent, user: string | undefined): readonly (string | undefined)[] {
   const { kind, outcome, code, model, requestId } = event;
   if (event.kind !== "request")
     return [kind, outcome, code, undefined, model, user, undefined, requestId, event.id, undefined];
@@ -75,7 +75,7 @@ function blobsOf(event: ProxyEvent | JobEvent, user: string | undefined): readon
   return [kind, outcome, code, route, model, user, method, requestId, undefined, detail];
 }
 
-function doublesOf(event: ProxyEvent | JobEvent): readonly unknown[] {
+function doublesOf(event: AnyEvent): readonly unknown[] {
   const { total_tokens: total, prompt_tokens: prompt, completion_tokens: completion } = event.usage ?? {};
   const { upstreamStatus, durationMs, bytes } = event;
   const [status, firstByteMs] = event.kind === "request" ? [event.status, event.firstByteMs] : [];
