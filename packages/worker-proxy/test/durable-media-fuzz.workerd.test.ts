@@ -256,7 +256,6 @@ async function live(seed: number) {
     const moves = [await ring(user), await ring(other)];
     isMoving = moves.includes(true);
   }
-  if (rings >= 200) for (const whose of [...users, undefined]) console.log("STATE", whose, JSON.stringify(await runInDurableObject(await indexOf(whose), (_, { storage }) => { try { return [Date.now(), storage.sql.exec("SELECT * FROM files").toArray(), storage.sql.exec("SELECT * FROM copies WHERE isOver=0").toArray(), storage.sql.exec("SELECT * FROM sums").toArray()]; } catch { return []; } })), JSON.stringify(told.events.slice(-3)));
   return { user, other, users, paid, deleted, unsure, rings, cuts };
 }
 
