@@ -1,4 +1,4 @@
-import type { EndedTask } from "../durable/video-watch.js";
+import type { EndedTask } from "../durable/watch-end.js";
 import { limited } from "../gateway/call.js";
 import type { Keys } from "../options.js";
 import { ensure, readOption } from "../refusal.js";
