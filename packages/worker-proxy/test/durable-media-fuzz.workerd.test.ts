@@ -239,7 +239,7 @@ async function live(seed: number) {
       deleted.clear();
     },
   ];
-  for (let nth = 0; nth < 40; nth += 1) {
+  for (let nth = 0; nth < 30; nth += 1) {
     await random.one(actions)();
     expect(await storedBytes(), `seed ${seed}: more is stored than counted`).toBeLessThanOrEqual(
       (await Promise.all(users.map(stateOf))).reduce((sum, { bytes }) => sum + bytes, 0),
@@ -308,7 +308,7 @@ test("case 125, case 154: no order of polls, faults, deletions, evictions and cu
   expect(seen.kept).toBeGreaterThan(15);
   expect(seen.failed).toBeGreaterThan(5);
   expect(seen.cuts).toBeGreaterThan(25);
-}, 240_000);
+}, 600_000);
 
 const PART = 8_388_608;
 /** Begins an upload of two parts, and sends the second. */
@@ -362,12 +362,12 @@ test("case 155: an unfinished upload that the bucket does not end counts, and is
   const until = Date.now() + 3 * HOUR;
   while (Date.now() < until) if (!(await ring(user))) vi.setSystemTime(Date.now() + HOUR);
   expect([parts.size, (await stateOf(user)).bytes]).toEqual([1, PART + 10]);
-  const [first, ...tries] = told.events;
-  expect(tries.length).toBeGreaterThan(2);
-  for (const one of tries)
-    expect(one).toMatchObject({ kind: "upload", outcome: "waiting", code: "not_deleted", user });
-  expect(tries.map(({ attempts }) => attempts)).toEqual(tries.map((_, at) => at + 2));
-  expect(first).toMatchObject({ outcome: "waiting", attempts: 1 });
+  const tries = told.events.filter(({ outcome }) => outcome === "waiting");
+  expect(tries.length).toBeGreaterThan(3);
+  for (const one of tries) expect(one).toMatchObject({ kind: "upload", code: "not_deleted", user });
+  expect(tries.map(({ attempts }) => attempts)).toEqual(tries.map((_, at) => at + 1));
+  const unfinished = told.events.filter(({ outcome }) => outcome !== "waiting");
+  expect(unfinished).toMatchObject([{ outcome: "dropped", code: "upload_unfinished", user }]);
   told.faulty = "";
   await endAll(user);
   expect([parts.size, (await stateOf(user)).bytes, (await stateOf()).bytes]).toEqual([0, 0, 0]);
