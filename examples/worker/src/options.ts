@@ -1,6 +1,5 @@
 import {
-  type JobEvent,
-  type ProxyEvent,
+  type AnyEvent,
   type ProxyOptions,
   type RateLimitBinding,
   workersRateLimit,
@@ -55,5 +54,5 @@ export const options = {
   //   "cf-aig-metadata": JSON.stringify({ user: user.id }),
   // }),
   // requests, and what goes on without one: `kind` tells them apart
-  onEvent: (event: ProxyEvent | JobEvent) => console.log(JSON.stringify(event)),
+  onEvent: (event: AnyEvent) => console.log(JSON.stringify(event)),
 } satisfies ProxyOptions<Env>;

@@ -28,4 +28,4 @@ export type { Caps } from "./gates/fields.js";
 export type { JobEvent, JobOutcome, OnJobEvent } from "./job-event.js";
 export type { Authenticate, Health, Keys, Limits, Models, OnEvent, ProxyOptions } from "./options.js";
 export { createProxy, type GatewayProxy } from "./proxy.js";
-export type { Outcome, ProxyEvent } from "./report.js";
+export type { AnyEvent, Outcome, ProxyEvent } from "./report.js";

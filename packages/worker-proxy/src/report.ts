@@ -1,4 +1,5 @@
 import type { RouteName, Usage } from "./admitted.js";
+import type { JobEvent } from "./job-event.js";
 
 /**
  * The end of a request.
@@ -70,6 +71,12 @@ export interface ProxyEvent {
   /** Time from the request's arrival to the end of the answer, in milliseconds. */
   readonly durationMs: number;
 }
+
+/**
+ * An event of a request or of a job: `kind` tells them apart. A handler of it fits `onEvent` of `createProxy` and that of
+ * each part, also where they share their options.
+ */
+export type AnyEvent = ProxyEvent | JobEvent;
 
 /** The record of one request, which becomes its event. */
 export type Report = ReturnType<typeof openReport>;

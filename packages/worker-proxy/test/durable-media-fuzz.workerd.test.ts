@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { hashOf } from "../src/durable/platform.js";
 import { gateway, task } from "./support/durable-gateway.js";
-import { type FuzzedEnv, proxy, store, told } from "./support/fuzzed-archive.js";
+import { crash, type FuzzedEnv, parts, proxy, roomy, step, store, told } from "./support/fuzzed-archive.js";
 import { openRandom, type Random, runsOf, SEED } from "./support/random.js";
 
 /* Orders of polls, faults, deletions and evictions: each film that was paid for is there in the end, or its end was told. */
@@ -67,7 +67,7 @@ afterEach(() => {
 });
 
 /** A request of a user; resolves when its work behind the answer is done, too. */
-async function ask(path: string, init: RequestInit = {}, user = "user-1"): Promise<Response> {
+async function ask(path: string, init: RequestInit = {}, user = "user-1", files = proxy): Promise<Response> {
   const behind: Promise<unknown>[] = [];
   const { byteLength } = (init.body ?? new Uint8Array()) as Uint8Array;
   const headers = { authorization: user, ...(byteLength && { "content-length": String(byteLength) }) };
@@ -75,7 +75,7 @@ async function ask(path: string, init: RequestInit = {}, user = "user-1"): Promi
     ...init,
     headers: { ...headers, ...(init.headers as object) },
   });
-  const answer = await proxy.fetch(request, bindings, { waitUntil: (work) => void behind.push(work) });
+  const answer = await files.fetch(request, bindings, { waitUntil: (work) => void behind.push(work) });
   const body = await answer.arrayBuffer();
   await Promise.all(behind);
   return new Response(body.byteLength > 0 ? body : null, { status: answer.status });
@@ -113,6 +113,21 @@ async function ring(user?: string): Promise<boolean> {
   return true;
 }
 
+/**
+ * Lets the process end at one of the calls of an act, where the act makes as many. The objects go on with what they have
+ * stored. Returns true where it did.
+ */
+async function isCut(calls: number, act: () => Promise<unknown>): Promise<boolean> {
+  // what an object was asked for fails with it
+  const done = act().then(
+    () => false,
+    () => new Promise<boolean>(() => {}),
+  );
+  const isLost = await Promise.race([crash.in(calls).then(() => true), done]);
+  crash.at = Infinity;
+  return isLost;
+}
+
 /** The rows of an index. */
 const stateOf = async (user?: string) =>
   await runInDurableObject(await indexOf(user), (_, { storage }) => {
@@ -130,6 +145,11 @@ const stateOf = async (user?: string) =>
     };
   });
 
+const bucket = bindings.FUZZED_MEDIA as unknown as {
+  list(): Promise<{ objects: { key: string; size: number }[] }>;
+};
+const storedBytes = async () => (await bucket.list()).objects.reduce((sum, { size }) => sum + size, 0);
+
 interface Listed {
   readonly id: string;
   readonly taskId?: string;
@@ -142,15 +162,16 @@ async function live(seed: number) {
   const other = `other ${seed}`;
   const users = [user, other];
   let films = 0;
+  let cuts = 0;
   /** Films whose success a poll has shown, by the ids that their user knows, and those that their user does not want. */
   const paid = new Map<string, string>();
   const deleted = new Set<string>();
-  /** Films that were paid for before an erasure: they may come back, and need not. */
-  const erased = new Set<string>();
+  /** Films that were paid for before an erasure or a deletion without an answer: they may come back, and need not. */
+  const unsure = new Set<string>();
   told.events.length = 0;
   asked = (rolls) => (rolls.rarely(0.5) ? good : rolls.one(troubles));
-  vi.spyOn(globalThis, "fetch").mockImplementation(async (_, init) =>
-    asked(random)(init?.signal as AbortSignal),
+  vi.spyOn(globalThis, "fetch").mockImplementation((_, init) =>
+    step(async () => asked(random)(init?.signal as AbortSignal)),
   );
   const poll = async (id: string) => {
     const answer = await ask(`/v1/video/generations/${id}`, {}, user);
@@ -159,8 +180,13 @@ async function live(seed: number) {
   const listed = async (whose: string) =>
     ((await (await ask("/v1/uploads", {}, whose)).json()) as { files: Listed[] }).files;
   const remove = async (whose: string, { id, taskId }: Listed) => {
-    if (taskId) deleted.add(taskId);
+    // one that is cut off may have deleted it, or not
+    if (taskId) unsure.add(taskId);
     await ask(`/v1/uploads/${id}`, { method: "DELETE" }, whose);
+    if (taskId) deleted.add(taskId);
+  };
+  const cutIn = async (most: number, act: () => Promise<unknown>) => {
+    if (await isCut(1 + random.below(most), act)) cuts += 1;
   };
   const actions: readonly (() => Promise<unknown>)[] = [
     async () => {
@@ -183,6 +209,17 @@ async function live(seed: number) {
     () => ring(undefined),
     // one that is not in memory has nothing to lose
     async () => evictDurableObject(await indexOf(random.one([user, undefined]))).catch(() => {}),
+    () => cutIn(20, () => ring(user)),
+    () => cutIn(20, () => ring(user)),
+    async () => {
+      const act = random.one([
+        () => upload(random.one([10_000, 100_000]), user),
+        async () => {
+          for (const file of await listed(user)) await remove(user, file);
+        },
+      ]);
+      await cutIn(16, act);
+    },
     async () => {
       const files = await listed(user);
       if (files.length > 0) await remove(user, random.one(files));
@@ -198,11 +235,16 @@ async function live(seed: number) {
     async () => {
       if (!random.rarely(0.1)) return;
       await store.userData.eraseUser(bindings, user).catch(() => {});
-      for (const id of paid.keys()) erased.add(id);
+      for (const id of paid.keys()) unsure.add(id);
       deleted.clear();
     },
   ];
-  for (let step = 0; step < 30; step += 1) await random.one(actions)();
+  for (let nth = 0; nth < 30; nth += 1) {
+    await random.one(actions)();
+    expect(await storedBytes(), `seed ${seed}: more is stored than counted`).toBeLessThanOrEqual(
+      (await Promise.all(users.map(stateOf))).reduce((sum, { bytes }) => sum + bytes, 0),
+    );
+  }
 
   // the world is whole again, and there is space
   told.faulty = "";
@@ -214,17 +256,14 @@ async function live(seed: number) {
     const moves = [await ring(user), await ring(other)];
     isMoving = moves.includes(true);
   }
-  return { user, other, users, paid, deleted, erased, rings };
+  return { user, other, users, paid, deleted, unsure, rings, cuts };
 }
 
-test("case 125: no order of polls, faults, deletions and evictions loses a film, a byte or an event", async () => {
-  const bucket = bindings.FUZZED_MEDIA as unknown as {
-    list(): Promise<{ objects: { key: string; size: number }[] }>;
-  };
-  let seen = { films: 0, kept: 0, failed: 0 };
+test("case 125, case 154: no order of polls, faults, deletions, evictions and cuts loses a film, a byte or an event", async () => {
+  let seen = { films: 0, kept: 0, failed: 0, cuts: 0 };
   for (let seed = SEED; seed < SEED + runsOf(25); seed += 1) {
     vi.setSystemTime(START);
-    const { user, users, paid, deleted, erased, rings } = await live(seed);
+    const { user, users, paid, deleted, unsure, rings, cuts } = await live(seed);
     const name = `seed ${seed}`;
     expect(rings, `${name}: nothing moves any more`).toBeLessThan(200);
     const failed = new Set(
@@ -235,14 +274,19 @@ test("case 125: no order of polls, faults, deletions and evictions loses a film,
     const kept = new Map(files.map((file) => [file.name, file.url]));
     for (const [id, taskId] of paid) {
       if (deleted.has(id)) expect(kept.has(id), `${name}: ${taskId} came back`).toBe(false);
-      else if (!erased.has(id))
+      else if (!unsure.has(id))
         expect(kept.has(id) || failed.has(taskId), `${name}: ${taskId} is lost`).toBe(true);
     }
     for (const url of kept.values()) {
       const got = await ask(new URL(url).pathname, {}, "anyone");
       expect((await got.arrayBuffer()).byteLength, name).toBe(film.length);
     }
-    seen = { films: seen.films + paid.size, kept: seen.kept + kept.size, failed: seen.failed + failed.size };
+    seen = {
+      films: seen.films + paid.size,
+      kept: seen.kept + kept.size,
+      failed: seen.failed + failed.size,
+      cuts: seen.cuts + cuts,
+    };
     // what is counted is what is stored
     const states = await Promise.all(users.map(stateOf));
     expect(
@@ -263,4 +307,68 @@ test("case 125: no order of polls, faults, deletions and evictions loses a film,
   expect(seen.films).toBeGreaterThan(30);
   expect(seen.kept).toBeGreaterThan(15);
   expect(seen.failed).toBeGreaterThan(5);
+  expect(seen.cuts).toBeGreaterThan(25);
+}, 600_000);
+
+const PART = 8_388_608;
+/** Begins an upload of two parts, and sends the second. */
+async function sendParts(user: string): Promise<void> {
+  const part = (path: string, method: string, headers: object, body: Uint8Array<ArrayBuffer>) =>
+    ask(
+      path,
+      { method, body, headers: { "content-type": "application/octet-stream", ...headers } },
+      user,
+      roomy,
+    );
+  const begun = await part("/v1/uploads", "POST", { "upload-length": String(PART + 10) }, png(PART));
+  if (begun.status !== 201) return;
+  const { id } = (await begun.json()) as { id: string };
+  await part(`/v1/uploads/${id}`, "PATCH", { "upload-offset": String(PART) }, new Uint8Array(10));
+}
+
+test("case 154: an upload in parts that is lost at any of its calls leaves no part and no file behind", async () => {
+  let calls = 1;
+  for (let isLost = true; isLost; calls += 1) {
+    const user = `parts ${calls}`;
+    isLost = await isCut(calls, () => sendParts(user));
+    expect(parts.size === 0 || (await stateOf(user)).bytes === PART + 10, `call ${calls}`).toBe(true);
+    await endAll(user);
+    expect([parts.size, (await bucket.list()).objects], `call ${calls}`).toEqual([0, []]);
+    expect([(await stateOf(user)).bytes, (await stateOf()).bytes], `call ${calls}`).toEqual([0, 0]);
+  }
+  // each of them was lost once
+  expect(calls).toBeGreaterThan(20);
+});
+
+/** Lets two days go by, with each alarm of a user's files. */
+async function endAll(user: string): Promise<void> {
+  const until = Date.now() + 48 * HOUR;
+  for (let isMoving = true; isMoving && Date.now() < until; ) {
+    isMoving = await ring(user);
+    if (!isMoving) {
+      vi.setSystemTime(Date.now() + HOUR);
+      isMoving = true;
+    }
+  }
+}
+
+test("case 155: an unfinished upload that the bucket does not end counts, and is ended later; each try is an event", async () => {
+  told.events.length = 0;
+  const user = "abort";
+  // right after its first part was stored, and before that is noted
+  await isCut(10, () => sendParts(user));
+  expect(parts.size).toBe(1);
+  told.faulty = "abort";
+  const until = Date.now() + 3 * HOUR;
+  while (Date.now() < until) if (!(await ring(user))) vi.setSystemTime(Date.now() + HOUR);
+  expect([parts.size, (await stateOf(user)).bytes]).toEqual([1, PART + 10]);
+  const tries = told.events.filter(({ outcome }) => outcome === "waiting");
+  expect(tries.length).toBeGreaterThan(3);
+  for (const one of tries) expect(one).toMatchObject({ kind: "upload", code: "not_deleted", user });
+  expect(tries.map(({ attempts }) => attempts)).toEqual(tries.map((_, at) => at + 1));
+  const unfinished = told.events.filter(({ outcome }) => outcome !== "waiting");
+  expect(unfinished).toMatchObject([{ outcome: "dropped", code: "upload_unfinished", user }]);
+  told.faulty = "";
+  await endAll(user);
+  expect([parts.size, (await stateOf(user)).bytes, (await stateOf()).bytes]).toEqual([0, 0, 0]);
 });

@@ -39,6 +39,7 @@ describe("case 110: the work for a file does not grow with the files that are st
       });
       const deletion = await usedBy(async () => {
         await ask({ do: "drop", id: "new", isForGood: true });
+        await ask({ do: "gone", id: "new" });
         await ask({ do: "forget", ids: ["counted"] });
       });
       const copy = await usedBy(async () => {
@@ -52,7 +53,7 @@ describe("case 110: the work for a file does not grow with the files that are st
     // the figures of the guides
     expect([used.upload, used.deletion]).toEqual([
       { read: 13, written: 12 },
-      { read: 5, written: 4 },
+      { read: 7, written: 8 },
     ]);
     expect(used.copy.read).toBeLessThanOrEqual(32);
     expect(used.copy.written).toBe(26);
@@ -168,6 +169,40 @@ test("case 123: files and copies of the version before are listed, count, and ca
     expect(sql.exec("SELECT files, bytes, uploadBytes, jobs FROM sums").toArray()).toEqual([
       { files: 0, bytes: 0, uploadBytes: 0, jobs: 0 },
     ]);
+  });
+});
+
+/** Tables as the version before marks of deletion left them: a file that was deleted had a row without bytes. */
+const FOURTH = [
+  ...THIRD.filter((statement) => !/TRIGGER file|INSERT INTO version/.test(statement)),
+  "ALTER TABLE files ADD COLUMN userId TEXT",
+  "ALTER TABLE copies ADD COLUMN notedAt INTEGER NOT NULL DEFAULT 0",
+  "ALTER TABLE sums ADD COLUMN erasedAt INTEGER NOT NULL DEFAULT 0",
+  `CREATE TRIGGER file_added AFTER INSERT ON files BEGIN UPDATE sums SET files = files + (NEW.bytes > 0),
+      bytes = bytes + NEW.bytes, uploadBytes = uploadBytes + iif(NEW.isCopy, 0, NEW.bytes); END`,
+  `CREATE TRIGGER file_removed AFTER DELETE ON files BEGIN UPDATE sums SET files = files - (OLD.bytes > 0),
+      bytes = bytes - OLD.bytes, uploadBytes = uploadBytes - iif(OLD.isCopy, 0, OLD.bytes); END`,
+  "INSERT INTO version VALUES (1, 4)",
+];
+
+test("case 154: files of the version before stay, and those that it was to delete are deleted", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2040, 0, 1) });
+  await withIndex("fourth", async ({ ask, sql, keys, alarm, bucket, events }) => {
+    for (const statement of FOURTH) sql.exec(statement);
+    const insert = `INSERT INTO files (id, bytes, type, expiresAt, received, isWhole, claimed, uploadId, parts, isCount)
+      VALUES (?, ?, 'image/png', ?, ?, 1, 1, NULL, '[]', 0)`;
+    sql.exec(insert, "whole", 600, Date.now() + DAY_MS, 600);
+    sql.exec(insert, "gone", 0, Date.now(), 0);
+    keys.push("media/whole", "media/gone");
+    bucket.isAway = true;
+    await alarm();
+    bucket.isAway = false;
+    expect(events).toMatchObject([{ id: "gone", outcome: "waiting", code: "not_deleted", attempts: 1 }]);
+    expect((await ask({ do: "list", of: "files", after: "" })).files).toMatchObject([{ id: "whole" }]);
+    vi.setSystemTime(Date.now() + 10 * MINUTE_MS);
+    await alarm();
+    expect(keys).toEqual(["media/whole"]);
+    expect(sql.exec("SELECT files, bytes FROM sums").toArray()).toEqual([{ files: 1, bytes: 600 }]);
   });
 });
 

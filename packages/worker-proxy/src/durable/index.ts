@@ -22,13 +22,6 @@ export type {
   ObjectStorage,
 } from "./platform.js";
 export { type StreamLogOptions, streamLog, streamLogObject } from "./stream-log.js";
-export {
-  type EndedTask,
-  type EndHandler,
-  type EndProgress,
-  type GivenUp,
-  type VideoEventsOptions,
-  type VideoWatchOptions,
-  videoEvents,
-  videoWatch,
-} from "./video-watch.js";
+export { type VideoEventsOptions, videoEvents } from "./video-events.js";
+export { type VideoWatchOptions, videoWatch } from "./video-watch.js";
+export type { EndedTask, EndHandler, EndProgress, GivenUp } from "./watch-end.js";

@@ -52,6 +52,13 @@ export interface FileRow {
   readonly isCopy: 0 | 1;
   /** The owner, until the file is whole; null in the index of all users. */
   readonly userId: string | null;
+  /**
+   * 1 for a file that is to be deleted: it can't be found any more, and counts until the bucket has deleted it.
+   * `expiresAt` is the time of the next attempt.
+   */
+  readonly isDropped: 0 | 1;
+  /** Number of alarms in which the bucket did not delete it. */
+  readonly removals: number;
 }
 
 /** A change or a read of an index. */
@@ -86,14 +93,19 @@ export type IndexRequest =
       readonly from: number;
       readonly to: number;
     }
+  /** Notes the multipart upload, before it has a part. */
+  | { readonly do: "begin"; readonly id: string; readonly uploadId: string }
   | { readonly do: "read" | "whole"; readonly id: string }
+  /** Marks a file that is about to be deleted from the bucket. It counts until then. */
   | {
       readonly do: "drop";
       readonly id: string;
       /** True where the owner deletes the file: it is not copied again. */
       readonly isForGood?: boolean | undefined;
     }
-  /** Has a file deleted from the bucket later, by an alarm. */
+  /** Ends the count of a file that the bucket has deleted. */
+  | { readonly do: "gone"; readonly id: string }
+  /** Has a file without a row deleted from the bucket later, by an alarm. */
   | { readonly do: "bury"; readonly id: string; readonly uploadId: string | null }
   /** Deletes up to some hundred files of the user, and ends what is under way. */
   | { readonly do: "erase" }

@@ -7,7 +7,8 @@ const PAGE = 100;
 /** Finds whole files by their ids, and by the files that they are copies of. */
 export function findFiles(sql: ObjectSQL, { ids, sources }: IndexRequest & { do: "find" }): IndexAnswer {
   const all = [...ids.map((id) => ["id", id] as const), ...sources.map((one) => ["source", one] as const)];
-  const query = (field: string) => `SELECT * FROM files WHERE ${field} = ? AND isWhole = 1 AND expiresAt > ?`;
+  const query = (field: string) =>
+    `SELECT * FROM files WHERE ${field} = ? AND isWhole = 1 AND isDropped = 0 AND expiresAt > ?`;
   const files = all.flatMap(([field, value]) => sql.exec(query(field), value, Date.now()).toArray());
   return { files: files as unknown as FileRow[] };
 }
@@ -22,6 +23,6 @@ export function readPage(sql: ObjectSQL, { of, after }: IndexRequest & { do: "li
   const query = `SELECT files.*, copies.taskId FROM files LEFT JOIN copies ON copies.id = files.id
     WHERE files.id > ? ORDER BY files.id LIMIT ?`;
   const found = sql.exec(query, after, PAGE).toArray() as unknown as FileRow[];
-  const files = found.filter(({ bytes, expiresAt }) => bytes > 0 && expiresAt > Date.now());
+  const files = found.filter(({ isDropped, expiresAt }) => !isDropped && expiresAt > Date.now());
   return { files, next: found[PAGE - 1]?.id };
 }

@@ -52,6 +52,11 @@ export const INDEX_TABLES: TableSteps = {
       `CREATE TRIGGER job_removed AFTER DELETE ON copies WHEN OLD.isOver = 0
         BEGIN UPDATE sums SET jobs = jobs - 1; END`,
     ],
+    [
+      "ALTER TABLE files ADD COLUMN isDropped INTEGER NOT NULL DEFAULT 0",
+      "ALTER TABLE files ADD COLUMN removals INTEGER NOT NULL DEFAULT 0",
+      "UPDATE files SET isDropped = 1 WHERE bytes = 0",
+    ],
   ],
 };
 

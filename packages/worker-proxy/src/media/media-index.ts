@@ -82,14 +82,22 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
     }
     const [found] = rows("SELECT * FROM files WHERE id = ?", request.id);
     if (request.do === "bury") {
-      removal.bury(request, Date.now(), found?.claimedUntil ?? 0);
-      await wakeAt(Date.now());
+      // one that has a row is deleted by it
+      if (!found) removal.bury(request, Date.now(), 0);
+      await wakeAt(Date.now() + MARGIN_MS);
       return {};
     }
+    if (request.do === "gone") return await gone(found);
     if (request.do === "drop" && request.isForGood) copying.drop(request.id);
-    if (!found || found.bytes > 0) return found ? await change(found, request) : {};
-    // its request deletes the file itself, or has it buried again
-    if (request.do === "drop" && found.claimedUntil <= Date.now()) removal.remove([found.id]);
+    if (!found?.isDropped) return found ? await change(found, request) : {};
+    return request.do === "drop" ? { file: found } : {};
+  }
+
+  /** Ends the count of a file that the bucket has deleted, or never had. */
+  async function gone(file: FileRow | undefined): Promise<IndexAnswer> {
+    if (file?.isDropped) removal.end(file, Date.now());
+    else if (file) removal.remove([file.id]);
+    if (file?.isDropped && file.claimedUntil > Date.now()) await wakeAt(file.claimedUntil);
     return {};
   }
 
@@ -97,6 +105,13 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
   async function change(file: FileRow, request: FileChange): Promise<IndexAnswer> {
     if (request.do === "drop") return { file: await drop(file, request.isForGood) };
     if (request.do === "claim") return claim(file, request.from);
+    if (request.do === "begin")
+      // the request that has begun it stores the first part
+      sql.exec(
+        "UPDATE files SET uploadId = ?, claimedUntil = expiresAt WHERE id = ?",
+        request.uploadId,
+        file.id,
+      );
     if (request.do === "release")
       sql.exec("UPDATE files SET claimedUntil = 0 WHERE id = ? AND claimed = ?", file.id, request.claim);
     if (request.do === "whole") {
@@ -139,14 +154,11 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
     await wakeAt(end);
   }
 
-  /** Takes a file out, which its request deletes from the bucket. Where it is still being stored, it is deleted again. */
+  /** Marks a file, which its request deletes from the bucket; an alarm does where that request is lost. */
   async function drop(file: FileRow, isForGood = false): Promise<FileRow> {
-    removal.remove([file.id]);
-    if (isForGood && !file.isWhole) {
-      const until = Date.now() + removal.storesMs;
-      removal.bury(file, until, until);
-      await wakeAt(until);
-    }
+    const now = Date.now();
+    removal.mark(file.id, now, isForGood && !file.isWhole ? now + removal.storesMs : 0);
+    await wakeAt(now + MARGIN_MS);
     return file;
   }
 
@@ -155,8 +167,9 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
     const now = Date.now();
     const counts = [copying.forget(BATCH), removal.erase(now)];
     await wakeAt(now);
-    counts.push(await removal.removeOld(now));
-    return { isMore: counts.includes(BATCH) };
+    const { count, cause } = await removal.removeOld(now);
+    if (cause !== undefined) throw cause;
+    return { isMore: [...counts, count].includes(BATCH) };
   }
 
   async function wakeAt(at: number): Promise<void> {
@@ -231,4 +244,7 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
 type Sums = Record<"files" | "bytes" | "uploadBytes" | "erasedAt", number>;
 
 /** A request about one file that exists. */
-type FileChange = Extract<IndexRequest, { do: "read" | "claim" | "release" | "part" | "whole" | "drop" }>;
+type FileChange = Extract<
+  IndexRequest,
+  { do: "read" | "claim" | "release" | "begin" | "part" | "whole" | "drop" }
+>;

@@ -89,6 +89,7 @@ export interface MediaStoreOptions<Env = unknown> {
    * or `copy`, `id` that of the file. It is called in the Worker and in the objects of `mediaIndex`.
    *
    * - `upload`: `complete`, `failed`, `stopped` by its user, or `dropped` with the code `upload_unfinished`.
+   * - Both: `waiting` with the code `not_deleted`, where the bucket did not delete a file. It counts until `nextAt` at least.
    * - `copy`: `complete`, `waiting` until `nextAt`, `failed`, `stopped`, or `dropped` with the code `too_many_copies`, where
    *   `userFiles` copies of the user are waiting.
    */

@@ -2,7 +2,7 @@ import type { Meter, ProxyContext, Reservation, User } from "../admitted.js";
 import { decided, exhausted } from "../refusal.js";
 import { type MediaBucket, removeFiles } from "./bucket.js";
 import type { FileRow } from "./file-rows.js";
-import { mediaRefusal, stored } from "./refusals.js";
+import { mediaRefusal } from "./refusals.js";
 import type { NewFile, Space } from "./space.js";
 
 /** The place of a user's files. */
@@ -58,7 +58,8 @@ async function reserve<Env>(
 }
 
 /**
- * Deletes a file, and gives its space back. A file that its owner deleted while it was stored is deleted, too.
+ * Deletes a file, and gives its space back. A file that its owner deleted while it was stored is deleted, too. Where this
+ * is lost between two steps, an alarm of the index does the rest.
  *
  * @param isForGood true where the owner deletes it: a copy does not come back
  */
@@ -67,14 +68,12 @@ export async function discard(
   id: string,
   isForGood = false,
 ): Promise<void> {
-  const row = await space.free(user.id, id, isForGood);
+  const row = await space.drop(user.id, id, isForGood);
   const file = { id, uploadId: row?.uploadId ?? null };
-  try {
-    await stored(() => removeFiles(bucket, [file]));
-  } catch (error) {
-    await space.removeLater(user.id, file);
-    throw error;
-  }
+  const { left, cause } = await removeFiles(bucket, [file]);
+  if (left.size === 0) return await space.gone(user.id, id);
+  await space.removeLater(user.id, file);
+  throw mediaRefusal("media_unavailable", { problem: "media: the bucket failed", cause });
 }
 
 /** @throws {Refusal} 404 where the index has no such file any more */

@@ -30,7 +30,7 @@ export function openSpace(
   namespace: ObjectNamespace,
   { userBytes, userFiles, allBytes, uploadBytes }: Bounds,
 ) {
-  return { reserve, free, forget, removeLater, ask };
+  return { reserve, drop, gone, forget, removeLater, ask };
 
   /**
    * Reserves the space of a file, until it is whole or its `expiresAt` is over.
@@ -53,17 +53,22 @@ export function openSpace(
     const mostOfAll = { ...NO_BOUND, mostBytes: allBytes, mostUploadBytes: uploadBytes };
     const all = await ask(undefined, { do: "open", file: counted, isCopy, ...mostOfAll, isCount: true });
     if (!all.full) return row;
-    await ask(userId, { do: "drop", id: file.id });
+    await ask(userId, { do: "gone", id: file.id });
     const headers = { "retry-after": "3600" };
     const problem = `mediaStore: allBytes is used up${isCopy ? "" : ", or the part that uploads may take"}`;
     throw mediaRefusal("storage_full_for_all", { headers, problem });
   }
 
-  /** Gives the space of a file back. Returns what was known of it. `isForGood`: its owner deletes it. */
-  async function free(userId: string, id: string, isForGood = false): Promise<FileRow | undefined> {
-    const { file } = await ask(userId, { do: "drop", id, isForGood });
+  /** Marks a file that is about to be deleted. Returns what is known of it. `isForGood`: its owner deletes it. */
+  async function drop(userId: string, id: string, isForGood = false): Promise<FileRow | undefined> {
+    return (await ask(userId, { do: "drop", id, isForGood })).file;
+  }
+
+  /** Gives the space of a file back that the bucket has deleted. */
+  async function gone(userId: string, id: string): Promise<void> {
+    // first: the user's index does it again where this request is lost
     await forget([id]);
-    return file;
+    await ask(userId, { do: "gone", id });
   }
 
   /** Ends the count of files in the space of all users. */
@@ -71,7 +76,7 @@ export function openSpace(
     if (allBytes !== false && ids.length > 0) await ask(undefined, { do: "forget", ids });
   }
 
-  /** Has the index of a user delete a file that the bucket still has, until that succeeds. The file takes no space. */
+  /** Has the index of a user delete a file that the bucket still has, until that succeeds. */
   async function removeLater(userId: string, file: Pick<FileRow, "id" | "uploadId">): Promise<void> {
     await ask(userId, { do: "bury", ...file });
   }

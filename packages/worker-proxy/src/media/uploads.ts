@@ -98,7 +98,7 @@ export function createUploads<Env>(
       // a part that is stored, and could not be noted, is replaced by the next attempt
       const number = (parts.at(-1)?.partNumber ?? 0) + 1;
       const { partNumber, etag } = await body.through((content) =>
-        upload.uploadPart(number, content).catch((error: unknown) => overtaken({ user, space }, row, error)),
+        upload.uploadPart(number, content).catch((error: unknown) => overtaken({ user, space }, id, error)),
       );
       const part = { partNumber, etag };
       return await change(user, space, { do: "part", id, claim, part, uploadId, from, to });
@@ -158,23 +158,18 @@ async function putFirst({ user, bucket, space }: Place, body: FileBody, { id, ty
   const options = { httpMetadata: { contentType: type } };
   const upload = await stored(() => bucket.createMultipartUpload(keyOf(id), options));
   const { uploadId } = upload;
-  try {
-    const { partNumber, etag } = await body.through((content) => upload.uploadPart(1, content));
-    const part = { partNumber, etag };
-    return await change(user, space, { do: "part", id, claim: 1, part, uploadId, from: 0, to: PART_BYTES });
-  } catch (error) {
-    await upload.abort().catch(() => {});
-    throw error;
-  }
+  // before it has a part: whatever happens, its parts can be found and ended. R2 ends an empty one after 7 days
+  await change(user, space, { do: "begin", id, uploadId });
+  const { partNumber, etag } = await body.through((content) =>
+    upload.uploadPart(1, content).catch((error: unknown) => overtaken({ user, space }, id, error)),
+  );
+  const part = { partNumber, etag };
+  return await change(user, space, { do: "part", id, claim: 1, part, uploadId, from: 0, to: PART_BYTES });
 }
 
 /** @throws {Refusal} 404 or 409 where the upload has ended without this part; else what the bucket failed with */
-async function overtaken(
-  { user, space }: Omit<Place, "bucket">,
-  row: FileRow,
-  error: unknown,
-): Promise<never> {
-  const { isWhole, received } = await change(user, space, { do: "read", id: row.id });
+async function overtaken({ user, space }: Omit<Place, "bucket">, id: string, error: unknown): Promise<never> {
+  const { isWhole, received } = await change(user, space, { do: "read", id });
   throw isWhole ? mediaRefusal("upload_offset", { what: received }) : error;
 }
 
@@ -186,7 +181,7 @@ async function complete({ user, bucket, space }: Place, row: FileRow): Promise<F
       await upload.complete(JSON.parse(row.parts));
     } catch (error) {
       const file = await bucket.head(keyOf(row.id));
-      if (file?.size !== row.bytes) await overtaken({ user, space }, row, error);
+      if (file?.size !== row.bytes) await overtaken({ user, space }, row.id, error);
     }
   });
   return await change(user, space, { do: "whole", id: row.id });

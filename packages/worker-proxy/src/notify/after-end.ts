@@ -1,4 +1,4 @@
-import type { EndedTask, EndHandler, EndProgress } from "../durable/video-watch.js";
+import type { EndedTask, EndHandler, EndProgress } from "../durable/watch-end.js";
 import type { JobEvent } from "../job-event.js";
 import { logError } from "../report.js";
 

@@ -1,5 +1,5 @@
 import type { Extension } from "../admitted.js";
-import type { EndedTask } from "../durable/video-watch.js";
+import type { EndedTask } from "../durable/watch-end.js";
 import { limited } from "../gateway/call.js";
 import type { Keys } from "../options.js";
 import { ensure, readOption } from "../refusal.js";

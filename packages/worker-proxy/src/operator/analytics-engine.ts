@@ -2,7 +2,7 @@ import type { ProxyContext } from "../admitted.js";
 import { hashOf } from "../durable/platform.js";
 import type { JobEvent } from "../job-event.js";
 import { ensure, readBinding } from "../refusal.js";
-import type { ProxyEvent } from "../report.js";
+import type { AnyEvent } from "../report.js";
 
 /** The part that is used of a binding to a dataset of Workers Analytics Engine. */
 export interface AnalyticsDataset {
@@ -48,14 +48,14 @@ export function analyticsEngine<Env = unknown>(
   const bound = (env: Env) => readBinding("analyticsEngine", dataset, env);
   return Object.assign(onEvent, { checks: [bound] });
 
-  function onEvent(event: ProxyEvent | JobEvent, env: Env, context?: ProxyContext): Promise<void> {
+  function onEvent(event: AnyEvent, env: Env, context?: ProxyContext): Promise<void> {
     const written = write(event, env);
     // the answer is over: without it, the platform may end the work
     context?.waitUntil(written.catch(() => {}));
     return written;
   }
 
-  async function write(event: ProxyEvent | JobEvent, env: Env): Promise<void> {
+  async function write(event: AnyEvent, env: Env): Promise<void> {
     const named = async (id: string | undefined) =>
       users === "none" || id === undefined ? undefined : users === "plain" ? id : await hashOf(id);
     const hash = users === "none" || event.user === undefined ? undefined : await hashOf(event.user);
@@ -70,7 +70,7 @@ export function analyticsEngine<Env = unknown>(
 }
 
 function blobsOf(
-  event: ProxyEvent | JobEvent,
+  event: AnyEvent,
   user: string | undefined,
   target: string | undefined,
 ): readonly (string | undefined)[] {
@@ -82,7 +82,7 @@ function blobsOf(
   return [kind, outcome, code, route, model, user, method, requestId, target, detail];
 }
 
-function doublesOf(event: ProxyEvent | JobEvent): readonly unknown[] {
+function doublesOf(event: AnyEvent): readonly unknown[] {
   const { total_tokens: total, prompt_tokens: prompt, completion_tokens: completion } = event.usage ?? {};
   const { upstreamStatus, durationMs, bytes } = event;
   const [status, firstByteMs] = event.kind === "request" ? [event.status, event.firstByteMs] : [];

@@ -9,7 +9,7 @@ import {
   type ObjectState,
   objectNamed,
 } from "../durable/platform.js";
-import type { EndedTask } from "../durable/video-watch.js";
+import type { EndedTask } from "../durable/watch-end.js";
 import { limited } from "../gateway/call.js";
 import { type JobEvent, notifyOf, type OnJobEvent } from "../job-event.js";
 import { type FollowUp, factsOf, NoticeError, noticeIds } from "../notify/after-end.js";
