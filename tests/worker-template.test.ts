@@ -42,15 +42,15 @@ const changedKeys = {
 };
 
 describe("the template by wrangler.durable.jsonc", () => {
-  testTemplate("wrangler.durable.jsonc", 40.9, closingWithObjects);
+  testTemplate("wrangler.durable.jsonc", 52.4, closingWithObjects);
 });
 
 // all of it is in the other configuration, too
 describe("the template by wrangler.jsonc", { tags: ["long"] }, () => {
-  testTemplate("wrangler.jsonc", 32.8, closing);
+  testTemplate("wrangler.jsonc", 36.7, closing);
 });
 
-/** Tests a template whose bundle stands at most 10 % above that of the last release, by its `kibibytes`. */
+/** Tests a template whose bundle may be 10 % larger than it was on 25 November 2026: `kibibytes`. */
 function testTemplate(name: string, kibibytes: number, closings: readonly Closing[]): void {
   const deployed = runTemplate(name, (settings) => ({
     bare: { given: {} },
