@@ -1,7 +1,7 @@
 import { probeMedia } from "@sluice/core/media";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { landscapes } from "../examples/studio/demo/media/media.ts";
 import { findChromium } from "../scripts/chromium.ts";
 import { sharedBrowser } from "./support/browser.ts";
@@ -42,7 +42,10 @@ describe.each([
   test("is the same for the same prompt and seed, and another one for any other", async () => {
     const emulator = emulatorWith(media);
     const bytesOf = async (film: Film) => Buffer.from(await (await filmOf(emulator, film)).arrayBuffer());
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
     const first = await bytesOf({ seed: 1 });
+    vi.setSystemTime(Date.now() + 60_000);
     expect(first.equals(await bytesOf({ seed: 1 }))).toBe(true);
     expect(first.equals(await bytesOf({ seed: 2 }))).toBe(false);
     expect(first.equals(await bytesOf({ seed: 1, prompt: "A harbour" }))).toBe(false);

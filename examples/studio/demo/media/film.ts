@@ -42,7 +42,17 @@ async function fileOf({ sequence, picture, frames }: Encoded, size: { width: num
     await track.add(packet, index === 0 ? { decoderConfig } : undefined);
   }
   await output.finalize();
-  return new Blob([target.buffer ?? new ArrayBuffer()], { type: "video/mp4" });
+  return new Blob([withoutTimes(target.buffer ?? new ArrayBuffer())], { type: "video/mp4" });
+}
+
+/** Clears the time of day, which the muxer writes into three heads: equal requests get equal films. */
+function withoutTimes(file: ArrayBuffer): ArrayBuffer {
+  const bytes = Buffer.from(file);
+  for (const head of ["mvhd", "tkhd", "mdhd"]) {
+    const times = bytes.indexOf(head) + 8;
+    bytes.fill(0, times, times + 8);
+  }
+  return file;
 }
 
 /** First row of the water in each scene that has some, as a share of the height. */

@@ -6,7 +6,7 @@ import { type Bitmap, bitmapOf } from "./picture.js";
 /*
  * H.264 without an encoder. The first frame has the pixels as they are (I_PCM). Each other frame says that the one before
  * has moved by some pixels to the side, which is five bits for each block of 16 x 16 pixels. Heads are written as strings
- * of bits.
+ * of bits. Nothing looks like the start of a unit (two bytes of zeros): brightness and colors are 16 or more.
  */
 
 const FPS = 24;
