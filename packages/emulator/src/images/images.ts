@@ -84,7 +84,7 @@ export function createImages({ clock, speed, refuse, failureOf, files, fetchMedi
 
 const filtered = { code: "content_filter", message: "This image was withheld by the content filter." };
 
-/** What a reference decides: all that its description says where it is of this emulator, else its colors. */
+/** Fields that a reference decides: prompt, colors and seed of an image of this emulator, else the colors alone. */
 type Reference = Pick<ImageDescription, "base" | "colors"> & { readonly seed?: string };
 
 /** Describes one image. Without a seed, every request gets other images; with a reference of ours, it stays similar. */

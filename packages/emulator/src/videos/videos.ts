@@ -83,7 +83,7 @@ export function createVideos({
     return answerJSON(receipt, failureOf(job.scenes, exchange), exchange.request.signal);
   }
 
-  /** Returns what the first image of a request decides: much if it is of this emulator, else its colors. */
+  /** Returns the fields that the first image of a request decides; of an image from elsewhere, its colors alone. */
   async function referenceOf(request: VideoRequestBody): Promise<Partial<VideoDescription>> {
     const url = firstImageOf(request);
     if (url === undefined) return {};
